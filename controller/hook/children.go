@@ -1,0 +1,186 @@
+package hook
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"metascript/controller/object"
+)
+
+// desired turns the children of an answer into a set that can be planned with: each is checked, gets its parent's
+// namespace when it has none, and the generated selector's label. What is merely odd in a webhook's answer becomes
+// a warning.
+func desired(items []any, req *Request, how manners) (*object.Set, []string, error) {
+	set, first := &object.Set{}, map[child]int{}
+	var warnings []string
+	for i, item := range items {
+		o, err := newChild(item, req)
+		if err != nil {
+			return nil, nil, fmt.Errorf("children[%d]%s: %w", i, describe(item), err)
+		}
+		if warning := undeclared(o, req.Expect.Kinds); warning != "" {
+			if how.strict {
+				return nil, nil, fmt.Errorf("children[%d]%s: %s", i, describe(item), warning)
+			}
+			warnings = append(warnings, fmt.Sprintf("children[%d]%s: %s; it is created, but not watched, updated or deleted", i, describe(item), warning))
+		}
+		id := child{o.GroupVersionKind(), object.KeyOf(o)}
+		if before, seen := first[id]; seen {
+			if how.strict {
+				return nil, nil, fmt.Errorf("children[%d]%s: it is there already, as children[%d]", i, describe(item), before)
+			}
+			warnings = append(warnings, fmt.Sprintf("children[%d]%s: it is there already, as children[%d]; the last one counts", i, describe(item), before))
+		}
+		first[id] = i
+		set.Put(o)
+	}
+	return set, warnings, nil
+}
+
+type child struct {
+	object.Kind
+	object.Key
+}
+
+// newChild checks one child and completes a copy of it.
+func newChild(item any, req *Request) (*object.Object, error) {
+	m, ok := item.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("it is %s, want an object", typeName(item))
+	}
+	if err := checkShape(m); err != nil {
+		return nil, err
+	}
+	o := object.Copy(&object.Object{Object: m})
+	if err := place(o, req); err != nil {
+		return nil, err
+	}
+	return o, label(o, req.Expect)
+}
+
+// checkShape looks at the fields that every object needs, so that nothing later trips over their types.
+func checkShape(m map[string]any) error {
+	for _, field := range []string{"apiVersion", "kind"} {
+		if text, ok := m[field].(string); !ok || text == "" {
+			return fmt.Errorf("%s is %s, want a string such as %s", field, missingOr(m[field]), map[string]string{"apiVersion": `"v1"`, "kind": `"Pod"`}[field])
+		}
+	}
+	metadata, ok := m["metadata"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("metadata is %s, want an object with a name", missingOr(m["metadata"]))
+	}
+	if name, ok := metadata["name"].(string); !ok || name == "" {
+		return fmt.Errorf("metadata.name is %s: a child needs a name, so that it is recognised again", missingOr(metadata["name"]))
+	}
+	if namespace, found := metadata["namespace"]; found && namespace != nil {
+		if _, ok := namespace.(string); !ok {
+			return fmt.Errorf("metadata.namespace is %s, want a string", typeName(namespace))
+		}
+	}
+	for _, field := range []string{"labels", "annotations"} {
+		if err := checkStrings("metadata."+field, metadata[field]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// missingOr names what is there instead of what is wanted.
+func missingOr(v any) string {
+	switch v {
+	case nil:
+		return "missing"
+	case "":
+		return "empty"
+	}
+	return typeName(v)
+}
+
+// checkStrings refuses labels and annotations that are no strings: a label "replicas: 1" without quotes is a number.
+func checkStrings(path string, v any) error {
+	m, ok := v.(map[string]any)
+	if v != nil && !ok {
+		return fmt.Errorf("%s is %s, want an object", path, typeName(v))
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if _, ok := m[key].(string); !ok && m[key] != nil {
+			return fmt.Errorf("%s[%q] is %s, want a string: put it in quotes", path, key, typeName(m[key]))
+		}
+	}
+	return nil
+}
+
+// place gives a child its parent's namespace when it has none, and refuses one that the garbage collector would
+// remove at once because its owner is out of its reach.
+func place(o *object.Object, req *Request) error {
+	home := req.Parent.GetNamespace()
+	namespaced, declared := req.Expect.Kinds[o.GroupVersionKind()]
+	if declared && !namespaced {
+		if home != "" {
+			return fmt.Errorf("it is cluster-scoped and its parent %s is not: the garbage collector would delete it, since an owner must be in reach", object.Describe(req.Parent))
+		}
+		if o.GetNamespace() != "" {
+			return fmt.Errorf("it is cluster-scoped and cannot have metadata.namespace %q", o.GetNamespace())
+		}
+		return nil
+	}
+	if home != "" && o.GetNamespace() == "" {
+		o.SetNamespace(home)
+	}
+	if home != "" && o.GetNamespace() != home {
+		return fmt.Errorf("metadata.namespace is %q, but its parent is in %q: the garbage collector would delete it, since an owner must be in the same namespace", o.GetNamespace(), home)
+	}
+	if declared && home == "" && o.GetNamespace() == "" {
+		return fmt.Errorf("metadata.namespace is missing: its parent %s is cluster-scoped and has none to give", object.Describe(req.Parent))
+	}
+	return nil
+}
+
+// label adds the labels that every child gets and checks that its parent will recognise it.
+func label(o *object.Object, expect Expect) error {
+	if len(expect.Labels) > 0 {
+		all := o.GetLabels()
+		if all == nil {
+			all = map[string]string{}
+		}
+		maps.Copy(all, expect.Labels)
+		o.SetLabels(all)
+	}
+	if expect.Selector != nil && !expect.Selector.Matches(labels.Set(o.GetLabels())) {
+		return fmt.Errorf("its labels %v do not match the parent's selector %q: its parent would not recognise it; add the labels, or set generateSelector on the controller", o.GetLabels(), expect.Selector)
+	}
+	return nil
+}
+
+// undeclared says that a child's kind is not among the declared ones, or "".
+func undeclared(o *object.Object, kinds map[object.Kind]bool) string {
+	kind := o.GroupVersionKind()
+	if _, declared := kinds[kind]; declared {
+		return ""
+	}
+	names := make([]string, 0, len(kinds))
+	for k := range kinds {
+		names = append(names, groupName(k))
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("%s is not among the controller's childResources (%s)", groupName(kind), strings.Join(names, ", "))
+}
+
+// describe names a child as far as it can be named: ` (Pod "web-0")`.
+func describe(item any) string {
+	m, _ := item.(map[string]any)
+	kind, _ := m["kind"].(string)
+	metadata, _ := m["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	switch {
+	case kind == "" && name == "":
+		return ""
+	case name == "":
+		return " (" + kind + ")"
+	}
+	return fmt.Sprintf(" (%s %q)", kind, name)
+}

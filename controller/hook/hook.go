@@ -1,0 +1,74 @@
+// Package hook asks a controller's business logic what should be: a [Hook] takes a [Request], which says what is,
+// and gives a [Response], which says what shall be. There are two kinds: [Script] calls a function in our own
+// process, [Webhook] posts the same JSON to a server. Both speak the wire protocol of wire.go, which is
+// Metacontroller's.
+//
+// An answer is judged here, before anything is done with it: a child without a name, of a kind that was not
+// declared, or with labels that its parent would not recognise is an error that names the child by its index and
+// kind. Scripts are judged strictly, webhooks as Metacontroller does.
+package hook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"metascript/controller/object"
+)
+
+// The hooks of a controller.
+const (
+	Sync      = "sync"
+	Finalize  = "finalize"
+	Customize = "customize"
+)
+
+// The versions of the wire protocol, which differ in the keys of children.
+const (
+	V1 = "v1"
+	V2 = "v2"
+)
+
+// A Hook is a controller's business logic. Call may be called concurrently.
+type Hook interface {
+	Call(ctx context.Context, req *Request) (*Response, error)
+}
+
+// A Request says what is. Its objects are shared with caches and are not changed.
+type Request struct {
+	Controller *object.Object // without status and managedFields
+	Parent     *object.Object
+	Children   *object.Set // a group for every declared kind
+	Related    *object.Set
+	Finalizing bool
+	Expect     Expect
+}
+
+// Expect says which children an answer may hold.
+type Expect struct {
+	Kinds    map[object.Kind]bool // the declared kinds; true: namespaced
+	Labels   map[string]string    // put on every child (generateSelector)
+	Selector labels.Selector      // what every child's labels must match; nil matches all
+}
+
+// A Response says what shall be.
+type Response struct {
+	Status      map[string]any // the parent's new status; nil leaves it as it is
+	Children    *object.Set    // in the order of the answer, complete: ready to be planned with
+	ResyncAfter time.Duration  // come again then; zero: not on this account
+	Finalized   bool
+	Events      []Event  // to record on the parent
+	Warnings    []string // what was put up with, in words, to be told on the parent
+}
+
+// An Event is one that a hook wants recorded on the parent.
+type Event struct{ Type, Reason, Message string }
+
+// A RetryAfter is the error of a hook that asks to be called again later. It is no failure.
+type RetryAfter struct{ After time.Duration }
+
+func (e *RetryAfter) Error() string {
+	return fmt.Sprintf("the hook asks to be called again in %s", e.After)
+}

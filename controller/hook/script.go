@@ -1,0 +1,113 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"metascript/engine"
+)
+
+// A Script is a hook that calls a function of a compiled script.
+type Script struct {
+	Program  engine.Program
+	Function string
+	Version  string // V1 or V2; "" is V1
+	Limits   engine.Limits
+	Log      func(req *Request, m engine.Message) // what the script prints; nil drops it
+	Now      func() time.Time                     // request.now; nil is the clock
+}
+
+// Call runs the function. An answer that breaks a rule is an [*engine.Error] of kind Result.
+func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
+	arg := encode(req, s.Version)
+	arg["now"] = s.now().UTC().Format(time.RFC3339)
+	env := engine.Env{Limits: s.Limits}
+	if s.Log != nil {
+		env.Log = func(m engine.Message) { s.Log(req, m) }
+	}
+	answer, err := s.Program.Call(ctx, s.Function, arg, env)
+	if err != nil {
+		return nil, err
+	}
+	ported, _ := s.Program.(engine.Ported)
+	how := manners{strict: ported == nil || !ported.Ported()}
+	if !how.strict {
+		if answer, err = unwrap(answer); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := decode(answer, req, how)
+	if err != nil {
+		return nil, &engine.Error{Kind: engine.KindResult, Func: s.Function, Msg: err.Error()}
+	}
+	return resp, nil
+}
+
+func (s *Script) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
+}
+
+// unwrap takes the HTTP shape {status, body, headers} off an answer of a function that was written as an HTTP
+// handler. An answer whose status is no number is no HTTP response.
+func unwrap(answer map[string]any) (map[string]any, error) {
+	code, ok := statusCode(answer["status"])
+	if !ok {
+		return answer, nil
+	}
+	if code == 429 {
+		headers, _ := answer["headers"].(map[string]any)
+		return nil, &RetryAfter{retryAfter(header(headers, "Retry-After"), time.Now())}
+	}
+	if code != 200 {
+		return nil, &engine.Error{Kind: engine.KindRaised, Msg: fmt.Sprintf("the script answered with status %d: %s", code, bodyText(answer["body"]))}
+	}
+	return bodyObject(answer["body"])
+}
+
+func statusCode(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), true
+	}
+	return 0, false
+}
+
+func header(headers map[string]any, name string) string {
+	for key, value := range headers {
+		if strings.EqualFold(key, name) {
+			return fmt.Sprint(value)
+		}
+	}
+	return ""
+}
+
+func bodyText(body any) string {
+	text, ok := body.(string)
+	if !ok {
+		data, _ := json.Marshal(body)
+		text = string(data)
+	}
+	return engine.Clip(text, 1<<10)
+}
+
+func bodyObject(body any) (map[string]any, error) {
+	switch b := body.(type) {
+	case map[string]any:
+		return b, nil
+	case string:
+		answer, err := decodeJSON([]byte(b))
+		if err != nil {
+			return nil, &engine.Error{Kind: engine.KindResult, Msg: "the body that the script answered is not a JSON object: " + err.Error()}
+		}
+		return answer, nil
+	}
+	return nil, &engine.Error{Kind: engine.KindResult, Msg: fmt.Sprintf("the body that the script answered is %s, want an object or JSON text", typeName(body))}
+}

@@ -1,0 +1,243 @@
+package hook
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"metascript/controller/object"
+)
+
+// The fields of an answer.
+const (
+	fieldStatus    = "status"
+	fieldChildren  = "children"
+	fieldResync    = "resyncAfterSeconds"
+	fieldFinalized = "finalized"
+	fieldEvents    = "events"
+)
+
+// encode gives req as the JSON-shaped map that hooks see. It shares the objects of req.
+func encode(req *Request, version string) map[string]any {
+	return map[string]any{
+		"controller": req.Controller.Object,
+		"parent":     req.Parent.Object,
+		"children":   encodeSet(req.Children, req, version),
+		"related":    encodeSet(req.Related, req, version),
+		"finalizing": req.Finalizing,
+	}
+}
+
+// encodeSet gives a set as group -> key -> object. Groups are named "Pod.v1" or "StatefulSet.apps/v1".
+func encodeSet(set *object.Set, req *Request, version string) map[string]any {
+	groups := map[string]any{}
+	if set == nil {
+		return groups
+	}
+	for _, kind := range set.Kinds() {
+		group := make(map[string]any, len(set.Group(kind)))
+		for _, o := range set.Group(kind) {
+			group[wireKey(o, req.Parent, version)] = o.Object
+		}
+		groups[groupName(kind)] = group
+	}
+	return groups
+}
+
+func groupName(kind object.Kind) string { return kind.Kind + "." + kind.GroupVersion().String() }
+
+// wireKey is the key of an object in its group: in v1 its name, or "namespace/name" when the parent is
+// cluster-scoped and the object is not; in v2 "namespace/name" for every namespaced object.
+func wireKey(o, parent *object.Object, version string) string {
+	if version != V2 && parent.GetNamespace() != "" {
+		return o.GetName()
+	}
+	return object.KeyOf(o).String()
+}
+
+// manners say how an answer is judged.
+type manners struct {
+	strict bool // refuse unknown keys, missing children, undeclared kinds and duplicates
+}
+
+// decode turns an answer into a Response.
+func decode(answer map[string]any, req *Request, how manners) (*Response, error) {
+	if how.strict {
+		if err := checkKeys(answer); err != nil {
+			return nil, err
+		}
+	}
+	resp := &Response{}
+	var err error
+	if resp.Status, err = decodeStatus(answer, how); err != nil {
+		return nil, err
+	}
+	if resp.ResyncAfter, err = decodeSeconds(answer[fieldResync]); err != nil {
+		return nil, err
+	}
+	if resp.Finalized, err = decodeBool(answer, fieldFinalized); err != nil {
+		return nil, err
+	}
+	if resp.Events, err = decodeEvents(answer[fieldEvents]); err != nil {
+		return nil, err
+	}
+	items, err := decodeChildren(answer, req, how)
+	if err != nil {
+		return nil, err
+	}
+	resp.Children, resp.Warnings, err = desired(items, req, how)
+	return resp, err
+}
+
+// checkKeys refuses a key that means nothing: most often it is a misspelt one, and "childs" would delete them all.
+func checkKeys(answer map[string]any) error {
+	known := []string{fieldStatus, fieldChildren, fieldResync, fieldFinalized, fieldEvents}
+	for _, key := range slices.Sorted(maps.Keys(answer)) {
+		if slices.Contains(known, key) {
+			continue
+		}
+		if like := closest(key, known); like != "" {
+			return fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like)
+		}
+		return fmt.Errorf("unknown key %q in the answer: it may have status, children, resyncAfterSeconds, finalized and events", key)
+	}
+	return nil
+}
+
+// decodeStatus reads the status. Missing or null leaves the parent's as it is when a script answers, and empties it
+// when a webhook does, as in Metacontroller.
+func decodeStatus(answer map[string]any, how manners) (map[string]any, error) {
+	switch status := answer[fieldStatus].(type) {
+	case map[string]any:
+		return status, nil
+	case nil:
+		if how.strict {
+			return nil, nil
+		}
+		return map[string]any{}, nil
+	default:
+		return nil, fmt.Errorf("status in the answer is %s, want an object", typeName(status))
+	}
+}
+
+// decodeChildren reads the list of children.
+func decodeChildren(answer map[string]any, req *Request, how manners) ([]any, error) {
+	switch items := answer[fieldChildren].(type) {
+	case []any:
+		return items, nil
+	case nil:
+		if n := req.Children.Len(); how.strict && n > 0 {
+			return nil, fmt.Errorf("no children in the answer, which would delete the %d there %s: return children, or [] to delete them on purpose", n, isOrAre(n))
+		}
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("children in the answer is %s, want a list of objects", typeName(items))
+	}
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// maxSeconds keeps durations from overflowing: 100 years.
+const maxSeconds = 100 * 365 * 24 * 3600
+
+func decodeSeconds(v any) (time.Duration, error) {
+	var seconds float64
+	switch n := v.(type) {
+	case nil:
+		return 0, nil
+	case int64:
+		seconds = float64(n)
+	case float64:
+		seconds = n
+	default:
+		return 0, fmt.Errorf("%s in the answer is %s, want a number of seconds", fieldResync, typeName(v))
+	}
+	return time.Duration(math.Min(math.Max(seconds, 0), maxSeconds) * float64(time.Second)), nil
+}
+
+func decodeBool(answer map[string]any, field string) (bool, error) {
+	switch b := answer[field].(type) {
+	case nil:
+		return false, nil
+	case bool:
+		return b, nil
+	default:
+		return false, fmt.Errorf("%s in the answer is %s, want true or false", field, typeName(b))
+	}
+}
+
+func decodeEvents(v any) ([]Event, error) {
+	if v == nil {
+		return nil, nil
+	}
+	items, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Errorf("events in the answer is %s, want a list of {type, reason, message}", typeName(v))
+	}
+	events := make([]Event, 0, len(items))
+	for i, item := range items {
+		event, err := decodeEvent(item)
+		if err != nil {
+			return nil, fmt.Errorf("events[%d] in the answer: %w", i, err)
+		}
+		events = append(events, event)
+	}
+	return events, nil
+}
+
+func decodeEvent(v any) (Event, error) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return Event{}, fmt.Errorf("is %s, want {type, reason, message}", typeName(v))
+	}
+	event := Event{Type: "Normal"}
+	for key, field := range m {
+		text, ok := field.(string)
+		if !ok {
+			return Event{}, fmt.Errorf("%s is %s, want a string", key, typeName(field))
+		}
+		switch key {
+		case "type":
+			event.Type = text
+		case "reason":
+			event.Reason = text
+		case "message":
+			event.Message = text
+		default:
+			return Event{}, fmt.Errorf("unknown key %q: it may have type, reason and message", key)
+		}
+	}
+	if event.Type != "Normal" && event.Type != "Warning" {
+		return Event{}, fmt.Errorf("type is %q, want Normal or Warning", event.Type)
+	}
+	if event.Reason == "" || event.Message == "" {
+		return Event{}, fmt.Errorf("reason and message must not be empty")
+	}
+	return event, nil
+}
+
+// typeName names the type of a JSON-shaped value for people.
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a string"
+	case int64, float64:
+		return "a number"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "an object"
+	}
+	return fmt.Sprintf("a %T", v)
+}

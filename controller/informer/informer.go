@@ -1,0 +1,238 @@
+// Package informer keeps local caches of Kubernetes objects: one watch per resource, shared and counted.
+//
+// [Factory.Open] gives a handle to the cache of a resource; the first handle starts its watch and the last one
+// closed ends it. Caches hold objects without managedFields, which are often half of an object and which nobody
+// here reads. They are indexed by the controller that owns an object and, for those that have none, by namespace,
+// so that claiming children never goes through all objects of a kind.
+//
+// Objects in a cache are shared and must not be changed.
+package informer
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/tools/cache"
+
+	"metascript/controller/object"
+)
+
+// A Spec says what a cache holds.
+type Spec struct {
+	Resource  schema.GroupVersionResource
+	Namespace string // "" is all
+	Selector  string // of labels; "" is all
+}
+
+// A Factory shares caches among those who need the same one. It is safe for concurrent use.
+type Factory struct {
+	client dynamic.Interface
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	shared map[Spec]*shared
+}
+
+// shared is one running watch and the number of handles to it.
+type shared struct {
+	cache.SharedIndexInformer
+	handles int
+	stop    context.CancelFunc
+	done    chan struct{}
+}
+
+// NewFactory gives a Factory without caches.
+func NewFactory(client dynamic.Interface, log *slog.Logger) *Factory {
+	return &Factory{client: client, log: log, shared: map[Spec]*shared{}}
+}
+
+// Open gives a handle to the cache that spec describes, and starts its watch when it is the first.
+func (f *Factory) Open(spec Spec) *Informer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.shared[spec]
+	if s == nil {
+		s = f.start(spec)
+		f.shared[spec] = s
+	}
+	s.handles++
+	return &Informer{spec: spec, shared: s, factory: f}
+}
+
+// Running counts the watches, for tests and metrics.
+func (f *Factory) Running() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.shared)
+}
+
+func (f *Factory) start(spec Spec) *shared {
+	inf := dynamicinformer.NewFilteredDynamicInformer(f.client, spec.Resource, spec.Namespace, 0,
+		cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex},
+		func(o *metav1.ListOptions) { o.LabelSelector = spec.Selector }).Informer()
+	// Both setters fail only on an informer that has been started.
+	_ = inf.SetTransform(dropManagedFields)
+	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		inf.RunWithContext(ctx)
+	}()
+	return s
+}
+
+// release counts a handle off, and ends the watch with the last one.
+func (f *Factory) release(spec Spec, s *shared) {
+	f.mu.Lock()
+	s.handles--
+	last := s.handles == 0
+	if last {
+		delete(f.shared, spec)
+	}
+	f.mu.Unlock()
+	if last {
+		s.stop()
+		<-s.done
+	}
+}
+
+// The indexes.
+const (
+	byOwner  = "owner"  // the UID of the controller reference
+	byOrphan = "orphan" // the namespace, and everywhere, of what has no controller reference
+)
+
+// everywhere is the value under which orphans of all namespaces are indexed; no namespace is called so.
+const everywhere = "*"
+
+func ownerIndex(obj any) ([]string, error) {
+	if ref := object.ControllerOf(obj.(*object.Object)); ref != nil {
+		return []string{string(ref.UID)}, nil
+	}
+	return nil, nil
+}
+
+func orphanIndex(obj any) ([]string, error) {
+	o := obj.(*object.Object)
+	if object.ControllerOf(o) != nil {
+		return nil, nil
+	}
+	return []string{o.GetNamespace(), everywhere}, nil
+}
+
+func dropManagedFields(obj any) (any, error) {
+	if o, ok := obj.(*object.Object); ok {
+		o.SetManagedFields(nil)
+	}
+	return obj, nil
+}
+
+// An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which comes once and last.
+type Informer struct {
+	spec    Spec
+	shared  *shared
+	factory *Factory
+
+	mu            sync.Mutex
+	registrations []cache.ResourceEventHandlerRegistration
+}
+
+// Handle calls on for every change of an object, one at a time, after the cache has it: on(nil, o) when o is there
+// (also for those that were there before), on(old, o) when it changed, on(old, nil) when it is gone.
+func (i *Informer) Handle(on func(old, current *object.Object)) error {
+	r, err := i.shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { on(nil, o.(*object.Object)) },
+		UpdateFunc: func(old, o any) { on(old.(*object.Object), o.(*object.Object)) },
+		DeleteFunc: func(o any) {
+			if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = gone.Obj
+			}
+			if last, ok := o.(*object.Object); ok {
+				on(last, nil)
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.registrations = append(i.registrations, r)
+	return nil
+}
+
+// Synced waits until the cache is filled and every handler of this Informer has seen what is in it, or until ctx is
+// done; it reports which.
+func (i *Informer) Synced(ctx context.Context) bool {
+	i.mu.Lock()
+	waits := []cache.InformerSynced{i.shared.HasSynced}
+	for _, r := range i.registrations {
+		waits = append(waits, r.HasSynced)
+	}
+	i.mu.Unlock()
+	return cache.WaitForCacheSync(ctx.Done(), waits...)
+}
+
+// Close takes the handlers off and gives the handle back.
+func (i *Informer) Close() {
+	for _, r := range i.registrations {
+		_ = i.shared.RemoveEventHandler(r) // fails only for what is not a handler of it
+	}
+	i.factory.release(i.spec, i.shared)
+}
+
+// Get is the object of that name, or nil.
+func (i *Informer) Get(key object.Key) *object.Object {
+	o, found, err := i.shared.GetIndexer().GetByKey(key.String())
+	if err != nil || !found {
+		return nil
+	}
+	return o.(*object.Object)
+}
+
+// List gives all objects, in no order.
+func (i *Informer) List() []*object.Object { return objects(i.shared.GetIndexer().List()) }
+
+// OwnedBy gives the objects whose controller is the one with that UID, in no order.
+func (i *Informer) OwnedBy(uid types.UID) []*object.Object { return i.indexed(byOwner, string(uid)) }
+
+// Orphans gives the objects in a namespace, or in all when it is "", that have no controller, in no order.
+func (i *Informer) Orphans(namespace string) []*object.Object {
+	if namespace == "" {
+		namespace = everywhere
+	}
+	return i.indexed(byOrphan, namespace)
+}
+
+// CaughtUp reports whether the cache is as new as resourceVersion, which a write to this resource returned.
+func (i *Informer) CaughtUp(resourceVersion string) bool {
+	seen := i.shared.GetIndexer().LastStoreSyncResourceVersion()
+	order, err := resourceversion.CompareResourceVersion(seen, resourceVersion)
+	return err != nil || order >= 0 // what cannot be compared is not waited for
+}
+
+func (i *Informer) indexed(index, value string) []*object.Object {
+	found, err := i.shared.GetIndexer().ByIndex(index, value)
+	if err != nil {
+		return nil // only for an index that does not exist
+	}
+	return objects(found)
+}
+
+func objects(items []any) []*object.Object {
+	list := make([]*object.Object, len(items))
+	for n, item := range items {
+		list[n] = item.(*object.Object)
+	}
+	return list
+}

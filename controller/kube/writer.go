@@ -1,0 +1,75 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// FieldManager is the name under which fields are owned. It is Metacontroller's, so that ownership carries over.
+const FieldManager = "metacontroller"
+
+// A Writer carries out operations as one identity.
+type Writer struct {
+	Client    dynamic.Interface
+	Resources *Resources
+}
+
+// Do carries out op and returns the object as the API server stored it; for a deletion, as it was. Errors are the
+// API server's own, wrapped: apierrors.IsConflict and its like tell them apart.
+func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
+	client, err := w.resource(op.Object)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", op, err)
+	}
+	stored, err := do(ctx, client, op)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err)
+	}
+	return stored, nil
+}
+
+func do(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*object.Object, error) {
+	switch op.Verb {
+	case plan.Create:
+		return client.Create(ctx, op.Object, metav1.CreateOptions{FieldManager: FieldManager})
+	case plan.Update:
+		return client.Update(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager})
+	case plan.UpdateStatus:
+		return client.UpdateStatus(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager})
+	case plan.Delete:
+		uid, background := op.Object.GetUID(), metav1.DeletePropagationBackground
+		return op.Object, client.Delete(ctx, op.Object.GetName(), metav1.DeleteOptions{
+			PropagationPolicy: &background,
+			Preconditions:     &metav1.Preconditions{UID: &uid},
+		})
+	}
+	return nil, fmt.Errorf("unknown verb %q", op.Verb)
+}
+
+// Get reads an object from the API server, past every cache.
+func (w *Writer) Get(ctx context.Context, o *object.Object) (*object.Object, error) {
+	client, err := w.resource(o)
+	if err != nil {
+		return nil, err
+	}
+	return client.Get(ctx, o.GetName(), metav1.GetOptions{})
+}
+
+// resource is the client for objects like o.
+func (w *Writer) resource(o *object.Object) (dynamic.ResourceInterface, error) {
+	r, err := w.Resources.ByKind(o.GroupVersionKind())
+	if err != nil {
+		return nil, err
+	}
+	client := w.Client.Resource(r.GroupVersionResource)
+	if !r.Namespaced {
+		return client, nil
+	}
+	return client.Namespace(o.GetNamespace()), nil
+}

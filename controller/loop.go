@@ -1,0 +1,253 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/engine"
+)
+
+// How long, and how often, a reconcile waits for the caches to show what the one before it wrote. It is a courtesy
+// and no guarantee: after the wait it goes on with what there is, since every write is safe with stale caches.
+const (
+	lagPoll = 5 * time.Millisecond
+	lagWait = 5 * time.Second
+)
+
+// errLookAgain is the error of a reconcile that found the world changed under it: nothing went wrong, and the next
+// one, with newer caches, will do better.
+var errLookAgain = errors.New("it changed meanwhile")
+
+// A loop reconciles the parents of one Binding: its queue, its workers, its resyncs. It alone decides about
+// retrying.
+type loop struct {
+	*Binding
+	queue  *queue
+	events *kube.Events
+	log    *slog.Logger
+
+	mu      sync.Mutex
+	written map[object.Key]*wrote // what the last reconcile of a parent wrote
+	pruned  map[object.Key]any    // the status that the API server did not store as it was written
+}
+
+// wrote remembers what caches must show before a parent's next reconcile.
+type wrote struct {
+	since time.Time
+	shown []func() bool
+}
+
+func newLoop(b *Binding, events *kube.Events, log *slog.Logger) *loop {
+	return &loop{
+		Binding: b,
+		queue:   newQueue(b.Kind + "-" + b.Name),
+		events:  events,
+		log:     log.With("controller", b.Name),
+		written: map[object.Key]*wrote{},
+		pruned:  map[object.Key]any{},
+	}
+}
+
+// run reconciles until ctx is done, lets what is under way end, and gives the caches back.
+func (l *loop) run(ctx context.Context) error {
+	defer l.close()
+	if err := l.listen(); err != nil {
+		return err
+	}
+	if !l.synced(ctx) {
+		return nil // ctx is done
+	}
+	var workers sync.WaitGroup
+	for range l.Workers {
+		workers.Go(func() { l.work(ctx) })
+	}
+	if l.ResyncPeriod > 0 {
+		workers.Go(func() { l.resync(ctx) })
+	}
+	<-ctx.Done()
+	l.queue.ShutDown()
+	workers.Wait()
+	return nil
+}
+
+func (l *loop) listen() error {
+	if err := l.parents.Handle(l.onParent); err != nil {
+		return fmt.Errorf("watch %s: %w", l.Parent.GroupVersionResource, err)
+	}
+	for _, child := range l.children {
+		if err := child.cache.Handle(l.onChild); err != nil {
+			return fmt.Errorf("watch %s: %w", child.kind, err)
+		}
+	}
+	return nil
+}
+
+// synced waits for every cache: a child that is not cached yet must not be taken for missing.
+func (l *loop) synced(ctx context.Context) bool {
+	for _, child := range l.children {
+		if !child.cache.Synced(ctx) {
+			return false
+		}
+	}
+	return l.parents.Synced(ctx)
+}
+
+// resync queues every parent once a period.
+func (l *loop) resync(ctx context.Context) {
+	tick := time.NewTicker(l.ResyncPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			for _, parent := range l.parents.List() {
+				l.queue.add(object.KeyOf(parent), Resync)
+			}
+		}
+	}
+}
+
+func (l *loop) work(ctx context.Context) {
+	for {
+		key, shutdown := l.queue.Get()
+		if shutdown {
+			return
+		}
+		l.process(ctx, key)
+		l.queue.Done(key)
+	}
+}
+
+// process reconciles one parent and decides when to come again.
+func (l *loop) process(ctx context.Context, key object.Key) {
+	if ctx.Err() != nil {
+		return
+	}
+	why := l.queue.take(key)
+	if l.lags(key) {
+		l.queue.addAfter(key, why, lagPoll)
+		return
+	}
+	began := time.Now()
+	// What is under way ends in good order when the controller stops: only its hook is cut short.
+	again, err := l.guarded(ctx, key)
+	l.log.Debug("reconciled", "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
+	l.decide(ctx, key, again, err)
+}
+
+// guarded turns a panic into an error of this one reconcile.
+func (l *loop) guarded(ctx context.Context, key object.Key) (again time.Duration, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			l.log.Error("panic in a reconcile, please report it", "parent", key, "panic", r, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return l.reconcile(ctx, key)
+}
+
+// decide is the one place that knows about retrying: forget, come again after a while, or back off.
+func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, err error) {
+	var later *hook.RetryAfter
+	switch {
+	case err == nil:
+		l.queue.Forget(key)
+		if again > 0 {
+			l.queue.addAfter(key, Resync, again)
+		}
+	case ctx.Err() != nil: // stopping
+	case errors.As(err, &later):
+		l.queue.Forget(key)
+		l.queue.addAfter(key, Resync, later.After)
+	case errors.Is(err, errLookAgain):
+		l.queue.retry(key)
+	default:
+		l.report(key, err)
+		l.queue.retry(key)
+	}
+}
+
+// report tells of a failed reconcile: whole in the log, on one line in an event on the parent.
+func (l *loop) report(key object.Key, err error) {
+	l.log.Warn("reconcile failed", "parent", key, "error", engine.DetailOf(err))
+	if parent := l.parents.Get(key); parent != nil {
+		l.events.Warning(parent, "SyncError", "%s", err.Error())
+	}
+}
+
+// lags reports whether the caches have yet to show what the last reconcile of key wrote. Without waiting for them
+// the next one would do the same again, in vain: write a status twice, create a child that is there.
+func (l *loop) lags(key object.Key) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.written[key]
+	if w == nil {
+		return false
+	}
+	for len(w.shown) > 0 && w.shown[0]() {
+		w.shown = w.shown[1:]
+	}
+	if len(w.shown) > 0 && time.Since(w.since) < lagWait {
+		return true
+	}
+	delete(l.written, key)
+	return false
+}
+
+// A tracker is the Writer of one reconcile: it notes what caches will have to show.
+type tracker struct {
+	*loop
+	key object.Key
+}
+
+// Do implements Writer.
+func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
+	stored, err := t.Write.Do(ctx, op)
+	t.log.Debug("wrote", "parent", t.key, "op", op.String(), "error", err)
+	if err == nil {
+		t.note(t.shows(op, stored))
+	}
+	return stored, err
+}
+
+func (t tracker) note(shown func() bool) {
+	if shown == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.written[t.key]
+	if w == nil {
+		w = &wrote{}
+		t.written[t.key] = w
+	}
+	w.since = time.Now()
+	w.shown = append(w.shown, shown)
+}
+
+// shows gives a function that reports whether the cache of op's object knows of it; nil when there is no cache.
+func (t tracker) shows(op plan.Op, stored *object.Object) func() bool {
+	cache := t.cacheOf(stored.GroupVersionKind())
+	if cache == nil {
+		return nil
+	}
+	if op.Verb != plan.Delete {
+		version := stored.GetResourceVersion()
+		return func() bool { return cache.CaughtUp(version) }
+	}
+	key, uid := object.KeyOf(stored), stored.GetUID()
+	return func() bool {
+		o := cache.Get(key)
+		return o == nil || o.GetUID() != uid || object.Deleting(o)
+	}
+}

@@ -1,0 +1,63 @@
+// Package object names Kubernetes objects and keeps them in sets of stable order.
+//
+// An [Object] is an unstructured object, as caches hold it; a [Set] groups objects by kind. Objects in a Set may be
+// shared with informer caches: they are read-only, and [Copy] comes before any change.
+package object
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// An Object is any Kubernetes object.
+type Object = unstructured.Unstructured
+
+// A Kind is an object's group, version and kind.
+type Kind = schema.GroupVersionKind
+
+// A Key names an object within its kind. Namespace is empty for cluster-scoped objects.
+type Key struct{ Namespace, Name string }
+
+// KeyOf names o.
+func KeyOf(o *Object) Key { return Key{o.GetNamespace(), o.GetName()} }
+
+// String gives "namespace/name", or "name" for a cluster-scoped object.
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Name
+	}
+	return k.Namespace + "/" + k.Name
+}
+
+// ParseKey is the inverse of String.
+func ParseKey(s string) Key {
+	if namespace, name, found := strings.Cut(s, "/"); found {
+		return Key{namespace, name}
+	}
+	return Key{Name: s}
+}
+
+// Describe names o for people: "Pod default/web-0".
+func Describe(o *Object) string { return o.GetKind() + " " + KeyOf(o).String() }
+
+// Copy is a deep copy, for whoever wants to change a shared object.
+func Copy(o *Object) *Object { return o.DeepCopy() }
+
+// CopyValue is a deep copy of a JSON-shaped value. Unlike runtime.DeepCopyJSONValue it does not panic on plain
+// ints, of which there are none in what engines return.
+func CopyValue(v any) any { return runtime.DeepCopyJSONValue(v) }
+
+// ControllerOf is o's controller reference, or nil.
+func ControllerOf(o *Object) *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(o) }
+
+// ControllerRef is the owner reference that makes parent the controller of a child.
+func ControllerRef(parent *Object) metav1.OwnerReference {
+	return *metav1.NewControllerRef(parent, parent.GroupVersionKind())
+}
+
+// Deleting reports whether o is being deleted.
+func Deleting(o *Object) bool { return o.GetDeletionTimestamp() != nil }

@@ -1,0 +1,102 @@
+package object
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// A Set holds objects in groups by kind. Groups come in the order in which they were declared, objects in the order
+// in which they were added, so that whoever fills a Set decides on an order once and for all. A group exists also
+// while it is empty. The zero value is an empty set.
+type Set struct {
+	kinds  []Kind
+	groups map[Kind]*group
+}
+
+type group struct {
+	objects []*Object
+	index   map[Key]int
+}
+
+// Declare adds a group for kind, if there is none.
+func (s *Set) Declare(kind Kind) { s.group(kind) }
+
+func (s *Set) group(kind Kind) *group {
+	if g := s.groups[kind]; g != nil {
+		return g
+	}
+	if s.groups == nil {
+		s.groups = map[Kind]*group{}
+	}
+	g := &group{index: map[Key]int{}}
+	s.kinds, s.groups[kind] = append(s.kinds, kind), g
+	return g
+}
+
+// Put adds o to the group of its kind. An object of the same name is replaced in its place; Put reports whether
+// there was one.
+func (s *Set) Put(o *Object) (replaced bool) {
+	g, key := s.group(o.GroupVersionKind()), KeyOf(o)
+	i, found := g.index[key]
+	if found {
+		g.objects[i] = o
+		return true
+	}
+	g.index[key] = len(g.objects)
+	g.objects = append(g.objects, o)
+	return false
+}
+
+// Get is the object of that kind and name, or nil.
+func (s *Set) Get(kind Kind, key Key) *Object {
+	g := s.groups[kind]
+	if g == nil {
+		return nil
+	}
+	if i, found := g.index[key]; found {
+		return g.objects[i]
+	}
+	return nil
+}
+
+// Kinds lists the groups.
+func (s *Set) Kinds() []Kind { return s.kinds }
+
+// Group lists the objects of kind. The slice belongs to the set.
+func (s *Set) Group(kind Kind) []*Object {
+	if g := s.groups[kind]; g != nil {
+		return g.objects
+	}
+	return nil
+}
+
+// All goes through every object, group by group.
+func (s *Set) All() iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		for _, kind := range s.kinds {
+			for _, o := range s.groups[kind].objects {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Len counts the objects.
+func (s *Set) Len() int {
+	n := 0
+	for _, g := range s.groups {
+		n += len(g.objects)
+	}
+	return n
+}
+
+// Sorted orders objects by namespace and name, in place.
+func Sorted(objects []*Object) []*Object {
+	slices.SortFunc(objects, func(a, b *Object) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return objects
+}

@@ -1,0 +1,189 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"metascript/controller/informer"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// An Owner knows which children are a parent's.
+type Owner interface {
+	// Claim gives the parent's children as caches have them, a group for every declared kind. It adopts and releases
+	// through write.
+	Claim(ctx context.Context, parent *object.Object, write Writer) (*object.Set, error)
+	// Mark makes a child that is about to be created the parent's.
+	Mark(parent, child *object.Object) error
+}
+
+// A Writer carries out operations; it gives the object as it was stored.
+type Writer interface {
+	Do(ctx context.Context, op plan.Op) (*object.Object, error)
+}
+
+// A childCache is a declared child kind and the cache of its objects.
+type childCache struct {
+	kind   object.Kind
+	method plan.Method
+	cache  *informer.Informer
+}
+
+// A claim owns by controller reference and label selector: what has no controller and matches is adopted, what is
+// owned and stopped matching is released.
+type claim struct {
+	children []childCache
+	selector func(parent *object.Object) (labels.Selector, error)
+	live     func(ctx context.Context, parent *object.Object) (*object.Object, error) // reads the parent past the caches
+}
+
+// Mark adds the controller reference.
+func (c *claim) Mark(parent, child *object.Object) error {
+	if ref := object.ControllerOf(child); ref != nil && ref.UID != parent.GetUID() {
+		return fmt.Errorf("%s: it names another controller, %s %s, in its ownerReferences", object.Describe(child), ref.Kind, ref.Name)
+	} else if ref != nil {
+		return nil
+	}
+	child.SetOwnerReferences(append(child.GetOwnerReferences(), object.ControllerRef(parent)))
+	return nil
+}
+
+// Claim implements Owner. A parent that is being deleted adopts and releases nothing.
+func (c *claim) Claim(ctx context.Context, parent *object.Object, write Writer) (*object.Set, error) {
+	selector, err := c.selector(parent)
+	if err != nil {
+		return nil, err
+	}
+	set, failed := &object.Set{}, []error(nil)
+	adopt := c.adopter(parent, write)
+	for _, child := range c.children {
+		set.Declare(child.kind)
+		var mine []*object.Object
+		for _, o := range child.cache.OwnedBy(parent.GetUID()) {
+			if object.Deleting(parent) || selector.Matches(labels.Set(o.GetLabels())) {
+				mine = append(mine, o)
+			} else if err := release(ctx, parent, o, write); err != nil {
+				failed = append(failed, err)
+			}
+		}
+		for _, o := range c.orphans(parent, child.cache, selector) {
+			adopted, err := adopt(ctx, o)
+			if err != nil {
+				failed = append(failed, err)
+			} else if adopted != nil {
+				mine = append(mine, adopted)
+			}
+		}
+		for _, o := range object.Sorted(mine) {
+			set.Put(o)
+		}
+	}
+	return set, errors.Join(failed...)
+}
+
+// orphans are the objects that the parent may adopt.
+func (c *claim) orphans(parent *object.Object, cache *informer.Informer, selector labels.Selector) []*object.Object {
+	if object.Deleting(parent) {
+		return nil
+	}
+	var found []*object.Object
+	for _, o := range cache.Orphans(parent.GetNamespace()) {
+		if !object.Deleting(o) && selector.Matches(labels.Set(o.GetLabels())) {
+			found = append(found, o)
+		}
+	}
+	return object.Sorted(found)
+}
+
+// adopter gives a function that adopts an object for parent, and gives nil for one that someone else was faster to
+// take. Before the first it reads the parent past the caches: one that is gone, or going, must not adopt.
+func (c *claim) adopter(parent *object.Object, write Writer) func(context.Context, *object.Object) (*object.Object, error) {
+	checked, may := false, error(nil)
+	return func(ctx context.Context, o *object.Object) (*object.Object, error) {
+		if !checked {
+			checked, may = true, c.mayAdopt(ctx, parent)
+		}
+		if may != nil {
+			return nil, may
+		}
+		mine := object.Copy(o)
+		mine.SetOwnerReferences(append(mine.GetOwnerReferences(), object.ControllerRef(parent)))
+		stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: mine, Why: "adopted by " + object.Describe(parent)})
+		if gone(err) {
+			return nil, nil
+		}
+		return stored, err
+	}
+}
+
+func (c *claim) mayAdopt(ctx context.Context, parent *object.Object) error {
+	fresh, err := c.live(ctx, parent)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s before it adopts: %w", object.Describe(parent), err)
+	case fresh.GetUID() != parent.GetUID():
+		return fmt.Errorf("%s: its uid is now %s: %w", object.Describe(parent), fresh.GetUID(), errLookAgain)
+	case object.Deleting(fresh):
+		return fmt.Errorf("%s: it is being deleted by now: %w", object.Describe(parent), errLookAgain)
+	}
+	return nil
+}
+
+// release takes the parent's reference off o.
+func release(ctx context.Context, parent, o *object.Object, write Writer) error {
+	if object.Deleting(o) {
+		return nil
+	}
+	free := object.Copy(o)
+	refs := free.GetOwnerReferences()[:0]
+	for _, ref := range o.GetOwnerReferences() {
+		if ref.UID != parent.GetUID() {
+			refs = append(refs, ref)
+		}
+	}
+	free.SetOwnerReferences(refs)
+	_, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: free, Why: "released by " + object.Describe(parent) + ", whose selector it does not match"})
+	if gone(err) {
+		return nil
+	}
+	return err
+}
+
+// gone reports that a write came too late: the object was deleted or changed meanwhile. The caches will tell.
+func gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+// generatedLabel is the label by which a generated selector recognises a parent's children.
+const generatedLabel = "controller-uid"
+
+// generatedSelector matches the children that carry the parent's UID.
+func generatedSelector(parent *object.Object) (labels.Selector, error) {
+	return labels.SelectorFromSet(labels.Set{generatedLabel: string(parent.GetUID())}), nil
+}
+
+// specSelector is the selector in the parent's spec. An empty one would match everything and is refused.
+func specSelector(parent *object.Object) (labels.Selector, error) {
+	m, found, err := unstructured.NestedMap(parent.Object, "spec", "selector")
+	if err != nil || !found || len(m) == 0 {
+		return nil, fmt.Errorf("%s: spec.selector is missing or empty: give it one that matches its children's labels, or set generateSelector on the controller", object.Describe(parent))
+	}
+	var selector metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, &selector); err != nil {
+		return nil, fmt.Errorf("%s: spec.selector: %w", object.Describe(parent), err)
+	}
+	compiled, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil {
+		return nil, fmt.Errorf("%s: spec.selector: %w", object.Describe(parent), err)
+	}
+	if compiled.Empty() {
+		return nil, fmt.Errorf("%s: spec.selector matches everything: give it matchLabels or matchExpressions", object.Describe(parent))
+	}
+	return compiled, nil
+}

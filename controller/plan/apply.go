@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"metascript/controller/object"
+)
+
+// LastApplied is the annotation in which a child remembers what its controller last wanted of it. Its text is part
+// of an agreement with Metacontroller, to the byte.
+const LastApplied = "metacontroller.k8s.io/last-applied-configuration"
+
+// system lists the fields of metadata that belong to the API server. What a script returns may be a child as it was
+// observed, so they are taken from the observed object on an update, and dropped on a creation.
+var system = []string{
+	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+	"deletionGracePeriodSeconds", "selfLink", "managedFields",
+}
+
+// fresh is want as it is to be created.
+func fresh(want *object.Object) (*object.Object, error) {
+	created := object.Copy(want)
+	for _, name := range system {
+		delete(metadata(created), name)
+	}
+	dropNulls(created.Object)
+	return created, remember(created, want)
+}
+
+// apply is have with want merged into it: dynamic apply.
+func apply(have, want *object.Object) (*object.Object, error) {
+	last, err := recall(have)
+	if err != nil {
+		return nil, err
+	}
+	desired := object.Copy(want).Object
+	dropNulls(desired)
+	result := &object.Object{Object: Merge(have.Object, last, desired)}
+	restore(result, have)
+	return result, remember(result, want)
+}
+
+// restore puts back, as observed, what belongs to the API server and to the status subresource.
+func restore(result, have *object.Object) {
+	observed, into := metadata(have), metadata(result)
+	for _, name := range system {
+		put(into, name, observed)
+	}
+	put(result.Object, "status", have.Object)
+}
+
+// put copies the field name of from into into, or deletes it there when from has none.
+func put(into map[string]any, name string, from map[string]any) {
+	if value, found := from[name]; found {
+		into[name] = object.CopyValue(value)
+	} else {
+		delete(into, name)
+	}
+}
+
+// metadata is the map behind o's metadata, made when it is missing.
+func metadata(o *object.Object) map[string]any {
+	m, ok := o.Object["metadata"].(map[string]any)
+	if !ok {
+		m = map[string]any{}
+		o.Object["metadata"] = m
+	}
+	return m
+}
+
+// remember records on o that want was applied: want as JSON with sorted keys and HTML escaping, nulls and all,
+// without the annotation itself.
+func remember(o, want *object.Object) error {
+	text, err := json.Marshal(withoutLastApplied(want).Object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", object.Describe(want), err)
+	}
+	annotations, ok := metadata(o)["annotations"].(map[string]any)
+	if !ok {
+		annotations = map[string]any{}
+		metadata(o)["annotations"] = annotations
+	}
+	annotations[LastApplied] = string(text)
+	return nil
+}
+
+// withoutLastApplied is o without the annotation, copied only when there is one.
+func withoutLastApplied(o *object.Object) *object.Object {
+	if _, found := o.GetAnnotations()[LastApplied]; !found {
+		return o
+	}
+	clean := object.Copy(o)
+	annotations := clean.GetAnnotations()
+	delete(annotations, LastApplied)
+	clean.SetAnnotations(annotations)
+	return clean
+}
+
+// recall reads what was last applied to have; nil when nothing was.
+func recall(have *object.Object) (map[string]any, error) {
+	text, found := have.GetAnnotations()[LastApplied]
+	if !found || strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.UseNumber()
+	var last map[string]any
+	if err := decoder.Decode(&last); err != nil {
+		return nil, fmt.Errorf("%s: annotation %s is not a JSON object: %w", object.Describe(have), LastApplied, err)
+	}
+	dropNulls(last)
+	return last, nil
+}
+
+// WithoutNulls is a copy of m without null fields.
+func WithoutNulls(m map[string]any) map[string]any {
+	clean := object.CopyValue(m).(map[string]any)
+	dropNulls(clean)
+	return clean
+}
+
+// dropNulls removes the null fields of maps, at every depth: the API server never stores them, so that comparing
+// with them would find a difference for ever.
+func dropNulls(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, field := range v {
+			if field == nil {
+				delete(v, key)
+				continue
+			}
+			dropNulls(field)
+		}
+	case []any:
+		for _, item := range v {
+			dropNulls(item)
+		}
+	}
+}

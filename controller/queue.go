@@ -1,0 +1,165 @@
+package controller
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"metascript/controller/object"
+)
+
+// A Reason is a set of causes for a reconcile. The event itself is forgotten once its parent is queued; this much
+// goes on with the key, for logs and for order.
+type Reason uint8
+
+// The reasons.
+const (
+	ParentChanged Reason = 1 << iota
+	ChildChanged
+	Resync // it is time again: resyncPeriodSeconds or resyncAfterSeconds
+	Retry  // the last one failed
+)
+
+// changed are the reasons that go before what is merely due.
+const changed = ParentChanged | ChildChanged
+
+// String gives "parent,child".
+func (r Reason) String() string {
+	var names []string
+	for i, name := range []string{"parent", "child", "resync", "retry"} {
+		if r&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// backoff bounds: a parent that fails is tried again after the first, then twice as long, and so on up to the last.
+const (
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 5 * time.Minute
+)
+
+// A queue holds the parents to reconcile, each once and with the reasons why. What changed goes before what is
+// merely due; within each the order is first come, first served.
+type queue struct {
+	workqueue.TypedRateLimitingInterface[object.Key]
+
+	mu    sync.Mutex
+	now   map[object.Key]Reason // why a key is queued
+	later map[object.Key]Reason // why a key will be queued
+}
+
+func newQueue(name string) *queue {
+	q := &queue{now: map[object.Key]Reason{}, later: map[object.Key]Reason{}}
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](firstBackoff, lastBackoff)
+	lanes := &lanes{urgent: q.urgent, waiting: map[object.Key]bool{}}
+	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[object.Key]{Name: name, Queue: lanes})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[object.Key]{Name: name, Queue: inner})
+	q.TypedRateLimitingInterface = workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
+		workqueue.TypedRateLimitingQueueConfig[object.Key]{Name: name, DelayingQueue: delaying})
+	return q
+}
+
+// add queues key now.
+func (q *queue) add(key object.Key, why Reason) {
+	q.mu.Lock()
+	q.now[key] |= why
+	q.mu.Unlock()
+	q.Add(key)
+}
+
+// addAfter queues key in a while.
+func (q *queue) addAfter(key object.Key, why Reason, wait time.Duration) {
+	q.remember(key, why)
+	q.AddAfter(key, wait)
+}
+
+// retry queues key after its back-off, which grows with each call until Forget.
+func (q *queue) retry(key object.Key) {
+	q.remember(key, Retry)
+	q.AddRateLimited(key)
+}
+
+func (q *queue) remember(key object.Key, why Reason) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.later[key] |= why
+}
+
+// take gives, and forgets, the reasons for the key that Get returned.
+func (q *queue) take(key object.Key) Reason {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	why := q.now[key]
+	if why == 0 {
+		why = q.later[key]
+		delete(q.later, key)
+	}
+	delete(q.now, key)
+	return why
+}
+
+func (q *queue) urgent(key object.Key) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.now[key]&changed != 0
+}
+
+// lanes is the order behind a queue: a lane for what is urgent before one for what is not. A key that becomes
+// urgent while it waits changes lanes; its old place is skipped when its turn comes.
+type lanes struct {
+	urgent  func(object.Key) bool
+	first   fifo
+	second  fifo
+	waiting map[object.Key]bool // true: in the first lane
+}
+
+// Touch is called for a key that is added while it waits.
+func (l *lanes) Touch(key object.Key) {
+	if inFirst := l.waiting[key]; !inFirst && l.urgent(key) {
+		l.waiting[key] = true
+		l.first.push(key)
+	}
+}
+
+// Push is called for a key that does not wait.
+func (l *lanes) Push(key object.Key) {
+	urgent := l.urgent(key)
+	l.waiting[key] = urgent
+	if urgent {
+		l.first.push(key)
+	} else {
+		l.second.push(key)
+	}
+}
+
+// Len counts the keys that wait.
+func (l *lanes) Len() int { return len(l.waiting) }
+
+// Pop is called only when Len is above zero.
+func (l *lanes) Pop() object.Key {
+	for {
+		lane, urgent := &l.second, false
+		if len(l.first) > 0 {
+			lane, urgent = &l.first, true
+		}
+		key := lane.pop()
+		if inFirst, waits := l.waiting[key]; waits && inFirst == urgent {
+			delete(l.waiting, key)
+			return key
+		}
+	}
+}
+
+type fifo []object.Key
+
+func (f *fifo) push(key object.Key) { *f = append(*f, key) }
+
+func (f *fifo) pop() object.Key {
+	key := (*f)[0]
+	*f = (*f)[1:]
+	return key
+}

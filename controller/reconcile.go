@@ -1,0 +1,271 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// reconcile brings the parent's children to what its hook says they should be. It gives the time after which to
+// come again, zero for none.
+func (l *loop) reconcile(ctx context.Context, key object.Key) (time.Duration, error) {
+	parent := l.parents.Get(key)
+	if parent == nil || !l.mine(parent) {
+		return 0, l.forget(key)
+	}
+	write := tracker{l, key}
+	parent, err := l.keepFinalizer(ctx, parent, write)
+	if err != nil {
+		return 0, err
+	}
+	children, err := l.Owner.Claim(ctx, parent, write)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := l.ask(ctx, parent, children)
+	if err != nil {
+		return 0, err
+	}
+	ops, err := l.plan(parent, children, answer)
+	if err != nil {
+		return 0, err
+	}
+	failed := l.apply(ctx, parent, ops, write)
+	return answer.ResyncAfter, errors.Join(failed, l.settle(ctx, parent, answer, write))
+}
+
+// mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
+func (l *loop) mine(parent *object.Object) bool {
+	return l.selects(parent) || l.hasFinalizer(parent)
+}
+
+// forget drops what is kept for a parent that is gone.
+func (l *loop) forget(key object.Key) error {
+	l.queue.Forget(key)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.written, key)
+	delete(l.pruned, key)
+	return nil
+}
+
+// keepFinalizer adds our finalizer while there is a finalize hook to call, and takes it off when there is none any
+// more. The reconcile goes on with the object that came back, since neither may cause an event.
+func (l *loop) keepFinalizer(ctx context.Context, parent *object.Object, write Writer) (*object.Object, error) {
+	has := l.hasFinalizer(parent)
+	wants := l.Finalize != nil && (has || !object.Deleting(parent) && l.selects(parent))
+	switch {
+	case has == wants:
+		return parent, nil
+	case wants:
+		return l.setFinalizers(ctx, parent, append(slices.Clone(parent.GetFinalizers()), l.Finalizer), "there is a finalize hook", write)
+	}
+	return l.setFinalizers(ctx, parent, l.otherFinalizers(parent), "there is no finalize hook", write)
+}
+
+func (l *loop) setFinalizers(ctx context.Context, parent *object.Object, finalizers []string, why string, write Writer) (*object.Object, error) {
+	changed := object.Copy(parent)
+	changed.SetFinalizers(finalizers)
+	stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: changed, Why: "finalizers: " + why})
+	if gone(err) {
+		return nil, fmt.Errorf("%w: %w", errLookAgain, err)
+	}
+	return stored, err
+}
+
+func (l *loop) hasFinalizer(parent *object.Object) bool {
+	return slices.Contains(parent.GetFinalizers(), l.Finalizer)
+}
+
+func (l *loop) otherFinalizers(parent *object.Object) []string {
+	return slices.DeleteFunc(slices.Clone(parent.GetFinalizers()), func(f string) bool { return f == l.Finalizer })
+}
+
+// finalizing reports whether it is the finalize hook's turn: the parent is going, or is none of ours any more.
+func (l *loop) finalizing(parent *object.Object) bool {
+	return l.hasFinalizer(parent) && (object.Deleting(parent) || !l.selects(parent))
+}
+
+// ask calls the hook.
+func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
+	match, err := l.Match(parent)
+	if err != nil {
+		return nil, err
+	}
+	req := &hook.Request{
+		Controller: l.Controller, Parent: parent, Children: children,
+		Finalizing: l.finalizing(parent),
+		Expect:     hook.Expect{Kinds: l.Kinds, Selector: match},
+	}
+	if l.Labels != nil {
+		req.Expect.Labels = l.Labels(parent)
+	}
+	ask := l.Sync
+	if req.Finalizing {
+		ask = l.Finalize
+	}
+	answer, err := ask.Call(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	l.pass(parent, answer)
+	return answer, nil
+}
+
+// pass records what an answer has to say to people.
+func (l *loop) pass(parent *object.Object, answer *hook.Response) {
+	for _, warning := range answer.Warnings {
+		l.events.Warning(parent, "HookWarning", "%s", warning)
+	}
+	for _, event := range answer.Events {
+		l.events.Asked(parent, event.Type, event.Reason, event.Message)
+	}
+}
+
+// plan gives the writes to the children: none when the parent is going and they are not ours to tidy up.
+func (l *loop) plan(parent *object.Object, children *object.Set, answer *hook.Response) ([]plan.Op, error) {
+	if object.Deleting(parent) && !l.tidiesUp(parent) {
+		return nil, nil
+	}
+	ops, err := plan.Children(children, answer.Children, l.Rules)
+	for _, op := range ops {
+		if op.Verb == plan.Create && err == nil {
+			err = l.Owner.Mark(parent, op.Object)
+		}
+	}
+	return ops, err
+}
+
+// The finalizers with which the garbage collector deletes, or orphans, the children of an object before it goes.
+var collected = []string{"foregroundDeletion", "orphan"}
+
+// tidiesUp reports whether a parent that is going has a finalize hook, and not the garbage collector, to look after
+// its children.
+func (l *loop) tidiesUp(parent *object.Object) bool {
+	return l.finalizing(parent) && !slices.ContainsFunc(parent.GetFinalizers(), func(f string) bool { return slices.Contains(collected, f) })
+}
+
+// apply carries out the writes. One that fails does not keep the others from being tried.
+func (l *loop) apply(ctx context.Context, parent *object.Object, ops []plan.Op, write Writer) error {
+	var failed []error
+	for _, op := range ops {
+		_, err := write.Do(ctx, op)
+		switch {
+		case err == nil:
+		case apierrors.IsAlreadyExists(err):
+			failed = append(failed, l.occupied(ctx, parent, op.Object))
+		case op.Verb == plan.Delete && apierrors.IsNotFound(err): // as it should be
+		case op.Verb != plan.Create && gone(err):
+			failed = append(failed, fmt.Errorf("%w: %w", errLookAgain, err))
+		default:
+			failed = append(failed, err)
+		}
+	}
+	return join(failed)
+}
+
+// join joins the errors of several writes. Those that only ask to look again are left out beside real ones, so that
+// they do not hide them.
+func join(failed []error) error {
+	real := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil || errors.Is(err, errLookAgain) })
+	if len(real) > 0 {
+		return errors.Join(real...)
+	}
+	return errors.Join(failed...)
+}
+
+// occupied says who has the name of a child that could not be created: the parent itself, when only our cache did
+// not know, or somebody else.
+func (l *loop) occupied(ctx context.Context, parent, child *object.Object) error {
+	there, err := l.Live(ctx, child)
+	if apierrors.IsNotFound(err) {
+		return errLookAgain
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", object.Describe(child), err)
+	}
+	ref := object.ControllerOf(there)
+	_, declared := l.Kinds[child.GroupVersionKind()]
+	switch {
+	case ref != nil && ref.UID == parent.GetUID() && !declared:
+		return nil // a kind that is not watched is created once
+	case ref != nil && ref.UID == parent.GetUID():
+		return errLookAgain
+	case ref != nil:
+		return fmt.Errorf("create %s: it exists already and belongs to %s %s", object.Describe(child), ref.Kind, ref.Name)
+	case object.Deleting(there):
+		return errLookAgain
+	}
+	return fmt.Errorf("create %s: it exists already, and its labels do not match, so that it is not adopted", object.Describe(child))
+}
+
+// settle writes the status and, when the hook is done with a parent that goes, takes our finalizer off.
+func (l *loop) settle(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) error {
+	parent, err := l.writeStatus(ctx, parent, answer, write)
+	if err != nil || !answer.Finalized || !l.finalizing(parent) {
+		return err
+	}
+	_, err = l.setFinalizers(ctx, parent, l.otherFinalizers(parent), "the hook has finalized", write)
+	return err
+}
+
+// writeStatus writes the status if it differs from the parent's; it gives the parent as it then is.
+func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) (*object.Object, error) {
+	if answer.Status == nil {
+		return parent, nil
+	}
+	changed := object.Copy(parent)
+	status := plan.WithoutNulls(answer.Status)
+	status["observedGeneration"] = parent.GetGeneration()
+	changed.Object["status"] = status
+	if plan.Difference(statusOf(parent), statusOf(changed)) == "" || l.unstorable(changed) {
+		return parent, nil
+	}
+	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})
+	if gone(err) {
+		return nil, fmt.Errorf("%w: %w", errLookAgain, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.noteStored(stored, changed)
+	return stored, nil
+}
+
+// noteStored remembers a status that the API server did not store as it was written, because the schema of the
+// parent's kind lacks a field, and says so once. Writing it again on every reconcile would be in vain.
+func (l *loop) noteStored(stored, written *object.Object) {
+	key := object.KeyOf(written)
+	lost := plan.Difference(statusOf(stored), statusOf(written))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lost == "" {
+		delete(l.pruned, key)
+		return
+	}
+	_, told := l.pruned[key]
+	l.pruned[key] = written.Object["status"]
+	if !told && lost != "status.observedGeneration" {
+		l.events.Warning(stored, "StatusNotStored", "the API server does not store %s as the hook returned it: does the schema of %s have the field?", lost, l.Parent.GroupResource())
+	}
+}
+
+// unstorable reports whether the status of changed was tried before and not stored.
+func (l *loop) unstorable(changed *object.Object) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tried, found := l.pruned[object.KeyOf(changed)]
+	return found && plan.Difference(map[string]any{"status": tried}, statusOf(changed)) == ""
+}
+
+func statusOf(o *object.Object) map[string]any {
+	return map[string]any{"status": o.Object["status"]}
+}

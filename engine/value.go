@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Walk bounds the conversion of a script's answer to a JSON-shaped value: it counts nodes and bytes, limits
+// nesting (and so ends on a value that contains itself), and knows the path of the value at hand for messages.
+//
+// A runtime calls Enter before each element of a list or map and Leave after it, and Count for every value.
+type Walk struct {
+	limits Limits
+	nodes  int
+	bytes  int64
+	path   []step
+}
+
+// A step is a key or, where key is nil, an index.
+type step struct {
+	key   *string
+	index int
+}
+
+// NewWalk starts a walk within l.
+func NewWalk(l Limits) *Walk { return &Walk{limits: l.WithDefaults()} }
+
+// EnterKey goes down to the value of a map's key.
+func (w *Walk) EnterKey(key string) *Error {
+	w.path = append(w.path, step{key: &key})
+	w.bytes += int64(len(key)) + 4
+	return w.checkDepth()
+}
+
+// EnterIndex goes down to an element of a list.
+func (w *Walk) EnterIndex(i int) *Error {
+	w.path = append(w.path, step{index: i})
+	w.bytes++
+	return w.checkDepth()
+}
+
+// Leave goes back up.
+func (w *Walk) Leave() { w.path = w.path[:len(w.path)-1] }
+
+// Count takes one value of about n bytes of JSON, its elements not counted.
+func (w *Walk) Count(n int) *Error {
+	w.nodes++
+	w.bytes += int64(n)
+	if w.nodes > w.limits.Nodes {
+		return &Error{Kind: KindOutput, Msg: fmt.Sprintf("the answer has more than %d values", w.limits.Nodes)}
+	}
+	if w.bytes > w.limits.Output {
+		return &Error{
+			Kind: KindOutput, Msg: fmt.Sprintf("the answer is larger than %d bytes", w.limits.Output),
+			Hint: "return less, or raise limits.output",
+		}
+	}
+	return nil
+}
+
+func (w *Walk) checkDepth() *Error {
+	if len(w.path) <= w.limits.Depth {
+		return nil
+	}
+	return &Error{
+		Kind: KindOutput, Msg: fmt.Sprintf("the answer is nested deeper than %d levels at %s", w.limits.Depth, w.Path()),
+		Hint: "does a value contain itself?",
+	}
+}
+
+// Errorf is a KindResult error about the value at hand; its message begins with the value's path.
+func (w *Walk) Errorf(format string, args ...any) *Error {
+	return &Error{Kind: KindResult, Msg: "the answer" + w.at() + " " + Clip(fmt.Sprintf(format, args...), maxMsg)}
+}
+
+func (w *Walk) at() string {
+	if len(w.path) == 0 {
+		return ""
+	}
+	return " at " + w.Path()
+}
+
+// Path names the value at hand, such as children[0].spec["a b"]; "" is the whole answer. A very deep path is cut
+// in the middle.
+func (w *Walk) Path() string {
+	const ends = 6
+	if len(w.path) > 2*ends {
+		return format(w.path[:ends]) + "…" + format(w.path[len(w.path)-ends:])
+	}
+	return strings.TrimPrefix(format(w.path), ".")
+}
+
+func format(path []step) string {
+	var b strings.Builder
+	for _, s := range path {
+		switch {
+		case s.key == nil:
+			fmt.Fprintf(&b, "[%d]", s.index)
+		case plainKey(*s.key):
+			b.WriteString("." + *s.key)
+		default:
+			b.WriteString("[" + strconv.Quote(Clip(*s.key, 80)) + "]")
+		}
+	}
+	return b.String()
+}
+
+// plainKey reports whether key can stand behind a dot.
+func plainKey(key string) bool {
+	for i, r := range key {
+		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return key != "" && len(key) <= 80
+}

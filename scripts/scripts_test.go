@@ -1,0 +1,51 @@
+package scripts
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"metascript/engine"
+)
+
+func TestInline(t *testing.T) {
+	s, err := Inline(engine.Starlark, "def sync(): pass", map[string]string{"lib/labels.star": "x = 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Entry != "sync.star" || s.Language != engine.Starlark {
+		t.Errorf("got entry %q in %q, want sync.star in Starlark", s.Entry, s.Language)
+	}
+	for name, want := range map[string]string{"sync.star": "def sync(): pass", "lib/labels.star": "x = 1"} {
+		if got, err := fs.ReadFile(s.Files, name); err != nil || string(got) != want {
+			t.Errorf("file %s: got %q, %v, want %q", name, got, err, want)
+		}
+	}
+}
+
+func TestInlineRefuses(t *testing.T) {
+	for _, c := range []struct{ language, module, want string }{
+		{"Lua", "lib.lua", `language "Lua": want one of JavaScript, Jsonnet, Starlark`},
+		{"", "lib.js", `language "": want one of`},
+		{engine.JavaScript, "../lib.js", `module "../lib.js": the name of a file is wanted`},
+		{engine.JavaScript, "/lib.js", `module "/lib.js": the name of a file is wanted`},
+		{engine.JavaScript, "", `module "": the name of a file is wanted`},
+		{engine.JavaScript, "sync.js", `module "sync.js": that is the name of the script itself`},
+	} {
+		_, err := Inline(c.language, "", map[string]string{c.module: ""})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Inline(%q, module %q): got error %v, want %q", c.language, c.module, err, c.want)
+		}
+	}
+}
+
+func TestLanguageOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.star": engine.Starlark, "b/a.js": engine.JavaScript, "a.jsonnet": engine.Jsonnet,
+		"a.libsonnet": engine.Jsonnet, "a.ts": "", "star": "",
+	} {
+		if got := LanguageOf(name); got != want {
+			t.Errorf("LanguageOf(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
