@@ -57,6 +57,19 @@ func (b *Binding) selects(parent *object.Object) bool {
 	return b.Selector.Matches(labels.Set(parent.GetLabels()))
 }
 
+// expect is what an answer about parent may hold.
+func (b *Binding) expect(parent *object.Object) (hook.Expect, error) {
+	selector, err := b.Match(parent)
+	if err != nil {
+		return hook.Expect{}, err
+	}
+	e := hook.Expect{Kinds: b.Kinds, Selector: selector}
+	if b.Labels != nil {
+		e.Labels = b.Labels(parent)
+	}
+	return e, nil
+}
+
 // cacheOf is the cache of the objects of kind, or nil.
 func (b *Binding) cacheOf(kind object.Kind) *informer.Informer {
 	if kind == b.Parent.ObjectKind() {

@@ -23,6 +23,9 @@ const (
 	lagWait = 5 * time.Second
 )
 
+// grace is how long a reconcile may go on after its controller was told to stop.
+const grace = 20 * time.Second
+
 // errLookAgain is the error of a reconcile that found the world changed under it: nothing went wrong, and the next
 // one, with newer caches, will do better.
 var errLookAgain = errors.New("it changed meanwhile")
@@ -66,15 +69,20 @@ func (l *loop) run(ctx context.Context) error {
 	if !l.synced(ctx) {
 		return nil // ctx is done
 	}
+	// What is under way when ctx ends is let finish, for a while.
+	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
 	var workers sync.WaitGroup
 	for range l.Workers {
-		workers.Go(func() { l.work(ctx) })
+		workers.Go(func() { l.work(working, ctx.Done()) })
 	}
 	if l.ResyncPeriod > 0 {
 		workers.Go(func() { l.resync(ctx) })
 	}
 	<-ctx.Done()
 	l.queue.ShutDown()
+	late := time.AfterFunc(grace, cancel)
+	defer late.Stop()
 	workers.Wait()
 	return nil
 }
@@ -117,29 +125,30 @@ func (l *loop) resync(ctx context.Context) {
 	}
 }
 
-func (l *loop) work(ctx context.Context) {
+// work reconciles what the queue gives, until stop is closed.
+func (l *loop) work(ctx context.Context, stop <-chan struct{}) {
 	for {
 		key, shutdown := l.queue.Get()
 		if shutdown {
 			return
 		}
-		l.process(ctx, key)
+		select {
+		case <-stop: // a queue that is shut down still gives what it holds
+		default:
+			l.process(ctx, key)
+		}
 		l.queue.Done(key)
 	}
 }
 
 // process reconciles one parent and decides when to come again.
 func (l *loop) process(ctx context.Context, key object.Key) {
-	if ctx.Err() != nil {
-		return
-	}
 	why := l.queue.take(key)
 	if l.lags(key) {
 		l.queue.addAfter(key, why, lagPoll)
 		return
 	}
 	began := time.Now()
-	// What is under way ends in good order when the controller stops: only its hook is cut short.
 	again, err := l.guarded(ctx, key)
 	l.log.Debug("reconciled", "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	l.decide(ctx, key, again, err)
@@ -250,4 +259,15 @@ func (t tracker) shows(op plan.Op, stored *object.Object) func() bool {
 		o := cache.Get(key)
 		return o == nil || o.GetUID() != uid || object.Deleting(o)
 	}
+}
+
+// count gives how many parents the controller looks after.
+func (l *loop) count() int {
+	n := 0
+	for _, parent := range l.parents.List() {
+		if l.selects(parent) {
+			n++
+		}
+	}
+	return n
 }

@@ -32,9 +32,8 @@ type Writer interface {
 
 // A childCache is a declared child kind and the cache of its objects.
 type childCache struct {
-	kind   object.Kind
-	method plan.Method
-	cache  *informer.Informer
+	kind  object.Kind
+	cache *informer.Informer
 }
 
 // A claim owns by controller reference and label selector: what has no controller and matches is adopted, what is

@@ -96,17 +96,13 @@ func (l *loop) finalizing(parent *object.Object) bool {
 
 // ask calls the hook.
 func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
-	match, err := l.Match(parent)
+	expect, err := l.expect(parent)
 	if err != nil {
 		return nil, err
 	}
 	req := &hook.Request{
 		Controller: l.Controller, Parent: parent, Children: children,
-		Finalizing: l.finalizing(parent),
-		Expect:     hook.Expect{Kinds: l.Kinds, Selector: match},
-	}
-	if l.Labels != nil {
-		req.Expect.Labels = l.Labels(parent)
+		Finalizing: l.finalizing(parent), Expect: expect,
 	}
 	ask := l.Sync
 	if req.Finalizing {

@@ -98,7 +98,7 @@ type Limits struct {
 	Depth   int           // nesting of the answer; default 64
 	Stack   int           // nested calls of script functions; default 500
 	Source  int64         // bytes of all source files of a script together; default 1 MiB
-	Log     int64         // bytes of messages in one call; default 64 KiB
+	Log     int64         // bytes of messages in one call, 16 for each besides its text; default 64 KiB
 }
 
 // WithDefaults returns l with every field that is unset given its default.

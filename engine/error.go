@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 )
@@ -72,6 +74,7 @@ type Error struct {
 	Source string  // the text of line Pos.Line, without its end; "" when unknown
 	Hint   string  // what to do about it, when we know
 	Trace  []Frame // the calls that led there, innermost first, at most maxTrace
+	Stack  string  // of KindPanic, the interpreter's own stack, for our log alone
 }
 
 const (
@@ -139,6 +142,40 @@ func excerpt(line string, col int) string {
 		}
 	}
 	return out + "\n    " + string(pad) + "^"
+}
+
+// complete fills in what e can do without and a reader cannot: the function that was called, the source line, and
+// that nothing is longer than it may be.
+func (e *Error) complete(fn string, files fs.FS) *Error {
+	if e.Func == "" {
+		e.Func = fn
+	}
+	if e.Source == "" {
+		e.Source = sourceLine(files, e.Pos)
+	}
+	e.Msg = Clip(e.Msg, maxMsg)
+	e.Hint = Clip(e.Hint, maxMsg)
+	e.Trace = e.Trace[:min(len(e.Trace), maxTrace):min(len(e.Trace), maxTrace)]
+	return e
+}
+
+// sourceLine gives the text of the line at pos, or "".
+func sourceLine(files fs.FS, pos Pos) string {
+	if pos.Line <= 0 || !fs.ValidPath(pos.File) {
+		return ""
+	}
+	text, err := fs.ReadFile(files, pos.File)
+	if err != nil {
+		return ""
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // which no compiler counts as a column
+	number := 0
+	for line := range bytes.Lines(text) {
+		if number++; number == pos.Line {
+			return string(bytes.TrimRight(line, "\r\n"))
+		}
+	}
+	return ""
 }
 
 // Clip shortens s to at most n bytes, at a character's border, and says so.

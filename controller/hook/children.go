@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/object"
 )
@@ -68,6 +69,9 @@ func checkShape(m map[string]any) error {
 		if text, ok := m[field].(string); !ok || text == "" {
 			return fmt.Errorf("%s is %s, want a string such as %s", field, missingOr(m[field]), map[string]string{"apiVersion": `"v1"`, "kind": `"Pod"`}[field])
 		}
+	}
+	if _, err := schema.ParseGroupVersion(m["apiVersion"].(string)); err != nil {
+		return fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", m["apiVersion"])
 	}
 	metadata, ok := m["metadata"].(map[string]any)
 	if !ok {
@@ -142,18 +146,31 @@ func place(o *object.Object, req *Request) error {
 
 // label adds the labels that every child gets and checks that its parent will recognise it.
 func label(o *object.Object, expect Expect) error {
-	if len(expect.Labels) > 0 {
-		all := o.GetLabels()
-		if all == nil {
-			all = map[string]string{}
-		}
-		maps.Copy(all, expect.Labels)
-		o.SetLabels(all)
+	metadata := o.Object["metadata"].(map[string]any)
+	all, _ := metadata["labels"].(map[string]any)
+	if all == nil && len(expect.Labels) > 0 {
+		all = map[string]any{}
+		metadata["labels"] = all
 	}
-	if expect.Selector != nil && !expect.Selector.Matches(labels.Set(o.GetLabels())) {
-		return fmt.Errorf("its labels %v do not match the parent's selector %q: its parent would not recognise it; add the labels, or set generateSelector on the controller", o.GetLabels(), expect.Selector)
+	for key, value := range expect.Labels {
+		all[key] = value
+	}
+	have := set(all)
+	if expect.Selector != nil && !expect.Selector.Matches(have) {
+		return fmt.Errorf("its labels %v do not match the parent's selector %q: its parent would not recognise it; add the labels, or set generateSelector on the controller", map[string]string(have), expect.Selector)
 	}
 	return nil
+}
+
+// set gives labels as selectors want them. A null one is none; for GetLabels, there are none at all beside it.
+func set(all map[string]any) labels.Set {
+	have := labels.Set{}
+	for key, value := range all {
+		if text, ok := value.(string); ok {
+			have[key] = text
+		}
+	}
+	return have
 }
 
 // undeclared says that a child's kind is not among the declared ones, or "".

@@ -22,8 +22,8 @@ type Script struct {
 
 // Call runs the function. An answer that breaks a rule is an [*engine.Error] of kind Result.
 func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
-	arg := encode(req, s.Version)
-	arg["now"] = s.now().UTC().Format(time.RFC3339)
+	arg, now := encode(req, s.Version), s.now()
+	arg["now"] = now.UTC().Format(time.RFC3339)
 	env := engine.Env{Limits: s.Limits}
 	if s.Log != nil {
 		env.Log = func(m engine.Message) { s.Log(req, m) }
@@ -35,7 +35,7 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	ported, _ := s.Program.(engine.Ported)
 	how := manners{strict: ported == nil || !ported.Ported()}
 	if !how.strict {
-		if answer, err = unwrap(answer); err != nil {
+		if answer, err = s.unwrap(answer, now); err != nil {
 			return nil, err
 		}
 	}
@@ -55,19 +55,23 @@ func (s *Script) now() time.Time {
 
 // unwrap takes the HTTP shape {status, body, headers} off an answer of a function that was written as an HTTP
 // handler. An answer whose status is no number is no HTTP response.
-func unwrap(answer map[string]any) (map[string]any, error) {
+func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, error) {
 	code, ok := statusCode(answer["status"])
 	if !ok {
 		return answer, nil
 	}
 	if code == 429 {
 		headers, _ := answer["headers"].(map[string]any)
-		return nil, &RetryAfter{retryAfter(header(headers, "Retry-After"), time.Now())}
+		return nil, &RetryAfter{retryAfter(header(headers, "Retry-After"), now)}
 	}
 	if code != 200 {
-		return nil, &engine.Error{Kind: engine.KindRaised, Msg: fmt.Sprintf("the script answered with status %d: %s", code, bodyText(answer["body"]))}
+		return nil, &engine.Error{Kind: engine.KindRaised, Func: s.Function, Msg: fmt.Sprintf("the script answered with status %d: %s", code, bodyText(answer["body"]))}
 	}
-	return bodyObject(answer["body"])
+	body, err := bodyObject(answer["body"])
+	if err != nil {
+		return nil, &engine.Error{Kind: engine.KindResult, Func: s.Function, Msg: err.Error()}
+	}
+	return body, nil
 }
 
 func statusCode(v any) (int64, bool) {
@@ -105,9 +109,9 @@ func bodyObject(body any) (map[string]any, error) {
 	case string:
 		answer, err := decodeJSON([]byte(b))
 		if err != nil {
-			return nil, &engine.Error{Kind: engine.KindResult, Msg: "the body that the script answered is not a JSON object: " + err.Error()}
+			return nil, fmt.Errorf("the body that the script answered is not a JSON object: %w", err)
 		}
 		return answer, nil
 	}
-	return nil, &engine.Error{Kind: engine.KindResult, Msg: fmt.Sprintf("the body that the script answered is %s, want an object or JSON text", typeName(body))}
+	return nil, fmt.Errorf("the body that the script answered is %s, want an object or JSON text", typeName(body))
 }

@@ -102,12 +102,20 @@ func readBody(resp *http.Response) ([]byte, error) {
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	wait := time.Duration(0)
-	if seconds, err := strconv.Atoi(value); err == nil {
+	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
 		wait = time.Duration(min(seconds, maxSeconds)) * time.Second
-	} else if date, err := http.ParseTime(value); err == nil {
+	} else if date, err := parseDate(value); err == nil {
 		wait = date.Sub(now)
 	}
 	return max(wait, time.Second)
+}
+
+// parseDate reads a date as HTTP has it, or in RFC 1123's form with another zone than GMT, which Metacontroller takes.
+func parseDate(value string) (time.Time, error) {
+	if date, err := http.ParseTime(value); err == nil {
+		return date, nil
+	}
+	return time.Parse(time.RFC1123, value)
 }
 
 // decodeJSON reads one JSON object, integers as int64.

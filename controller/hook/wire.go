@@ -81,14 +81,21 @@ func decode(answer map[string]any, req *Request, how manners) (*Response, error)
 		return nil, err
 	}
 	if resp.Events, err = decodeEvents(answer[fieldEvents]); err != nil {
-		return nil, err
+		if how.strict {
+			return nil, err
+		}
+		resp.Warnings = append(resp.Warnings, err.Error()) // for Metacontroller the field does not exist
 	}
 	items, err := decodeChildren(answer, req, how)
 	if err != nil {
 		return nil, err
 	}
-	resp.Children, resp.Warnings, err = desired(items, req, how)
-	return resp, err
+	children, warnings, err := desired(items, req, how)
+	if err != nil {
+		return nil, err
+	}
+	resp.Children, resp.Warnings = children, append(resp.Warnings, warnings...)
+	return resp, nil
 }
 
 // checkKeys refuses a key that means nothing: most often it is a misspelt one, and "childs" would delete them all.
@@ -111,7 +118,7 @@ func checkKeys(answer map[string]any) error {
 func decodeStatus(answer map[string]any, how manners) (map[string]any, error) {
 	switch status := answer[fieldStatus].(type) {
 	case map[string]any:
-		return status, nil
+		return object.CopyValue(status).(map[string]any), nil // it may be the parent's own
 	case nil:
 		if how.strict {
 			return nil, nil
@@ -198,10 +205,10 @@ func decodeEvent(v any) (Event, error) {
 		return Event{}, fmt.Errorf("is %s, want {type, reason, message}", typeName(v))
 	}
 	event := Event{Type: "Normal"}
-	for key, field := range m {
-		text, ok := field.(string)
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		text, ok := m[key].(string)
 		if !ok {
-			return Event{}, fmt.Errorf("%s is %s, want a string", key, typeName(field))
+			return Event{}, fmt.Errorf("%s is %s, want a string", key, typeName(m[key]))
 		}
 		switch key {
 		case "type":

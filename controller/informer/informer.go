@@ -11,6 +11,7 @@ package informer
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,9 @@ type Spec struct {
 	Resource  schema.GroupVersionResource
 	Namespace string // "" is all
 	Selector  string // of labels; "" is all
+
+	// MetadataOnly keeps nothing of an object but what names and versions it.
+	MetadataOnly bool
 }
 
 // A Factory shares caches among those who need the same one. It is safe for concurrent use.
@@ -78,7 +82,7 @@ func (f *Factory) start(spec Spec) *shared {
 		cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex},
 		func(o *metav1.ListOptions) { o.LabelSelector = spec.Selector }).Informer()
 	// Both setters fail only on an informer that has been started.
-	_ = inf.SetTransform(dropManagedFields)
+	_ = inf.SetTransform(spec.strip)
 	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
 	})
@@ -130,11 +134,21 @@ func orphanIndex(obj any) ([]string, error) {
 	return []string{o.GetNamespace(), everywhere}, nil
 }
 
-func dropManagedFields(obj any) (any, error) {
-	if o, ok := obj.(*object.Object); ok {
-		o.SetManagedFields(nil)
+// strip drops what the cache does not keep.
+func (s Spec) strip(obj any) (any, error) {
+	o, ok := obj.(*object.Object)
+	if !ok {
+		return obj, nil
 	}
-	return obj, nil
+	o.SetManagedFields(nil)
+	if s.MetadataOnly {
+		for field := range o.Object {
+			if field != "apiVersion" && field != "kind" && field != "metadata" {
+				delete(o.Object, field)
+			}
+		}
+	}
+	return o, nil
 }
 
 // An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which comes once and last.
@@ -149,7 +163,17 @@ type Informer struct {
 
 // Handle calls on for every change of an object, one at a time, after the cache has it: on(nil, o) when o is there
 // (also for those that were there before), on(old, o) when it changed, on(old, nil) when it is gone.
-func (i *Informer) Handle(on func(old, current *object.Object)) error {
+//
+// A panic in on is logged: it must not take the watch, and with it every other controller, down.
+func (i *Informer) Handle(handler func(old, current *object.Object)) error {
+	on := func(old, current *object.Object) {
+		defer func() {
+			if r := recover(); r != nil {
+				i.factory.log.Error("panic in an event handler, please report it", "resource", i.spec.Resource.String(), "panic", r, "stack", string(debug.Stack()))
+			}
+		}()
+		handler(old, current)
+	}
 	r, err := i.shared.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { on(nil, o.(*object.Object)) },
 		UpdateFunc: func(old, o any) { on(old.(*object.Object), o.(*object.Object)) },

@@ -47,8 +47,8 @@ func Describe(o *Object) string { return o.GetKind() + " " + KeyOf(o).String() }
 // Copy is a deep copy, for whoever wants to change a shared object.
 func Copy(o *Object) *Object { return o.DeepCopy() }
 
-// CopyValue is a deep copy of a JSON-shaped value. Unlike runtime.DeepCopyJSONValue it does not panic on plain
-// ints, of which there are none in what engines return.
+// CopyValue is a deep copy of a JSON-shaped value. It panics on anything else, such as a plain int, of which there
+// are none in what caches hold and engines return.
 func CopyValue(v any) any { return runtime.DeepCopyJSONValue(v) }
 
 // ControllerOf is o's controller reference, or nil.

@@ -87,15 +87,15 @@ func remember(o, want *object.Object) error {
 	return nil
 }
 
-// withoutLastApplied is o without the annotation, copied only when there is one.
+// withoutLastApplied is o without the annotation, copied only when there is one. It goes past GetAnnotations, which
+// gives none at all when one of them is null.
 func withoutLastApplied(o *object.Object) *object.Object {
-	if _, found := o.GetAnnotations()[LastApplied]; !found {
+	annotations, _ := metadata(o)["annotations"].(map[string]any)
+	if _, found := annotations[LastApplied]; !found {
 		return o
 	}
 	clean := object.Copy(o)
-	annotations := clean.GetAnnotations()
-	delete(annotations, LastApplied)
-	clean.SetAnnotations(annotations)
+	delete(metadata(clean)["annotations"].(map[string]any), LastApplied)
 	return clean
 }
 

@@ -6,6 +6,8 @@
 package plan
 
 import (
+	"errors"
+
 	"metascript/controller/object"
 )
 
@@ -48,16 +50,17 @@ const (
 type Rules map[object.Kind]Method
 
 // Children gives the writes that lead from the observed children to the desired ones: creations and updates in the
-// order of desired, then deletions in the order of observed. What is already being deleted is left alone.
+// order of desired, then deletions in the order of observed. What is already being deleted is left alone. An error
+// is about single children: the writes beside it are those of all others.
 func Children(observed, desired *object.Set, rules Rules) ([]Op, error) {
 	var ops []Op
+	var failed []error
 	for want := range desired.All() {
 		kind := want.GroupVersionKind()
 		op, err := child(observed.Get(kind, object.KeyOf(want)), want, rules[kind])
 		if err != nil {
-			return nil, err
-		}
-		if op != nil {
+			failed = append(failed, err)
+		} else if op != nil {
 			ops = append(ops, *op)
 		}
 	}
@@ -67,7 +70,7 @@ func Children(observed, desired *object.Set, rules Rules) ([]Op, error) {
 			ops = append(ops, Op{Delete, have, "no longer desired"})
 		}
 	}
-	return ops, nil
+	return ops, errors.Join(failed...)
 }
 
 // child gives the write that leads from have, nil when there is no such child, to want, or nil when there is none.

@@ -1,0 +1,64 @@
+# "make help" lists the targets.
+
+SHELL := /bin/bash
+BUILD := build
+GO    ?= go
+
+# One binary with etcd, kube-apiserver and the rest; see test/cluster.
+CLUSTER_VERSION := v1.36.3
+CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum
+CLUSTER_STATE   := $(BUILD)/cluster-state
+TOOL            := $(GO) tool -modfile=test/tools/go.mod
+PACKAGES        := $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$')
+
+.DEFAULT_GOAL := help
+.PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-cluster test-e2e bench lint generate clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
+
+build: ## build build/metascript
+	$(GO) build -trimpath -o $(BUILD)/metascript ./cmd/metascript
+
+cluster: $(BUILD)/cluster ## build build/cluster, the test cluster: 5 to 10 minutes the first time
+
+$(BUILD)/cluster: $(CLUSTER_SOURCES)
+	@echo "building the test cluster; the first time this takes some minutes" >&2
+	cd test/cluster && $(GO) build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(CLUSTER_VERSION)" -o $(CURDIR)/$(BUILD)/cluster .
+
+demo: build cluster ## watch the examples at work on a real control plane, then clean up
+	@BUILD=$(BUILD) test/demo/demo.sh
+
+run: build cluster ## the same setting-up, and stay: a cluster with the examples to play with
+	@BUILD=$(BUILD) test/demo/demo.sh stay
+
+cluster-up: cluster ## start the test cluster in the background and print its KUBECONFIG
+	@$(BUILD)/cluster up --dir $(CLUSTER_STATE)
+
+cluster-down: cluster ## end it
+	@$(BUILD)/cluster down --dir $(CLUSTER_STATE)
+
+test: lint test-unit test-cluster test-e2e ## everything: what CI runs
+
+test-unit: ## unit tests and the conformance suite, with the race detector
+	$(GO) test -race $(PACKAGES)
+
+test-cluster: ## the tests of the test cluster's launcher
+	cd test/cluster && $(GO) test -race ./controlplane/...
+
+test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG names another cluster
+	$(GO) test -race -timeout 40m ./test/e2e
+
+bench: ## benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
+
+lint: ## gofmt, go vet, staticcheck
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi
+	$(GO) vet ./...
+	$(TOOL) staticcheck ./...
+
+generate: ## make CRDs and deep copies from the Go types
+	$(GO) generate ./controller/api/...
+
+clean: ## remove what was built
+	rm -rf $(BUILD)

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"metascript/controller"
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/engine"
+	"metascript/runtimes"
+)
+
+type runFlags struct {
+	files, parents, children []string
+	finalizing               bool
+	now                      string
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run -f controller.yaml --parent parent.yaml",
+		Short: "Run one sync offline and print what the hook wants",
+		Long: `Run one sync offline: ask the hook of a controller what a parent's children and status should be, and print its
+answer as YAML. No cluster is needed and nothing is written. What the script prints goes to standard error.
+
+Kinds of Kubernetes itself are known. Give the CustomResourceDefinition of another child kind with -f as well,
+unless an object of the kind is given.`,
+		Example: `  metascript run -f examples/pythonlambda/controller.yaml --parent examples/pythonlambda/parent.yaml`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runOffline(cmd, f) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files with the controller, and with definitions; "-" is standard input`)
+	flags.StringSliceVar(&f.parents, "parent", nil, "file with the parent")
+	flags.StringSliceVar(&f.children, "children", nil, "files with the children that are observed")
+	flags.BoolVar(&f.finalizing, "finalizing", false, "ask the finalize hook")
+	flags.StringVar(&f.now, "now", "", "the time that the script sees as request.now, such as 2026-01-02T15:04:05Z; the clock when absent")
+	_ = cmd.MarkFlagRequired("filename")
+	_ = cmd.MarkFlagRequired("parent")
+	return cmd
+}
+
+func runOffline(cmd *cobra.Command, f runFlags) error {
+	trial, err := newTrial(f, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	trial.Engine = engine.New(engine.Options{Runtimes: runtimes.All()})
+	trial.Log = func(name string, m engine.Message) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
+	}
+	answer, err := trial.Run(cmd.Context())
+	if err != nil {
+		return errors.New(engine.DetailOf(err))
+	}
+	for _, warning := range answer.Warnings {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
+	}
+	return printAnswer(cmd.OutOrStdout(), answer)
+}
+
+// newTrial reads the files.
+func newTrial(f runFlags, stdin io.Reader) (*controller.Trial, error) {
+	docs, err := readFiles(f.files, stdin)
+	if err != nil {
+		return nil, err
+	}
+	defs, err := definitions(docs)
+	if err != nil {
+		return nil, err
+	}
+	parents, err := readFiles(f.parents, stdin)
+	if err != nil {
+		return nil, err
+	}
+	children, err := readFiles(f.children, stdin)
+	if err != nil {
+		return nil, err
+	}
+	found := controllers(docs)
+	if len(found) != 1 {
+		return nil, fmt.Errorf("-f has %d CompositeControllers, want one", len(found))
+	}
+	if len(parents) != 1 {
+		return nil, fmt.Errorf("--parent has %d objects, want one", len(parents))
+	}
+	trial := &controller.Trial{
+		Controller: found[0].Object, Parent: parents[0].Object, Finalizing: f.finalizing,
+		Resources: &kube.Offline{Definitions: defs},
+	}
+	for _, doc := range slices.Concat(parents, children) {
+		trial.Resources.Seen = append(trial.Resources.Seen, doc.GroupVersionKind())
+	}
+	for _, child := range children {
+		trial.Children = append(trial.Children, child.Object)
+	}
+	if f.now != "" {
+		if trial.Now, err = time.Parse(time.RFC3339, f.now); err != nil {
+			return nil, fmt.Errorf("--now %q: want a time such as 2026-01-02T15:04:05Z", f.now)
+		}
+	}
+	return trial, nil
+}
+
+// printAnswer prints an answer as the document that a hook returns.
+func printAnswer(w io.Writer, answer *hook.Response) error {
+	doc := map[string]any{"children": objects(answer.Children)}
+	if answer.Status != nil {
+		doc["status"] = answer.Status
+	}
+	if answer.ResyncAfter > 0 {
+		doc["resyncAfterSeconds"] = answer.ResyncAfter.Seconds()
+	}
+	if answer.Finalized {
+		doc["finalized"] = true
+	}
+	if len(answer.Events) > 0 {
+		doc["events"] = events(answer.Events)
+	}
+	text, err := yaml.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+func objects(set *object.Set) []any {
+	list := []any{}
+	for o := range set.All() {
+		list = append(list, o.Object)
+	}
+	return list
+}
+
+func events(asked []hook.Event) []any {
+	var list []any
+	for _, e := range asked {
+		list = append(list, map[string]any{"type": e.Type, "reason": e.Reason, "message": e.Message})
+	}
+	return list
+}

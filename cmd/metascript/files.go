@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"metascript/controller/object"
+)
+
+// A document is an object and the file it stands in.
+type document struct {
+	*object.Object
+	file string
+}
+
+// readFiles reads the objects in YAML or JSON files, "-" being standard input. A List counts as its items.
+func readFiles(paths []string, stdin io.Reader) ([]document, error) {
+	var all []document
+	for _, path := range paths {
+		text, err := readFile(path, stdin)
+		if err != nil {
+			return nil, err
+		}
+		found, err := parse(path, text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func readFile(path string, stdin io.Reader) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(stdin)
+	}
+	return os.ReadFile(path)
+}
+
+func parse(path string, text []byte) ([]document, error) {
+	var found []document
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for n := 1; ; n++ {
+		part, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		objects, err := parseDocument(part)
+		if err != nil {
+			return nil, fmt.Errorf("%s, document %d: %w", path, n, err)
+		}
+		for _, o := range objects {
+			found = append(found, document{o, path})
+		}
+	}
+}
+
+func parseDocument(text []byte) ([]*object.Object, error) {
+	asJSON, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, err
+	}
+	var m map[string]any
+	if err := utiljson.Unmarshal(asJSON, &m); err != nil {
+		return nil, errors.New("an object is wanted")
+	}
+	if m == nil {
+		return nil, nil // nothing but comments
+	}
+	o := &object.Object{Object: m}
+	if o.GetAPIVersion() == "" || o.GetKind() == "" {
+		return nil, errors.New("apiVersion or kind is missing")
+	}
+	if !o.IsList() {
+		return []*object.Object{o}, nil
+	}
+	list, err := o.ToList()
+	if err != nil {
+		return nil, err
+	}
+	var items []*object.Object
+	for i := range list.Items {
+		items = append(items, &list.Items[i])
+	}
+	return items, nil
+}
+
+// definitions picks the CustomResourceDefinitions among documents.
+func definitions(docs []document) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	var found []*apiextensionsv1.CustomResourceDefinition
+	for _, doc := range docs {
+		if doc.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(doc.Object.Object, crd); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", doc.file, object.Describe(doc.Object), err)
+		}
+		found = append(found, crd)
+	}
+	return found, nil
+}
+
+// controllers picks the CompositeControllers among documents.
+func controllers(docs []document) []document {
+	var found []document
+	for _, doc := range docs {
+		if doc.GetKind() == "CompositeController" {
+			found = append(found, doc)
+		}
+	}
+	return found
+}

@@ -1,0 +1,49 @@
+// Command metascript runs Kubernetes controllers whose business logic is a small script inside the controller's own
+// object. Without a verb it is the server, as "metascript controller" is; the other verbs work offline.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := Main{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx)
+	stop()
+	os.Exit(code)
+}
+
+// Main is the program as a value.
+type Main struct {
+	Args           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Run runs the program until it is done or ctx is, and gives its exit code: 0 when all went well, 1 when not, 2 when
+// it was called wrongly.
+func (m Main) Run(ctx context.Context) int {
+	root := rootCommand()
+	root.SetArgs(m.Args)
+	root.SetIn(m.Stdin)
+	root.SetOut(m.Stdout)
+	root.SetErr(m.Stderr)
+	called := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { called = true }
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(m.Stderr, "error:", err)
+	if !called {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,68 @@
+package v1alpha1
+
+// The types of a controller's conditions.
+const (
+	// ConditionReady is True while the controller runs with the spec that was last written.
+	ConditionReady = "Ready"
+	// ConditionResourcesDiscovered is True when the API server has every resource that the spec names.
+	ConditionResourcesDiscovered = "ResourcesDiscovered"
+	// ConditionScriptReady is True when every script of the spec is loaded and was last called without a fault
+	// of its own. It is absent from a controller that has only webhooks.
+	ConditionScriptReady = "ScriptReady"
+	// ConditionSpecSound is False, with the reason Doubtful, while the spec says something that is accepted and
+	// has no effect, or is probably not meant. It is absent otherwise.
+	ConditionSpecSound = "SpecSound"
+)
+
+// Reasons of the condition Ready.
+const (
+	// ReasonRunning: True, all is well.
+	ReasonRunning = "Running"
+	// ReasonPaused: True, the spec is in use and says that the controller rests.
+	ReasonPaused = "Paused"
+	// ReasonStarting: False, nothing is known to be wrong, and caches are being filled.
+	ReasonStarting = "Starting"
+	// ReasonRunningPreviousVersion: False, the edit could not be put to use, and the generation before runs.
+	ReasonRunningPreviousVersion = "RunningPreviousVersion"
+	// ReasonInvalidSpec: False, the spec cannot work whatever the cluster holds.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonNoHooks: False, neither spec.hooks nor the script has a hook to call.
+	ReasonNoHooks = "NoHooks"
+	// ReasonResourcesNotDiscovered: False, see the condition ResourcesDiscovered.
+	ReasonResourcesNotDiscovered = "ResourcesNotDiscovered"
+	// ReasonNoStatusSubresource: False, the parent's resource has no status subresource.
+	ReasonNoStatusSubresource = "NoStatusSubresource"
+	// ReasonNotSupported: False, the spec asks for what this version of the server does not do.
+	ReasonNotSupported = "NotSupported"
+	// ReasonScriptNotReady: False, see the condition ScriptReady.
+	ReasonScriptNotReady = "ScriptNotReady"
+)
+
+// ReasonDoubtful is the reason of the condition SpecSound.
+const ReasonDoubtful = "Doubtful"
+
+// Reasons of the condition ResourcesDiscovered.
+const (
+	// ReasonDiscovered: True, all are there.
+	ReasonDiscovered = "Discovered"
+	// ReasonResourceNotFound: False, the API server answers and has no such resource.
+	ReasonResourceNotFound = "ResourceNotFound"
+	// ReasonDiscoveryFailed: Unknown, the API server could not tell.
+	ReasonDiscoveryFailed = "DiscoveryFailed"
+)
+
+// Reasons of the condition ScriptReady.
+const (
+	// ReasonLoaded: True, the message lists the hooks.
+	ReasonLoaded = "Loaded"
+	// ReasonSourceNotFound: False, the file, the ConfigMap or its key is not there.
+	ReasonSourceNotFound = "SourceNotFound"
+	// ReasonCompileError: False, the message says where.
+	ReasonCompileError = "CompileError"
+	// ReasonFunctionNotFound: False, the script lacks a function that a hook names.
+	ReasonFunctionNotFound = "FunctionNotFound"
+	// ReasonLimitExceeded: False, a call took too long or broke a limit.
+	ReasonLimitExceeded = "LimitExceeded"
+	// ReasonCallFailed: False, a call failed by a fault of the script.
+	ReasonCallFailed = "CallFailed"
+)

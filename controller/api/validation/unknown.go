@@ -1,0 +1,137 @@
+package validation
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// unknown returns an error for every field of obj that an API server would drop. It goes by the rules of
+// pruning; what pruning itself reports is only a path as text, which does not lead to the other fields.
+func (c *compiled) unknown(obj map[string]any) field.ErrorList {
+	if c.preserve {
+		return nil
+	}
+	root := *c.structural
+	root.XEmbeddedResource = true // so that its metadata is as in every object
+	w := walk{}
+	w.value(nil, obj, &root, false)
+	return w.errs
+}
+
+type walk struct{ errs field.ErrorList }
+
+// value looks at x, whose schema is s. Without a schema nothing below x is known; kept says that unknown fields
+// of x itself are none the less preserved.
+func (w *walk) value(path *field.Path, x any, s *schema.Structural, kept bool) {
+	var items *schema.Structural
+	if s != nil {
+		kept = kept || s.XPreserveUnknownFields
+		items = s.Items
+	} else if kept {
+		return
+	}
+	switch x := x.(type) {
+	case map[string]any:
+		for key, value := range x {
+			w.field(path, key, value, s, kept)
+		}
+	case []any:
+		for i, item := range x {
+			w.value(path.Index(i), item, items, kept)
+		}
+	}
+}
+
+func (w *walk) field(path *field.Path, key string, value any, s *schema.Structural, kept bool) {
+	if s == nil {
+		w.report(path.Child(key), key, nil)
+		return
+	}
+	if s.XEmbeddedResource && slices.Contains(typeAndMetadata, key) {
+		if key == "metadata" {
+			w.metadata(path, value)
+		}
+		return
+	}
+	if known, ok := s.Properties[key]; ok {
+		w.value(path.Child(key), value, &known, false)
+		return
+	}
+	if s.AdditionalProperties != nil {
+		w.value(path.Key(key), value, s.AdditionalProperties.Structural, false)
+		return
+	}
+	if !kept {
+		w.report(path.Child(key), key, slices.Sorted(maps.Keys(s.Properties)))
+	}
+}
+
+// metadata looks at the metadata of the object at path, whose type is known without a schema.
+func (w *walk) metadata(path *field.Path, value any) {
+	_, _, unknown, _ := objectmeta.GetObjectMetaWithOptions(map[string]any{"metadata": value},
+		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true, ParentPath: path})
+	for _, at := range unknown {
+		w.report(field.NewPath(at), at[strings.LastIndex(at, ".")+1:], metadataFields)
+	}
+}
+
+// typeAndMetadata are the fields that every object has, whether or not its schema says so.
+var typeAndMetadata = []string{"apiVersion", "kind", "metadata"}
+
+func (w *walk) report(path *field.Path, key string, known []string) {
+	detail := "unknown field"
+	if meant := closest(key, known); meant != "" {
+		detail = fmt.Sprintf("unknown field; did you mean %q?", meant)
+	}
+	w.errs = append(w.errs, field.Forbidden(path, detail))
+}
+
+// metadataFields are the names of the fields of metadata.
+var metadataFields = func() []string {
+	var names []string
+	for f := range reflect.TypeFor[metav1.ObjectMeta]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}()
+
+// closest returns the name that was probably meant by word, or "". A third of the letters may be wrong.
+func closest(word string, names []string) string {
+	best, least := "", len(word)/3+2
+	for _, name := range names {
+		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete or replace to get from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

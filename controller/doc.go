@@ -1,0 +1,26 @@
+// Package controller runs controllers that are described by objects.
+//
+// A [Server] follows the controller objects of a cluster. For each it makes a [Binding], which says what the object
+// means: which objects are its parents, whom to ask what their children should be, how to know and update the
+// children, and as whom to write. For each Binding a loop runs, on its own: its queue, its workers, its failures.
+//
+// # The life of one reconcile
+//
+// An informer sees a change. events.go turns the object that changed into the keys of the parents it concerns, and
+// adds them to the queue; the event is forgotten, and the key goes on with the reasons why. In loop.go a worker
+// takes the key, waits until the caches show what the parent's last reconcile wrote, and calls reconcile, which
+// reads like this:
+//
+//   - the parent, from the cache; gone, or none of ours: done
+//   - our finalizer, put on while there is a finalize hook
+//   - the children, claimed by the Owner, which adopts and releases
+//   - the question, put to the hook: a script or a webhook
+//   - the plan: what to write, as data, by package plan
+//   - the writes, each through the Writer; one that fails does not stop the others
+//   - the status, written if it differs; then our finalizer off, if the hook is done
+//
+// Whatever goes wrong before the plan leaves everything as it is: on an error nothing is deleted.
+// Afterwards the loop alone decides: forget the key, come again after a while, or back off.
+//
+// Objects in caches are shared and never changed; hooks see them through read-only views.
+package controller

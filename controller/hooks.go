@@ -1,0 +1,333 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/engine"
+	"metascript/scripts"
+)
+
+// errNoHooks is Metacontroller's text for a controller that asks nobody.
+var errNoHooks = errors.New("no hooks defined")
+
+// loadedHooks are the hooks of one controller object.
+type loadedHooks struct {
+	sync, finalize hook.Hook
+	names          []string // of the hooks there are, sorted
+	language       string   // of spec.script; "" without one
+	digest         string   // of spec.script
+	doubts         []string // what is accepted and probably not meant
+}
+
+// A functionError says that a script does not define a function that a hook needs.
+type functionError struct{ error }
+
+// A hookLoader makes the hooks of a controller object.
+type hookLoader struct {
+	engine engine.Runtime
+	log    func(hookName string, req *hook.Request, m engine.Message)
+	now    func() time.Time
+}
+
+// load compiles the scripts in spec and finds out which hooks there are. A script that does not compile is an error
+// with an [*engine.Error] in it.
+func (l *hookLoader) load(ctx context.Context, spec *v1alpha1.CompositeControllerSpec) (loadedHooks, error) {
+	var own engine.Program // of spec.script
+	var loaded loadedHooks
+	if spec.Script != nil {
+		script, err := source(spec.Script.ScriptSource)
+		if err != nil {
+			return loaded, fmt.Errorf("spec.script: %w", err)
+		}
+		if own, err = l.engine.Compile(ctx, script, limitsOf(spec.Script.ScriptSource)); err != nil {
+			return loaded, err
+		}
+		loaded.language = script.Language
+		if loaded.digest, err = script.Digest(limitsOf(spec.Script.ScriptSource)); err != nil {
+			return loaded, err
+		}
+	}
+	listed := spec.Hooks
+	if listed == nil {
+		listed = &v1alpha1.CompositeControllerHooks{}
+	}
+	for _, h := range []struct {
+		name string
+		set  *v1alpha1.Hook
+		into *hook.Hook
+	}{{hook.Sync, listed.Sync, &loaded.sync}, {hook.Finalize, listed.Finalize, &loaded.finalize}} {
+		made, doubt, err := l.one(ctx, h.name, h.set, spec.Script, own)
+		if err != nil {
+			return loaded, err
+		}
+		if doubt != "" {
+			loaded.doubts = append(loaded.doubts, doubt)
+		}
+		if made != nil {
+			*h.into = made
+			loaded.names = append(loaded.names, h.name)
+		}
+	}
+	slices.Sort(loaded.names)
+	return loaded, l.check(own, listed, &loaded)
+}
+
+// check looks at the hooks as a whole.
+func (l *hookLoader) check(own engine.Program, listed *v1alpha1.CompositeControllerHooks, loaded *loadedHooks) error {
+	switch {
+	case listed.Customize != nil || own != nil && !ported(own) && slices.Contains(own.Functions(), hook.Customize):
+		return unsupported("the customize hook")
+	case loaded.sync != nil:
+		return nil
+	case own != nil:
+		return &functionError{fmt.Errorf("the script defines no function sync, which is the hook that every controller needs; it defines %s", list(own.Functions()))}
+	case loaded.finalize != nil:
+		return errors.New("no sync hook defined")
+	}
+	return errNoHooks
+}
+
+// one makes the hook of that name: as listed, or by the function of that name in spec.script. It gives nil when
+// there is none, and a doubt when it is listed without anyone to ask.
+func (l *hookLoader) one(ctx context.Context, name string, set *v1alpha1.Hook, script *v1alpha1.ControllerScript, own engine.Program) (hook.Hook, string, error) {
+	switch {
+	case set == nil || set.Script == nil && set.Webhook == nil:
+		if own != nil && slices.Contains(own.Functions(), name) {
+			return l.scriptHook(name, name, versionOf(set, script), script.ScriptSource, own), "", nil
+		}
+		if set != nil {
+			return nil, fmt.Sprintf("hooks.%s is empty and is left out: give it a webhook or a script", name), nil
+		}
+		return nil, "", nil
+	case set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever:
+		return nil, "", unsupported(fmt.Sprintf("hooks.%s with a webhook as fallback of its script", name))
+	case set.Script != nil:
+		made, err := l.listedScript(ctx, name, set, script, own)
+		return made, "", err
+	}
+	return webhook(name, set)
+}
+
+// listedScript is a hook with a script of its own, or with a function of spec.script.
+func (l *hookLoader) listedScript(ctx context.Context, name string, set *v1alpha1.Hook, script *v1alpha1.ControllerScript, own engine.Program) (hook.Hook, error) {
+	function := set.Script.Function
+	if function == "" {
+		function = name
+	}
+	settings := set.Script.ScriptSource
+	program := own
+	if script != nil {
+		inherit(&settings, script.ScriptSource)
+	}
+	if settings.Inline != "" || settings.File != "" || settings.ConfigMapRef != nil {
+		text, err := source(settings)
+		if err != nil {
+			return nil, fmt.Errorf("hooks.%s.script: %w", name, err)
+		}
+		if program, err = l.engine.Compile(ctx, text, limitsOf(settings)); err != nil {
+			return nil, fmt.Errorf("hooks.%s.script: %w", name, err)
+		}
+	}
+	if program == nil {
+		return nil, fmt.Errorf("hooks.%s.script names the function %s, and there is no script to find it in", name, function)
+	}
+	if !ported(program) && !slices.Contains(program.Functions(), function) {
+		return nil, &functionError{fmt.Errorf("hooks.%s: the script defines no function %s; it defines %s", name, function, list(program.Functions()))}
+	}
+	return l.scriptHook(name, function, versionOf(set, script), settings, program), nil
+}
+
+// inherit fills in the timeout and the limits that a hook's script does not set itself.
+func inherit(settings *v1alpha1.ScriptSource, from v1alpha1.ScriptSource) {
+	if settings.Timeout == nil {
+		settings.Timeout = from.Timeout
+	}
+	if settings.Limits == nil {
+		settings.Limits = from.Limits
+	}
+}
+
+func (l *hookLoader) scriptHook(name, function, version string, settings v1alpha1.ScriptSource, program engine.Program) hook.Hook {
+	made := &hook.Script{
+		Program: program, Function: function, Version: version, Limits: limitsOf(settings), Now: l.now,
+	}
+	if l.log != nil {
+		made.Log = func(req *hook.Request, m engine.Message) { l.log(name, req, m) }
+	}
+	return made
+}
+
+func versionOf(set *v1alpha1.Hook, script *v1alpha1.ControllerScript) string {
+	switch {
+	case set != nil && set.Version != "":
+		return string(set.Version)
+	case set == nil && script != nil && script.Version != "":
+		return string(script.Version)
+	}
+	return hook.V1
+}
+
+// source finds the text of a script.
+func source(s v1alpha1.ScriptSource) (engine.Script, error) {
+	switch {
+	case s.File != "":
+		return engine.Script{}, unsupported("a script from a file")
+	case s.ConfigMapRef != nil:
+		return engine.Script{}, unsupported("a script from a ConfigMap")
+	}
+	modules := make(map[string]string, len(s.Modules))
+	for name, text := range s.Modules {
+		modules[name] = string(text)
+	}
+	return scripts.Inline(string(s.Language), s.Inline, modules)
+}
+
+// maxInline is how many bytes of source an object may hold, modules included: the annotation in which kubectl apply
+// keeps a copy of the object holds 256 KiB.
+const maxInline = 128 << 10
+
+func limitsOf(s v1alpha1.ScriptSource) engine.Limits {
+	l := engine.Limits{Source: maxInline}
+	if s.Timeout != nil {
+		l.Timeout = s.Timeout.Duration
+	}
+	if s.Limits != nil {
+		if s.Limits.Steps != nil {
+			l.Steps = *s.Limits.Steps
+		}
+		l.Memory = bytesOf(s.Limits.Memory)
+		l.Output = bytesOf(s.Limits.Output)
+	}
+	return l
+}
+
+func bytesOf(q *resource.Quantity) int64 {
+	if q == nil {
+		return 0
+	}
+	return q.Value()
+}
+
+// webhook makes a hook that calls a server. A url beside a service wins, as in Metacontroller.
+func webhook(name string, set *v1alpha1.Hook) (hook.Hook, string, error) {
+	w := set.Webhook
+	if what := unsupportedWebhook(w); what != "" {
+		return nil, "", unsupported(fmt.Sprintf("hooks.%s.webhook.%s", name, what))
+	}
+	made := &hook.Webhook{URL: deref(w.URL), Version: versionOf(set, nil)}
+	if w.Timeout != nil {
+		made.Timeout = w.Timeout.Duration
+	}
+	switch {
+	case made.URL != "" && w.Service != nil:
+		return made, fmt.Sprintf("hooks.%s.webhook has both url and service: url is used", name), nil
+	case made.URL != "":
+		return made, "", nil
+	case w.Service == nil || deref(w.Path) == "":
+		return nil, "", fmt.Errorf("hooks.%s.webhook: give it a url, or a service and a path", name)
+	}
+	made.URL = serviceURL(w.Service) + *w.Path
+	return made, "", nil
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func serviceURL(s *v1alpha1.ServiceReference) string {
+	port, protocol := int32(80), "http"
+	if s.Port != nil {
+		port = *s.Port
+	}
+	if deref(s.Protocol) != "" {
+		protocol = *s.Protocol
+	}
+	return fmt.Sprintf("%s://%s.%s:%d", protocol, s.Name, s.Namespace, port)
+}
+
+func unsupportedWebhook(w *v1alpha1.Webhook) string {
+	switch {
+	case w.Etag != nil:
+		return "etag"
+	case w.CABundle != nil:
+		return "caBundle"
+	case w.ClientTLS != nil:
+		return "clientTLS"
+	case w.Authorization != nil:
+		return "authorization"
+	case w.BasicAuth != nil:
+		return "basicAuth"
+	case w.ResponseUnmarshallMode == v1alpha1.ResponseUnmarshallModeStrict:
+		return "responseUnMarshallMode strict"
+	}
+	return ""
+}
+
+func ported(p engine.Program) bool {
+	foreign, ok := p.(engine.Ported)
+	return ok && foreign.Ported()
+}
+
+// list names functions for people.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// An unsupportedError says that a controller asks for what this version does not do. It is not run at all, since
+// running it without would do something else than it says.
+type unsupportedError struct{ what string }
+
+func (e *unsupportedError) Error() string { return e.what + " is not supported by this version" }
+
+func unsupported(what string) error { return &unsupportedError{what} }
+
+// unsupportedSpec looks for settings beside the hooks that this version does not do.
+func unsupportedSpec(spec *v1alpha1.CompositeControllerSpec) error {
+	history := spec.ParentResource.RevisionHistory
+	switch {
+	case spec.Isolation == v1alpha1.IsolationProcess:
+		return unsupported("isolation Process")
+	case spec.ApplyStrategy == v1alpha1.ServerSideApply:
+		return unsupported("applyStrategy ServerSideApply")
+	case len(spec.EndpointConfigs) > 0:
+		return unsupported("endpointConfigs")
+	case history != nil && history.ScriptRevisions:
+		return unsupported("revisionHistory.scriptRevisions")
+	case spec.Script != nil && len(spec.Script.Libraries) > 0:
+		return unsupported("script.libraries")
+	case spec.Script != nil && spec.Script.Rollback == v1alpha1.RollbackOnError:
+		return unsupported("script.rollback OnError")
+	}
+	for i, child := range spec.ChildResources {
+		if child.UpdateStrategy != nil && strings.HasPrefix(string(child.UpdateStrategy.Method), "Rolling") {
+			return unsupported(fmt.Sprintf("childResources[%d].updateStrategy.method %s", i, child.UpdateStrategy.Method))
+		}
+	}
+	return nil
+}
+
+// doubtsOf lists what is accepted, as by Metacontroller, and probably not meant.
+func doubtsOf(spec *v1alpha1.CompositeControllerSpec) []string {
+	var doubts []string
+	for i, child := range spec.ChildResources {
+		if s := child.UpdateStrategy; s != nil && len(s.StatusChecks.Conditions) > 0 && !strings.HasPrefix(string(s.Method), "Rolling") {
+			doubts = append(doubts, fmt.Sprintf("childResources[%d].updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", i, methodOf(s)))
+		}
+	}
+	return doubts
+}

@@ -1,0 +1,72 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"metascript/controller/object"
+)
+
+// An Offline finder knows resources without an API server: those of Kubernetes itself, those of the definitions it
+// was given, and, as a guess, those of the kinds it has seen.
+type Offline struct {
+	Definitions []*apiextensionsv1.CustomResourceDefinition
+	Seen        []object.Kind                               // their plural is guessed
+	Known       map[schema.GroupVersionResource]object.Kind // their plural is said
+}
+
+// clusterScoped are the resources of Kubernetes that have no namespace.
+var clusterScoped = []string{
+	"namespaces", "nodes", "persistentvolumes", "componentstatuses", "clusterroles", "clusterrolebindings",
+	"storageclasses", "csidrivers", "csinodes", "volumeattachments", "volumeattributesclasses", "ingressclasses",
+	"runtimeclasses", "priorityclasses", "apiservices", "customresourcedefinitions", "certificatesigningrequests",
+	"clustertrustbundles", "flowschemas", "prioritylevelconfigurations", "ipaddresses", "servicecidrs",
+	"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "validatingadmissionpolicies",
+	"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
+	"deviceclasses", "resourceslices", "storageversions", "storageversionmigrations",
+}
+
+// ByName finds a resource by its plural name.
+func (f *Offline) ByName(apiVersion, plural string) (Resource, error) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return Resource{}, err
+	}
+	if found, ok := f.defined(gv, plural); ok {
+		return found, nil
+	}
+	for kind := range scheme.Scheme.KnownTypes(gv) {
+		if guess, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind)); guess.Resource == plural {
+			return Resource{guess, kind, !slices.Contains(clusterScoped, plural), true}, nil
+		}
+	}
+	if kind, known := f.Known[gv.WithResource(plural)]; known {
+		return Resource{gv.WithResource(plural), kind.Kind, true, true}, nil
+	}
+	for _, kind := range f.Seen {
+		if guess, _ := meta.UnsafeGuessKindToResource(kind); guess == gv.WithResource(plural) {
+			return Resource{guess, kind.Kind, true, true}, nil
+		}
+	}
+	return Resource{}, fmt.Errorf("what kind is resource %q in %s? give its CustomResourceDefinition, or an object of it", plural, apiVersion)
+}
+
+func (f *Offline) defined(gv schema.GroupVersion, plural string) (Resource, bool) {
+	for _, crd := range f.Definitions {
+		if crd.Spec.Group != gv.Group || crd.Spec.Names.Plural != plural {
+			continue
+		}
+		for _, v := range crd.Spec.Versions {
+			if v.Name == gv.Version {
+				status := v.Subresources != nil && v.Subresources.Status != nil
+				return Resource{gv.WithResource(plural), crd.Spec.Names.Kind, crd.Spec.Scope == apiextensionsv1.NamespaceScoped, status}, true
+			}
+		}
+	}
+	return Resource{}, false
+}

@@ -1,0 +1,165 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/engine"
+)
+
+// loaded says what a loop was made of. It is what status tells about the version that runs.
+type loaded struct {
+	uid        types.UID
+	generation int64
+	found      resolved
+	hooks      loadedHooks
+	at         time.Time
+}
+
+// is reports whether the version that runs, if one does, is the one of cc with these resources.
+func (l *loaded) is(cc *v1alpha1.CompositeController, found resolved) bool {
+	return l != nil && l.uid == cc.UID && l.generation == cc.Generation && reflect.DeepEqual(l.found, found)
+}
+
+// A verdict is what came of loading a controller object: nil errors when it runs as it is written.
+type verdict struct {
+	resources error // of discovery
+	script    error // of compiling, or of finding the hooks in what was compiled
+	spec      error // anything else
+	hooks     loadedHooks
+	doubts    []string
+	active    *loaded // what runs now; nil: nothing
+	parents   int
+}
+
+// err is the first reason why the object does not run as it is written.
+func (v *verdict) err() error {
+	for _, err := range []error{v.spec, v.resources, v.script} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retry reports whether trying again may help although nothing that we watch changes: discovery of resources that
+// no definition announces, and a script that ran out of time on a busy machine.
+func (v *verdict) retry() error {
+	var e *engine.Error
+	if errors.As(v.script, &e) && (e.Kind == engine.KindTimeout || e.Kind == engine.KindCanceled) {
+		return v.script
+	}
+	return v.resources
+}
+
+// load makes the loop of that name be what its controller object says, and tells in the object's status what came
+// of it. If the object cannot be loaded, what ran before goes on as a whole, spec and script together.
+func (s *Server) load(ctx context.Context, name string) error {
+	o := s.controllers.Get(object.Key{Name: name})
+	if o == nil {
+		s.stop(name)
+		return nil
+	}
+	cc := &v1alpha1.CompositeController{}
+	v := &verdict{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, cc); err != nil {
+		v.spec = fmt.Errorf("read the spec: %w", err)
+	} else {
+		s.try(ctx, cc, o, v)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	if r := s.get(name); r != nil {
+		v.active, v.parents = &r.about, r.loop.count()
+	}
+	if err := s.tell(ctx, cc, o, v); err != nil {
+		return err
+	}
+	return v.retry()
+}
+
+// try loads cc, and on success starts its loop unless that very version runs already.
+func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) {
+	v.doubts = doubtsOf(&cc.Spec)
+	if v.spec = unsupportedSpec(&cc.Spec); v.spec != nil {
+		return
+	}
+	if cc.Spec.Paused {
+		s.stop(cc.Name)
+		return
+	}
+	found, err := resolve(&cc.Spec, s.resources)
+	if v.resources = err; err == nil {
+		if r := s.get(cc.Name); r != nil && r.about.is(cc, found) {
+			v.hooks, v.doubts = r.about.hooks, append(v.doubts, r.about.hooks.doubts...)
+			return
+		}
+	}
+	loader := hookLoader{engine: s.Engine, log: s.logPrint(cc.Name)}
+	if v.hooks, err = loader.load(ctx, &cc.Spec); err != nil {
+		v.blame(err)
+		return
+	}
+	v.doubts = append(v.doubts, v.hooks.doubts...)
+	if v.resources != nil {
+		return
+	}
+	binding, err := s.bind(cc, o, found, v.hooks)
+	if err != nil {
+		v.spec = err
+		return
+	}
+	s.start(ctx, o, binding, loaded{cc.UID, cc.Generation, found, v.hooks, time.Now()})
+}
+
+// blame files an error of loading hooks: under script when a script is at fault.
+func (v *verdict) blame(err error) {
+	var inScript *engine.Error
+	var function *functionError
+	if errors.As(err, &inScript) || errors.As(err, &function) {
+		v.script = err
+	} else {
+		v.spec = err
+	}
+}
+
+// logPrint is where a controller's scripts print.
+func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Message) {
+	return func(hookName string, req *hook.Request, m engine.Message) {
+		s.Log.Info(m.Text, "level", string(m.Level), "controller", name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
+	}
+}
+
+// tell writes the verdict into the object's status if it is not there yet, and an event about a change of Ready.
+func (s *Server) tell(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) error {
+	before := readyOf(cc.Status.Conditions)
+	status := statusFor(cc, v)
+	after := readyOf(status.Conditions)
+	if before.Message != after.Message || before.Reason != after.Reason {
+		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
+		if v.err() != nil {
+			s.events.Warning(o, "CreateError", "%s", after.Message)
+		}
+	}
+	return s.writeStatus(ctx, o, status)
+}
+
+func readyOf(conditions []metav1.Condition) metav1.Condition {
+	for _, c := range conditions {
+		if c.Type == v1alpha1.ConditionReady {
+			return c
+		}
+	}
+	return metav1.Condition{}
+}

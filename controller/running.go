@@ -1,0 +1,93 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"metascript/controller/object"
+)
+
+// running is a loop and the version of the controller object that it runs.
+type running struct {
+	loop  *loop
+	about loaded
+	stop  context.CancelFunc
+	done  chan struct{}
+}
+
+// start runs a loop, in place of the one that may run for the same object.
+func (s *Server) start(ctx context.Context, o *object.Object, b *Binding, about loaded) {
+	s.stop(o.GetName())
+	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
+	inner, cancel := context.WithCancel(ctx)
+	r := &running{loop: newLoop(b, s.events, s.Log), about: about, stop: cancel, done: make(chan struct{})}
+	s.mu.Lock()
+	s.running[o.GetName()] = r
+	s.mu.Unlock()
+	go func() {
+		defer close(r.done)
+		s.runGuarded(inner, o, r)
+	}()
+	s.Log.Info("started", "controller", b.Name, "generation", about.generation)
+	s.events.Normal(o, "Started", "started controller %s", b.Name)
+}
+
+// runGuarded runs a loop and, when it ends by an error or panic of its own, has it loaded again.
+func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.Log.Error("panic in a controller, please report it", "controller", o.GetName(), "panic", p, "stack", string(debug.Stack()))
+			s.failed(o, r, fmt.Errorf("panic: %v", p))
+		}
+	}()
+	if err := r.loop.run(ctx); err != nil {
+		s.failed(o, r, err)
+	}
+}
+
+func (s *Server) failed(o *object.Object, r *running, err error) {
+	s.events.Warning(o, "SyncError", "controller %s ended: %v", o.GetName(), err)
+	s.mu.Lock()
+	if s.running[o.GetName()] == r {
+		delete(s.running, o.GetName())
+	}
+	s.mu.Unlock()
+	s.queue.AddAfter(o.GetName(), time.Second)
+}
+
+// stop ends the loop of that name, if one runs, and waits for it.
+func (s *Server) stop(name string) {
+	s.mu.Lock()
+	r := s.running[name]
+	delete(s.running, name)
+	s.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.stop()
+	<-r.done
+	s.Log.Info("stopped", "controller", name)
+}
+
+// stopAll ends every loop at the same time, and waits for them.
+func (s *Server) stopAll() {
+	s.mu.Lock()
+	all := slices.Collect(maps.Values(s.running))
+	s.mu.Unlock()
+	for _, r := range all {
+		r.stop()
+	}
+	for _, r := range all {
+		<-r.done
+	}
+}
+
+func (s *Server) get(name string) *running {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.running[name]
+}

@@ -1,0 +1,188 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/engine"
+)
+
+// statusFor is the status of a controller object after a verdict.
+func statusFor(cc *v1alpha1.CompositeController, v *verdict) *v1alpha1.ControllerStatus {
+	status := cc.Status.DeepCopy()
+	status.ObservedGeneration = cc.Generation
+	status.ActiveGeneration, status.Parents, status.Script = 0, nil, nil
+	if v.active != nil {
+		parents := int32(v.parents)
+		status.ActiveGeneration, status.Parents = v.active.generation, &parents
+		status.Script = scriptStatus(cc.Status.Script, v.active)
+	}
+	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
+		if c := conditionOf(kind, cc, v); c.Status != "" {
+			c.Type, c.ObservedGeneration = kind, cc.Generation
+			c.Message = engine.Clip(c.Message, maxConditionMessage)
+			meta.SetStatusCondition(&status.Conditions, c)
+		} else {
+			meta.RemoveStatusCondition(&status.Conditions, kind)
+		}
+	}
+	return status
+}
+
+// maxConditionMessage is how long the API server takes a condition's message.
+const maxConditionMessage = 32 << 10
+
+func scriptStatus(before *v1alpha1.ScriptStatus, active *loaded) *v1alpha1.ScriptStatus {
+	if active.hooks.digest == "" {
+		return nil
+	}
+	status := &v1alpha1.ScriptStatus{
+		Language: v1alpha1.Language(active.hooks.language), Hooks: active.hooks.names,
+		Source: "inline", Digest: "sha256:" + active.hooks.digest,
+		LoadedAt: &metav1.Time{Time: active.at.UTC().Truncate(1e9)},
+	}
+	if before != nil && before.Digest == status.Digest {
+		status.LoadedAt = before.LoadedAt // a restart of the server is no new version
+	}
+	return status
+}
+
+// conditionOf gives status, reason and message of one condition; no status when there is no such condition.
+func conditionOf(kind string, cc *v1alpha1.CompositeController, v *verdict) metav1.Condition {
+	switch kind {
+	case v1alpha1.ConditionResourcesDiscovered:
+		return resourcesCondition(v)
+	case v1alpha1.ConditionScriptReady:
+		return scriptCondition(cc, v)
+	case v1alpha1.ConditionSpecSound:
+		return soundCondition(v)
+	}
+	return readyCondition(cc, v)
+}
+
+func condition(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Status: status, Reason: reason, Message: message}
+}
+
+func resourcesCondition(v *verdict) metav1.Condition {
+	var notServed *kube.NotServedError
+	var noStatus *noStatusError
+	switch {
+	case v.resources == nil && v.spec != nil && v.active == nil:
+		return metav1.Condition{} // it was not tried
+	case v.resources == nil, errors.As(v.resources, &noStatus):
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonDiscovered, "the API server serves every resource that the spec names")
+	case errors.As(v.resources, &notServed):
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonResourceNotFound, v.resources.Error()+"; work starts by itself when it appears")
+	}
+	return condition(metav1.ConditionUnknown, v1alpha1.ReasonDiscoveryFailed, v.resources.Error())
+}
+
+func scriptCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Condition {
+	switch {
+	case !hasScript(&cc.Spec):
+		return metav1.Condition{}
+	case v.script == nil && v.hooks.sync == nil:
+		return metav1.Condition{} // it was not tried
+	case v.script == nil:
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonLoaded, "hooks: "+strings.Join(v.hooks.names, ", "))
+	}
+	message := engine.DetailOf(v.script)
+	if v.active != nil {
+		message += fmt.Sprintf("\ngeneration %d keeps running", v.active.generation)
+	}
+	return condition(metav1.ConditionFalse, scriptReason(v.script), message)
+}
+
+func scriptReason(err error) string {
+	var e *engine.Error
+	switch {
+	case !errors.As(err, &e):
+		return v1alpha1.ReasonFunctionNotFound
+	case e.Kind.Limit():
+		return v1alpha1.ReasonLimitExceeded
+	}
+	return v1alpha1.ReasonCompileError
+}
+
+// hasScript reports whether any hook is to be served by a script.
+func hasScript(spec *v1alpha1.CompositeControllerSpec) bool {
+	if spec.Script != nil {
+		return true
+	}
+	h := spec.Hooks
+	return h != nil && (h.Sync != nil && h.Sync.Script != nil || h.Finalize != nil && h.Finalize.Script != nil)
+}
+
+func soundCondition(v *verdict) metav1.Condition {
+	if len(v.doubts) == 0 {
+		return metav1.Condition{}
+	}
+	return condition(metav1.ConditionFalse, v1alpha1.ReasonDoubtful, strings.Join(v.doubts, "; "))
+}
+
+func readyCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Condition {
+	err := v.err()
+	switch {
+	case err == nil && cc.Spec.Paused:
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonPaused, "spec.paused is set: no hook runs, and nothing is written")
+	case err == nil && v.active == nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "the controller is about to start")
+	case err == nil:
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", v.active.generation))
+	case v.active != nil && v.active.generation != cc.Generation:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
+			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", cc.Generation, v.active.generation, err))
+	}
+	return condition(metav1.ConditionFalse, readyReason(v), err.Error())
+}
+
+func readyReason(v *verdict) string {
+	var noStatus *noStatusError
+	var unsupported *unsupportedError
+	switch {
+	case errors.Is(v.spec, errNoHooks):
+		return v1alpha1.ReasonNoHooks
+	case errors.As(v.spec, &unsupported):
+		return v1alpha1.ReasonNotSupported
+	case v.spec != nil:
+		return v1alpha1.ReasonInvalidSpec
+	case errors.As(v.resources, &noStatus):
+		return v1alpha1.ReasonNoStatusSubresource
+	case v.resources != nil:
+		return v1alpha1.ReasonResourcesNotDiscovered
+	}
+	return v1alpha1.ReasonScriptNotReady
+}
+
+// writeStatus writes status into o if it differs from what is there. It is not an error that o changed meanwhile:
+// that brings it back here.
+func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1alpha1.ControllerStatus) error {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
+	if err != nil {
+		return fmt.Errorf("status of %s: %w", object.Describe(o), err)
+	}
+	changed := object.Copy(o)
+	changed.Object["status"] = m
+	if s.statusPruned.Load() || plan.Difference(statusOf(o), statusOf(changed)) == "" {
+		return nil
+	}
+	stored, err := s.write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "conditions"})
+	if gone(err) {
+		return nil
+	}
+	if err == nil && stored.Object["status"] == nil && !s.statusPruned.Swap(true) {
+		s.Log.Warn("the CustomResourceDefinitions of the controllers are older than this server and keep no status: apply manifests/crds; none is written until the next start")
+	}
+	return err
+}

@@ -1,0 +1,238 @@
+package enginetest
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing/fstest"
+	"text/template"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"metascript/engine"
+)
+
+// A testCase is one behaviour: one file of testdata.
+type testCase struct {
+	name    string
+	about   string // the comment
+	scripts map[string]*script
+}
+
+// A script is a testCase in one language, with what must come of it.
+type script struct {
+	engine.Script
+	function string
+	request  string // JSON
+	limits   engine.Limits
+	cancel   bool
+	want     expectation
+}
+
+// A dialect is a language as testdata spells it.
+type dialect struct {
+	language string
+	short    string   // the extension of entries, and what variants of files are called
+	exts     []string // the extensions of files that belong to this language alone
+	comment  []string
+}
+
+var dialects = []dialect{
+	{engine.Starlark, "star", []string{".star"}, []string{"#"}},
+	{engine.JavaScript, "js", []string{".js"}, []string{"//"}},
+	{engine.Jsonnet, "jsonnet", []string{".jsonnet", ".libsonnet"}, []string{"//", "#"}},
+}
+
+// settings are the files of an archive that are no part of a script.
+var settings = []string{
+	"request.json", "want.json", "error", "log.txt", "functions", "function", "limits", "cancel",
+}
+
+// variant names the variant of a setting for one language: want.json gives want.star.json.
+func (d dialect) variant(setting string) string {
+	ext := path.Ext(setting)
+	return strings.TrimSuffix(setting, ext) + "." + d.short + ext
+}
+
+// loadCases reads all cases of a directory, sorted by name.
+func loadCases(dir fs.FS) ([]*testCase, error) {
+	names, err := fs.Glob(dir, "*.txtar")
+	if err != nil {
+		return nil, err
+	}
+	var cases []*testCase
+	for _, name := range names {
+		data, err := fs.ReadFile(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		c, err := parseCase(strings.TrimSuffix(name, ".txtar"), data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
+}
+
+// An archive is the expanded files of a case, and which of them something was made of.
+type archive struct {
+	files map[string]string
+	used  map[string]bool
+}
+
+// setting gives the text of a setting for language d.
+func (a *archive) setting(d dialect, name string) (text string, specific, found bool) {
+	for i, n := range []string{d.variant(name), name} {
+		if text, found := a.files[n]; found {
+			a.used[n] = true
+			return text, i == 0, true
+		}
+	}
+	return "", false, false
+}
+
+// parseCase reads one archive, and refuses whatever would be ignored silently.
+func parseCase(name string, data []byte) (*testCase, error) {
+	t := txtar.Parse(data)
+	c := &testCase{name: name, about: strings.TrimSpace(string(t.Comment)), scripts: map[string]*script{}}
+	if c.about == "" {
+		return nil, fmt.Errorf("the comment does not say what must hold")
+	}
+	a := &archive{files: map[string]string{}, used: map[string]bool{}}
+	for _, f := range t.Files {
+		if _, twice := a.files[f.Name]; twice {
+			return nil, fmt.Errorf("%s is there twice", f.Name)
+		}
+		text, err := expand(string(f.Data))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		a.files[f.Name] = text
+	}
+	for _, d := range dialects {
+		s, err := a.script(d)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.language, err)
+		}
+		if s != nil {
+			c.scripts[d.language] = s
+		}
+	}
+	for f := range a.files {
+		if !a.used[f] {
+			return nil, fmt.Errorf("%s is used by no script", f)
+		}
+	}
+	return c, c.checkLanguages()
+}
+
+// script makes the script in language d, or nil when the archive has none.
+func (a *archive) script(d dialect) (*script, error) {
+	files, entry := fstest.MapFS{}, ""
+	for _, name := range slices.Sorted(maps.Keys(a.files)) {
+		if !a.belongs(d, name) {
+			continue
+		}
+		files[name] = &fstest.MapFile{Data: []byte(a.files[name]), Mode: 0o444}
+		if path.Base(name) == "sync."+d.short {
+			if entry != "" {
+				return nil, fmt.Errorf("%s and %s are both entries", entry, name)
+			}
+			entry = name
+		}
+	}
+	if entry == "" {
+		return nil, nil
+	}
+	for name := range files {
+		a.used[name] = true
+	}
+	s := &script{
+		Script:   engine.Script{Language: d.language, Entry: entry, Files: files},
+		function: "sync", request: "{}",
+	}
+	return s, a.configure(s, d)
+}
+
+// belongs reports whether a file is part of a script in language d.
+func (a *archive) belongs(d dialect, name string) bool {
+	for _, each := range dialects {
+		for _, setting := range settings {
+			if name == setting || name == each.variant(setting) {
+				return false
+			}
+		}
+		if slices.Contains(each.exts, path.Ext(name)) {
+			return each.language == d.language
+		}
+	}
+	return true
+}
+
+// configure applies the settings to s.
+func (a *archive) configure(s *script, d dialect) error {
+	if text, _, ok := a.setting(d, "request.json"); ok {
+		s.request = text
+	}
+	if _, err := decodeObject(s.request); err != nil {
+		return fmt.Errorf("request.json: %w", err)
+	}
+	if text, _, ok := a.setting(d, "function"); ok {
+		s.function = strings.TrimSpace(text)
+	}
+	if text, _, ok := a.setting(d, "limits"); ok {
+		if err := parseLimits(text, &s.limits); err != nil {
+			return fmt.Errorf("limits: %w", err)
+		}
+	}
+	_, _, s.cancel = a.setting(d, "cancel")
+	return a.expect(s, d)
+}
+
+// checkLanguages makes sure that a language is missing only for a reason.
+func (c *testCase) checkLanguages() error {
+	wanted := map[string]bool{}
+	for _, d := range dialects {
+		wanted[d.language] = true
+	}
+	for line := range strings.Lines(c.about) {
+		if list, ok := strings.CutPrefix(line, "only: "); ok {
+			names, reason, _ := strings.Cut(list, ":")
+			if strings.TrimSpace(reason) == "" {
+				return fmt.Errorf("only: %s gives no reason", names)
+			}
+			for _, d := range dialects {
+				wanted[d.language] = slices.Contains(strings.Split(names, ", "), d.short)
+			}
+		}
+	}
+	for _, d := range dialects {
+		if there := c.scripts[d.language] != nil; there != wanted[d.language] {
+			return fmt.Errorf("script in %s: is %v, should be %v", d.language, there, wanted[d.language])
+		}
+	}
+	return nil
+}
+
+// expand runs the template in text, if there is one.
+func expand(text string) (string, error) {
+	if !strings.Contains(text, "⟪") {
+		return text, nil
+	}
+	t, err := template.New("").Delims("⟪", "⟫").Funcs(template.FuncMap{
+		"repeat": func(n int, s string) string { return strings.Repeat(s, n) },
+		"bom":    func() string { return "\ufeff" },
+		"cr":     func() string { return "\r" },
+		"tab":    func() string { return "\t" },
+	}).Parse(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = t.Execute(&b, nil)
+	return b.String(), err
+}

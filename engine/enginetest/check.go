@@ -1,0 +1,299 @@
+package enginetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"metascript/engine"
+)
+
+// A report is what came of running a script.
+type report struct {
+	problems []string
+	detail   string // the first error, for people
+}
+
+func (r *report) addf(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+// An outcome is what came of one call, or of compiling when that failed.
+type outcome struct {
+	called   bool
+	answer   map[string]any
+	err      error
+	messages []engine.Message
+}
+
+// run compiles s, calls it again and again with one argument, and compares all that with what s wants.
+func (s *script) run(ctx context.Context, runtime engine.Runtime) report {
+	var r report
+	arg, err := decodeObject(s.request)
+	if err != nil {
+		r.addf("request.json: %v", err)
+		return r
+	}
+	program, err := runtime.Compile(ctx, s.Script, s.limits)
+	if err != nil {
+		s.check(&r, outcome{err: err})
+		return r
+	}
+	if f := program.Functions(); s.want.functions != nil && !slices.Equal(f, s.want.functions) {
+		r.addf("functions: got %q, want %q", f, s.want.functions)
+	}
+	first := s.call(ctx, program, arg)
+	s.check(&r, first)
+	if len(r.problems) > 0 {
+		return r // the others would only repeat them
+	}
+	s.again(ctx, &r, program, arg, first)
+	if before, _ := decodeObject(s.request); !reflect.DeepEqual(arg, before) {
+		r.addf("the argument was changed:\n%s", cmp.Diff(before, arg))
+	}
+	return r
+}
+
+// again calls program once more, and then from several goroutines, to see that nothing is kept between calls.
+func (s *script) again(ctx context.Context, r *report, program engine.Program, arg map[string]any, first outcome) {
+	same(r, "the second call", first, s.call(ctx, program, arg))
+	var stopped *engine.Error
+	if errors.As(first.err, &stopped) && (stopped.Kind.Limit() || stopped.Kind == engine.KindCanceled) {
+		return // that takes its time
+	}
+	var outcomes [4]outcome
+	var wg sync.WaitGroup
+	for i := range outcomes {
+		wg.Go(func() { outcomes[i] = s.call(ctx, program, arg) })
+	}
+	wg.Wait()
+	for _, o := range outcomes {
+		same(r, "a call beside others", first, o)
+	}
+}
+
+// call makes one call. It is made with the limits that s was compiled with.
+func (s *script) call(ctx context.Context, program engine.Program, arg map[string]any) outcome {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o := outcome{called: true}
+	env := engine.Env{Limits: s.limits, Log: func(m engine.Message) {
+		o.messages = append(o.messages, m)
+		if s.cancel {
+			cancel()
+		}
+	}}
+	o.answer, o.err = program.Call(ctx, s.function, arg, env)
+	return o
+}
+
+// same reports how a later outcome differs from the first. Where a limit hit may vary from call to call.
+func same(r *report, which string, first, later outcome) {
+	var a, b *engine.Error
+	errors.As(first.err, &a)
+	errors.As(later.err, &b)
+	switch {
+	case a != nil && b != nil && a.Kind.Limit():
+		if a.Kind != b.Kind {
+			r.addf("%s failed with %s, the first with %s", which, b.Kind, a.Kind)
+		}
+	case !reflect.DeepEqual(a, b):
+		r.addf("%s gave another error:\n%s", which, cmp.Diff(a, b))
+	case !reflect.DeepEqual(first.answer, later.answer):
+		r.addf("%s gave another answer:\n%s", which, cmp.Diff(first.answer, later.answer))
+	case !slices.Equal(first.messages, later.messages):
+		r.addf("%s gave other messages:\n%s", which, cmp.Diff(first.messages, later.messages))
+	}
+}
+
+// check compares one outcome with what s wants.
+func (s *script) check(r *report, o outcome) {
+	var fault *engine.Error
+	if errors.As(o.err, &fault) {
+		r.detail = string(fault.Kind) + " " + fault.Detail()
+		s.checkError(r, fault, o.called)
+	}
+	switch {
+	case s.want.fault != nil:
+		s.checkFault(r, o, fault)
+	case o.err != nil:
+		r.addf("failed: %s", engine.DetailOf(o.err))
+	default:
+		s.checkAnswer(r, o.answer)
+	}
+	s.checkMessages(r, o.messages)
+}
+
+// checkAnswer compares values and dynamic types, so that an int64 is no float64.
+func (s *script) checkAnswer(r *report, got map[string]any) {
+	want, err := decodeObject(s.want.answer)
+	if err != nil {
+		r.addf("want.json: %v", err)
+		return
+	}
+	if !reflect.DeepEqual(got, want) {
+		r.addf("the answer is not as wanted (-want +got):\n%s", cmp.Diff(want, got))
+	}
+}
+
+// checkFault compares an error, or that there is none, with the one that was wanted.
+func (s *script) checkFault(r *report, o outcome, got *engine.Error) {
+	want := s.want.fault
+	switch {
+	case o.err == nil:
+		text, err := json.Marshal(o.answer)
+		r.addf("want an error %s, got an answer: %s %v", want.kinds, engine.Clip(string(text), 1000), err)
+		return
+	case got == nil:
+		r.addf("want an engine.Error, got %T: %v", o.err, o.err)
+		return
+	}
+	if !slices.Contains(want.kinds, got.Kind) {
+		r.addf("kind: got %s, want %s", got.Kind, want.kinds)
+	}
+	if text := got.Msg + " (" + got.Hint + ")"; !want.message.MatchString(text) {
+		r.addf("message: got %q, want a match of %q", text, want.message)
+	}
+	if want.pos.Line != 0 {
+		pos := got.Pos
+		if want.pos.Col == 0 {
+			pos.Col = 0
+		}
+		if pos != want.pos {
+			r.addf("position: got %s, want %s", got.Pos, want.pos)
+		}
+	}
+	s.checkFrames(r, got.Trace)
+}
+
+// checkFrames looks for the wanted frames among the trace's, in their order.
+func (s *script) checkFrames(r *report, trace []engine.Frame) {
+	rest := trace
+	for _, want := range s.want.frames {
+		at := slices.IndexFunc(rest, func(f engine.Frame) bool {
+			return f.Pos.File == want.file && f.Pos.Line == want.line && (want.name == "" || f.Func == want.name)
+		})
+		if at < 0 {
+			r.addf("trace: no frame %d %s at %s:%d in its place in %v", want.depth, want.name, want.file, want.line, trace)
+			return
+		}
+		rest = rest[at+1:]
+	}
+}
+
+// The bounds that engine.Error documents.
+const (
+	maxMsg   = 4 << 10
+	maxTrace = 20
+)
+
+// checkError checks what holds for every error, wanted or not.
+func (s *script) checkError(r *report, e *engine.Error, called bool) {
+	function := ""
+	if called {
+		function = s.function
+	}
+	if e.Func != function {
+		r.addf("error: Func is %q, want %q", e.Func, function)
+	}
+	if e.Msg == "" || len(e.Msg) > maxMsg || !utf8.ValidString(e.Msg) {
+		r.addf("error: the message is empty, too long or no text: %q", engine.Clip(e.Msg, 200))
+	}
+	if where := e.Pos.String(); e.Pos.Line > 0 && strings.Contains(e.Msg, where) {
+		r.addf("error: the position %s is in the message, too: %q", where, e.Msg)
+	}
+	if line := s.checkPos(r, "error", e.Pos); line != e.Source {
+		r.addf("error: Source is %q, want %q", e.Source, line)
+	}
+	if len(e.Trace) > maxTrace {
+		r.addf("error: the trace has %d frames, want at most %d", len(e.Trace), maxTrace)
+	}
+	for i, f := range e.Trace {
+		if f.Pos.Line == 0 {
+			r.addf("trace[%d]: %v has no position in the script", i, f)
+		}
+		s.checkPos(r, fmt.Sprintf("trace[%d]", i), f.Pos)
+	}
+}
+
+// checkPos checks that a position, if there is one, is inside a file of the script, and returns that line.
+func (s *script) checkPos(r *report, what string, pos engine.Pos) string {
+	if pos.File == "" && pos.Line == 0 && pos.Col == 0 {
+		return ""
+	}
+	data, err := fs.ReadFile(s.Files, pos.File)
+	if err != nil {
+		r.addf("%s: position %s: %v", what, pos, err)
+		return ""
+	}
+	if pos.Line == 0 {
+		return ""
+	}
+	lines := strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
+	if pos.Line < 0 || pos.Line > len(lines) {
+		r.addf("%s: position %s: the file has %d lines", what, pos, len(lines))
+		return ""
+	}
+	line := strings.TrimSuffix(lines[pos.Line-1], "\r")
+	if n := utf8.RuneCountInString(line); pos.Col < 0 || pos.Col > n+1 {
+		r.addf("%s: position %s: the line has %d characters", what, pos, n)
+	}
+	return line
+}
+
+// checkMessages compares what was printed.
+func (s *script) checkMessages(r *report, messages []engine.Message) {
+	var got []string
+	var size int64
+	for _, m := range messages {
+		s.checkPos(r, "message", m.Pos)
+		got = append(got, fmt.Sprintf("%s %s:%d %s", m.Level, m.Pos.File, m.Pos.Line, m.Text))
+		size += int64(len(m.Text))
+	}
+	if limit := s.limits.WithDefaults().Log + truncation; size > limit {
+		r.addf("messages: %d bytes, more than the limit of %d", size, limit)
+	}
+	if !matchMessages(got, s.want.messages) {
+		r.addf("messages: got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(s.want.messages, "\n  "))
+	}
+}
+
+// truncation is room for the message by which an engine says that it dropped the others.
+const truncation = 64
+
+// matchMessages reports whether the lines got are those wanted: "..." stands for any number of lines, a text that
+// begins with ~ is a regular expression.
+func matchMessages(got, want []string) bool {
+	if len(want) == 0 {
+		return len(got) == 0
+	}
+	if want[0] == "..." {
+		for i := range len(got) + 1 {
+			if matchMessages(got[i:], want[1:]) {
+				return true
+			}
+		}
+		return false
+	}
+	return len(got) > 0 && matchMessage(got[0], want[0]) && matchMessages(got[1:], want[1:])
+}
+
+func matchMessage(got, want string) bool {
+	head, pattern, ok := strings.Cut(want, " ~")
+	if !ok {
+		return got == want
+	}
+	text, ok := strings.CutPrefix(got, head+" ")
+	matched, err := regexp.MatchString("(?s)"+pattern, text)
+	return ok && matched && err == nil
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestErrorTexts(t *testing.T) {
+	e := &Error{
+		Kind: KindRuntime, Pos: Pos{"sync.star", 2, 5}, Func: "sync", Msg: "no\n  such key", Source: "\tx = a.b", Hint: "look",
+		Trace: []Frame{{"helper", Pos{"lib.star", 7, 0}}, {"sync", Pos{"sync.star", 2, 5}}},
+	}
+	if got, want := e.Error(), "sync.star:2:5: in sync: no such key (look)"; got != want {
+		t.Errorf("Error: got %q, want %q", got, want)
+	}
+	want := strings.Join([]string{
+		"sync.star:2:5: in sync: no", "  such key", "    \tx = a.b", "    \t   ^",
+		"  at helper (lib.star:7)", "  at sync (sync.star:2:5)", "  hint: look",
+	}, "\n")
+	if got := e.Detail(); got != want {
+		t.Errorf("Detail: got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := DetailOf(fmt.Errorf("parent a: %w", e)), "parent a: "+want; got != want {
+		t.Errorf("DetailOf: got\n%s\nwant\n%s", got, want)
+	}
+	if got := DetailOf(context.Canceled); got != context.Canceled.Error() {
+		t.Errorf("DetailOf: got %q", got)
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	long := strings.Repeat("0123456789", 50)
+	tests := []struct {
+		name, line string
+		col        int
+		shown      string
+		caret      string // what is before it
+	}{
+		{"first", "abc", 1, "abc", ""},
+		{"behind the end", "abc", 4, "abc", "   "},
+		{"far behind the end", "abc", 99, "abc", "   "},
+		{"tabs", "\ta\tb", 4, "\ta\tb", "\t \t"},
+		{"characters", "é世界x", 4, "é世界x", "   "},
+		{"long, begin", long, 3, long[:excerptWidth], "  "},
+		{"long, middle", long, 251, long[190 : 190+excerptWidth], strings.Repeat(" ", 60)},
+		{"long, end", long, 500, long[439:], strings.Repeat(" ", 60)},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			want := "    " + test.shown + "\n    " + test.caret + "^"
+			if got := excerpt(test.line, test.col); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+	if got := excerpt("abc", 0); got != "    abc" {
+		t.Errorf("without a column: %q", got)
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, test := range []struct {
+		in   string
+		n    int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "…"}, {"abcde", 4, "a…"}, {"éééé", 6, "é…"}, {"abc", 0, "…"}, {"", 0, ""}} {
+		if got := Clip(test.in, test.n); got != test.want {
+			t.Errorf("Clip(%q, %d) is %q, want %q", test.in, test.n, got, test.want)
+		}
+	}
+}
+
+func TestStopped(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	expired, cancel := context.WithTimeout(t.Context(), -1)
+	defer cancel()
+	if got := Stopped(canceled, Pos{}, Limits{}).Kind; got != KindCanceled {
+		t.Errorf("canceled: got %s", got)
+	}
+	if got := Stopped(expired, Pos{}, Limits{}); got.Kind != KindTimeout || !strings.Contains(got.Msg, "5s") {
+		t.Errorf("expired: got %v", got)
+	}
+}

@@ -1,0 +1,50 @@
+package engine
+
+import "strings"
+
+const (
+	maxCompared   = 64   // longer names are not compared
+	maxCandidates = 1000 // nor are more than these
+)
+
+// Nearest returns the candidate that name is most likely a misspelling of, or "" when there is none: at most half of
+// its letters differ, case and underscores aside. It is for hints ("did you mean ...?").
+func Nearest(name string, candidates []string) string {
+	if len(name) > maxCompared {
+		return ""
+	}
+	word := fold(name)
+	best, least := "", len(word)/2+1
+	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
+		if c == name || len(c) > maxCompared {
+			continue
+		}
+		if d := distance(word, fold(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+func fold(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
+
+// distance is the edit distance of a and b in bytes, by the algorithm of Wagner and Fischer with one row kept.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,16 @@
+// One Pod, which comes back when it is deleted.
+function sync({parent, children}) {
+  const name = `${parent.metadata.name}-immortalpod`;
+  return {
+    status: {currentPod: name in children["Pod.v1"] ? name : ""},
+    children: [{
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {name},
+      spec: {
+        restartPolicy: "OnFailure",
+        containers: [{name: "acontainer", image: parent.spec.image}],
+      },
+    }],
+  };
+}

@@ -1,0 +1,247 @@
+package manifests
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	yamlreader "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+func crds(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	all, err := CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestCRDNames(t *testing.T) {
+	type names struct{ name, kind, scope, short string }
+	var got []names
+	for _, crd := range crds(t) {
+		got = append(got, names{crd.Name, crd.Spec.Names.Kind, string(crd.Spec.Scope), strings.Join(crd.Spec.Names.ShortNames, ",")})
+		if !strings.HasPrefix(crd.Annotations["api-approved.kubernetes.io"], "unapproved") {
+			t.Errorf("%s lacks the annotation without which an API server refuses it", crd.Name)
+		}
+		if crd.Spec.Versions[0].Subresources.Status == nil {
+			t.Errorf("%s has no status subresource", crd.Name)
+		}
+	}
+	want := []names{
+		{"compositecontrollers.metacontroller.k8s.io", "CompositeController", "Cluster", "cc,cctl"},
+		{"controllerrevisions.metacontroller.k8s.io", "ControllerRevision", "Namespaced", ""},
+		{"decoratorcontrollers.metacontroller.k8s.io", "DecoratorController", "Cluster", "dec,decorators"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+// kubectl apply keeps a copy of what it applied in an annotation, and annotations hold 256 KiB.
+func TestCRDsCanBeApplied(t *testing.T) {
+	for _, crd := range crds(t) {
+		text, err := yaml.Marshal(crd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compact, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(compact) > 200<<10 {
+			t.Errorf("%s is %d bytes as JSON, too close to what kubectl apply can handle", crd.Name, len(compact))
+		}
+	}
+}
+
+func TestEveryFieldHasADescription(t *testing.T) {
+	for _, crd := range crds(t) {
+		described(t, crd.Spec.Names.Kind, *crd.Spec.Versions[0].Schema.OpenAPIV3Schema)
+	}
+}
+
+func described(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps) {
+	for name, property := range s.Properties {
+		at := path + "." + name
+		// The API server describes metadata itself.
+		if property.Description == "" && !(name == "metadata" && strings.Count(at, ".") == 1) {
+			t.Errorf("%s has no description", at)
+		}
+		described(t, at, property)
+	}
+	if s.Items != nil {
+		described(t, path+"[]", *s.Items.Schema)
+	}
+	if s.AdditionalProperties != nil {
+		described(t, path+"[*]", *s.AdditionalProperties.Schema)
+	}
+}
+
+// The generated files are what the generator makes of the types now.
+func TestGenerated(t *testing.T) {
+	types := filepath.Join("..", "controller", "api", "v1alpha1")
+	source, err := os.ReadFile(filepath.Join(types, "doc.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, found := strings.Cut(string(source), "//go:generate ")
+	if !found {
+		t.Fatal("doc.go has no go:generate line")
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	fresh := t.TempDir()
+	line = strings.ReplaceAll(line, "dir=../../../manifests/crds", "dir="+fresh)
+	args := append(strings.Fields(line), "output:object:dir="+fresh)
+	command := exec.Command(args[0], args[1:]...)
+	command.Dir = types
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	entries, err := os.ReadDir(fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 4 {
+		t.Errorf("%d files were generated, want 3 manifests and 1 Go file", len(entries))
+	}
+	for _, entry := range entries {
+		dir := "crds"
+		if filepath.Ext(entry.Name()) == ".go" {
+			dir = types
+		}
+		same(t, filepath.Join(dir, entry.Name()), filepath.Join(fresh, entry.Name()))
+	}
+}
+
+func same(t *testing.T, kept, fresh string) {
+	t.Helper()
+	want, err := os.ReadFile(fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the types say: run make generate", kept)
+	}
+}
+
+// read decodes every object of the folder, refusing fields that its type does not have.
+func read(t *testing.T) map[string][]runtime.Object {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	found := map[string][]runtime.Object{}
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".yaml" || path == "kustomization.yaml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, document := range documents(t, text) {
+			obj, _, err := decoder.Decode(document, nil, nil)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+			found[filepath.ToSlash(path)] = append(found[filepath.ToSlash(path)], obj)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func documents(t *testing.T, text []byte) [][]byte {
+	t.Helper()
+	var all [][]byte
+	reader := yamlreader.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if compact, err := yaml.YAMLToJSON(document); err != nil || string(compact) != "null" {
+			all = append(all, document) // and not a comment before the first
+		}
+	}
+}
+
+func TestKustomizationListsEveryFile(t *testing.T) {
+	text, err := os.ReadFile("kustomization.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kustomization struct {
+		APIVersion, Kind string
+		Resources        []string
+	}
+	if err := yaml.UnmarshalStrict(text, &kustomization); err != nil {
+		t.Fatal(err)
+	}
+	found := read(t)
+	for _, name := range kustomization.Resources {
+		if found[name] == nil {
+			t.Errorf("kustomization.yaml lists %s, which is not there", name)
+		}
+		delete(found, name)
+	}
+	for name := range found {
+		t.Errorf("kustomization.yaml does not list %s", name)
+	}
+}
+
+// Metacontroller's StatefulSet is replaced, not joined, by ours: the same object, with the same fields where a
+// StatefulSet cannot be changed.
+func TestServerReplacesMetacontroller(t *testing.T) {
+	set := read(t)["metacontroller.yaml"][0].(*appsv1.StatefulSet)
+	if set.Namespace != "metacontroller" || set.Name != "metacontroller" {
+		t.Errorf("the server is %s/%s", set.Namespace, set.Name)
+	}
+	labels := map[string]string{"app.kubernetes.io/name": "metacontroller"}
+	for what, differs := range map[string]bool{
+		"serviceName":          set.Spec.ServiceName != "",
+		"selector":             !maps.Equal(set.Spec.Selector.MatchLabels, labels) || set.Spec.Selector.MatchExpressions != nil,
+		"podManagementPolicy":  set.Spec.PodManagementPolicy != "",
+		"volumeClaimTemplates": set.Spec.VolumeClaimTemplates != nil,
+	} {
+		if differs {
+			t.Errorf("%s differs from Metacontroller's, and a StatefulSet's cannot be changed", what)
+		}
+	}
+	pod := set.Spec.Template.Spec
+	if pod.ServiceAccountName != "metacontroller" || !slices.Equal(pod.Containers[0].Command, []string{"/usr/bin/metacontroller"}) {
+		t.Errorf("the pod runs %v as %s", pod.Containers[0].Command, pod.ServiceAccountName)
+	}
+}

@@ -1,0 +1,12 @@
+package javascript
+
+import (
+	"testing"
+
+	"metascript/engine"
+	"metascript/engine/enginetest"
+)
+
+func TestConformance(t *testing.T) {
+	enginetest.Run(t, engine.JavaScript, New())
+}

@@ -1,0 +1,335 @@
+package javascript
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/parser"
+
+	"metascript/engine"
+)
+
+const (
+	maxText  = 4 << 10 // bytes of a message
+	maxTrace = 20      // frames
+)
+
+// fault says what err, which goja or this package returned, means to the script's author.
+func (r *run) fault(ctx context.Context, err error) *engine.Error {
+	switch e := err.(type) {
+	case *engine.Error:
+		return e
+	case *goja.Exception:
+		return r.thrown(e)
+	case *goja.InterruptedError:
+		at, trace := r.trace(e.Stack())
+		stopped := engine.Stopped(ctx, at, r.limits)
+		stopped.Trace = trace
+		return stopped
+	case *goja.StackOverflowError:
+		at, trace := r.trace(e.Stack())
+		return &engine.Error{
+			Kind: engine.KindStack, Pos: at, Trace: trace,
+			Msg:  fmt.Sprintf("calls are nested more than %d deep", r.limits.Stack),
+			Hint: "does a function call itself without end?",
+		}
+	}
+	return r.broken(err)
+}
+
+// panicked is fault for what comes out of goja as a panic: what no script may catch, and bugs, such as
+// 'ab'.repeat(2**62).
+func (r *run) panicked(ctx context.Context, x any) *engine.Error {
+	switch err, _ := x.(error); err.(type) {
+	case *goja.InterruptedError, *goja.StackOverflowError:
+		return r.fault(ctx, err)
+	}
+	return r.broken(x)
+}
+
+func (r *run) broken(x any) *engine.Error {
+	text := ""
+	switch x := x.(type) {
+	case error:
+		text = x.Error()
+	case string:
+		text = x
+	default:
+		text = fmt.Sprintf("%T", x)
+	}
+	return &engine.Error{
+		Kind: engine.KindPanic, Pos: engine.Pos{File: r.p.entry},
+		Msg: "the interpreter gave up: " + engine.Clip(text, maxText/2),
+	}
+}
+
+// throwable gives what to panic with in a function that scripts call, so that the script sees err thrown, unless
+// it is an error that no script may catch.
+func (r *run) throwable(err error) any {
+	fault := (*engine.Error)(nil)
+	if !errors.As(err, &fault) {
+		return err // goja's own, which goes on as it is
+	}
+	object := r.vm.NewTypeError(fault.Msg)
+	if r.faults == nil {
+		r.faults = map[*goja.Object]*engine.Error{}
+	}
+	r.faults[object] = fault
+	return object
+}
+
+// thrown is fault for what was thrown, by the script or by goja.
+func (r *run) thrown(ex *goja.Exception) *engine.Error {
+	at, trace := r.trace(r.outsideConstructors(ex.Stack()))
+	if at.File == "" {
+		at.File = r.p.entry
+	}
+	object, _ := ex.Value().(*goja.Object)
+	if fault := r.faults[object]; fault != nil {
+		e := *fault
+		if e.Pos.File == "" {
+			e.Pos = at
+		}
+		e.Trace = trace
+		return &e
+	}
+	e := &engine.Error{Kind: engine.KindRaised, Pos: at, Trace: trace}
+	if object == nil || object.ClassName() != "Error" {
+		e.Msg = kind(ex.Value())
+		_ = r.vm.Try(func() { e.Msg = r.inspect(maxText, ex.Value()) })
+		return e
+	}
+	name, message := r.words(object)
+	e.Msg = message
+	if name != "Error" || message == "" {
+		e.Msg = strings.TrimSuffix(name+": "+message, ": ")
+	}
+	if r.madeByEngine(object) && !r.deliberate(ex) {
+		e.Kind = engine.KindRuntime
+		e.Hint = advice(message)
+		if callee := r.called(ex, message); callee != "" {
+			e.Msg = "TypeError: " + callee + " is not a function"
+		}
+	}
+	return e
+}
+
+// outsideConstructors leaves out the constructors of the script's own error classes, so that an error is where its
+// making was begun: at new NotReady(…), not at super(…).
+func (r *run) outsideConstructors(stack []goja.StackFrame) []goja.StackFrame {
+	for len(stack) > 1 {
+		before, _ := r.source(stack[0])
+		if !strings.HasSuffix(before, "super") {
+			break
+		}
+		stack = stack[1:]
+	}
+	return stack
+}
+
+// source gives the text of a frame's file before and from where the frame is; "" when it is not in the script.
+func (r *run) source(f goja.StackFrame) (before, from string) {
+	at := f.Position()
+	if m, ok := r.p.modules.Load(at.Filename); ok {
+		m := m.(*module)
+		return m.src[:m.offset(at)], m.src[m.offset(at):]
+	}
+	return "", ""
+}
+
+// words gives an Error's name and message. They may be getters, so a script may run, and throw again.
+func (r *run) words(object *goja.Object) (name, message string) {
+	_ = r.vm.Try(func() { name = word(object.Get("name")) })
+	_ = r.vm.Try(func() { message = word(object.Get("message")) })
+	if name == "" {
+		name = "Error"
+	}
+	return name, message
+}
+
+func word(v goja.Value) string {
+	if s, ok := v.(goja.String); ok {
+		return text(s, maxText/2)
+	}
+	return ""
+}
+
+// text gives at most about n bytes of s, without making a copy of a huge one.
+func text(s goja.String, n int) string {
+	if s.Length() > n {
+		s = s.Substring(0, n)
+	}
+	return engine.Clip(s.String(), n)
+}
+
+// engineErrors are the classes of the errors that goja throws by itself. It never makes a plain Error.
+var engineErrors = []string{"TypeError", "ReferenceError", "RangeError", "SyntaxError", "URIError", "EvalError", "AggregateError"}
+
+// madeByEngine reports whether an Error is of a class that goja itself throws: if its prototype, and no class
+// derived from it, is called so.
+func (r *run) madeByEngine(object *goja.Object) bool {
+	made := false
+	_ = r.vm.Try(func() {
+		proto := object.Prototype()
+		made = proto != nil && kindOfObject(proto) == "an object" && slices.Contains(proto.GetOwnPropertyNames(), "name") &&
+			slices.Contains(engineErrors, word(proto.Get("name")))
+	})
+	return made
+}
+
+var newError = regexp.MustCompile(`^new\s+(` + strings.Join(engineErrors, "|") + `)\b`)
+
+// deliberate reports whether the script made the error with new TypeError(…) or the like: where it was made, the
+// source says so. An Error knows where it was made, not where it was thrown.
+func (r *run) deliberate(ex *goja.Exception) bool {
+	stack := ex.Stack()
+	if len(stack) == 0 {
+		return false
+	}
+	if slices.Contains(engineErrors, stack[0].FuncName()) && stack[0].Position().Line == 0 {
+		return true // called without new: it is then a function of goja at work
+	}
+	_, from := r.source(stack[0])
+	return newError.MatchString(from)
+}
+
+var calleeText = regexp.MustCompile(`[\w$][\w$.?'"\[\]]{0,100}$`)
+
+// called gives the text of what was called in vain, if that is the error: goja says then that it has no such member,
+// or is no object.
+func (r *run) called(ex *goja.Exception, message string) string {
+	for _, start := range []string{"Object has no member", "Value is not an object", "Dynamic object is not callable", "Not a function"} {
+		if !strings.HasPrefix(message, start) || len(ex.Stack()) == 0 {
+			continue
+		}
+		if before, from := r.source(ex.Stack()[0]); strings.HasPrefix(from, "(") {
+			return calleeText.FindString(before)
+		}
+	}
+	return ""
+}
+
+// absent are things of other JavaScript hosts that scripts reach for.
+var absent = map[string]string{
+	"setTimeout": "there are no timers", "setInterval": "there are no timers", "setImmediate": "there are no timers",
+	"fetch": "there is no network", "XMLHttpRequest": "there is no network",
+	"process": "there is no environment", "window": "the global object is globalThis", "global": "the global object is globalThis",
+	"structuredClone": "use JSON.parse(JSON.stringify(value))",
+	"Buffer":          "there are no modules of Node.js", "__dirname": "there are no modules of Node.js",
+}
+
+// advices are hints for messages of goja's that begin so.
+var advices = []struct{ start, hint string }{
+	{"Cannot read property", "use ?. where a field may be missing"},
+	{"Cannot convert undefined or null", "what stands to the left is undefined or null"},
+	{"Value is not object coercible", "what is taken apart with {…} is undefined or null"},
+	{"object is not iterable", "of an object, go through Object.values or Object.entries"},
+}
+
+// advice is the hint for an error of goja's, if there is one.
+func advice(message string) string {
+	if name, ok := strings.CutSuffix(message, " is not defined"); ok {
+		return absent[name]
+	}
+	for _, a := range advices {
+		if strings.HasPrefix(message, a.start) {
+			return a.hint
+		}
+	}
+	return ""
+}
+
+// trace gives the calls of a stack that are in the script's files, and the position of the innermost.
+func (r *run) trace(stack []goja.StackFrame) (engine.Pos, []engine.Frame) {
+	var frames []engine.Frame
+	for i := range stack {
+		if len(frames) == maxTrace {
+			break
+		}
+		at := stack[i].Position()
+		if m, ok := r.p.modules.Load(at.Filename); ok {
+			frames = append(frames, engine.Frame{
+				Func: engine.Clip(stack[i].FuncName(), 80), Pos: m.(*module).pos(at.Filename, at),
+			})
+		}
+	}
+	if len(frames) == 0 {
+		return engine.Pos{}, nil
+	}
+	return frames[0].Pos, frames
+}
+
+// where is the position of the script's code that called the Go function at work.
+func (r *run) where() engine.Pos {
+	at, _ := r.trace(r.vm.CaptureCallStack(4, nil))
+	return at
+}
+
+// declared is where the entry file declares name, as far as it is known.
+func (p *program) declared(name string) engine.Pos {
+	if m, ok := p.modules.Load(p.entry); ok {
+		if at, ok := m.(*module).tops[name]; ok && !p.ported {
+			return at
+		}
+	}
+	return engine.Pos{File: p.entry}
+}
+
+// invalid is the error of a file that does not parse or compile.
+func (m *module) invalid(name string, err error) *engine.Error {
+	e := &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: name}}
+	var at file.Position
+	list, syntax := parser.ErrorList(nil), (*goja.CompilerSyntaxError)(nil)
+	switch {
+	case errors.As(err, &list) && len(list) > 0:
+		at, e.Msg = list[0].Position, list[0].Message
+	case errors.As(err, &syntax) && syntax.File != nil:
+		at, e.Msg = syntax.File.Position(syntax.Offset), syntax.Message
+	default:
+		e.Msg = err.Error()
+		return e
+	}
+	e.Pos, e.Msg = m.pos(name, at), engine.Clip(e.Msg, maxText)
+	switch word, _, _ := strings.Cut(m.src[m.offset(at):], " "); word {
+	case "import":
+		e.Hint = "import is not supported: use const lib = require(\"./lib.js\")"
+	case "export":
+		e.Hint = "export is not supported and not needed: leave the word out, or use module.exports = {…}"
+	}
+	return e
+}
+
+// pos turns a position of goja, which counts bytes and ends lines in all of JavaScript's four ways, into one that
+// counts characters in lines as editors show them.
+func (m *module) pos(name string, at file.Position) engine.Pos {
+	before := m.src[:m.offset(at)]
+	start := strings.LastIndexByte(before, '\n') + 1
+	return engine.Pos{
+		File: name, Line: strings.Count(before, "\n") + 1, Col: utf8.RuneCountInString(before[start:]) + 1,
+	}
+}
+
+// offset is where in the file a position of goja is.
+func (m *module) offset(at file.Position) int {
+	offset := 0
+	for line := 1; line < at.Line; line++ {
+		end := strings.IndexAny(m.src[offset:], "\n\r\u2028\u2029")
+		if end < 0 {
+			break
+		}
+		offset += end
+		_, size := utf8.DecodeRuneInString(m.src[offset:])
+		if strings.HasPrefix(m.src[offset:], "\r\n") {
+			size = 2
+		}
+		offset += size
+	}
+	return min(offset+max(0, at.Column-1), len(m.src))
+}

@@ -1,0 +1,382 @@
+package javascript
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/parser"
+	"github.com/dop251/goja/unistring"
+
+	"metascript/engine"
+)
+
+// A module is a compiled file. It is shared by all runs.
+type module struct {
+	src  string
+	code *goja.Program         // of a JavaScript file
+	tops map[string]engine.Pos // what it declares at its top level, and where
+	data any                   // of a JSON file
+}
+
+// exports is what a module offers once it has run.
+type exports struct {
+	value goja.Value   // module.exports
+	tops  *goja.Object // what it declares at its top level, by name; nil for JSON
+}
+
+// offer is the object that holds the module's functions: what it exports, if there is a function among it, else what
+// it declares.
+func (e exports) offer() *goja.Object {
+	if o, ok := e.value.(*goja.Object); ok && len(functions(o)) > 0 {
+		return o
+	}
+	return e.tops // nil for JSON
+}
+
+// functions lists the fields of o that are functions and look like identifiers.
+func functions(o *goja.Object) []string {
+	if o == nil || !slices.Contains([]string{"an object", "a function"}, kindOfObject(o)) {
+		return nil // the keys of a string or a buffer are not for listing
+	}
+	return slices.DeleteFunc(o.Keys(), func(name string) bool { return !identifier(name) || !callable(o.Get(name)) })
+}
+
+// alone reports whether the module's only export is one function.
+func (e exports) alone() bool {
+	return callable(e.value) && len(functions(e.value.(*goja.Object))) == 0
+}
+
+func callable(v goja.Value) bool {
+	_, ok := goja.AssertFunction(v)
+	return ok
+}
+
+func identifier(name string) bool {
+	for i, r := range name {
+		if r != '_' && r != '$' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// load gives the exports of the file at name, running it if this run has not yet.
+func (r *run) load(name string) (exports, error) {
+	if e, ok := r.exports[name]; ok {
+		return e, nil
+	}
+	if at := slices.Index(r.loading, name); at >= 0 {
+		cycle := strings.Join(append(r.loading[at:len(r.loading):len(r.loading)], name), " -> ")
+		return exports{}, &engine.Error{Kind: engine.KindModule, Msg: "files require each other in a cycle: " + cycle}
+	}
+	m, err := r.p.module(name, r.limits)
+	if err != nil {
+		return exports{}, err
+	}
+	r.loading = append(r.loading, name)
+	defer func() { r.loading = r.loading[:len(r.loading)-1] }()
+	e, err := r.execute(name, m)
+	if err != nil {
+		return exports{}, err
+	}
+	if r.exports == nil {
+		r.exports = map[string]exports{}
+	}
+	r.exports[name] = e
+	return e, nil
+}
+
+// execute runs a module's top level.
+func (r *run) execute(name string, m *module) (exports, error) {
+	if m.code == nil {
+		return exports{value: r.value(m.data, place{})}, nil
+	}
+	made, object := r.vm.NewObject(), r.vm.NewObject()
+	if err := object.Set("exports", made); err != nil {
+		return exports{}, err
+	}
+	wrapper, err := r.vm.RunProgram(m.code)
+	if err != nil {
+		return exports{}, err
+	}
+	call, _ := goja.AssertFunction(wrapper)
+	tops, err := call(made, made, object, r.vm.ToValue(r.requireFrom(name)))
+	if err != nil {
+		return exports{}, err
+	}
+	return exports{object.Get("exports"), tops.(*goja.Object)}, nil
+}
+
+// requireFrom is the require function of the file at from.
+func (r *run) requireFrom(from string) func(goja.FunctionCall) goja.Value {
+	return func(call goja.FunctionCall) goja.Value {
+		name, ok := call.Argument(0).(goja.String)
+		if !ok {
+			panic(r.vm.NewTypeError("require takes the name of a file"))
+		}
+		target, err := r.p.resolve(from, text(name, 200))
+		if err != nil {
+			panic(r.throwable(err))
+		}
+		e, err := r.load(target)
+		if err != nil {
+			panic(r.throwable(err))
+		}
+		return e.value
+	}
+}
+
+// resolve finds the file that name means in the file at from: relative to its folder, and if the name does not
+// begin with a dot, then from the root. The ending .js or .json may be left out.
+func (p *program) resolve(from, name string) (string, error) {
+	if slices.Contains(strings.Split(name, "/"), "..") || path.IsAbs(name) || strings.Contains(name, `\`) {
+		return "", p.unknown(from, name, "a file name must not be absolute or lead upwards with ..")
+	}
+	folders := []string{path.Dir(from)}
+	if !strings.HasPrefix(name, "./") {
+		folders = append(folders, ".")
+	}
+	for _, folder := range folders {
+		for _, ending := range []string{"", ".js", ".json"} {
+			target := path.Join(folder, name+ending)
+			if info, err := fs.Stat(p.files, target); err == nil && info.Mode().IsRegular() {
+				return target, nil
+			}
+		}
+	}
+	return "", p.unknown(from, name, "")
+}
+
+// unknown is the error of a require that finds nothing.
+func (p *program) unknown(from, name, hint string) *engine.Error {
+	others := p.others(from)
+	msg := fmt.Sprintf("there is no file %q to require", name)
+	const most = 20
+	switch {
+	case len(others) == 0:
+		msg += "; the script has no other files"
+	case len(others) > most:
+		msg += "; there are " + strings.Join(others[:most], ", ") + " and more"
+	default:
+		msg += "; there is " + strings.Join(others, ", ")
+	}
+	if hint == "" && !strings.Contains(name, ".") {
+		hint = "only the script's own files can be required, no packages and no modules of Node.js"
+	}
+	return &engine.Error{Kind: engine.KindModule, Msg: engine.Clip(msg, maxText), Hint: hint}
+}
+
+// others lists, sorted, the files that the file at from can require.
+func (p *program) others(from string) []string {
+	var files []string
+	_ = fs.WalkDir(p.files, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fs.SkipAll // then we list what we have
+		}
+		if (path.Ext(file) == ".js" || path.Ext(file) == ".json") && !d.IsDir() && file != from {
+			files = append(files, file)
+		}
+		return nil
+	})
+	slices.Sort(files)
+	return files
+}
+
+// module reads and compiles the file at name, once for all runs.
+func (p *program) module(name string, l engine.Limits) (*module, error) {
+	if m, ok := p.modules.Load(name); ok {
+		return m.(*module), nil
+	}
+	data, err := fs.ReadFile(p.files, name)
+	if err != nil {
+		return nil, &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: name}, Msg: "cannot be read: " + reason(err)}
+	}
+	if int64(len(data)) > l.Source {
+		return nil, &engine.Error{
+			Kind: engine.KindSource, Pos: engine.Pos{File: name},
+			Msg: fmt.Sprintf("is larger than %d bytes", l.Source),
+		}
+	}
+	m := &module{src: strings.TrimPrefix(string(data), "\ufeff")}
+	if path.Ext(name) == ".json" {
+		m.data, err = decode(name, []byte(m.src))
+	} else {
+		err = m.compile(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	shared, _ := p.modules.LoadOrStore(name, m)
+	return shared.(*module), nil
+}
+
+// reason says why a file could not be read, without the name that the error repeats.
+func reason(err error) string {
+	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	return err.Error()
+}
+
+// compile turns a file into function(exports, module, require) {…; return {every top-level name}}. The function is
+// put around the parsed file, not around its text, so that all positions are those of the file.
+func (m *module) compile(name string) error {
+	parsed, err := parser.ParseFile(nil, name, m.src, 0, parser.WithDisableSourceMaps)
+	if err != nil {
+		return m.invalid(name, err)
+	}
+	names := declared(parsed.Body)
+	m.tops = make(map[string]engine.Pos, len(names))
+	for _, id := range names {
+		at := parsed.File.Position(int(id.Idx) - parsed.File.Base())
+		m.tops[id.Name.String()] = m.pos(name, at)
+	}
+	m.code, err = goja.CompileAST(wrap(parsed, names), false)
+	if err != nil {
+		return m.invalid(name, err)
+	}
+	return nil
+}
+
+// wrap makes the parsed file the body of a function that returns an object of the names.
+func wrap(parsed *ast.Program, names []*ast.Identifier) *ast.Program {
+	start, end := file.Idx(parsed.File.Base()), file.Idx(parsed.File.Base()+len(parsed.File.Source()))
+	identifier := func(name string) *ast.Identifier {
+		return &ast.Identifier{Name: unistring.NewFromString(name), Idx: start}
+	}
+	params := &ast.ParameterList{Opening: start, Closing: start}
+	for _, name := range []string{"exports", "module", "require"} {
+		params.List = append(params.List, &ast.Binding{Target: identifier(name)})
+	}
+	tops := &ast.ObjectLiteral{LeftBrace: end, RightBrace: end}
+	for _, id := range names {
+		tops.Value = append(tops.Value, &ast.PropertyShort{Name: ast.Identifier{Name: id.Name, Idx: end}})
+	}
+	body := append(slices.Clip(parsed.Body), &ast.ReturnStatement{Return: end, Argument: tops})
+	function := &ast.FunctionLiteral{
+		Function: start, Name: identifier(topLevel), ParameterList: params,
+		Body:            &ast.BlockStatement{LeftBrace: start, List: body, RightBrace: end},
+		DeclarationList: parsed.DeclarationList,
+	}
+	return &ast.Program{Body: []ast.Statement{&ast.ExpressionStatement{Expression: function}}, File: parsed.File}
+}
+
+// topLevel is what traces call a file's top level. No script can name it.
+const topLevel = "<module>"
+
+// declared lists what a file declares at its top level, except classes, which cannot be called.
+func declared(body []ast.Statement) []*ast.Identifier {
+	var names []*ast.Identifier
+	for _, statement := range body {
+		switch s := statement.(type) {
+		case *ast.FunctionDeclaration:
+			names = append(names, s.Function.Name)
+		case *ast.VariableStatement:
+			names = bound(names, s.List)
+		case *ast.LexicalDeclaration:
+			names = bound(names, s.List)
+		}
+	}
+	seen := map[unistring.String]bool{} // var may repeat, and a function too
+	return slices.DeleteFunc(names, func(id *ast.Identifier) bool {
+		again := seen[id.Name]
+		seen[id.Name] = true
+		return again
+	})
+}
+
+func bound(names []*ast.Identifier, list []*ast.Binding) []*ast.Identifier {
+	for _, b := range list {
+		if _, class := b.Initializer.(*ast.ClassLiteral); !class {
+			names = targets(names, b.Target)
+		}
+	}
+	return names
+}
+
+// targets adds the names that a pattern binds.
+func targets(names []*ast.Identifier, target ast.Expression) []*ast.Identifier {
+	switch t := target.(type) {
+	case *ast.Identifier:
+		names = append(names, t)
+	case *ast.AssignExpression: // a default
+		names = targets(names, t.Left)
+	case *ast.ArrayPattern:
+		for _, element := range t.Elements {
+			names = targets(names, element)
+		}
+		names = targets(names, t.Rest)
+	case *ast.ObjectPattern:
+		for _, property := range t.Properties {
+			switch p := property.(type) {
+			case *ast.PropertyShort:
+				names = append(names, &p.Name)
+			case *ast.PropertyKeyed:
+				names = targets(names, p.Value)
+			}
+		}
+		names = targets(names, t.Rest)
+	}
+	return names
+}
+
+// decode reads a JSON file as JSON-shaped values.
+func decode(name string, data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("more than one value")
+		}
+	}
+	if err == nil {
+		v, err = numbers(v)
+	}
+	if err == nil {
+		return v, nil
+	}
+	e := &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: name}, Msg: "not JSON: " + err.Error()}
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		before := data[:max(0, min(int(syntax.Offset)-1, len(data)))]
+		e.Pos.Line = bytes.Count(before, []byte("\n")) + 1
+		e.Pos.Col = len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:]))) + 1
+	}
+	return nil, e
+}
+
+// numbers replaces JSON's numbers in v, in place: by int64 where they are whole and fit, else by float64.
+func numbers(v any) (any, error) {
+	var err error
+	switch x := v.(type) {
+	case json.Number:
+		if n, err := x.Int64(); err == nil {
+			return n, nil
+		}
+		return x.Float64()
+	case []any:
+		for i := range x {
+			if x[i], err = numbers(x[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for key := range x {
+			if x[key], err = numbers(x[key]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return v, nil
+}

@@ -1,0 +1,202 @@
+package javascript
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+
+	"metascript/engine"
+)
+
+// A program is an entry file and what it may require. It is an [engine.Program] and [engine.Ported].
+type program struct {
+	entry     string
+	files     fs.FS
+	functions []string // sorted
+	private   []string // functions that are declared but not offered, because others are exported
+	ported    bool
+	modules   sync.Map // path -> *module: each file is compiled once, when it is first needed
+}
+
+func (p *program) Functions() []string { return slices.Clone(p.functions) }
+
+func (p *program) Ported() bool { return p.ported }
+
+// Call runs function name with arg in a fresh virtual machine.
+func (p *program) Call(ctx context.Context, name string, arg map[string]any, env engine.Env) (map[string]any, error) {
+	if !p.ported && !slices.Contains(p.functions, name) {
+		return nil, p.missing(name)
+	}
+	r := p.newRun(env.Limits, env.Log)
+	var answer map[string]any
+	err := r.within(ctx, func() error {
+		top, err := r.load(p.entry)
+		if err != nil {
+			return err
+		}
+		value, err := r.apply(top, name, arg)
+		if err != nil {
+			return err
+		}
+		answer, err = r.answer(name, value)
+		return err
+	})
+	if err != nil {
+		if err.Kind == engine.KindResult && err.Pos.Line == 0 {
+			err.Pos = p.declared(name)
+		}
+		return nil, err
+	}
+	return answer, nil
+}
+
+// apply calls the function name with the request and waits for its promise, if it returns one.
+func (r *run) apply(top exports, name string, arg map[string]any) (goja.Value, error) {
+	this, function := goja.Undefined(), top.value
+	if r.p.ported {
+		context := maps.Clone(arg)
+		context["request"] = map[string]any{"body": arg}
+		arg = context
+	} else {
+		offer := top.offer()
+		if offer != top.tops {
+			this = offer // as in exports.sync()
+		}
+		function = offer.Get(name)
+	}
+	call, ok := goja.AssertFunction(function)
+	if !ok { // the top level does not do the same each time
+		return nil, r.p.missing(name)
+	}
+	if n := function.ToObject(r.vm).Get("length").ToInteger(); n > 1 && !r.p.ported {
+		return nil, r.p.tooMany(name, n, arg)
+	}
+	value, err := call(this, r.value(arg, place{}))
+	if err == nil {
+		value, err = r.settled(value)
+	}
+	if err == nil && len(r.ignored) > 0 {
+		err = r.unawaited(r.ignored[0])
+	}
+	return value, err
+}
+
+var typePromise = reflect.TypeFor[*goja.Promise]()
+
+// settled unwraps a promise. The queue of jobs has been drained by now, so a promise that is pending stays so.
+func (r *run) settled(v goja.Value) (goja.Value, error) {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ExportType() != typePromise {
+		return v, nil
+	}
+	promise := o.Export().(*goja.Promise)
+	switch promise.State() {
+	case goja.PromiseStateFulfilled:
+		return promise.Result(), nil
+	case goja.PromiseStateRejected:
+		panic(promise.Result()) // as if it had been thrown: an Error brings the position where it was made
+	}
+	return nil, &engine.Error{
+		Kind: engine.KindResult, Msg: "the promise that was returned never settled",
+		Hint: "nothing happens later here: there are no timers and no network to wait for",
+	}
+}
+
+// unawaited is the error of a promise that was rejected and that nothing looks at: most often an await was forgotten.
+// Node.js ends the process then.
+func (r *run) unawaited(p *goja.Promise) *engine.Error {
+	e := r.thrown(r.vm.Try(func() { panic(p.Result()) }))
+	if e.Hint == "" {
+		e.Hint = "the promise that failed with it was not awaited"
+	}
+	return e
+}
+
+// track keeps r.ignored to the promises that were rejected and not handled.
+func (r *run) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionReject {
+		r.ignored = append(r.ignored, p)
+	} else {
+		r.ignored = slices.DeleteFunc(r.ignored, func(q *goja.Promise) bool { return p == q })
+	}
+}
+
+// missing explains that there is no function name.
+func (p *program) missing(name string) *engine.Error {
+	e := &engine.Error{Kind: engine.KindMissing, Pos: p.declared(name)}
+	e.Msg = fmt.Sprintf("there is no function %q", engine.Clip(name, 80))
+	if slices.Contains(p.private, name) {
+		e.Hint = name + " is declared here, but not exported: a file that exports functions offers no others"
+	} else if e.Pos.Line > 0 {
+		e.Msg = name + " is not a function"
+	}
+	if len(p.functions) == 0 {
+		e.Msg += "; the file declares none at its top level"
+	} else {
+		e.Msg += "; the file has " + engine.Clip(strings.Join(p.functions, ", "), 400)
+	}
+	return e
+}
+
+// tooMany explains to those who know the other languages that parameters have no names here.
+func (p *program) tooMany(name string, n int64, arg map[string]any) *engine.Error {
+	fields := strings.Join(slices.Sorted(maps.Keys(arg)), ", ")
+	return &engine.Error{
+		Kind: engine.KindParams, Pos: p.declared(name),
+		Msg:  fmt.Sprintf("takes %d parameters, but is called with one object, whose fields are %s", n, engine.Clip(fields, 400)),
+		Hint: fmt.Sprintf("take it apart with braces: function %s({…})", name),
+	}
+}
+
+// A run is one virtual machine at work: for a call, or for the look at the top level that Compile takes.
+type run struct {
+	p       *program
+	vm      *goja.Runtime
+	limits  engine.Limits
+	log     func(engine.Message)
+	exports map[string]exports             // of the modules that have run
+	loading []string                       // the modules that are running, outermost first
+	wides   map[int64]*goja.Object         // integers beyond 2^53, each one object
+	faults  map[*goja.Object]*engine.Error // thrown by us: what the thrown object stands for
+	ignored []*goja.Promise                // rejected, and not handled so far
+}
+
+func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
+	r := &run{p: p, vm: goja.New(), limits: l.WithDefaults(), log: log}
+	r.vm.SetMaxCallStackSize(r.limits.Stack)
+	r.vm.SetParserOptions(parser.WithDisableSourceMaps) // eval and Function parse too, and a source map is a file
+	r.vm.SetPromiseRejectionTracker(r.track)
+	_ = r.vm.GlobalObject().Set("console", r.vm.NewDynamicObject(&console{r: r}))
+	return r
+}
+
+// within calls f, which runs script code, until ctx is done, and makes an error of whatever ends it early. f may
+// panic with what goja throws.
+func (r *run) within(ctx context.Context, f func() error) (fault *engine.Error) {
+	if ctx.Err() != nil {
+		return engine.Stopped(ctx, engine.Pos{File: r.p.entry}, r.limits)
+	}
+	stop := context.AfterFunc(ctx, func() { r.vm.Interrupt("stopped") })
+	defer stop()
+	defer func() {
+		if x := recover(); x != nil {
+			fault = r.panicked(ctx, x)
+		}
+	}()
+	var err error
+	if thrown := r.vm.Try(func() { err = f() }); thrown != nil {
+		err = thrown
+	}
+	if err == nil {
+		return nil
+	}
+	return r.fault(ctx, err)
+}

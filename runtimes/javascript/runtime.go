@@ -1,0 +1,70 @@
+// Package javascript runs scripts written in JavaScript, on goja: ECMAScript up to about 2023 without import and
+// export, and with require instead, as in Node.js.
+//
+// # Which functions a file offers
+//
+// A file is a CommonJS module. It offers the functions it exports (exports.sync = …, module.exports = {sync}) or, so
+// that small scripts need no export, if it exports none, the functions it declares at its top level, be it with
+// function or with const, let or var. A function gets one argument, the request: function sync({parent, children})
+// takes it apart. It may be async; then its promise is awaited.
+//
+// A file whose export is itself a function (module.exports = async function (context) {…}) is written for
+// Metacontroller's Node.js server: it is [engine.Ported], and finds the request in request.body beside the
+// request's own fields.
+//
+// # Values
+//
+// The request is not converted. Scripts see maps and lists through views (view.go) that read the shared Go values
+// and keep what a script changes to themselves; what comes back untouched goes out by reference, exactly. Numbers
+// are float64 in JavaScript, so an integer beyond 2^53 is no number there but an object that may be passed on,
+// compared with itself and turned into a string, and that throws where it is used as a number. An answer is walked
+// within the call's limits (value.go) and never exported blindly: getters run, arrays are sparse, objects contain
+// themselves.
+//
+// # Running
+//
+// Every call gets a virtual machine of its own (program.go), which costs microseconds, and runs the file's top level
+// again in it, so nothing is left over from one call to the next. Compiled code is shared. Date shows the local time
+// zone of our process. Map the way through the package: Compile here, Call in program.go, require in module.go,
+// errors and their positions in error.go.
+package javascript
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"metascript/engine"
+)
+
+// New returns the runtime for JavaScript.
+func New() engine.Runtime { return runtime{} }
+
+type runtime struct{}
+
+// Compile parses the entry file and runs its top level once, to see which functions it offers. Other files are
+// compiled when they are first required.
+func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
+	p := &program{entry: path.Clean(s.Entry), files: s.Files}
+	r := p.newRun(l, nil)
+	err := r.within(ctx, func() error {
+		top, err := r.load(p.entry)
+		if err != nil {
+			return err
+		}
+		p.ported = top.alone()
+		p.functions = functions(top.offer())
+		if top.offer() != top.tops {
+			p.private = functions(top.tops)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if p.ported {
+		p.functions = []string{"sync"}
+	}
+	slices.Sort(p.functions)
+	return p, nil
+}

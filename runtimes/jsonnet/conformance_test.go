@@ -1,0 +1,13 @@
+package jsonnet_test
+
+import (
+	"testing"
+
+	"metascript/engine"
+	"metascript/engine/enginetest"
+	"metascript/runtimes/jsonnet"
+)
+
+func TestConformance(t *testing.T) {
+	enginetest.Run(t, engine.Jsonnet, jsonnet.New())
+}

@@ -1,0 +1,106 @@
+package jsonnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/go-jsonnet/ast"
+
+	"metascript/engine"
+)
+
+// A function is one that can be called.
+type function struct {
+	value ast.Node      // the expression that gives it
+	code  *ast.Function // what it is; nil for the interpreter's own, such as std.length
+	fault *engine.Error // why value has no value
+}
+
+var (
+	// shapeOf gives a value's type and, of an object, the names of all fields.
+	shapeOf = mustParse(`function(v) {
+	  type: std.type(v),
+	  fields: if std.type(v) == 'object' then std.objectFieldsAll(v) else [],
+	}`)
+	// typeOf gives a value's type. It is an object because that is what an evaluation has to give.
+	typeOf = mustParse(`function(v) { type: std.type(v) }`)
+)
+
+// discover finds out what functions the program has.
+func (p *program) discover(ctx context.Context, l engine.Limits) error {
+	entry := variableNode(variable(p.entry))
+	code, shape, err := p.inspect(ctx, l, shapeOf, entry)
+	if err != nil {
+		return err
+	}
+	switch shape["type"] {
+	case "function":
+		p.ported = true
+		p.functions = map[string]function{portedName: {value: entry, code: code}}
+		return nil
+	case "object":
+		return p.discoverFields(ctx, l, entry, identifiers(shape["fields"]))
+	}
+	return &engine.Error{
+		Kind: engine.KindMissing, Pos: engine.Pos{File: p.entry, Line: 1, Col: 1},
+		Msg:  fmt.Sprintf("the script is %s, want an object of functions, or a function", article(shape["type"])),
+		Hint: "write { sync(parent, children):: { ... } }",
+	}
+}
+
+// discoverFields looks at the named fields of an object.
+func (p *program) discoverFields(ctx context.Context, l engine.Limits, entry ast.Node, names []string) error {
+	p.functions = map[string]function{}
+	var faults []*engine.Error
+	for _, name := range names {
+		field := indexNode(entry, name)
+		code, shape, err := p.inspect(ctx, l, typeOf, field)
+		var fault *engine.Error
+		switch {
+		case errors.As(err, &fault) && fault.Kind == engine.KindRaised:
+			faults = append(faults, fault)
+			p.functions[name] = function{value: field, fault: fault}
+		case err != nil:
+			return err
+		case shape["type"] == "function":
+			p.functions[name] = function{value: field, code: code}
+		}
+	}
+	if len(names) > 0 && len(faults) == len(names) {
+		return faults[0] // it is the object's own assertion, or comes to the same
+	}
+	return nil
+}
+
+// inspect applies a function of our own to an expression, and gives the answer. If the expression gives a function
+// that was written in Jsonnet, that is code.
+func (p *program) inspect(ctx context.Context, l engine.Limits, f, expr ast.Node) (code *ast.Function, answer map[string]any, err error) {
+	g := guard{limits: l, wanted: expr, closures: map[value]*ast.Function{}}
+	v, err := p.evaluate(ctx, &g, &logger{}, applyNode(f, expr))
+	if err != nil {
+		return nil, nil, g.fault(err, function{}, false)
+	}
+	return g.found, v.(map[string]any), nil
+}
+
+// identifiers picks, sorted, the strings in names, a list, that look like identifiers.
+func identifiers(names any) []string {
+	var out []string
+	for _, name := range names.([]any) {
+		if s := name.(string); identifier.MatchString(s) {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// article puts "a" or "an" before the name of a type.
+func article(typeName any) string {
+	if typeName == "array" {
+		return "an array"
+	}
+	return fmt.Sprintf("a %v", typeName)
+}

@@ -1,0 +1,231 @@
+package jsonnet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	gojsonnet "github.com/google/go-jsonnet"
+	"github.com/google/go-jsonnet/ast"
+
+	"metascript/engine"
+)
+
+// maxMessage bounds a message before anything is done with it.
+const maxMessage = 4 << 10
+
+func clip(s string) string { return engine.Clip(strings.TrimSpace(s), maxMessage) }
+
+// position gives where a range begins, if it is a script's. The interpreter counts columns in bytes, we in characters.
+func position(loc *ast.LocationRange) engine.Pos {
+	if loc == nil || !inScript(loc) {
+		return engine.Pos{}
+	}
+	at := engine.Pos{File: loc.FileName, Line: loc.Begin.Line, Col: loc.Begin.Column}
+	if at.Line >= 1 && at.Line <= len(loc.File.Lines) {
+		line := loc.File.Lines[at.Line-1]
+		at.Col = utf8.RuneCountInString(line[:min(max(0, at.Col-1), len(line))]) + 1
+	}
+	return at
+}
+
+// syntaxError translates an error of parsing a file with text.
+func syntaxError(file, text string, err error) error {
+	e := &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: file}, Msg: clip(err.Error())}
+	var static interface{ Loc() ast.LocationRange }
+	if errors.As(err, &static) {
+		if loc := static.Loc(); loc.IsSet() {
+			e.Pos = position(&loc)
+			e.Msg = clip(strings.TrimPrefix(err.Error(), loc.String()))
+		}
+	}
+	if name, ok := strings.CutPrefix(e.Msg, "Unknown variable: "); ok {
+		e.Hint = didYouMean(name, words.FindAllString(text, maxWords))
+	}
+	return e
+}
+
+// words matches what may be a name in source text; maxWords of them are looked at for a hint.
+var words = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+const maxWords = 1000
+
+// fault translates an error of an evaluation that g watched. The function f gave the answer, if there is one.
+// exact is that of run.
+func (g *guard) fault(err error, f function, exact bool) error {
+	var raised gojsonnet.RuntimeError
+	switch {
+	case g.stopped != nil:
+		return g.stopped
+	case !errors.As(err, &raised):
+		return g.crash(err)
+	}
+	msg, frames := clip(raised.Msg), scriptFrames(raised.StackTrace)
+	e := &engine.Error{Kind: engine.KindRuntime, Msg: msg, Trace: frames, Pos: position(g.at)}
+	if len(frames) > 0 {
+		e.Pos = frames[0].Pos
+	}
+	failed, raising := g.failed.(*ast.Error)
+	switch {
+	case len(frames) == 0 && (msg == msgFunction || msg == msgNoExact):
+		if len(g.request.wide) > 0 && !exact {
+			return errExact
+		}
+		return f.notJSON(raised.StackTrace, g.limits)
+	case strings.HasPrefix(msg, msgStack):
+		return g.overflow(e, f, raised.StackTrace)
+	case raising && inScript(failed.Loc()):
+		e.Kind = engine.KindRaised
+	case g.request.read != nil && aboutFunction(msg):
+		e.Msg = fmt.Sprintf("the integer %d (%s) is beyond 2^53 and cannot be read as a number", g.request.read.value, g.request.read.at)
+		e.Hint = "Jsonnet has only floating-point numbers: pass it on as it is, or have it as a string"
+	default:
+		e.Msg = goType.ReplaceAllStringFunc(msg, func(s string) string { return strings.ToLower(strings.TrimPrefix(s, goTypes)) })
+		e.Hint = g.hint(e.Msg)
+	}
+	return e
+}
+
+// Messages of the interpreter that mean something to us.
+const (
+	msgStack    = "max stack frames exceeded"
+	msgFunction = "couldn't manifest function as JSON"
+	msgNoExact  = "function has no parameter " + exactParam
+	msgNoField  = "Field does not exist: "
+	msgOfNull   = "Value non indexable: null"
+
+	goTypes = "*jsonnet.value"
+)
+
+// goType matches what the interpreter calls values that are not indexable, such as *jsonnet.valueNull.
+var goType = regexp.MustCompile(`\*jsonnet\.value[A-Za-z]+`)
+
+// aboutFunction reports whether msg complains that something is a function, and not about its arguments.
+func aboutFunction(msg string) bool {
+	return strings.Contains(strings.ToLower(msg), "function") && !strings.HasPrefix(msg, "function ")
+}
+
+// crash translates what is no error of Jsonnet: a panic, which the interpreter has caught.
+func (g *guard) crash(err error) error {
+	var own *engine.Error
+	if errors.As(err, &own) {
+		return own
+	}
+	e := &engine.Error{Kind: engine.KindRuntime, Pos: position(g.at), Msg: clip(err.Error())}
+	if what, ok := strings.CutPrefix(e.Msg, "(CRASH) "); ok {
+		what, _, _ = strings.Cut(what, "\n")
+		e.Kind, e.Msg = engine.KindPanic, "the interpreter panicked: "+what
+	}
+	return e
+}
+
+// overflow is the error of too many nested calls. When most of them convert the answer, then it is the answer that
+// is too deep.
+func (g *guard) overflow(e *engine.Error, f function, trace []gojsonnet.TraceFrame) error {
+	if err := enter(engine.NewWalk(g.limits), trace); err != nil {
+		err.Pos = f.position()
+		return err
+	}
+	e.Kind = engine.KindStack
+	e.Msg = fmt.Sprintf("more than %d nested calls", g.limits.Stack)
+	e.Hint = "does the recursion end? std.foldl and comprehensions need no stack"
+	return e
+}
+
+// notJSON is the error of a function in an answer of f.
+func (f function) notJSON(trace []gojsonnet.TraceFrame, l engine.Limits) error {
+	w := engine.NewWalk(l)
+	err := enter(w, trace)
+	if err == nil {
+		err = w.Errorf("is a function")
+		err.Hint = "call it, or hide the field with ::"
+	}
+	err.Pos = f.position()
+	return err
+}
+
+// enter goes down to the part of the answer that was being converted, of which the interpreter makes remarks in its
+// stack trace. A script's own conversions, by std.toString and others, come after the script's first frame.
+func enter(w *engine.Walk, trace []gojsonnet.TraceFrame) *engine.Error {
+	for _, frame := range trace {
+		var err *engine.Error
+		remark := frame.Loc.FileName
+		if inScript(&frame.Loc) {
+			break
+		}
+		if quoted, ok := strings.CutPrefix(remark, "Field "); ok {
+			if key, unquoteErr := strconv.Unquote(quoted); unquoteErr == nil {
+				err = w.EnterKey(key)
+			}
+		} else if index, ok := strings.CutPrefix(remark, "Array element "); ok {
+			if i, atoiErr := strconv.Atoi(index); atoiErr == nil {
+				err = w.EnterIndex(i)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxFrames is how many frames an error keeps.
+const maxFrames = 20
+
+// scriptFrames gives the script's part of a stack trace, innermost first.
+func scriptFrames(trace []gojsonnet.TraceFrame) []engine.Frame {
+	var frames []engine.Frame
+	for _, f := range slices.Backward(trace) {
+		if !inScript(&f.Loc) || len(frames) == maxFrames {
+			continue
+		}
+		frame := engine.Frame{Func: f.Name, Pos: position(&f.Loc)}
+		if len(frames) == 0 || frames[len(frames)-1] != frame {
+			frames = append(frames, frame)
+		}
+	}
+	return frames
+}
+
+// hint says what may have been meant.
+func (g *guard) hint(msg string) string {
+	const optional = "for what may be missing use std.get(object, 'field', default)"
+	if msg == msgOfNull {
+		return optional
+	}
+	name, ok := strings.CutPrefix(msg, msgNoField)
+	if !ok {
+		return ""
+	}
+	if n, ok := g.failed.(*ast.Index); ok {
+		if v, ok := n.Target.(*ast.Var); ok && v.Id == "std" {
+			return didYouMean(name, stdNames())
+		}
+	}
+	return cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(g.request.keys))), optional)
+}
+
+// stdNames lists the fields of std.
+var stdNames = sync.OnceValue(func() []string {
+	vm := gojsonnet.MakeVM()
+	vm.StringOutput = true
+	names, err := vm.Evaluate(mustParse(`std.join(' ', std.objectFieldsAll(std))`))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(names)
+})
+
+func didYouMean(name string, candidates []string) string {
+	if near := engine.Nearest(name, candidates); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
+}

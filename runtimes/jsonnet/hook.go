@@ -1,0 +1,181 @@
+package jsonnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	gojsonnet "github.com/google/go-jsonnet"
+	"github.com/google/go-jsonnet/ast"
+
+	"metascript/engine"
+)
+
+// A hook has the layout of gojsonnet.EvalHook, whose fields are not exported. The interpreter calls pre before and
+// post after it evaluates a node; this is the only way to count steps and to stop it.
+type hook struct {
+	pre  func(interpreter unsafe.Pointer, n ast.Node)
+	post func(interpreter unsafe.Pointer, n ast.Node, v value, err error)
+}
+
+// A value is one of the interpreter's. Only its identity means something to us.
+type value interface{ aValue() }
+
+// hookError says, once it has been looked at, why scripts cannot be bounded with the go-jsonnet that was built in.
+var hookError = sync.OnceValue(func() error {
+	if err := checkLayout(reflect.TypeFor[gojsonnet.EvalHook](), reflect.TypeFor[hook]()); err != nil {
+		return fmt.Errorf("jsonnet: scripts cannot be bounded with this version of go-jsonnet: %w", err)
+	}
+	return tryHook()
+})
+
+// checkLayout reports how theirs, gojsonnet.EvalHook, differs from ours.
+func checkLayout(theirs, ours reflect.Type) error {
+	if theirs.Kind() != reflect.Struct || theirs.NumField() != ours.NumField() || theirs.Size() != ours.Size() {
+		return fmt.Errorf("%s is not a struct of %d functions", theirs, ours.NumField())
+	}
+	for i := range ours.NumField() {
+		f, g := theirs.Field(i), ours.Field(i)
+		if f.Name != g.Name || f.Offset != g.Offset || !sameCall(f.Type, g.Type) {
+			return fmt.Errorf("%s.%s is %s", theirs, f.Name, f.Type)
+		}
+	}
+	return nil
+}
+
+// sameCall reports whether functions of types f and g are called alike: a parameter is of the same type in both,
+// or a pointer in both, or an interface with methods in both.
+func sameCall(f, g reflect.Type) bool {
+	if f.Kind() != reflect.Func || f.NumIn() != g.NumIn() || f.NumOut() != 0 || f.IsVariadic() {
+		return false
+	}
+	for i := range f.NumIn() {
+		p, q := f.In(i), g.In(i)
+		pointers := p.Kind() == reflect.Pointer && q.Kind() == reflect.UnsafePointer
+		values := p.Kind() == reflect.Interface && p.NumMethod() > 0 && q == reflect.TypeFor[value]()
+		if p != q && !pointers && !values {
+			return false
+		}
+	}
+	return true
+}
+
+// tryHook makes sure that both functions are called.
+func tryHook() error {
+	var pre, post int
+	vm := gojsonnet.MakeVM()
+	hook{
+		pre:  func(unsafe.Pointer, ast.Node) { pre++ },
+		post: func(unsafe.Pointer, ast.Node, value, error) { post++ },
+	}.install(vm)
+	if _, err := vm.Evaluate(&ast.LiteralNull{}); err != nil || pre == 0 || pre != post {
+		return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet does not call its EvalHook")
+	}
+	return nil
+}
+
+func (h hook) install(vm *gojsonnet.VM) { vm.EvalHook = *(*gojsonnet.EvalHook)(unsafe.Pointer(&h)) }
+
+const (
+	// maxDepth bounds how deeply evaluations nest. The interpreter recurses for each, and trims its own stack but
+	// not Go's when a call is tailstrict, so that MaxStack does not bound it. One takes about 2 KiB: 32 MiB in all.
+	maxDepth = 14_000
+
+	// checkEvery is how many nodes are evaluated between two looks at the context: some 50 microseconds.
+	checkEvery = 256
+)
+
+// A guard watches one evaluation: it counts, stops, fills the request's nodes in when they are first evaluated,
+// and remembers what an error's message will need.
+type guard struct {
+	limits engine.Limits
+	root   ast.Node // counting begins here; before it, the interpreter builds std
+
+	steps int64
+	depth int
+
+	at      *ast.LocationRange // the script's node that was begun last
+	failed  ast.Node           // the innermost node whose evaluation gave an error
+	stopped *engine.Error      // why the guard ended the evaluation
+
+	request request // whose nodes to fill in
+
+	// For discovery: the node of whose value, a function, we want the code; the functions seen; and the code.
+	wanted   ast.Node
+	closures map[value]*ast.Function
+	found    *ast.Function
+}
+
+// stop is what the guard panics with. Evaluate recovers it; the reason is in guard.stopped.
+type stop struct{}
+
+// hook gives the functions that watch. They run on the goroutine that evaluates.
+func (g *guard) hook(ctx context.Context) hook {
+	return hook{
+		pre: func(_ unsafe.Pointer, n ast.Node) {
+			if g.depth == 0 && n != g.root {
+				return
+			}
+			g.depth++
+			g.steps++
+			if loc := n.Loc(); inScript(loc) {
+				g.at = loc
+			}
+			if g.steps > g.limits.Steps || g.depth > maxDepth || g.steps%checkEvery == 0 && ctx.Err() != nil {
+				g.stop(ctx)
+			}
+			g.request.begin(n)
+		},
+		post: func(_ unsafe.Pointer, n ast.Node, v value, err error) {
+			if g.depth == 0 {
+				return
+			}
+			g.depth--
+			if err != nil && g.failed == nil {
+				g.failed = n
+			}
+			if g.wanted != nil && err == nil {
+				g.trace(n, v)
+			}
+		},
+	}
+}
+
+// trace follows functions from where they are made to the node wanted.
+func (g *guard) trace(n ast.Node, v value) {
+	if f, ok := n.(*ast.Function); ok {
+		g.closures[v] = f
+	}
+	if n == g.wanted {
+		g.found = g.closures[v]
+	}
+}
+
+// stop ends the evaluation, saying why.
+func (g *guard) stop(ctx context.Context) {
+	at := position(g.at)
+	switch {
+	case g.steps > g.limits.Steps:
+		g.stopped = &engine.Error{
+			Kind: engine.KindSteps, Pos: at,
+			Msg:  fmt.Sprintf("ran more than %d steps", g.limits.Steps),
+			Hint: "look for a loop that does not end, or raise limits.steps",
+		}
+	case g.depth > maxDepth:
+		g.stopped = &engine.Error{
+			Kind: engine.KindStack, Pos: at,
+			Msg:  fmt.Sprintf("evaluations nest deeper than %d", maxDepth),
+			Hint: "even a tailstrict call takes some stack: use std.foldl or a comprehension for long loops",
+		}
+	default:
+		g.stopped = engine.Stopped(ctx, at, g.limits)
+	}
+	panic(stop{})
+}
+
+// inScript reports whether loc is in one of the script's files, and not in std, in a node of our own making, or one
+// of the interpreter's remarks ("During manifestation"), which have a name and no file.
+func inScript(loc *ast.LocationRange) bool { return loc.FileName != "" && loc.File != nil }

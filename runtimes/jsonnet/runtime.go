@@ -1,0 +1,67 @@
+// Package jsonnet runs Jsonnet scripts with go-jsonnet. [New] is all there is to call.
+//
+// A script is a file that evaluates to a function, the shape of jsonnetd's (it serves sync, and its program is
+// [engine.Ported]), or to an object with fields that are functions, visible or hidden:
+//
+//	{
+//	  sync(parent, children):: { status: { pods: std.length(children['Pod.v1']) }, children: [] },
+//	}
+//
+// Compiling parses the entry file and everything it imports, once, and links them to one syntax tree that all calls
+// share (module.go). Then it evaluates the entry to see which functions there are (discover.go): it looks at values
+// and not at source text, so that `lib + {...}`, `local lib = import ...; {...}` and `sync: lib.make('x')` are all
+// the same to it. A field that fails with an `error` is taken for a function that fails so when it is called: it may
+// be abstract, there for others to override. A field that fails in another way is a mistake, and so is an object all
+// of whose fields fail: the script does not compile. The parameters of a function are read off its syntax tree,
+// which we come by in the interpreter's hook (hook.go), whoever made the function.
+//
+// A call has a VM of its own (program.go). The request becomes nodes of a syntax tree, each filled in when the
+// interpreter first evaluates it (value.go), so that a large request of which little is read costs little.
+//
+// # Limits
+//
+// The interpreter has no notion of a context, of steps or of a deadline. Its hook for debuggers is called before
+// and after each node is evaluated, those of std included: there we count steps, look at the context and bound how
+// deep the Go stack grows. What the interpreter does within one node it finishes first: std.range of a billion, the
+// comparison of two values, the conversion of an answer that has been evaluated.
+//
+// # Numbers
+//
+// Jsonnet has only float64, exact up to 2^53. An integer of the request beyond that can be passed on, and nothing
+// else: it is exact in the answer, and an attempt to read it as a number is an error that names it. What does not
+// notice is std.type, which says "function", std.length, and == with anything but such an integer, which gives
+// false. A float64 of the request is read as it is. In an answer, numbers without a fraction are int64, and one
+// beyond 2^53 is an error unless the request had the same float64.
+package jsonnet
+
+import (
+	"context"
+
+	gojsonnet "github.com/google/go-jsonnet"
+
+	"metascript/engine"
+)
+
+// New returns the runtime for Jsonnet.
+func New() engine.Runtime { return runtime{} }
+
+type runtime struct{}
+
+// Compile implements [engine.Runtime].
+func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
+	if err := hookError(); err != nil {
+		return nil, err
+	}
+	limits := l.WithDefaults()
+	files := loader{
+		files: s.Files, limits: limits, loaded: map[string]bool{}, data: map[string]gojsonnet.Contents{},
+	}
+	if err := files.load(ctx, s.Entry, nil); err != nil {
+		return nil, err
+	}
+	p := &program{entry: s.Entry, binds: files.binds, data: files.data}
+	if err := p.discover(ctx, limits); err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -1,0 +1,287 @@
+package jsonnet
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-jsonnet/ast"
+
+	"metascript/engine"
+)
+
+// A request makes nodes of the syntax tree from values, for one call. A map or list is an empty node until the
+// interpreter evaluates it; the guard calls begin just before. Nodes belong to one call and one goroutine.
+type request struct {
+	keys   map[string]*ast.LiteralString
+	floats map[float64]bool           // the floats beyond 2^53 that were met
+	wide   map[*ast.Function]*wideInt // the integers beyond 2^53 that were met
+	read   *wideInt                   // the one of them that was evaluated last
+}
+
+// A place is where a value is in the request; nil is the whole.
+type place struct {
+	in    *place
+	key   string // in a map
+	index int    // in a list, where key is ""
+}
+
+// String gives a path such as parent.spec.ports[0].
+func (p *place) String() string {
+	switch {
+	case p == nil:
+		return "request"
+	case p.key == "":
+		return p.in.String() + "[" + strconv.Itoa(p.index) + "]"
+	case !identifier.MatchString(p.key):
+		return p.in.String() + "[" + strconv.Quote(engine.Clip(p.key, maxName)) + "]"
+	case p.in == nil:
+		return p.key
+	}
+	return p.in.String() + "." + p.key
+}
+
+// An object is a map that is to be filled in. The mark of one that is not filled yet is itself among its assertions.
+type object struct {
+	ast.DesugaredObject
+	self  [1]ast.Node
+	value map[string]any
+	at    *place
+}
+
+// An array is a list that is to be filled in. The mark of one that is not filled yet is itself as its only element.
+type array struct {
+	ast.Array
+	self  [1]ast.CommaSeparatedExpr
+	value []any
+	at    *place
+}
+
+// A wideInt is an integer that float64 cannot hold. To the script it is a function, which no operator takes for a
+// number. passExact calls it, with a parameter of a name that no other function has, for the text that stands for
+// the integer in the answer.
+type wideInt struct {
+	value int64
+	at    *place
+}
+
+const (
+	// maxExact is the integer up to which float64 is exact.
+	maxExact = 1 << 53
+	// exactParam is the parameter of a wideInt's function, and exactMark what its text begins with.
+	exactParam = "__exact__"
+	exactMark  = "\x00exact:"
+)
+
+// passExact goes through an answer and has every wideInt in it replaced by its text.
+var passExact = mustParse(`
+function(answer)
+  local pass(v) =
+    if std.isObject(v) then { [name]: pass(v[name]) for name in std.objectFields(v) }
+    else if std.isArray(v) then [pass(item) for item in v]
+    else if std.isFunction(v) then v(` + exactParam + `=function(text) text)
+    else v;
+  pass(answer)
+`)
+
+var (
+	nullNode  = &ast.LiteralNull{}
+	trueNode  = &ast.LiteralBoolean{Value: true}
+	falseNode = &ast.LiteralBoolean{Value: false}
+)
+
+// node gives the node for a JSON-shaped value.
+func (r *request) node(v any, at *place) ast.Node {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return trueNode
+		}
+		return falseNode
+	case int64:
+		if v > maxExact || v < -maxExact {
+			return r.wideNode(v, at)
+		}
+		return &ast.LiteralNumber{OriginalString: strconv.FormatInt(v, 10)}
+	case float64:
+		if math.Abs(v) > maxExact {
+			r.addFloat(v)
+		}
+		return &ast.LiteralNumber{OriginalString: strconv.FormatFloat(v, 'g', -1, 64)}
+	case string:
+		return stringNode(v)
+	case []any:
+		n := &array{value: v, at: at}
+		n.self[0].Expr = n
+		n.Elements = n.self[:]
+		return &n.Array
+	case map[string]any:
+		n := &object{value: v, at: at}
+		n.self[0] = n
+		n.Asserts = n.self[:]
+		return &n.DesugaredObject
+	}
+	return nullNode
+}
+
+func (r *request) addFloat(v float64) {
+	if r.floats == nil {
+		r.floats = map[float64]bool{}
+	}
+	r.floats[v] = true
+}
+
+// wideNode gives function(__exact__) __exact__(text).
+func (r *request) wideNode(v int64, at *place) ast.Node {
+	n := &ast.Function{
+		Parameters: []ast.Parameter{{Name: exactParam}},
+		Body:       applyNode(variableNode(exactParam), stringNode(exactMark+strconv.FormatInt(v, 10))),
+	}
+	if r.wide == nil {
+		r.wide = map[*ast.Function]*wideInt{}
+	}
+	r.wide[n] = &wideInt{value: v, at: at}
+	return n
+}
+
+// begin is called when n is about to be evaluated. If it is a map or a list of the request, and it is the first
+// time, then it completes n.
+func (r *request) begin(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.DesugaredObject:
+		if len(n.Asserts) == 1 {
+			if o, ok := n.Asserts[0].(*object); ok {
+				r.fillObject(o)
+			}
+		}
+	case *ast.Array:
+		if len(n.Elements) == 1 {
+			if a, ok := n.Elements[0].Expr.(*array); ok {
+				r.fillArray(a)
+			}
+		}
+	case *ast.Function:
+		if w, ok := r.wide[n]; ok {
+			r.read = w
+		}
+	}
+}
+
+// fillObject leaves the fields in the map's order: the interpreter puts them in a map, and sorts what it shows.
+func (r *request) fillObject(o *object) {
+	o.Asserts = nil
+	o.Fields = make(ast.DesugaredObjectFields, 0, len(o.value))
+	for key, v := range o.value {
+		o.Fields = append(o.Fields, ast.DesugaredObjectField{
+			Name: r.key(key), Body: r.node(v, &place{in: o.at, key: key}), Hide: ast.ObjectFieldInherit,
+		})
+	}
+}
+
+func (r *request) fillArray(a *array) {
+	a.Elements = make([]ast.CommaSeparatedExpr, len(a.value))
+	for i, v := range a.value {
+		a.Elements[i].Expr = r.node(v, &place{in: a.at, index: i})
+	}
+}
+
+// key gives the node for a key; a request has many that are the same.
+func (r *request) key(key string) *ast.LiteralString {
+	n, ok := r.keys[key]
+	if !ok {
+		if r.keys == nil {
+			r.keys = map[string]*ast.LiteralString{}
+		}
+		n = stringNode(key)
+		r.keys[key] = n
+	}
+	return n
+}
+
+// An outcome turns what the interpreter gives into a JSON-shaped value, in place, within limits.
+type outcome struct {
+	*engine.Walk
+	exact  bool             // the answer went through passExact
+	floats map[float64]bool // floats beyond 2^53 that came with the request
+}
+
+func (o *outcome) convert(v any) (any, *engine.Error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, o.Count(4)
+	case bool:
+		return v, o.Count(5)
+	case string:
+		return o.text(v)
+	case float64:
+		return o.number(v)
+	case []any:
+		return v, o.list(v)
+	case map[string]any:
+		return v, o.object(v)
+	}
+	return nil, o.Errorf("is a %T", v)
+}
+
+// text gives a string, or the integer that it stands for.
+func (o *outcome) text(s string) (any, *engine.Error) {
+	if digits, ok := strings.CutPrefix(s, exactMark); ok && o.exact {
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+			return n, o.Count(len(digits))
+		}
+	}
+	return s, o.Count(len(s) + 2)
+}
+
+// number gives an int64 for a number without a fraction: 1 has to stay 1.
+func (o *outcome) number(f float64) (any, *engine.Error) {
+	var text [32]byte
+	switch {
+	case f == math.Trunc(f) && math.Abs(f) <= maxExact:
+		return int64(f), o.Count(len(strconv.AppendInt(text[:0], int64(f), 10)))
+	case f != math.Trunc(f) || o.floats[f]:
+		return f, o.Count(len(strconv.AppendFloat(text[:0], f, 'g', -1, 64)))
+	}
+	err := o.Errorf("is the number %g, which is beyond 2^53 and not exact", f)
+	err.Hint = "make it a string"
+	return nil, err
+}
+
+func (o *outcome) list(l []any) *engine.Error {
+	if err := o.Count(2); err != nil {
+		return err
+	}
+	for i, v := range l {
+		if err := o.EnterIndex(i); err != nil {
+			return err
+		}
+		v, err := o.convert(v)
+		if err != nil {
+			return err
+		}
+		l[i] = v
+		o.Leave()
+	}
+	return nil
+}
+
+// object goes through the fields in order, so that of several faults always the same is reported.
+func (o *outcome) object(m map[string]any) *engine.Error {
+	if err := o.Count(2); err != nil {
+		return err
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if err := o.EnterKey(key); err != nil {
+			return err
+		}
+		v, err := o.convert(m[key])
+		if err != nil {
+			return err
+		}
+		m[key] = v
+		o.Leave()
+	}
+	return nil
+}

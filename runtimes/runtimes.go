@@ -1,0 +1,16 @@
+// Package runtimes lists the languages in which scripts may be written. It is the only such list.
+package runtimes
+
+import (
+	"metascript/engine"
+	"metascript/runtimes/javascript"
+	"metascript/runtimes/jsonnet"
+)
+
+// All gives a runtime for every language.
+func All() map[string]engine.Runtime {
+	return map[string]engine.Runtime{
+		engine.JavaScript: javascript.New(),
+		engine.Jsonnet:    jsonnet.New(),
+	}
+}

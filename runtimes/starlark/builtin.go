@@ -1,0 +1,243 @@
+package starlark
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"go.starlark.net/lib/json"
+	"go.starlark.net/lib/math"
+	startime "go.starlark.net/lib/time"
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+
+	"metascript/engine"
+)
+
+// predeclared is what every file can use besides the language's own builtins, some of which it replaces.
+var predeclared = func() starlark.StringDict {
+	names := starlark.StringDict{
+		"fail":  starlark.NewBuiltin("fail", fail),
+		"print": starlark.NewBuiltin("print", print),
+		"type":  starlark.NewBuiltin("type", typeOf),
+		"json":  module("json", json.Module, "encode", "decode"), // indenting multiplies a text's size
+		"math":  math.Module,
+		"time":  timeModule(),
+	}
+	maps.Copy(names, operators)
+	names.Freeze()
+	return names
+}()
+
+// module picks members of a module.
+func module(name string, from *starlarkstruct.Module, members ...string) *starlarkstruct.Module {
+	m := &starlarkstruct.Module{Name: name, Members: starlark.StringDict{}}
+	for _, member := range members {
+		m.Members[member] = from.Members[member]
+	}
+	return m
+}
+
+// timeModule is the time module without the clock, and with no time zone of the host's.
+func timeModule() *starlarkstruct.Module {
+	m := module("time", startime.Module, "parse_duration", "parse_time", "time",
+		"nanosecond", "microsecond", "millisecond", "second", "minute", "hour")
+	m.Members["from_timestamp"] = starlark.NewBuiltin("from_timestamp", fromTimestamp)
+	return m
+}
+
+// fromTimestamp is time.from_timestamp(sec, nsec=0), in UTC.
+func fromTimestamp(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var sec, nsec int64
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &sec, &nsec); err != nil {
+		return nil, err
+	}
+	return startime.Time(time.Unix(sec, nsec).UTC()), nil
+}
+
+// fail is fail(*args, sep=" "), without the message growing beyond what an error shows.
+func fail(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	text, err := joined(b, args, kwargs, maxMessage)
+	if err != nil {
+		return nil, err
+	}
+	return nil, &fault{kind: engine.KindRaised, msg: text}
+}
+
+// print is print(*args, sep=" ") to the call's log.
+func print(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	ev := evaluationOf(thread)
+	text, err := joined(b, args, kwargs, int(min(ev.limits.Log, maxPrinted)))
+	if err != nil || ev.emit == nil {
+		return starlark.None, err
+	}
+	ev.emit(engine.Message{Level: engine.Info, Pos: position(thread.CallFrame(1).Pos), Text: text})
+	if ev.ctxErr() != nil {
+		return nil, errStopped
+	}
+	return starlark.None, nil
+}
+
+// maxPrinted bounds one message, whatever the limit for all.
+const maxPrinted = 1 << 20
+
+// joined is the text of the arguments of fail or print, at most limit bytes.
+func joined(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, limit int) (string, error) {
+	sep := " "
+	if err := starlark.UnpackArgs(b.Name(), nil, kwargs, "sep?", &sep); err != nil {
+		return "", err
+	}
+	w := writer{left: limit}
+	for i, arg := range args {
+		if i > 0 {
+			w.text(sep)
+		}
+		switch arg := arg.(type) {
+		case starlark.String:
+			w.text(string(arg))
+		case starlark.Bytes:
+			w.text(string(arg))
+		default:
+			w.value(arg, 0)
+		}
+	}
+	return w.String(), nil
+}
+
+// typeOf is type(x), which tells no view from a dict or list.
+func typeOf(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x starlark.Value
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &x); err != nil {
+		return nil, err
+	}
+	return starlark.String(typeName(x)), nil
+}
+
+// typeName is the name of x's type as scripts know it.
+func typeName(x starlark.Value) string {
+	switch x.(type) {
+	case dict:
+		return "dict"
+	case slice:
+		return "list"
+	}
+	return x.Type()
+}
+
+// The methods of views. Those that change a dict or list are there, too, so that hasattr and dir say the same as for
+// any other, and are refused when they are called.
+var (
+	dictMethods = methods(map[string]method{
+		"get": dictGet, "items": dictItems, "keys": dictKeys, "values": dictValues, "setdefault": dictSetDefault,
+	}, "dict", "clear", "pop", "popitem", "update")
+
+	listMethods = methods(map[string]method{"index": listIndex}, "list", "append", "clear", "extend", "insert", "pop", "remove")
+)
+
+type method = func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
+
+func methods(readers map[string]method, kind string, writers ...string) map[string]*starlark.Builtin {
+	all := map[string]*starlark.Builtin{}
+	for name, m := range readers {
+		all[name] = starlark.NewBuiltin(name, m)
+	}
+	refuse := func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+		return nil, errReadOnly(kind)
+	}
+	for _, name := range writers {
+		all[name] = starlark.NewBuiltin(name, refuse)
+	}
+	return all
+}
+
+// lookUp unpacks the arguments of get and setdefault, and returns the value of the key if there is one.
+func lookUp(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (v, otherwise starlark.Value, err error) {
+	var key starlark.Value
+	otherwise = starlark.None
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &key, &otherwise); err != nil {
+		return nil, nil, err
+	}
+	if name, ok := key.(starlark.String); ok {
+		if v, ok := b.Receiver().(dict)[string(name)]; ok {
+			return toValue(v), nil, nil
+		}
+	}
+	return nil, otherwise, nil
+}
+
+func dictGet(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	v, otherwise, err := lookUp(b, args, kwargs)
+	if v == nil {
+		v = otherwise
+	}
+	return v, err
+}
+
+func dictSetDefault(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	v, _, err := lookUp(b, args, kwargs)
+	if v == nil && err == nil {
+		err = errReadOnly("dict")
+	}
+	return v, err
+}
+
+func dictItems(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 0); err != nil {
+		return nil, err
+	}
+	items := b.Receiver().(dict).Items()
+	elems := make([]starlark.Value, len(items))
+	for i, item := range items {
+		elems[i] = item
+	}
+	return starlark.NewList(elems), nil
+}
+
+func dictKeys(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return dictList(b, args, kwargs, func(_ dict, key string) starlark.Value { return starlark.String(key) })
+}
+
+func dictValues(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return dictList(b, args, kwargs, func(d dict, key string) starlark.Value { return toValue(d[key]) })
+}
+
+// dictList makes a list of an element for each key.
+func dictList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, element func(dict, string) starlark.Value) (starlark.Value, error) {
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 0); err != nil {
+		return nil, err
+	}
+	d := b.Receiver().(dict)
+	elems := make([]starlark.Value, 0, len(d))
+	for _, key := range d.sorted() {
+		elems = append(elems, element(d, key))
+	}
+	return starlark.NewList(elems), nil
+}
+
+// listIndex is l.index(x, start=0, end=len).
+func listIndex(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	l := b.Receiver().(slice)
+	var x starlark.Value
+	start, end := 0, len(l)
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &x, &start, &end); err != nil {
+		return nil, err
+	}
+	for i := fromEnd(start, len(l)); i < fromEnd(end, len(l)); i++ {
+		same, err := equal(l.Index(i), x, evaluationOf(thread).spend)
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			return starlark.MakeInt(i), nil
+		}
+	}
+	return nil, fmt.Errorf("index: value not in list")
+}
+
+// fromEnd is where the index i is in a list of n elements; a negative one counts from the end.
+func fromEnd(i, n int) int {
+	if i < 0 {
+		i += n
+	}
+	return min(max(i, 0), n)
+}

@@ -1,0 +1,140 @@
+package starlark
+
+import (
+	"errors"
+
+	"go.starlark.net/starlark"
+)
+
+// The interpreter does not know that a view and a dict or list of the script's own can be equal, and compares no
+// deeper than ten levels, which is less than some objects of Kubernetes have. So comparing is done here.
+
+// maxCompared is how deeply values may be nested that are compared.
+const maxCompared = 200
+
+var errDeep = errors.New("the values are nested too deeply to compare them, or contain themselves")
+
+// freely is for comparing what is bounded by itself, such as the request.
+func freely() error { return nil }
+
+// equal reports whether x == y. It calls spend for each pair of values.
+func equal(x, y starlark.Value, spend func() error) (bool, error) { return equalWithin(x, y, maxCompared, spend) }
+
+func equalWithin(x, y starlark.Value, depth int, spend func() error) (bool, error) {
+	if depth == 0 {
+		return false, errDeep
+	}
+	if err := spend(); err != nil {
+		return false, err
+	}
+	switch x := x.(type) {
+	case dict:
+		if y, ok := y.(dict); ok {
+			return equalData(map[string]any(x), map[string]any(y), spend)
+		}
+		if y, ok := y.(*starlark.Dict); ok {
+			return equalDicts(y, x, depth, spend)
+		}
+		return false, nil
+	case *starlark.Dict:
+		if y, ok := y.(starlark.IterableMapping); ok {
+			return equalDicts(x, y, depth, spend)
+		}
+		return false, nil
+	case slice, *starlark.List:
+		if isList(y) {
+			return equalElements(x.(starlark.Indexable), y.(starlark.Indexable), depth, spend)
+		}
+		return false, nil
+	case starlark.Tuple:
+		if y, ok := y.(starlark.Tuple); ok {
+			return equalElements(x, y, depth, spend)
+		}
+		return false, nil
+	}
+	return starlark.Equal(x, y) // of other types, nothing contains a view
+}
+
+func isList(v starlark.Value) bool {
+	switch v.(type) {
+	case slice, *starlark.List:
+		return true
+	}
+	return false
+}
+
+func equalDicts(x *starlark.Dict, y starlark.IterableMapping, depth int, spend func() error) (bool, error) {
+	if x.Len() != starlark.Len(y) {
+		return false, nil
+	}
+	for key, v := range x.Entries() {
+		w, found, _ := y.Get(key)
+		if !found {
+			return false, nil
+		}
+		if same, err := equalWithin(v, w, depth-1, spend); !same {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func equalElements(x, y starlark.Indexable, depth int, spend func() error) (bool, error) {
+	if x.Len() != y.Len() {
+		return false, nil
+	}
+	for i := range x.Len() {
+		if same, err := equalWithin(x.Index(i), y.Index(i), depth-1, spend); !same {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// equalData is equal for parts of the request: they are trees, and need no bound on depth.
+func equalData(x, y any, spend func() error) (bool, error) {
+	if err := spend(); err != nil {
+		return false, err
+	}
+	switch x := x.(type) {
+	case map[string]any:
+		y, ok := y.(map[string]any)
+		if !ok || len(x) != len(y) {
+			return false, nil
+		}
+		for key, v := range x {
+			w, ok := y[key]
+			if !ok {
+				return false, nil
+			}
+			if same, err := equalData(v, w, spend); !same {
+				return false, err
+			}
+		}
+		return true, nil
+	case []any:
+		y, ok := y.([]any)
+		if !ok || len(x) != len(y) {
+			return false, nil
+		}
+		for i := range x {
+			if same, err := equalData(x[i], y[i], spend); !same {
+				return false, err
+			}
+		}
+		return true, nil
+	case string:
+		return x == y, nil
+	}
+	return starlark.Equal(toValue(x), toValue(y)) // 1 is 1.0
+}
+
+// has reports whether one of elems, a list or tuple, equals v.
+func has(elems starlark.Indexable, v starlark.Value, spend func() error) (bool, error) {
+	for i := range elems.Len() {
+		if same, err := equal(elems.Index(i), v, spend); same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
+}

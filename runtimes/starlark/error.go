@@ -1,0 +1,184 @@
+package starlark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"metascript/engine"
+)
+
+// An advised error is one of our builtins' or views', which knows more than its text.
+type advised interface {
+	error
+	advice() (kind engine.Kind, hint string)
+}
+
+// A fault is an advised error.
+type fault struct {
+	kind      engine.Kind
+	msg, hint string
+}
+
+func (f *fault) Error() string                 { return f.msg }
+func (f *fault) advice() (engine.Kind, string) { return f.kind, f.hint }
+
+// errStopped ends an evaluation whose steps or time are used up; fault finds out which.
+var errStopped = errors.New("stopped")
+
+// fault translates what came of running code. Even without an error, it is one if the ctx is done: what the script
+// did may have taken longer than the interpreter notices.
+func (ev *evaluation) fault(ctx context.Context, err error) error {
+	if err == nil && ctx.Err() == nil {
+		return nil
+	}
+	pos, trace := place(err)
+	switch {
+	case ev.tooLong:
+		return &engine.Error{
+			Kind: engine.KindSteps, Pos: pos, Trace: trace,
+			Msg:  fmt.Sprintf("ran more than %d steps", ev.limits.Steps),
+			Hint: "look for a loop that does not end, or raise limits.steps",
+		}
+	case ctx.Err() != nil:
+		stopped := engine.Stopped(ctx, pos, ev.limits)
+		stopped.Trace = trace
+		return stopped
+	}
+	out := &engine.Error{Kind: engine.KindRuntime, Pos: pos, Trace: trace, Msg: clip(err.Error())}
+	var own advised
+	if errors.As(err, &own) {
+		out.Msg = clip(own.Error())
+		out.Kind, out.Hint = own.advice()
+	} else {
+		out.Hint = hintFor(out.Msg)
+	}
+	return out
+}
+
+// place gives the position of an error, and, if that is within calls, the calls that led there.
+func place(err error) (engine.Pos, []engine.Frame) {
+	var eval *starlark.EvalError
+	if !errors.As(err, &eval) {
+		return engine.Pos{}, nil
+	}
+	stack := eval.CallStack
+	if refused(eval) {
+		stack.Pop()
+	}
+	var frames []engine.Frame
+	for i := range stack {
+		if frame := stack.At(i); frame.Pos.Line > 0 { // else it is a builtin
+			frames = append(frames, engine.Frame{Func: frameName(frame.Name), Pos: position(frame.Pos)})
+		}
+	}
+	switch len(frames) {
+	case 0:
+		return engine.Pos{}, nil
+	case 1:
+		return frames[0].Pos, nil
+	}
+	return frames[0].Pos, frames
+}
+
+// refusal matches the errors of calling a function that are found before it begins.
+var refusal = regexp.MustCompile(`^function (\S+) (called recursively|accepts |missing |got )`)
+
+// refused reports whether the innermost function of the stack was not entered: the fault is in its caller.
+func refused(err *starlark.EvalError) bool {
+	m := refusal.FindStringSubmatch(clip(err.Msg))
+	var own advised
+	return m != nil && len(err.CallStack) > 1 && err.CallStack.At(0).Name == m[1] && !errors.As(err, &own)
+}
+
+func frameName(name string) string {
+	if name == "<toplevel>" {
+		return "top level"
+	}
+	return name
+}
+
+// position translates a position. The interpreter, too, counts columns in characters from 1.
+func position(p syntax.Position) engine.Pos {
+	return engine.Pos{File: p.Filename(), Line: int(p.Line), Col: int(p.Col)}
+}
+
+// hints are for what people used to Python, or to our views, stumble over.
+var hints = []struct {
+	message *regexp.Regexp
+	hint    string
+}{
+	{regexp.MustCompile(`called recursively`), "Starlark has no recursion: loop over a list or a range"},
+	{regexp.MustCompile(`while loops`), "loop over a range instead: for i in range(1000): ... break"},
+	{regexp.MustCompile(`^undefined: while$`), "loop over a range instead: for i in range(1000): ... break"},
+	{regexp.MustCompile(`NoneType\[|^NoneType has no \.`), `the value before it is None, as a field that is null: test it first, or read with .get("key", {})`},
+	{regexp.MustCompile(`^dict has no \.\w+ field or method`), `dot access works on what comes from the request; on a dict of your own write x["key"]`},
+	{regexp.MustCompile(`unknown binary op: (string \+ \w+|\w+ \+ string)`), "make a string of it with str(x), or use \"%s\" % x"},
+	{regexp.MustCompile(`frozen (hash table|list)|frozen (dict|set)`), "what the top level of a file makes cannot change in a call: copy it with dict(x) or list(x)"},
+	{regexp.MustCompile(`during iteration`), "go through a copy: for x in list(xs)"},
+	{regexp.MustCompile(`^cannot reassign (global|top-level) `), "a name of the top level is set once: use a function, or another name"},
+	{regexp.MustCompile(`^undefined: (try|raise|except)`), "Starlark has no exceptions: test first, and end with fail(message)"},
+	{regexp.MustCompile(`got (import|from|class|try|raise|with|async|yield|is|del|assert|except|global|nonlocal)\b`), "Starlark has no such statement: load(\"file.star\", \"name\") imports, fail(message) raises"},
+	{regexp.MustCompile(`^undefined: f\b`), "Starlark has no f-strings: use \"%s\" % x or \"{}\".format(x)"},
+	{regexp.MustCompile(`got string literal, want`), "Starlark has no f-strings, and does not join strings that stand side by side: use + or \"%s\" % x"},
+}
+
+// hintFor gives advice about a message of the interpreter, or "".
+func hintFor(message string) string {
+	for _, h := range hints {
+		if h.message.MatchString(message) {
+			return h.hint
+		}
+	}
+	return ""
+}
+
+const (
+	maxMessage = 4 << 10 // of a message; the engine clips what comes out once more
+	maxName    = 100     // of a name in a message
+	maxListed  = 20      // names in a list
+)
+
+func clip(s string) string { return strings.ToValidUTF8(engine.Clip(s, maxMessage), "\ufffd") }
+
+func quote(name string) string { return strconv.Quote(engine.Clip(name, maxName)) }
+
+// list joins names with commas, as many as a reader wants.
+func list(names []string) string {
+	shown := make([]string, 0, maxListed+1)
+	for _, name := range names[:min(len(names), maxListed)] {
+		shown = append(shown, engine.Clip(name, maxName))
+	}
+	if len(names) > maxListed {
+		shown = append(shown, fmt.Sprintf("and %d more", len(names)-maxListed))
+	}
+	return strings.Join(shown, ", ")
+}
+
+// suggest is a hint for a name that is not among names.
+func suggest(name string, names []string, intro string) string {
+	if near := engine.Nearest(name, names); near != "" {
+		return "did you mean " + quote(near) + "?"
+	}
+	if len(names) == 0 {
+		return intro + "nothing"
+	}
+	return intro + list(names)
+}
+
+// article puts an indefinite article before a type's name.
+func article(name string) string {
+	switch {
+	case name == "NoneType":
+		return "None"
+	case strings.ContainsRune("aeiou", rune(name[0])):
+		return "an " + name
+	}
+	return "a " + name
+}

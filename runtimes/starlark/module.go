@@ -1,0 +1,166 @@
+package starlark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"metascript/engine"
+)
+
+// dialect is how every file is read.
+var dialect = syntax.FileOptions{Set: true, TopLevelControl: true}
+
+// A loader compiles files and runs their top level, each once, all in one evaluation.
+//
+// What a file loads is loaded before the file begins, and not when its load statement is reached. It makes no
+// difference to a script, since a top level has no effects, and every fault has the statement's position.
+type loader struct {
+	files  fs.FS
+	ev     *evaluation
+	loaded map[string]starlark.StringDict // frozen
+	chain  []string                       // the files being loaded, each by the one before
+}
+
+// load returns the globals of file.
+func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, error) {
+	text, err := readFile(l.files, file)
+	if err != nil {
+		return nil, &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: file}, Msg: "cannot be read: " + clip(err.Error())}
+	}
+	tree, err := dialect.Parse(file, text, 0)
+	if err != nil {
+		return nil, syntaxError(file, err)
+	}
+	l.chain = append(l.chain, file)
+	for _, stmt := range tree.Stmts {
+		if stmt, ok := stmt.(*syntax.LoadStmt); ok {
+			if err := l.link(ctx, stmt); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l.chain = l.chain[:len(l.chain)-1]
+	rewrite(tree)
+	program, err := starlark.FileProgram(tree, predeclared.Has)
+	if err != nil {
+		return nil, syntaxError(file, err)
+	}
+	l.ev.thread.Load = func(_ *starlark.Thread, file string) (starlark.StringDict, error) { return l.loaded[file], nil }
+	globals, err := program.Init(l.ev.thread, predeclared)
+	if err := l.ev.fault(ctx, err); err != nil {
+		return nil, err
+	}
+	globals.Freeze()
+	l.loaded[file] = globals
+	return globals, nil
+}
+
+// link loads what stmt asks for, puts the file's name into it, and checks that the names exist.
+func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
+	at := position(stmt.Module.TokenPos)
+	file, err := l.resolve(stmt.ModuleName(), at)
+	if err != nil {
+		return err
+	}
+	globals, ok := l.loaded[file]
+	if !ok {
+		if globals, err = l.load(ctx, file); err != nil {
+			return err
+		}
+	}
+	stmt.Module.Value = file
+	for _, name := range stmt.From {
+		if !globals.Has(name.Name) {
+			return &engine.Error{
+				Kind: engine.KindModule, Pos: position(name.NamePos),
+				Msg:  fmt.Sprintf("load: %s defines no %s", file, quote(name.Name)),
+				Hint: suggest(name.Name, public(globals), "it defines "),
+			}
+		}
+	}
+	return nil
+}
+
+// public lists the names that a module gives to others.
+func public(globals starlark.StringDict) []string {
+	return slices.DeleteFunc(globals.Keys(), func(name string) bool { return strings.HasPrefix(name, "_") })
+}
+
+// resolve finds the file that name means in a load at at: in the loading file's directory, else, unless name begins
+// with a dot, from the root.
+func (l *loader) resolve(name string, at engine.Pos) (string, error) {
+	if !path.IsAbs(name) && !slices.Contains(strings.Split(name, "/"), "..") {
+		dirs := []string{path.Dir(at.File), "."}
+		if strings.HasPrefix(name, "./") {
+			dirs = dirs[:1]
+		}
+		for _, dir := range dirs {
+			file := path.Join(dir, name)
+			if info, err := fs.Stat(l.files, file); err == nil && info.Mode().IsRegular() {
+				return file, l.checkCycle(file, at)
+			}
+		}
+	}
+	return "", &engine.Error{
+		Kind: engine.KindModule, Pos: at,
+		Msg:  fmt.Sprintf("load: there is no file %s", quote(name)),
+		Hint: l.loadable(),
+	}
+}
+
+func (l *loader) checkCycle(file string, at engine.Pos) error {
+	i := slices.Index(l.chain, file)
+	if i < 0 {
+		return nil
+	}
+	return &engine.Error{
+		Kind: engine.KindModule, Pos: at,
+		Msg:  "load: a cycle: " + clip(strings.Join(append(slices.Clone(l.chain[i:]), file), " -> ")),
+		Hint: "move what both need to a file of its own",
+	}
+}
+
+// loadable says what can be loaded.
+func (l *loader) loadable() string {
+	var names []string
+	_ = fs.WalkDir(l.files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && !slices.Contains(l.chain, name) {
+			names = append(names, name)
+		}
+		if len(names) > maxListed {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if len(names) == 0 {
+		return "there is nothing to load: put the file beside the script"
+	}
+	return "files that can be loaded: " + list(names)
+}
+
+// syntaxError translates an error of parsing or resolving file.
+func syntaxError(file string, err error) *engine.Error {
+	e := &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: file}, Msg: clip(err.Error())}
+	var parse syntax.Error
+	var all resolve.ErrorList
+	switch {
+	case errors.As(err, &parse):
+		e.Pos, e.Msg = position(parse.Pos), clip(parse.Msg)
+	case errors.As(err, &all):
+		e.Pos, e.Msg = position(all[0].Pos), clip(all[0].Msg)
+		if more := len(all) - 1; more > 0 {
+			e.Msg += fmt.Sprintf(" (and %d more mistakes, the next in line %d)", more, all[1].Pos.Line)
+		}
+	}
+	e.Hint = hintFor(e.Msg)
+	return e
+}

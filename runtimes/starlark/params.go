@@ -1,0 +1,82 @@
+package starlark
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"metascript/engine"
+)
+
+// wholeName is the parameter that, alone, gets the whole request even if there is a field of that name.
+const wholeName = "request"
+
+// bind gives the arguments for f: each parameter that is named like a field of arg gets the field, one with a
+// default and no field keeps the default, a single parameter of another name gets the whole of arg, and **kwargs
+// gets the fields that are left.
+func bind(f *starlark.Function, arg map[string]any) ([]starlark.Tuple, *engine.Error) {
+	named := f.NumParams()
+	if f.HasVarargs() {
+		named--
+	}
+	if f.HasKwargs() {
+		named--
+	}
+	if named == 1 && f.NumParams() == 1 {
+		name, _ := f.Param(0)
+		if _, ok := arg[name]; !ok || name == wholeName {
+			return []starlark.Tuple{{starlark.String(name), dict(arg)}}, nil
+		}
+	}
+	var kwargs []starlark.Tuple
+	var unknown []int
+	taken := map[string]bool{}
+	for i := range named {
+		name, _ := f.Param(i)
+		taken[name] = true
+		if v, ok := arg[name]; ok {
+			kwargs = append(kwargs, starlark.Tuple{starlark.String(name), toValue(v)})
+		} else if f.ParamDefault(i) == nil {
+			unknown = append(unknown, i)
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, misfit(f, unknown, arg)
+	}
+	if f.HasKwargs() {
+		for _, name := range slices.Sorted(maps.Keys(arg)) {
+			if !taken[name] {
+				kwargs = append(kwargs, starlark.Tuple{starlark.String(name), toValue(arg[name])})
+			}
+		}
+	}
+	return kwargs, nil
+}
+
+// misfit says which parameters are named like no field.
+func misfit(f *starlark.Function, unknown []int, arg map[string]any) *engine.Error {
+	fields := slices.Sorted(maps.Keys(arg))
+	names := make([]string, len(unknown))
+	for i, param := range unknown {
+		names[i], _ = f.Param(param)
+	}
+	_, pos := f.Param(unknown[0])
+	err := &engine.Error{
+		Kind: engine.KindParams, Pos: position(pos),
+		Msg:  fmt.Sprintf("the request has no %s; its fields are %s", list(names), list(fields)),
+		Hint: "name parameters after fields, give the others a default, or take the whole request as the only parameter",
+	}
+	var near []string
+	for _, name := range names {
+		if n := engine.Nearest(name, fields); n != "" && !slices.Contains(near, n) {
+			near = append(near, n)
+		}
+	}
+	if len(near) > 0 {
+		err.Hint = "did you mean " + strings.Join(near[:min(len(near), 3)], " and ") + "?"
+	}
+	return err
+}

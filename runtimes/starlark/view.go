@@ -1,0 +1,311 @@
+package starlark
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"metascript/engine"
+)
+
+// A dict shows a map of the request to a script, and a slice, below, a list. They look like frozen dicts and lists,
+// and make values of what is in them when that is asked for. Nothing is kept between two askings: the data may be
+// shared with other calls, and making a view again costs less than keeping it would.
+//
+// Their types must not be called "dict" and "list": the interpreter takes two values whose types have the same name
+// for two of the same Go type, and would panic when comparing. The builtin type (builtin.go) gives scripts the names
+// they know, and the operators that compare are rewritten (rewrite.go).
+type dict map[string]any
+
+// A slice shows a list of the request. See dict.
+type slice []any
+
+const (
+	dictType = "read-only dict"
+	listType = "read-only list"
+)
+
+var (
+	_ starlark.IterableMapping = dict(nil)
+	_ starlark.Sequence        = dict(nil)
+	_ starlark.Container       = dict(nil)
+	_ starlark.HasAttrs        = dict(nil)
+	_ starlark.HasBinary       = dict(nil)
+	_ starlark.HasSetKey       = dict(nil)
+	_ starlark.HasSetField     = dict(nil)
+	_ starlark.Comparable      = dict(nil)
+
+	_ starlark.Sequence    = slice(nil)
+	_ starlark.Sliceable   = slice(nil)
+	_ starlark.Container   = slice(nil)
+	_ starlark.HasAttrs    = slice(nil)
+	_ starlark.HasBinary   = slice(nil)
+	_ starlark.HasSetIndex = slice(nil)
+	_ starlark.Comparable  = slice(nil)
+)
+
+// toValue shows a part of the request to the script.
+func toValue(v any) starlark.Value {
+	switch v := v.(type) {
+	case nil:
+		return starlark.None
+	case bool:
+		return starlark.Bool(v)
+	case int64:
+		return starlark.MakeInt64(v)
+	case float64:
+		return starlark.Float(v)
+	case string:
+		return starlark.String(v)
+	case []any:
+		return slice(v)
+	case map[string]any:
+		return dict(v)
+	}
+	panic(fmt.Sprintf("the request has a %T in it", v)) // our own fault
+}
+
+func (d dict) String() string        { return repr(d) }
+func (d dict) Type() string          { return dictType }
+func (d dict) Freeze()               {}
+func (d dict) Truth() starlark.Bool  { return len(d) > 0 }
+func (d dict) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable type: dict") }
+func (d dict) Len() int              { return len(d) }
+
+// sorted lists the keys in the order that scripts see.
+func (d dict) sorted() []string { return slices.Sorted(maps.Keys(d)) }
+
+// Get implements starlark.Mapping. The interpreter shows its error when x[key] finds nothing.
+func (d dict) Get(key starlark.Value) (v starlark.Value, found bool, err error) {
+	name, ok := key.(starlark.String)
+	if !ok {
+		return nil, false, &fault{kind: engine.KindRuntime, msg: "the keys of the request are strings, not " + typeName(key)}
+	}
+	if v, ok := d[string(name)]; ok {
+		return toValue(v), true, nil
+	}
+	return nil, false, &missing{d, "key", string(name)}
+}
+
+// Has implements starlark.Container: key in d.
+func (d dict) Has(key starlark.Value) (bool, error) {
+	name, ok := key.(starlark.String)
+	_, found := d[string(name)]
+	return ok && found, nil
+}
+
+// A missing is the error of a key that is not there. What it says is worked out when it is shown: most are not.
+type missing struct {
+	from dict
+	what string
+	key  string
+}
+
+func (m *missing) Error() string { return m.what + " " + quote(m.key) + " is not in the dict" }
+
+func (m *missing) advice() (engine.Kind, string) {
+	if len(m.from) == 0 {
+		return engine.KindRuntime, "the dict is empty"
+	}
+	return engine.KindRuntime, suggest(m.key, m.from.sorted(), "its keys are ")
+}
+
+// Attr gives a method, or else the value of a key: parent.spec is parent["spec"].
+func (d dict) Attr(name string) (starlark.Value, error) {
+	if m, ok := dictMethods[name]; ok {
+		return m.BindReceiver(d), nil
+	}
+	if v, ok := d[name]; ok {
+		return toValue(v), nil
+	}
+	return nil, &missing{d, "field or method", name}
+}
+
+// AttrNames implements starlark.HasAttrs.
+func (d dict) AttrNames() []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(d)), maps.Keys(dictMethods))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Items implements starlark.IterableMapping.
+func (d dict) Items() []starlark.Tuple {
+	items := make([]starlark.Tuple, 0, len(d))
+	pairs := make(starlark.Tuple, 0, 2*len(d)) // one allocation for all
+	for _, key := range d.sorted() {
+		pairs = append(pairs, starlark.String(key), toValue(d[key]))
+		items = append(items, pairs[len(pairs)-2:len(pairs):len(pairs)])
+	}
+	return items
+}
+
+// Iterate gives the keys.
+func (d dict) Iterate() starlark.Iterator { return &keyIterator{d.sorted()} }
+
+type keyIterator struct{ keys []string }
+
+func (it *keyIterator) Next(p *starlark.Value) bool {
+	if len(it.keys) == 0 {
+		return false
+	}
+	*p, it.keys = starlark.String(it.keys[0]), it.keys[1:]
+	return true
+}
+
+func (*keyIterator) Done() {}
+
+// copied gives a dict of the script's own, with the same values.
+func (d dict) copied() *starlark.Dict {
+	out := starlark.NewDict(len(d))
+	for _, item := range d.Items() {
+		_ = out.SetKey(item[0], item[1]) // a string is a key, and the dict is new
+	}
+	return out
+}
+
+// Binary gives d | other, which is a new dict.
+func (d dict) Binary(op syntax.Token, other starlark.Value, side starlark.Side) (starlark.Value, error) {
+	theirs, ok := mutableDict(other)
+	if op != syntax.PIPE || !ok {
+		return nil, nil
+	}
+	if side == starlark.Left {
+		return d.copied().Union(theirs), nil
+	}
+	return theirs.Union(d.copied()), nil
+}
+
+// mutableDict gives a dict for either kind of dict.
+func mutableDict(v starlark.Value) (*starlark.Dict, bool) {
+	switch v := v.(type) {
+	case *starlark.Dict:
+		return v, true
+	case dict:
+		return v.copied(), true
+	}
+	return nil, false
+}
+
+// CompareSameType compares with another dict of the request.
+func (d dict) CompareSameType(op syntax.Token, other starlark.Value, _ int) (bool, error) {
+	switch op {
+	case syntax.EQL, syntax.NEQ:
+		same, err := equalData(map[string]any(d), map[string]any(other.(dict)), freely)
+		return same == (op == syntax.EQL), err
+	}
+	return false, fmt.Errorf("dict %s dict not implemented", op)
+}
+
+// SetKey refuses d[key] = v.
+func (d dict) SetKey(starlark.Value, starlark.Value) error { return errReadOnly("dict") }
+
+// SetField refuses d.key = v.
+func (d dict) SetField(string, starlark.Value) error { return errReadOnly("dict") }
+
+func errReadOnly(kind string) error {
+	return &fault{
+		kind: engine.KindRuntime,
+		msg:  "the request is read-only: this " + kind + " is part of it",
+		hint: "change a copy: " + kind + "(x) copies the outermost level, json.decode(json.encode(x)) all",
+	}
+}
+
+func (l slice) String() string             { return repr(l) }
+func (l slice) Type() string               { return listType }
+func (l slice) Freeze()                    {}
+func (l slice) Truth() starlark.Bool       { return len(l) > 0 }
+func (l slice) Hash() (uint32, error)      { return 0, fmt.Errorf("unhashable type: list") }
+func (l slice) Len() int                   { return len(l) }
+func (l slice) Index(i int) starlark.Value { return toValue(l[i]) }
+
+// Slice gives l[start:end:step], another view.
+func (l slice) Slice(start, end, step int) starlark.Value {
+	if step == 1 {
+		return l[start:end:end]
+	}
+	var picked slice
+	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
+		picked = append(picked, l[i])
+	}
+	return picked
+}
+
+// Has implements starlark.Container, for the interpreter's own use; the operator is rewritten.
+func (l slice) Has(v starlark.Value) (bool, error) { return has(l, v, freely) }
+
+// Attr gives a method.
+func (l slice) Attr(name string) (starlark.Value, error) {
+	if m, ok := listMethods[name]; ok {
+		return m.BindReceiver(l), nil
+	}
+	return nil, starlark.NoSuchAttrError("list has no ." + name + " field or method")
+}
+
+// AttrNames implements starlark.HasAttrs.
+func (l slice) AttrNames() []string { return slices.Sorted(maps.Keys(listMethods)) }
+
+// Iterate gives the elements.
+func (l slice) Iterate() starlark.Iterator { return &elementIterator{l} }
+
+type elementIterator struct{ rest slice }
+
+func (it *elementIterator) Next(p *starlark.Value) bool {
+	if len(it.rest) == 0 {
+		return false
+	}
+	*p, it.rest = it.rest.Index(0), it.rest[1:]
+	return true
+}
+
+func (*elementIterator) Done() {}
+
+// copied gives a list of the script's own, with the same elements.
+func (l slice) copied() *starlark.List {
+	elems := make([]starlark.Value, len(l))
+	for i, v := range l {
+		elems[i] = toValue(v)
+	}
+	return starlark.NewList(elems)
+}
+
+// Binary gives l + other and l * n, which are new lists.
+func (l slice) Binary(op syntax.Token, other starlark.Value, side starlark.Side) (starlark.Value, error) {
+	theirs := other
+	switch other := other.(type) {
+	case *starlark.List:
+		if op != syntax.PLUS {
+			return nil, nil
+		}
+	case slice:
+		if op != syntax.PLUS {
+			return nil, nil
+		}
+		theirs = other.copied()
+	case starlark.Int:
+		if op != syntax.STAR {
+			return nil, nil
+		}
+	default:
+		return nil, nil
+	}
+	if side == starlark.Left {
+		return starlark.Binary(op, l.copied(), theirs)
+	}
+	return starlark.Binary(op, theirs, l.copied())
+}
+
+// CompareSameType compares with another list of the request.
+func (l slice) CompareSameType(op syntax.Token, other starlark.Value, depth int) (bool, error) {
+	switch op {
+	case syntax.EQL, syntax.NEQ:
+		same, err := equalData([]any(l), []any(other.(slice)), freely)
+		return same == (op == syntax.EQL), err
+	}
+	return starlark.CompareDepth(op, l.copied(), other.(slice).copied(), depth)
+}
+
+// SetIndex refuses l[i] = v.
+func (l slice) SetIndex(int, starlark.Value) error { return errReadOnly("list") }

@@ -1,0 +1,146 @@
+package controlplane
+
+import (
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// up runs the verb up and returns what it announced.
+func (te *tether) up(dir string, env ...string) string {
+	te.t.Helper()
+	up := te.launch("steady", env, "up", "--dir", dir)
+	kubeconfig := up.kubeconfig()
+	up.end(0)
+	return kubeconfig
+}
+
+// down runs the verb down. It is also what ends the cluster of a failed test.
+func (te *tether) down(dir string, env ...string) *launcherProcess {
+	te.t.Helper()
+	down := te.launch("steady", env, "down", "--dir", dir)
+	down.end(0)
+	return down
+}
+
+// holder returns the id of the launcher in the background.
+func (te *tether) holder(dir string) int {
+	te.t.Helper()
+	pid, err := folder(dir).holder()
+	if err != nil {
+		te.t.Fatal(err)
+	}
+	return pid
+}
+
+func kill(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }
+
+func TestUpAndDownTwice(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made by up")
+	te := newTether(t)
+	kubeconfig := te.up(dir)
+	component, holder := te.next(), te.holder(dir)
+	wantExists(t, kubeconfig, true)
+
+	if again := te.up(dir); again != kubeconfig {
+		t.Errorf("second up announced %s, first %s", again, kubeconfig)
+	}
+	te.none()
+	if again := te.holder(dir); again != holder {
+		t.Errorf("second up left launcher %d, first %d", again, holder)
+	}
+
+	te.down(dir)
+	component.awaitEnd()
+	wantExists(t, kubeconfig, false)
+	te.down(dir).wantStderr("no cluster is up")
+}
+
+func TestUpAtTheSameTime(t *testing.T) {
+	dir := t.TempDir()
+	te := newTether(t)
+	defer te.down(dir)
+	first := te.launch("steady", nil, "up", "--dir", dir)
+	second := te.launch("steady", nil, "up", "--dir", dir)
+	if a, b := first.kubeconfig(), second.kubeconfig(); a != b {
+		t.Errorf("announced %s and %s", a, b)
+	}
+	first.end(0)
+	second.end(0)
+	te.next()
+	te.none()
+}
+
+func TestUpTellsWhyTheLauncherFailed(t *testing.T) {
+	te := newTether(t)
+	up := te.launch("steady,quits", nil, "up", "--dir", t.TempDir())
+	up.end(1)
+	up.wantStderr("quits: ended: exit status 3", "| no such port")
+	te.next().awaitEnd()
+}
+
+func TestUpInterruptedStartsNothing(t *testing.T) {
+	dir := t.TempDir()
+	te := newTether(t)
+	up := te.launch("steady,mute", nil, "up", "--dir", dir)
+	steady, mute := te.next(), te.next()
+	up.cmd.Process.Signal(syscall.SIGTERM)
+	up.end(1)
+	steady.awaitEnd()
+	mute.awaitEnd()
+	if pid := te.holder(dir); pid != 0 {
+		t.Errorf("launcher %d is left", pid)
+	}
+}
+
+func TestUpSeesThatTheClusterDoesNotAnswer(t *testing.T) {
+	dir := t.TempDir()
+	te := newTether(t)
+	te.up(dir)
+	defer te.down(dir)
+	up := te.launch("steady", []string{envForeign + "=1", envTimeout + "=1s"}, "up", "--dir", dir)
+	up.end(1)
+	up.wantStderr("not ready in time", "connection refused")
+}
+
+func TestForeignClusterIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	te := newTether(t)
+	if got := te.up(dir, "KUBECONFIG=/config"); got != "/config" {
+		t.Errorf("announced %s", got)
+	}
+	te.down(dir, "KUBECONFIG=/config").wantStderr("no cluster is up")
+	te.none()
+}
+
+// Whoever exports the line that up printed must be able to go on with up and
+// down as if it had not been exported.
+func TestExportedKubeconfigIsOurOwn(t *testing.T) {
+	dir := t.TempDir()
+	te := newTether(t)
+	exported := "KUBECONFIG=" + te.up(dir)
+	component := te.next()
+	te.down(dir, exported)
+	component.awaitEnd()
+	te.up(dir, exported)
+	component = te.next()
+	te.down(dir, exported)
+	component.awaitEnd()
+}
+
+func TestDownAtTheSameTime(t *testing.T) {
+	dir := t.TempDir()
+	te := newTether(t)
+	te.up(dir)
+	component := te.next()
+	var downs sync.WaitGroup
+	for range 3 {
+		downs.Go(func() { te.launch("steady", nil, "down", "--dir", dir).cmd.Wait() })
+	}
+	downs.Wait()
+	component.awaitEnd()
+	if pid := te.holder(dir); pid != 0 {
+		t.Errorf("launcher %d is left", pid)
+	}
+}

@@ -1,0 +1,258 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The tests start this test binary again, as the launcher and as the
+// components, so that real processes with real signals are tested. Its
+// environment says what to do:
+const (
+	envComponents = "FAKE_COMPONENTS"   // names of the components, each a wave
+	envTether     = "FAKE_TETHER"       // address that each component connects to
+	envTimeout    = "FAKE_TIMEOUT"      // the launcher's StartTimeout
+	envForeign    = "FAKE_UNREACHABLE"  // if set, kubectl finds no cluster
+	envExecutable = "FAKE_NO_COMPONENT" // if set, the components cannot be started
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envComponents) == "" || len(os.Args) < 2 {
+		os.Exit(m.Run())
+	}
+	switch verb := os.Args[1]; verb {
+	case "run", "up", "down":
+		os.Exit(fakeLauncher())
+	case "kubectl":
+		os.Exit(fakeKubectl())
+	default:
+		os.Exit(fakeComponent(verb))
+	}
+}
+
+func fakeLauncher() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	executable, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	if os.Getenv(envExecutable) != "" {
+		executable = "/nonexistent/cluster"
+	}
+	timeout, _ := time.ParseDuration(os.Getenv(envTimeout)) // unset: the default
+	l := &Launcher{
+		Executable:   executable,
+		Stdin:        os.Stdin,
+		Stdout:       os.Stdout,
+		Stderr:       os.Stderr,
+		StartTimeout: timeout,
+		StopGrace:    100 * time.Millisecond,
+		plan:         fakePlan,
+	}
+	if err := l.Run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// fakePlan has a wave for each component, so that they start in a known order.
+func fakePlan(f folder) (*plan, error) {
+	p := &plan{kubeconfig: []byte("fake")}
+	if err := os.MkdirAll(f.path("state"), 0o700); err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(os.Getenv(envComponents), ",") {
+		marker := f.path("state", name+".ready")
+		p.waves = append(p.waves, []component{{
+			name:  name,
+			args:  []string{marker},
+			ready: func(context.Context) error { _, err := os.Stat(marker); return err },
+		}})
+	}
+	return p, nil
+}
+
+func fakeKubectl() int {
+	if os.Getenv(envForeign) != "" {
+		fmt.Fprintln(os.Stderr, "connection refused")
+		return 1
+	}
+	return 0
+}
+
+// fakeComponent behaves as the first word of its name says.
+func fakeComponent(name string) int {
+	conn, err := net.Dial("tcp", os.Getenv(envTether))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(conn, "%s %d\n", name, os.Getpid())
+	behaviour, _, _ := strings.Cut(name, "-")
+	switch behaviour {
+	case "quits":
+		fmt.Fprintln(os.Stderr, "no such port")
+		return 3
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+	}
+	if behaviour != "mute" {
+		if err := os.WriteFile(os.Args[2], nil, 0o600); err != nil {
+			panic(err)
+		}
+	}
+	io.Copy(io.Discard, conn) // nothing comes: stay until ended
+	return 0
+}
+
+// tether is what the components are connected to. The end of a connection is
+// the end of a process, whoever's child it has become by then, so a test can
+// wait for it instead of asking again and again.
+type tether struct {
+	t        *testing.T
+	listener net.Listener
+}
+
+// leash is the connection of one component.
+type leash struct {
+	conn net.Conn
+	name string
+	pid  int
+}
+
+func newTether(t *testing.T) *tether {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return &tether{t: t, listener: listener}
+}
+
+// next waits for the next component to start.
+func (te *tether) next() *leash {
+	te.t.Helper()
+	conn, err := te.listener.Accept()
+	if err != nil {
+		te.t.Fatal(err)
+	}
+	te.t.Cleanup(func() { conn.Close() })
+	l := &leash{conn: conn}
+	if _, err := fmt.Fscanf(conn, "%s %d\n", &l.name, &l.pid); err != nil {
+		te.t.Fatal(err)
+	}
+	return l
+}
+
+// awaitEnd returns when the component has ended. A component that was killed
+// may break the connection rather than close it; both mean the same.
+func (l *leash) awaitEnd() { io.Copy(io.Discard, l.conn) }
+
+// none fails if another component has started than those seen.
+func (te *tether) none() {
+	te.t.Helper()
+	te.listener.(*net.TCPListener).SetDeadline(time.Now())
+	if conn, err := te.listener.Accept(); err == nil {
+		conn.Close()
+		te.t.Error("a component was started")
+	}
+}
+
+// process is a launcher that a test has started.
+type launcherProcess struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.Reader
+	stderr *strings.Builder
+	tmp    string
+}
+
+// launch starts a launcher whose temporary folders are in a folder of the test.
+func (te *tether) launch(components string, env []string, args ...string) *launcherProcess {
+	te.t.Helper()
+	p := &launcherProcess{t: te.t, cmd: exec.Command(os.Args[0], args...), stderr: &strings.Builder{}, tmp: te.t.TempDir()}
+	p.cmd.Env = append(environment(),
+		"TMPDIR="+p.tmp,
+		envComponents+"="+components,
+		envTether+"="+te.listener.Addr().String())
+	p.cmd.Env = append(p.cmd.Env, env...)
+	p.cmd.Stderr = p.stderr
+	var err error
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		te.t.Fatal(err)
+	}
+	if p.stdout, err = p.cmd.StdoutPipe(); err != nil {
+		te.t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		te.t.Fatal(err)
+	}
+	te.t.Cleanup(func() { p.cmd.Process.Kill() })
+	return p
+}
+
+// kubeconfig waits for the line that says that the cluster is ready.
+func (p *launcherProcess) kubeconfig() string {
+	p.t.Helper()
+	var line string
+	if _, err := fmt.Fscanln(p.stdout, &line); err != nil {
+		p.cmd.Wait()
+		p.t.Fatalf("no line on stdout: %v; stderr:\n%s", err, p.stderr)
+	}
+	path, ok := strings.CutPrefix(line, "KUBECONFIG=")
+	if !ok || !filepath.IsAbs(path) {
+		p.t.Fatalf("line on stdout is %q", line)
+	}
+	return path
+}
+
+// end waits for the end and checks the exit code and that stdout has no more.
+func (p *launcherProcess) end(exitCode int) {
+	p.t.Helper()
+	rest, _ := io.ReadAll(p.stdout)
+	p.cmd.Wait()
+	if got := p.cmd.ProcessState.ExitCode(); got != exitCode {
+		p.t.Fatalf("exit code %d, want %d; stderr:\n%s", got, exitCode, p.stderr)
+	}
+	if len(rest) > 0 {
+		p.t.Errorf("stdout goes on: %q", rest)
+	}
+}
+
+func (p *launcherProcess) wantStderr(parts ...string) {
+	p.t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(p.stderr.String(), part) {
+			p.t.Errorf("stderr lacks %q:\n%s", part, p.stderr)
+		}
+	}
+}
+
+// wantNoFiles checks that no temporary folder is left.
+func (p *launcherProcess) wantNoFiles() {
+	p.t.Helper()
+	entries, err := os.ReadDir(p.tmp)
+	if err != nil || len(entries) > 0 {
+		p.t.Errorf("left in the temporary folder: %v, %v", entries, err)
+	}
+}
+
+func wantExists(t *testing.T, path string, exists bool) {
+	t.Helper()
+	if _, err := os.Stat(path); (err == nil) != exists {
+		t.Errorf("stat %s: %v", path, err)
+	}
+}

@@ -1,0 +1,200 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+)
+
+// plan is what makes up a cluster, before anything of it is started.
+type plan struct {
+	waves      [][]component
+	kubeconfig []byte
+}
+
+// component is a program of the binary.
+type component struct {
+	name string
+	args []string
+
+	// ready returns nil once the component does its work, else what is still
+	// missing. A nil ready means that nothing has to wait for it.
+	ready func(context.Context) error
+}
+
+// newPlan writes the files that the components read and returns the plan.
+func (l *Launcher) newPlan(f folder) (*plan, error) {
+	if l.plan != nil {
+		return l.plan(f)
+	}
+	ports, err := freePorts(3)
+	if err != nil {
+		return nil, err
+	}
+	identity, err := newIdentity()
+	if err != nil {
+		return nil, err
+	}
+	etcdURL := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
+	peerURL := fmt.Sprintf("http://127.0.0.1:%d", ports[1])
+	serverURL := fmt.Sprintf("https://127.0.0.1:%d", ports[2])
+	kubeconfig := identity.kubeconfig(serverURL)
+	if err := writeState(f, identity, kubeconfig, l.Stages); err != nil {
+		return nil, err
+	}
+	api, err := newClient(serverURL, identity)
+	if err != nil {
+		return nil, err
+	}
+	return &plan{
+		kubeconfig: kubeconfig,
+		waves: [][]component{
+			{etcd(f, etcdURL, peerURL)},
+			{apiServer(f, etcdURL, ports[2], api)},
+			{controllerManager(f, api), scheduler(f), kwok(f, api)},
+		},
+	}, nil
+}
+
+// Files in the state folder.
+const (
+	caFile              = "ca.crt"
+	serverCertFile      = "apiserver.crt"
+	serverKeyFile       = "apiserver.key"
+	serviceAccountFile  = "service-account.key"
+	tokenFile           = "tokens.csv"
+	stagesFile          = "stages.yaml"
+	componentConfigFile = "kubeconfig"
+)
+
+func writeState(f folder, id *identity, kubeconfig []byte, stages []string) error {
+	if err := os.MkdirAll(f.path("state"), 0o700); err != nil {
+		return err
+	}
+	documents := append([]string{releasedVolumeStage}, stages...)
+	files := map[string][]byte{
+		caFile:              id.ca,
+		serverCertFile:      id.serverCert,
+		serverKeyFile:       id.serverKey,
+		serviceAccountFile:  id.serviceAccountKey,
+		tokenFile:           id.tokens(),
+		stagesFile:          []byte(strings.Join(documents, "\n---\n")),
+		componentConfigFile: kubeconfig,
+	}
+	for name, content := range files {
+		if err := os.WriteFile(f.path("state", name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// etcd keeps its data in files that it never syncs: they are thrown away, and
+// syncing is what makes it slow.
+func etcd(f folder, url, peerURL string) component {
+	return component{
+		name: "etcd",
+		args: []string{
+			"--data-dir=" + f.path("state", "etcd"),
+			"--unsafe-no-fsync",
+			"--listen-client-urls=" + url,
+			"--advertise-client-urls=" + url,
+			"--listen-peer-urls=" + peerURL,
+			"--initial-advertise-peer-urls=" + peerURL,
+			"--initial-cluster=default=" + peerURL,
+			"--log-level=warn",
+		},
+		ready: func(ctx context.Context) error { return etcdHealth(ctx, url) },
+	}
+}
+
+// apiServer leaves out the ServiceAccount admission plugin, because no pod
+// runs that could use a token, and the endpoints of the kubernetes service,
+// because they must not be loopback addresses. All else is as by default.
+func apiServer(f folder, etcdURL string, port int, api *client) component {
+	return component{
+		name: "kube-apiserver",
+		args: []string{
+			"--etcd-servers=" + etcdURL,
+			"--bind-address=127.0.0.1",
+			"--advertise-address=127.0.0.1",
+			fmt.Sprintf("--secure-port=%d", port),
+			"--tls-cert-file=" + f.path("state", serverCertFile),
+			"--tls-private-key-file=" + f.path("state", serverKeyFile),
+			"--token-auth-file=" + f.path("state", tokenFile),
+			"--authorization-mode=RBAC",
+			"--service-account-issuer=https://kubernetes.default.svc",
+			"--service-account-key-file=" + f.path("state", serviceAccountFile),
+			"--service-account-signing-key-file=" + f.path("state", serviceAccountFile),
+			"--service-cluster-ip-range=10.96.0.0/16",
+			"--disable-admission-plugins=ServiceAccount",
+			"--endpoint-reconciler-type=none",
+		},
+		ready: api.seed,
+	}
+}
+
+// controllerManager may ask more often than by default, since tests make many
+// objects at once and nobody shares the server with it.
+func controllerManager(f folder, api *client) component {
+	return component{
+		name: "kube-controller-manager",
+		args: []string{
+			"--kubeconfig=" + f.path("state", componentConfigFile),
+			"--root-ca-file=" + f.path("state", caFile),
+			"--service-account-private-key-file=" + f.path("state", serviceAccountFile),
+			"--flex-volume-plugin-dir=" + f.path("state", "flexvolume"), // else it makes one in /usr
+			"--leader-elect=false",
+			"--secure-port=0",
+			"--kube-api-qps=200",
+			"--kube-api-burst=400",
+		},
+		ready: api.controllersWork,
+	}
+}
+
+func scheduler(f folder) component {
+	return component{
+		name: "kube-scheduler",
+		args: []string{
+			"--kubeconfig=" + f.path("state", componentConfigFile),
+			"--leader-elect=false",
+			"--secure-port=0",
+			"--kube-api-qps=200",
+			"--kube-api-burst=400",
+		},
+	}
+}
+
+// kwok stands in for the kubelets of all nodes and renews their leases, so
+// that the controller manager does not take them for dead.
+func kwok(f folder, api *client) component {
+	return component{
+		name: "kwok",
+		args: []string{
+			"--kubeconfig=" + f.path("state", componentConfigFile),
+			"--config=" + f.path("state", stagesFile),
+			"--manage-all-nodes=true",
+			"--cidr=10.244.0.0/16",
+			"--node-lease-duration-seconds=40",
+		},
+		ready: api.nodesReady,
+	}
+}
+
+// freePorts returns ports that nothing listens on. They are held together
+// until all are known, so that they differ.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("find a free port: %w", err)
+		}
+		defer listener.Close()
+		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}

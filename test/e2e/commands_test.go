@@ -1,0 +1,370 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/util/jsonpath"
+)
+
+// commands are what scripts say beside testscript's own:
+//
+//	start [flag...]            run the server and wait until it is ready
+//	stop                       end it with SIGTERM; it must exit with 0
+//	apply FILE...              create or change the objects in FILE
+//	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
+//	delete RESOURCE/NAME       delete, and do not wait
+//	patch RESOURCE/NAME JSON   merge-patch; with /status behind NAME the status
+//	get RESOURCE[/NAME] [PATH] print a field by JSONPath, or the whole as JSON
+//	until REGEXP get ...       wait until what get prints matches
+//	until not REGEXP get ...   wait until it prints something else
+//	until gone RESOURCE/NAME   wait until it is not there
+//	events NAME                print the events about the object of that name, a line each: reason, message
+//	quiet NAME                 the events about NAME have no warning
+//	log REGEXP                 wait until the server's log matches; with ! it must not match now
+//	api down|up                take the API server away from the server, or give it back
+//	webhook                    serve the hook of webhook_test.go; its address is $WEBHOOK
+//	remember VAR get ...       keep what get prints in a variable
+//
+// $GROUP, $NAME, $WEBHOOK and remembered variables are put into files that are applied; other dollars are left
+// alone, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
+var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"start":    cmdStart,
+	"stop":     cmdStop,
+	"apply":    cmdApply,
+	"crd":      cmdCRD,
+	"delete":   cmdDelete,
+	"patch":    cmdPatch,
+	"get":      cmdGet,
+	"until":    cmdUntil,
+	"events":   cmdEvents,
+	"quiet":    cmdQuiet,
+	"log":      cmdLog,
+	"api":      cmdAPI,
+	"webhook":  cmdWebhook,
+	"remember": cmdRemember,
+}
+
+func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(worldOf(ts).start(ts.Getenv("WORK"), args...))
+}
+
+func cmdStop(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(worldOf(ts).stop()) }
+
+func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	for _, file := range args {
+		err := w.applyFile(ts, file)
+		if neg {
+			if err == nil {
+				ts.Fatalf("%s was accepted", file)
+			}
+			fmt.Fprintln(ts.Stderr(), err)
+			continue
+		}
+		ts.Check(err)
+	}
+}
+
+func (w *world) applyFile(ts *testscript.TestScript, file string) error {
+	objects, err := w.decode(ts, ts.ReadFile(file))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, o := range objects {
+		if _, err := w.apply(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var placeholder = regexp.MustCompile(`\$(GROUP|NAME|WEBHOOK|[A-Z]+_UID)\b`)
+
+func (w *world) decode(ts *testscript.TestScript, text string) ([]*unstructured.Unstructured, error) {
+	text = placeholder.ReplaceAllStringFunc(text, func(name string) string { return ts.Getenv(name[1:]) })
+	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
+	var found []*unstructured.Unstructured
+	for {
+		o := &unstructured.Unstructured{}
+		err := decoder.Decode(&o.Object)
+		if len(o.Object) > 0 {
+			found = append(found, o)
+		}
+		if err != nil {
+			if len(found) > 0 && err.Error() == "EOF" {
+				return found, nil
+			}
+			return nil, err
+		}
+	}
+}
+
+// crdTemplate keeps every field, so that tests need no schema.
+const crdTemplate = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[2]s.$GROUP}
+spec:
+  group: $GROUP
+  scope: %[3]s
+  names: {kind: %[1]s, plural: %[2]s}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {%[4]s}
+    schema:
+      openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+
+func cmdCRD(ts *testscript.TestScript, _ bool, args []string) {
+	w, scope, status := worldOf(ts), "Namespaced", "status: {}"
+	for _, option := range args[2:] {
+		switch option {
+		case "cluster":
+			scope = "Cluster"
+		case "nostatus":
+			status = ""
+		default:
+			ts.Fatalf("crd: unknown option %s", option)
+		}
+	}
+	objects, err := w.decode(ts, fmt.Sprintf(crdTemplate, args[0], args[1], scope, status))
+	ts.Check(err)
+	_, err = w.apply(objects[0])
+	ts.Check(err)
+	ts.Check(w.established(objects[0]))
+}
+
+func (w *world) established(crd *unstructured.Unstructured) error {
+	return eventually(func() error {
+		text, err := w.get("customresourcedefinitions/"+crd.GetName(), `{.status.conditions[?(@.type=="Established")].status}`)
+		if err == nil && text != "True" {
+			err = errors.New(crd.GetName() + " is not established")
+		}
+		return err
+	})
+}
+
+// split takes RESOURCE/NAME[/SUBRESOURCE] apart.
+func split(what string) (resource, name string, sub []string) {
+	parts := strings.Split(what, "/")
+	if len(parts) > 1 {
+		name = parts[1]
+	}
+	if len(parts) > 2 {
+		sub = parts[2:]
+	}
+	return parts[0], name, sub
+}
+
+func cmdDelete(ts *testscript.TestScript, _ bool, args []string) {
+	resource, name, _ := split(args[0])
+	r, err := worldOf(ts).named(resource)
+	ts.Check(err)
+	background := metav1.DeletePropagationBackground
+	ts.Check(r.Delete(context.Background(), name, metav1.DeleteOptions{PropagationPolicy: &background}))
+}
+
+func cmdPatch(ts *testscript.TestScript, neg bool, args []string) {
+	resource, name, sub := split(args[0])
+	r, err := worldOf(ts).named(resource)
+	ts.Check(err)
+	text := placeholder.ReplaceAllStringFunc(args[1], func(v string) string { return ts.Getenv(v[1:]) })
+	_, err = r.Patch(context.Background(), name, types.MergePatchType, []byte(text), metav1.PatchOptions{}, sub...)
+	if neg {
+		if err == nil {
+			ts.Fatalf("the patch was accepted")
+		}
+		fmt.Fprintln(ts.Stderr(), err)
+		return
+	}
+	ts.Check(err)
+}
+
+// get reads an object or a list and prints a field of it.
+func (w *world) get(what string, path ...string) (string, error) {
+	resource, name, _ := split(what)
+	r, err := w.named(resource)
+	if err != nil {
+		return "", err
+	}
+	var data any
+	if name != "" {
+		o, err := r.Get(context.Background(), name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		data = o.Object
+	} else {
+		list, err := r.List(context.Background(), metav1.ListOptions{})
+		if err != nil {
+			return "", err
+		}
+		data = list.UnstructuredContent()
+	}
+	if len(path) == 0 {
+		text, err := json.MarshalIndent(data, "", "  ")
+		return string(text), err
+	}
+	query := jsonpath.New("get").AllowMissingKeys(true)
+	if err := query.Parse(path[0]); err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = query.Execute(&out, data)
+	return out.String(), err
+}
+
+func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
+	text, err := worldOf(ts).get(args[0], args[1:]...)
+	if neg {
+		if !apierrors.IsNotFound(err) {
+			ts.Fatalf("%s is there (error: %v)", args[0], err)
+		}
+		return
+	}
+	ts.Check(err)
+	fmt.Fprintln(ts.Stdout(), text)
+}
+
+func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	if args[0] == "gone" {
+		ts.Check(eventually(func() error {
+			_, err := w.get(args[1])
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return fmt.Errorf("%s is still there (error: %w)", args[1], err)
+		}))
+		return
+	}
+	want := true
+	if args[0] == "not" {
+		want, args = false, args[1:]
+	}
+	pattern, err := regexp.Compile(args[0])
+	ts.Check(err)
+	var text string
+	ts.Check(eventually(func() error {
+		var err error
+		text, err = w.read(args[1:])
+		if err == nil && pattern.MatchString(text) != want {
+			err = fmt.Errorf("%s: got %q, want that it matches %q: %t", strings.Join(args[1:], " "), text, args[0], want)
+		}
+		return err
+	}))
+	fmt.Fprintln(ts.Stdout(), text)
+}
+
+// read runs "get ..." or "events ...".
+func (w *world) read(args []string) (string, error) {
+	switch args[0] {
+	case "get":
+		return w.get(args[1], args[2:]...)
+	case "events":
+		return w.events(args[1])
+	}
+	return "", fmt.Errorf("%s cannot be read", args[0])
+}
+
+// events gives the events about an object, from its own namespace and, for cluster-scoped ones, from default.
+func (w *world) events(name string) (string, error) {
+	var out strings.Builder
+	for _, namespace := range []string{w.name, "default"} {
+		list, err := w.client.Resource(eventsResource).Namespace(namespace).List(context.Background(), metav1.ListOptions{
+			FieldSelector: "involvedObject.name=" + name,
+		})
+		if err != nil {
+			return "", err
+		}
+		for _, e := range list.Items {
+			fmt.Fprintf(&out, "%s %s %s\n", e.Object["type"], e.Object["reason"], e.Object["message"])
+		}
+	}
+	return out.String(), nil
+}
+
+func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := worldOf(ts).events(args[0])
+	ts.Check(err)
+	fmt.Fprint(ts.Stdout(), text)
+}
+
+func cmdQuiet(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := worldOf(ts).events(args[0])
+	ts.Check(err)
+	if strings.Contains(text, "Warning ") {
+		ts.Fatalf("there are warnings about %s:\n%s", args[0], text)
+	}
+}
+
+func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := regexp.Compile(args[0])
+	ts.Check(err)
+	path := ts.MkAbs("log")
+	if neg {
+		text, err := os.ReadFile(path)
+		ts.Check(err)
+		if found := want.Find(text); found != nil {
+			ts.Fatalf("the log has %q", found)
+		}
+		return
+	}
+	ts.Check(eventually(func() error {
+		text, err := os.ReadFile(path)
+		if err == nil && !want.Match(text) {
+			err = fmt.Errorf("the log has no match of %q", args[0])
+		}
+		return err
+	}))
+}
+
+func cmdAPI(ts *testscript.TestScript, _ bool, args []string) {
+	worldOf(ts).proxy.set(args[0] == "down")
+}
+
+func cmdRemember(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := worldOf(ts).read(args[1:])
+	ts.Check(err)
+	if text == "" {
+		ts.Fatalf("%s: there is nothing to remember", strings.Join(args[1:], " "))
+	}
+	ts.Setenv(args[0], text)
+}
+
+// prepareCluster puts the definitions of the controllers into the cluster, once for all scripts.
+func prepareCluster() error {
+	w, err := newWorld("prepare")
+	if err != nil {
+		return err
+	}
+	defer w.proxy.close()
+	crds, err := ownDefinitions()
+	if err != nil {
+		return err
+	}
+	for _, crd := range crds {
+		if _, err := w.apply(crd); err != nil {
+			return err
+		}
+		if err := w.established(crd); err != nil {
+			return err
+		}
+	}
+	return nil
+}

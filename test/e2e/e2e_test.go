@@ -1,0 +1,118 @@
+// Package e2e holds the end-to-end tests: scripts in testdata, one behaviour each, that run the built binary against
+// a real control plane. Read one; the commands they use are in commands_test.go, each a few lines.
+//
+// The cluster is the one of KUBECONFIG, or else build/cluster, which "make test-e2e" builds.
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// root is the repository's, seen from this folder.
+const root = "../.."
+
+// The cluster and the binary that all scripts share.
+var (
+	kubeconfig string
+	config     *rest.Config
+	binary     string
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "metascript-e2e-")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "metascript")
+	build := exec.Command("go", "build", "-race", "-o", binary, "./cmd/metascript")
+	build.Dir, build.Stderr = root, os.Stderr
+	if err := build.Run(); err != nil {
+		return fail(fmt.Errorf("build the binary: %w", err))
+	}
+	stop, err := startCluster()
+	if err != nil {
+		return fail(err)
+	}
+	defer stop()
+	if err := prepareCluster(); err != nil {
+		return fail(err)
+	}
+	return m.Run()
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, "e2e:", err)
+	return 1
+}
+
+// startCluster runs the test cluster, which itself gives back the one of KUBECONFIG when that is set. It ends when
+// its standard input does, so also when this process dies.
+func startCluster() (stop func(), err error) {
+	path, err := filepath.Abs(filepath.Join(root, "build", "cluster"))
+	if err != nil {
+		return nil, err
+	}
+	cluster := exec.Command(path, "run", "--until-eof")
+	cluster.Stderr = os.Stderr
+	stdin, err := cluster.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cluster.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cluster.Start(); err != nil {
+		return nil, fmt.Errorf("start the test cluster (\"make cluster\" builds it): %w", err)
+	}
+	stop = func() {
+		stdin.Close()
+		_ = cluster.Wait()
+	}
+	kubeconfig, err = readKubeconfig(stdout)
+	if err == nil {
+		config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
+	}
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	config.QPS = -1
+	return stop, nil
+}
+
+func readKubeconfig(r io.Reader) (string, error) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if path, found := strings.CutPrefix(lines.Text(), "KUBECONFIG="); found {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("the test cluster ended before it was ready")
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		Setup:               setup,
+		Cmds:                commands,
+		RequireExplicitExec: true,
+		ContinueOnError:     false,
+	})
+}

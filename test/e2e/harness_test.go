@@ -1,0 +1,284 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+)
+
+var eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+
+// patience is how long a script waits for what must happen. It is long, since the machine may be slow; what is there
+// ends the wait at once.
+const patience = 90 * time.Second
+
+// poll is how often it looks.
+const poll = 50 * time.Millisecond
+
+// A world is what one script has of its own: a namespace, a group for its kinds, and a server.
+type world struct {
+	name   string // of the script; also its namespace, and the label of its controllers
+	client dynamic.Interface
+	mapper *restmapper.DeferredDiscoveryRESTMapper
+	proxy  *proxy
+
+	mu      sync.Mutex
+	server  *exec.Cmd
+	log     *os.File
+	created []*unstructured.Unstructured // cluster-scoped objects to remove
+}
+
+type worldKey struct{}
+
+func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
+
+// setup gives a script its world.
+func setup(env *testscript.Env) error {
+	w, err := newWorld(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
+	if err != nil {
+		return err
+	}
+	env.Values[worldKey{}] = w
+	env.Setenv("NAME", w.name)
+	env.Setenv("GROUP", w.name+".example.com")
+	env.Setenv("METASCRIPT", binary)
+	env.Defer(w.end)
+	repository, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	env.Setenv("ROOT", repository)
+	namespace := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": w.name},
+	}}
+	_, err = w.apply(namespace)
+	return err
+}
+
+func newWorld(name string) (*world, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	disco, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := newProxy(config.Host)
+	if err != nil {
+		return nil, err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
+	return &world{name: name, client: client, proxy: proxy, mapper: mapper}, nil
+}
+
+// ownDefinitions are the CustomResourceDefinitions of the controllers.
+func ownDefinitions() ([]*unstructured.Unstructured, error) {
+	files, err := filepath.Glob(filepath.Join(root, "manifests", "crds", "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var found []*unstructured.Unstructured
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		crd := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &crd.Object); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		found = append(found, crd)
+	}
+	return found, nil
+}
+
+// end removes what the script left, so that it also runs again in a cluster that stays.
+func (w *world) end() {
+	_ = w.stop()
+	w.proxy.close()
+	background := metav1.DeletePropagationBackground
+	for i := len(w.created) - 1; i >= 0; i-- {
+		if r, err := w.resource(w.created[i]); err == nil {
+			_ = r.Delete(context.Background(), w.created[i].GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
+		}
+	}
+}
+
+// resource is the client for objects like o.
+func (w *world) resource(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	gvk := o.GroupVersionKind()
+	mapping, err := w.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		w.mapper.Reset()
+		if mapping, err = w.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
+			return nil, err
+		}
+	}
+	if mapping.Scope.Name() == "root" {
+		return w.client.Resource(mapping.Resource), nil
+	}
+	namespace := o.GetNamespace()
+	if namespace == "" {
+		namespace = w.name
+	}
+	return w.client.Resource(mapping.Resource).Namespace(namespace), nil
+}
+
+// named is the client for a resource as people write it: pods, or widgets.claims.example.com.
+func (w *world) named(resource string) (dynamic.ResourceInterface, error) {
+	plural, group, _ := strings.Cut(resource, ".")
+	find := func() (schema.GroupVersionResource, error) {
+		return w.mapper.ResourceFor(schema.GroupVersionResource{Group: group, Resource: plural})
+	}
+	gvr, err := find()
+	if err != nil {
+		w.mapper.Reset()
+		if gvr, err = find(); err != nil {
+			return nil, err
+		}
+	}
+	kind, err := w.mapper.KindFor(gvr)
+	if err != nil {
+		return nil, err
+	}
+	return w.resource(&unstructured.Unstructured{Object: map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind}})
+}
+
+// apply is server-side apply by the user "e2e".
+func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	r, err := w.resource(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.GroupVersionKind().Group == "metacontroller.k8s.io" {
+		labels := o.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels["e2e"] = w.name
+		o.SetLabels(labels)
+	}
+	stored, err := r.Apply(context.Background(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
+	if err == nil && stored.GetNamespace() == "" {
+		w.created = append(w.created, stored)
+	}
+	return stored, err
+}
+
+// start runs the server against the cluster, by way of the script's proxy.
+func (w *world) start(dir string, args ...string) error {
+	path, err := w.proxiedKubeconfig(dir)
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	health, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	server := exec.Command(binary, append([]string{
+		"controller", "--kubeconfig=" + path, "--target-label-selector=e2e=" + w.name,
+		"--health-probe-bind-address=" + health, "-v=1",
+	}, args...)...)
+	server.Stdout, server.Stderr = log, log
+	if err := server.Start(); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.server, w.log = server, log
+	w.mu.Unlock()
+	return eventually(func() error { return probe("http://" + health + "/readyz") })
+}
+
+// stop ends the server with SIGTERM; it must exit with 0.
+func (w *world) stop() error {
+	w.mu.Lock()
+	server := w.server
+	w.server = nil
+	w.mu.Unlock()
+	if server == nil {
+		return nil
+	}
+	defer w.log.Close()
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	if err := server.Wait(); err != nil {
+		return fmt.Errorf("after SIGTERM: %w", err)
+	}
+	return nil
+}
+
+func (w *world) proxiedKubeconfig(dir string) (string, error) {
+	raw, err := clientcmd.LoadFromFile(kubeconfig)
+	if err != nil {
+		return "", err
+	}
+	for _, cluster := range raw.Clusters {
+		cluster.Server = strings.Replace(cluster.Server, w.proxy.target, w.proxy.address(), 1)
+	}
+	path := filepath.Join(dir, "kubeconfig")
+	return path, clientcmd.WriteToFile(*raw, path)
+}
+
+func probe(url string) error {
+	resp, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	return nil
+}
+
+// eventually calls check until it gives nil, for as long as there is patience.
+func eventually(check func() error) error {
+	deadline := time.After(patience)
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-deadline:
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+func freeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close()
+	return listener.Addr().String(), nil
+}

@@ -1,0 +1,90 @@
+package e2e
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"sync"
+)
+
+// A proxy stands between a server and the API server, so that a script can take the API server away from it without
+// taking it from the others.
+type proxy struct {
+	target   string // host:port of the API server
+	listener net.Listener
+
+	mu    sync.Mutex
+	down  bool
+	conns map[net.Conn]bool
+}
+
+func newProxy(host string) (*proxy, error) {
+	u, err := url.Parse(host)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{target: u.Host, listener: listener, conns: map[net.Conn]bool{}}
+	go p.serve()
+	return p, nil
+}
+
+func (p *proxy) address() string { return p.listener.Addr().String() }
+
+func (p *proxy) serve() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		go p.connect(client)
+	}
+}
+
+func (p *proxy) connect(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	if !p.admit(client, server) {
+		return
+	}
+	go func() {
+		_, _ = io.Copy(server, client)
+		server.Close()
+	}()
+	_, _ = io.Copy(client, server)
+}
+
+// admit notes a connection, unless the API server is away.
+func (p *proxy) admit(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		p.conns[c] = true
+	}
+	return !p.down
+}
+
+// set takes the API server away, which breaks every connection, or gives it back.
+func (p *proxy) set(down bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = down
+	if down {
+		for c := range p.conns {
+			c.Close()
+			delete(p.conns, c)
+		}
+	}
+}
+
+func (p *proxy) close() {
+	p.listener.Close()
+	p.set(true)
+}
