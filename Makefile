@@ -18,7 +18,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
 
 build: ## build build/metascript
-	$(GO) build -trimpath -o $(BUILD)/metascript ./cmd/metascript
+	$(GO) build -trimpath -ldflags "-s -w" -o $(BUILD)/metascript ./cmd/metascript
 
 cluster: $(BUILD)/cluster ## build build/cluster, the test cluster: 5 to 10 minutes the first time
 

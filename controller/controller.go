@@ -106,7 +106,12 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.controllers.Close()
 	crds := s.caches.Open(informer.Spec{Resource: definitions, MetadataOnly: true})
 	defer crds.Close()
+	decorators := s.caches.Open(informer.Spec{Resource: v1alpha1.DecoratorControllers, Selector: s.Selector.String(), MetadataOnly: true})
+	defer decorators.Close()
 	if err := s.controllers.Handle(s.onController); err != nil {
+		return err
+	}
+	if err := decorators.Handle(s.onDecorator); err != nil {
 		return err
 	}
 	if err := crds.Handle(s.onDefinition); err != nil {
@@ -139,6 +144,14 @@ func (s *Server) onController(old, current *object.Object) {
 		current = old
 	}
 	s.queue.Add(current.GetName())
+}
+
+// onDecorator tells that DecoratorControllers are not run, since silence would be taken for work.
+func (s *Server) onDecorator(old, current *object.Object) {
+	if old == nil {
+		s.Log.Warn("DecoratorControllers are not supported by this version: it is not run", "decoratorcontroller", current.GetName())
+		s.events.Warning(current, "CreateError", "DecoratorControllers are not supported by this version: it is not run")
+	}
 }
 
 // onDefinition looks at every controller again when a kind appears, changes or goes, since it may be theirs.

@@ -110,3 +110,17 @@ func (t *Trial) request(cc *v1alpha1.CompositeController, found resolved) (*hook
 	}
 	return req, nil
 }
+
+// Check compiles the scripts of a CompositeController and finds its hooks, without a cluster. It gives the hooks'
+// names and what is accepted but probably not meant.
+func Check(ctx context.Context, o *object.Object, e engine.Runtime) (hooks, doubts []string, err error) {
+	cc := &v1alpha1.CompositeController{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, cc); err != nil {
+		return nil, nil, err
+	}
+	if err := unsupportedSpec(&cc.Spec); err != nil {
+		return nil, nil, err
+	}
+	loaded, err := (&hookLoader{engine: e}).load(ctx, &cc.Spec)
+	return loaded.names, append(doubtsOf(&cc.Spec), loaded.doubts...), err
+}

@@ -128,7 +128,10 @@ const excerptWidth = 120
 func excerpt(line string, col int) string {
 	r := []rune(line)
 	at := min(max(col-1, 0), len(r))
-	from := max(0, at-excerptWidth/2)
+	from := 0
+	if len(r) > excerptWidth {
+		from = max(0, at-excerptWidth/2)
+	}
 	shown := r[from:min(len(r), from+excerptWidth)]
 	out := "    " + string(shown)
 	if col == 0 {

@@ -85,10 +85,12 @@ func (w *Walk) at() string {
 // in the middle.
 func (w *Walk) Path() string {
 	const ends = 6
-	if len(w.path) > 2*ends {
-		return format(w.path[:ends]) + "…" + format(w.path[len(w.path)-ends:])
+	path := w.path
+	rest := ""
+	if len(path) > 2*ends {
+		path, rest = path[:ends], "…"+format(path[len(path)-ends:])
 	}
-	return strings.TrimPrefix(format(w.path), ".")
+	return strings.TrimPrefix(format(path), ".") + rest
 }
 
 func format(path []step) string {

@@ -24,8 +24,8 @@ func TestWalkPath(t *testing.T) {
 	for range 100 {
 		_ = w.EnterKey(strings.Repeat("x", 1000))
 	}
-	if len(w.Path()) > 12*(80+10) {
-		t.Errorf("a deep path has %d bytes", len(w.Path()))
+	if got := w.Path(); len(got) > 12*(80+10) || !strings.HasPrefix(got, "children[3].name[") || !strings.Contains(got, "…[") {
+		t.Errorf("a deep path is %q", got)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -78,12 +79,24 @@ func TestEveryFieldHasADescription(t *testing.T) {
 	}
 }
 
+// width is what kubectl explain has for a line of a description. It breaks longer ones and keeps the breaks
+// that are there, so a longer line leaves a stub.
+const width = 76
+
+// borrowed matches the fields whose descriptions come with the types of Kubernetes.
+var borrowed = regexp.MustCompile(`^[A-Za-z]+\.(apiVersion|kind)$|[sS]elector\.match(Labels|Expressions)|status\.conditions\[\]`)
+
 func described(t *testing.T, path string, s apiextensionsv1.JSONSchemaProps) {
 	for name, property := range s.Properties {
 		at := path + "." + name
 		// The API server describes metadata itself.
 		if property.Description == "" && !(name == "metadata" && strings.Count(at, ".") == 1) {
 			t.Errorf("%s has no description", at)
+		}
+		for line := range strings.Lines(property.Description) {
+			if len(strings.TrimSpace(line)) > width && !borrowed.MatchString(at) {
+				t.Errorf("%s: a line of the description is longer than %d: %s", at, width, line)
+			}
 		}
 		described(t, at, property)
 	}

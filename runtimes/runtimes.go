@@ -5,11 +5,13 @@ import (
 	"metascript/engine"
 	"metascript/runtimes/javascript"
 	"metascript/runtimes/jsonnet"
+	"metascript/runtimes/starlark"
 )
 
 // All gives a runtime for every language.
 func All() map[string]engine.Runtime {
 	return map[string]engine.Runtime{
+		engine.Starlark:   starlark.New(),
 		engine.JavaScript: javascript.New(),
 		engine.Jsonnet:    jsonnet.New(),
 	}

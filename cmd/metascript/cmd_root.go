@@ -16,6 +16,6 @@ func rootCommand() *cobra.Command {
 		RunE:          server.RunE,
 	}
 	root.Flags().AddFlagSet(server.Flags())
-	root.AddCommand(server, runCommand(), versionCommand())
+	root.AddCommand(server, runCommand(), checkCommand(), versionCommand())
 	return root
 }

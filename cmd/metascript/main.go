@@ -36,7 +36,14 @@ func (m Main) Run(ctx context.Context) int {
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
 	called := false
-	root.PersistentPreRun = func(*cobra.Command, []string) { called = true }
+	for _, cmd := range append(root.Commands(), root) {
+		if run := cmd.RunE; run != nil {
+			cmd.RunE = func(cmd *cobra.Command, args []string) error {
+				called = true
+				return run(cmd, args)
+			}
+		}
+	}
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

@@ -155,15 +155,15 @@ func label(o *object.Object, expect Expect) error {
 	for key, value := range expect.Labels {
 		all[key] = value
 	}
-	have := set(all)
+	have := labelSet(all)
 	if expect.Selector != nil && !expect.Selector.Matches(have) {
 		return fmt.Errorf("its labels %v do not match the parent's selector %q: its parent would not recognise it; add the labels, or set generateSelector on the controller", map[string]string(have), expect.Selector)
 	}
 	return nil
 }
 
-// set gives labels as selectors want them. A null one is none; for GetLabels, there are none at all beside it.
-func set(all map[string]any) labels.Set {
+// labelSet gives labels as selectors want them. A null one is none; for GetLabels, there are none at all beside it.
+func labelSet(all map[string]any) labels.Set {
 	have := labels.Set{}
 	for key, value := range all {
 		if text, ok := value.(string); ok {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -47,17 +48,25 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 		if errors.As(err, &later) {
 			return nil, later
 		}
-		return nil, fmt.Errorf("webhook %s: %w", w.URL, err)
+		return nil, fmt.Errorf("webhook %s: %w", w.name(), err)
 	}
 	answer, err := decodeJSON(body)
 	if err != nil {
-		return nil, fmt.Errorf("webhook %s: the answer is not a JSON object: %w", w.URL, err)
+		return nil, fmt.Errorf("webhook %s: the answer is not a JSON object: %w", w.name(), err)
 	}
 	resp, err := decode(answer, req, manners{})
 	if err != nil {
-		return nil, fmt.Errorf("webhook %s: %w", w.URL, err)
+		return nil, fmt.Errorf("webhook %s: %w", w.name(), err)
 	}
 	return resp, nil
+}
+
+// name is the URL as it may be shown in an event: without a password.
+func (w *Webhook) name() string {
+	if u, err := url.Parse(w.URL); err == nil {
+		return u.Redacted()
+	}
+	return w.URL
 }
 
 func (w *Webhook) post(ctx context.Context, arg map[string]any) ([]byte, error) {

@@ -209,6 +209,9 @@ func (s *script) checkError(r *report, e *engine.Error, called bool) {
 	if e.Msg == "" || len(e.Msg) > maxMsg || !utf8.ValidString(e.Msg) {
 		r.addf("error: the message is empty, too long or no text: %q", engine.Clip(e.Msg, 200))
 	}
+	if e.Pos.File == "" {
+		r.addf("error: it does not say which script: %v", e)
+	}
 	if where := e.Pos.String(); e.Pos.Line > 0 && strings.Contains(e.Msg, where) {
 		r.addf("error: the position %s is in the message, too: %q", where, e.Msg)
 	}

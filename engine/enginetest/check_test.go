@@ -104,7 +104,7 @@ func TestAcceptsWhatIsRight(t *testing.T) {
 		answering: {call: answer(one)},
 		failing:   {call: fails(good())},
 		printing:  {call: prints},
-		only + "-- sync.js --\n-- error --\nSyntax nothing\n": {compile: &engine.Error{Kind: engine.KindSyntax, Msg: "nothing there"}},
+		only + "-- sync.js --\n-- error --\nSyntax nothing\n": {compile: &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: "sync.js"}, Msg: "nothing there"}},
 	} {
 		if got := problems(t, text, f); got != "" {
 			t.Errorf("%s\n%s", text, got)
@@ -158,6 +158,7 @@ func TestNoticesErrors(t *testing.T) {
 		"column":            {func(e *engine.Error) { e.Pos.Col = 3 }, "position: got sync.js:2:3"},
 		"column outside":    {func(e *engine.Error) { e.Pos.Col = 100 }, "characters"},
 		"line outside":      {func(e *engine.Error) { e.Pos.Line = 9 }, "the file has"},
+		"no file":           {func(e *engine.Error) { e.Pos = engine.Pos{} }, "which script"},
 		"file":              {func(e *engine.Error) { e.Pos.File = "other.js" }, "other.js"},
 		"function":          {func(e *engine.Error) { e.Func = "" }, "Func is"},
 		"source":            {func(e *engine.Error) { e.Source = "x" }, "Source is"},

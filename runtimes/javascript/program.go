@@ -50,7 +50,7 @@ func (p *program) Call(ctx context.Context, name string, arg map[string]any, env
 		return err
 	})
 	if err != nil {
-		if err.Kind == engine.KindResult && err.Pos.Line == 0 {
+		if err.Pos.File == "" { // it is about the answer
 			err.Pos = p.declared(name)
 		}
 		return nil, err

@@ -84,8 +84,7 @@ func (g *guard) fault(err error, f function, exact bool) error {
 	case raising && inScript(failed.Loc()):
 		e.Kind = engine.KindRaised
 	case g.request.read != nil && aboutFunction(msg):
-		e.Msg = fmt.Sprintf("the integer %d (%s) is beyond 2^53 and cannot be read as a number", g.request.read.value, g.request.read.at)
-		e.Hint = "Jsonnet has only floating-point numbers: pass it on as it is, or have it as a string"
+		return g.request.read.fault(*e)
 	default:
 		e.Msg = goType.ReplaceAllStringFunc(msg, func(s string) string { return strings.ToLower(strings.TrimPrefix(s, goTypes)) })
 		e.Hint = g.hint(e.Msg)
@@ -145,6 +144,9 @@ func (f function) notJSON(trace []gojsonnet.TraceFrame, l engine.Limits) error {
 	err := enter(w, trace)
 	if err == nil {
 		err = w.Errorf("is a function")
+		if w.Path() == "" {
+			err = w.Errorf("is a function, want an object")
+		}
 		err.Hint = "call it, or hide the field with ::"
 	}
 	err.Pos = f.position()

@@ -1,6 +1,7 @@
 package jsonnet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,6 +137,10 @@ func (g *guard) hook(ctx context.Context) hook {
 			g.depth--
 			if err != nil && g.failed == nil {
 				g.failed = n
+			}
+			if w := g.request.end(n, v); w != nil {
+				g.stopped = w.fault(engine.Error{Pos: cmp.Or(position(n.Loc()), position(g.at))})
+				panic(stop{})
 			}
 			if g.wanted != nil && err == nil {
 				g.trace(n, v)

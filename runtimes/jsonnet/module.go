@@ -128,6 +128,8 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 		return nil, l.linkData(n.File, n.Loc())
 	case *ast.Function:
 		function = functionName(bound)
+	case *ast.DesugaredObject:
+		placeMethods(n)
 	}
 	var used ast.Identifiers
 	var err error

@@ -29,8 +29,8 @@
 //
 // Jsonnet has only float64, exact up to 2^53. An integer of the request beyond that can be passed on, and nothing
 // else: it is exact in the answer, and an attempt to read it as a number is an error that names it. What does not
-// notice is std.type, which says "function", std.length, and == with anything but such an integer, which gives
-// false. A float64 of the request is read as it is. In an answer, numbers without a fraction are int64, and one
+// notice is std.type, which says "function", std.length, and std.equals and == of what contains such an integer,
+// which find it different from a number. A float64 of the request is read as it is. In an answer, numbers without a fraction are int64, and one
 // beyond 2^53 is an error unless the request had the same float64.
 package jsonnet
 

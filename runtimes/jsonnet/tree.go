@@ -75,6 +75,15 @@ func objectChildren(n *ast.DesugaredObject, visit func(child *ast.Node, bound st
 	}
 }
 
+// placeMethods gives the functions written as f(x): ... the place of their fields; the parser gives them none.
+func placeMethods(n *ast.DesugaredObject) {
+	for _, field := range n.Fields {
+		if f, ok := field.Body.(*ast.Function); ok && !f.Loc().IsSet() {
+			f.LocRange = field.LocRange
+		}
+	}
+}
+
 // union is a with what b has besides; it writes to neither.
 func union(a, b ast.Identifiers) ast.Identifiers {
 	for _, id := range b {

@@ -19,6 +19,9 @@ type request struct {
 	floats map[float64]bool           // the floats beyond 2^53 that were met
 	wide   map[*ast.Function]*wideInt // the integers beyond 2^53 that were met
 	read   *wideInt                   // the one of them that was evaluated last
+	values map[value]*wideInt         // what they were evaluated to
+
+	comparisons []comparison // those being evaluated, innermost last
 }
 
 // A place is where a value is in the request; nil is the whole.
@@ -59,32 +62,8 @@ type array struct {
 	at    *place
 }
 
-// A wideInt is an integer that float64 cannot hold. To the script it is a function, which no operator takes for a
-// number. passExact calls it, with a parameter of a name that no other function has, for the text that stands for
-// the integer in the answer.
-type wideInt struct {
-	value int64
-	at    *place
-}
-
-const (
-	// maxExact is the integer up to which float64 is exact.
-	maxExact = 1 << 53
-	// exactParam is the parameter of a wideInt's function, and exactMark what its text begins with.
-	exactParam = "__exact__"
-	exactMark  = "\x00exact:"
-)
-
-// passExact goes through an answer and has every wideInt in it replaced by its text.
-var passExact = mustParse(`
-function(answer)
-  local pass(v) =
-    if std.isObject(v) then { [name]: pass(v[name]) for name in std.objectFields(v) }
-    else if std.isArray(v) then [pass(item) for item in v]
-    else if std.isFunction(v) then v(` + exactParam + `=function(text) text)
-    else v;
-  pass(answer)
-`)
+// maxExact is the integer up to which float64 is exact.
+const maxExact = 1 << 53
 
 var (
 	nullNode  = &ast.LiteralNull{}
@@ -133,19 +112,6 @@ func (r *request) addFloat(v float64) {
 	r.floats[v] = true
 }
 
-// wideNode gives function(__exact__) __exact__(text).
-func (r *request) wideNode(v int64, at *place) ast.Node {
-	n := &ast.Function{
-		Parameters: []ast.Parameter{{Name: exactParam}},
-		Body:       applyNode(variableNode(exactParam), stringNode(exactMark+strconv.FormatInt(v, 10))),
-	}
-	if r.wide == nil {
-		r.wide = map[*ast.Function]*wideInt{}
-	}
-	r.wide[n] = &wideInt{value: v, at: at}
-	return n
-}
-
 // begin is called when n is about to be evaluated. If it is a map or a list of the request, and it is the first
 // time, then it completes n.
 func (r *request) begin(n ast.Node) {
@@ -162,9 +128,9 @@ func (r *request) begin(n ast.Node) {
 				r.fillArray(a)
 			}
 		}
-	case *ast.Function:
-		if w, ok := r.wide[n]; ok {
-			r.read = w
+	case *ast.Binary:
+		if n.Op == ast.BopManifestEqual || n.Op == ast.BopManifestUnequal {
+			r.comparisons = append(r.comparisons, comparison{node: n})
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
 	globals, ok := l.loaded[file]
 	if !ok {
 		if globals, err = l.load(ctx, file); err != nil {
-			return err
+			return loadedAt(err, at)
 		}
 	}
 	stmt.Module.Value = file
@@ -88,6 +88,15 @@ func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
 		}
 	}
 	return nil
+}
+
+// loadedAt adds the load at at to the trace of a fault in what it loads.
+func loadedAt(err error, at engine.Pos) error {
+	var fault *engine.Error
+	if errors.As(err, &fault) {
+		fault.Trace = append(fault.Trace, engine.Frame{Func: "load", Pos: at})
+	}
+	return err
 }
 
 // public lists the names that a module gives to others.

@@ -1,6 +1,7 @@
 package starlark
 
 import (
+	"iter"
 	"math"
 	"strings"
 
@@ -59,7 +60,11 @@ func (w *writer) value(v starlark.Value, depth int) {
 	case starlark.Int:
 		w.integer(v)
 	case starlark.Tuple:
-		w.elements("(", v.Elements(), depth, ")")
+		end := ")"
+		if len(v) == 1 {
+			end = ",)"
+		}
+		w.elements("(", v.Elements(), depth, end)
 	case *starlark.List:
 		w.elements("[", v.Elements(), depth, "]")
 	case *starlark.Set:
@@ -76,9 +81,43 @@ func (w *writer) value(v starlark.Value, depth int) {
 }
 
 func (w *writer) integer(i starlark.Int) {
-	if _, small := i.Int64(); !small && i.BigInt().BitLen() > 4*maxDigits && !w.unbounded() {
-		w.text("<a huge int>")
+	if _, small := i.Int64(); !small && i.BigInt().BitLen() > 4*maxDigits {
+		w.text("<an int of more than 10000 digits>")
 		return
 	}
 	w.text(i.String())
+}
+
+func (w *writer) elements(begin string, elems iter.Seq[starlark.Value], depth int, end string) {
+	w.text(begin)
+	first := true
+	for v := range elems {
+		if w.full() {
+			return
+		}
+		if !first {
+			w.text(", ")
+		}
+		first = false
+		w.value(v, depth+1)
+	}
+	w.text(end)
+}
+
+func (w *writer) entries(entries iter.Seq2[starlark.Value, starlark.Value], depth int) {
+	w.text("{")
+	first := true
+	for k, v := range entries {
+		if w.full() {
+			return
+		}
+		if !first {
+			w.text(", ")
+		}
+		first = false
+		w.value(k, depth+1)
+		w.text(": ")
+		w.value(v, depth+1)
+	}
+	w.text("}")
 }

@@ -8,11 +8,15 @@ import (
 // The operators for which a view has to be taken for a dict or list become calls of builtins of ours, whose names
 // no script can write:
 //
-//	x == y   x != y   x in y   x not in y   x |= y
+//	x == y   x != y   x < y   x <= y   x > y   x >= y   x in y   x not in y   x |= y
 //
 // An operand that is a literal number or string is no dict or list: then the operator stays, which is faster.
 var operators = starlark.StringDict{
 	"==": starlark.NewBuiltin("==", operatorEqual),
+	"<":  starlark.NewBuiltin("<", ordering(syntax.LT)),
+	"<=": starlark.NewBuiltin("<=", ordering(syntax.LE)),
+	">":  starlark.NewBuiltin(">", ordering(syntax.GT)),
+	">=": starlark.NewBuiltin(">=", ordering(syntax.GE)),
 	"in": starlark.NewBuiltin("in", operatorIn),
 	"|=": starlark.NewBuiltin("|=", operatorUpdate),
 }
@@ -20,6 +24,13 @@ var operators = starlark.StringDict{
 func operatorEqual(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	same, err := equal(args[0], args[1], evaluationOf(thread).spend)
 	return starlark.Bool(same), err
+}
+
+func ordering(op syntax.Token) method {
+	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		holds, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread).spend)
+		return starlark.Bool(holds), err
+	}
 }
 
 func operatorIn(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
@@ -143,6 +154,10 @@ func rewriteOperator(e *syntax.BinaryExpr) syntax.Expr {
 	case syntax.EQL, syntax.NEQ:
 		if !isLiteral(e.X) && !isLiteral(e.Y) {
 			return negate(e, syntax.NEQ, call("==", e.OpPos, e.X, e.Y))
+		}
+	case syntax.LT, syntax.LE, syntax.GT, syntax.GE:
+		if !isLiteral(e.X) && !isLiteral(e.Y) {
+			return call(e.Op.String(), e.OpPos, e.X, e.Y)
 		}
 	case syntax.IN, syntax.NOT_IN:
 		if !isLiteral(e.X) && !isLiteral(e.Y) {

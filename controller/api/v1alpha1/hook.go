@@ -4,14 +4,16 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // A ResourceRule names a resource of the API server at one version.
 type ResourceRule struct {
-	// The API group and version of the resource, such as apps/v1, or v1 for the core group.
+	// The API group and version of the resource, such as apps/v1, or v1 for the
+	// core group.
 	APIVersion string `json:"apiVersion"`
 
 	// The plural name of the resource in lower case, such as deployments.
 	Resource string `json:"resource"`
 }
 
-// A ChildUpdateMethod says how objects that differ from what the hook wants are brought there.
+// A ChildUpdateMethod says how objects that differ from what the hook wants
+// are brought there.
 //
 // +kubebuilder:validation:Enum=OnDelete;Recreate;InPlace;RollingRecreate;RollingInPlace
 type ChildUpdateMethod string
@@ -25,7 +27,8 @@ const (
 	ChildUpdateRollingInPlace  ChildUpdateMethod = "RollingInPlace"
 )
 
-// A HookVersion says in which form a hook gets objects and how strictly its answer is read.
+// A HookVersion says in which form a hook gets objects and how strictly its
+// answer is read.
 //
 // +kubebuilder:validation:Enum=v1;v2
 type HookVersion string
@@ -36,29 +39,33 @@ const (
 	HookVersionV2 HookVersion = "v2"
 )
 
-// A Hook says who answers: a webhook, a script, or a script with a webhook to fall back on.
+// A Hook says who answers: a webhook, a script, or a script with a webhook to
+// fall back on.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.fallback) || (has(self.script) && has(self.webhook))",fieldPath=".fallback",message="fallback says when the webhook beside a script answers: a hook that has it needs both script and webhook"
 type Hook struct {
-	// In which form the hook gets objects. v1 keys them by name, or by namespace/name when a namespaced object
-	// is sent for a cluster-scoped one; v2 keys every namespaced object by namespace/name, and customize may
-	// select across namespaces. v1 when absent.
+	// In which form the hook gets objects. v1 keys them by name, or by
+	// namespace/name when a namespaced object is sent for a cluster-scoped one; v2
+	// keys every namespaced object by namespace/name, and customize may select
+	// across namespaces. v1 when absent.
 	//
 	// +kubebuilder:default=v1
 	Version HookVersion `json:"version,omitempty"`
 
-	// The HTTP server that answers. Beside a script it is what fallback says; without one it always answers.
+	// The HTTP server that answers. Beside a script it answers only when fallback
+	// says so.
 	Webhook *Webhook `json:"webhook,omitempty"`
 
-	// The script that answers: a source of this hook's own, or with function alone (or nothing) a function
-	// of spec.script. When absent, the webhook answers.
+	// The script that answers: a source of this hook's own, or with function alone
+	// (or nothing) a function of spec.script. When absent, the webhook answers.
 	Script *HookScript `json:"script,omitempty"`
 
-	// When the webhook answers in place of the script, for a hook that has both. Never: not at all.
-	// OnUnavailable: while the script is not loaded, times out or breaks a limit. OnError: also while it
-	// fails by mistake, but not when it fails on purpose to say that its input is wrong. The switch is for all
-	// parents at once; back it goes when the script changes or a trial every few minutes succeeds.
-	// OnUnavailable when absent.
+	// When the webhook answers in place of the script, for a hook that has both.
+	// Never: not at all. OnUnavailable: while the script is not loaded, times out
+	// or breaks a limit. OnError: also while it fails by mistake, but not when it
+	// fails on purpose to say that its input is wrong. The switch is for all
+	// parents at once; back it goes when the script changes or a trial every few
+	// minutes succeeds. OnUnavailable when absent.
 	Fallback Fallback `json:"fallback,omitempty"`
 }
 
@@ -74,8 +81,8 @@ const (
 	FallbackOnError       Fallback = "OnError"
 )
 
-// An UncalledHook is one that objects may have and that is never called. It takes no script, so that nobody
-// writes one in vain.
+// An UncalledHook is one that objects may have and that is never called. It
+// takes no script, so that nobody writes one in vain.
 type UncalledHook struct {
 	// As in the other hooks, and without effect.
 	//
@@ -88,44 +95,51 @@ type UncalledHook struct {
 
 // A Webhook is an HTTP server that a hook's requests are posted to, as JSON.
 type Webhook struct {
-	// The full URL, such as http://catset.metacontroller/sync. It goes before service and path. One of url and
-	// service is needed.
+	// The full URL, such as http://catset.metacontroller/sync. It goes before
+	// service and path. One of url and service is needed.
 	URL *string `json:"url,omitempty"`
 
-	// The path that is appended to the address of service, such as /sync. Ignored beside url.
+	// The path that is appended to the address of service, such as /sync. Ignored
+	// beside url.
 	Path *string `json:"path,omitempty"`
 
 	// The Service whose address is called. Ignored beside url.
 	Service *ServiceReference `json:"service,omitempty"`
 
-	// How long one call may take, as a duration such as 500ms, 10s or 1m30s. 10s when absent, and for zero and
-	// below.
+	// How long one call may take, as a duration such as 500ms, 10s or 1m30s. 10s
+	// when absent, and for zero and below.
 	//
 	// +kubebuilder:validation:Format=duration
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// Whether answers are remembered and asked for again only if the server's ETag says that they changed. Off
-	// when absent.
+	// Whether answers are remembered and asked for again only if the server's ETag
+	// says that they changed. Off when absent.
 	Etag *WebhookEtagConfig `json:"etag,omitempty"`
 
-	// How an answer is read: loose ignores fields it does not know, strict refuses them, and fields that
-	// occur twice. When absent, loose for version v1 and strict for v2.
+	// How an answer is read: loose ignores fields it does not know, strict refuses
+	// them, and fields that occur twice. When absent, loose for version v1 and
+	// strict for v2.
 	ResponseUnmarshallMode ResponseUnmarshallMode `json:"responseUnMarshallMode,omitempty"`
 
-	// Certificates by which the server is verified, for https. The system's root certificates when absent.
+	// Certificates by which the server is verified, for https. The system's root
+	// certificates when absent.
 	CABundle *CABundle `json:"caBundle,omitempty"`
 
-	// The certificate that is shown to a server that asks for one. None when absent.
+	// The certificate that is shown to a server that asks for one. None when
+	// absent.
 	ClientTLS *ClientTLS `json:"clientTLS,omitempty"`
 
-	// A credential for the Authorization header of every request. Not beside basicAuth. None when absent.
+	// A credential for the Authorization header of every request. Not beside
+	// basicAuth. None when absent.
 	Authorization *Authorization `json:"authorization,omitempty"`
 
-	// A user name and password that are sent with every request. Not beside authorization. None when absent.
+	// A user name and password that are sent with every request. Not beside
+	// authorization. None when absent.
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 }
 
-// A ServiceReference names a Service, which is called at protocol://name.namespace:port.
+// A ServiceReference names a Service, which is called at
+// protocol://name.namespace:port.
 type ServiceReference struct {
 	// The name of the Service.
 	Name string `json:"name"`
@@ -140,15 +154,18 @@ type ServiceReference struct {
 	Protocol *string `json:"protocol,omitempty"`
 }
 
-// A WebhookEtagConfig says whether and how long a webhook's answers are remembered by their ETag.
+// A WebhookEtagConfig says whether and how long a webhook's answers are
+// remembered by their ETag.
 type WebhookEtagConfig struct {
 	// Whether answers are remembered. False when absent.
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// How long an answer is remembered, in seconds. The server's choice when absent.
+	// How long an answer is remembered, in seconds. The server's choice when
+	// absent.
 	CacheTimeoutSeconds *int32 `json:"cacheTimeoutSeconds,omitempty"`
 
-	// How often answers that are older are thrown away, in seconds. The server's choice when absent.
+	// How often answers that are older are thrown away, in seconds. The server's
+	// choice when absent.
 	CacheCleanupSeconds *int32 `json:"cacheCleanupSeconds,omitempty"`
 }
 
@@ -165,24 +182,31 @@ const (
 
 // An EndpointConfig holds connection settings for the webhooks at one host.
 type EndpointConfig struct {
-	// The host, or host:port, such as catset.metacontroller or catset.metacontroller:8443; upper and lower case
-	// are the same, and so are the protocol's own port and none. A webhook with a service is at name.namespace.
+	// The host, or host:port, such as catset.metacontroller or
+	// catset.metacontroller:8443; upper and lower case are the same, and so are
+	// the protocol's own port and none. A webhook with a service is at
+	// name.namespace.
 	Host string `json:"host"`
 
-	// Certificates by which the server is verified, for https. The system's root certificates when absent.
+	// Certificates by which the server is verified, for https. The system's root
+	// certificates when absent.
 	CABundle *CABundle `json:"caBundle,omitempty"`
 
-	// The certificate that is shown to a server that asks for one. None when absent.
+	// The certificate that is shown to a server that asks for one. None when
+	// absent.
 	ClientTLS *ClientTLS `json:"clientTLS,omitempty"`
 
-	// A credential for the Authorization header of every request. Not beside basicAuth. None when absent.
+	// A credential for the Authorization header of every request. Not beside
+	// basicAuth. None when absent.
 	Authorization *Authorization `json:"authorization,omitempty"`
 
-	// A user name and password that are sent with every request. Not beside authorization. None when absent.
+	// A user name and password that are sent with every request. Not beside
+	// authorization. None when absent.
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 }
 
-// A CABundle says where the certificates are by which a server is verified: exactly one of its fields is set.
+// A CABundle says where the certificates are by which a server is verified:
+// exactly one of its fields is set.
 type CABundle struct {
 	// The certificates themselves, in PEM.
 	Inline *string `json:"inline,omitempty"`
@@ -194,7 +218,8 @@ type CABundle struct {
 	ConfigMapRef *ResourceKeyRef `json:"configMapRef,omitempty"`
 }
 
-// A ResourceKeyRef names a key of a Secret or ConfigMap that holds certificates.
+// A ResourceKeyRef names a key of a Secret or ConfigMap that holds
+// certificates.
 type ResourceKeyRef struct {
 	// The name of the Secret or ConfigMap.
 	Name string `json:"name"`
@@ -208,17 +233,20 @@ type ResourceKeyRef struct {
 	Key string `json:"key,omitempty"`
 }
 
-// A ClientTLS says where the certificate is that is shown to a server that asks for one.
+// A ClientTLS says where the certificate is that is shown to a server that
+// asks for one.
 type ClientTLS struct {
 	// The Secret that holds both the certificate and its private key.
 	SecretRef SecretRef `json:"secretRef"`
 
-	// The key of the Secret whose value is the certificate, in PEM. tls.crt when absent.
+	// The key of the Secret whose value is the certificate, in PEM. tls.crt when
+	// absent.
 	//
 	// +kubebuilder:default=tls.crt
 	CertKey string `json:"certKey,omitempty"`
 
-	// The key of the Secret whose value is the private key, in PEM. tls.key when absent.
+	// The key of the Secret whose value is the private key, in PEM. tls.key when
+	// absent.
 	//
 	// +kubebuilder:default=tls.key
 	PrivateKeyKey string `json:"privateKeyKey,omitempty"`
@@ -226,8 +254,8 @@ type ClientTLS struct {
 
 // An Authorization says where the credential for the Authorization header is.
 type Authorization struct {
-	// The scheme that stands before the credential, such as Bearer or Token. Not Basic, for which there is
-	// basicAuth. Bearer when absent.
+	// The scheme that stands before the credential, such as Bearer or Token. Not
+	// Basic, for which there is basicAuth. Bearer when absent.
 	//
 	// +kubebuilder:default=Bearer
 	Type string `json:"type,omitempty"`

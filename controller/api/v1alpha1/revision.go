@@ -5,8 +5,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A ControllerRevision is one version of a parent during a rolling update: what its revisioned fields were, and
-// which children are at this version. The server makes, changes and deletes them.
+// A ControllerRevision is one version of a parent during a rolling update:
+// what its revisioned fields were, and which children are at this version. The
+// server makes, changes and deletes them.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -16,7 +17,8 @@ type ControllerRevision struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	// The parent's revisioned fields, each at its path, as they were in this version. An object of any shape.
+	// The parent's revisioned fields, each at its path, as they were in this
+	// version. An object of any shape.
 	//
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ParentPatch runtime.RawExtension `json:"parentPatch"`
@@ -25,7 +27,8 @@ type ControllerRevision struct {
 	Children []ControllerRevisionChildren `json:"children,omitempty"`
 }
 
-// ControllerRevisionChildren lists the children of one kind that are at a revision.
+// ControllerRevisionChildren lists the children of one kind that are at a
+// revision.
 type ControllerRevisionChildren struct {
 	// The API group of the children, without a version; empty for the core group.
 	APIGroup string `json:"apiGroup"`

@@ -19,8 +19,8 @@ const (
 	Jsonnet    Language = "Jsonnet"
 )
 
-// LanguageOf returns the language that a file name tells, or "" if it tells none. The rule on a script's
-// language uses the same endings.
+// LanguageOf returns the language that a file name tells, or "" if it tells
+// none. The rule on a script's language uses the same endings.
 func LanguageOf(name string) Language {
 	switch path.Ext(name) {
 	case ".star":
@@ -33,50 +33,53 @@ func LanguageOf(name string) Language {
 	return ""
 }
 
-// A ScriptSource is what scripts of a controller and of a hook have in common: where the source is, and the
-// bounds of a call.
+// A ScriptSource is what scripts of a controller and of a hook have in common:
+// where the source is, and the bounds of a call.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.language) || !(has(self.inline) || has(self.file) || has(self.configMapRef)) || (has(self.file) && self.file.matches('[.](star|js|jsonnet|libsonnet)$')) || (has(self.configMapRef) && self.configMapRef.key.matches('[.](star|js|jsonnet|libsonnet)$'))",fieldPath=".language",reason=FieldValueRequired,message="say the language: Starlark, JavaScript or Jsonnet; it may be left out only beside a file, or a configMapRef with a key, that ends in .star, .js, .jsonnet or .libsonnet"
 // +kubebuilder:validation:XValidation:rule="!has(self.modules) || has(self.inline)",fieldPath=".modules",message="modules go with inline; a file can load the files beside it, and a configMapRef the other keys, without them"
 type ScriptSource struct {
-	// The language: Starlark, JavaScript or Jsonnet. When absent, the ending of the file's name, or of
-	// configMapRef's key, tells it: .star, .js, .jsonnet or .libsonnet. Inline code needs it.
+	// The language: Starlark, JavaScript or Jsonnet. When absent, the ending of
+	// the file's name, or of configMapRef's key, tells it: .star, .js, .jsonnet or
+	// .libsonnet. Inline code needs it.
 	Language Language `json:"language,omitempty"`
 
-	// The source text. The server takes 128 KiB with modules unless it is set up otherwise; what is larger
-	// goes into a file or a ConfigMap.
+	// The source text. The server takes 128 KiB with modules unless it is set up
+	// otherwise; what is larger goes into a file or a ConfigMap.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1048576
 	Inline string `json:"inline,omitempty"`
 
-	// Further source texts by file name, such as lib.star, which inline code can load by that name. None when
-	// absent.
+	// Further source texts by file name, such as lib.star, which inline code can
+	// load by that name. None when absent.
 	//
 	// +kubebuilder:validation:MaxProperties=256
 	Modules map[string]ModuleText `json:"modules,omitempty"`
 
-	// The path of the source below the server's scripts directory, such as catset/sync.js. It can load the
-	// files beside it. An edit takes effect without a restart.
+	// The path of the source below the server's scripts directory, such as
+	// catset/sync.js. It can load the files beside it. An edit takes effect
+	// without a restart.
 	//
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file is a path below the scripts directory, such as catset/sync.js, without . and .."
 	File string `json:"file,omitempty"`
 
-	// The key of a ConfigMap whose value is the source. It can load the other keys of the ConfigMap. An edit
-	// takes effect without a restart.
+	// The key of a ConfigMap whose value is the source. It can load the other keys
+	// of the ConfigMap. An edit takes effect without a restart.
 	ConfigMapRef *ConfigMapKeyRef `json:"configMapRef,omitempty"`
 
-	// How long one call may take by the clock, as a duration such as 500ms or 5s. When absent, a hook has the
-	// timeout of spec.script, and that has the server's, 5s unless it is set up otherwise. The server may set
-	// a ceiling.
+	// How long one call may take by the clock, as a duration such as 500ms or 5s.
+	// When absent, a hook has the timeout of spec.script, and that has the
+	// server's, 5s unless it is set up otherwise. The server may set a ceiling.
 	//
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="timeout is a duration above zero, such as 500ms, 5s or 1m30s"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// What one call may use up. When absent, a hook has the limits of spec.script, and that has the server's.
+	// What one call may use up. A limit that a hook does not set is the one of
+	// spec.script, and one that is not set there is the server's.
 	Limits *ScriptLimits `json:"limits,omitempty"`
 }
 
@@ -106,43 +109,50 @@ type ConfigMapKeyRef struct {
 	Key string `json:"key"`
 }
 
-// ScriptLimits says what one call of a script may use up. The server may set ceilings.
+// ScriptLimits says what one call of a script may use up. The server may set
+// ceilings.
 type ScriptLimits struct {
-	// How many steps the interpreter may take, about a bytecode instruction or an evaluated expression each,
-	// in Starlark and Jsonnet; JavaScript has only the timeout. 50 million when absent.
+	// How many steps the interpreter may take, in Starlark and Jsonnet: about one
+	// for every operation. JavaScript has only the timeout. When absent, 50 million
+	// unless the server is set up otherwise.
 	//
 	// +kubebuilder:validation:Minimum=1
 	Steps *int64 `json:"steps,omitempty"`
 
-	// How much memory a call may use, as a quantity such as 64Mi. It is exact with isolation Process and an
-	// estimate otherwise. 64Mi when absent.
+	// How much memory a call may use, as a quantity such as 64Mi. It is exact with
+	// isolation Process and an estimate otherwise. When absent, 64Mi unless the
+	// server is set up otherwise.
 	//
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory is a quantity above zero, such as 64Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// How large the answer may be as JSON, as a quantity such as 4Mi. 4Mi when absent.
+	// How large the answer may be as JSON, as a quantity such as 4Mi. When absent,
+	// 4Mi unless the server is set up otherwise.
 	//
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="output is a quantity above zero, such as 4Mi"
 	Output *resource.Quantity `json:"output,omitempty"`
 }
 
-// A ControllerScript is the script of a controller. Its functions are the controller's hooks.
+// A ControllerScript is the script of a controller. Its functions are the
+// controller's hooks.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() == 1",message="a script has exactly one of inline, file and configMapRef"
 type ControllerScript struct {
 	ScriptSource `json:",inline"`
 
-	// Code that several controllers share, which the script can load by name. None when absent.
+	// Code that several controllers share, which the script can load by name. None
+	// when absent.
 	//
 	// +kubebuilder:validation:MaxItems=64
 	Libraries []ScriptLibrary `json:"libraries,omitempty"`
 
-	// The version of the hooks that spec.hooks does not list; see the version of a hook. v1 when absent.
+	// The version of the hooks that spec.hooks does not list; see the version of a
+	// hook. v1 when absent.
 	Version HookVersion `json:"version,omitempty"`
 
-	// What happens when a new version of the script, once it loaded, keeps failing. Never: it stays in use and
-	// says so. OnError: the last version that worked is used again until the script is edited. Never when
-	// absent.
+	// What happens when a new version of the script, once it loaded, keeps
+	// failing. Never: it stays in use and says so. OnError: the last version that
+	// worked is used again until the script is edited. Never when absent.
 	Rollback Rollback `json:"rollback,omitempty"`
 }
 
@@ -161,14 +171,15 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.file) != has(self.configMapRef)",message="a library has exactly one of file and configMapRef"
 type ScriptLibrary struct {
-	// The name by which scripts load it, such as conditions.star. When absent, the last part of the file's
-	// path, or configMapRef's key.
+	// The name by which scripts load it, such as conditions.star. When absent, the
+	// last part of the file's path, or configMapRef's key.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
 
-	// The path of the source below the server's scripts directory, such as lib/conditions.star.
+	// The path of the source below the server's scripts directory, such as
+	// lib/conditions.star.
 	//
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file is a path below the scripts directory, such as lib/conditions.star, without . and .."
@@ -178,14 +189,16 @@ type ScriptLibrary struct {
 	ConfigMapRef *ConfigMapKeyRef `json:"configMapRef,omitempty"`
 }
 
-// A HookScript is the script of one hook: a source of its own, or only the name of a function in spec.script.
+// A HookScript is the script of one hook: a source of its own, or only the
+// name of a function in spec.script.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() <= 1",message="a hook's script has at most one of inline, file and configMapRef"
 // +kubebuilder:validation:XValidation:rule="!has(self.language) || has(self.inline) || has(self.file) || has(self.configMapRef)",fieldPath=".language",message="a hook that only names a function has the language of spec.script"
 type HookScript struct {
 	ScriptSource `json:",inline"`
 
-	// The function that serves the hook. When absent, the one with the hook's name.
+	// The function that serves the hook. When absent, the one with the hook's
+	// name.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

@@ -101,7 +101,7 @@ func TestUpSeesThatTheClusterDoesNotAnswer(t *testing.T) {
 	defer te.down(dir)
 	up := te.launch("steady", []string{envForeign + "=1", envTimeout + "=1s"}, "up", "--dir", dir)
 	up.end(1)
-	up.wantStderr("not ready in time", "connection refused")
+	up.wantStderr("up: the cluster in "+dir, "not ready in time")
 }
 
 func TestForeignClusterIsLeftAlone(t *testing.T) {

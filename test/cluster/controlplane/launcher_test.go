@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -170,12 +171,12 @@ func (te *tether) none() {
 	}
 }
 
-// process is a launcher that a test has started.
+// launcherProcess is a launcher that a test has started.
 type launcherProcess struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
-	stdout io.Reader
+	stdout *bufio.Reader
 	stderr *strings.Builder
 	tmp    string
 }
@@ -186,6 +187,7 @@ func (te *tether) launch(components string, env []string, args ...string) *launc
 	p := &launcherProcess{t: te.t, cmd: exec.Command(os.Args[0], args...), stderr: &strings.Builder{}, tmp: te.t.TempDir()}
 	p.cmd.Env = append(environment(),
 		"TMPDIR="+p.tmp,
+		"GORACE=atexit_sleep_ms=0", // else each process takes a second to end
 		envComponents+"="+components,
 		envTether+"="+te.listener.Addr().String())
 	p.cmd.Env = append(p.cmd.Env, env...)
@@ -194,9 +196,11 @@ func (te *tether) launch(components string, env []string, args ...string) *launc
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		te.t.Fatal(err)
 	}
-	if p.stdout, err = p.cmd.StdoutPipe(); err != nil {
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
 		te.t.Fatal(err)
 	}
+	p.stdout = bufio.NewReader(stdout)
 	if err := p.cmd.Start(); err != nil {
 		te.t.Fatal(err)
 	}
@@ -207,12 +211,12 @@ func (te *tether) launch(components string, env []string, args ...string) *launc
 // kubeconfig waits for the line that says that the cluster is ready.
 func (p *launcherProcess) kubeconfig() string {
 	p.t.Helper()
-	var line string
-	if _, err := fmt.Fscanln(p.stdout, &line); err != nil {
+	line, err := p.stdout.ReadString('\n')
+	if err != nil {
 		p.cmd.Wait()
 		p.t.Fatalf("no line on stdout: %v; stderr:\n%s", err, p.stderr)
 	}
-	path, ok := strings.CutPrefix(line, "KUBECONFIG=")
+	path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "KUBECONFIG=")
 	if !ok || !filepath.IsAbs(path) {
 		p.t.Fatalf("line on stdout is %q", line)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -115,6 +116,7 @@ func (s *apiStub) serve(t *testing.T) *client {
 	}
 	server := httptest.NewUnstartedServer(s)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are wanted
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	c, err := newClient(server.URL, id)

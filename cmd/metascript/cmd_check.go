@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller"
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/api/validation"
+	"metascript/controller/object"
+	"metascript/engine"
+	"metascript/manifests"
+	"metascript/runtimes"
+)
+
+func checkCommand() *cobra.Command {
+	var files []string
+	cmd := &cobra.Command{
+		Use:   "check -f FILE",
+		Short: "Check controllers, and other objects, without a cluster",
+		Long: `Check the objects in files without a cluster. A controller is held against the rules of its definition, as the API
+server would do it, and its scripts are compiled. Other objects are held against the CustomResourceDefinitions
+among the files; what has no definition there is passed over.`,
+		Example: `  metascript check -f examples/pythonlambda/controller.yaml -f examples/pythonlambda/crd.yaml`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			docs, err := readFiles(files, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return check(cmd, docs)
+		},
+	}
+	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, `files with the objects; "-" is standard input`)
+	_ = cmd.MarkFlagRequired("filename")
+	return cmd
+}
+
+// errFound is what check exits with after it told what is wrong.
+var errFound = errors.New("not all is well")
+
+func check(cmd *cobra.Command, docs []document) error {
+	c := &checker{out: cmd.OutOrStdout(), engine: engine.New(engine.Options{Runtimes: runtimes.All()}), known: map[schema.GroupKind]*validation.Validator{}}
+	own, err := manifests.CRDs()
+	if err != nil {
+		return err
+	}
+	theirs, err := definitions(docs)
+	if err != nil {
+		return err
+	}
+	for _, crd := range append(own, theirs...) {
+		if err := c.learn(crd); err != nil {
+			return err
+		}
+	}
+	for _, doc := range docs {
+		c.check(cmd, doc)
+	}
+	if c.found {
+		return errFound
+	}
+	return nil
+}
+
+type checker struct {
+	out    io.Writer
+	engine engine.Runtime
+	known  map[schema.GroupKind]*validation.Validator
+	found  bool // something is wrong
+}
+
+func (c *checker) learn(crd *apiextensionsv1.CustomResourceDefinition) error {
+	v, err := validation.New(crd)
+	if err != nil {
+		return fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
+	}
+	c.known[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}] = v
+	return nil
+}
+
+func (c *checker) check(cmd *cobra.Command, doc document) {
+	kind := doc.GroupVersionKind().GroupKind()
+	name := fmt.Sprintf("%s: %s", doc.file, object.Describe(doc.Object))
+	validator, known := c.known[kind]
+	if !known {
+		fmt.Fprintf(c.out, "%s: passed over, its definition is not among the files\n", name)
+		return
+	}
+	wrong := false
+	for _, err := range validator.Validate(doc.Object.Object) {
+		wrong = true
+		fmt.Fprintf(c.out, "%s: %s\n", name, err)
+	}
+	said := "ok"
+	if !wrong && kind.Group == v1alpha1.Group && kind.Kind == v1alpha1.KindCompositeController {
+		said, wrong = c.compile(cmd, name, doc.Object)
+	}
+	c.found = c.found || wrong
+	if !wrong {
+		fmt.Fprintf(c.out, "%s: %s\n", name, said)
+	}
+}
+
+// compile compiles the scripts of a controller; it gives what to say when nothing is wrong.
+func (c *checker) compile(cmd *cobra.Command, name string, o *object.Object) (said string, wrong bool) {
+	hooks, doubts, err := controller.Check(cmd.Context(), o, c.engine)
+	if err != nil {
+		fmt.Fprintf(c.out, "%s: %s\n", name, engine.DetailOf(err))
+		return "", true
+	}
+	for _, doubt := range doubts {
+		fmt.Fprintf(c.out, "%s: warning: %s\n", name, doubt)
+	}
+	return "ok, hooks: " + strings.Join(hooks, ", "), false
+}

@@ -1,0 +1,14 @@
+package starlark
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"metascript/engine"
+	"metascript/engine/enginetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) { enginetest.Run(t, engine.Starlark, New()) }

@@ -1,0 +1,77 @@
+// Package layout asserts which packages may import which. Dependencies point one way:
+//
+//	cmd -> controller -> engine <- runtimes        scripts -> engine, client-go
+//	controller -> hook, kube, informer -> plan, rollout -> object
+package layout
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A rule says what the packages below from must never import, directly or not.
+type rule struct {
+	from   string
+	never  []string
+	reason string
+}
+
+var rules = []rule{
+	{"metascript/engine", []string{"k8s.io", "sigs.k8s.io", "metascript/controller", "metascript/scripts", "metascript/runtimes", "metascript/cmd"}, "the engine knows nothing of Kubernetes, nor of who calls it"},
+	{"metascript/runtimes", []string{"k8s.io", "metascript/controller", "metascript/scripts", "metascript/cmd"}, "a runtime knows the engine alone"},
+	{"metascript/scripts", []string{"metascript/controller", "metascript/runtimes", "metascript/cmd"}, "scripts come from anywhere and are run by the engine"},
+	{"metascript/controller/object", []string{"metascript/controller/plan", "metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "objects are at the bottom"},
+	{"metascript/controller/plan", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "a plan is pure: it does no I/O"},
+	{"metascript/controller/hook", []string{"metascript/controller/kube", "metascript/controller/informer", "metascript/controller/api", "metascript/runtimes", "k8s.io/client-go"}, "a hook asks, and does not look into the cluster"},
+	{"metascript/controller/informer", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/plan", "metascript/engine"}, "an informer only watches"},
+	{"metascript/controller/kube", []string{"metascript/controller/hook", "metascript/controller/informer", "metascript/runtimes"}, "the hands do as they are told"},
+	{"metascript/controller", []string{"metascript/cmd", "metascript/runtimes"}, "the controller is given an engine and does not know its languages"},
+}
+
+// The rule about metascript/controller is about that package alone, since those below it have their own.
+func TestDependenciesPointOneWay(t *testing.T) {
+	packages := list(t)
+	for _, r := range rules {
+		seen := false
+		for name, imports := range packages {
+			if name != r.from && (r.from == "metascript/controller" || !strings.HasPrefix(name, r.from+"/")) {
+				continue
+			}
+			seen = true
+			for _, imported := range imports {
+				if slices.ContainsFunc(r.never, func(p string) bool { return imported == p || strings.HasPrefix(imported, p+"/") }) {
+					t.Errorf("%s imports %s: %s", name, imported, r.reason)
+				}
+			}
+		}
+		if !seen {
+			t.Errorf("there is no package %s: a rule about nothing", r.from)
+		}
+	}
+}
+
+func TestNoPackageIsCalledUtil(t *testing.T) {
+	for name := range list(t) {
+		last := name[strings.LastIndex(name, "/")+1:]
+		if slices.Contains([]string{"common", "util", "utils", "helpers", "misc"}, last) {
+			t.Errorf("%s: a package is named for what it gives", name)
+		}
+	}
+}
+
+// list gives every package of the module with all that it imports, directly or not.
+func list(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "metascript/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		packages[words[0]] = words[1:]
+	}
+	return packages
+}
