@@ -17,9 +17,9 @@ type Walk struct {
 	path   []step
 }
 
-// A step is a key or, where key is nil, an index.
+// A step is an index or, where that is negative, a key.
 type step struct {
-	key   *string
+	key   string
 	index int
 }
 
@@ -28,7 +28,7 @@ func NewWalk(l Limits) *Walk { return &Walk{limits: l.WithDefaults()} }
 
 // EnterKey goes down to the value of a map's key.
 func (w *Walk) EnterKey(key string) *Error {
-	w.path = append(w.path, step{key: &key})
+	w.path = append(w.path, step{key: key, index: -1})
 	w.bytes += int64(len(key)) + 4
 	return w.checkDepth()
 }
@@ -97,12 +97,12 @@ func format(path []step) string {
 	var b strings.Builder
 	for _, s := range path {
 		switch {
-		case s.key == nil:
+		case s.index >= 0:
 			fmt.Fprintf(&b, "[%d]", s.index)
-		case plainKey(*s.key):
-			b.WriteString("." + *s.key)
+		case plainKey(s.key):
+			b.WriteString("." + s.key)
 		default:
-			b.WriteString("[" + strconv.Quote(Clip(*s.key, 80)) + "]")
+			b.WriteString("[" + strconv.Quote(Clip(s.key, 80)) + "]")
 		}
 	}
 	return b.String()

@@ -198,6 +198,8 @@ func describe(item any) string {
 		return ""
 	case name == "":
 		return " (" + kind + ")"
+	case kind == "":
+		return fmt.Sprintf(" (%q)", name)
 	}
 	return fmt.Sprintf(" (%s %q)", kind, name)
 }

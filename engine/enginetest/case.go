@@ -84,15 +84,22 @@ type archive struct {
 	used  map[string]bool
 }
 
-// setting gives the text of a setting for language d.
-func (a *archive) setting(d dialect, name string) (text string, specific, found bool) {
-	for i, n := range []string{d.variant(name), name} {
-		if text, found := a.files[n]; found {
-			a.used[n] = true
-			return text, i == 0, true
+// find gives the name of the file that is a setting for language d: its variant, or the one for all, or "".
+func (a *archive) find(d dialect, setting string) string {
+	for _, name := range []string{d.variant(setting), setting} {
+		if _, ok := a.files[name]; ok {
+			return name
 		}
 	}
-	return "", false, false
+	return ""
+}
+
+// setting gives the text of a setting for language d, and whether there is one.
+func (a *archive) setting(d dialect, setting string) (text string, ok bool) {
+	name := a.find(d, setting)
+	a.used[name] = true
+	text, ok = a.files[name]
+	return text, ok
 }
 
 // parseCase reads one archive, and refuses whatever would be ignored silently.
@@ -175,21 +182,21 @@ func (a *archive) belongs(d dialect, name string) bool {
 
 // configure applies the settings to s.
 func (a *archive) configure(s *script, d dialect) error {
-	if text, _, ok := a.setting(d, "request.json"); ok {
+	if text, ok := a.setting(d, "request.json"); ok {
 		s.request = text
 	}
 	if _, err := decodeObject(s.request); err != nil {
 		return fmt.Errorf("request.json: %w", err)
 	}
-	if text, _, ok := a.setting(d, "function"); ok {
+	if text, ok := a.setting(d, "function"); ok {
 		s.function = strings.TrimSpace(text)
 	}
-	if text, _, ok := a.setting(d, "limits"); ok {
+	if text, ok := a.setting(d, "limits"); ok {
 		if err := parseLimits(text, &s.limits); err != nil {
 			return fmt.Errorf("limits: %w", err)
 		}
 	}
-	_, _, s.cancel = a.setting(d, "cancel")
+	_, s.cancel = a.setting(d, "cancel")
 	return a.expect(s, d)
 }
 
@@ -227,7 +234,6 @@ func expand(text string) (string, error) {
 		"repeat": func(n int, s string) string { return strings.Repeat(s, n) },
 		"bom":    func() string { return "\ufeff" },
 		"cr":     func() string { return "\r" },
-		"tab":    func() string { return "\t" },
 	}).Parse(text)
 	if err != nil {
 		return "", err

@@ -66,8 +66,8 @@ func entries(t *testing.T) []string {
 // only is a comment for cases that need but one language.
 const only = "What holds.\nonly: js: this is a test.\n"
 
-func TestParseCase(t *testing.T) {
-	c, err := parseCase("x", []byte(`What holds.
+// everything is a case with one of everything.
+const everything = `What holds.
 -- request.json --
 {"n": 1, "f": 1.0}
 -- limits --
@@ -99,7 +99,10 @@ for all
 {}
 -- error.jsonnet --
 Result|Output not .* this
-`))
+`
+
+func TestParseCase(t *testing.T) {
+	c, err := parseCase("x", []byte(everything))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,6 +161,7 @@ func TestParseCaseRefuses(t *testing.T) {
 		"two entries":        {only + js + "-- a/sync.js --\nx\n", "both entries"},
 		"same file twice":    {only + js + js, "twice"},
 		"unused file":        {only + js + "-- want.json --\n{}\n-- lib.star --\n", "lib.star is used by no"},
+		"needless answer":    {only + "-- sync.js --\nx // ERROR Runtime: \"x\"\n-- want.json --\n{}\n", "want.json is used by no"},
 		"unused answer":      {only + js + "-- want.json --\n{}\n-- want.star.json --\n{}\n", "want.star.json is used by no"},
 		"unknown kind":       {only + "-- sync.js --\nx // ERROR Oops: \"x\"\n", "Oops"},
 		"panic wanted":       {only + "-- sync.js --\nx // ERROR Panic: \"x\"\n", "Panic"},

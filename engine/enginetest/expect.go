@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
 	"testing/fstest"
+	"time"
 
 	"metascript/engine"
 )
@@ -45,32 +44,32 @@ func (a *archive) expect(s *script, d dialect) error {
 	if err := s.want.readMarks(s.Files.(fstest.MapFS), d); err != nil {
 		return err
 	}
-	if text, _, ok := a.setting(d, "functions"); ok {
+	if text, ok := a.setting(d, "functions"); ok {
 		s.want.functions = append([]string{}, strings.Fields(text)...)
 	}
-	if text, _, ok := a.setting(d, "log.txt"); ok {
+	if text, ok := a.setting(d, "log.txt"); ok {
 		s.want.messages = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	}
-	answer, specificAnswer, hasAnswer := a.setting(d, "want.json")
-	failure, specificFailure, hasFailure := a.setting(d, "error")
+	answer, failure := a.find(d, "want.json"), a.find(d, "error")
+	ownAnswer, ownFailure := answer == d.variant("want.json"), failure == d.variant("error")
 	switch {
+	case s.want.fault != nil && (ownAnswer || ownFailure):
+		return fmt.Errorf("an ERROR mark and %s%s contradict each other", answer, failure)
 	case s.want.fault != nil:
-		if specificAnswer || specificFailure {
-			return fmt.Errorf("an ERROR mark and a want.%s.json or error.%[1]s contradict each other", d.short)
+		return nil
+	case answer != "" && failure != "" && ownAnswer == ownFailure:
+		return fmt.Errorf("%s and %s contradict each other", answer, failure)
+	case ownFailure || answer == "" && failure != "":
+		text, _ := a.setting(d, "error")
+		return s.want.readFault(text)
+	case answer != "":
+		s.want.answer, _ = a.setting(d, "want.json")
+		if _, err := decodeObject(s.want.answer); err != nil {
+			return fmt.Errorf("%s: %w", answer, err)
 		}
 		return nil
-	case hasAnswer && hasFailure && specificAnswer == specificFailure:
-		return fmt.Errorf("want.json and error contradict each other")
-	case hasFailure && (specificFailure || !hasAnswer):
-		return s.want.readFault(failure)
-	case !hasAnswer:
-		return fmt.Errorf("there is no want.json, no error and no ERROR mark")
 	}
-	if _, err := decodeObject(answer); err != nil {
-		return fmt.Errorf("want.json: %w", err)
-	}
-	s.want.answer = answer
-	return nil
+	return fmt.Errorf("there is no want.json, no error and no ERROR mark")
 }
 
 // readFault reads the file error: kinds, a blank, a regular expression.

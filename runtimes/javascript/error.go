@@ -170,7 +170,9 @@ func text(s goja.String, n int) string {
 }
 
 // engineErrors are the classes of the errors that goja throws by itself. It never makes a plain Error.
-var engineErrors = []string{"TypeError", "ReferenceError", "RangeError", "SyntaxError", "URIError", "EvalError", "AggregateError"}
+var engineErrors = []string{
+	"TypeError", "ReferenceError", "RangeError", "SyntaxError", "URIError", "EvalError", "AggregateError",
+}
 
 // madeByEngine reports whether an Error is of a class that goja itself throws: if its prototype, and no class
 // derived from it, is called so.
@@ -205,7 +207,7 @@ var calleeText = regexp.MustCompile(`[\w$][\w$.?'"\[\]]{0,100}$`)
 // called gives the text of what was called in vain, if that is the error: goja says then that it has no such member,
 // or is no object.
 func (r *run) called(ex *goja.Exception, message string) string {
-	for _, start := range []string{"Object has no member", "Value is not an object", "Dynamic object is not callable", "Not a function"} {
+	for _, start := range []string{"Object has no member", "Value is not an object", "Dynamic object is not callable"} {
 		if !strings.HasPrefix(message, start) || len(ex.Stack()) == 0 {
 			continue
 		}
@@ -220,9 +222,9 @@ func (r *run) called(ex *goja.Exception, message string) string {
 var absent = map[string]string{
 	"setTimeout": "there are no timers", "setInterval": "there are no timers", "setImmediate": "there are no timers",
 	"fetch": "there is no network", "XMLHttpRequest": "there is no network",
-	"process": "there is no environment", "window": "the global object is globalThis", "global": "the global object is globalThis",
+	"process": "there is no environment", "Buffer": "there are no modules of Node.js",
+	"window": "the global object is globalThis", "global": "the global object is globalThis",
 	"structuredClone": "use JSON.parse(JSON.stringify(value))",
-	"Buffer":          "there are no modules of Node.js", "__dirname": "there are no modules of Node.js",
 }
 
 // advices are hints for messages of goja's that begin so.

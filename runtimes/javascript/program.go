@@ -62,9 +62,9 @@ func (p *program) Call(ctx context.Context, name string, arg map[string]any, env
 func (r *run) apply(top exports, name string, arg map[string]any) (goja.Value, error) {
 	this, function := goja.Undefined(), top.value
 	if r.p.ported {
-		context := maps.Clone(arg)
-		context["request"] = map[string]any{"body": arg}
-		arg = context
+		fields := maps.Clone(arg)
+		fields["request"] = map[string]any{"body": arg}
+		arg = fields
 	} else {
 		offer := top.offer()
 		if offer != top.tops {
@@ -84,7 +84,7 @@ func (r *run) apply(top exports, name string, arg map[string]any) (goja.Value, e
 		value, err = r.settled(value)
 	}
 	if err == nil && len(r.ignored) > 0 {
-		err = r.unawaited(r.ignored[0])
+		err = r.unawaited()
 	}
 	return value, err
 }
@@ -110,23 +110,33 @@ func (r *run) settled(v goja.Value) (goja.Value, error) {
 	}
 }
 
-// unawaited is the error of a promise that was rejected and that nothing looks at: most often an await was forgotten.
-// Node.js ends the process then.
-func (r *run) unawaited(p *goja.Promise) *engine.Error {
-	e := r.thrown(r.vm.Try(func() { panic(p.Result()) }))
+// unawaited is the error of the first promise that was rejected and that nothing looks at: most often an await was
+// forgotten. Node.js ends the process then.
+func (r *run) unawaited() *engine.Error {
+	var first *goja.Promise
+	for p, nth := range r.ignored {
+		if first == nil || nth < r.ignored[first] {
+			first = p
+		}
+	}
+	e := r.thrown(r.vm.Try(func() { panic(first.Result()) }))
 	if e.Hint == "" {
 		e.Hint = "the promise that failed with it was not awaited"
 	}
 	return e
 }
 
-// track keeps r.ignored to the promises that were rejected and not handled.
+// track keeps r.ignored.
 func (r *run) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
-	if op == goja.PromiseRejectionReject {
-		r.ignored = append(r.ignored, p)
-	} else {
-		r.ignored = slices.DeleteFunc(r.ignored, func(q *goja.Promise) bool { return p == q })
+	if op == goja.PromiseRejectionHandle {
+		delete(r.ignored, p)
+		return
 	}
+	if r.ignored == nil {
+		r.ignored = map[*goja.Promise]int{}
+	}
+	r.rejected++
+	r.ignored[p] = r.rejected
 }
 
 // missing explains that there is no function name.
@@ -158,15 +168,16 @@ func (p *program) tooMany(name string, n int64, arg map[string]any) *engine.Erro
 
 // A run is one virtual machine at work: for a call, or for the look at the top level that Compile takes.
 type run struct {
-	p       *program
-	vm      *goja.Runtime
-	limits  engine.Limits
-	log     func(engine.Message)
-	exports map[string]exports             // of the modules that have run
-	loading []string                       // the modules that are running, outermost first
-	wides   map[int64]*goja.Object         // integers beyond 2^53, each one object
-	faults  map[*goja.Object]*engine.Error // thrown by us: what the thrown object stands for
-	ignored []*goja.Promise                // rejected, and not handled so far
+	p        *program
+	vm       *goja.Runtime
+	limits   engine.Limits
+	log      func(engine.Message)
+	exports  map[string]exports             // of the modules that have run
+	loading  []string                       // the modules that are running, outermost first
+	wides    map[int64]*goja.Object         // integers beyond 2^53, each one object
+	faults   map[*goja.Object]*engine.Error // thrown by us: what the thrown object stands for
+	ignored  map[*goja.Promise]int          // promises that were rejected, as the nth, and not handled so far
+	rejected int
 }
 
 func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {

@@ -252,7 +252,8 @@ func (a *answer) list(n int64, element func(int) (any, *engine.Error)) (any, *en
 	if n > int64(a.limits.Nodes) {
 		return nil, &engine.Error{
 			Kind: engine.KindOutput,
-			Msg:  fmt.Sprintf("the answer has an array of %d elements at %s, but may have %d values in all", n, a.Path(), a.limits.Nodes),
+			Msg: fmt.Sprintf("the answer has an array of %d elements at %s, but may have %d values in all",
+				n, a.Path(), a.limits.Nodes),
 		}
 	}
 	if err := a.Count(2); err != nil {

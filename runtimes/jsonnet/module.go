@@ -76,11 +76,11 @@ const (
 	// for two bytes of source, and Go gives it 1 GiB.
 	maxCode = 1 << 20
 
-	// maxOperators bounds operators in a row, blanks aside: of them the parser needs more stack than that.
+	// maxOperators bounds operators in a row, blanks aside: of those the parser needs more stack than that.
 	maxOperators = 20_000
 
-	// maxRuns bounds the sum of squares of the lengths of operators, halved: the lexer's time is proportional to it.
-	// It is a second's, of a hundred lines of dashes a thousandth of it.
+	// maxRuns bounds the lexer's time, which grows with the square of the length of each run of operators without
+	// blanks. It is about half a second's; a hundred lines of dashes in a comment are a hundredth of it.
 	maxRuns = 20_000_000
 )
 

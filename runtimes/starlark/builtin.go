@@ -10,6 +10,7 @@ import (
 	startime "go.starlark.net/lib/time"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
+	"go.starlark.net/syntax"
 
 	"metascript/engine"
 )
@@ -17,12 +18,15 @@ import (
 // predeclared is what every file can use besides the language's own builtins, some of which it replaces.
 var predeclared = func() starlark.StringDict {
 	names := starlark.StringDict{
-		"fail":  starlark.NewBuiltin("fail", fail),
-		"print": starlark.NewBuiltin("print", print),
-		"type":  starlark.NewBuiltin("type", typeOf),
-		"json":  module("json", json.Module, "encode", "decode"), // indenting multiplies a text's size
-		"math":  math.Module,
-		"time":  timeModule(),
+		"fail":   starlark.NewBuiltin("fail", fail),
+		"max":    starlark.NewBuiltin("max", extreme(syntax.GT)),
+		"min":    starlark.NewBuiltin("min", extreme(syntax.LT)),
+		"print":  starlark.NewBuiltin("print", print),
+		"sorted": starlark.NewBuiltin("sorted", sorted),
+		"type":   starlark.NewBuiltin("type", typeOf),
+		"json":   module("json", json.Module, "encode", "decode"), // indenting multiplies a text's size
+		"math":   math.Module,
+		"time":   timeModule(),
 	}
 	maps.Copy(names, operators)
 	names.Freeze()
@@ -161,6 +165,8 @@ func lookUp(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (
 		if v, ok := b.Receiver().(dict)[string(name)]; ok {
 			return toValue(v), nil, nil
 		}
+	} else if _, err := key.Hash(); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
 	return nil, otherwise, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 )
 
 // The interpreter does not know that a view and a dict or list of the script's own can be equal, and compares no
@@ -140,32 +139,4 @@ func has(elems starlark.Indexable, v starlark.Value, spend func() error) (bool, 
 		}
 	}
 	return false, nil
-}
-
-// inOrder reports whether x op y, where op is one of the four that order.
-func inOrder(op syntax.Token, x, y starlark.Value, depth int, spend func() error) (bool, error) {
-	if !sequences(x, y) {
-		return starlark.Compare(op, x, y)
-	}
-	if depth == 0 {
-		return false, errDeep
-	}
-	xs, ys := x.(starlark.Indexable), y.(starlark.Indexable)
-	for i := range min(xs.Len(), ys.Len()) { // the first two that differ decide
-		same, err := equalWithin(xs.Index(i), ys.Index(i), depth-1, spend)
-		if err != nil {
-			return false, err
-		}
-		if !same {
-			return inOrder(op, xs.Index(i), ys.Index(i), depth-1, spend)
-		}
-	}
-	return starlark.Compare(op, starlark.MakeInt(xs.Len()), starlark.MakeInt(ys.Len()))
-}
-
-// sequences reports whether x and y are both lists, or both tuples.
-func sequences(x, y starlark.Value) bool {
-	_, tuple := x.(starlark.Tuple)
-	_, other := y.(starlark.Tuple)
-	return tuple && other || isList(x) && isList(y)
 }

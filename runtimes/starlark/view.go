@@ -221,16 +221,13 @@ func (l slice) Hash() (uint32, error)      { return 0, fmt.Errorf("unhashable ty
 func (l slice) Len() int                   { return len(l) }
 func (l slice) Index(i int) starlark.Value { return toValue(l[i]) }
 
-// Slice gives l[start:end:step], another view.
+// Slice gives l[start:end:step], a list of the script's own as with any list.
 func (l slice) Slice(start, end, step int) starlark.Value {
-	if step == 1 {
-		return l[start:end:end]
-	}
-	var picked slice
+	var elems []starlark.Value
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
-		picked = append(picked, l[i])
+		elems = append(elems, toValue(l[i]))
 	}
-	return picked
+	return starlark.NewList(elems)
 }
 
 // Has implements starlark.Container, for the interpreter's own use; the operator is rewritten.

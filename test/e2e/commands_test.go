@@ -32,9 +32,9 @@ import (
 //	until not REGEXP get ...   wait until it prints something else
 //	until gone RESOURCE/NAME   wait until it is not there
 //	events NAME                print the events about the object of that name, a line each: reason, message
-//	quiet NAME                 the events about NAME have no warning
+//	quiet NAME                 the events about NAME have no warning of the server's
 //	log REGEXP                 wait until the server's log matches; with ! it must not match now
-//	api down|up                take the API server away from the server, or give it back
+//	api down|up|missed         take the API server away from the server, give it back, wait until it was missed
 //	webhook                    serve the hook of webhook_test.go; its address is $WEBHOOK
 //	remember VAR get ...       keep what get prints in a variable
 //
@@ -305,11 +305,14 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprint(ts.Stdout(), text)
 }
 
+// ours are the warnings that the server itself gives about a parent.
+var ours = regexp.MustCompile(`Warning (SyncError|HookWarning|StatusNotStored) .*`)
+
 func cmdQuiet(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := worldOf(ts).events(args[0])
 	ts.Check(err)
-	if strings.Contains(text, "Warning ") {
-		ts.Fatalf("there are warnings about %s:\n%s", args[0], text)
+	if warning := ours.FindString(text); warning != "" {
+		ts.Fatalf("there is a warning about %s: %s", args[0], warning)
 	}
 }
 
@@ -335,7 +338,13 @@ func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdAPI(ts *testscript.TestScript, _ bool, args []string) {
-	worldOf(ts).proxy.set(args[0] == "down")
+	p := worldOf(ts).proxy
+	switch args[0] {
+	case "missed":
+		ts.Check(eventually(p.missed))
+	default:
+		p.set(args[0] == "down")
+	}
 }
 
 func cmdRemember(ts *testscript.TestScript, _ bool, args []string) {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/url"
@@ -13,9 +14,10 @@ type proxy struct {
 	target   string // host:port of the API server
 	listener net.Listener
 
-	mu    sync.Mutex
-	down  bool
-	conns map[net.Conn]bool
+	mu      sync.Mutex
+	down    bool
+	refused int // connections, since it went down
+	conns   map[net.Conn]bool
 }
 
 func newProxy(host string) (*proxy, error) {
@@ -65,17 +67,31 @@ func (p *proxy) connect(client net.Conn) {
 func (p *proxy) admit(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.down {
+		p.refused++
+		return false
+	}
 	for _, c := range conns {
 		p.conns[c] = true
 	}
-	return !p.down
+	return true
+}
+
+// missed is nil once somebody asked in vain for the API server.
+func (p *proxy) missed() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refused == 0 {
+		return errors.New("nobody has missed the API server")
+	}
+	return nil
 }
 
 // set takes the API server away, which breaks every connection, or gives it back.
 func (p *proxy) set(down bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.down = down
+	p.down, p.refused = down, 0
 	if down {
 		for c := range p.conns {
 			c.Close()

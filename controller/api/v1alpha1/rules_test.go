@@ -127,6 +127,8 @@ var rules = []struct {
 	{"unknown language", "", `script: {language: Lua, inline: x}`, `spec.script.language: Unsupported value: "Lua": supported values: "Starlark", "JavaScript", "Jsonnet"`},
 
 	{"modules", "", `script: {language: Jsonnet, inline: "{}", modules: {lib.libsonnet: "{}", lib/b.libsonnet: ""}}`, ""},
+	{"module outside", "", `script: {language: Jsonnet, inline: "{}", modules: {../lib.libsonnet: "{}"}}`, `spec.script.modules: Invalid value: a module's name is a file name or a path, such as lib.star, without . and ..`},
+	{"module without a name", "", `script: {language: Jsonnet, inline: "{}", modules: {"": "{}"}}`, `spec.script.modules: Invalid value: a module's name is a file name or a path, such as lib.star, without . and ..`},
 	{"modules beside a file", "", `script: {file: a.js, modules: {b.js: ""}}`, `spec.script.modules: Invalid value: ` + modules},
 	{"modules of a hook without inline", "", "script: {file: a.js}\nhooks: {sync: {script: {modules: {b.js: \"\"}}}}", `spec.hooks.sync.script.modules: Invalid value: ` + modules},
 

@@ -55,6 +55,7 @@ type ScriptSource struct {
 	// load by that name. None when absent.
 	//
 	// +kubebuilder:validation:MaxProperties=256
+	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[^/]+(/[^/]+)*$') && !name.matches('(^|/)[.][.]?(/|$)'))",message="a module's name is a file name or a path, such as lib.star, without . and .."
 	Modules map[string]ModuleText `json:"modules,omitempty"`
 
 	// The path of the source below the server's scripts directory, such as
@@ -113,8 +114,8 @@ type ConfigMapKeyRef struct {
 // ceilings.
 type ScriptLimits struct {
 	// How many steps the interpreter may take, in Starlark and Jsonnet: about one
-	// for every operation. JavaScript has only the timeout. When absent, 50 million
-	// unless the server is set up otherwise.
+	// for every operation. JavaScript has only the timeout. When absent, 50
+	// million unless the server is set up otherwise.
 	//
 	// +kubebuilder:validation:Minimum=1
 	Steps *int64 `json:"steps,omitempty"`

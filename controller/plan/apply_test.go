@@ -1,0 +1,182 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	"metascript/controller/object"
+)
+
+// lastApplied is the annotation on o, which is what Metacontroller would read.
+func lastApplied(t testing.TB, o *object.Object) string {
+	t.Helper()
+	text, found := o.GetAnnotations()[LastApplied]
+	if !found {
+		t.Fatalf("%s has no annotation %s", object.Describe(o), LastApplied)
+	}
+	return text
+}
+
+func TestTheNameOfTheAnnotationIsMetacontrollers(t *testing.T) {
+	if want := "metacontroller.k8s.io/last-applied-configuration"; LastApplied != want {
+		t.Errorf("LastApplied = %q, want %q", LastApplied, want)
+	}
+}
+
+// The text is agreed on with Metacontroller to the byte, so these are no round trips but texts.
+func TestTheAnnotationIsWhatTheHookGave(t *testing.T) {
+	for _, c := range []struct{ name, desired, want string }{
+		{
+			"keys are sorted at every depth",
+			`{kind: Pod, apiVersion: v1, metadata: {namespace: default, name: a}, spec: {b: {d: 1, c: 2}, a: [{z: 1, x: 2}]}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","namespace":"default"},"spec":{"a":[{"x":2,"z":1}],"b":{"c":2,"d":1}}}`,
+		}, {
+			"HTML is escaped",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {command: ["a <b> && c"]}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"command":["a \u003cb\u003e \u0026\u0026 c"]}}`,
+		}, {
+			"text is escaped as encoding/json does",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {s: "tab\t quote\" back\\ grüße 👋 line\u2028sep bell\a"}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"s":"tab\t quote\" back\\ grüße 👋 line\u2028sep bell\u0007"}}`,
+		}, {
+			"nulls are kept",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a, creationTimestamp: null, labels: {x: null}}, spec: {k: null, l: [{m: null}, null]}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"creationTimestamp":null,"labels":{"x":null},"name":"a"},"spec":{"k":null,"l":[{"m":null},null]}}`,
+		}, {
+			"status is kept",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a}, status: {phase: Running}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"status":{"phase":"Running"}}`,
+		}, {
+			"what belongs to the server is kept",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a, uid: u, resourceVersion: "7", ownerReferences: [{uid: o}]}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","ownerReferences":[{"uid":"o"}],"resourceVersion":"7","uid":"u"}}`,
+		}, {
+			"empty maps and lists are kept",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {}}, spec: {e: {}, l: []}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{},"name":"a"},"spec":{"e":{},"l":[]}}`,
+		}, {
+			"numbers are exact",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {a: 9007199254740993, b: 9223372036854775807, c: -1, d: 1.5, e: 1e21, f: 0.000000001}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"a":9007199254740993,"b":9223372036854775807,"c":-1,"d":1.5,"e":1e+21,"f":1e-9}}`,
+		}, {
+			"other annotations are kept",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {z: "1", a: <}}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"a":"\u003c","z":"1"},"name":"a"}}`,
+		}, {
+			"it does not contain itself",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {metacontroller.k8s.io/last-applied-configuration: "{}", b: "1"}}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"b":"1"},"name":"a"}}`,
+		}, {
+			"it does not contain itself beside an annotation that is null",
+			`{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: {metacontroller.k8s.io/last-applied-configuration: "{}", b: null}}}`,
+			`{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"b":null},"name":"a"}}`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := parseObject(t, c.desired)
+			if got := lastApplied(t, created(t, want)); got != c.want {
+				t.Errorf("annotation of a creation\n got %s\nwant %s", got, c.want)
+			}
+			have := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {differs: true}}`)
+			have.SetNamespace(want.GetNamespace())
+			want.Object["spec2"] = true // a difference, so that there is an update
+			ops := plan(t, setOf(have), setOf(want), Rules{podKind: InPlace})
+			if len(ops) != 1 || ops[0].Verb != Update {
+				t.Fatalf("operations %v, want one update", texts(ops))
+			}
+			got := parse(t, lastApplied(t, ops[0].Object))
+			delete(got, "spec2")
+			if diff := Difference(parse(t, c.want), got); diff != "" {
+				t.Errorf("annotation of an update differs at %s: %v", diff, got)
+			}
+		})
+	}
+}
+
+func TestADifferenceOnlyInTheAnnotationIsNoChange(t *testing.T) {
+	for name, change := range map[string]func(o *object.Object){
+		"no annotations at all":           func(o *object.Object) { o.SetAnnotations(nil) },
+		"only others":                     func(o *object.Object) { o.SetAnnotations(map[string]string{"a": "1"}) },
+		"an empty text":                   func(o *object.Object) { annotate(o, "") },
+		"an empty object":                 func(o *object.Object) { annotate(o, "{}") },
+		"null":                            func(o *object.Object) { annotate(o, "null") },
+		"another spelling":                func(o *object.Object) { annotate(o, `{"spec": {"image": "x"}}`) },
+		"nulls that were applied":         func(o *object.Object) { annotate(o, `{"spec":{"image":"x","n":null}}`) },
+		"something applied and gone":      func(o *object.Object) { annotate(o, `{"spec":{"image":"x","n":1}}`) },
+		"integers beyond what floats can": func(o *object.Object) { annotate(o, `{"spec":{"image":"x","n":123456789012345678901234567890}}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, method := range methods {
+				have := stored(t, pod(t, "a", "x"))
+				change(have)
+				checkOps(t, plan(t, setOf(have), setOf(pod(t, "a", "x")), rulesFor(method)))
+			}
+		})
+	}
+}
+
+// A hook may echo the child it was shown, annotation and all: however often, the text stays the same.
+func TestTheAnnotationDoesNotGrowWhenAHookEchoesItsChild(t *testing.T) {
+	have := stored(t, pod(t, "a", "x"))
+	first := lastApplied(t, have)
+	for i := range 5 {
+		echo := object.Copy(have)
+		metadata := echo.Object["metadata"].(map[string]any)
+		for _, name := range system {
+			delete(metadata, name)
+		}
+		metadata["annotations"].(map[string]any)["round"] = fmt.Sprint(i)
+		metadata["annotations"].(map[string]any)["null"] = nil
+		ops := plan(t, setOf(have), setOf(echo), Rules{podKind: InPlace})
+		checkOps(t, ops, "update Pod default/a: metadata.annotations.round differs")
+		have = ops[0].Object
+		want := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"null":null,"round":"%d"},"name":"a","namespace":"default"},"spec":{"image":"x"}}`, i)
+		if got := lastApplied(t, have); got != want {
+			t.Fatalf("annotation in round %d\n got %s\nwant %s", i, got, want)
+		}
+	}
+	if len(first) == 0 {
+		t.Error("the child was created without the annotation")
+	}
+}
+
+func TestWhatAnEarlierVersionAppliedIsRemovedWhenItIsNoLongerDesired(t *testing.T) {
+	have := parseObject(t, `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+  namespace: default
+  labels: {app: x, old: z, theirs: t}
+  annotations:
+    theirs: t
+    old: z
+    metacontroller.k8s.io/last-applied-configuration: >-
+      {"apiVersion":"v1","kind":"Pod","metadata":{"annotations":{"old":"z"},"labels":{"app":"x","old":"z"},"name":"a","namespace":"default"},"spec":{"image":"x","ports":[{"containerPort":80},{"containerPort":8080}]}}
+spec: {image: x, nodeName: n1, ports: [{containerPort: 80, protocol: TCP}, {containerPort: 8080, protocol: TCP}, {containerPort: 1, protocol: UDP}]}
+`)
+	want := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, labels: {app: x}, annotations: {}}, spec: {image: x, ports: [{containerPort: 8080}]}}`)
+	ops := plan(t, setOf(have), setOf(want), Rules{podKind: InPlace})
+	checkOps(t, ops, "update Pod default/a: metadata.annotations.old differs")
+	after := parse(t, `
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: default, labels: {app: x, theirs: t}, annotations: {theirs: t}}
+spec: {image: x, nodeName: n1, ports: [{containerPort: 8080, protocol: TCP}, {containerPort: 1, protocol: UDP}]}
+`)
+	if diff := Difference(after, ops[0].Object.Object); diff != "" {
+		t.Errorf("the updated object differs from what is wanted at %s:\n%v", diff, ops[0].Object.Object)
+	}
+	checkOps(t, plan(t, setOf(ops[0].Object), setOf(want), Rules{podKind: InPlace}))
+}
+
+func TestWithoutNullsIsACopyWithoutNullFields(t *testing.T) {
+	m := parse(t, `{a: null, b: {c: null, d: 1}, l: [{e: null}, null, [null, {f: null}]], m: {}}`)
+	check := unchanged(t, m)
+	clean := WithoutNulls(m)
+	if diff := Difference(parse(t, `{b: {d: 1}, l: [{}, null, [null, {}]], m: {}}`), clean); diff != "" {
+		t.Errorf("WithoutNulls differs at %s: %v", diff, clean)
+	}
+	scribble(clean)
+	check()
+}

@@ -1,0 +1,183 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"metascript/controller/object"
+)
+
+// parse reads YAML as caches hold it: whole numbers are int64, others float64. No text at all is nil.
+func parse(t testing.TB, text string) map[string]any {
+	t.Helper()
+	data, err := yaml.YAMLToJSONStrict([]byte(text))
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	var m map[string]any
+	if err := utiljson.Unmarshal(data, &m); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return m
+}
+
+func parseObject(t testing.TB, text string) *object.Object {
+	t.Helper()
+	return &object.Object{Object: parse(t, text)}
+}
+
+func setOf(objects ...*object.Object) *object.Set {
+	s := &object.Set{}
+	for _, o := range objects {
+		s.Put(o)
+	}
+	return s
+}
+
+// unchanged remembers values and gives a function that fails the test if one of them has changed.
+func unchanged(t testing.TB, values ...map[string]any) func() {
+	t.Helper()
+	before := make([]any, len(values))
+	for i, v := range values {
+		before[i] = object.CopyValue(v)
+	}
+	return func() {
+		t.Helper()
+		for i, v := range values {
+			if !reflect.DeepEqual(before[i], any(v)) { // which is faster than cmp, and used often
+				t.Errorf("argument %d was changed (-before +after):\n%s", i, cmp.Diff(before[i], any(v)))
+			}
+		}
+	}
+}
+
+// scribble changes every map and list in v, so that whatever shares a part of v shows it.
+func scribble(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, field := range v {
+			scribble(field)
+		}
+		v["scribble"] = "scribble"
+	case []any:
+		for i, item := range v {
+			scribble(item)
+			v[i] = "scribble"
+		}
+	}
+}
+
+// mapsOf gives the maps behind the objects of sets.
+func mapsOf(sets ...*object.Set) []map[string]any {
+	var all []map[string]any
+	for _, s := range sets {
+		for o := range s.All() {
+			all = append(all, o.Object)
+		}
+	}
+	return all
+}
+
+// texts gives operations as text.
+func texts(ops []Op) []string {
+	var all []string
+	for _, op := range ops {
+		all = append(all, op.String())
+	}
+	return all
+}
+
+func checkOps(t testing.TB, ops []Op, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, texts(ops)); diff != "" {
+		t.Fatalf("operations (-want +got):\n%s", diff)
+	}
+}
+
+// plan is Children for a test in which nothing goes wrong.
+func plan(t testing.TB, observed, desired *object.Set, rules Rules) []Op {
+	t.Helper()
+	ops, err := Children(observed, desired, rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ops
+}
+
+// created is want as Children would create it.
+func created(t testing.TB, want *object.Object) *object.Object {
+	t.Helper()
+	ops := plan(t, setOf(), setOf(want), nil)
+	if len(ops) != 1 || ops[0].Verb != Create {
+		t.Fatalf("operations %v, want one creation", texts(ops))
+	}
+	return ops[0].Object
+}
+
+// A server is as much of an API server as plans are about: it stores objects without null fields, gives them a UID
+// and counts versions.
+type server struct {
+	kinds  []object.Kind
+	stored map[object.Kind]map[object.Key]*object.Object
+	writes int
+}
+
+func newServer(kinds ...object.Kind) *server {
+	return &server{kinds: kinds, stored: map[object.Kind]map[object.Key]*object.Object{}}
+}
+
+// observed is a snapshot of what is stored.
+func (s *server) observed() *object.Set {
+	set := &object.Set{}
+	for _, kind := range s.kinds {
+		set.Declare(kind)
+		var group []*object.Object
+		for _, o := range s.stored[kind] {
+			group = append(group, object.Copy(o))
+		}
+		for _, o := range object.Sorted(group) {
+			set.Put(o)
+		}
+	}
+	return set
+}
+
+// do carries out op, as strictly as a real server.
+func (s *server) do(op Op) error {
+	kind, key := op.Object.GroupVersionKind(), object.KeyOf(op.Object)
+	group := s.stored[kind]
+	if group == nil {
+		group = map[object.Key]*object.Object{}
+		s.stored[kind] = group
+	}
+	have := group[key]
+	s.writes++
+	switch {
+	case op.Verb == Create && have != nil:
+		return fmt.Errorf("%s: it exists already", op)
+	case op.Verb == Create && (op.Object.GetUID() != "" || op.Object.GetResourceVersion() != ""):
+		return fmt.Errorf("%s: it has a uid or a resourceVersion", op)
+	case op.Verb != Create && have == nil:
+		return fmt.Errorf("%s: it does not exist", op)
+	case op.Verb != Create && op.Object.GetUID() != have.GetUID():
+		return fmt.Errorf("%s: uid %s, want %s", op, op.Object.GetUID(), have.GetUID())
+	case op.Verb == Update && op.Object.GetResourceVersion() != have.GetResourceVersion():
+		return fmt.Errorf("%s: resourceVersion %s, want %s", op, op.Object.GetResourceVersion(), have.GetResourceVersion())
+	case op.Verb == Delete:
+		delete(group, key)
+		return nil
+	}
+	o := object.Copy(op.Object)
+	o.Object = WithoutNulls(o.Object)
+	o.SetResourceVersion(fmt.Sprint(s.writes))
+	if op.Verb == Create {
+		o.Object["metadata"].(map[string]any)["uid"] = fmt.Sprintf("uid-%d", s.writes)
+	}
+	group[key] = o
+	return nil
+}

@@ -1,0 +1,145 @@
+package starlark
+
+import (
+	"errors"
+	"sort"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// What puts values in order has to know views as well: see equal.go.
+
+// inOrder reports whether x op y, where op is one of the four that order.
+func inOrder(op syntax.Token, x, y starlark.Value, depth int, spend func() error) (bool, error) {
+	if !sequences(x, y) {
+		return starlark.Compare(op, x, y)
+	}
+	if depth == 0 {
+		return false, errDeep
+	}
+	xs, ys := x.(starlark.Indexable), y.(starlark.Indexable)
+	for i := range min(xs.Len(), ys.Len()) { // the first two that differ decide
+		same, err := equalWithin(xs.Index(i), ys.Index(i), depth-1, spend)
+		if err != nil {
+			return false, err
+		}
+		if !same {
+			return inOrder(op, xs.Index(i), ys.Index(i), depth-1, spend)
+		}
+	}
+	return starlark.Compare(op, starlark.MakeInt(xs.Len()), starlark.MakeInt(ys.Len()))
+}
+
+// sequences reports whether x and y are both lists, or both tuples.
+func sequences(x, y starlark.Value) bool {
+	_, tuple := x.(starlark.Tuple)
+	_, other := y.(starlark.Tuple)
+	return tuple && other || isList(x) && isList(y)
+}
+
+// sorted is sorted(iterable, key=None, reverse=False).
+func sorted(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var iterable starlark.Iterable
+	var key starlark.Callable
+	var reverse bool
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "iterable", &iterable, "key?", &key, "reverse?", &reverse); err != nil {
+		return nil, err
+	}
+	s := &sorting{spend: evaluationOf(thread).spend}
+	for v := range starlark.Elements(iterable) {
+		if err := s.spend(); err != nil {
+			return nil, err
+		}
+		k, err := keyOf(thread, key, v)
+		if err != nil {
+			return nil, err
+		}
+		s.values, s.keys = append(s.values, v), append(s.keys, k)
+	}
+	if reverse {
+		sort.Stable(sort.Reverse(s))
+	} else {
+		sort.Stable(s)
+	}
+	return starlark.NewList(s.values), s.err
+}
+
+func keyOf(thread *starlark.Thread, key starlark.Callable, v starlark.Value) (starlark.Value, error) {
+	if key == nil {
+		return v, nil
+	}
+	return starlark.Call(thread, key, starlark.Tuple{v}, nil)
+}
+
+// A sorting is a sort.Interface of values and their keys.
+type sorting struct {
+	values, keys []starlark.Value
+	spend        func() error
+	err          error // the first of a comparison; then all are equal, and the sort is soon over
+}
+
+func (s *sorting) Len() int { return len(s.keys) }
+
+func (s *sorting) Less(i, j int) bool {
+	if s.err != nil {
+		return false
+	}
+	if s.err = s.spend(); s.err != nil {
+		return false
+	}
+	var less bool
+	less, s.err = inOrder(syntax.LT, s.keys[i], s.keys[j], maxCompared, s.spend)
+	return less
+}
+
+func (s *sorting) Swap(i, j int) {
+	s.keys[i], s.keys[j] = s.keys[j], s.keys[i]
+	s.values[i], s.values[j] = s.values[j], s.values[i]
+}
+
+var errEmpty = errors.New("argument is an empty sequence")
+
+// extreme is min or max, by the operator that a better value has to the best so far.
+func extreme(op syntax.Token) method {
+	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var key starlark.Callable
+		if err := starlark.UnpackArgs(b.Name(), nil, kwargs, "key?", &key); err != nil {
+			return nil, err
+		}
+		var values starlark.Iterable = args
+		if len(args) == 1 {
+			if err := starlark.UnpackArgs(b.Name(), args, nil, "iterable", &values); err != nil {
+				return nil, err
+			}
+		}
+		return best(thread, op, values, key)
+	}
+}
+
+func best(thread *starlark.Thread, op syntax.Token, values starlark.Iterable, key starlark.Callable) (starlark.Value, error) {
+	spend := evaluationOf(thread).spend
+	var winner, winnerKey starlark.Value
+	for v := range starlark.Elements(values) {
+		if err := spend(); err != nil {
+			return nil, err
+		}
+		k, err := keyOf(thread, key, v)
+		if err != nil {
+			return nil, err
+		}
+		better := winner == nil
+		if !better {
+			if better, err = inOrder(op, k, winnerKey, maxCompared, spend); err != nil {
+				return nil, err
+			}
+		}
+		if better {
+			winner, winnerKey = v, k
+		}
+	}
+	if winner == nil {
+		return nil, errEmpty
+	}
+	return winner, nil
+}
