@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +26,8 @@ import (
 //	start [flag...]            run the server and wait until it is ready
 //	stop                       end it with SIGTERM; it must exit with 0
 //	apply FILE...              create or change the objects in FILE
+//	many N FILE                apply the object in FILE N times, with $I from 1 to N
+//	writes MIN MAX             how many writes the server's log tells of is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
 //	delete RESOURCE/NAME       delete, and do not wait
 //	patch RESOURCE/NAME JSON   merge-patch; with /status behind NAME the status
@@ -44,6 +48,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"start":    cmdStart,
 	"stop":     cmdStop,
 	"apply":    cmdApply,
+	"many":     cmdMany,
+	"writes":   cmdWrites,
 	"crd":      cmdCRD,
 	"delete":   cmdDelete,
 	"patch":    cmdPatch,
@@ -109,6 +115,42 @@ func (w *world) decode(ts *testscript.TestScript, text string) ([]*unstructured.
 			}
 			return nil, err
 		}
+	}
+}
+
+// cmdMany applies with several requests at a time.
+func cmdMany(ts *testscript.TestScript, _ bool, args []string) {
+	w, text := worldOf(ts), ts.ReadFile(args[1])
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	objects := make([]*unstructured.Unstructured, n)
+	for i := range n {
+		decoded, err := w.decode(ts, strings.ReplaceAll(text, "$I", strconv.Itoa(i+1)))
+		ts.Check(err)
+		objects[i] = decoded[0]
+	}
+	var group errgroup.Group
+	group.SetLimit(16)
+	for _, o := range objects {
+		group.Go(func() error {
+			_, err := w.apply(o)
+			return err
+		})
+	}
+	ts.Check(group.Wait())
+}
+
+func cmdWrites(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := os.ReadFile(ts.MkAbs("log"))
+	ts.Check(err)
+	least, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	most, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	n := strings.Count(string(text), "msg=wrote ")
+	fmt.Fprintln(ts.Stdout(), n, "writes")
+	if n < least || n > most {
+		ts.Fatalf("%d writes, want %d to %d", n, least, most)
 	}
 }
 

@@ -35,23 +35,31 @@ func (l *Launcher) up(ctx context.Context, args []string) error {
 	return l.announce(f.kubeconfig())
 }
 
+// errGone says that the launcher that was waited for has ended.
+var errGone = errors.New("its launcher has ended")
+
 // ensure starts a launcher unless one is there. If two do so at the same time,
-// the lock lets one of them in and both wait for its cluster.
+// the lock lets one of them in and both wait for its cluster; if the launcher
+// turns out to be ending, the next one is started after it.
 func (l *Launcher) ensure(ctx context.Context, f folder) error {
-	pid, err := f.holder()
-	if err != nil {
-		return fmt.Errorf("up: %w", err)
-	}
-	if pid == 0 {
-		startErr := l.spawn(ctx, f)
-		if startErr == nil {
-			return nil
+	for {
+		pid, err := f.holder()
+		if err != nil {
+			return fmt.Errorf("up: %w", err)
 		}
-		if pid, err = f.holder(); err != nil || pid == 0 {
-			return startErr
+		if pid == 0 {
+			startErr := l.spawn(ctx, f)
+			if startErr == nil {
+				return nil
+			}
+			if pid, err = f.holder(); err != nil || pid == 0 {
+				return startErr
+			}
+		}
+		if err := l.awaitHolder(ctx, f); !errors.Is(err, errGone) {
+			return err
 		}
 	}
-	return l.awaitHolder(ctx, f)
 }
 
 // spawn starts a launcher in a session of its own, so that it outlives this
@@ -101,8 +109,13 @@ func (l *Launcher) awaitHolder(ctx context.Context, f folder) error {
 	defer cancel()
 	gone := make(chan error, 1)
 	err := poll(ctx, gone, func(ctx context.Context) error {
-		if pid, err := f.holder(); err != nil || pid == 0 {
-			gone <- errors.Join(errors.New("its launcher has ended"), err)
+		pid, err := f.holder()
+		if err != nil {
+			return err
+		}
+		if pid == 0 {
+			gone <- errGone
+			return errGone
 		}
 		if _, err := os.Stat(f.kubeconfig()); err != nil {
 			return err

@@ -144,3 +144,19 @@ func TestDownAtTheSameTime(t *testing.T) {
 		t.Errorf("launcher %d is left", pid)
 	}
 }
+
+func TestUpAfterEndingLauncher(t *testing.T) {
+	dir := t.TempDir()
+	te := newTether(t)
+	run := te.launch("stubborn", nil, "run", "--dir", dir)
+	stubborn := te.next()
+	run.kubeconfig()
+	up := te.launch("steady", []string{envForeign + "=1"}, "up", "--dir", dir)
+	run.cmd.Process.Signal(syscall.SIGTERM)
+	run.end(0)
+	stubborn.awaitEnd()
+	up.kubeconfig()
+	up.end(0)
+	te.next()
+	te.down(dir)
+}

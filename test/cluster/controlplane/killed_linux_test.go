@@ -1,6 +1,9 @@
 package controlplane
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestKilledLauncherLeavesNoProcess(t *testing.T) {
 	te := newTether(t)
@@ -21,6 +24,15 @@ func TestLauncherKilledDuringStartLeavesNoProcess(t *testing.T) {
 	second.awaitEnd()
 }
 
+// awaitRelease waits until a killed launcher has ended. Its children may have
+// ended before: the kernel kills them with the thread that started them.
+func (te *tether) awaitRelease(dir string, pid int) {
+	te.t.Helper()
+	if err := awaitRelease(te.t.Context(), folder(dir), pid, time.Minute); err != nil {
+		te.t.Fatal(err)
+	}
+}
+
 func TestUpAfterKilledLauncher(t *testing.T) {
 	dir := t.TempDir()
 	te := newTether(t)
@@ -31,6 +43,7 @@ func TestUpAfterKilledLauncher(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.awaitEnd()
+	te.awaitRelease(dir, holder)
 	te.up(dir)
 	second := te.next()
 	if te.holder(dir) == holder {
@@ -45,10 +58,12 @@ func TestDownAfterKilledLauncher(t *testing.T) {
 	te := newTether(t)
 	kubeconfig := te.up(dir)
 	component := te.next()
-	if err := kill(te.holder(dir)); err != nil {
+	holder := te.holder(dir)
+	if err := kill(holder); err != nil {
 		t.Fatal(err)
 	}
 	component.awaitEnd()
+	te.awaitRelease(dir, holder)
 	wantExists(t, kubeconfig, true)
 	te.down(dir)
 	wantExists(t, kubeconfig, false)
