@@ -86,6 +86,11 @@ func (s *Server) load(ctx context.Context, name string) error {
 	if err := s.tell(ctx, cc, o, v); err != nil {
 		return err
 	}
+	if v.active == nil && v.err() != nil {
+		if err := s.tellWaiting(ctx, cc); err != nil {
+			return err
+		}
+	}
 	return v.retry()
 }
 

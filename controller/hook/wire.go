@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"metascript/controller/object"
+	"metascript/engine"
 )
 
 // The fields of an answer.
@@ -105,7 +106,7 @@ func checkKeys(answer map[string]any) error {
 		if slices.Contains(known, key) {
 			continue
 		}
-		if like := closest(key, known); like != "" {
+		if like := engine.Nearest(key, known); like != "" {
 			return fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like)
 		}
 		return fmt.Errorf("unknown key %q in the answer: it may have status, children, resyncAfterSeconds, finalized and events", key)

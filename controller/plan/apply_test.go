@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"metascript/controller/object"
 )
 
@@ -168,6 +170,20 @@ spec: {image: x, nodeName: n1, ports: [{containerPort: 8080, protocol: TCP}, {co
 		t.Errorf("the updated object differs from what is wanted at %s:\n%v", diff, ops[0].Object.Object)
 	}
 	checkOps(t, plan(t, setOf(ops[0].Object), setOf(want), Rules{podKind: InPlace}))
+}
+
+func TestLargeIntegersInTheAnnotationAreExact(t *testing.T) {
+	text := `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {l: [%s]}}`
+	have := stored(t, parseObject(t, fmt.Sprintf(text, `{uid: 9007199254740992}, {uid: 9007199254740993}`)))
+	for _, item := range have.Object["spec"].(map[string]any)["l"].([]any) {
+		item.(map[string]any)["theirs"] = true
+	}
+	ops := plan(t, setOf(have), setOf(parseObject(t, fmt.Sprintf(text, `{uid: 9007199254740992}`))), Rules{podKind: InPlace})
+	checkOps(t, ops, "update Pod default/a: spec.l differs")
+	want := parse(t, `{l: [{uid: 9007199254740992, theirs: true}]}`)
+	if diff := cmp.Diff(any(want), ops[0].Object.Object["spec"]); diff != "" {
+		t.Errorf("spec (-want +got):\n%s", diff)
+	}
 }
 
 func TestWithoutNullsIsACopyWithoutNullFields(t *testing.T) {

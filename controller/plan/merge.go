@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,8 +110,15 @@ func byKey(list []any, key string) map[string]map[string]any {
 	return items
 }
 
-// identity makes 80 the same whether it was decoded as int64, float64 or json.Number.
-func identity(value any) string { return fmt.Sprint(value) }
+// identity makes 80 the same whether it was decoded as int64, float64 or json.Number. A float64 is spelled as JSON
+// does, since Sprint would give 1e+06 for a million.
+func identity(value any) string {
+	if f, ok := value.(float64); ok {
+		text, _ := json.Marshal(f) // fails only for what JSON has no spelling for
+		return string(text)
+	}
+	return fmt.Sprint(value)
+}
 
 // Difference names the first field, in the order of keys, in which a and b differ, such as
 // "spec.containers[0].image"; "" when they are equal. Numbers compare by value, and the last-applied annotation

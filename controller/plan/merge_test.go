@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -186,6 +188,22 @@ var mergeCases = []struct {
 
 	// Each of the fields that identify, and their order.
 	{
+		"items merge by containerPort, before port",
+		`{l: [{containerPort: 80, port: 1, theirs: 1}]}`, ``, `{l: [{containerPort: 80, port: 2}]}`,
+		`{l: [{containerPort: 80, port: 2, theirs: 1}]}`,
+	}, {
+		"items merge by port, before mountPath",
+		`{l: [{port: 80, mountPath: /a, theirs: 1}]}`, ``, `{l: [{port: 80, mountPath: /b}]}`,
+		`{l: [{port: 80, mountPath: /b, theirs: 1}]}`,
+	}, {
+		"items merge by mountPath, before name, where both are unique",
+		`{l: [{mountPath: /a, name: v, theirs: 1}]}`, ``, `{l: [{mountPath: /a, name: w}]}`,
+		`{l: [{mountPath: /a, name: w, theirs: 1}]}`,
+	}, {
+		"items merge by uid, before ip, and by ip, before path",
+		`{l: [{uid: 1, ip: a, theirs: 1}], m: [{ip: a, path: /, theirs: 1}]}`, ``, `{l: [{uid: 1, ip: b}], m: [{ip: a, path: /b}]}`,
+		`{l: [{uid: 1, ip: b, theirs: 1}], m: [{ip: a, path: /b, theirs: 1}]}`,
+	}, {
 		"items merge by containerPort, before name",
 		`{l: [{containerPort: 80, name: web, protocol: TCP}]}`, `{l: [{containerPort: 80, name: web}]}`, `{l: [{containerPort: 80, name: http}]}`,
 		`{l: [{containerPort: 80, name: http, protocol: TCP}]}`,
@@ -266,6 +284,23 @@ func TestMerge(t *testing.T) {
 			}
 			check()
 		})
+	}
+}
+
+func TestANumberIdentifiesWhateverItWasDecodedAs(t *testing.T) {
+	for _, number := range []int64{0, 80, 1_000_000, 1 << 53} {
+		list := func(n any, more ...any) map[string]any {
+			item := map[string]any{"uid": n}
+			for i := 0; i < len(more); i += 2 {
+				item[more[i].(string)] = more[i+1]
+			}
+			return map[string]any{"l": []any{item}}
+		}
+		observed, last := list(number, "old", true, "theirs", true), list(json.Number(fmt.Sprint(number)), "old", true)
+		want := list(float64(number), "theirs", true)
+		if diff := cmp.Diff(want, Merge(observed, last, list(float64(number)))); diff != "" {
+			t.Errorf("uid %d (-want +got):\n%s", number, diff)
+		}
 	}
 }
 

@@ -305,6 +305,14 @@ func TestANullOverAFieldThatOthersSetLeavesItAlone(t *testing.T) {
 	}
 }
 
+func TestANullThatWasAppliedMakesNoClaim(t *testing.T) {
+	have := stored(t, parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: null}}`))
+	have.Object["spec"].(map[string]any)["nodeName"] = "n1" // the scheduler's
+	for _, method := range methods {
+		checkOps(t, plan(t, setOf(have), setOf(pod(t, "a", "x")), rulesFor(method)))
+	}
+}
+
 func TestWholeNumbersAreTheSameWithAndWithoutAPoint(t *testing.T) {
 	have, want := stored(t, pod(t, "a", "x")), pod(t, "a", "x")
 	have.Object["spec"].(map[string]any)["n"] = int64(3)
@@ -350,6 +358,8 @@ func TestAnErrorAboutOneChildDoesNotStopTheOthers(t *testing.T) {
 
 func TestChildrenNeverChangesWhatItIsGiven(t *testing.T) {
 	have := stored(t, pod(t, "b", "old"))
+	have.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready"}}}
+	have.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "kubelet"}}
 	want := parseObject(t, `
 apiVersion: v1
 kind: Pod

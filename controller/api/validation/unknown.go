@@ -11,6 +11,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"metascript/engine"
 )
 
 // unknown returns an error for every field of obj that an API server would drop. It goes by the rules of
@@ -88,7 +90,7 @@ var typeAndMetadata = []string{"apiVersion", "kind", "metadata"}
 
 func (w *walk) report(path *field.Path, key string, known []string) {
 	detail := "unknown field"
-	if meant := closest(key, known); meant != "" {
+	if meant := engine.Nearest(key, known); meant != "" {
 		detail = fmt.Sprintf("unknown field; did you mean %q?", meant)
 	}
 	w.errs = append(w.errs, field.Forbidden(path, detail))
@@ -103,35 +105,3 @@ var metadataFields = func() []string {
 	}
 	return names
 }()
-
-// closest returns the name that was probably meant by word, or "". A third of the letters may be wrong.
-func closest(word string, names []string) string {
-	best, least := "", len(word)/3+2
-	for _, name := range names {
-		if d := distance(strings.ToLower(word), strings.ToLower(name)); d < least {
-			best, least = name, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, delete or replace to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
-}
