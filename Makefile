@@ -9,7 +9,7 @@ CLUSTER_VERSION := v1.36.3
 CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum
 CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
-PACKAGES        := $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$')
+PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$')
 
 .DEFAULT_GOAL := help
 .PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-cluster test-e2e bench lint generate clean
@@ -42,6 +42,7 @@ test: lint test-unit test-cluster test-e2e ## everything: what CI runs
 
 test-unit: ## unit tests and the conformance suite, with the race detector
 	$(GO) test -race $(PACKAGES)
+	$(GO) test -C test/tools -count=1 ./...
 
 test-cluster: ## the tests of the test cluster's launcher
 	cd test/cluster && $(GO) test -race ./controlplane/...

@@ -28,10 +28,15 @@ func main() {
 	os.Exit(launch())
 }
 
-// launch runs a verb of the launcher. A hang-up counts as a request to stop,
-// so that closing the terminal removes the temporary folder too.
+// launch runs a verb of the launcher. A hang-up counts as a request to stop, so
+// that closing the terminal removes the temporary folder too, unless whoever
+// started it (nohup) wants it to be ignored.
 func launch() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	executable, err := os.Executable()
 	if err != nil {

@@ -49,6 +49,9 @@ func (c *cluster) open(dir string) error {
 	}
 	c.folder = folder(dir)
 	c.lock, err = c.folder.acquire()
+	if err != nil && c.temporary {
+		os.RemoveAll(dir) // best effort: the first error is the one to tell
+	}
 	return err
 }
 

@@ -9,8 +9,9 @@
 //
 // What is guaranteed: no process outlives its launcher, whether the launcher
 // ends by itself, by a signal, after a failed start or, on Linux, by SIGKILL.
-// No process is signalled that the launcher did not start. Nothing listens on
-// an address other than 127.0.0.1.
+// No process is signalled but the launcher's own children and, by down, the
+// launcher that holds the lock. Nothing listens on an address other than
+// 127.0.0.1.
 //
 // What is not: data survives nothing (etcd does not even sync its files), and
 // nothing runs in the pods, so logs, exec and port-forward have no answer.

@@ -7,16 +7,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // foreign returns the KUBECONFIG that the environment names, unless it is that
 // of the cluster in dir: whoever exported what up printed still means ours.
 func foreign(dir string) string {
 	kubeconfig := os.Getenv("KUBECONFIG")
-	if kubeconfig == "" {
-		return ""
+	if dir == "" {
+		return kubeconfig
 	}
-	if own, err := filepath.Abs(filepath.Join(dir, "kubeconfig")); dir != "" && err == nil && own == kubeconfig {
+	own, err := filepath.Abs(folder(dir).kubeconfig())
+	if err == nil && kubeconfig == own {
 		return ""
 	}
 	return kubeconfig
@@ -49,16 +51,13 @@ func (l *Launcher) answers(ctx context.Context, kubeconfig string) error {
 
 // absoluteList makes each path of a KUBECONFIG absolute; it may hold several.
 func absoluteList(list string) (string, error) {
-	var joined string
-	for i, path := range filepath.SplitList(list) {
+	paths := filepath.SplitList(list)
+	for i, path := range paths {
 		absolute, err := filepath.Abs(path)
 		if err != nil {
 			return "", fmt.Errorf("path of KUBECONFIG: %w", err)
 		}
-		if i > 0 {
-			joined += string(filepath.ListSeparator)
-		}
-		joined += absolute
+		paths[i] = absolute
 	}
-	return joined, nil
+	return strings.Join(paths, string(filepath.ListSeparator)), nil
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -118,11 +120,9 @@ func (l *Launcher) stopGrace() time.Duration {
 // environment is the environment of the components: that of the launcher
 // without the variables that etcd, kubectl and kwok would take options from.
 func environment() []string {
-	var kept []string
-	for _, variable := range os.Environ() {
-		if !hasAnyPrefix(variable, "ETCD_", "KUBE", "KWOK_") {
-			kept = append(kept, variable)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "ETCD_") ||
+			strings.HasPrefix(variable, "KUBE") ||
+			strings.HasPrefix(variable, "KWOK_")
+	})
 }

@@ -3,7 +3,6 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -31,13 +30,4 @@ func poll(ctx context.Context, failed <-chan error, done func(context.Context) e
 		case <-time.After(pollInterval):
 		}
 	}
-}
-
-func hasAnyPrefix(s string, prefixes ...string) bool {
-	for _, prefix := range prefixes {
-		if strings.HasPrefix(s, prefix) {
-			return true
-		}
-	}
-	return false
 }

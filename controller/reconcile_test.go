@@ -1,0 +1,318 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/fake"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+
+	"metascript/controller/hook"
+	"metascript/controller/informer"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+var (
+	widgets    = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+)
+
+// A recorder is a Writer that writes down operations; fail, when set, says which fail and how.
+type recorder struct {
+	mu   sync.Mutex
+	ops  []string
+	fail func(plan.Op) error
+}
+
+func (r *recorder) Do(_ context.Context, op plan.Op) (*object.Object, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ops = append(r.ops, string(op.Verb)+" "+object.Describe(op.Object))
+	if r.fail != nil {
+		if err := r.fail(op); err != nil {
+			return nil, err
+		}
+	}
+	return object.Copy(op.Object), nil
+}
+
+func (r *recorder) recorded() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ops
+}
+
+// answer is a hook that gives what the function gives.
+type answer func(*hook.Request) (*hook.Response, error)
+
+func (a answer) Call(_ context.Context, req *hook.Request) (*hook.Response, error) { return a(req) }
+
+// wants is a hook that wants the ConfigMaps of these names and a status.
+func wants(names ...string) answer {
+	return func(req *hook.Request) (*hook.Response, error) {
+		set := &object.Set{}
+		for _, name := range names {
+			set.Put(configMap(name, nil))
+		}
+		return &hook.Response{Children: set, Status: map[string]any{"observed": int64(req.Children.Len())}}, nil
+	}
+}
+
+func widget(change func(*object.Object)) *object.Object {
+	o := &object.Object{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Widget",
+		"metadata": map[string]any{"name": "w", "namespace": "default", "uid": "u1", "resourceVersion": "1", "generation": int64(1)},
+	}}
+	if change != nil {
+		change(o)
+	}
+	return o
+}
+
+func configMap(name string, parent *object.Object) *object.Object {
+	o := &object.Object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "default"},
+	}}
+	if parent != nil {
+		o.SetUID(types.UID("uid-of-" + name))
+		o.SetLabels(map[string]string{generatedLabel: string(parent.GetUID())})
+		o.SetOwnerReferences([]metav1.OwnerReference{object.ControllerRef(parent)})
+	}
+	return o
+}
+
+func deleting(o *object.Object) {
+	now := metav1.Now()
+	o.SetDeletionTimestamp(&now)
+}
+
+func withFinalizers(names ...string) func(*object.Object) {
+	return func(o *object.Object) { o.SetFinalizers(names) }
+}
+
+func both(changes ...func(*object.Object)) func(*object.Object) {
+	return func(o *object.Object) {
+		for _, change := range changes {
+			change(o)
+		}
+	}
+}
+
+// newTestLoop gives a loop about widgets and ConfigMaps over caches that hold these objects.
+func newTestLoop(t *testing.T, sync, finalize hook.Hook, objects ...runtime.Object) (*loop, *recorder) {
+	t.Helper()
+	kinds := map[schema.GroupVersionResource]string{widgets: "WidgetList", configMaps: "ConfigMapList"}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+	log := slog.New(slog.DiscardHandler)
+	caches := informer.NewFactory(client, log)
+	write := &recorder{}
+	b := &Binding{
+		Name: "c", Kind: "CompositeController", Controller: &object.Object{Object: map[string]any{}},
+		Parent:   kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
+		Selector: labels.Everything(), Finalizer: finalizerPrefix + "c", Sync: sync, Finalize: finalize,
+		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{{Version: "v1", Kind: "ConfigMap"}: true},
+		Match: generatedSelector, Write: write, Workers: 2,
+		Live: func(_ context.Context, o *object.Object) (*object.Object, error) {
+			return nil, apierrors.NewNotFound(schema.GroupResource{}, o.GetName())
+		},
+		parents: caches.Open(informer.Spec{Resource: widgets}),
+		children: []childCache{{
+			object.Kind{Version: "v1", Kind: "ConfigMap"}, caches.Open(informer.Spec{Resource: configMaps}),
+		}},
+	}
+	b.Owner = &claim{children: b.children, selector: b.Match, live: b.Live}
+	events := kube.NewEvents(kubefake.NewClientset(), kube.EventBudget{})
+	t.Cleanup(events.Shutdown)
+	return newLoop(b, events, log), write
+}
+
+// reconcileOnce fills the caches, reconciles the one widget, and gives the operations.
+func reconcileOnce(t *testing.T, l *loop, write *recorder) ([]string, error) {
+	t.Helper()
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	_, err := l.guarded(t.Context(), object.Key{Namespace: "default", Name: "w"})
+	return write.recorded(), err
+}
+
+func TestReconcile(t *testing.T) {
+	ours := finalizerPrefix + "c"
+	finalized := func(req *hook.Request) (*hook.Response, error) {
+		return &hook.Response{Children: &object.Set{}, Finalized: req.Finalizing}, nil
+	}
+	for _, c := range []struct {
+		name           string
+		parent         func(*object.Object)
+		sync, finalize hook.Hook
+		want           []string
+	}{
+		{"creates what is missing, deletes what is not wanted, then writes the status",
+			nil, wants("new"), nil,
+			[]string{"create ConfigMap default/new", "delete ConfigMap default/old", "update status Widget default/w"}},
+		{"puts the finalizer on before anything else when there is a finalize hook",
+			nil, wants("old"), answer(finalized),
+			[]string{"update Widget default/w", "update status Widget default/w"}},
+		{"takes the finalizer off when there is no finalize hook any more",
+			withFinalizers(ours, "other"), wants("old"), nil,
+			[]string{"update Widget default/w", "update status Widget default/w"}},
+		{"leaves the children of a parent that goes alone when there is no finalize hook",
+			both(deleting, withFinalizers("other")), wants("new"), nil,
+			[]string{"update status Widget default/w"}},
+		{"asks finalize of a parent that goes, tidies up, and takes the finalizer off",
+			both(deleting, withFinalizers(ours)), wants("new"), answer(finalized),
+			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
+		{"leaves the children to the garbage collector when it is to delete them",
+			both(deleting, withFinalizers(ours, "foregroundDeletion")), wants("new"), answer(finalized),
+			[]string{"update Widget default/w"}},
+		{"adds no finalizer to a parent that goes",
+			both(deleting, withFinalizers("other")), wants("new"), answer(finalized),
+			[]string{"update status Widget default/w"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parent := widget(c.parent)
+			l, write := newTestLoop(t, c.sync, c.finalize, parent, configMap("old", parent))
+			got, err := reconcileOnce(t, l, write)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
+	for name, ask := range map[string]answer{
+		"with an error": func(*hook.Request) (*hook.Response, error) { return nil, errors.New("out of order") },
+		"by a panic":    func(*hook.Request) (*hook.Response, error) { panic("out of order") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := widget(nil)
+			l, write := newTestLoop(t, ask, nil, parent, configMap("old", parent))
+			got, err := reconcileOnce(t, l, write)
+			if err == nil || !strings.Contains(err.Error(), "out of order") {
+				t.Errorf("got error %v, want the hook's", err)
+			}
+			if len(got) > 0 {
+				t.Errorf("it wrote: %v", got)
+			}
+		})
+	}
+}
+
+func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
+	parent := widget(nil)
+	l, write := newTestLoop(t, wants("a", "b"), nil, parent, configMap("old", parent))
+	write.fail = func(op plan.Op) error {
+		if op.Object.GetName() == "a" || op.Object.GetName() == "old" {
+			return fmt.Errorf("no %s today", op.Verb)
+		}
+		return nil
+	}
+	got, err := reconcileOnce(t, l, write)
+	want := []string{"create ConfigMap default/a", "create ConfigMap default/b", "delete ConfigMap default/old", "update status Widget default/w"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	if err == nil || err.Error() != "no create today\nno delete today" {
+		t.Errorf("got error %v, want both failures", err)
+	}
+}
+
+func TestAConflictIsNoFailure(t *testing.T) {
+	parent := widget(nil)
+	l, write := newTestLoop(t, wants("old"), nil, parent, configMap("old", parent))
+	write.fail = func(plan.Op) error {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "widgets"}, "w", errors.New("it was modified"))
+	}
+	if _, err := reconcileOnce(t, l, write); !errors.Is(err, errLookAgain) {
+		t.Errorf("got error %v, want that it asks to look again", err)
+	}
+}
+
+func TestAParentThatIsGoneIsForgotten(t *testing.T) {
+	l, write := newTestLoop(t, wants("new"), nil)
+	l.written[object.Key{Namespace: "default", Name: "w"}] = &wrote{}
+	if got, err := reconcileOnce(t, l, write); err != nil || len(got) > 0 {
+		t.Errorf("got %v, %v, want nothing", got, err)
+	}
+	if len(l.written) > 0 {
+		t.Error("something is kept for a parent that is gone")
+	}
+}
+
+func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
+	good := widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
+	asked := make(chan string, 100)
+	ask := func(req *hook.Request) (*hook.Response, error) {
+		asked <- req.Parent.GetName()
+		if req.Parent.GetName() == "w" {
+			panic("out of order")
+		}
+		return wants("of-" + req.Parent.GetName())(req)
+	}
+	l, write := newTestLoop(t, answer(ask), nil, widget(nil), good)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- l.run(ctx) }()
+	panics, done := 0, false
+	for panics < 2 || !done { // it is tried again, and the other is served
+		panicked := <-asked == "w"
+		if panicked {
+			panics++
+		}
+		done = done || len(write.recorded()) >= 2
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the loop ended with %v", err)
+	}
+	for _, op := range write.recorded() {
+		if strings.Contains(op, "default/w") {
+			t.Errorf("for the parent whose hook panics it did: %s", op)
+		}
+	}
+}
+
+func TestACacheThatLagsIsWaitedForAndNotForEver(t *testing.T) {
+	l, _ := newTestLoop(t, wants(), nil)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	key := object.Key{Namespace: "default", Name: "w"}
+	shown := false
+	tracker{l, key}.note(func() bool { return shown })
+	if !l.lags(key) {
+		t.Error("a write that is not shown yet is not waited for")
+	}
+	shown = true
+	if l.lags(key) {
+		t.Error("a write that is shown is waited for")
+	}
+	tracker{l, key}.note(func() bool { return false })
+	l.written[key].since = time.Now().Add(-lagWait)
+	if l.lags(key) {
+		t.Error("a write that is never shown is waited for for ever")
+	}
+	if len(l.written) > 0 {
+		t.Error("what was waited for is kept")
+	}
+}
