@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -240,7 +241,7 @@ func TestImportFaults(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	arg := request()
-	arg["list"] = []any{nil, true, false, int64(-1), 1.0, 1.5, 1e300, -0.0, "é\x00\"", []any{}, map[string]any{}}
+	arg["list"] = []any{nil, true, false, int64(-1), 1.0, 1.5, 1e300, math.Copysign(0, -1), "é\x00\"", []any{}, map[string]any{}}
 	arg["a b"] = map[string]any{"": int64(1), "x y": []any{[]any{"z"}}}
 	arg["alone"] = []any{[]any{map[string]any{"x": "y"}}}
 	got, err := call(t, `function(request) request`, arg, engine.Env{})

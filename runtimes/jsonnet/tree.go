@@ -124,15 +124,6 @@ func indexNode(target ast.Node, field string) ast.Node {
 	return n
 }
 
-func arrayNode(elements ...ast.Node) ast.Node {
-	n := &ast.Array{}
-	for _, e := range elements {
-		n.Elements = append(n.Elements, ast.CommaSeparatedExpr{Expr: e})
-		n.SetFreeVariables(union(n.FreeVariables(), e.FreeVariables()))
-	}
-	return n
-}
-
 func applyNode(target ast.Node, positional ...ast.Node) *ast.Apply {
 	n := &ast.Apply{Target: target}
 	n.SetFreeVariables(target.FreeVariables())
