@@ -39,6 +39,7 @@ type verdict struct {
 	hooks     loadedHooks
 	doubts    []string
 	active    *loaded // what runs now; nil: nothing
+	filled    bool    // the caches of what runs are
 	parents   int
 }
 
@@ -81,7 +82,7 @@ func (s *Server) load(ctx context.Context, name string) error {
 		return nil
 	}
 	if r := s.get(name); r != nil {
-		v.active, v.parents = &r.about, r.loop.count()
+		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
 	}
 	if err := s.tell(ctx, cc, o, v); err != nil {
 		return err

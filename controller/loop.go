@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"metascript/controller/hook"
@@ -37,6 +38,7 @@ type loop struct {
 	queue  *queue
 	events *kube.Events
 	log    *slog.Logger
+	filled atomic.Bool // the caches are, and the workers work
 
 	mu      sync.Mutex
 	written map[object.Key]*wrote // what the last reconcile of a parent wrote
@@ -60,8 +62,9 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger) *loop {
 	}
 }
 
-// run reconciles until ctx is done, lets what is under way end, and gives the caches back.
-func (l *loop) run(ctx context.Context) error {
+// run reconciles until ctx is done, lets what is under way end, and gives the caches back. It calls begun when the
+// caches are filled.
+func (l *loop) run(ctx context.Context, begun func()) error {
 	defer l.close()
 	if err := l.listen(); err != nil {
 		return err
@@ -69,6 +72,8 @@ func (l *loop) run(ctx context.Context) error {
 	if !l.synced(ctx) {
 		return nil // ctx is done
 	}
+	l.filled.Store(true)
+	begun()
 	// What is under way when ctx ends is let finish, for a while.
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

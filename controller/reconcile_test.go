@@ -273,7 +273,7 @@ func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
 	l, write := newTestLoop(t, answer(ask), nil, widget(nil), good)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- l.run(ctx) }()
+	go func() { ended <- l.run(ctx, func() {}) }()
 	panics, done := 0, false
 	for panics < 2 || !done { // it is tried again, and the other is served
 		panicked := <-asked == "w"

@@ -13,8 +13,9 @@ import (
 
 // running is a loop and the version of the controller object that it runs.
 type running struct {
-	loop  *loop
-	about loaded
+	loop   *loop
+	about  loaded
+	object *object.Object // the controller object
 	stop  context.CancelFunc
 	done  chan struct{}
 }
@@ -24,7 +25,7 @@ func (s *Server) start(ctx context.Context, o *object.Object, b *Binding, about 
 	s.stop(o.GetName())
 	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
-	r := &running{loop: newLoop(b, s.events, s.Log), about: about, stop: cancel, done: make(chan struct{})}
+	r := &running{loop: newLoop(b, s.events, s.Log), about: about, object: o, stop: cancel, done: make(chan struct{})}
 	s.mu.Lock()
 	s.running[o.GetName()] = r
 	s.mu.Unlock()
@@ -44,7 +45,8 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 			s.failed(o, r, fmt.Errorf("panic: %v", p))
 		}
 	}()
-	if err := r.loop.run(ctx); err != nil {
+	begun := func() { s.queue.Add(o.GetName()) } // to tell that it runs
+	if err := r.loop.run(ctx, begun); err != nil {
 		s.failed(o, r, err)
 	}
 }
@@ -68,9 +70,11 @@ func (s *Server) stop(name string) {
 	if r == nil {
 		return
 	}
+	s.events.Normal(r.object, "Stopping", "stopping controller %s", name)
 	r.stop()
 	<-r.done
 	s.Log.Info("stopped", "controller", name)
+	s.events.Normal(r.object, "Stopped", "stopped controller %s", name)
 }
 
 // stopAll ends every loop at the same time, and waits for them.

@@ -138,6 +138,8 @@ func readyCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Conditi
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonPaused, "spec.paused is set: no hook runs, and nothing is written")
 	case err == nil && v.active == nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "the controller is about to start")
+	case err == nil && !v.filled:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled; if this lasts, the log says which resource cannot be watched")
 	case err == nil:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", v.active.generation))
 	case v.active != nil && v.active.generation != cc.Generation:
