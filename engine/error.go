@@ -85,12 +85,7 @@ const (
 // Error gives "file:line:col: in function: message (hint)" on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
-	if where := e.Pos.String(); where != "" {
-		b.WriteString(where + ": ")
-	}
-	if e.Func != "" {
-		b.WriteString("in " + e.Func + ": ")
-	}
+	b.WriteString(e.where())
 	b.WriteString(strings.Join(strings.Fields(e.Msg), " "))
 	if e.Hint != "" {
 		b.WriteString(" (" + e.Hint + ")")
@@ -98,16 +93,23 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// where gives "file:line:col: in function: ", as far as it is known.
+func (e *Error) where() string {
+	where := ""
+	if pos := e.Pos.String(); pos != "" {
+		where = pos + ": "
+	}
+	if e.Func != "" {
+		where += "in " + e.Func + ": "
+	}
+	return where
+}
+
 // Detail gives the error over several lines: position and message, the source line with a caret below it, the
 // calls that led there, and the hint.
 func (e *Error) Detail() string {
 	var b strings.Builder
-	if where := e.Pos.String(); where != "" {
-		b.WriteString(where + ": ")
-	}
-	if e.Func != "" {
-		b.WriteString("in " + e.Func + ": ")
-	}
+	b.WriteString(e.where())
 	b.WriteString(e.Msg)
 	if e.Source != "" {
 		b.WriteString("\n" + excerpt(e.Source, e.Pos.Col))

@@ -139,57 +139,23 @@ func (r *run) requireFrom(from string) func(goja.FunctionCall) goja.Value {
 // resolve finds the file that name means in the file at from: relative to its folder, and if the name does not
 // begin with a dot, then from the root. The ending .js or .json may be left out.
 func (p *program) resolve(from, name string) (string, error) {
-	if slices.Contains(strings.Split(name, "/"), "..") || path.IsAbs(name) || strings.Contains(name, `\`) {
-		return "", p.unknown(from, name, "a file name must not be absolute or lead upwards with ..")
+	if file, found := engine.FindFile(p.files, from, name, "", ".js", ".json"); found {
+		return file, nil
 	}
-	folders := []string{path.Dir(from)}
-	if !strings.HasPrefix(name, "./") {
-		folders = append(folders, ".")
-	}
-	for _, folder := range folders {
-		for _, ending := range []string{"", ".js", ".json"} {
-			target := path.Join(folder, name+ending)
-			if info, err := fs.Stat(p.files, target); err == nil && info.Mode().IsRegular() {
-				return target, nil
-			}
-		}
-	}
-	return "", p.unknown(from, name, "")
-}
-
-// unknown is the error of a require that finds nothing.
-func (p *program) unknown(from, name, hint string) *engine.Error {
-	others := p.others(from)
-	msg := fmt.Sprintf("there is no file %q to require", name)
-	const most = 20
-	switch {
-	case len(others) == 0:
+	msg := fmt.Sprintf("there is no file %q to require", engine.Clip(name, maxText))
+	if others := engine.ListFiles(p.files, from); others != "" {
+		msg += "; there is " + others
+	} else {
 		msg += "; the script has no other files"
-	case len(others) > most:
-		msg += "; there are " + strings.Join(others[:most], ", ") + " and more"
-	default:
-		msg += "; there is " + strings.Join(others, ", ")
 	}
-	if hint == "" && !strings.Contains(name, ".") {
+	hint := ""
+	switch {
+	case slices.Contains(strings.Split(name, "/"), "..") || path.IsAbs(name):
+		hint = "a file name must not be absolute or lead upwards with .."
+	case !strings.Contains(name, "."):
 		hint = "only the script's own files can be required, no packages and no modules of Node.js"
 	}
-	return &engine.Error{Kind: engine.KindModule, Msg: engine.Clip(msg, maxText), Hint: hint}
-}
-
-// others lists, sorted, the files that the file at from can require.
-func (p *program) others(from string) []string {
-	var files []string
-	_ = fs.WalkDir(p.files, ".", func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return fs.SkipAll // then we list what we have
-		}
-		if (path.Ext(file) == ".js" || path.Ext(file) == ".json") && !d.IsDir() && file != from {
-			files = append(files, file)
-		}
-		return nil
-	})
-	slices.Sort(files)
-	return files
+	return "", &engine.Error{Kind: engine.KindModule, Msg: engine.Clip(msg, maxText), Hint: hint}
 }
 
 // module reads and compiles the file at name, once for all runs.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -181,17 +180,8 @@ func (l *loader) linkData(name *ast.LiteralString, at *ast.LocationRange) error 
 // resolve finds the file that name means in an import at at: below the importing file's directory, else, unless name
 // begins with a dot, below the root.
 func (l *loader) resolve(name string, at *ast.LocationRange) (string, error) {
-	if !path.IsAbs(name) && !slices.Contains(strings.Split(name, "/"), "..") {
-		dirs := []string{path.Dir(at.FileName), "."}
-		if strings.HasPrefix(name, "./") {
-			dirs = dirs[:1]
-		}
-		for _, dir := range dirs {
-			file := path.Join(dir, name)
-			if info, err := fs.Stat(l.files, file); err == nil && info.Mode().IsRegular() {
-				return file, nil
-			}
-		}
+	if file, found := engine.FindFile(l.files, at.FileName, name); found {
+		return file, nil
 	}
 	return "", &engine.Error{
 		Kind: engine.KindModule, Pos: position(at),
@@ -208,20 +198,10 @@ const (
 
 // loadable says what can be imported.
 func (l *loader) loadable() string {
-	var names []string
-	_ = fs.WalkDir(l.files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && !slices.Contains(l.chain, name) {
-			names = append(names, name)
-		}
-		if len(names) > maxListed {
-			return fs.SkipAll
-		}
-		return nil
-	})
-	if len(names) == 0 {
-		return "there is nothing to import: put the file beside the script"
+	if names := engine.ListFiles(l.files, l.chain...); names != "" {
+		return "files that can be imported: " + names
 	}
-	return "files that can be imported: " + list(names)
+	return "there is nothing to import: put the file beside the script"
 }
 
 // list joins names with commas, at most maxListed of them.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -107,17 +106,8 @@ func public(globals starlark.StringDict) []string {
 // resolve finds the file that name means in a load at at: in the loading file's directory, else, unless name begins
 // with a dot, from the root.
 func (l *loader) resolve(name string, at engine.Pos) (string, error) {
-	if !path.IsAbs(name) && !slices.Contains(strings.Split(name, "/"), "..") {
-		dirs := []string{path.Dir(at.File), "."}
-		if strings.HasPrefix(name, "./") {
-			dirs = dirs[:1]
-		}
-		for _, dir := range dirs {
-			file := path.Join(dir, name)
-			if info, err := fs.Stat(l.files, file); err == nil && info.Mode().IsRegular() {
-				return file, l.checkCycle(file, at)
-			}
-		}
+	if file, found := engine.FindFile(l.files, at.File, name); found {
+		return file, l.checkCycle(file, at)
 	}
 	return "", &engine.Error{
 		Kind: engine.KindModule, Pos: at,
@@ -140,20 +130,10 @@ func (l *loader) checkCycle(file string, at engine.Pos) error {
 
 // loadable says what can be loaded.
 func (l *loader) loadable() string {
-	var names []string
-	_ = fs.WalkDir(l.files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && !slices.Contains(l.chain, name) {
-			names = append(names, name)
-		}
-		if len(names) > maxListed {
-			return fs.SkipAll
-		}
-		return nil
-	})
-	if len(names) == 0 {
-		return "there is nothing to load: put the file beside the script"
+	if names := engine.ListFiles(l.files, l.chain...); names != "" {
+		return "files that can be loaded: " + names
 	}
-	return "files that can be loaded: " + list(names)
+	return "there is nothing to load: put the file beside the script"
 }
 
 // syntaxError translates an error of parsing or resolving file.
