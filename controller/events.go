@@ -75,8 +75,9 @@ func (l *loop) ownerKey(o *object.Object) (object.Key, bool) {
 
 // queueAdopters queues every parent whose selector matches an orphan.
 func (l *loop) queueAdopters(orphan *object.Object) {
-	if len(orphan.GetLabels()) == 0 {
-		return // no selector that is not empty matches: most orphans end here
+	has := orphan.GetLabels()
+	if len(has) == 0 || l.Labels != nil && has[generatedLabel] == "" {
+		return // no selector matches: nearly all orphans end here
 	}
 	for _, parent := range l.parents.List() {
 		if l.Parent.Namespaced && parent.GetNamespace() != orphan.GetNamespace() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -223,7 +224,7 @@ func webhook(name string, set *v1alpha1.Hook) (hook.Hook, string, error) {
 	if what := unsupportedWebhook(w); what != "" {
 		return nil, "", unsupported(fmt.Sprintf("hooks.%s.webhook.%s", name, what))
 	}
-	made := &hook.Webhook{URL: deref(w.URL), Version: versionOf(set, nil)}
+	made := &hook.Webhook{URL: deref(w.URL), Version: versionOf(set, nil), Client: webhookClient}
 	if w.Timeout != nil {
 		made.Timeout = w.Timeout.Duration
 	}
@@ -238,6 +239,13 @@ func webhook(name string, set *v1alpha1.Hook) (hook.Hook, string, error) {
 	made.URL = serviceURL(w.Service) + *w.Path
 	return made, "", nil
 }
+
+// webhookClient keeps as many connections to a server as there may be calls to it at a time.
+var webhookClient = func() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 100
+	return &http.Client{Transport: transport}
+}()
 
 func deref(s *string) string {
 	if s == nil {

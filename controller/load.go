@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -71,10 +72,10 @@ func (s *Server) load(ctx context.Context, name string) error {
 		s.stop(name)
 		return nil
 	}
-	cc := &v1alpha1.CompositeController{}
 	v := &verdict{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, cc); err != nil {
-		v.spec = fmt.Errorf("read the spec: %w", err)
+	cc, err := decode(o)
+	if err != nil {
+		v.spec = err
 	} else {
 		s.try(ctx, cc, o, v)
 	}
@@ -93,6 +94,21 @@ func (s *Server) load(ctx context.Context, name string) error {
 		}
 	}
 	return v.retry()
+}
+
+// decode reads a controller object. Of one whose spec cannot be read, a duration of "1 day" for example, it gives
+// the rest beside the error.
+func decode(o *object.Object) (*v1alpha1.CompositeController, error) {
+	cc := &v1alpha1.CompositeController{}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, cc)
+	if err == nil {
+		return cc, nil
+	}
+	rest := maps.Clone(o.Object)
+	delete(rest, "spec")
+	cc = &v1alpha1.CompositeController{}
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(rest, cc) // the first error is the one to tell
+	return cc, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), err)
 }
 
 // try loads cc, and on success starts its loop unless that very version runs already.

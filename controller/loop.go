@@ -150,7 +150,7 @@ func (l *loop) work(ctx context.Context, stop <-chan struct{}) {
 func (l *loop) process(ctx context.Context, key object.Key) {
 	why := l.queue.take(key)
 	if l.lags(key) {
-		l.queue.addAfter(key, why, lagPoll)
+		l.queue.postpone(key, why, lagPoll)
 		return
 	}
 	began := time.Now()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
@@ -29,9 +28,9 @@ type Trial struct {
 
 // Run asks the hook. It checks the spec and the answer as the server does.
 func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
-	cc := &v1alpha1.CompositeController{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(t.Controller.Object, cc); err != nil {
-		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
+	cc, err := decode(t.Controller)
+	if err != nil {
+		return nil, err
 	}
 	hooks, err := t.loader().load(ctx, &cc.Spec)
 	if err != nil {
@@ -114,8 +113,8 @@ func (t *Trial) request(cc *v1alpha1.CompositeController, found resolved) (*hook
 // Check compiles the scripts of a CompositeController and finds its hooks, without a cluster. It gives the hooks'
 // names and what is accepted but probably not meant.
 func Check(ctx context.Context, o *object.Object, e engine.Runtime) (hooks, doubts []string, err error) {
-	cc := &v1alpha1.CompositeController{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, cc); err != nil {
+	cc, err := decode(o)
+	if err != nil {
 		return nil, nil, err
 	}
 	if err := unsupportedSpec(&cc.Spec); err != nil {

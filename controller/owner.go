@@ -126,6 +126,8 @@ func (c *claim) adopter(parent *object.Object, write Writer) func(context.Contex
 func (c *claim) mayAdopt(ctx context.Context, parent *object.Object) error {
 	fresh, err := c.live(ctx, parent)
 	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("%s is gone by now: %w", object.Describe(parent), errLookAgain)
 	case err != nil:
 		return fmt.Errorf("read %s before it adopts: %w", object.Describe(parent), err)
 	case fresh.GetUID() != parent.GetUID():

@@ -77,6 +77,14 @@ func (q *queue) addAfter(key object.Key, why Reason, wait time.Duration) {
 	q.AddAfter(key, wait)
 }
 
+// postpone queues key in a while for reasons that are there already, and so keeps its place among what is urgent.
+func (q *queue) postpone(key object.Key, why Reason, wait time.Duration) {
+	q.mu.Lock()
+	q.now[key] |= why
+	q.mu.Unlock()
+	q.AddAfter(key, wait)
+}
+
 // retry queues key after its back-off, which grows with each call until Forget.
 func (q *queue) retry(key object.Key) {
 	q.remember(key, Retry)

@@ -16,8 +16,8 @@ type running struct {
 	loop   *loop
 	about  loaded
 	object *object.Object // the controller object
-	stop  context.CancelFunc
-	done  chan struct{}
+	stop   context.CancelFunc
+	done   chan struct{}
 }
 
 // start runs a loop, in place of the one that may run for the same object.
