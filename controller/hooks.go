@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,21 +40,40 @@ type hookLoader struct {
 	now    func() time.Time
 }
 
+// A compiled script knows the name under which errors show it.
+type compiled struct {
+	engine.Program
+	entry string
+}
+
+// defines reports whether hooks of that name are served by the script's function of the same name.
+func (c *compiled) defines(name string) bool {
+	return c != nil && slices.Contains(c.Functions(), name)
+}
+
+// A loading is one spec at work: its own script, compiled, serves the hooks that have none.
+type loading struct {
+	*hookLoader
+	script *v1alpha1.ControllerScript // spec.script, or nil
+	own    *compiled                  // of script, or nil
+}
+
 // load compiles the scripts in spec and finds out which hooks there are. A script that does not compile is an error
 // with an [*engine.Error] in it.
 func (l *hookLoader) load(ctx context.Context, spec *v1alpha1.CompositeControllerSpec) (loadedHooks, error) {
-	var own engine.Program // of spec.script
 	var loaded loadedHooks
+	work := loading{hookLoader: l, script: spec.Script}
 	if spec.Script != nil {
-		script, err := source(spec.Script.ScriptSource)
+		text, err := source(spec.Script.ScriptSource)
 		if err != nil {
 			return loaded, fmt.Errorf("spec.script: %w", err)
 		}
-		if own, err = l.engine.Compile(ctx, script, limitsOf(spec.Script.ScriptSource)); err != nil {
+		limits := limitsOf(spec.Script.ScriptSource)
+		if work.own, err = l.compile(ctx, text, limits); err != nil {
 			return loaded, err
 		}
-		loaded.language = script.Language
-		if loaded.digest, err = script.Digest(limitsOf(spec.Script.ScriptSource)); err != nil {
+		loaded.language = text.Language
+		if loaded.digest, err = text.Digest(limits); err != nil {
 			return loaded, err
 		}
 	}
@@ -61,90 +81,93 @@ func (l *hookLoader) load(ctx context.Context, spec *v1alpha1.CompositeControlle
 	if listed == nil {
 		listed = &v1alpha1.CompositeControllerHooks{}
 	}
-	for _, h := range []struct {
-		name string
-		set  *v1alpha1.Hook
-		into *hook.Hook
-	}{{hook.Sync, listed.Sync, &loaded.sync}, {hook.Finalize, listed.Finalize, &loaded.finalize}} {
-		made, doubt, err := l.one(ctx, h.name, h.set, spec.Script, own)
-		if err != nil {
-			return loaded, err
-		}
-		if doubt != "" {
-			loaded.doubts = append(loaded.doubts, doubt)
-		}
-		if made != nil {
-			*h.into = made
-			loaded.names = append(loaded.names, h.name)
-		}
+	var err error
+	if loaded.sync, err = work.hook(ctx, hook.Sync, listed.Sync, &loaded); err != nil {
+		return loaded, err
+	}
+	if loaded.finalize, err = work.hook(ctx, hook.Finalize, listed.Finalize, &loaded); err != nil {
+		return loaded, err
 	}
 	slices.Sort(loaded.names)
-	return loaded, l.check(own, listed, &loaded)
+	return loaded, work.check(listed, &loaded)
+}
+
+func (l *hookLoader) compile(ctx context.Context, text engine.Script, limits engine.Limits) (*compiled, error) {
+	program, err := l.engine.Compile(ctx, text, limits)
+	if err != nil {
+		return nil, err
+	}
+	return &compiled{program, text.Entry}, nil
 }
 
 // check looks at the hooks as a whole.
-func (l *hookLoader) check(own engine.Program, listed *v1alpha1.CompositeControllerHooks, loaded *loadedHooks) error {
+func (w *loading) check(listed *v1alpha1.CompositeControllerHooks, loaded *loadedHooks) error {
 	switch {
-	case listed.Customize != nil || own != nil && !ported(own) && slices.Contains(own.Functions(), hook.Customize):
+	case listed.Customize != nil || w.own.defines(hook.Customize):
 		return unsupported("the customize hook")
 	case loaded.sync != nil:
 		return nil
-	case own != nil:
-		return &functionError{fmt.Errorf("the script defines no function sync, which is the hook that every controller needs; it defines %s", list(own.Functions()))}
+	case w.own != nil:
+		return &functionError{fmt.Errorf("%s: it defines no function sync, which is the hook that every controller needs; it defines %s", w.own.entry, list(w.own.Functions()))}
 	case loaded.finalize != nil:
 		return errors.New("no sync hook defined")
 	}
 	return errNoHooks
 }
 
-// one makes the hook of that name: as listed, or by the function of that name in spec.script. It gives nil when
-// there is none, and a doubt when it is listed without anyone to ask.
-func (l *hookLoader) one(ctx context.Context, name string, set *v1alpha1.Hook, script *v1alpha1.ControllerScript, own engine.Program) (hook.Hook, string, error) {
+// hook makes the hook of that name: as it is listed, or by the function of that name in spec.script. It gives nil
+// when there is none, and notes in loaded that there is one, or that it is listed without anyone to ask.
+func (w *loading) hook(ctx context.Context, name string, set *v1alpha1.Hook, loaded *loadedHooks) (made hook.Hook, err error) {
+	doubt := ""
 	switch {
 	case set == nil || set.Script == nil && set.Webhook == nil:
-		if own != nil && slices.Contains(own.Functions(), name) {
-			return l.scriptHook(name, name, versionOf(set, script), script.ScriptSource, own), "", nil
+		if w.own.defines(name) {
+			made = w.scriptHook(name, name, set, w.script.ScriptSource, w.own)
+		} else if set != nil {
+			doubt = fmt.Sprintf("hooks.%s is empty and is left out: give it a webhook or a script", name)
 		}
-		if set != nil {
-			return nil, fmt.Sprintf("hooks.%s is empty and is left out: give it a webhook or a script", name), nil
-		}
-		return nil, "", nil
 	case set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever:
-		return nil, "", unsupported(fmt.Sprintf("hooks.%s with a webhook as fallback of its script", name))
+		err = unsupported(fmt.Sprintf("hooks.%s with a webhook as fallback of its script", name))
 	case set.Script != nil:
-		made, err := l.listedScript(ctx, name, set, script, own)
-		return made, "", err
+		made, err = w.listedScript(ctx, name, set)
+	default:
+		made, doubt, err = webhook(name, set)
 	}
-	return webhook(name, set)
+	if err != nil {
+		return nil, err
+	}
+	if doubt != "" {
+		loaded.doubts = append(loaded.doubts, doubt)
+	}
+	if made != nil {
+		loaded.names = append(loaded.names, name)
+	}
+	return made, nil
 }
 
 // listedScript is a hook with a script of its own, or with a function of spec.script.
-func (l *hookLoader) listedScript(ctx context.Context, name string, set *v1alpha1.Hook, script *v1alpha1.ControllerScript, own engine.Program) (hook.Hook, error) {
-	function := set.Script.Function
-	if function == "" {
-		function = name
-	}
-	settings := set.Script.ScriptSource
-	program := own
-	if script != nil {
-		inherit(&settings, script.ScriptSource)
+func (w *loading) listedScript(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+	function := cmp.Or(set.Script.Function, name)
+	settings, script := set.Script.ScriptSource, w.own
+	if w.script != nil {
+		inherit(&settings, w.script.ScriptSource)
 	}
 	if settings.Inline != "" || settings.File != "" || settings.ConfigMapRef != nil {
 		text, err := source(settings)
 		if err != nil {
 			return nil, fmt.Errorf("hooks.%s.script: %w", name, err)
 		}
-		if program, err = l.engine.Compile(ctx, text, limitsOf(settings)); err != nil {
+		if script, err = w.compile(ctx, text, limitsOf(settings)); err != nil {
 			return nil, fmt.Errorf("hooks.%s.script: %w", name, err)
 		}
 	}
-	if program == nil {
+	if script == nil {
 		return nil, fmt.Errorf("hooks.%s.script names the function %s, and there is no script to find it in", name, function)
 	}
-	if !ported(program) && !slices.Contains(program.Functions(), function) {
-		return nil, &functionError{fmt.Errorf("hooks.%s: the script defines no function %s; it defines %s", name, function, list(program.Functions()))}
+	if !ported(script.Program) && !script.defines(function) {
+		return nil, &functionError{fmt.Errorf("hooks.%s: %s defines no function %s; it defines %s", name, script.entry, function, list(script.Functions()))}
 	}
-	return l.scriptHook(name, function, versionOf(set, script), settings, program), nil
+	return w.scriptHook(name, function, set, settings, script), nil
 }
 
 // inherit fills in the timeout and the limits that a hook's script does not set itself.
@@ -152,17 +175,26 @@ func inherit(settings *v1alpha1.ScriptSource, from v1alpha1.ScriptSource) {
 	if settings.Timeout == nil {
 		settings.Timeout = from.Timeout
 	}
-	if settings.Limits == nil {
-		settings.Limits = from.Limits
+	if from.Limits == nil {
+		return
 	}
+	limits := v1alpha1.ScriptLimits{}
+	if settings.Limits != nil {
+		limits = *settings.Limits
+	}
+	limits.Steps = cmp.Or(limits.Steps, from.Limits.Steps)
+	limits.Memory = cmp.Or(limits.Memory, from.Limits.Memory)
+	limits.Output = cmp.Or(limits.Output, from.Limits.Output)
+	settings.Limits = &limits
 }
 
-func (l *hookLoader) scriptHook(name, function, version string, settings v1alpha1.ScriptSource, program engine.Program) hook.Hook {
+func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings v1alpha1.ScriptSource, script *compiled) hook.Hook {
 	made := &hook.Script{
-		Program: program, Function: function, Version: version, Limits: limitsOf(settings), Now: l.now,
+		Program: script.Program, Name: script.entry, Function: function,
+		Version: versionOf(set, w.script), Limits: limitsOf(settings), Now: w.now,
 	}
-	if l.log != nil {
-		made.Log = func(req *hook.Request, m engine.Message) { l.log(name, req, m) }
+	if w.log != nil {
+		made.Log = func(req *hook.Request, m engine.Message) { w.log(name, req, m) }
 	}
 	return made
 }
@@ -267,7 +299,7 @@ func serviceURL(s *v1alpha1.ServiceReference) string {
 
 func unsupportedWebhook(w *v1alpha1.Webhook) string {
 	switch {
-	case w.Etag != nil:
+	case w.Etag != nil && isTrue(w.Etag.Enabled):
 		return "etag"
 	case w.CABundle != nil:
 		return "caBundle"

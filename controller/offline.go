@@ -32,6 +32,9 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if want, have := cc.Spec.ParentResource, t.Parent.GetAPIVersion(); have != want.APIVersion {
+		return nil, fmt.Errorf("%s is of %s, and parentResource of %s is %s in %s", object.Describe(t.Parent), have, object.Describe(t.Controller), want.Resource, want.APIVersion)
+	}
 	hooks, err := t.loader().load(ctx, &cc.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
@@ -54,12 +57,11 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	return ask.Call(ctx, req)
 }
 
-// resources takes the parent's kind for the one that parentResource names, if it is of the same version.
+// resources takes the parent's kind for the one that parentResource names; no definition says otherwise, or else that
+// is found out.
 func (t *Trial) resources(spec *v1alpha1.CompositeControllerSpec) *kube.Offline {
 	with, kind := *t.Resources, t.Parent.GroupVersionKind()
-	if spec.ParentResource.APIVersion == kind.GroupVersion().String() {
-		with.Known = map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(spec.ParentResource.Resource): kind}
-	}
+	with.Known = map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(spec.ParentResource.Resource): kind}
 	return &with
 }
 

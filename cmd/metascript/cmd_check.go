@@ -34,10 +34,13 @@ among the files; what has no definition there is passed over.`,
 			if err != nil {
 				return err
 			}
+			if len(docs) == 0 {
+				return fmt.Errorf("no objects in %s", strings.Join(files, ", "))
+			}
 			return check(cmd, docs)
 		},
 	}
-	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, `files with the objects; "-" is standard input`)
+	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, `files or folders with the objects; "-" is standard input`)
 	_ = cmd.MarkFlagRequired("filename")
 	return cmd
 }

@@ -39,7 +39,7 @@ unless an object of the kind is given.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runOffline(cmd, f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files with the controller, and with definitions; "-" is standard input`)
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or folders with the controller, and with definitions; "-" is standard input`)
 	flags.StringSliceVar(&f.parents, "parent", nil, "file with the parent")
 	flags.StringSliceVar(&f.children, "children", nil, "files with the children that are observed")
 	flags.BoolVar(&f.finalizing, "finalizing", false, "ask the finalize hook")

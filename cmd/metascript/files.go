@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,9 +24,14 @@ type document struct {
 	file string
 }
 
-// readFiles reads the objects in YAML or JSON files, "-" being standard input. A List counts as its items.
+// readFiles reads the objects in YAML or JSON files, "-" being standard input; a folder stands for the files of
+// these kinds in it. A List counts as its items.
 func readFiles(paths []string, stdin io.Reader) ([]document, error) {
 	var all []document
+	paths, err := expand(paths)
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range paths {
 		text, err := readFile(path, stdin)
 		if err != nil {
@@ -38,6 +44,27 @@ func readFiles(paths []string, stdin io.Reader) ([]document, error) {
 		all = append(all, found...)
 	}
 	return all, nil
+}
+
+// expand puts, in place of a folder, the files in it.
+func expand(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
+			files = append(files, path) // one that is not there is told of when it is read
+			continue
+		}
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range entries {
+			if ext := filepath.Ext(entry.Name()); ext == ".yaml" || ext == ".yml" || ext == ".json" {
+				files = append(files, filepath.Join(path, entry.Name()))
+			}
+		}
+	}
+	return files, nil
 }
 
 func readFile(path string, stdin io.Reader) ([]byte, error) {

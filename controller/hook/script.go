@@ -13,6 +13,7 @@ import (
 // A Script is a hook that calls a function of a compiled script.
 type Script struct {
 	Program  engine.Program
+	Name     string // of the script, for errors
 	Function string
 	Version  string // V1 or V2; "" is V1
 	Limits   engine.Limits
@@ -41,7 +42,7 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	}
 	resp, err := decode(answer, req, how)
 	if err != nil {
-		return nil, &engine.Error{Kind: engine.KindResult, Func: s.Function, Msg: err.Error()}
+		return nil, &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
 	}
 	return resp, nil
 }
@@ -69,7 +70,7 @@ func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, e
 	}
 	body, err := bodyObject(answer["body"])
 	if err != nil {
-		return nil, &engine.Error{Kind: engine.KindResult, Func: s.Function, Msg: err.Error()}
+		return nil, &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
 	}
 	return body, nil
 }

@@ -1,0 +1,410 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/engine"
+	"metascript/runtimes"
+)
+
+// newLoader is a loader with every language there is.
+func newLoader() *hookLoader {
+	return &hookLoader{engine: engine.New(engine.Options{Runtimes: runtimes.All()})}
+}
+
+// parseController gives a CompositeController of generation 7 whose spec is that YAML.
+func parseController(t *testing.T, spec string) *v1alpha1.CompositeController {
+	t.Helper()
+	cc := &v1alpha1.CompositeController{}
+	if err := yaml.UnmarshalStrict([]byte(spec), &cc.Spec); err != nil {
+		t.Fatalf("%v in\n%s", err, spec)
+	}
+	cc.Name, cc.UID, cc.Generation = "c", "controller-uid", 7
+	return cc
+}
+
+// load loads a spec that must be sound.
+func load(t *testing.T, l *hookLoader, spec string) loadedHooks {
+	t.Helper()
+	loaded, err := l.load(t.Context(), &parseController(t, spec).Spec)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, spec)
+	}
+	return loaded
+}
+
+// ask calls a hook about a widget that has the ConfigMap "old"; it gives the status that the hook wants.
+func ask(t *testing.T, h hook.Hook) map[string]any {
+	t.Helper()
+	parent, children := widget(nil), &object.Set{}
+	children.Put(configMap("old", parent))
+	resp, err := h.Call(t.Context(), &hook.Request{Controller: &object.Object{}, Parent: parent, Children: children})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Status
+}
+
+// who says who answers a hook: the script, by its status, or the webhook, by its URL.
+func who(t *testing.T, h hook.Hook) string {
+	t.Helper()
+	switch h := h.(type) {
+	case nil:
+		return ""
+	case *hook.Webhook:
+		return h.URL
+	}
+	return fmt.Sprint(ask(t, h)["from"])
+}
+
+// starlark is a script in which each function answers with its own name.
+func starlark(functions ...string) string {
+	var b strings.Builder
+	for _, name := range functions {
+		fmt.Fprintf(&b, "def %s(parent): return {'status': {'from': '%s'}, 'children': []}\n", name, name)
+	}
+	return b.String()
+}
+
+// inline is a script as a value in YAML's flow style.
+func inline(language, source string) string {
+	return fmt.Sprintf("{language: %s, inline: %q}", language, source)
+}
+
+func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
+	const url = "http://hooks.example.com/sync"
+	portedJS := inline("JavaScript", "module.exports = async function (context) { return {status: 200, body: {status: {from: 'ported'}, children: []}}; };")
+	portedJsonnet := inline("Jsonnet", "function(request) { status: { from: 'ported' }, children: [] }")
+	for _, c := range []struct {
+		name, spec     string
+		sync, finalize string
+	}{
+		{"spec.script defines sync", "script: " + inline("Starlark", starlark("sync")), "sync", ""},
+		{"spec.script defines both, and a helper", "script: " + inline("Starlark", starlark("sync", "finalize", "helper")), "sync", "finalize"},
+		{"in JavaScript", "script: " + inline("JavaScript", "exports.sync = () => ({status: {from: 'js'}, children: []});"), "js", ""},
+		{"in Jsonnet", "script: " + inline("Jsonnet", "{ sync():: { status: { from: 'jsonnet' }, children: [] } }"), "jsonnet", ""},
+		{"a hook names its function in spec.script",
+			"{script: " + inline("Starlark", starlark("main", "finalize")) + ", hooks: {sync: {script: {function: main}}}}", "main", "finalize"},
+		{"a hook that names nothing takes the function of its name",
+			"{script: " + inline("Starlark", starlark("sync")) + ", hooks: {sync: {script: {}}}}", "sync", ""},
+		{"a hook has a script of its own beside spec.script",
+			"{script: " + inline("Starlark", starlark("sync", "finalize")) + ", hooks: {finalize: {script: " +
+				inline("JavaScript", "function finalize() { return {status: {from: 'own'}, children: []}; }") + "}}}", "sync", "own"},
+		{"hooks have scripts of their own and there is no spec.script",
+			"hooks: {sync: {script: " + inline("Starlark", starlark("sync")) + "}}", "sync", ""},
+		{"a webhook goes before the function of its name",
+			"{script: " + inline("Starlark", starlark("sync", "finalize")) + ", hooks: {finalize: {webhook: {url: '" + url + "'}}}}", "sync", url},
+		{"only a webhook", "hooks: {sync: {webhook: {url: '" + url + "'}}}", url, ""},
+		{"a script goes before the webhook that must never answer",
+			"{script: " + inline("Starlark", starlark("sync")) + ", hooks: {sync: {script: {}, webhook: {url: '" + url + "'}, fallback: Never}}}", "sync", ""},
+		{"an empty hook is the function of its name where there is one",
+			"{script: " + inline("Starlark", starlark("sync", "finalize")) + ", hooks: {finalize: {}}}", "sync", "finalize"},
+		{"a ported JavaScript file serves sync alone", "script: " + portedJS, "ported", ""},
+		{"a ported JavaScript file serves finalize where it is named",
+			"{script: " + portedJS + ", hooks: {finalize: {script: {}}}}", "ported", "ported"},
+		{"a ported Jsonnet file serves sync alone", "script: " + portedJsonnet, "ported", ""},
+		{"a ported Jsonnet file serves finalize where it is named",
+			"{script: " + portedJsonnet + ", hooks: {finalize: {script: {}}}}", "ported", "ported"},
+		{"a script loads its modules",
+			`script: {language: Starlark, inline: "load('lib/names.star', 'name')\ndef sync(): return {'status': {'from': name}, 'children': []}", modules: {lib/names.star: "name = 'module'"}}`, "module", ""},
+		{"a hook's own script loads modules of its own",
+			`hooks: {sync: {script: {language: JavaScript, inline: "const {name} = require('./names.js'); exports.sync = () => ({status: {from: name}, children: []});", modules: {names.js: "exports.name = 'module';"}}}}`, "module", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			loaded := load(t, newLoader(), c.spec)
+			if got := who(t, loaded.sync); got != c.sync {
+				t.Errorf("sync is answered by %q, want %q", got, c.sync)
+			}
+			if got := who(t, loaded.finalize); got != c.finalize {
+				t.Errorf("finalize is answered by %q, want %q", got, c.finalize)
+			}
+			names := []string{"sync"}
+			if c.finalize != "" {
+				names = []string{"finalize", "sync"}
+			}
+			if diff := cmp.Diff(names, loaded.names); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+			if len(loaded.doubts) > 0 {
+				t.Errorf("doubts: %v", loaded.doubts)
+			}
+		})
+	}
+}
+
+func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
+	for _, c := range []struct {
+		name, spec string
+		inScript   bool // a script is at fault, and not the spec
+		want       []string
+	}{
+		{"nothing at all", "{}", false, []string{"no hooks defined"}},
+		{"hooks without any", "hooks: {}", false, []string{"no hooks defined"}},
+		{"a sync hook that is empty", "hooks: {sync: {}}", false, []string{"no hooks defined"}},
+		{"finalize alone", "hooks: {finalize: {webhook: {url: 'http://x/'}}}", false, []string{"no sync hook defined"}},
+		{"a script without sync", "script: " + inline("Starlark", starlark("synk", "helper")), true,
+			[]string{"defines no function sync", "it defines helper, synk"}},
+		{"a script without any function", "script: " + inline("Starlark", "x = 1"), true,
+			[]string{"defines no function sync", "it defines none"}},
+		{"a function that is not there", "{script: " + inline("Starlark", starlark("sync")) + ", hooks: {finalize: {script: {function: tidy}}}}", true,
+			[]string{"hooks.finalize", "no function tidy", "it defines sync"}},
+		{"a function and no script to find it in", "hooks: {sync: {script: {function: main}}}", false,
+			[]string{"hooks.sync.script", "main", "no script to find it in"}},
+		{"a script that does not compile", "script: " + inline("Starlark", "def sync(parent):\n    return {"), true,
+			[]string{"sync.star:2:"}},
+		{"a hook's script that does not compile", "hooks: {sync: {script: " + inline("JavaScript", "function sync( {") + "}}", true,
+			[]string{"hooks.sync.script: sync.js:1:"}},
+		{"a module that is not there", "script: " + inline("Starlark", "load('lib.star', 'x')\n"+starlark("sync")), true,
+			[]string{"sync.star:1:", "lib.star"}},
+		{"a module outside", "script: {language: Starlark, inline: x, modules: {../lib.star: x}}", false,
+			[]string{"spec.script", `module "../lib.star"`, "lib/labels.star"}},
+		{"a hook's module with the name of the script", "hooks: {sync: {script: {language: JavaScript, inline: x, modules: {sync.js: x}}}}", false,
+			[]string{"hooks.sync.script", `module "sync.js"`, "give the module another"}},
+		{"no language", "script: {inline: x}", false, []string{"spec.script", "JavaScript, Jsonnet, Starlark"}},
+		{"a webhook without an address", "hooks: {sync: {webhook: {}}}", false, []string{"hooks.sync.webhook", "url", "service and a path"}},
+		{"a service without a path", "hooks: {sync: {webhook: {service: {name: s, namespace: ns}}}}", false, []string{"hooks.sync.webhook", "a path"}},
+		{"a path without a service", "hooks: {sync: {webhook: {path: /sync}}}", false, []string{"hooks.sync.webhook", "a service"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := newLoader().load(t.Context(), &parseController(t, c.spec).Spec)
+			if err == nil {
+				t.Fatal("it was loaded")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got error %q, want %q in it", err, want)
+				}
+			}
+			v := &verdict{}
+			v.blame(err)
+			if inScript := v.script != nil; inScript != c.inScript {
+				t.Errorf("the script is blamed: %t, want %t", inScript, c.inScript)
+			}
+		})
+	}
+}
+
+func TestAnEmptyHookIsLeftOutAndTold(t *testing.T) {
+	loaded := load(t, newLoader(), "{script: "+inline("Starlark", starlark("sync"))+", hooks: {finalize: {}}}")
+	if loaded.finalize != nil {
+		t.Error("there is a finalize hook, which would put a finalizer on every parent that nobody takes off")
+	}
+	if got := strings.Join(loaded.doubts, ""); !strings.Contains(got, "hooks.finalize is empty and is left out") {
+		t.Errorf("the doubts are %q", got)
+	}
+}
+
+func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
+	script := "script: " + inline("Starlark", starlark("sync"))
+	webhook := func(more string) string { return "hooks: {sync: {webhook: {url: 'https://x/', " + more + "}}}" }
+	secret := "secretRef: {name: s, namespace: ns, key: k}"
+	for _, c := range []struct{ want, spec string }{
+		{"isolation Process", "{isolation: Process, " + script + "}"},
+		{"applyStrategy ServerSideApply", "{applyStrategy: ServerSideApply, " + script + "}"},
+		{"endpointConfigs", "{endpointConfigs: [{host: x}], " + script + "}"},
+		{"revisionHistory.scriptRevisions", "{parentResource: {apiVersion: v1, resource: x, revisionHistory: {scriptRevisions: true}}, " + script + "}"},
+		{"childResources[1].updateStrategy.method RollingRecreate",
+			"{childResources: [{apiVersion: v1, resource: pods}, {apiVersion: v1, resource: services, updateStrategy: {method: RollingRecreate}}], " + script + "}"},
+		{"childResources[0].updateStrategy.method RollingInPlace",
+			"{childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: RollingInPlace}}], " + script + "}"},
+		{"script.libraries", "script: {language: Starlark, inline: x = 1, libraries: [{file: lib.star}]}"},
+		{"script.rollback OnError", "script: {language: Starlark, inline: x = 1, rollback: OnError}"},
+		{"a script from a file", "script: {file: catset/sync.js}"},
+		{"a script from a ConfigMap", "script: {configMapRef: {name: m, namespace: ns, key: sync.js}}"},
+		{"a script from a file", "hooks: {sync: {script: {file: catset/sync.js}}}"},
+		{"the customize hook", "script: " + inline("Starlark", starlark("sync", "customize"))},
+		{"the customize hook", "{" + script + ", hooks: {customize: {webhook: {url: 'http://x/'}}}}"},
+		{"hooks.sync with a webhook as fallback", "{" + script + ", hooks: {sync: {script: {}, webhook: {url: 'http://x/'}}}}"},
+		{"hooks.sync with a webhook as fallback", "{" + script + ", hooks: {sync: {script: {}, webhook: {url: 'http://x/'}, fallback: OnError}}}"},
+		{"hooks.sync.webhook.etag", webhook("etag: {enabled: true}")},
+		{"hooks.sync.webhook.caBundle", webhook("caBundle: {" + secret + "}")},
+		{"hooks.sync.webhook.clientTLS", webhook("clientTLS: {secretRef: {name: s, namespace: ns}}")},
+		{"hooks.sync.webhook.authorization", webhook("authorization: {" + secret + "}")},
+		{"hooks.sync.webhook.basicAuth", webhook("basicAuth: {secretRef: {name: s, namespace: ns}}")},
+		{"hooks.sync.webhook.responseUnMarshallMode strict", webhook("responseUnMarshallMode: strict")},
+		{"hooks.finalize.webhook.etag", "{" + script + ", hooks: {finalize: {webhook: {url: 'http://x/', etag: {enabled: true}}}}}"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			cc := parseController(t, c.spec)
+			err := unsupportedSpec(&cc.Spec)
+			if err == nil {
+				_, err = newLoader().load(t.Context(), &cc.Spec)
+			}
+			var refused *unsupportedError
+			if !errors.As(err, &refused) {
+				t.Fatalf("got error %v, want that it is not supported", err)
+			}
+			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "is not supported by this version") {
+				t.Errorf("got %q, want it to name %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsOnlySpelledOutIsNotRefused(t *testing.T) {
+	for name, spec := range map[string]string{
+		"defaults": "{isolation: InProcess, applyStrategy: DynamicApply, endpointConfigs: [], script: {language: Starlark, inline: x = 1, rollback: Never, libraries: []}}",
+		"methods":  "childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: OnDelete}}, {apiVersion: v1, resource: nodes, updateStrategy: {}}]",
+		"webhook":  "hooks: {sync: {webhook: {url: 'http://x/', responseUnMarshallMode: loose, etag: {enabled: false}}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			cc := parseController(t, spec)
+			err := unsupportedSpec(&cc.Spec)
+			if err == nil && cc.Spec.Hooks != nil {
+				_, err = newLoader().load(t.Context(), &cc.Spec)
+			}
+			if err != nil {
+				t.Errorf("it is refused: %v", err)
+			}
+		})
+	}
+}
+
+func TestAWebhookIsCalledWhereItsSettingsSay(t *testing.T) {
+	for _, c := range []struct{ name, webhook, url, doubt string }{
+		{"url", "{url: 'https://hooks.example.com:8443/sync?a=b'}", "https://hooks.example.com:8443/sync?a=b", ""},
+		{"service and path", "{service: {name: catset, namespace: hooks}, path: /sync}", "http://catset.hooks:80/sync", ""},
+		{"port and protocol", "{service: {name: catset, namespace: hooks, port: 8443, protocol: https}, path: /sync}", "https://catset.hooks:8443/sync", ""},
+		{"https at the default port", "{service: {name: catset, namespace: hooks, protocol: https}, path: /sync}", "https://catset.hooks:80/sync", ""},
+		{"an empty protocol", "{service: {name: catset, namespace: hooks, protocol: ''}, path: /sync}", "http://catset.hooks:80/sync", ""},
+		{"url beside a service", "{url: 'http://x/sync', service: {name: catset, namespace: hooks}, path: /sync}", "http://x/sync",
+			"hooks.sync.webhook has both url and service: url is used"},
+		{"an empty url", "{url: '', service: {name: catset, namespace: hooks}, path: /sync}", "http://catset.hooks:80/sync", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			loaded := load(t, newLoader(), "hooks: {sync: {webhook: "+c.webhook+"}}")
+			if got := who(t, loaded.sync); got != c.url {
+				t.Errorf("it calls %s, want %s", got, c.url)
+			}
+			if got := strings.Join(loaded.doubts, "; "); got != c.doubt {
+				t.Errorf("doubts are %q, want %q", got, c.doubt)
+			}
+		})
+	}
+}
+
+func TestAWebhookHasItsOwnTimeout(t *testing.T) {
+	loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'http://x/', timeout: 90s}}}")
+	if got := loaded.sync.(*hook.Webhook).Timeout; got != 90*time.Second {
+		t.Errorf("the timeout is %s, want 1m30s", got)
+	}
+}
+
+// A listed hook has its own version; script.version is that of the hooks that are not listed.
+func TestVersionsOfListedAndUnlistedHooks(t *testing.T) {
+	const functions = `inline: "def sync(children): return {'status': {'keys': [k for g in children.values() for k in g]}, 'children': []}\nfinalize = sync"`
+	for _, c := range []struct{ name, spec, sync, finalize string }{
+		{"v1 when nothing is said", "script: {language: Starlark, " + functions + "}", "[old]", "[old]"},
+		{"v2 for all that are not listed", "script: {language: Starlark, version: v2, " + functions + "}", "[default/old]", "[default/old]"},
+		{"a listed hook has its own", "{script: {language: Starlark, version: v2, " + functions + "}, hooks: {finalize: {version: v1, script: {}}}}", "[default/old]", "[old]"},
+		{"a listed hook does not take that of the script", "{script: {language: Starlark, version: v2, " + functions + "}, hooks: {finalize: {script: {}}}}", "[default/old]", "[old]"},
+		{"a listed hook of v2", "{script: {language: Starlark, " + functions + "}, hooks: {finalize: {version: v2, script: {}}}}", "[old]", "[default/old]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			loaded := load(t, newLoader(), c.spec)
+			if got := fmt.Sprint(ask(t, loaded.sync)["keys"]); got != c.sync {
+				t.Errorf("sync sees the keys %s, want %s", got, c.sync)
+			}
+			if got := fmt.Sprint(ask(t, loaded.finalize)["keys"]); got != c.finalize {
+				t.Errorf("finalize sees the keys %s, want %s", got, c.finalize)
+			}
+		})
+	}
+	loaded := load(t, newLoader(), "hooks: {sync: {version: v2, webhook: {url: 'http://x/'}}}")
+	if got := loaded.sync.(*hook.Webhook).Version; got != hook.V2 {
+		t.Errorf("the webhook has version %s, want v2", got)
+	}
+}
+
+func TestALimitThatAHookDoesNotSetIsTheOneOfTheScript(t *testing.T) {
+	loaded := load(t, newLoader(), `
+script:
+  language: Starlark
+  inline: "def sync(): return {'children': []}"
+  timeout: 3s
+  limits: {steps: 1000, memory: 8Mi, output: 1Ki}
+hooks:
+  finalize:
+    script:
+      language: Starlark
+      inline: "def finalize(): return {'children': []}"
+      limits: {steps: 2000}
+`)
+	want := engine.Limits{Timeout: 3 * time.Second, Steps: 1000, Memory: 8 << 20, Output: 1 << 10, Source: maxInline}
+	if diff := cmp.Diff(want, loaded.sync.(*hook.Script).Limits); diff != "" {
+		t.Errorf("limits of sync (-want +got):\n%s", diff)
+	}
+	want.Steps = 2000
+	if diff := cmp.Diff(want, loaded.finalize.(*hook.Script).Limits); diff != "" {
+		t.Errorf("limits of finalize (-want +got):\n%s", diff)
+	}
+}
+
+func TestSourceThatIsTooLargeSaysHowLargeAndWhatToDo(t *testing.T) {
+	half := strings.Repeat("# forty characters of a comment, or so\n", maxInline/2/39)
+	script := func(module string) *v1alpha1.CompositeControllerSpec {
+		spec := parseController(t, "script: "+inline("Starlark", starlark("sync")+half)).Spec
+		spec.Script.Modules = map[string]v1alpha1.ModuleText{"lib.star": v1alpha1.ModuleText(module)}
+		return &spec
+	}
+	if _, err := newLoader().load(t.Context(), script("")); err != nil {
+		t.Errorf("half of what is allowed is refused: %v", err)
+	}
+	_, err := newLoader().load(t.Context(), script(half))
+	var fault *engine.Error
+	if !errors.As(err, &fault) || fault.Kind != engine.KindSource {
+		t.Fatalf("got error %v, want that the source is too large", err)
+	}
+	for _, want := range []string{"too large", "in 2 files", "at most 131072 bytes", "leave out"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %q, want %q in it", err, want)
+		}
+	}
+}
+
+func TestWhatAScriptPrintsIsToldWithHookAndParent(t *testing.T) {
+	var got []string
+	l := newLoader()
+	l.log = func(name string, req *hook.Request, m engine.Message) {
+		got = append(got, fmt.Sprintf("%s of %s at %s: %s", name, object.Describe(req.Parent), m.Pos, m.Text))
+	}
+	loaded := load(t, l, "script: "+inline("Starlark", "def sync(parent):\n    print('here')\n    return {'children': []}\n"))
+	ask(t, loaded.sync)
+	if diff := cmp.Diff([]string{"sync of Widget default/w at sync.star:2:10: here"}, got); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+func TestAScriptSeesTheTimeThatTheLoaderHas(t *testing.T) {
+	l := newLoader()
+	l.now = func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 6, time.FixedZone("", 3600)) }
+	loaded := load(t, l, "script: "+inline("Starlark", "def sync(now): return {'status': {'now': now}, 'children': []}"))
+	if got := ask(t, loaded.sync)["now"]; got != "2026-01-02T14:04:05Z" {
+		t.Errorf("request.now is %v, want 2026-01-02T14:04:05Z", got)
+	}
+}
+
+func TestTheDigestFollowsTheScriptAndItsModules(t *testing.T) {
+	digest := func(spec string) string { return load(t, newLoader(), spec).digest }
+	one := "script: {language: Starlark, inline: \"def sync(): return {}\""
+	base := digest(one + "}")
+	if again := digest(one + ", timeout: 3s}"); again != base || base == "" {
+		t.Errorf("the same script has the digests %q and %q", base, again)
+	}
+	if other := digest(one + ", modules: {lib.star: x = 1}}"); other == base {
+		t.Error("a module more does not change the digest")
+	}
+	if none := digest("hooks: {sync: {webhook: {url: 'http://x/'}}}"); none != "" {
+		t.Errorf("without a script the digest is %q", none)
+	}
+}
