@@ -44,8 +44,8 @@ test-unit: ## unit tests and the conformance suite, with the race detector
 	$(GO) test -race $(PACKAGES)
 	$(GO) test -C test/tools -count=1 ./...
 
-test-cluster: ## the tests of the test cluster's launcher
-	cd test/cluster && $(GO) test -race ./controlplane/...
+test-cluster: cluster ## the tests of the test cluster itself
+	cd test/cluster && $(GO) test -race ./controlplane/... ./smoke/...
 
 test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG names another cluster
 	$(GO) test -race -timeout 40m ./test/e2e

@@ -2,8 +2,8 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,8 +51,14 @@ func (c *claim) Mark(parent, child *object.Object) error {
 	} else if ref != nil {
 		return nil
 	}
-	child.SetOwnerReferences(append(child.GetOwnerReferences(), object.ControllerRef(parent)))
+	child.SetOwnerReferences(controlledBy(parent, child.GetOwnerReferences()))
 	return nil
+}
+
+// controlledBy gives refs with the controller reference to parent, in place of a plain one that may be there.
+func controlledBy(parent *object.Object, refs []metav1.OwnerReference) []metav1.OwnerReference {
+	others := slices.DeleteFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == parent.GetUID() })
+	return append(others, object.ControllerRef(parent))
 }
 
 // Claim implements Owner. A parent that is being deleted adopts and releases nothing.
@@ -85,7 +91,7 @@ func (c *claim) Claim(ctx context.Context, parent *object.Object, write Writer) 
 			set.Put(o)
 		}
 	}
-	return set, errors.Join(failed...)
+	return set, join(failed)
 }
 
 // orphans are the objects that the parent may adopt.
@@ -109,12 +115,15 @@ func (c *claim) adopter(parent *object.Object, write Writer) func(context.Contex
 	return func(ctx context.Context, o *object.Object) (*object.Object, error) {
 		if !checked {
 			checked, may = true, c.mayAdopt(ctx, parent)
+			if may != nil {
+				return nil, may // said once, whatever the number of orphans
+			}
 		}
 		if may != nil {
-			return nil, may
+			return nil, nil
 		}
 		mine := object.Copy(o)
-		mine.SetOwnerReferences(append(mine.GetOwnerReferences(), object.ControllerRef(parent)))
+		mine.SetOwnerReferences(controlledBy(parent, mine.GetOwnerReferences()))
 		stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: mine, Why: "adopted by " + object.Describe(parent)})
 		if gone(err) {
 			return nil, nil

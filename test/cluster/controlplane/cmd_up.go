@@ -68,7 +68,9 @@ func (l *Launcher) spawn(ctx context.Context, f folder) error {
 	if err := os.MkdirAll(f.path("logs"), 0o755); err != nil {
 		return fmt.Errorf("up: %w", err)
 	}
-	log, err := os.Create(f.log("launcher"))
+	// Appending keeps the log whole if two launchers write to it, one of which
+	// only says that the other was first.
+	log, err := os.OpenFile(f.log("launcher"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("up: %w", err)
 	}

@@ -1,0 +1,238 @@
+package controller
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/object"
+)
+
+// newEventLoop is a loop whose caches hold these parents, with nothing queued. No handler is registered, so that
+// events come from the test alone.
+func newEventLoop(t *testing.T, parents ...*object.Object) *loop {
+	t.Helper()
+	var there []runtime.Object
+	for _, o := range parents {
+		there = append(there, o)
+	}
+	l, _ := newTestLoop(t, nil, nil, there...)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	return l
+}
+
+// queued empties the queue; it gives why each key was in it.
+func queued(l *loop) map[string]string {
+	all := map[string]string{}
+	for l.queue.Len() > 0 {
+		key, _ := l.queue.Get()
+		all[key.String()] = l.queue.take(key).String()
+		l.queue.Done(key)
+	}
+	return all
+}
+
+// expectQueued checks that these parents, and no others, are queued because of a child.
+func expectQueued(t *testing.T, l *loop, want ...string) {
+	t.Helper()
+	because := map[string]string{}
+	for _, key := range want {
+		because[key] = "child"
+	}
+	if diff := cmp.Diff(because, queued(l)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}
+
+func named(name, namespace string, uid types.UID) *object.Object {
+	return widget(func(o *object.Object) { o.SetName(name); o.SetNamespace(namespace); o.SetUID(uid) })
+}
+
+func version(v string) func(*object.Object) {
+	return func(o *object.Object) { o.SetResourceVersion(v) }
+}
+
+// controlled is a ConfigMap whose controller is described by a reference.
+func controlled(apiVersion, kind, name string) *object.Object {
+	yes := true
+	return with(configMap("a", nil), ownedBy(metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u1", Controller: &yes}))
+}
+
+func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		child *object.Object
+		want  []string
+	}{
+		{"its controller", controlled("example.com/v1", "Widget", "w"), []string{"default/w"}},
+		{"also one that is not cached yet", controlled("example.com/v1", "Widget", "new"), []string{"default/new"}},
+		{"by another version of the group", controlled("example.com/v2", "Widget", "w"), []string{"default/w"}},
+		{"not one of another kind", controlled("example.com/v1", "Gadget", "w"), nil},
+		{"not one of another group", controlled("example.org/v1", "Widget", "w"), nil},
+		{"not one of no group", controlled("v1", "Widget", "w"), nil},
+		{"not one of a group that cannot be read", controlled("a/b/c", "Widget", "w"), nil},
+		{"not one that only owns and does not control", with(configMap("a", nil), ownedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "u1"})), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newEventLoop(t, widget(nil))
+			l.onChild(nil, c.child)
+			expectQueued(t, l, c.want...)
+			l.onChild(c.child, nil)
+			expectQueued(t, l, c.want...)
+		})
+	}
+}
+
+func TestAChildOfAClusterScopedParentConcernsItFromAnyNamespace(t *testing.T) {
+	l := newEventLoop(t)
+	l.Parent.Namespaced = false
+	l.onChild(nil, inNamespace("x", controlled("example.com/v1", "Widget", "w")))
+	expectQueued(t, l, "w")
+}
+
+func TestAChildThatChangesHandsConcernsBoth(t *testing.T) {
+	l := newEventLoop(t)
+	old, current := controlled("example.com/v1", "Widget", "before"), controlled("example.com/v1", "Widget", "after")
+	l.onChild(with(old, version("1")), with(current, version("2")))
+	expectQueued(t, l, "default/before", "default/after")
+}
+
+func TestAChildThatIsReleasedConcernsWhoHadItAndWhoMayAdoptIt(t *testing.T) {
+	parent, heir := named("w", "default", "u1"), named("heir", "default", "u2")
+	l := newEventLoop(t, parent, heir)
+	old := configMap("a", parent)
+	current := matching("a", heir)
+	l.onChild(with(old, version("1")), with(current, version("2")))
+	expectQueued(t, l, "default/w", "default/heir")
+}
+
+func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
+	here, there := named("w", "default", "u1"), named("w", "other", "u1")
+	stranger := named("stranger", "default", "u9")
+	for _, c := range []struct {
+		name   string
+		orphan *object.Object
+		want   []string
+	}{
+		{"in its namespace alone", matching("a", here), []string{"default/w"}},
+		{"in another namespace", inNamespace("other", matching("a", there)), []string{"other/w"}},
+		{"with labels that none matches", with(configMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }), nil},
+		{"without labels", configMap("a", nil), nil},
+		{"with somebody else for a controller", with(matching("a", here), ownedBy(controlled("apps/v1", "ReplicaSet", "r").GetOwnerReferences()...)), nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newEventLoop(t, here, there, stranger)
+			l.onChild(nil, c.orphan)
+			expectQueued(t, l, c.want...)
+		})
+	}
+}
+
+func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
+	parent := named("w", "", "u1")
+	l := newEventLoop(t, parent)
+	l.Parent.Namespaced = false
+	l.onChild(nil, inNamespace("x", matching("a", parent)))
+	expectQueued(t, l, "w")
+}
+
+func TestAnOrphanThatBeginsToMatchConcernsItsAdopter(t *testing.T) {
+	parent := widget(nil)
+	l := newEventLoop(t, parent)
+	l.onChild(with(configMap("a", nil), version("1")), with(matching("a", parent), version("2")))
+	expectQueued(t, l, "default/w")
+}
+
+func TestAnOrphanThatIsGoneConcernsNobody(t *testing.T) {
+	parent := widget(nil)
+	l := newEventLoop(t, parent)
+	l.onChild(matching("a", parent), nil)
+	expectQueued(t, l)
+}
+
+func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T) {
+	sound := named("sound", "default", "u1")
+	_ = unstructured.SetNestedStringMap(sound.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
+	l := newEventLoop(t, named("a", "default", "u2"), sound, named("z", "default", "u3"))
+	l.Match = specSelector
+	l.onChild(nil, with(configMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
+	expectQueued(t, l, "default/sound")
+}
+
+func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
+	parent := widget(nil)
+	l := newEventLoop(t, parent)
+	l.onParent(parent, object.Copy(parent))
+	child := with(configMap("a", parent), version("5"))
+	l.onChild(child, object.Copy(child))
+	orphan := with(matching("b", parent), version("5"))
+	l.onChild(orphan, object.Copy(orphan))
+	expectQueued(t, l)
+}
+
+func TestWhichChangesOfAParentCount(t *testing.T) {
+	status := func(o *object.Object) { o.Object["status"] = map[string]any{"ready": int64(1)} }
+	label := func(o *object.Object) { o.SetLabels(map[string]string{"a": "b"}) }
+	annotation := func(o *object.Object) { o.SetAnnotations(map[string]string{"a": "b"}) }
+	generation := func(o *object.Object) { o.SetGeneration(2) }
+	noGeneration := func(o *object.Object) { o.SetGeneration(0) }
+	otherUID := func(o *object.Object) { o.SetUID("u2") }
+	for _, c := range []struct {
+		name         string
+		before       func(*object.Object)
+		change       func(*object.Object)
+		counts       bool
+		countsAnyhow bool // with ignoreStatusChanges
+	}{
+		{"nothing that can be seen", nil, nil, true, false},
+		{"status", nil, status, true, false},
+		{"label", nil, label, true, true},
+		{"label that goes", label, func(o *object.Object) { o.SetLabels(nil) }, true, true},
+		{"annotation", nil, annotation, true, true},
+		{"finalizer", nil, withFinalizers("x"), true, true},
+		{"generation", nil, generation, true, true},
+		{"begin of deletion", nil, deleting, true, true},
+		{"another object of the name", nil, otherUID, true, true},
+		{"status of a kind that has no generation", noGeneration, status, true, true},
+		{"status beside a label that was there", label, status, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for ignore, want := range map[bool]bool{false: c.counts, true: c.countsAnyhow} {
+				old := widget(c.before)
+				current := with(object.Copy(old), version("2"))
+				if c.change != nil {
+					c.change(current)
+				}
+				l := newEventLoop(t)
+				l.IgnoreStatusChanges = ignore
+				l.onParent(old, current)
+				expected := map[string]string{}
+				if want {
+					expected["default/w"] = "parent"
+				}
+				if diff := cmp.Diff(expected, queued(l)); diff != "" {
+					t.Errorf("ignoreStatusChanges %t: queued (-want +got):\n%s", ignore, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
+	l := newEventLoop(t)
+	l.IgnoreStatusChanges = true
+	for name, event := range map[string][2]*object.Object{"comes": {nil, widget(nil)}, "goes": {widget(nil), nil}} {
+		l.onParent(event[0], event[1])
+		if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
+			t.Errorf("a parent that %s: queued (-want +got):\n%s", name, diff)
+		}
+	}
+}
