@@ -47,9 +47,6 @@ func resolve(spec *v1alpha1.CompositeControllerSpec, in finder) (resolved, error
 	if err != nil {
 		return resolved{}, fmt.Errorf("parentResource: %w", err)
 	}
-	if !parent.HasStatus {
-		return resolved{}, &noStatusError{parent}
-	}
 	found := resolved{parent: parent}
 	for i, rule := range spec.ChildResources {
 		child, err := in.ByName(rule.APIVersion, rule.Resource)
@@ -57,6 +54,9 @@ func resolve(spec *v1alpha1.CompositeControllerSpec, in finder) (resolved, error
 			return resolved{}, fmt.Errorf("childResources[%d]: %w", i, err)
 		}
 		found.children = append(found.children, childRule{child, methodOf(rule.UpdateStrategy)})
+	}
+	if !parent.HasStatus { // last, since it is told beside the news that all resources are there
+		return resolved{}, &noStatusError{parent}
 	}
 	return found, nil
 }

@@ -34,6 +34,7 @@ func (l *loaded) is(cc *v1alpha1.CompositeController, found resolved) bool {
 
 // A verdict is what came of loading a controller object: nil errors when it runs as it is written.
 type verdict struct {
+	asked     bool  // discovery was, about this spec
 	resources error // of discovery
 	script    error // of compiling, or of finding the hooks in what was compiled
 	spec      error // anything else
@@ -122,7 +123,7 @@ func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *o
 		return
 	}
 	found, err := resolve(&cc.Spec, s.resources)
-	if v.resources = err; err == nil {
+	if v.asked, v.resources = true, err; err == nil {
 		if r := s.get(cc.Name); r != nil && r.about.is(cc, found) {
 			v.hooks, v.doubts = r.about.hooks, append(v.doubts, r.about.hooks.doubts...)
 			return

@@ -180,14 +180,16 @@ func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, 
 			l.queue.addAfter(key, Resync, again)
 		}
 	case ctx.Err() != nil: // stopping
+	case errors.As(err, &later) && later.Unsaid:
+		l.queue.retry(key, later.After)
 	case errors.As(err, &later):
 		l.queue.Forget(key)
 		l.queue.addAfter(key, Resync, later.After)
 	case errors.Is(err, errLookAgain):
-		l.queue.retry(key)
+		l.queue.retry(key, 0)
 	default:
 		l.report(key, err)
-		l.queue.retry(key)
+		l.queue.retry(key, 0)
 	}
 }
 

@@ -35,6 +35,9 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	if want, have := cc.Spec.ParentResource, t.Parent.GetAPIVersion(); have != want.APIVersion {
 		return nil, fmt.Errorf("%s is of %s, and parentResource of %s is %s in %s", object.Describe(t.Parent), have, object.Describe(t.Controller), want.Resource, want.APIVersion)
 	}
+	if err := refuse(&cc.Spec); err != nil {
+		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
+	}
 	hooks, err := t.loader().load(ctx, &cc.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
@@ -119,9 +122,18 @@ func Check(ctx context.Context, o *object.Object, e engine.Runtime) (hooks, doub
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := unsupportedSpec(&cc.Spec); err != nil {
+	if err := refuse(&cc.Spec); err != nil {
 		return nil, nil, err
 	}
 	loaded, err := (&hookLoader{engine: e}).load(ctx, &cc.Spec)
 	return loaded.names, append(doubtsOf(&cc.Spec), loaded.doubts...), err
+}
+
+// refuse says why a server would not run spec, whatever its hooks are.
+func refuse(spec *v1alpha1.CompositeControllerSpec) error {
+	if err := unsupportedSpec(spec); err != nil {
+		return err
+	}
+	_, err := parentSelector(spec.ParentResource.LabelSelector)
+	return err
 }

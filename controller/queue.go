@@ -46,6 +46,7 @@ const (
 // merely due; within each the order is first come, first served.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[object.Key]
+	limiter workqueue.TypedRateLimiter[object.Key]
 
 	mu    sync.Mutex
 	now   map[object.Key]Reason // why a key is queued
@@ -53,9 +54,9 @@ type queue struct {
 }
 
 func newQueue(name string) *queue {
-	q := &queue{now: map[object.Key]Reason{}, later: map[object.Key]Reason{}}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](firstBackoff, lastBackoff)
-	lanes := &lanes{urgent: q.urgent, waiting: map[object.Key]bool{}}
+	q := &queue{limiter: limiter, now: map[object.Key]Reason{}, later: map[object.Key]Reason{}}
+	lanes := &lanes{urgent: q.urgent, waiting: map[object.Key]place{}}
 	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[object.Key]{Name: name, Queue: lanes})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[object.Key]{Name: name, Queue: inner})
 	q.TypedRateLimitingInterface = workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
@@ -85,10 +86,9 @@ func (q *queue) postpone(key object.Key, why Reason, wait time.Duration) {
 	q.AddAfter(key, wait)
 }
 
-// retry queues key after its back-off, which grows with each call until Forget.
-func (q *queue) retry(key object.Key) {
-	q.remember(key, Retry)
-	q.AddRateLimited(key)
+// retry queues key after its back-off, which grows with each call until Forget, and not before wait.
+func (q *queue) retry(key object.Key, wait time.Duration) {
+	q.addAfter(key, Retry, max(q.limiter.When(key), wait))
 }
 
 func (q *queue) remember(key object.Key, why Reason) {
@@ -122,26 +122,34 @@ type lanes struct {
 	urgent  func(object.Key) bool
 	first   fifo
 	second  fifo
-	waiting map[object.Key]bool // true: in the first lane
+	waiting map[object.Key]place
+	pushed  uint64 // places given so far
+}
+
+// A place is where a key stands. Numbers tell it from a place that the key left, and may have come back to.
+type place struct {
+	number uint64
+	first  bool
 }
 
 // Touch is called for a key that is added while it waits.
 func (l *lanes) Touch(key object.Key) {
-	if inFirst := l.waiting[key]; !inFirst && l.urgent(key) {
-		l.waiting[key] = true
-		l.first.push(key)
+	if !l.waiting[key].first && l.urgent(key) {
+		l.push(key, true)
 	}
 }
 
 // Push is called for a key that does not wait.
-func (l *lanes) Push(key object.Key) {
-	urgent := l.urgent(key)
-	l.waiting[key] = urgent
+func (l *lanes) Push(key object.Key) { l.push(key, l.urgent(key)) }
+
+func (l *lanes) push(key object.Key, urgent bool) {
+	lane := &l.second
 	if urgent {
-		l.first.push(key)
-	} else {
-		l.second.push(key)
+		lane = &l.first
 	}
+	l.pushed++
+	l.waiting[key] = place{l.pushed, urgent}
+	*lane = append(*lane, standing{key, l.pushed})
 }
 
 // Len counts the keys that wait.
@@ -150,24 +158,28 @@ func (l *lanes) Len() int { return len(l.waiting) }
 // Pop is called only when Len is above zero.
 func (l *lanes) Pop() object.Key {
 	for {
-		lane, urgent := &l.second, false
+		lane := &l.second
 		if len(l.first) > 0 {
-			lane, urgent = &l.first, true
+			lane = &l.first
 		}
-		key := lane.pop()
-		if inFirst, waits := l.waiting[key]; waits && inFirst == urgent {
-			delete(l.waiting, key)
-			return key
+		next := lane.pop()
+		if l.waiting[next.key].number == next.number {
+			delete(l.waiting, next.key)
+			return next.key
 		}
 	}
 }
 
-type fifo []object.Key
+// A standing is a key and the number of its place.
+type standing struct {
+	key    object.Key
+	number uint64
+}
 
-func (f *fifo) push(key object.Key) { *f = append(*f, key) }
+type fifo []standing
 
-func (f *fifo) pop() object.Key {
-	key := (*f)[0]
+func (f *fifo) pop() standing {
+	next := (*f)[0]
 	*f = (*f)[1:]
-	return key
+	return next
 }

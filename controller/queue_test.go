@@ -231,7 +231,7 @@ func TestARetryIsCountedUntilItIsForgotten(t *testing.T) {
 		if got := q.NumRequeues(queueKey("a")); got != i {
 			t.Errorf("%d retries are counted, want %d", got, i)
 		}
-		q.retry(queueKey("a"))
+		q.retry(queueKey("a"), 0)
 	}
 	if got := q.NumRequeues(queueKey("b")); got != 0 {
 		t.Errorf("%d retries of another key are counted, want none", got)
@@ -244,7 +244,7 @@ func TestARetryIsCountedUntilItIsForgotten(t *testing.T) {
 
 func TestARetryHasItsReason(t *testing.T) {
 	q := openQueue(t)
-	q.retry(queueKey("a")) // its back-off has not passed
+	q.retry(queueKey("a"), 0) // its back-off has not passed
 	q.AddAfter(queueKey("a"), 0)
 	checkOrder(t, q, "a: retry")
 }
@@ -300,7 +300,7 @@ func TestShuttingDownEndsWaitingWorkersAndLeavesNoGoroutine(t *testing.T) {
 	}
 	q.add(queueKey("a"), ParentChanged)
 	q.addAfter(queueKey("b"), Resync, time.Hour)
-	q.retry(queueKey("c"))
+	q.retry(queueKey("c"), 0)
 	q.ShutDown()
 	workers.Wait()
 	goleak.VerifyNone(t, before)

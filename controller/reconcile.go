@@ -34,12 +34,9 @@ func (l *loop) reconcile(ctx context.Context, key object.Key) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	ops, err := l.plan(parent, children, answer)
-	if err != nil {
-		return 0, err
-	}
-	failed := l.apply(ctx, parent, ops, write)
-	return answer.ResyncAfter, errors.Join(failed, l.settle(ctx, parent, answer, write))
+	ops, unplanned := l.plan(parent, children, answer)
+	failed := join(unplanned, l.apply(ctx, parent, ops, write))
+	return answer.ResyncAfter, l.settle(ctx, parent, answer, write, failed)
 }
 
 // mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
@@ -126,18 +123,23 @@ func (l *loop) pass(parent *object.Object, answer *hook.Response) {
 	}
 }
 
-// plan gives the writes to the children: none when the parent is going and they are not ours to tidy up.
+// plan gives the writes to the children: none when the parent is going and they are not ours to tidy up. A child
+// that cannot be planned for is in the error, and the others in the plan.
 func (l *loop) plan(parent *object.Object, children *object.Set, answer *hook.Response) ([]plan.Op, error) {
 	if object.Deleting(parent) && !l.tidiesUp(parent) {
 		return nil, nil
 	}
 	ops, err := plan.Children(children, answer.Children, l.Rules)
-	for _, op := range ops {
-		if op.Verb == plan.Create && err == nil {
-			err = l.Owner.Mark(parent, op.Object)
+	failed := []error{err}
+	ops = slices.DeleteFunc(ops, func(op plan.Op) bool {
+		if op.Verb != plan.Create {
+			return false
 		}
-	}
-	return ops, err
+		err := l.Owner.Mark(parent, op.Object)
+		failed = append(failed, err)
+		return err != nil
+	})
+	return ops, errors.Join(failed...)
 }
 
 // The finalizers with which the garbage collector deletes, or orphans, the children of an object before it goes.
@@ -165,12 +167,12 @@ func (l *loop) apply(ctx context.Context, parent *object.Object, ops []plan.Op, 
 			failed = append(failed, err)
 		}
 	}
-	return join(failed)
+	return join(failed...)
 }
 
 // join joins the errors of several writes. Those that only ask to look again are left out beside real ones, so that
 // they do not hide them.
-func join(failed []error) error {
+func join(failed ...error) error {
 	real := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil || errors.Is(err, errLookAgain) })
 	if len(real) > 0 {
 		return errors.Join(real...)
@@ -203,11 +205,12 @@ func (l *loop) occupied(ctx context.Context, parent, child *object.Object) error
 	return fmt.Errorf("create %s: it exists already, and its labels do not match, so that it is not adopted", object.Describe(child))
 }
 
-// settle writes the status and, when the hook is done with a parent that goes, takes our finalizer off.
-func (l *loop) settle(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) error {
+// settle writes the status, whatever else failed, and takes our finalizer off when the hook is done with a parent
+// that goes and nothing failed. It gives all that failed.
+func (l *loop) settle(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer, failed error) error {
 	parent, err := l.writeStatus(ctx, parent, answer, write)
-	if err != nil || !answer.Finalized || !l.finalizing(parent) {
-		return err
+	if err != nil || failed != nil || !answer.Finalized || !l.finalizing(parent) {
+		return join(failed, err)
 	}
 	_, err = l.setFinalizers(ctx, parent, l.otherFinalizers(parent), "the hook has finalized", write)
 	return err

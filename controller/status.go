@@ -78,7 +78,7 @@ func resourcesCondition(v *verdict) metav1.Condition {
 	var notServed *kube.NotServedError
 	var noStatus *noStatusError
 	switch {
-	case v.resources == nil && v.spec != nil && v.active == nil:
+	case !v.asked:
 		return metav1.Condition{} // it was not tried
 	case v.resources == nil, errors.As(v.resources, &noStatus):
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonDiscovered, "the API server serves every resource that the spec names")

@@ -67,7 +67,10 @@ type Response struct {
 type Event struct{ Type, Reason, Message string }
 
 // A RetryAfter is the error of a hook that asks to be called again later. It is no failure.
-type RetryAfter struct{ After time.Duration }
+type RetryAfter struct {
+	After  time.Duration // at least a second
+	Unsaid bool          // it did not say when, or not so that it can be read: back off
+}
 
 func (e *RetryAfter) Error() string {
 	return fmt.Sprintf("the hook asks to be called again in %s", e.After)

@@ -63,7 +63,7 @@ func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, e
 	}
 	if code == 429 {
 		headers, _ := answer["headers"].(map[string]any)
-		return nil, &RetryAfter{retryAfter(header(headers, "Retry-After"), now)}
+		return nil, retryAfter(header(headers, "Retry-After"), now)
 	}
 	if code != 200 {
 		return nil, &engine.Error{Kind: engine.KindRaised, Func: s.Function, Msg: fmt.Sprintf("the script answered with status %d: %s", code, bodyText(answer["body"]))}

@@ -293,7 +293,7 @@ func TestAScriptThatIsNotPortedCannotAnswerAsAnHTTPHandler(t *testing.T) {
 }
 
 func TestARetryAfterSaysWhen(t *testing.T) {
-	if got, want := (&RetryAfter{90 * time.Second}).Error(), "the hook asks to be called again in 1m30s"; got != want {
+	if got, want := (&RetryAfter{After: 90 * time.Second}).Error(), "the hook asks to be called again in 1m30s"; got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
 }

@@ -99,24 +99,23 @@ func readBody(resp *http.Response) ([]byte, error) {
 	case len(body) > maxBody:
 		return nil, fmt.Errorf("the answer is larger than %d bytes", maxBody)
 	case resp.StatusCode == http.StatusTooManyRequests:
-		return nil, &RetryAfter{retryAfter(resp.Header.Get("Retry-After"), time.Now())}
+		return nil, retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("status %s: %s", resp.Status, engine.Clip(string(body), 1<<10))
 	}
 	return body, nil
 }
 
-// retryAfter reads the value of a Retry-After header, seconds or a date; at least a second, also for a value that
-// cannot be read.
-func retryAfter(value string, now time.Time) time.Duration {
+// retryAfter reads the value of a Retry-After header: seconds or a date.
+func retryAfter(value string, now time.Time) *RetryAfter {
 	value = strings.TrimSpace(value)
-	wait := time.Duration(0)
 	if seconds, err := strconv.ParseInt(value, 10, 64); err == nil {
-		wait = time.Duration(min(seconds, maxSeconds)) * time.Second
-	} else if date, err := parseDate(value); err == nil {
-		wait = date.Sub(now)
+		return &RetryAfter{After: max(time.Duration(min(seconds, maxSeconds))*time.Second, time.Second)}
 	}
-	return max(wait, time.Second)
+	if date, err := parseDate(value); err == nil {
+		return &RetryAfter{After: max(date.Sub(now), time.Second)}
+	}
+	return &RetryAfter{After: time.Second, Unsaid: true}
 }
 
 // parseDate reads a date as HTTP has it, or in RFC 1123's form with another zone than GMT, which Metacontroller takes.

@@ -154,8 +154,13 @@ func TestRetryAfterIsSecondsOrADateAndAtLeastASecond(t *testing.T) {
 		"Thu, 29 Feb 2024 00:00:00 GMT":    time.Second,
 		"2024-02-29T01:03:03Z":             time.Second,
 	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("Retry-After %q: come again in %s, want %s", value, got, want)
+		if got := retryAfter(value, now); got.After != want {
+			t.Errorf("Retry-After %q: come again in %s, want %s", value, got.After, want)
+		}
+	}
+	for value, want := range map[string]bool{"5": false, "0": false, "Thu, 29 Feb 2024 01:03:03 GMT": false, "": true, "soon": true, "1.5": true} {
+		if got := retryAfter(value, now); got.Unsaid != want {
+			t.Errorf("Retry-After %q: unsaid is %t, want %t", value, got.Unsaid, want)
 		}
 	}
 }

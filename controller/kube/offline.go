@@ -28,7 +28,7 @@ var clusterScoped = []string{
 	"clustertrustbundles", "flowschemas", "prioritylevelconfigurations", "ipaddresses", "servicecidrs",
 	"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "validatingadmissionpolicies",
 	"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
-	"deviceclasses", "resourceslices", "storageversions", "storageversionmigrations",
+	"deviceclasses", "devicetaintrules", "resourceslices", "resourcepoolstatusrequests", "storageversions", "storageversionmigrations",
 }
 
 // ByName finds a resource by its plural name.

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/object"
 )
@@ -50,6 +53,20 @@ func restore(result, have *object.Object) {
 		put(into, name, observed)
 	}
 	put(result.Object, "status", have.Object)
+	keepController(result, have)
+}
+
+// keepController puts the controller reference back that a hook dropped: one that once returned a child as it was
+// observed has it among what was last applied, and would else give the child away by not naming it again.
+func keepController(result, have *object.Object) {
+	ref := object.ControllerOf(have)
+	if ref == nil {
+		return
+	}
+	refs := result.GetOwnerReferences()
+	if !slices.ContainsFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == ref.UID }) {
+		result.SetOwnerReferences(append(refs, *ref))
+	}
 }
 
 // put copies the field name of from into into, or deletes it there when from has none.

@@ -196,3 +196,26 @@ func TestWithoutNullsIsACopyWithoutNullFields(t *testing.T) {
 	scribble(clean)
 	check()
 }
+
+func TestAChildKeepsItsControllerWhenAHookStopsEchoingIt(t *testing.T) {
+	owner := map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1", "controller": true}
+	have := &object.Object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "c", "ownerReferences": []any{owner}},
+		"data":     map[string]any{"a": "old"},
+	}}
+	echoed, err := apply(have, have)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &object.Object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c"}, "data": map[string]any{"a": "new"},
+	}}
+	got, err := apply(echoed, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ref := object.ControllerOf(got); ref == nil || ref.UID != "1" {
+		t.Errorf("its controller is %v, want Pod p as before", ref)
+	}
+}

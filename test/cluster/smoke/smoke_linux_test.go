@@ -41,7 +41,7 @@ func start(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Skipf("not built: %v", err)
+		t.Fatalf("\"make cluster\" builds it: %v", err)
 	}
 	c := &cluster{t: t, binary: path, cmd: exec.Command(path, "run", "--until-eof")}
 	c.cmd.Env = append(os.Environ(), "KUBECONFIG=", "TMPDIR="+t.TempDir())

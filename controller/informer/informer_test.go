@@ -1,0 +1,432 @@
+package informer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"metascript/controller/object"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+// A cluster is an API server that has ConfigMaps.
+type cluster struct {
+	*fake.FakeDynamicClient
+	*Factory
+	log *bytes.Buffer // to be read once nothing runs any more
+}
+
+func newCluster(objects ...*object.Object) *cluster {
+	var there []runtime.Object
+	for _, o := range objects {
+		there = append(there, o)
+	}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}, there...)
+	log := &bytes.Buffer{}
+	return &cluster{client, NewFactory(client, slog.New(slog.NewTextHandler(log, nil))), log}
+}
+
+// open gives a handle that is filled, to be closed with the test.
+func (c *cluster) open(t *testing.T, spec Spec) *Informer {
+	t.Helper()
+	i := c.Open(spec)
+	t.Cleanup(i.Close)
+	fill(t, i)
+	return i
+}
+
+func fill(t *testing.T, i *Informer) {
+	t.Helper()
+	if !i.Synced(t.Context()) {
+		t.Fatal("the cache did not fill")
+	}
+}
+
+func (c *cluster) create(t *testing.T, o *object.Object) {
+	t.Helper()
+	if _, err := c.Resource(configMaps).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *cluster) update(t *testing.T, o *object.Object) {
+	t.Helper()
+	if _, err := c.Resource(configMaps).Namespace(o.GetNamespace()).Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *cluster) remove(t *testing.T, o *object.Object) {
+	t.Helper()
+	if err := c.Resource(configMaps).Namespace(o.GetNamespace()).Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func configMap(namespace, name string, refs ...metav1.OwnerReference) *object.Object {
+	o := &object.Object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": namespace},
+		"data": map[string]any{"key": "value"},
+	}}
+	if refs != nil {
+		o.SetOwnerReferences(refs)
+	}
+	return o
+}
+
+func owner(uid types.UID, controls bool) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: uid, Controller: &controls}
+}
+
+// keys names objects, sorted.
+func keys(objects []*object.Object) []string {
+	var all []string
+	for _, o := range objects {
+		all = append(all, object.KeyOf(o).String())
+	}
+	slices.Sort(all)
+	return all
+}
+
+// events is a handler that tells of each event in words.
+type events chan string
+
+func (e events) on(old, current *object.Object) {
+	switch {
+	case old == nil:
+		e <- "there is " + current.GetName()
+	case current == nil:
+		e <- "gone is " + old.GetName()
+	default:
+		e <- "changed is " + current.GetName() + " from " + text(old) + " to " + text(current)
+	}
+}
+
+func text(o *object.Object) string {
+	data, _ := o.Object["data"].(map[string]any)
+	key, _ := data["key"].(string)
+	return key
+}
+
+func (e events) expect(t *testing.T, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if got := <-e; got != w {
+			t.Errorf("got event %q, want %q", got, w)
+		}
+	}
+}
+
+func TestWhoeverNeedsTheSameCacheSharesOneWatch(t *testing.T) {
+	c := newCluster(configMap("default", "a"))
+	first, second := c.Open(Spec{Resource: configMaps}), c.Open(Spec{Resource: configMaps})
+	fill(t, first)
+	fill(t, second)
+	if n := c.Running(); n != 1 {
+		t.Errorf("%d watches run for two handles, want one", n)
+	}
+	first.Close()
+	if n := c.Running(); n != 1 {
+		t.Errorf("%d watches run after the first handle was closed, want one", n)
+	}
+	c.create(t, configMap("default", "b"))
+	seen := make(events)
+	if err := second.Handle(seen.on); err != nil {
+		t.Fatal(err)
+	}
+	got := []string{<-seen, <-seen}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"there is a", "there is b"}, got); diff != "" {
+		t.Errorf("events of the handle that is left (-want +got):\n%s", diff)
+	}
+	second.Close()
+	if n := c.Running(); n != 0 {
+		t.Errorf("%d watches run after the last handle was closed, want none", n)
+	}
+	lists := 0
+	for _, action := range c.Actions() {
+		if action.Matches("list", "configmaps") {
+			lists++
+		}
+	}
+	if lists > 1 {
+		t.Errorf("the resource was listed %d times, want once", lists)
+	}
+}
+
+func TestACacheThatWasGivenBackIsFilledAnew(t *testing.T) {
+	c := newCluster(configMap("default", "a"))
+	first := c.Open(Spec{Resource: configMaps})
+	fill(t, first)
+	first.Close()
+	c.remove(t, configMap("default", "a"))
+	c.create(t, configMap("default", "b"))
+	second := c.open(t, Spec{Resource: configMaps})
+	if diff := cmp.Diff([]string{"default/b"}, keys(second.List())); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+}
+
+func TestCachesOfDifferentScopeAreNotShared(t *testing.T) {
+	labelled := configMap("default", "labelled")
+	labelled.SetLabels(map[string]string{"app": "a"})
+	c := newCluster(configMap("default", "a"), configMap("other", "b"), labelled)
+	for want, spec := range map[string]Spec{
+		"default/a default/labelled other/b": {Resource: configMaps},
+		"other/b":                            {Resource: configMaps, Namespace: "other"},
+		"default/labelled":                   {Resource: configMaps, Selector: "app=a"},
+	} {
+		if got := strings.Join(keys(c.open(t, spec).List()), " "); got != want {
+			t.Errorf("the cache of %+v holds %s, want %s", spec, got, want)
+		}
+	}
+	if n := c.Running(); n != 3 {
+		t.Errorf("%d watches run, want 3", n)
+	}
+}
+
+func TestWhatACacheKeeps(t *testing.T) {
+	full := configMap("default", "a")
+	full.SetLabels(map[string]string{"app": "a"})
+	full.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
+	for _, c := range []struct {
+		name string
+		spec Spec
+		data bool
+	}{
+		{"all but managedFields", Spec{Resource: configMaps}, true},
+		{"what names and versions it", Spec{Resource: configMaps, MetadataOnly: true}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cached := newCluster(full).open(t, c.spec).Get(object.Key{Namespace: "default", Name: "a"})
+			if cached == nil {
+				t.Fatal("the object is not there")
+			}
+			if len(cached.GetManagedFields()) > 0 {
+				t.Error("managedFields are kept")
+			}
+			if cached.GetKind() != "ConfigMap" || cached.GetAPIVersion() != "v1" || cached.GetLabels()["app"] != "a" {
+				t.Errorf("type or metadata are not kept: %v", cached.Object)
+			}
+			if _, kept := cached.Object["data"]; kept != c.data {
+				t.Errorf("data is kept: %t, want %t", kept, c.data)
+			}
+		})
+	}
+}
+
+func TestGetGivesTheObjectOfThatNameOrNil(t *testing.T) {
+	i := newCluster(configMap("default", "a")).open(t, Spec{Resource: configMaps})
+	for key, want := range map[object.Key]bool{
+		{Namespace: "default", Name: "a"}: true,
+		{Namespace: "other", Name: "a"}:   false,
+		{Name: "a"}:                       false,
+	} {
+		if got := i.Get(key) != nil; got != want {
+			t.Errorf("Get(%s) finds an object: %t, want %t", key, got, want)
+		}
+	}
+}
+
+func TestOwnedByAndOrphans(t *testing.T) {
+	i := newCluster(
+		configMap("default", "mine", owner("u1", true)),
+		configMap("default", "mine-among-others", owner("u2", false), owner("u1", true)),
+		configMap("other", "mine-elsewhere", owner("u1", true)),
+		configMap("default", "of-another", owner("u2", true)),
+		configMap("default", "orphan"),
+		configMap("default", "owned-and-not-controlled", owner("u1", false)),
+		configMap("other", "orphan-elsewhere"),
+		configMap("", "orphan-without-namespace"),
+	).open(t, Spec{Resource: configMaps})
+	for _, c := range []struct {
+		name string
+		got  []*object.Object
+		want []string
+	}{
+		{"owned by u1", i.OwnedBy("u1"), []string{"default/mine", "default/mine-among-others", "other/mine-elsewhere"}},
+		{"owned by u2", i.OwnedBy("u2"), []string{"default/of-another"}},
+		{"owned by nobody", i.OwnedBy("u3"), nil},
+		{"orphans in default", i.Orphans("default"), []string{"default/orphan", "default/owned-and-not-controlled"}},
+		{"orphans in other", i.Orphans("other"), []string{"other/orphan-elsewhere"}},
+		{"orphans in a namespace without any", i.Orphans("none"), nil},
+		{"orphans everywhere", i.Orphans(""), []string{"default/orphan", "default/owned-and-not-controlled", "orphan-without-namespace", "other/orphan-elsewhere"}},
+	} {
+		if diff := cmp.Diff(c.want, keys(c.got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestIndexesFollowAnObject(t *testing.T) {
+	c := newCluster(configMap("default", "a"))
+	i := c.open(t, Spec{Resource: configMaps})
+	seen := make(events)
+	if err := i.Handle(seen.on); err != nil {
+		t.Fatal(err)
+	}
+	seen.expect(t, "there is a")
+	c.update(t, configMap("default", "a", owner("u1", true)))
+	seen.expect(t, "changed is a from value to value")
+	if len(i.OwnedBy("u1")) != 1 || len(i.Orphans("default")) != 0 {
+		t.Errorf("after it was adopted: owned %v, orphans %v", keys(i.OwnedBy("u1")), keys(i.Orphans("default")))
+	}
+	c.update(t, configMap("default", "a"))
+	seen.expect(t, "changed is a from value to value")
+	if len(i.OwnedBy("u1")) != 0 || len(i.Orphans("default")) != 1 {
+		t.Errorf("after it was released: owned %v, orphans %v", keys(i.OwnedBy("u1")), keys(i.Orphans("default")))
+	}
+}
+
+func TestAHandlerSeesWhatIsThereAndWhatChanges(t *testing.T) {
+	c := newCluster(configMap("default", "a"))
+	i := c.open(t, Spec{Resource: configMaps})
+	seen := make(events)
+	if err := i.Handle(seen.on); err != nil {
+		t.Fatal(err)
+	}
+	seen.expect(t, "there is a")
+	changed := configMap("default", "a")
+	changed.Object["data"] = map[string]any{"key": "other"}
+	c.update(t, changed)
+	seen.expect(t, "changed is a from value to other")
+	c.create(t, configMap("default", "b"))
+	seen.expect(t, "there is b")
+	c.remove(t, changed)
+	seen.expect(t, "gone is a")
+}
+
+func TestTheCacheHasAnObjectBeforeItsHandlersAreCalled(t *testing.T) {
+	c := newCluster(configMap("default", "a"))
+	i := c.open(t, Spec{Resource: configMaps})
+	found := make(chan bool)
+	err := i.Handle(func(_, current *object.Object) { found <- i.Get(object.KeyOf(current)) != nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.create(t, configMap("default", "b"))
+	for range 2 {
+		if !<-found {
+			t.Error("a handler is told of an object that the cache does not have")
+		}
+	}
+}
+
+func TestSyncedWaitsUntilHandlersSawWhatIsThere(t *testing.T) {
+	c := newCluster(configMap("default", "a"), configMap("default", "b"))
+	i := c.open(t, Spec{Resource: configMaps})
+	var mu sync.Mutex
+	var seen []*object.Object
+	err := i.Handle(func(_, current *object.Object) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, current)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, i)
+	mu.Lock()
+	defer mu.Unlock()
+	if diff := cmp.Diff([]string{"default/a", "default/b"}, keys(seen)); diff != "" {
+		t.Errorf("seen (-want +got):\n%s", diff)
+	}
+}
+
+func TestSyncedGivesUpWhenItsContextIsDone(t *testing.T) {
+	c := newCluster()
+	c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, errors.New("no list today")
+	})
+	i := c.Open(Spec{Resource: configMaps})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if i.Synced(ctx) {
+		t.Error("a cache that cannot be filled counts as filled")
+	}
+	i.Close()
+	if n := c.Running(); n != 0 {
+		t.Errorf("%d watches run, want none", n)
+	}
+}
+
+func TestAPanicInAHandlerStopsNeitherTheWatchNorOtherHandlers(t *testing.T) {
+	c := newCluster(configMap("default", "a"))
+	broken, sound := c.Open(Spec{Resource: configMaps}), c.Open(Spec{Resource: configMaps})
+	called, seen := make(chan string), make(events)
+	panics := func(_, current *object.Object) {
+		called <- current.GetName()
+		panic("out of order")
+	}
+	if err := errors.Join(broken.Handle(panics), sound.Handle(seen.on)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if name != "a" {
+			c.create(t, configMap("default", name))
+		}
+		if got := <-called; got != name {
+			t.Errorf("the handler that panics is called with %s, want %s", got, name)
+		}
+		seen.expect(t, "there is "+name)
+	}
+	broken.Close()
+	sound.Close() // the last: no goroutine writes to the log any more
+	if said := c.log.String(); strings.Count(said, "out of order") != 3 || !strings.Contains(said, "configmaps") {
+		t.Errorf("the log says: %s", said)
+	}
+}
+
+func TestAClosedHandleIsNotCalledAnyMore(t *testing.T) {
+	c := newCluster()
+	closed, open := c.Open(Spec{Resource: configMaps}), c.open(t, Spec{Resource: configMaps})
+	fill(t, closed)
+	called, seen := make(events, 1), make(events)
+	if err := errors.Join(closed.Handle(called.on), open.Handle(seen.on)); err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	c.create(t, configMap("default", "a"))
+	seen.expect(t, "there is a")
+	if len(called) > 0 {
+		t.Error("a handler is called after its handle was closed")
+	}
+}
+
+func TestACacheIsCaughtUpOnceItHasSeenTheVersion(t *testing.T) {
+	c := newCluster()
+	i := c.open(t, Spec{Resource: configMaps})
+	if i.CaughtUp("1000") {
+		t.Error("a cache that has seen nothing is caught up with version 1000")
+	}
+	seen := make(events)
+	if err := i.Handle(seen.on); err != nil {
+		t.Fatal(err)
+	}
+	written := configMap("default", "a")
+	written.SetResourceVersion("1000")
+	c.create(t, written)
+	seen.expect(t, "there is a")
+	for version, want := range map[string]bool{"999": true, "1000": true, "1001": false, "10000": false, "what is no number": true} {
+		if got := i.CaughtUp(version); got != want {
+			t.Errorf("after version 1000 it is caught up with %s: %t, want %t", version, got, want)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package kube
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"metascript/controller/object"
+)
+
+// find is ByName for a test in which the resource is known: "Pod, namespaced".
+func find(t *testing.T, f *Offline, apiVersion, plural string) string {
+	t.Helper()
+	found, err := f.ByName(apiVersion, plural)
+	if err != nil {
+		t.Errorf("%s in %s: %v", plural, apiVersion, err)
+		return ""
+	}
+	if gv := found.GroupVersion().String(); gv != apiVersion || found.Resource != plural {
+		t.Errorf("%s in %s: found %s in %s", plural, apiVersion, found.Resource, gv)
+	}
+	scope := ", cluster-scoped"
+	if found.Namespaced {
+		scope = ", namespaced"
+	}
+	return found.Kind + scope
+}
+
+func TestTheResourcesOfKubernetesAreKnown(t *testing.T) {
+	for _, c := range []struct{ apiVersion, plural, want string }{
+		{"v1", "pods", "Pod, namespaced"},
+		{"v1", "services", "Service, namespaced"},
+		{"v1", "configmaps", "ConfigMap, namespaced"},
+		{"v1", "secrets", "Secret, namespaced"},
+		{"v1", "endpoints", "Endpoints, namespaced"},
+		{"v1", "persistentvolumeclaims", "PersistentVolumeClaim, namespaced"},
+		{"v1", "persistentvolumes", "PersistentVolume, cluster-scoped"},
+		{"v1", "namespaces", "Namespace, cluster-scoped"},
+		{"v1", "nodes", "Node, cluster-scoped"},
+		{"v1", "events", "Event, namespaced"},
+		{"events.k8s.io/v1", "events", "Event, namespaced"},
+		{"apps/v1", "deployments", "Deployment, namespaced"},
+		{"apps/v1", "statefulsets", "StatefulSet, namespaced"},
+		{"batch/v1", "jobs", "Job, namespaced"},
+		{"batch/v1", "cronjobs", "CronJob, namespaced"},
+		{"networking.k8s.io/v1", "ingresses", "Ingress, namespaced"},
+		{"networking.k8s.io/v1", "networkpolicies", "NetworkPolicy, namespaced"},
+		{"networking.k8s.io/v1", "ingressclasses", "IngressClass, cluster-scoped"},
+		{"discovery.k8s.io/v1", "endpointslices", "EndpointSlice, namespaced"},
+		{"policy/v1", "poddisruptionbudgets", "PodDisruptionBudget, namespaced"},
+		{"rbac.authorization.k8s.io/v1", "roles", "Role, namespaced"},
+		{"rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole, cluster-scoped"},
+		{"rbac.authorization.k8s.io/v1", "clusterrolebindings", "ClusterRoleBinding, cluster-scoped"},
+		{"storage.k8s.io/v1", "storageclasses", "StorageClass, cluster-scoped"},
+		{"scheduling.k8s.io/v1", "priorityclasses", "PriorityClass, cluster-scoped"},
+		{"autoscaling/v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler, namespaced"},
+		{"admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration, cluster-scoped"},
+		{"coordination.k8s.io/v1", "leases", "Lease, namespaced"},
+	} {
+		if got := find(t, &Offline{}, c.apiVersion, c.plural); got != c.want {
+			t.Errorf("%s in %s is %s, want %s", c.plural, c.apiVersion, got, c.want)
+		}
+	}
+}
+
+// The kinds of a group version come in no order, so that two with one plural would be found by chance.
+func TestNoTwoKindsOfKubernetesHaveOnePlural(t *testing.T) {
+	for _, gv := range scheme.Scheme.PrioritizedVersionsAllGroups() {
+		kinds := map[string]string{}
+		for kind := range scheme.Scheme.KnownTypes(gv) {
+			guess, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind))
+			if other, twice := kinds[guess.Resource]; twice {
+				t.Errorf("%s: both %s and %s are %s", gv, kind, other, guess.Resource)
+			}
+			kinds[guess.Resource] = kind
+		}
+	}
+}
+
+// definition is of the namespaced CatSet, whose v1 has a status subresource and whose v1beta1 has none.
+func definition(change func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
+	crd := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: "example.com",
+		Scope: apiextensionsv1.NamespaceScoped,
+		Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "catsets", Kind: "CatSet"},
+		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
+			{Name: "v1beta1"},
+			{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}},
+			{Name: "v2", Subresources: &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{}}},
+		},
+	}}
+	if change != nil {
+		change(crd)
+	}
+	return crd
+}
+
+func TestADefinitionSaysWhatItsResourceIs(t *testing.T) {
+	f := &Offline{Definitions: []*apiextensionsv1.CustomResourceDefinition{
+		definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Group = "other.com" }),
+		definition(nil),
+		definition(func(crd *apiextensionsv1.CustomResourceDefinition) {
+			crd.Spec.Scope, crd.Spec.Names = apiextensionsv1.ClusterScoped, apiextensionsv1.CustomResourceDefinitionNames{Plural: "oxen", Kind: "Ox"}
+		}),
+	}}
+	for apiVersion, status := range map[string]bool{"example.com/v1beta1": false, "example.com/v1": true, "example.com/v2": false, "other.com/v1": true} {
+		got, err := f.ByName(apiVersion, "catsets")
+		if err != nil {
+			t.Errorf("%s: %v", apiVersion, err)
+			continue
+		}
+		gv, _ := schema.ParseGroupVersion(apiVersion)
+		want := Resource{gv.WithResource("catsets"), "CatSet", true, status}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("catsets in %s (-want +got):\n%s", apiVersion, diff)
+		}
+		if kind := got.ObjectKind(); kind != gv.WithKind("CatSet") {
+			t.Errorf("catsets in %s are of kind %s", apiVersion, kind)
+		}
+	}
+	if got, want := find(t, f, "example.com/v1", "oxen"), "Ox, cluster-scoped"; got != want {
+		t.Errorf("oxen are %s, want %s", got, want)
+	}
+}
+
+func TestADefinitionGoesBeforeWhatIsGuessed(t *testing.T) {
+	f := &Offline{
+		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped })},
+		Seen:        []object.Kind{{Group: "example.com", Version: "v1", Kind: "CatSet"}},
+	}
+	if got, want := find(t, f, "example.com/v1", "catsets"), "CatSet, cluster-scoped"; got != want {
+		t.Errorf("catsets are %s, want %s", got, want)
+	}
+}
+
+func TestAKindThatWasSeenIsGuessedByItsName(t *testing.T) {
+	f := &Offline{}
+	for _, kind := range []string{"Cat", "CatSet", "Policy", "PolicySet", "Bus", "Widget"} {
+		f.Seen = append(f.Seen, object.Kind{Group: "other.com", Version: "v1", Kind: "Other" + kind}, object.Kind{Group: "example.com", Version: "v1", Kind: kind})
+	}
+	for plural, kind := range map[string]string{
+		"cats": "Cat", "catsets": "CatSet", "policies": "Policy", "policysets": "PolicySet", "buses": "Bus", "widgets": "Widget",
+	} {
+		if got, want := find(t, f, "example.com/v1", plural), kind+", namespaced"; got != want {
+			t.Errorf("%s are %s, want %s", plural, got, want)
+		}
+	}
+}
+
+func TestAResourceMayBeSaidToHaveAKind(t *testing.T) {
+	f := &Offline{
+		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped })},
+		Known: map[schema.GroupVersionResource]object.Kind{
+			{Group: "example.com", Version: "v1", Resource: "oxen"}:    {Group: "example.com", Version: "v1", Kind: "Ox"},
+			{Group: "example.com", Version: "v1", Resource: "series"}:  {Group: "example.com", Version: "v1", Kind: "Series"},
+			{Group: "example.com", Version: "v1", Resource: "widgets"}: {Group: "example.com", Version: "v1", Kind: "Gadget"},
+			{Group: "example.com", Version: "v1", Resource: "catsets"}: {Group: "example.com", Version: "v1", Kind: "Wrong"},
+		},
+		Seen: []object.Kind{{Group: "example.com", Version: "v1", Kind: "Widget"}},
+	}
+	for plural, want := range map[string]string{
+		"oxen": "Ox, namespaced", "series": "Series, namespaced",
+		"widgets": "Gadget, namespaced",     // what is said goes before what is guessed
+		"catsets": "CatSet, cluster-scoped", // and a definition before both
+	} {
+		if got := find(t, f, "example.com/v1", plural); got != want {
+			t.Errorf("%s are %s, want %s", plural, got, want)
+		}
+	}
+}
+
+func TestWhatNobodyKnowsIsAnErrorThatSaysWhatToGive(t *testing.T) {
+	f := &Offline{
+		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(nil)},
+		Seen:        []object.Kind{{Group: "example.com", Version: "v1", Kind: "Widget"}},
+	}
+	for _, c := range []struct{ apiVersion, plural string }{
+		{"v1", "widgets"},
+		{"v1", "pod"},
+		{"v1", "Pod"},
+		{"apps/v1", "pods"},
+		{"v1", "deployments"},
+		{"example.com/v2", "widgets"},
+		{"other.com/v1", "widgets"},
+		{"example.com/v3", "catsets"},
+		{"example.com/v1", "gadgets"},
+	} {
+		_, err := f.ByName(c.apiVersion, c.plural)
+		want := `what kind is resource "` + c.plural + `" in ` + c.apiVersion + `? give its CustomResourceDefinition, or an object of it`
+		if err == nil || err.Error() != want {
+			t.Errorf("%s in %s: error %v, want %q", c.plural, c.apiVersion, err, want)
+		}
+	}
+	if _, err := f.ByName("a/b/c", "pods"); err == nil || !strings.Contains(err.Error(), "a/b/c") {
+		t.Errorf("apiVersion a/b/c: error %v, want one that names it", err)
+	}
+}
