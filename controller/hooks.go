@@ -257,6 +257,7 @@ func webhook(name string, set *v1alpha1.Hook) (hook.Hook, string, error) {
 		return nil, "", unsupported(fmt.Sprintf("hooks.%s.webhook.%s", name, what))
 	}
 	made := &hook.Webhook{URL: deref(w.URL), Version: versionOf(set, nil), Client: webhookClient}
+	made.Strict = cmp.Or(w.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
 	if w.Timeout != nil {
 		made.Timeout = w.Timeout.Duration
 	}
@@ -270,6 +271,12 @@ func webhook(name string, set *v1alpha1.Hook) (hook.Hook, string, error) {
 	}
 	made.URL = serviceURL(w.Service) + *w.Path
 	return made, "", nil
+}
+
+// defaultModes say how strictly a webhook's answer is read when it does not say.
+var defaultModes = map[string]v1alpha1.ResponseUnmarshallMode{
+	hook.V1: v1alpha1.ResponseUnmarshallModeLoose,
+	hook.V2: v1alpha1.ResponseUnmarshallModeStrict,
 }
 
 // webhookClient keeps as many connections to a server as there may be calls to it at a time.
@@ -309,8 +316,6 @@ func unsupportedWebhook(w *v1alpha1.Webhook) string {
 		return "authorization"
 	case w.BasicAuth != nil:
 		return "basicAuth"
-	case w.ResponseUnmarshallMode == v1alpha1.ResponseUnmarshallModeStrict:
-		return "responseUnMarshallMode strict"
 	}
 	return ""
 }

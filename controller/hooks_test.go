@@ -231,7 +231,6 @@ func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 		{"hooks.sync.webhook.clientTLS", webhook("clientTLS: {secretRef: {name: s, namespace: ns}}")},
 		{"hooks.sync.webhook.authorization", webhook("authorization: {" + secret + "}")},
 		{"hooks.sync.webhook.basicAuth", webhook("basicAuth: {secretRef: {name: s, namespace: ns}}")},
-		{"hooks.sync.webhook.responseUnMarshallMode strict", webhook("responseUnMarshallMode: strict")},
 		{"hooks.finalize.webhook.etag", "{" + script + ", hooks: {finalize: {webhook: {url: 'http://x/', etag: {enabled: true}}}}}"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
@@ -406,5 +405,24 @@ func TestTheDigestFollowsTheScriptAndItsModules(t *testing.T) {
 	}
 	if none := digest("hooks: {sync: {webhook: {url: 'http://x/'}}}"); none != "" {
 		t.Errorf("without a script the digest is %q", none)
+	}
+}
+
+func TestAWebhookIsReadStrictlyWhenItsModeOrItsVersionSaysSo(t *testing.T) {
+	for settings, want := range map[string]bool{
+		"webhook: {url: 'http://x/'}":                                              false,
+		"webhook: {url: 'http://x/', responseUnMarshallMode: strict}":              true,
+		"version: v2, webhook: {url: 'http://x/'}":                                 true,
+		"version: v2, webhook: {url: 'http://x/', responseUnMarshallMode: loose}":  false,
+		"version: v1, webhook: {url: 'http://x/', responseUnMarshallMode: strict}": true,
+	} {
+		cc := parseController(t, "hooks: {sync: {"+settings+"}}")
+		loaded, err := newLoader().load(t.Context(), &cc.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := loaded.sync.(*hook.Webhook).Strict; got != want {
+			t.Errorf("%s: strict is %t, want %t", settings, got, want)
+		}
 	}
 }

@@ -91,7 +91,7 @@ func (c *claim) Claim(ctx context.Context, parent *object.Object, write Writer) 
 			set.Put(o)
 		}
 	}
-	return set, join(failed)
+	return set, join(failed...)
 }
 
 // orphans are the objects that the parent may adopt.

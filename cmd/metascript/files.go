@@ -120,7 +120,11 @@ func parseDocument(text []byte) ([]*object.Object, error) {
 	}
 	var items []*object.Object
 	for i := range list.Items {
-		items = append(items, &list.Items[i])
+		item := &list.Items[i]
+		if item.GetAPIVersion() == "" || item.GetKind() == "" {
+			return nil, fmt.Errorf("items[%d]: apiVersion or kind is missing", i)
+		}
+		items = append(items, item)
 	}
 	return items, nil
 }

@@ -34,7 +34,8 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	ported, _ := s.Program.(engine.Ported)
-	how := manners{strict: ported == nil || !ported.Ported()}
+	strict := ported == nil || !ported.Ported()
+	how := manners{strict: strict, knownKeys: strict}
 	if !how.strict {
 		if answer, err = s.unwrap(answer, now); err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	strictjson "sigs.k8s.io/json"
 
 	"metascript/engine"
 )
@@ -28,6 +29,7 @@ type Webhook struct {
 	URL     string
 	Timeout time.Duration // for the whole call; zero or less is 10s
 	Version string        // V1 or V2; "" is V1
+	Strict  bool          // refuse unknown and duplicate keys in the answer
 	Client  *http.Client  // nil is http.DefaultClient
 }
 
@@ -54,7 +56,13 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: the answer is not a JSON object: %w", w.name(), err)
 	}
-	resp, err := decode(answer, req, manners{})
+	if w.Strict {
+		err = checkDuplicates(body)
+	}
+	var resp *Response
+	if err == nil {
+		resp, err = decode(answer, req, manners{knownKeys: w.Strict})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("webhook %s: %w", w.name(), err)
 	}
@@ -136,4 +144,11 @@ func decodeJSON(text []byte) (map[string]any, error) {
 		return nil, errors.New("it is null")
 	}
 	return answer, nil
+}
+
+// checkDuplicates refuses a key that stands twice in an object, at any depth.
+func checkDuplicates(text []byte) error {
+	var ignored any
+	faults, err := strictjson.UnmarshalStrict(text, &ignored)
+	return errors.Join(append(faults, err)...)
 }

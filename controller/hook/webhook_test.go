@@ -383,3 +383,22 @@ func TestAWebhookMayBeCalledConcurrently(t *testing.T) {
 	calls.Wait()
 	check()
 }
+
+func TestAStrictWebhookMayNotSayWhatIsNotUnderstood(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"children": [], "childs": []}`:             `unknown key "childs" in the answer: did you mean "children"?`,
+		`{"children": [], "status": {"a":1,"a":2}}`:  `duplicate field "status.a"`,
+		`{"children": [], "status": {"a":1,"b":[]}}`: "",
+	} {
+		h := answerWith(t, 200, body)
+		h.Strict = true
+		_, err := h.Call(t.Context(), newRequest(t))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %q", body, err, want)
+		}
+		h.Strict = false
+		if _, err := h.Call(t.Context(), newRequest(t)); err != nil {
+			t.Errorf("%s: a loose one gives error %v", body, err)
+		}
+	}
+}

@@ -60,12 +60,13 @@ func wireKey(o, parent *object.Object, version string) string {
 
 // manners say how an answer is judged.
 type manners struct {
-	strict bool // refuse unknown keys, missing children, undeclared kinds and duplicates
+	strict    bool // refuse missing children, undeclared kinds and duplicates
+	knownKeys bool // refuse unknown keys
 }
 
 // decode turns an answer into a Response.
 func decode(answer map[string]any, req *Request, how manners) (*Response, error) {
-	if how.strict {
+	if how.knownKeys {
 		if err := checkKeys(answer); err != nil {
 			return nil, err
 		}
