@@ -15,8 +15,16 @@ func (l *loop) onParent(old, current *object.Object) {
 	case current == nil:
 		l.queue.add(object.KeyOf(old), ParentChanged) // so that what is kept for it is dropped
 	case old == nil || l.concerns(old, current):
-		l.queue.add(object.KeyOf(current), ParentChanged)
+		l.queue.add(object.KeyOf(current), l.news(ParentChanged))
 	}
+}
+
+// news is why, once the caches are filled. What fills them did not just change, and comes after what does.
+func (l *loop) news(why Reason) Reason {
+	if l.filled.Load() {
+		return why
+	}
+	return Resync
 }
 
 // concerns reports whether a parent's change is worth a reconcile. With ignoreStatusChanges those are changes of
@@ -49,7 +57,7 @@ func (l *loop) onChild(old, current *object.Object) {
 		}
 		if key, owned := l.ownerKey(o); owned && !seen[key] {
 			seen[key] = true
-			l.queue.add(key, ChildChanged)
+			l.queue.add(key, l.news(ChildChanged))
 		}
 	}
 	if current != nil && object.ControllerOf(current) == nil {
@@ -85,7 +93,7 @@ func (l *loop) queueAdopters(orphan *object.Object) {
 		}
 		selector, err := l.Match(parent)
 		if err == nil && selector.Matches(labels.Set(orphan.GetLabels())) {
-			l.queue.add(object.KeyOf(parent), ChildChanged)
+			l.queue.add(object.KeyOf(parent), l.news(ChildChanged))
 		}
 	}
 }

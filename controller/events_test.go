@@ -21,6 +21,7 @@ func newEventLoop(t *testing.T, parents ...*object.Object) *loop {
 		there = append(there, o)
 	}
 	l, _ := newTestLoop(t, nil, nil, there...)
+	l.filled.Store(true)
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	if !l.synced(t.Context()) {
@@ -234,5 +235,15 @@ func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
 		if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
 			t.Errorf("a parent that %s: queued (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
+	l := newEventLoop(t, widget(nil))
+	l.filled.Store(false)
+	l.onParent(nil, widget(nil))
+	l.onChild(nil, configMap("c", widget(nil)))
+	if got := l.queue.take(object.KeyOf(widget(nil))); got != Resync {
+		t.Errorf("the reason is %s, want resync", got)
 	}
 }

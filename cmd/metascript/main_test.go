@@ -93,6 +93,12 @@ func TestHelpNamesEveryVerb(t *testing.T) {
 	}
 }
 
+func TestWithoutAVerbItIsTheServer(t *testing.T) {
+	for _, args := range [][]string{{"controller"}, {}} {
+		metascript(t, append(args, "--kubeconfig", "nosuch")...).expect(t, 1, nil, []string{"error: find a cluster: ", "nosuch"})
+	}
+}
+
 func TestCompletionIsForEveryShell(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		metascript(t, "completion", shell).expect(t, 0, []string{"metascript"}, nil)
@@ -310,13 +316,12 @@ func TestCheckOfTheExamples(t *testing.T) {
 }
 
 // sound is a controller that is well, as JSON and thus as YAML too.
-const sound = `{"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController", "metadata": {"name": "NAME"},
+func sound(name string) string {
+	return strings.ReplaceAll(`{"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController", "metadata": {"name": "NAME"},
 	"spec": {"parentResource": {"apiVersion": "example.com/v1", "resource": "widgets"},
 		"hooks": {"sync": {"webhook": {"url": "http://x/"}}}}}
-`
-
-// sounds are sound controllers of these names.
-func sounds(name string) string { return strings.ReplaceAll(sound, "NAME", name) }
+`, "NAME", name)
+}
 
 func TestCheck(t *testing.T) {
 	const list = "apiVersion: v1\nkind: List\nitems:\n"
@@ -332,10 +337,10 @@ func TestCheck(t *testing.T) {
 		fails      []string // on stderr
 	}{
 		{"a sound one", head(webhook), 0, []string{"a.yaml: CompositeController c: ok, hooks: sync\n"}, nil},
-		{"JSON", sounds("c"), 0, []string{"a.yaml: CompositeController c: ok, hooks: sync\n"}, nil},
-		{"several documents", "---\n# nothing\n---\n" + sounds("c") + "---\n" + sounds("d") + "---\n", 0,
+		{"JSON", sound("c"), 0, []string{"a.yaml: CompositeController c: ok, hooks: sync\n"}, nil},
+		{"several documents", "---\n# nothing\n---\n" + sound("c") + "---\n" + sound("d") + "---\n", 0,
 			[]string{"CompositeController c: ok", "CompositeController d: ok"}, nil},
-		{"a list", list + "- " + sounds("c") + "- " + sounds("d"), 0, []string{"a.yaml: CompositeController c: ok", "a.yaml: CompositeController d: ok"}, nil},
+		{"a list", list + "- " + sound("c") + "- " + sound("d"), 0, []string{"a.yaml: CompositeController c: ok", "a.yaml: CompositeController d: ok"}, nil},
 		{"one that breaks a rule", head(webhook + "  maxConcurrentSyncs: 0\n"), 1,
 			[]string{"a.yaml: CompositeController c: spec.maxConcurrentSyncs: "}, []string{"error: "}},
 		{"a field that is not known", head(webhook + "  resyncPeriodSecond: 1\n"), 1,
@@ -347,13 +352,13 @@ func TestCheck(t *testing.T) {
 			[]string{"a.yaml: CompositeController c: parentResource.labelSelector: "}, []string{"error: "}},
 		{"warnings", head("  hooks: {sync: {webhook: {url: 'http://x/'}}, finalize: {}}\n"), 0,
 			[]string{"a.yaml: CompositeController c: warning: hooks.finalize is empty", "a.yaml: CompositeController c: ok, hooks: sync\n"}, nil},
-		{"one wrong beside one that is sound", sounds("c") + "---\n" + strings.Replace(sounds("d"), `"widgets"`, "1", 1) + "---\n" + sounds("e"), 1,
+		{"one wrong beside one that is sound", sound("c") + "---\n" + strings.Replace(sound("d"), `"widgets"`, "1", 1) + "---\n" + sound("e"), 1,
 			[]string{"CompositeController c: ok", "CompositeController d: spec.parentResource.resource: ", "CompositeController e: ok"}, []string{"error: "}},
 		{"what has no definition", "{apiVersion: v1, kind: Pod, metadata: {name: p}}", 0, []string{"a.yaml: Pod p: passed over"}, nil},
 		{"an empty file", "", 1, nil, []string{"a.yaml"}},
 		{"nothing but comments", "# nothing\n---\n# nothing\n", 1, nil, []string{"a.yaml"}},
 		{"text", "hello", 1, nil, []string{"a.yaml, document 1: an object is wanted"}},
-		{"garbage in the second document", sounds("c") + "---\n{a: [}\n", 1, nil, []string{"a.yaml, document 2: "}},
+		{"garbage in the second document", sound("c") + "---\n{a: [}\n", 1, nil, []string{"a.yaml, document 2: "}},
 		{"a key twice", "apiVersion: v1\nkind: Pod\nkind: Pod\n", 1, nil, []string{"a.yaml, document 1: ", `"kind"`}},
 		{"no kind", "apiVersion: v1\nmetadata: {name: x}\n", 1, nil, []string{"a.yaml, document 1: apiVersion or kind is missing"}},
 		{"no kind in a list", list + "- metadata: {name: x}\n", 1, nil, []string{"a.yaml, document 1: ", "apiVersion or kind is missing"}},
@@ -366,4 +371,15 @@ func TestCheck(t *testing.T) {
 			metascript(t, "check", "-f", "a.yaml").expect(t, c.code, c.want, c.fails)
 		})
 	}
+}
+
+func TestCheckNamesStandardInput(t *testing.T) {
+	metascriptReading(t, sound("c"), "check", "-f", "-").expect(t, 0, []string{"-: CompositeController c: ok"}, nil)
+	metascriptReading(t, "hello", "check", "-f", "-").expect(t, 1, nil, []string{"-, document 1: an object is wanted"})
+}
+
+func TestCheckTakesAFolder(t *testing.T) {
+	inFolder(t, "-- a.yaml --\n"+sound("a")+"-- b.yml --\n"+sound("b")+"-- c.json --\n"+sound("c")+"-- notes.txt --\nhello\n")
+	metascript(t, "check", "-f", ".").expect(t, 0, []string{"a.yaml: CompositeController a: ok", "b.yml: CompositeController b: ok", "c.json: CompositeController c: ok"}, nil)
+	metascript(t, "check", "-f", t.TempDir()).expect(t, 1, nil, []string{"no objects in "})
 }
