@@ -48,7 +48,7 @@ test-cluster: cluster ## the tests of the test cluster itself
 	cd test/cluster && $(GO) test -race ./controlplane/... ./smoke/...
 
 test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG names another cluster
-	$(GO) test -race -timeout 40m ./test/e2e
+	$(GO) test -race -timeout 40m -parallel 6 ./test/e2e
 
 bench: ## benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
