@@ -83,9 +83,8 @@ func (l *loop) ownerKey(o *object.Object) (object.Key, bool) {
 
 // queueAdopters queues every parent whose selector matches an orphan.
 func (l *loop) queueAdopters(orphan *object.Object) {
-	has := orphan.GetLabels()
-	if len(has) == 0 || l.Labels != nil && has[generatedLabel] == "" {
-		return // no selector matches: nearly all orphans end here
+	if l.Labels != nil && orphan.GetLabels()[generatedLabel] == "" {
+		return // no generated selector matches: nearly all orphans end here
 	}
 	for _, parent := range l.parents.List() {
 		if l.Parent.Namespaced && parent.GetNamespace() != orphan.GetNamespace() {

@@ -131,6 +131,7 @@ func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *o
 	}
 	loader := hookLoader{engine: s.Engine, log: s.logPrint(cc.Name)}
 	if v.hooks, err = loader.load(ctx, &cc.Spec); err != nil {
+		v.hooks = loadedHooks{} // as a whole or not at all
 		v.blame(err)
 		return
 	}

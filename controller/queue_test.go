@@ -422,7 +422,9 @@ func TestManyWorkersLoseNoReasonAndNeverShareAKey(t *testing.T) {
 	working.Wait()
 	for i := range keys {
 		key := queueKey(fmt.Sprint(i))
-		taken[key] |= q.take(key) | q.take(key) // a reason for later may still be held
+		for range 2 { // a reason for later may still be held
+			taken[key] |= q.take(key)
+		}
 		if want := ParentChanged | ChildChanged | Resync; taken[key] != want {
 			t.Errorf("%s: reasons %s, want %s", key, taken[key], want)
 		}

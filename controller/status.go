@@ -142,7 +142,7 @@ func readyCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Conditi
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled; if this lasts, the log says which resource cannot be watched")
 	case err == nil:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", v.active.generation))
-	case v.active != nil && v.active.generation != cc.Generation:
+	case v.active != nil && (v.active.generation != cc.Generation || v.active.uid != cc.UID):
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
 			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", cc.Generation, v.active.generation, err))
 	}

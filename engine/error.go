@@ -156,7 +156,7 @@ func (e *Error) complete(fn string, files fs.FS) *Error {
 		e.Func = fn
 	}
 	if e.Source == "" {
-		e.Source = sourceLine(files, e.Pos)
+		e.Source, e.Pos = sourceLine(files, e.Pos)
 	}
 	e.Msg = Clip(e.Msg, maxMsg)
 	e.Hint = Clip(e.Hint, maxMsg)
@@ -164,23 +164,30 @@ func (e *Error) complete(fn string, files fs.FS) *Error {
 	return e
 }
 
-// sourceLine gives the text of the line at pos, or "".
-func sourceLine(files fs.FS, pos Pos) string {
+// sourceLine gives the text of the line at pos, "" when it is unknown, and the position in it. A position behind the
+// last line, where a compiler misses the rest, becomes the end of what there is, since there is nothing to show
+// behind it.
+func sourceLine(files fs.FS, pos Pos) (string, Pos) {
 	if pos.Line <= 0 || !fs.ValidPath(pos.File) {
-		return ""
+		return "", pos
 	}
 	text, err := fs.ReadFile(files, pos.File)
 	if err != nil {
-		return ""
+		return "", pos
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff")) // which no compiler counts as a column
-	number := 0
+	number, last, end := 0, "", pos
 	for line := range bytes.Lines(text) {
-		if number++; number == pos.Line {
-			return string(bytes.TrimRight(line, "\r\n"))
+		number++
+		shown := string(bytes.TrimRight(line, "\r\n"))
+		if number == pos.Line {
+			return shown, pos
+		}
+		if strings.TrimSpace(shown) != "" {
+			last, end.Line, end.Col = shown, number, utf8.RuneCountInString(shown)+1
 		}
 	}
-	return ""
+	return last, end
 }
 
 // Clip shortens s to at most n bytes, at a character's border, and says so.

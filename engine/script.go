@@ -99,7 +99,7 @@ func (s Script) tooLarge(limit int64) error {
 	return &Error{
 		Kind: KindSource, Pos: Pos{File: s.Entry},
 		Msg:  fmt.Sprintf("the script's files are too large: %d bytes in %d files, at most %d bytes are allowed", max(total, limit+1), count, limit),
-		Hint: "leave out files that the script does not load, or raise the server's limit for source",
+		Hint: "leave out what the script does not need, or split the controller",
 	}
 }
 

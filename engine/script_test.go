@@ -51,7 +51,7 @@ func TestSourceLimit(t *testing.T) {
 	}
 	_, err := s.Digest(Limits{Source: 1003})
 	e := wantKind(t, err, KindSource)
-	for _, want := range []string{"1004 bytes", "1003 bytes", "raise"} {
+	for _, want := range []string{"1004 bytes", "1003 bytes", "leave out"} {
 		if !strings.Contains(e.Error(), want) {
 			t.Errorf("%q does not say %q", e, want)
 		}

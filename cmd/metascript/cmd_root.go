@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 )
 
@@ -10,12 +13,24 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "metascript",
 		Short:         "Kubernetes controllers whose logic is a script inside their own object",
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          server.RunE,
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.Flags().AddFlagSet(server.Flags())
 	root.AddCommand(server, runCommand(), checkCommand(), versionCommand())
 	return root
+}
+
+// noArgs refuses an argument, which without a verb is a misspelt verb.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return fmt.Errorf("unknown command %q: did you mean %s?", args[0], strings.Join(near, " or "))
+	}
+	return fmt.Errorf("unknown command %q: see metascript --help", args[0])
 }

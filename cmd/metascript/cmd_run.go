@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	"metascript/controller"
+	"metascript/controller/api/validation"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -33,7 +35,7 @@ func runCommand() *cobra.Command {
 answer as YAML. No cluster is needed and nothing is written. What the script prints goes to standard error.
 
 Kinds of Kubernetes itself are known. Give the CustomResourceDefinition of another child kind with -f as well,
-unless an object of the kind is given.`,
+unless an object of the kind is given. With the parent's definition among the files, its defaults are set.`,
 		Example: `  metascript run -f examples/pythonlambda/controller.yaml --parent examples/pythonlambda/parent.yaml`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runOffline(cmd, f) },
@@ -94,9 +96,13 @@ func newTrial(f runFlags, stdin io.Reader) (*controller.Trial, error) {
 		return nil, fmt.Errorf("--parent has %d objects, want one", len(parents))
 	}
 	trial := &controller.Trial{
-		Controller: found[0].Object, Parent: parents[0].Object, Finalizing: f.finalizing,
+		Controller: found[0].Object, Finalizing: f.finalizing,
 		Resources: &kube.Offline{Definitions: defs},
 	}
+	if err := setDefaults(defs, slices.Concat(parents, children)); err != nil {
+		return nil, err
+	}
+	trial.Parent = parents[0].Object
 	for _, doc := range slices.Concat(parents, children) {
 		trial.Resources.Seen = append(trial.Resources.Seen, doc.GroupVersionKind())
 	}
@@ -109,6 +115,25 @@ func newTrial(f runFlags, stdin io.Reader) (*controller.Trial, error) {
 		}
 	}
 	return trial, nil
+}
+
+// setDefaults completes objects as the API server would, by the definitions that are given.
+func setDefaults(defs []*apiextensionsv1.CustomResourceDefinition, docs []document) error {
+	for _, crd := range defs {
+		validator, err := validation.New(crd)
+		if err != nil {
+			return fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
+		}
+		for _, doc := range docs {
+			if kind := doc.GroupVersionKind(); kind.Group != crd.Spec.Group || kind.Kind != crd.Spec.Names.Kind {
+				continue
+			}
+			if doc.Object.Object, err = validator.Default(doc.Object.Object); err != nil {
+				return fmt.Errorf("%s: %s: %w", doc.file, object.Describe(doc.Object), err)
+			}
+		}
+	}
+	return nil
 }
 
 // printAnswer prints an answer as the document that a hook returns.
