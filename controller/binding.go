@@ -60,7 +60,7 @@ func (b *Binding) selects(parent *object.Object) bool {
 // expect is what an answer about parent may hold.
 func (b *Binding) expect(parent *object.Object) (hook.Expect, error) {
 	selector, err := b.Match(parent)
-	if err != nil {
+	if err != nil && !object.Deleting(parent) {
 		return hook.Expect{}, err
 	}
 	e := hook.Expect{Kinds: b.Kinds, Selector: selector}

@@ -17,11 +17,23 @@ import (
 	"metascript/engine"
 )
 
-// How long, and how often, a reconcile waits for the caches to show what the one before it wrote. It is a courtesy
-// and no guarantee: after the wait it goes on with what there is, since every write is safe with stale caches.
+// How long, and how often at first and at last, a reconcile waits for the caches to show what the one before it wrote.
+// It is a courtesy and no guarantee: after the wait it goes on with what there is, since every write is safe with
+// stale caches.
 const (
-	lagPoll = 5 * time.Millisecond
-	lagWait = 5 * time.Second
+	lagWait   = 5 * time.Second
+	firstPoll = 5 * time.Millisecond
+	lastPoll  = 250 * time.Millisecond
+)
+
+// soonest is the least time after which a hook is called again because it asks for it.
+const soonest = 100 * time.Millisecond
+
+// A reconcile that finds the world changed under it backs off no longer than this, and is told of like a failure
+// after so many in a row: then what it waits for does not come.
+const (
+	lastLook    = 10 * time.Second
+	looksBefore = 8
 )
 
 // grace is how long a reconcile may go on after its controller was told to stop.
@@ -42,7 +54,7 @@ type loop struct {
 
 	mu      sync.Mutex
 	written map[object.Key]*wrote // what the last reconcile of a parent wrote
-	pruned  map[object.Key]any    // the status that the API server did not store as it was written
+	pruned  map[object.Key]unstored
 }
 
 // wrote remembers what caches must show before a parent's next reconcile.
@@ -58,7 +70,7 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger) *loop {
 		events:  events,
 		log:     log.With("controller", b.Name),
 		written: map[object.Key]*wrote{},
-		pruned:  map[object.Key]any{},
+		pruned:  map[object.Key]unstored{},
 	}
 }
 
@@ -149,8 +161,8 @@ func (l *loop) work(ctx context.Context, stop <-chan struct{}) {
 // process reconciles one parent and decides when to come again.
 func (l *loop) process(ctx context.Context, key object.Key) {
 	why := l.queue.take(key)
-	if l.lags(key) {
-		l.queue.postpone(key, why, lagPoll)
+	if wait := l.lags(key); wait > 0 {
+		l.queue.postpone(key, why, wait)
 		return
 	}
 	began := time.Now()
@@ -173,12 +185,12 @@ func (l *loop) guarded(ctx context.Context, key object.Key) (again time.Duration
 // decide is the one place that knows about retrying: forget, come again after a while, or back off.
 func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, err error) {
 	var later *hook.RetryAfter
+	if again > 0 {
+		l.queue.addAfter(key, Resync, max(again, soonest)) // also when a write failed, unless a retry comes first
+	}
 	switch {
 	case err == nil:
 		l.queue.Forget(key)
-		if again > 0 {
-			l.queue.addAfter(key, Resync, again)
-		}
 	case ctx.Err() != nil: // stopping
 	case errors.As(err, &later) && later.Unsaid:
 		l.queue.retry(key, later.After)
@@ -186,7 +198,10 @@ func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, 
 		l.queue.Forget(key)
 		l.queue.addAfter(key, Resync, later.After)
 	case errors.Is(err, errLookAgain):
-		l.queue.retry(key, 0)
+		if l.queue.NumRequeues(key) >= looksBefore {
+			l.report(key, err)
+		}
+		l.queue.addAfter(key, Retry, min(l.queue.limiter.When(key), lastLook))
 	default:
 		l.report(key, err)
 		l.queue.retry(key, 0)
@@ -201,23 +216,24 @@ func (l *loop) report(key object.Key, err error) {
 	}
 }
 
-// lags reports whether the caches have yet to show what the last reconcile of key wrote. Without waiting for them
-// the next one would do the same again, in vain: write a status twice, create a child that is there.
-func (l *loop) lags(key object.Key) bool {
+// lags gives how long to wait, zero for not at all, because the caches have yet to show what the last reconcile of key
+// wrote. Without waiting the next one would do the same again, in vain: write a status twice, create a child that is
+// there.
+func (l *loop) lags(key object.Key) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.written[key]
 	if w == nil {
-		return false
+		return 0
 	}
 	for len(w.shown) > 0 && w.shown[0]() {
 		w.shown = w.shown[1:]
 	}
-	if len(w.shown) > 0 && time.Since(w.since) < lagWait {
-		return true
+	if waited := time.Since(w.since); len(w.shown) > 0 && waited < lagWait {
+		return min(max(waited/2, firstPoll), lastPoll)
 	}
 	delete(l.written, key)
-	return false
+	return 0
 }
 
 // A tracker is the Writer of one reconcile: it notes what caches will have to show.

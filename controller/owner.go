@@ -64,8 +64,8 @@ func controlledBy(parent *object.Object, refs []metav1.OwnerReference) []metav1.
 // Claim implements Owner. A parent that is being deleted adopts and releases nothing.
 func (c *claim) Claim(ctx context.Context, parent *object.Object, write Writer) (*object.Set, error) {
 	selector, err := c.selector(parent)
-	if err != nil {
-		return nil, err
+	if err != nil && !object.Deleting(parent) {
+		return nil, err // one that goes needs none: it adopts and releases nothing
 	}
 	set, failed := &object.Set{}, []error(nil)
 	adopt := c.adopter(parent, write)
@@ -73,6 +73,9 @@ func (c *claim) Claim(ctx context.Context, parent *object.Object, write Writer) 
 		set.Declare(child.kind)
 		var mine []*object.Object
 		for _, o := range child.cache.OwnedBy(parent.GetUID()) {
+			if o.GetUID() == parent.GetUID() {
+				continue // nobody is a child of its own
+			}
 			if object.Deleting(parent) || selector.Matches(labels.Set(o.GetLabels())) {
 				mine = append(mine, o)
 			} else if err := release(ctx, parent, o, write); err != nil {
@@ -101,15 +104,14 @@ func (c *claim) orphans(parent *object.Object, cache *informer.Informer, selecto
 	}
 	var found []*object.Object
 	for _, o := range cache.Orphans(parent.GetNamespace()) {
-		if !object.Deleting(o) && selector.Matches(labels.Set(o.GetLabels())) {
+		if !object.Deleting(o) && o.GetUID() != parent.GetUID() && selector.Matches(labels.Set(o.GetLabels())) {
 			found = append(found, o)
 		}
 	}
 	return object.Sorted(found)
 }
 
-// adopter gives a function that adopts an object for parent, and gives nil for one that someone else was faster to
-// take. Before the first it reads the parent past the caches: one that is gone, or going, must not adopt.
+// adopter gives a function that adopts an object for parent. Before the first it reads the parent past the caches: one that is gone, or going, must not adopt.
 func (c *claim) adopter(parent *object.Object, write Writer) func(context.Context, *object.Object) (*object.Object, error) {
 	checked, may := false, error(nil)
 	return func(ctx context.Context, o *object.Object) (*object.Object, error) {
@@ -126,7 +128,7 @@ func (c *claim) adopter(parent *object.Object, write Writer) func(context.Contex
 		mine.SetOwnerReferences(controlledBy(parent, mine.GetOwnerReferences()))
 		stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: mine, Why: "adopted by " + object.Describe(parent)})
 		if gone(err) {
-			return nil, nil
+			return nil, fmt.Errorf("%w: %w", errLookAgain, err)
 		}
 		return stored, err
 	}

@@ -266,7 +266,7 @@ func TestTheParentIsNotReadWhenThereIsNothingToAdopt(t *testing.T) {
 	claimOnce(t, parent, live, nil, configMap("a", parent), unmatched("b", parent), configMap("c", nil))
 }
 
-func TestBeingTooLateToAdoptOrReleaseIsNoError(t *testing.T) {
+func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
 	resource := schema.GroupResource{Resource: "configmaps"}
 	for name, late := range map[string]error{
 		"conflict":  apierrors.NewConflict(resource, "x", errors.New("it was modified")),
@@ -276,8 +276,8 @@ func TestBeingTooLateToAdoptOrReleaseIsNoError(t *testing.T) {
 			parent := widget(nil)
 			got := claimOnce(t, parent, alive(parent), func(plan.Op) error { return late },
 				configMap("a", parent), matching("b", parent), unmatched("c", parent))
-			if got.err != nil {
-				t.Errorf("got error %v", got.err)
+			if !errors.Is(got.err, errLookAgain) {
+				t.Errorf("got error %v, want that it asks to look again", got.err)
 			}
 			if diff := cmp.Diff([]string{"default/a"}, got.names); diff != "" {
 				t.Errorf("children (-want +got):\n%s", diff)

@@ -43,7 +43,8 @@ const (
 )
 
 // A queue holds the parents to reconcile, each once and with the reasons why. What changed goes before what is
-// merely due; within each the order is first come, first served.
+// merely due, except for every ninth turn, so that what is due does not wait for ever; within each the order is first
+// come, first served.
 type queue struct {
 	workqueue.TypedRateLimitingInterface[object.Key]
 	limiter workqueue.TypedRateLimiter[object.Key]
@@ -124,6 +125,7 @@ type lanes struct {
 	second  fifo
 	waiting map[object.Key]place
 	pushed  uint64 // places given so far
+	turns   int    // since the second lane had one
 }
 
 // A place is where a key stands. Numbers tell it from a place that the key left, and may have come back to.
@@ -155,16 +157,23 @@ func (l *lanes) push(key object.Key, urgent bool) {
 // Len counts the keys that wait.
 func (l *lanes) Len() int { return len(l.waiting) }
 
+// turnsOfFirst is how often in a row the first lane goes before the second, so that neither waits for ever.
+const turnsOfFirst = 8
+
 // Pop is called only when Len is above zero.
 func (l *lanes) Pop() object.Key {
+	l.turns++
 	for {
-		lane := &l.second
-		if len(l.first) > 0 {
-			lane = &l.first
+		lane := &l.first
+		if len(l.first) == 0 || len(l.second) > 0 && l.turns > turnsOfFirst {
+			lane = &l.second
 		}
 		next := lane.pop()
 		if l.waiting[next.key].number == next.number {
 			delete(l.waiting, next.key)
+			if lane == &l.second {
+				l.turns = 0
+			}
 			return next.key
 		}
 	}

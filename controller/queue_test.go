@@ -329,6 +329,16 @@ func (m *queueModel) urgent() bool {
 	return false
 }
 
+// due reports whether something waits that is not urgent.
+func (m *queueModel) due() bool {
+	for _, why := range m.waiting {
+		if why&changed == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (m *queueModel) done(key object.Key) {
 	if why := m.working[key]; why != 0 {
 		m.waiting[key] = why
@@ -336,9 +346,26 @@ func (m *queueModel) done(key object.Key) {
 	delete(m.working, key)
 }
 
+func TestWhatIsMerelyDueDoesNotWaitForEver(t *testing.T) {
+	q := openQueue(t)
+	q.add(queueKey("due"), Resync)
+	for turn := range turnsOfFirst + 1 {
+		for i := range 3 {
+			q.add(queueKey(fmt.Sprint(i)), ParentChanged)
+		}
+		key, _ := q.Get()
+		q.take(key)
+		q.Done(key)
+		if due := key == queueKey("due"); due != (turn == turnsOfFirst) {
+			t.Fatalf("turn %d is given to %s", turn, key)
+		}
+	}
+}
+
 func TestInAnyOrderOfEventsNothingIsLostAndWhatChangedGoesFirst(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	q, m := openQueue(t), &queueModel{map[object.Key]Reason{}, map[object.Key]Reason{}}
+	turns := 0 // since one that is merely due was given
 	for step := range 50_000 {
 		key := queueKey(fmt.Sprint(random.IntN(8)))
 		switch random.IntN(5) {
@@ -350,12 +377,17 @@ func TestInAnyOrderOfEventsNothingIsLostAndWhatChangedGoesFirst(t *testing.T) {
 			if q.Len() == 0 {
 				continue
 			}
-			urgent := m.urgent()
+			urgent, due := m.urgent(), m.due()
 			given, _ := q.Get()
 			why := q.take(given)
 			want, waited := m.waiting[given]
-			if !waited || why != want || urgent != (want&changed != 0) {
+			turns++
+			first := urgent && (turns <= turnsOfFirst || !due)
+			if !waited || why != want || first != (want&changed != 0) {
 				t.Fatalf("step %d: given %s for %q; it waited: %v, for %q, while something urgent waited: %v", step, given, why, waited, want, urgent)
+			}
+			if !first {
+				turns = 0
 			}
 			delete(m.waiting, given)
 			m.working[given] = 0

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
@@ -21,10 +23,16 @@ func (l *loop) reconcile(ctx context.Context, key object.Key) (time.Duration, er
 	if parent == nil || !l.mine(parent) {
 		return 0, l.forget(key)
 	}
+	if _, err := l.Match(parent); err != nil && !object.Deleting(parent) {
+		return 0, err // before a finalizer is on that could not come off
+	}
 	write := tracker{l, key}
 	parent, err := l.keepFinalizer(ctx, parent, write)
 	if err != nil {
 		return 0, err
+	}
+	if !l.mine(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0 {
+		return 0, nil // our finalizer was all that was left of it
 	}
 	children, err := l.Owner.Claim(ctx, parent, write)
 	if err != nil {
@@ -192,28 +200,39 @@ func (l *loop) occupied(ctx context.Context, parent, child *object.Object) error
 	}
 	ref := object.ControllerOf(there)
 	_, declared := l.Kinds[child.GroupVersionKind()]
+	selector, err := l.Match(parent)
 	switch {
 	case ref != nil && ref.UID == parent.GetUID() && !declared:
 		return nil // a kind that is not watched is created once
-	case ref != nil && ref.UID == parent.GetUID():
-		return errLookAgain
-	case ref != nil:
-		return fmt.Errorf("create %s: it exists already and belongs to %s %s", object.Describe(child), ref.Kind, ref.Name)
 	case object.Deleting(there):
-		return errLookAgain
+		return fmt.Errorf("%s is still being deleted: %w", object.Describe(there), errLookAgain)
+	case ref != nil && ref.UID == parent.GetUID():
+		return errLookAgain // only our cache did not know
+	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
+		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(there), object.Describe(parent), errLookAgain)
+	case ref != nil:
+		return fmt.Errorf("create %s: it exists already and belongs to %s %s: delete it, or give the child another name", object.Describe(child), ref.Kind, ref.Name)
+	case err == nil && selector.Matches(labels.Set(there.GetLabels())):
+		return errLookAgain // it will be adopted
 	}
-	return fmt.Errorf("create %s: it exists already, and its labels do not match, so that it is not adopted", object.Describe(child))
+	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))
 }
 
 // settle writes the status, whatever else failed, and takes our finalizer off when the hook is done with a parent
 // that goes and nothing failed. It gives all that failed.
 func (l *loop) settle(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer, failed error) error {
-	parent, err := l.writeStatus(ctx, parent, answer, write)
-	if err != nil || failed != nil || !answer.Finalized || !l.finalizing(parent) {
+	stored, err := l.writeStatus(ctx, parent, answer, write)
+	switch {
+	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
+		stored = parent // a status that the API server does not take must not keep a parent from going
+	case err != nil:
 		return join(failed, err)
 	}
-	_, err = l.setFinalizers(ctx, parent, l.otherFinalizers(parent), "the hook has finalized", write)
-	return err
+	if failed != nil || !answer.Finalized || !l.finalizing(stored) {
+		return join(failed, err)
+	}
+	_, letGo := l.setFinalizers(ctx, stored, l.otherFinalizers(stored), "the hook has finalized", write)
+	return join(err, letGo)
 }
 
 // writeStatus writes the status if it differs from the parent's; it gives the parent as it then is.
@@ -225,7 +244,7 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 	status := plan.WithoutNulls(answer.Status)
 	status["observedGeneration"] = parent.GetGeneration()
 	changed.Object["status"] = status
-	if plan.Difference(statusOf(parent), statusOf(changed)) == "" || l.unstorable(changed) {
+	if plan.Difference(statusOf(parent), statusOf(changed)) == "" || l.unstorable(parent, changed) {
 		return parent, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})
@@ -250,19 +269,34 @@ func (l *loop) noteStored(stored, written *object.Object) {
 		delete(l.pruned, key)
 		return
 	}
-	_, told := l.pruned[key]
-	l.pruned[key] = written.Object["status"]
+	before, told := l.pruned[key]
+	told = told && before.uid == stored.GetUID()
+	l.pruned[key] = unstored{stored.GetUID(), statusOf(written), statusOf(stored)}
 	if !told && lost != "status.observedGeneration" {
 		l.events.Warning(stored, "StatusNotStored", "the API server does not store %s as the hook returned it: does the schema of %s have the field?", lost, l.Parent.GroupResource())
 	}
 }
 
-// unstorable reports whether the status of changed was tried before and not stored.
-func (l *loop) unstorable(changed *object.Object) bool {
+// An unstored status is one that the API server did not store as it was written.
+type unstored struct {
+	uid           types.UID // of the parent
+	tried, stored map[string]any
+}
+
+// unstorable reports whether writing the status of changed was tried before and led to what parent has now.
+func (l *loop) unstorable(parent, changed *object.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	tried, found := l.pruned[object.KeyOf(changed)]
-	return found && plan.Difference(map[string]any{"status": tried}, statusOf(changed)) == ""
+	known, found := l.pruned[object.KeyOf(parent)]
+	return found && known.uid == parent.GetUID() &&
+		plan.Difference(known.tried, statusOf(changed)) == "" && plan.Difference(known.stored, statusOf(parent)) == ""
+}
+
+// retryStatus forgets which statuses were not stored, since the definition of the parents' kind changed.
+func (l *loop) retryStatus() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.pruned)
 }
 
 func statusOf(o *object.Object) map[string]any {

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,6 +60,9 @@ func newChild(item any, req *Request) (*object.Object, error) {
 	o := object.Copy(&object.Object{Object: m})
 	if err := place(o, req); err != nil {
 		return nil, err
+	}
+	if o.GroupVersionKind().GroupKind() == req.Parent.GroupVersionKind().GroupKind() && object.KeyOf(o) == object.KeyOf(req.Parent) {
+		return nil, errors.New("it is the parent itself, which cannot be its own child: give it another name")
 	}
 	return o, label(o, req.Expect)
 }
