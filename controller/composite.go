@@ -14,6 +14,9 @@ import (
 	"metascript/controller/plan"
 )
 
+// maxWorkers bounds maxConcurrentSyncs, as the definition does, which may be an older one.
+const maxWorkers = 1000
+
 // finalizerPrefix is followed by the name of the CompositeController.
 const finalizerPrefix = "metacontroller.io/compositecontroller-"
 
@@ -95,7 +98,7 @@ func binding(cc *v1alpha1.CompositeController, found resolved) *Binding {
 		IgnoreStatusChanges: isTrue(cc.Spec.ParentResource.IgnoreStatusChanges),
 	}
 	if n := cc.Spec.MaxConcurrentSyncs; n != nil {
-		b.Workers = max(int(*n), 0)
+		b.Workers = min(max(int(*n), 0), maxWorkers)
 	}
 	if isTrue(cc.Spec.GenerateSelector) {
 		b.Match = generatedSelector

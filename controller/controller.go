@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -45,6 +46,7 @@ type Server struct {
 	ready     atomic.Bool
 
 	statusPruned atomic.Bool // the API server does not store a status for controllers
+	told         sync.Map    // name of a controller object -> what the log and its events said of it last
 
 	controllers *informer.Informer
 	queue       workqueue.TypedRateLimitingInterface[string]
@@ -77,7 +79,11 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	resources := kube.NewResources(typed.Discovery(), o.DiscoveryInterval)
+	discoverer, err := discovery.NewDiscoveryClientForConfig(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	resources := kube.NewResources(discoverer, o.DiscoveryInterval)
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, o.DiscoveryInterval)
 	return &Server{
 		Options:   o,
@@ -95,8 +101,8 @@ func New(o Options) (*Server, error) {
 func (s *Server) Ready() bool { return s.ready.Load() }
 
 // loaders is how many controller objects are loaded at the same time: a script may take its whole timeout to
-// compile, and must not keep the others waiting.
-const loaders = 4
+// compile, and a loop that is replaced may take a while to end, and must not keep the others waiting.
+const loaders = 32
 
 // Run follows the controller objects until ctx is done; then it lets what is under way finish.
 func (s *Server) Run(ctx context.Context) error {
@@ -140,10 +146,12 @@ func (s *Server) warnIfMissing() {
 }
 
 func (s *Server) onController(old, current *object.Object) {
-	if current == nil {
-		current = old
-	}
-	s.queue.Add(current.GetName())
+	switch {
+	case current == nil:
+		s.queue.Add(old.GetName())
+	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():
+		s.queue.Add(current.GetName())
+	} // anything else is our own status, which must not lead to the next one
 }
 
 // onDecorator tells that DecoratorControllers are not run, since silence would be taken for work.
@@ -159,7 +167,14 @@ func (s *Server) onDefinition(old, current *object.Object) {
 	if current == nil {
 		current = old
 	}
-	s.resources.Forget(groupOf(current.GetName()))
+	group := groupOf(current.GetName())
+	s.resources.Forget(group)
+	s.statusPruned.Store(false)
+	for _, r := range s.all() {
+		if r.loop.Parent.Group == group {
+			r.loop.retryStatus()
+		}
+	}
 	for _, o := range s.controllers.List() {
 		s.queue.Add(o.GetName())
 	}
@@ -188,8 +203,12 @@ func (s *Server) work(ctx context.Context) {
 	}
 }
 
-// refresh is how often the status of a controller that runs is looked at, for the count of its parents.
-const refresh = time.Minute
+// How often the status of a controller that runs is looked at, for the count of its parents, and of one whose caches
+// are being filled.
+const (
+	refresh     = time.Minute
+	whileFilled = 5 * time.Second
+)
 
 // process loads one controller object and decides when to look again.
 func (s *Server) process(ctx context.Context, name string) {
@@ -199,7 +218,9 @@ func (s *Server) process(ctx context.Context, name string) {
 		return
 	}
 	s.queue.Forget(name)
-	if s.controllers.Get(object.Key{Name: name}) != nil {
+	if r := s.get(name); r != nil && !r.loop.filled.Load() {
+		s.queue.AddAfter(name, whileFilled)
+	} else if s.controllers.Get(object.Key{Name: name}) != nil {
 		s.queue.AddAfter(name, refresh)
 	}
 }

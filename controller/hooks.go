@@ -366,6 +366,24 @@ func unsupportedSpec(spec *v1alpha1.CompositeControllerSpec) error {
 	return nil
 }
 
+// contradiction refuses two rules about one resource: its objects would be seen in two versions, and those of the one
+// would be deleted since the other is desired.
+func contradiction(spec *v1alpha1.CompositeControllerSpec) error {
+	seen := map[string]int{}
+	for i, rule := range spec.ChildResources {
+		group, _, _ := strings.Cut(rule.APIVersion, "/")
+		if group == rule.APIVersion {
+			group = "" // of the core: "v1"
+		}
+		name := rule.Resource + "." + group
+		if first, twice := seen[name]; twice && spec.ChildResources[first].APIVersion != rule.APIVersion {
+			return fmt.Errorf("childResources[%d] and [%d] are about %s in two versions, %s and %s: keep one", first, i, rule.Resource, spec.ChildResources[first].APIVersion, rule.APIVersion)
+		}
+		seen[name] = i
+	}
+	return nil
+}
+
 // doubtsOf lists what is accepted, as by Metacontroller, and probably not meant.
 func doubtsOf(spec *v1alpha1.CompositeControllerSpec) []string {
 	var doubts []string

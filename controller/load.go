@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -42,6 +43,7 @@ type verdict struct {
 	doubts    []string
 	active    *loaded // what runs now; nil: nothing
 	filled    bool    // the caches of what runs are
+	trouble   error   // why not
 	parents   int
 }
 
@@ -71,13 +73,21 @@ func (s *Server) load(ctx context.Context, name string) error {
 	o := s.controllers.Get(object.Key{Name: name})
 	if o == nil {
 		s.stop(name)
+		s.told.Delete(name)
 		return nil
+	}
+	if r := s.get(name); r != nil && r.about.uid != o.GetUID() {
+		s.stop(name) // that was another object, and is gone
 	}
 	v := &verdict{}
 	cc, err := decode(o)
-	if err != nil {
+	switch {
+	case cc.Spec.Paused: // an emergency brake, whatever else there may be wrong with the spec
+		s.stop(name)
+		v.doubts = doubtsOf(&cc.Spec)
+	case err != nil:
 		v.spec = err
-	} else {
+	default:
 		s.try(ctx, cc, o, v)
 	}
 	if ctx.Err() != nil {
@@ -85,6 +95,7 @@ func (s *Server) load(ctx context.Context, name string) error {
 	}
 	if r := s.get(name); r != nil {
 		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
+		v.trouble = r.loop.trouble()
 	}
 	if err := s.tell(ctx, cc, o, v); err != nil {
 		return err
@@ -109,17 +120,14 @@ func decode(o *object.Object) (*v1alpha1.CompositeController, error) {
 	delete(rest, "spec")
 	cc = &v1alpha1.CompositeController{}
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(rest, cc) // the first error is the one to tell
+	cc.Spec.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
 	return cc, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), err)
 }
 
 // try loads cc, and on success starts its loop unless that very version runs already.
 func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) {
 	v.doubts = doubtsOf(&cc.Spec)
-	if v.spec = unsupportedSpec(&cc.Spec); v.spec != nil {
-		return
-	}
-	if cc.Spec.Paused {
-		s.stop(cc.Name)
+	if v.spec = errors.Join(unsupportedSpec(&cc.Spec), contradiction(&cc.Spec)); v.spec != nil {
 		return
 	}
 	found, err := resolve(&cc.Spec, s.resources)
@@ -167,10 +175,10 @@ func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Messag
 
 // tell writes the verdict into the object's status if it is not there yet, and an event about a change of Ready.
 func (s *Server) tell(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) error {
-	before := readyOf(cc.Status.Conditions)
 	status := statusFor(cc, v)
 	after := readyOf(status.Conditions)
-	if before.Message != after.Message || before.Reason != after.Reason {
+	said := string(o.GetUID()) + after.Reason + after.Message
+	if before, _ := s.told.Swap(o.GetName(), said); before != said {
 		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
 		if v.err() != nil {
 			s.events.Warning(o, "CreateError", "%s", after.Message)

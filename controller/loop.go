@@ -55,6 +55,7 @@ type loop struct {
 	mu      sync.Mutex
 	written map[object.Key]*wrote // what the last reconcile of a parent wrote
 	pruned  map[object.Key]unstored
+	fights  map[object.Key]fights // children that were recreated in vain
 }
 
 // wrote remembers what caches must show before a parent's next reconcile.
@@ -71,6 +72,7 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger) *loop {
 		log:     log.With("controller", b.Name),
 		written: map[object.Key]*wrote{},
 		pruned:  map[object.Key]unstored{},
+		fights:  map[object.Key]fights{},
 	}
 }
 
@@ -282,6 +284,15 @@ func (t tracker) shows(op plan.Op, stored *object.Object) func() bool {
 		o := cache.Get(key)
 		return o == nil || o.GetUID() != uid || object.Deleting(o)
 	}
+}
+
+// trouble is what keeps the caches from being filled, as far as it is known.
+func (l *loop) trouble() error {
+	failed := []error{l.parents.Trouble()}
+	for _, child := range l.children {
+		failed = append(failed, child.cache.Trouble())
+	}
+	return errors.Join(failed...)
 }
 
 // count gives how many parents the controller looks after.

@@ -59,6 +59,7 @@ func (l *loop) forget(key object.Key) error {
 	defer l.mu.Unlock()
 	delete(l.written, key)
 	delete(l.pruned, key)
+	delete(l.fights, key)
 	return nil
 }
 
@@ -163,6 +164,10 @@ func (l *loop) tidiesUp(parent *object.Object) bool {
 func (l *loop) apply(ctx context.Context, parent *object.Object, ops []plan.Op, write Writer) error {
 	var failed []error
 	for _, op := range ops {
+		if err := l.inVain(object.KeyOf(parent), op); err != nil {
+			failed = append(failed, err)
+			continue
+		}
 		_, err := write.Do(ctx, op)
 		switch {
 		case err == nil:

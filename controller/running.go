@@ -33,8 +33,6 @@ func (s *Server) start(ctx context.Context, o *object.Object, b *Binding, about 
 		defer close(r.done)
 		s.runGuarded(inner, o, r)
 	}()
-	s.Log.Info("started", "controller", b.Name, "generation", about.generation)
-	s.events.Normal(o, "Started", "started controller %s", b.Name)
 }
 
 // runGuarded runs a loop and, when it ends by an error or panic of its own, has it loaded again.
@@ -45,7 +43,11 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 			s.failed(o, r, fmt.Errorf("panic: %v", p))
 		}
 	}()
-	begun := func() { s.queue.Add(o.GetName()) } // to tell that it runs
+	begun := func() {
+		s.Log.Info("started", "controller", o.GetName(), "generation", r.about.generation)
+		s.events.Normal(o, "Started", "started controller %s", o.GetName())
+		s.queue.Add(o.GetName()) // so that the status tells it
+	}
 	if err := r.loop.run(ctx, begun); err != nil {
 		s.failed(o, r, err)
 	}
@@ -79,15 +81,19 @@ func (s *Server) stop(name string) {
 
 // stopAll ends every loop at the same time, and waits for them.
 func (s *Server) stopAll() {
-	s.mu.Lock()
-	all := slices.Collect(maps.Values(s.running))
-	s.mu.Unlock()
+	all := s.all()
 	for _, r := range all {
 		r.stop()
 	}
 	for _, r := range all {
 		<-r.done
 	}
+}
+
+func (s *Server) all() []*running {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.running))
 }
 
 func (s *Server) get(name string) *running {

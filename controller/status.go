@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/api/v1alpha1"
@@ -138,8 +140,10 @@ func readyCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Conditi
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonPaused, "spec.paused is set: no hook runs, and nothing is written")
 	case err == nil && v.active == nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "the controller is about to start")
+	case err == nil && !v.filled && v.trouble != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled: "+v.trouble.Error())
 	case err == nil && !v.filled:
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled; if this lasts, the log says which resource cannot be watched")
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled")
 	case err == nil:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", v.active.generation))
 	case v.active != nil && (v.active.generation != cc.Generation || v.active.uid != cc.UID):
@@ -167,8 +171,7 @@ func readyReason(v *verdict) string {
 	return v1alpha1.ReasonScriptNotReady
 }
 
-// writeStatus writes status into o if it differs from what is there. It is not an error that o changed meanwhile:
-// that brings it back here.
+// writeStatus writes status into o if it differs from what is there.
 func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1alpha1.ControllerStatus) error {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
 	if err != nil {
@@ -180,11 +183,16 @@ func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1al
 		return nil
 	}
 	stored, err := s.write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "conditions"})
-	if gone(err) {
+	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	if err == nil && stored.Object["status"] == nil && !s.statusPruned.Swap(true) {
-		s.Log.Warn("the CustomResourceDefinitions of the controllers are older than this server and keep no status: apply manifests/crds; none is written until the next start")
+	if err == nil && !hasConditions(stored) && !s.statusPruned.Swap(true) {
+		s.Log.Warn("the CustomResourceDefinitions of the controllers are older than this server and keep no status: apply manifests/crds; none is written until they change")
 	}
 	return err
+}
+
+func hasConditions(o *object.Object) bool {
+	_, found, err := unstructured.NestedSlice(o.Object, "status", "conditions")
+	return found && err == nil
 }

@@ -96,6 +96,11 @@ func (c *checker) check(cmd *cobra.Command, doc document) {
 		return
 	}
 	validator, known := c.known[kind]
+	if !known && kind.Group == v1alpha1.Group {
+		c.found = true
+		fmt.Fprintf(c.out, "%s: there is no such kind in %s\n", name, v1alpha1.Group)
+		return
+	}
 	if !known {
 		fmt.Fprintf(c.out, "%s: passed over, its definition is not among the files\n", name)
 		return

@@ -15,6 +15,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 )
 
@@ -111,6 +112,9 @@ func parseDocument(text []byte) ([]*object.Object, error) {
 	if o.GetAPIVersion() == "" || o.GetKind() == "" {
 		return nil, errors.New("apiVersion or kind is missing")
 	}
+	if metadata, ok := m["metadata"].(map[string]any); m["metadata"] != nil && !ok || !o.IsList() && metadata["name"] == nil {
+		return nil, fmt.Errorf("%s: metadata must be an object with a name", o.GetKind())
+	}
 	if !o.IsList() {
 		return []*object.Object{o}, nil
 	}
@@ -149,7 +153,7 @@ func definitions(docs []document) ([]*apiextensionsv1.CustomResourceDefinition, 
 func controllers(docs []document) []document {
 	var found []document
 	for _, doc := range docs {
-		if doc.GetKind() == "CompositeController" {
+		if doc.GroupVersionKind() == v1alpha1.GroupVersion.WithKind(v1alpha1.KindCompositeController) {
 			found = append(found, doc)
 		}
 	}

@@ -69,12 +69,13 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	return resp, nil
 }
 
-// name is the URL as it may be shown in an event: without a password.
+// name is the URL as it may be shown in an event: a password or a token may be in the rest of it.
 func (w *Webhook) name() string {
-	if u, err := url.Parse(w.URL); err == nil {
-		return u.Redacted()
+	u, err := url.Parse(w.URL)
+	if err != nil {
+		return "with a URL that cannot be read"
 	}
-	return w.URL
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
 func (w *Webhook) post(ctx context.Context, arg map[string]any) ([]byte, error) {

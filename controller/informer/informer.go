@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,6 +51,7 @@ type shared struct {
 	handles int
 	stop    context.CancelFunc
 	done    chan struct{}
+	trouble atomic.Pointer[error] // the last with the watch
 }
 
 // NewFactory gives a Factory without caches.
@@ -83,11 +85,12 @@ func (f *Factory) start(spec Spec) *shared {
 		func(o *metav1.ListOptions) { o.LabelSelector = spec.Selector }).Informer()
 	// Both setters fail only on an informer that has been started.
 	_ = inf.SetTransform(spec.strip)
-	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
-	})
 	ctx, stop := context.WithCancel(context.Background())
 	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{})}
+	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		s.trouble.Store(&err)
+		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
+	})
 	go func() {
 		defer close(s.done)
 		inf.RunWithContext(ctx)
@@ -205,6 +208,14 @@ func (i *Informer) Synced(ctx context.Context) bool {
 	}
 	i.mu.Unlock()
 	return cache.WaitForCacheSync(ctx.Done(), waits...)
+}
+
+// Trouble is why the cache is not filled yet, as far as it is known: the last error of its watch.
+func (i *Informer) Trouble() error {
+	if last := i.shared.trouble.Load(); last != nil && !i.shared.HasSynced() {
+		return *last
+	}
+	return nil
 }
 
 // Close takes the handlers off and gives the handle back.

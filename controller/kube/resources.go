@@ -3,15 +3,17 @@
 package kube
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"metascript/controller/object"
 )
@@ -35,34 +37,47 @@ func (e *NotServedError) Error() string {
 }
 
 // Resources answers which resources an API server serves. Answers are kept, one group version at a time, for a
-// while or until Forget; an error is never kept, so that one group that does not answer hides no other and never
-// means that a kind is gone.
+// while or until Forget. An error is never kept, and an old answer is better than none: one group that does not
+// answer hides no other, and never means that a kind is gone. It is safe for concurrent use, and nobody waits for
+// an answer that is none of theirs.
 type Resources struct {
-	client discovery.DiscoveryInterface
-	keep   time.Duration
+	client  discoverer
+	keep    time.Duration
+	flights singleflight.Group
 
 	mu    sync.Mutex
 	known map[schema.GroupVersion]answer
 }
 
-type answer struct {
-	resources []Resource
-	until     time.Time
+// A discoverer is as much of a discovery client as is needed here.
+type discoverer interface {
+	ServerResourcesForGroupVersionWithContext(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
 }
 
+type answer struct {
+	resources []Resource
+	at        time.Time
+}
+
+const (
+	discoveryTimeout = 10 * time.Second // of one question
+	missKept         = time.Second      // how long it is believed that a group version has no such resource
+)
+
 // NewResources asks client, and keeps what it says for so long.
-func NewResources(client discovery.DiscoveryInterface, keep time.Duration) *Resources {
+func NewResources(client discoverer, keep time.Duration) *Resources {
 	return &Resources{client: client, keep: keep, known: map[schema.GroupVersion]answer{}}
 }
 
 // ByName finds a resource by its plural name. When the server does not serve it, the error is a [*NotServedError].
 func (r *Resources) ByName(apiVersion, plural string) (Resource, error) {
-	return r.find(apiVersion, plural, func(found Resource) bool { return found.Resource == plural })
+	return r.find(apiVersion, plural, r.keep, func(found Resource) bool { return found.Resource == plural })
 }
 
-// ByKind finds the resource of a kind.
+// ByKind finds the resource of a kind. It is for writing: what was ever answered is good enough, until Forget.
 func (r *Resources) ByKind(kind object.Kind) (Resource, error) {
-	return r.find(kind.GroupVersion().String(), kind.Kind, func(found Resource) bool { return found.Kind == kind.Kind })
+	const ever = 100 * 365 * 24 * time.Hour
+	return r.find(kind.GroupVersion().String(), kind.Kind, ever, func(found Resource) bool { return found.Kind == kind.Kind })
 }
 
 // Forget drops what is known of a group, since something in it changed.
@@ -72,43 +87,67 @@ func (r *Resources) Forget(group string) {
 	for gv := range r.known {
 		if gv.Group == group {
 			delete(r.known, gv)
+			r.flights.Forget(gv.String()) // an answer under way may be older than the change
 		}
 	}
 }
 
-func (r *Resources) find(apiVersion, name string, match func(Resource) bool) (Resource, error) {
+// find looks in an answer that is kept and not older than keep, else asks.
+func (r *Resources) find(apiVersion, name string, keep time.Duration, match func(Resource) bool) (Resource, error) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
 		return Resource{}, err
 	}
-	resources, err := r.served(gv)
+	old := r.kept(gv)
+	age, at := time.Since(old.at), slices.IndexFunc(old.resources, match)
+	if at >= 0 && age < keep {
+		return old.resources[at], nil
+	}
+	if at < 0 && age < missKept {
+		return Resource{}, &NotServedError{apiVersion, name}
+	}
+	resources, err := r.ask(gv)
+	if err != nil && at >= 0 {
+		return old.resources[at], nil
+	}
 	if err != nil {
 		return Resource{}, fmt.Errorf("discover %s: %w", apiVersion, err)
 	}
-	for _, found := range resources {
-		if match(found) {
-			return found, nil
-		}
+	if at := slices.IndexFunc(resources, match); at >= 0 {
+		return resources[at], nil
 	}
 	return Resource{}, &NotServedError{apiVersion, name}
 }
 
-func (r *Resources) served(gv schema.GroupVersion) ([]Resource, error) {
+func (r *Resources) kept(gv schema.GroupVersion) answer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, found := r.known[gv]; found && time.Now().Before(known.until) {
-		return known.resources, nil
-	}
-	list, err := r.client.ServerResourcesForGroupVersion(gv.String())
-	if apierrors.IsNotFound(err) {
-		return nil, nil // not kept: it may appear at any moment
-	}
+	return r.known[gv]
+}
+
+// ask asks the API server and keeps the answer. Who asks for the same at the same time shares the answer, which is
+// why the question has a timeout of its own and not the context of one of them.
+func (r *Resources) ask(gv schema.GroupVersion) ([]Resource, error) {
+	asked, err, _ := r.flights.Do(gv.String(), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), discoveryTimeout)
+		defer cancel()
+		list, err := r.client.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
+		if apierrors.IsNotFound(err) {
+			return []Resource(nil), nil // not kept: it may appear at any moment
+		}
+		if err != nil {
+			return nil, err
+		}
+		resources := fromList(gv, list)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.known[gv] = answer{resources, time.Now()}
+		return resources, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	resources := fromList(gv, list)
-	r.known[gv] = answer{resources, time.Now().Add(r.keep)}
-	return resources, nil
+	return asked.([]Resource), nil
 }
 
 // fromList joins each resource with its status subresource, which discovery lists beside it.

@@ -43,10 +43,11 @@ func do(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*obj
 	case plan.UpdateStatus:
 		return client.UpdateStatus(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager})
 	case plan.Delete:
-		uid, background := op.Object.GetUID(), metav1.DeletePropagationBackground
+		uid, version, background := op.Object.GetUID(), op.Object.GetResourceVersion(), metav1.DeletePropagationBackground
 		return op.Object, client.Delete(ctx, op.Object.GetName(), metav1.DeleteOptions{
 			PropagationPolicy: &background,
-			Preconditions:     &metav1.Preconditions{UID: &uid},
+			// Not what was released, adopted or changed since it was judged.
+			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 		})
 	}
 	return nil, fmt.Errorf("unknown verb %q", op.Verb)

@@ -41,6 +41,7 @@ func apply(have, want *object.Object) (*object.Object, error) {
 	}
 	desired := object.Copy(want).Object
 	dropNulls(desired)
+	dropUnstored(desired, last, have.Object)
 	result := &object.Object{Object: Merge(have.Object, last, desired)}
 	restore(result, have)
 	return result, remember(result, want)
@@ -130,6 +131,51 @@ func recall(have *object.Object) (map[string]any, error) {
 	}
 	dropNulls(last)
 	return last, nil
+}
+
+// dropUnstored removes the empty maps and lists that were applied before and are not there: the API server does not
+// store them in that place, so that wanting them would find a difference for ever.
+func dropUnstored(desired, last, have map[string]any) {
+	for key, want := range desired {
+		before, applied := last[key]
+		stored, there := have[key]
+		switch {
+		case !applied:
+		case !there && isEmpty(want) && isEmpty(before):
+			delete(desired, key)
+		default:
+			dropUnstoredIn(want, before, stored)
+		}
+	}
+}
+
+// dropUnstoredIn goes down where all three have the same shape.
+func dropUnstoredIn(want, before, stored any) {
+	switch w := want.(type) {
+	case map[string]any:
+		b, _ := before.(map[string]any)
+		s, _ := stored.(map[string]any)
+		dropUnstored(w, b, s)
+	case []any:
+		b, _ := before.([]any)
+		s, _ := stored.([]any)
+		if len(b) != len(w) || len(s) != len(w) {
+			return
+		}
+		for i := range w {
+			dropUnstoredIn(w[i], b[i], s[i])
+		}
+	}
+}
+
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
 }
 
 // WithoutNulls is a copy of m without null fields.

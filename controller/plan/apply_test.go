@@ -219,3 +219,27 @@ func TestAChildKeepsItsControllerWhenAHookStopsEchoingIt(t *testing.T) {
 		t.Errorf("its controller is %v, want Pod p as before", ref)
 	}
 }
+
+func TestAnEmptyFieldThatIsNotStoredIsNoDifferenceForEver(t *testing.T) {
+	want := func() *object.Object {
+		return &object.Object{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "labels": map[string]any{}},
+			"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "env": []any{}}}},
+		}}
+	}
+	stored, err := fresh(want())
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(metadata(stored), "labels")
+	delete(stored.Object["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any), "env")
+	op, err := child(stored, want(), Recreate)
+	if err != nil || op != nil {
+		t.Errorf("got %v, %v, want nothing to do", op, err)
+	}
+	changed := want()
+	changed.Object["spec"].(map[string]any)["hostNetwork"] = map[string]any{}
+	if op, err = child(stored, changed, Recreate); err != nil || op == nil || op.Differs != "spec.hostNetwork" || op.Again {
+		t.Errorf("an empty field that is new: got %v, %v, want that it is recreated", op, err)
+	}
+}

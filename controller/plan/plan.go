@@ -19,7 +19,7 @@ const (
 	Create       Verb = "create"
 	Update       Verb = "update"        // the whole object, guarded by its resourceVersion
 	UpdateStatus Verb = "update status" // the status subresource, guarded by the resourceVersion
-	Delete       Verb = "delete"        // in the background, guarded by the UID
+	Delete       Verb = "delete"        // in the background, guarded by the UID and the resourceVersion
 )
 
 // An Op is one write: what, to which object, and why. Update and UpdateStatus carry the object as it shall be,
@@ -28,6 +28,11 @@ type Op struct {
 	Verb   Verb
 	Object *object.Object
 	Why    string // in a few words, for logs and people
+
+	// Of a deletion that is to recreate a child: the field that differs, and whether the child was made with just
+	// the content that is wanted now, so that it was changed since.
+	Differs string
+	Again   bool
 }
 
 // String gives "update Pod default/web-0: spec.image differs".
@@ -67,7 +72,7 @@ func Children(observed, desired *object.Set, rules Rules) ([]Op, error) {
 	for have := range observed.All() {
 		unwanted := desired.Get(have.GroupVersionKind(), object.KeyOf(have)) == nil
 		if unwanted && !object.Deleting(have) {
-			ops = append(ops, Op{Delete, have, "no longer desired"})
+			ops = append(ops, Op{Verb: Delete, Object: have, Why: "no longer desired"})
 		}
 	}
 	return ops, errors.Join(failed...)
@@ -77,7 +82,7 @@ func Children(observed, desired *object.Set, rules Rules) ([]Op, error) {
 func child(have, want *object.Object, method Method) (*Op, error) {
 	if have == nil {
 		created, err := fresh(want)
-		return &Op{Create, created, "desired and missing"}, err
+		return &Op{Verb: Create, Object: created, Why: "desired and missing"}, err
 	}
 	if object.Deleting(have) {
 		return nil, nil // it returns on a later sync, when it is gone
@@ -92,9 +97,10 @@ func child(have, want *object.Object, method Method) (*Op, error) {
 	}
 	switch method {
 	case Recreate, RollingRecreate:
-		return &Op{Delete, have, "to be recreated: " + difference + " differs"}, nil
+		again := have.GetAnnotations()[LastApplied] == merged.GetAnnotations()[LastApplied]
+		return &Op{Verb: Delete, Object: have, Why: "to be recreated: " + difference + " differs", Differs: difference, Again: again}, nil
 	case InPlace, RollingInPlace:
-		return &Op{Update, merged, difference + " differs"}, nil
+		return &Op{Verb: Update, Object: merged, Why: difference + " differs"}, nil
 	}
 	return nil, nil
 }

@@ -35,11 +35,11 @@ func deleting(o *object.Object) *object.Object {
 }
 
 func TestAnOpReadsAsASentence(t *testing.T) {
-	op := Op{Update, pod(t, "web-0", "a"), "spec.image differs"}
+	op := Op{Verb: Update, Object: pod(t, "web-0", "a"), Why: "spec.image differs"}
 	if got, want := op.String(), "update Pod default/web-0: spec.image differs"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}
-	op = Op{UpdateStatus, parseObject(t, `{kind: Node, metadata: {name: n1}}`), "the hook's answer"}
+	op = Op{Verb: UpdateStatus, Object: parseObject(t, `{kind: Node, metadata: {name: n1}}`), Why: "the hook's answer"}
 	if got, want := op.String(), "update status Node n1: the hook's answer"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
 	}

@@ -20,6 +20,7 @@ type ControllerSettings struct {
 	// The number of workers that the server is set up for when absent.
 	//
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
 	MaxConcurrentSyncs *int32 `json:"maxConcurrentSyncs,omitempty"`
 
 	// Whether the controller rests: no hook runs and nothing is written, except
