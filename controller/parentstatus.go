@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// writeStatus writes the status if it differs from the parent's; it gives the parent as it then is.
+func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) (*object.Object, error) {
+	if answer.Status == nil {
+		return parent, nil
+	}
+	changed := object.Copy(parent)
+	status := plan.WithoutNulls(answer.Status)
+	status["observedGeneration"] = parent.GetGeneration()
+	changed.Object["status"] = status
+	if plan.Difference(statusOf(parent), statusOf(changed)) == "" || l.unstorable(parent, changed) {
+		return parent, nil
+	}
+	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})
+	if gone(err) {
+		return nil, fmt.Errorf("%w: %w", errLookAgain, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.noteStored(stored, changed)
+	return stored, nil
+}
+
+// noteStored remembers a status that the API server did not store as it was written, because the schema of the
+// parent's kind lacks a field, and says so once. Writing it again on every reconcile would be in vain.
+func (l *loop) noteStored(stored, written *object.Object) {
+	key := object.KeyOf(written)
+	lost := plan.Difference(statusOf(stored), statusOf(written))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lost == "" {
+		delete(l.pruned, key)
+		return
+	}
+	before, told := l.pruned[key]
+	told = told && before.uid == stored.GetUID()
+	l.pruned[key] = unstored{stored.GetUID(), statusOf(written), statusOf(stored)}
+	if !told && lost != "status.observedGeneration" {
+		l.events.Warning(stored, "StatusNotStored", "the API server does not store %s as the hook returned it: does the schema of %s have the field?", lost, l.Parent.GroupResource())
+	}
+}
+
+// An unstored status is one that the API server did not store as it was written.
+type unstored struct {
+	uid           types.UID // of the parent
+	tried, stored map[string]any
+}
+
+// unstorable reports whether writing the status of changed was tried before and led to what parent has now.
+func (l *loop) unstorable(parent, changed *object.Object) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known, found := l.pruned[object.KeyOf(parent)]
+	return found && known.uid == parent.GetUID() &&
+		plan.Difference(known.tried, statusOf(changed)) == "" && plan.Difference(known.stored, statusOf(parent)) == ""
+}
+
+// retryStatus forgets which statuses were not stored, since the definition of the parents' kind changed.
+func (l *loop) retryStatus() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.pruned)
+}
+
+func statusOf(o *object.Object) map[string]any {
+	return map[string]any{"status": o.Object["status"]}
+}
