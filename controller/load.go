@@ -127,7 +127,7 @@ func decode(o *object.Object) (*v1alpha1.CompositeController, error) {
 // try loads cc, and on success starts its loop unless that very version runs already.
 func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) {
 	v.doubts = doubtsOf(&cc.Spec)
-	if v.spec = errors.Join(unsupportedSpec(&cc.Spec), contradiction(&cc.Spec)); v.spec != nil {
+	if v.spec = refuse(&cc.Spec); v.spec != nil {
 		return
 	}
 	found, err := resolve(&cc.Spec, s.resources)
@@ -153,6 +153,12 @@ func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *o
 		return
 	}
 	s.start(ctx, o, binding, loaded{cc.UID, cc.Generation, found, v.hooks, time.Now()})
+}
+
+// refuse says why spec is not run, whatever its hooks are.
+func refuse(spec *v1alpha1.CompositeControllerSpec) error {
+	_, selector := parentSelector(spec.ParentResource.LabelSelector)
+	return errors.Join(unsupportedSpec(spec), contradiction(spec), selector)
 }
 
 // blame files an error of loading hooks: under script when a script is at fault.

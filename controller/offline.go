@@ -128,12 +128,3 @@ func Check(ctx context.Context, o *object.Object, e engine.Runtime) (hooks, doub
 	loaded, err := (&hookLoader{engine: e}).load(ctx, &cc.Spec)
 	return loaded.names, append(doubtsOf(&cc.Spec), loaded.doubts...), err
 }
-
-// refuse says why a server would not run spec, whatever its hooks are.
-func refuse(spec *v1alpha1.CompositeControllerSpec) error {
-	if err := unsupportedSpec(spec); err != nil {
-		return err
-	}
-	_, err := parentSelector(spec.ParentResource.LabelSelector)
-	return err
-}
