@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"reflect"
 	"time"
@@ -172,10 +173,15 @@ func (v *verdict) blame(err error) {
 	}
 }
 
+// levels are those of scripts' messages in our log.
+var levels = map[engine.Level]slog.Level{
+	engine.Debug: slog.LevelDebug, engine.Info: slog.LevelInfo, engine.Warn: slog.LevelWarn, engine.Err: slog.LevelError,
+}
+
 // logPrint is where a controller's scripts print.
 func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Message) {
 	return func(hookName string, req *hook.Request, m engine.Message) {
-		s.Log.Info(m.Text, "level", string(m.Level), "controller", name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
+		s.Log.Log(context.Background(), levels[m.Level], m.Text, "controller", name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
 	}
 }
 

@@ -1,0 +1,141 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/object"
+)
+
+// asks is a discovery client that answers with a function; it counts the questions.
+type asks struct {
+	answer func(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
+	count  atomic.Int32
+}
+
+func (a *asks) ServerResourcesForGroupVersionWithContext(ctx context.Context, gv string) (*metav1.APIResourceList, error) {
+	a.count.Add(1)
+	return a.answer(ctx, gv)
+}
+
+// serves gives the resources whose names these are; their kinds are all Widget.
+func serves(names ...string) *metav1.APIResourceList {
+	list := &metav1.APIResourceList{}
+	for _, name := range names {
+		list.APIResources = append(list.APIResources, metav1.APIResource{Name: name, Kind: "Widget", Namespaced: true})
+	}
+	return list
+}
+
+func always(names ...string) *asks {
+	return &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves(names...), nil }}
+}
+
+func TestAResourceIsFoundWithItsStatus(t *testing.T) {
+	client := always("widgets", "widgets/status", "gadgets", "gadgets/scale")
+	r := NewResources(client, time.Hour)
+	for name, hasStatus := range map[string]bool{"widgets": true, "gadgets": false} {
+		got, err := r.ByName("example.com/v1", name)
+		want := Resource{schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: name}, "Widget", true, hasStatus}
+		if err != nil || got != want {
+			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
+		}
+	}
+	if n := client.count.Load(); n != 1 {
+		t.Errorf("it asked %d times, want once", n)
+	}
+	r.Forget("other.com")
+	r.Forget("example.com")
+	if _, err := r.ByName("example.com/v1", "widgets"); err != nil || client.count.Load() != 2 {
+		t.Errorf("after Forget: %d questions, error %v, want a second question", client.count.Load(), err)
+	}
+}
+
+func TestWhatIsNotServedIsToldAndSoonAskedAgain(t *testing.T) {
+	served := []string{"gadgets"}
+	client := &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves(served...), nil }}
+	r := NewResources(client, time.Hour)
+	var missing *NotServedError
+	for range 3 {
+		if _, err := r.ByName("example.com/v1", "widgets"); !errors.As(err, &missing) || missing.Name != "widgets" {
+			t.Fatalf("got error %v, want that widgets is not served", err)
+		}
+	}
+	if n := client.count.Load(); n != 1 {
+		t.Errorf("it asked %d times in a moment, want once", n)
+	}
+	served = append(served, "widgets")
+	r.known[schema.GroupVersion{Group: "example.com", Version: "v1"}] = answer{at: time.Now().Add(-2 * missKept)}
+	if _, err := r.ByName("example.com/v1", "widgets"); err != nil {
+		t.Errorf("a moment later: %v", err)
+	}
+	gone := NewResources(&asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) {
+		return nil, apierrors.NewNotFound(schema.GroupResource{}, "")
+	}}, time.Hour)
+	if _, err := gone.ByName("example.com/v1", "widgets"); !errors.As(err, &missing) {
+		t.Errorf("a group that is not there: got error %v", err)
+	}
+}
+
+func TestAnOldAnswerIsBetterThanNone(t *testing.T) {
+	var broken error
+	client := &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves("widgets"), broken }}
+	r := NewResources(client, 0) // which is old at once
+	if _, err := r.ByName("example.com/v1", "widgets"); err != nil {
+		t.Fatal(err)
+	}
+	broken = errors.New("out of order")
+	if _, err := r.ByName("example.com/v1", "widgets"); err != nil {
+		t.Errorf("what was served a moment ago: %v", err)
+	}
+	if _, err := r.ByName("other.com/v1", "widgets"); err == nil || errors.As(err, new(*NotServedError)) {
+		t.Errorf("what was never served: got error %v, want that discovery fails", err)
+	}
+}
+
+func TestWritingAsksNothingThatIsKnown(t *testing.T) {
+	client := always("widgets")
+	r := NewResources(client, 0)
+	for range 3 {
+		if _, err := r.ByKind(object.Kind{Group: "example.com", Version: "v1", Kind: "Widget"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := client.count.Load(); n != 1 {
+		t.Errorf("it asked %d times, want once", n)
+	}
+}
+
+func TestOneGroupThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
+	hangs, ends := make(chan struct{}), make(chan struct{})
+	client := &asks{answer: func(ctx context.Context, gv string) (*metav1.APIResourceList, error) {
+		if gv != "slow.io/v1" {
+			return serves("widgets"), nil
+		}
+		close(hangs)
+		<-ends
+		return nil, errors.New("out of order")
+	}}
+	r := NewResources(client, time.Hour)
+	slow := make(chan error)
+	go func() {
+		_, err := r.ByName("slow.io/v1", "widgets")
+		slow <- err
+	}()
+	<-hangs
+	if _, err := r.ByName("example.com/v1", "widgets"); err != nil {
+		t.Error(err)
+	}
+	r.Forget("slow.io")
+	close(ends)
+	if err := <-slow; err == nil {
+		t.Error("the group that did not answer was taken for served")
+	}
+}
