@@ -133,7 +133,7 @@ func recall(have *object.Object) (map[string]any, error) {
 	return last, nil
 }
 
-// dropUnstored removes the empty maps and lists that were applied before and are not there: the API server does not
+// dropUnstored removes the hollow maps and lists that were applied before and are not there: the API server does not
 // store them in that place, so that wanting them would find a difference for ever.
 func dropUnstored(desired, last, have map[string]any) {
 	for key, want := range desired {
@@ -141,7 +141,7 @@ func dropUnstored(desired, last, have map[string]any) {
 		stored, there := have[key]
 		switch {
 		case !applied:
-		case !there && isEmpty(want) && isEmpty(before):
+		case !there && hollow(want) && hollow(before):
 			delete(desired, key)
 		default:
 			dropUnstoredIn(want, before, stored)
@@ -159,19 +159,37 @@ func dropUnstoredIn(want, before, stored any) {
 	case []any:
 		b, _ := before.([]any)
 		s, _ := stored.([]any)
-		if len(b) != len(w) || len(s) != len(w) {
-			return
-		}
-		for i := range w {
-			dropUnstoredIn(w[i], b[i], s[i])
-		}
+		dropUnstoredItems(w, b, s)
 	}
 }
 
-func isEmpty(v any) bool {
+// dropUnstoredItems pairs the items as Merge does: by the field that identifies them, else by their place.
+func dropUnstoredItems(want, before, stored []any) {
+	if key := commonKey(stored, before, want); key != "" {
+		wants, befores := byKey(want, key), byKey(before, key)
+		for id, item := range byKey(stored, key) {
+			dropUnstored(wants[id], befores[id], item)
+		}
+		return
+	}
+	if len(before) != len(want) || len(stored) != len(want) {
+		return
+	}
+	for i := range want {
+		dropUnstoredIn(want[i], before[i], stored[i])
+	}
+}
+
+// hollow reports whether v is an empty map or list, or a map of nothing but such and nulls.
+func hollow(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		return len(v) == 0
+		for _, field := range v {
+			if field != nil && !hollow(field) {
+				return false
+			}
+		}
+		return true
 	case []any:
 		return len(v) == 0
 	}

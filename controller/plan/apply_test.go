@@ -224,6 +224,7 @@ func TestAnEmptyFieldThatIsNotStoredIsNoDifferenceForEver(t *testing.T) {
 	want := func() *object.Object {
 		return &object.Object{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "labels": map[string]any{}},
+			"deep": map[string]any{"er": map[string]any{"null": nil}},
 			"spec": map[string]any{"containers": []any{map[string]any{"name": "c", "env": []any{}}}},
 		}}
 	}
@@ -232,6 +233,7 @@ func TestAnEmptyFieldThatIsNotStoredIsNoDifferenceForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	delete(metadata(stored), "labels")
+	delete(stored.Object, "deep")
 	delete(stored.Object["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any), "env")
 	op, err := child(stored, want(), Recreate)
 	if err != nil || op != nil {

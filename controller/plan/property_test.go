@@ -117,7 +117,7 @@ func contains(path string, have, want any) string {
 			return path
 		}
 		for key, field := range want {
-			if _, there := m[key]; !there && isEmpty(field) {
+			if _, there := m[key]; !there && hollow(field) {
 				continue // the API server may not store it, and as long as it is empty nobody sees a difference
 			}
 			if field == nil || path == ".metadata.annotations" && key == LastApplied {
