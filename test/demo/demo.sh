@@ -151,6 +151,7 @@ script_broken() {
 
 parent_deleted() {
   chapter "Somebody deletes the parents"
+  say "(the garbage collector of Kubernetes learns of new kinds every 30 s, so this takes a while)"
   k delete immortalcontainers/phoenix pythonlambdas/hello
   k wait --for=delete pod/phoenix-forever deployment/hello service/hello configmap/hello --timeout=60s
   ok "their children are gone"
