@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -188,7 +188,7 @@ func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Messag
 // tell writes the verdict into the object's status if it is not there yet, and an event about a change of Ready.
 func (s *Server) tell(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) error {
 	status := statusFor(cc, v)
-	after := readyOf(status.Conditions)
+	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady) // which there always is
 	said := string(o.GetUID()) + after.Reason + after.Message
 	if before, _ := s.told.Swap(o.GetName(), said); before != said {
 		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
@@ -197,13 +197,4 @@ func (s *Server) tell(ctx context.Context, cc *v1alpha1.CompositeController, o *
 		}
 	}
 	return s.writeStatus(ctx, o, status)
-}
-
-func readyOf(conditions []metav1.Condition) metav1.Condition {
-	for _, c := range conditions {
-		if c.Type == v1alpha1.ConditionReady {
-			return c
-		}
-	}
-	return metav1.Condition{}
 }

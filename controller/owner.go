@@ -111,7 +111,8 @@ func (c *claim) orphans(parent *object.Object, cache *informer.Informer, selecto
 	return object.Sorted(found)
 }
 
-// adopter gives a function that adopts an object for parent. Before the first it reads the parent past the caches: one that is gone, or going, must not adopt.
+// adopter gives a function that adopts an object for parent. Before the first it reads the parent past the caches: one
+// that is gone, or going, must not adopt.
 func (c *claim) adopter(parent *object.Object, write Writer) func(context.Context, *object.Object) (*object.Object, error) {
 	checked, may := false, error(nil)
 	return func(ctx context.Context, o *object.Object) (*object.Object, error) {

@@ -14,23 +14,12 @@ import (
 	"metascript/engine"
 )
 
-// extensions tell a language by a file's name.
-var extensions = map[string]string{
-	".star":      engine.Starlark,
-	".js":        engine.JavaScript,
-	".jsonnet":   engine.Jsonnet,
-	".libsonnet": engine.Jsonnet,
-}
-
 // entries are the names under which the text in spec.script.inline is known, in errors and to its modules.
 var entries = map[string]string{
 	engine.Starlark:   "sync.star",
 	engine.JavaScript: "sync.js",
 	engine.Jsonnet:    "sync.jsonnet",
 }
-
-// LanguageOf tells the language of a file by its name, "" when the name does not say.
-func LanguageOf(name string) string { return extensions[path.Ext(name)] }
 
 // Inline is a script from source text and the modules beside it, a map of file names to source text.
 func Inline(language, source string, modules map[string]string) (engine.Script, error) {

@@ -38,14 +38,3 @@ func TestInlineRefuses(t *testing.T) {
 		}
 	}
 }
-
-func TestLanguageOf(t *testing.T) {
-	for name, want := range map[string]string{
-		"a.star": engine.Starlark, "b/a.js": engine.JavaScript, "a.jsonnet": engine.Jsonnet,
-		"a.libsonnet": engine.Jsonnet, "a.ts": "", "star": "",
-	} {
-		if got := LanguageOf(name); got != want {
-			t.Errorf("LanguageOf(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
