@@ -36,6 +36,8 @@ type Script struct {
 	Entry string
 	// Files is an immutable snapshot of all that load, require or import can reach; nothing outside it exists.
 	Files fs.FS
+	// Owner names on whose behalf the script is compiled; see [Env]. It is no part of the content.
+	Owner string
 }
 
 // A Runtime compiles scripts of one language. Compiling may run user code (a module's top level), so it is bounded
@@ -63,8 +65,15 @@ type Ported interface{ Ported() bool }
 
 // Env is what a single call is given besides its argument.
 type Env struct {
+	// Owner names on whose behalf the script runs. The evaluations of one owner wait for each other before they make
+	// those of others wait, and no two owners share a worker process at the same time.
+	Owner string
 	// Limits bound the call; the zero value means the defaults.
 	Limits Limits
+	// Identify, if set, says which version of which thing a map within the argument is, or gives "" for one that it
+	// does not know. Two maps with the same id and version are equal, so that a runtime or a worker may keep what it
+	// derived from one for the other. Maps are looked up down to the fourth level of the argument.
+	Identify func(object map[string]any) (id, version string)
 	// Log receives what the script prints, in order, from the goroutine that runs it; nil drops it. An Engine
 	// hands on at most Limits.Log bytes.
 	Log func(Message)

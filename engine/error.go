@@ -216,6 +216,41 @@ func Stopped(ctx context.Context, at Pos, l Limits) *Error {
 	return &Error{Kind: KindCanceled, Pos: at, Msg: "canceled"}
 }
 
+// TooManySteps is the error of a script that took more steps than it may.
+func TooManySteps(at Pos, l Limits) *Error {
+	return &Error{
+		Kind: KindSteps, Pos: at,
+		Msg:  fmt.Sprintf("ran more than %d steps", l.WithDefaults().Steps),
+		Hint: "look for a loop that does not end, or raise limits.steps",
+	}
+}
+
+// TooMuchMemory is the error of a script that wants more memory than it may have. What names the operation, such as
+// "the string repetition"; "" is the script as a whole.
+func TooMuchMemory(at Pos, l Limits, what string) *Error {
+	if what == "" {
+		what = "the script"
+	}
+	return &Error{
+		Kind: KindMemory, Pos: at,
+		Msg:  fmt.Sprintf("%s needs more than %s of memory", Clip(what, maxName), Size(l.WithDefaults().Memory)),
+		Hint: "build less at a time, or raise limits.memory",
+	}
+}
+
+// Size writes a number of bytes as the API does: 64Mi.
+func Size(n int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 30, "Gi"}, {1 << 20, "Mi"}, {1 << 10, "Ki"}} {
+		if n >= unit.bytes && n%unit.bytes == 0 {
+			return fmt.Sprintf("%d%s", n/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
 // DetailOf gives the Detail of the script error in err, in its context, or err's own text when there is none.
 func DetailOf(err error) string {
 	var e *Error

@@ -288,10 +288,13 @@ func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
 	if args[0] == "gone" {
 		ts.Check(eventually(func() error {
 			_, err := w.get(args[1])
-			if apierrors.IsNotFound(err) {
+			switch {
+			case apierrors.IsNotFound(err):
 				return nil
+			case err != nil:
+				return err
 			}
-			return fmt.Errorf("%s is still there (error: %w)", args[1], err)
+			return fmt.Errorf("%s is still there", args[1])
 		}))
 		return
 	}

@@ -27,9 +27,10 @@ import (
 
 var eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 
-// patience is how long a script waits for what must happen. It is long, since the machine may be slow; what is there
-// ends the wait at once.
-const patience = 90 * time.Second
+// patience is how long a script waits for what must happen; what is there ends the wait at once. It is long, since the
+// machine may be slow, and since the garbage collector of Kubernetes looks for new kinds every 30 seconds, or 60 when one
+// of them vanished meanwhile, and tries an owner of a kind that it does not know again after 41, 82 and 164 seconds.
+const patience = 5 * time.Minute
 
 // poll is how often it looks.
 const poll = 50 * time.Millisecond
