@@ -65,8 +65,8 @@ type Ported interface{ Ported() bool }
 
 // Env is what a single call is given besides its argument.
 type Env struct {
-	// Owner names on whose behalf the script runs. The evaluations of one owner wait for each other before they make
-	// those of others wait, and no two owners share a worker process at the same time.
+	// Owner names on whose behalf the script runs. Owners take turns, and no two of them share a worker process at
+	// the same time.
 	Owner string
 	// Limits bound the call; the zero value means the defaults.
 	Limits Limits

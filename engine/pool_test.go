@@ -20,7 +20,7 @@ func TestSlotsBoundConcurrency(t *testing.T) {
 		e := newFakeEngine(fake{call: func(context.Context, string, map[string]any, Env) (map[string]any, error) {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
-			time.Sleep(time.Second) // of the bubble's clock: all that can run, run now
+			time.Sleep(10 * time.Millisecond) // of the bubble's clock: all that can run, run now
 			return nil, nil
 		}})
 		p := mustCompile(t, e, fakeScript("a"))
@@ -38,14 +38,14 @@ func TestSlotsBoundConcurrency(t *testing.T) {
 func TestSlotsAreGivenInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		if err := s.acquire(t.Context()); err != nil {
+		if err := s.acquire(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
 		var order []int
 		var waiters sync.WaitGroup
 		for i := range 5 {
 			waiters.Go(func() {
-				_ = s.acquire(t.Context())
+				_ = s.acquire(t.Context(), "a")
 				order = append(order, i) // guarded by the slot
 				s.release()
 			})
@@ -62,13 +62,13 @@ func TestSlotsAreGivenInOrder(t *testing.T) {
 func TestSlotOfACanceledWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		_ = s.acquire(t.Context())
+		_ = s.acquire(t.Context(), "a")
 		ctx, cancel := context.WithCancel(t.Context())
 		var first, second error = errors.New("unset"), errors.New("unset")
 		var waiters sync.WaitGroup
-		waiters.Go(func() { first = s.acquire(ctx) })
+		waiters.Go(func() { first = s.acquire(ctx, "a") })
 		synctest.Wait()
-		waiters.Go(func() { second = s.acquire(t.Context()) })
+		waiters.Go(func() { second = s.acquire(t.Context(), "a") })
 		synctest.Wait()
 		cancel()
 		synctest.Wait()
@@ -109,14 +109,14 @@ func TestCanceledBeforeASlot(t *testing.T) {
 func TestTimeoutCountsFromTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEngine(fake{call: func(ctx context.Context, _ string, _ map[string]any, _ Env) (map[string]any, error) {
-			time.Sleep(time.Second)
+			time.Sleep(40 * time.Millisecond)
 			return nil, ctx.Err()
 		}})
 		p := mustCompile(t, e, fakeScript("a"))
 		var calls sync.WaitGroup
-		for range 20 { // the last waits for 9 seconds
+		for range 20 { // the last waits for 360 ms
 			calls.Go(func() {
-				if _, err := p.Call(t.Context(), "sync", nil, Env{Limits: Limits{Timeout: 2 * time.Second}}); err != nil {
+				if _, err := p.Call(t.Context(), "sync", nil, Env{Limits: Limits{Timeout: 100 * time.Millisecond}}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -174,8 +174,8 @@ func TestPanic(t *testing.T) {
 		if len(got.Msg) > maxMsg || strings.Contains(got.Msg, "goroutine") || !strings.Contains(got.Stack, "goroutine") {
 			t.Errorf("message %q, stack %q", got.Msg, got.Stack)
 		}
-		if e.slots.free != 2 {
-			t.Errorf("%d slots are free, want 2", e.slots.free)
+		if e.lanes.fast.free != 2 {
+			t.Errorf("%d slots are free, want 2", e.lanes.fast.free)
 		}
 	}
 }
@@ -214,8 +214,8 @@ func TestRunaway(t *testing.T) {
 			t.Errorf("the call took %v", took)
 		}
 		(<-logs)(Message{Text: "from the grave"})
-		if e.Runaways() != 1 || e.slots.free != 2 {
-			t.Errorf("%d runaways, %d free slots; want 1 and 2", e.Runaways(), e.slots.free)
+		if e.Runaways() != 1 || e.lanes.fast.free != 2 {
+			t.Errorf("%d runaways, %d free slots; want 1 and 2", e.Runaways(), e.lanes.fast.free)
 		}
 		_, err = p.Call(t.Context(), "sync", nil, Env{})
 		if e := wantKind(t, err, KindTimeout); !strings.Contains(e.Msg, "an earlier call is still running") {

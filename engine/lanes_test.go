@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestOwnersTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1)
+		_ = s.acquire(t.Context(), "")
+		var order []string
+		var waiters sync.WaitGroup
+		for _, owner := range []string{"a", "a", "a", "b", "c", "b"} {
+			waiters.Go(func() {
+				_ = s.acquire(t.Context(), owner)
+				order = append(order, owner) // guarded by the slot
+				s.release()
+			})
+			synctest.Wait() // until it waits
+		}
+		s.release()
+		waiters.Wait()
+		if want := []string{"a", "b", "c", "a", "b", "a"}; !slices.Equal(order, want) {
+			t.Errorf("slots were given in the order %v, want %v", order, want)
+		}
+		if len(s.queues) != 0 || s.turns.Len() != 0 || s.free != 1 {
+			t.Errorf("left over: %d queues, %d turns, %d free", len(s.queues), s.turns.Len(), s.free)
+		}
+	})
+}
+
+// A burner is a fake whose calls burn as long as their function's name says, or until ctx is done.
+func burner(began *atomic.Int32) fake {
+	return fake{call: func(ctx context.Context, fn string, _ map[string]any, env Env) (map[string]any, error) {
+		began.Add(1)
+		long, _ := time.ParseDuration(fn)
+		env.Log(Message{Text: "begun"})
+		select {
+		case <-time.After(long):
+			env.Log(Message{Text: "done"})
+			return map[string]any{}, nil
+		case <-ctx.Done():
+			return nil, Stopped(ctx, Pos{File: "main", Line: 1}, env.Limits)
+		}
+	}}
+}
+
+// Others wait once, for a slice at most, for an owner who burns all the time that there is.
+func TestABurnerCostsOthersASlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began atomic.Int32
+		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
+		bad, good := mustCompile(t, e, fakeScript("bad")), mustCompile(t, e, fakeScript("good"))
+		ctx, stop := context.WithCancel(t.Context())
+		var burners sync.WaitGroup
+		for range 5 {
+			burners.Go(func() {
+				for ctx.Err() == nil {
+					_, _ = bad.Call(ctx, "1h", nil, Env{Owner: "bad"})
+				}
+			})
+		}
+		synctest.Wait()
+		var waits []time.Duration
+		for range 1000 {
+			start := time.Now()
+			if _, err := good.Call(t.Context(), "1ms", nil, Env{Owner: "good"}); err != nil {
+				t.Fatal(err)
+			}
+			waits = append(waits, time.Since(start)-time.Millisecond)
+			time.Sleep(time.Millisecond)
+		}
+		stop()
+		burners.Wait()
+		if waits[0] > slice+lookEvery || slices.Max(waits[1:]) > 0 {
+			t.Errorf("waited %v first and up to %v later", waits[0], slices.Max(waits[1:]))
+		}
+	})
+}
+
+// Whose slice is over while the slow lane is taken begins again there, and says nothing twice.
+func TestAnEvaluationIsBegunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began atomic.Int32
+		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 2})
+		var calls sync.WaitGroup
+		for i := range 2 {
+			p := mustCompile(t, e, fakeScript(fmt.Sprint(i)))
+			calls.Go(func() {
+				var log []string
+				_, err := p.Call(t.Context(), "1s", nil, Env{Owner: fmt.Sprint(i), Log: func(m Message) { log = append(log, m.Text) }})
+				if err != nil || !slices.Equal(log, []string{"begun", "done"}) {
+					t.Errorf("got error %v and log %v", err, log)
+				}
+			})
+		}
+		calls.Wait()
+		if began.Load() != 3 {
+			t.Errorf("%d evaluations began, want 3", began.Load())
+		}
+		if l := e.lanes; l.fast.free != 2 || l.slow.free != 1 {
+			t.Errorf("%d and %d slots are free", l.fast.free, l.slow.free)
+		}
+	})
+}
+
+// A script that was slow once and is quick again comes back to the fast lane.
+func TestHabitsChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began atomic.Int32
+		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
+		p := mustCompile(t, e, fakeScript("a"))
+		for _, step := range []struct {
+			takes string
+			slow  bool
+		}{{"1ms", false}, {"60ms", true}, {"300ms", true}, {"2s", true}, {"1ms", false}} {
+			if _, err := p.Call(t.Context(), step.takes, nil, Env{Owner: "a"}); err != nil {
+				t.Fatal(err)
+			}
+			if got := len(e.lanes.habits.Keys()) > 0; got != step.slow {
+				t.Errorf("after %s: known as slow: %v", step.takes, got)
+			}
+		}
+	})
+}
+
+// A script that does not end when its slice is over is a runaway as if its time were up.
+func TestRunawayOfASlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		block := make(chan struct{})
+		e := newFakeEngine(fake{call: func(context.Context, string, map[string]any, Env) (map[string]any, error) {
+			<-block
+			return nil, nil
+		}})
+		e.lanes.slow.try()
+		_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{})
+		wantKind(t, err, KindTimeout)
+		if e.Runaways() != 1 || e.lanes.fast.free != 2 {
+			t.Errorf("%d runaways, %d free slots", e.Runaways(), e.lanes.fast.free)
+		}
+		close(block)
+	})
+}

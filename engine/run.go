@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// A task is what run has to know of an evaluation.
+type task struct {
+	owner  string
+	digest string // of the script
+	entry  string
+	limits Limits
+	kind   Kind // of an error that is no *Error
+}
+
+// The causes of a ctx that run ends, besides the watchdog's.
+var (
+	errTimeout = fmt.Errorf("limits.timeout: %w", context.DeadlineExceeded)
+	errSlice   = errors.New("its slice of the fast lane is over")
+)
+
+// maxAttempts is how often an evaluation is begun that is stopped for no fault of its own.
+const maxAttempts = 4
+
+// run does work in a slot, within its time, and returns what comes of it. It may do so several times: see lanes and
+// watchdog.
+func run[T any](ctx context.Context, e *Engine, t task, work func(context.Context) (T, error)) (result T, fault *Error) {
+	for range maxAttempts {
+		turn, fault := e.admit(ctx, t)
+		if fault != nil {
+			return result, fault
+		}
+		result, again, fault := attend(ctx, e, t, turn, work)
+		turn.end()
+		if !again {
+			return result, fault
+		}
+	}
+	return result, &Error{
+		Kind: KindCanceled, Pos: Pos{File: t.entry},
+		Msg: "stopped several times since others needed the memory: it will be tried again",
+	}
+}
+
+// admit waits for a turn, unless the script has a runaway.
+func (e *Engine) admit(ctx context.Context, t task) (*turn, *Error) {
+	if fault := e.runaways.check(t); fault != nil {
+		return nil, fault
+	}
+	turn, err := e.lanes.admit(ctx, habit{t.owner, t.digest})
+	if err != nil {
+		return nil, &Error{Kind: KindCanceled, Pos: Pos{File: t.entry}, Msg: "canceled before it could run: others were running"}
+	}
+	if fault := e.runaways.check(t); fault != nil { // it may be from while we waited
+		turn.slots.release()
+		return nil, fault
+	}
+	return turn, nil
+}
+
+// attend does work once, and reports whether it has to be done again.
+func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
+	stoppable, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	limited, cancel := context.WithTimeoutCause(stoppable, t.limits.Timeout, errTimeout)
+	defer cancel()
+
+	a := begin(limited, work)
+	s := &suspect{memory: t.limits.Memory, stop: stop, done: a.done, guilty: make(chan bool, 1)}
+	if !e.watch(limited, turn, s) {
+		if e.runaways.abandon(t.digest, &a.state) {
+			fault := stopped(limited, Pos{File: t.entry}, t.limits)
+			fault.Msg += "; it did not stop, and runs on"
+			return result, false, fault
+		}
+		<-a.done
+	}
+	if a.err == nil {
+		return a.result, false, nil
+	}
+	switch cause := context.Cause(limited); {
+	case errors.Is(cause, errSlice):
+		return result, true, nil
+	case errors.Is(cause, errSuspected) && !<-s.guilty:
+		return result, true, nil
+	}
+	return result, false, t.fault(limited, a.err)
+}
+
+const (
+	// lookEvery is how often an evaluation is looked at while it runs.
+	lookEvery = 2 * time.Millisecond
+	// defaultGrace is how long after its ctx is done a runtime may take to return.
+	defaultGrace = 300 * time.Millisecond
+)
+
+// watch waits for the evaluation s to end, keeping an eye on its turn and on memory. It reports whether it ended, at
+// the latest a grace period after ctx is done.
+func (e *Engine) watch(ctx context.Context, turn *turn, s *suspect) (ended bool) {
+	tick := time.NewTimer(lookEvery)
+	defer tick.Stop()
+	suspected := false
+	for ctx.Err() == nil {
+		select {
+		case <-s.done:
+			return true
+		case <-ctx.Done():
+		case <-tick.C:
+			if !suspected && e.watchdog != nil {
+				suspected = true
+				e.watchdog.add(s)
+				defer e.watchdog.remove(s)
+			}
+			e.look(turn, s)
+			tick.Reset(lookEvery)
+		}
+	}
+	tick.Reset(e.grace)
+	select {
+	case <-s.done:
+		return true
+	case <-tick.C:
+		return false
+	}
+}
+
+func (e *Engine) look(turn *turn, s *suspect) {
+	if turn.over() {
+		s.stop(errSlice)
+	}
+	if e.watchdog != nil {
+		e.watchdog.look()
+	}
+}
+
+// fault makes an *Error of what a runtime returned.
+func (t task) fault(ctx context.Context, err error) *Error {
+	var e *Error
+	switch {
+	case errors.As(err, &e) && e != nil:
+		if ctx.Err() != nil && (e.Kind == KindTimeout || e.Kind == KindCanceled) {
+			why := stopped(ctx, e.Pos, t.limits)
+			why.Trace = e.Trace
+			return why
+		}
+		clone := *e // the runtime may give the same error again
+		return &clone
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		return stopped(ctx, Pos{File: t.entry}, t.limits)
+	}
+	return &Error{Kind: t.kind, Pos: Pos{File: t.entry}, Msg: Clip(err.Error(), maxMsg)}
+}
+
+// stopped is Stopped for a ctx of run's, whose cause tells our reasons from the caller's.
+func stopped(ctx context.Context, at Pos, l Limits) *Error {
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errTimeout):
+		return Stopped(ctx, at, l)
+	case errors.Is(cause, errSuspected):
+		return TooMuchMemory(at, l, "")
+	case errors.Is(cause, errSlice):
+		return &Error{Kind: KindTimeout, Pos: at, Msg: "could not be interrupted after " + slice.String()}
+	}
+	return &Error{Kind: KindCanceled, Pos: at, Msg: "canceled by its caller"}
+}
+
+// An attempt is work under way in a goroutine of its own. result and err may be read once done is closed.
+type attempt[T any] struct {
+	result T
+	err    error
+	done   chan struct{}
+	state  atomic.Pointer[func()] // what to do in the end if the caller has left; see runaways.abandon
+}
+
+// begin starts work behind a fence.
+func begin[T any](ctx context.Context, work func(context.Context) (T, error)) *attempt[T] {
+	a := &attempt[T]{done: make(chan struct{})}
+	go func() {
+		defer a.end()
+		a.err = errors.New("the interpreter ended its goroutine") // unless it returns
+		a.result, a.err = work(ctx)
+	}()
+	return a
+}
+
+// finished is the state of an attempt that has ended.
+var finished = func() {}
+
+func (a *attempt[T]) end() {
+	if x := recover(); x != nil {
+		a.err = panicked(x)
+	}
+	close(a.done)
+	if forget := a.state.Swap(&finished); forget != nil {
+		(*forget)()
+	}
+}
+
+// panicked is the error of a panic. A value's own methods may panic again, so we look at few kinds of values.
+func panicked(x any) *Error {
+	e := &Error{
+		Kind: KindPanic, Stack: Clip(string(debug.Stack()), maxStack),
+		Hint: "this is a fault of the interpreter, or of ours; please report it",
+	}
+	switch x := x.(type) {
+	case goruntime.Error:
+		e.Msg = x.Error()
+	case string:
+		e.Msg = x
+	default:
+		e.Msg = fmt.Sprintf("a value of type %T", x)
+	}
+	e.Msg = Clip("the interpreter panicked: "+e.Msg, maxMsg)
+	return e
+}
+
+const maxStack = 16 << 10

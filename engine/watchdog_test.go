@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A pretence of a heap: each evaluation holds what its function's name says, in MiB, from 10 ms on until it ends.
+type heap struct{ live, garbage atomic.Int64 }
+
+func (h *heap) engine(slots int) *Engine {
+	e := New(Options{Slots: slots, Runtimes: map[string]Runtime{fakeLanguage: fake{
+		call: func(ctx context.Context, fn string, _ map[string]any, env Env) (map[string]any, error) {
+			var size int64
+			_, _ = fmt.Sscan(fn, &size)
+			time.Sleep(10 * time.Millisecond)
+			h.live.Add(size << 20)
+			defer func() {
+				h.live.Add(-size << 20)
+				h.garbage.Add(size << 20)
+			}()
+			select {
+			case <-time.After(100 * time.Millisecond):
+				return map[string]any{}, nil
+			case <-ctx.Done():
+				return nil, Stopped(ctx, Pos{File: "main", Line: 1}, env.Limits)
+			}
+		},
+	}}})
+	e.watchdog.heap = func() int64 { return h.live.Load() + h.garbage.Load() }
+	e.watchdog.collect = func() { h.garbage.Store(0) }
+	return e
+}
+
+func TestWatchdogStopsGrowth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := new(heap).engine(2)
+		p := mustCompile(t, e, fakeScript("a"))
+		_, err := p.Call(t.Context(), "300", nil, Env{})
+		if got := wantKind(t, err, KindMemory); got.Error() != "main:1: in 300: the script needs more than 64Mi of memory (build less at a time, or raise limits.memory)" {
+			t.Errorf("got %v", got)
+		}
+		if _, err := p.Call(t.Context(), "300", nil, Env{Limits: Limits{Memory: 200 << 20}}); err != nil {
+			t.Errorf("with a larger limit: %v", err)
+		}
+		if _, err := p.Call(t.Context(), "60", nil, Env{}); err != nil {
+			t.Errorf("a small one: %v", err)
+		}
+		if len(e.watchdog.suspects) != 0 {
+			t.Errorf("%d suspects are left", len(e.watchdog.suspects))
+		}
+	})
+}
+
+// One that runs beside it begins again, whichever was first.
+func TestWatchdogFindsWhoItWas(t *testing.T) {
+	for _, sizes := range [][]string{{"1000", "50"}, {"50", "1000"}} {
+		synctest.Test(t, func(t *testing.T) {
+			e := new(heap).engine(2)
+			var calls sync.WaitGroup
+			for _, size := range sizes {
+				p := mustCompile(t, e, fakeScript(size))
+				calls.Go(func() {
+					_, err := p.Call(t.Context(), size, nil, Env{Owner: size})
+					if size == "1000" {
+						wantKind(t, err, KindMemory)
+					} else if err != nil {
+						t.Error(err)
+					}
+				})
+				time.Sleep(time.Millisecond)
+			}
+			calls.Wait()
+		})
+	}
+}
+
+// Growth that is not a script's, such as caches that fill, and garbage, are nobody's fault.
+func TestWatchdogBlamesNoOneForOthers(t *testing.T) {
+	for _, of := range []func(*heap) *atomic.Int64{
+		func(h *heap) *atomic.Int64 { return &h.live },
+		func(h *heap) *atomic.Int64 { return &h.garbage },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := new(heap)
+			e := h.engine(1)
+			p := mustCompile(t, e, fakeScript("a"))
+			time.AfterFunc(50*time.Millisecond, func() { of(h).Add(1 << 30) })
+			if _, err := p.Call(t.Context(), "1", nil, Env{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The real heap, and a script that fills it.
+func TestWatchdogOnTheRealHeap(t *testing.T) {
+	e := newFakeEngine(fake{call: func(ctx context.Context, _ string, _ map[string]any, env Env) (map[string]any, error) {
+		var hoard [][]byte
+		for ctx.Err() == nil {
+			hoard = append(hoard, make([]byte, 1<<20))
+		}
+		return map[string]any{"n": int64(len(hoard))}, Stopped(ctx, Pos{}, env.Limits)
+	}})
+	_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{Limits: Limits{Memory: 8 << 20, Timeout: time.Minute}})
+	wantKind(t, err, KindMemory)
+}
