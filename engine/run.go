@@ -68,11 +68,10 @@ func (e *Engine) admit(ctx context.Context, t task) (*turn, *Error) {
 func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	limited, cancel := context.WithTimeoutCause(stoppable, t.limits.Timeout, errTimeout)
-	defer cancel()
+	limited := limitedContext{stoppable, turn.began.Add(t.limits.Timeout)}
 
 	a := begin(limited, work)
-	s := &suspect{memory: t.limits.Memory, stop: stop, done: a.done, guilty: make(chan bool, 1)}
+	s := &suspect{memory: t.limits.Memory, stop: stop, done: a.done}
 	if !e.watch(limited, turn, s) {
 		if e.runaways.abandon(t.digest, &a.state) {
 			fault := stopped(limited, Pos{File: t.entry}, t.limits)
@@ -87,10 +86,25 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func
 	switch cause := context.Cause(limited); {
 	case errors.Is(cause, errSlice):
 		return result, true, nil
-	case errors.Is(cause, errSuspected) && !<-s.guilty:
+	case errors.Is(cause, errSuspected) && !s.guilty():
 		return result, true, nil
 	}
 	return result, false, t.fault(limited, a.err)
+}
+
+// A limitedContext is one that watch ends at its deadline: a context with a timer of its own would cost as much as a
+// small script.
+type limitedContext struct {
+	context.Context
+	deadline time.Time
+}
+
+// Deadline implements [context.Context]; it is the caller's if that comes first.
+func (c limitedContext) Deadline() (time.Time, bool) {
+	if d, ok := c.Context.Deadline(); ok && d.Before(c.deadline) {
+		return d, true
+	}
+	return c.deadline, true
 }
 
 const (
@@ -100,25 +114,22 @@ const (
 	defaultGrace = 300 * time.Millisecond
 )
 
-// watch waits for the evaluation s to end, keeping an eye on its turn and on memory. It reports whether it ended, at
-// the latest a grace period after ctx is done.
-func (e *Engine) watch(ctx context.Context, turn *turn, s *suspect) (ended bool) {
-	tick := time.NewTimer(lookEvery)
+// watch waits for the evaluation s to end, and ends ctx when its time is up, keeping an eye on its turn and on memory
+// meanwhile. It reports whether it ended, at the latest a grace period after ctx is done.
+func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) {
+	tick := time.NewTimer(min(lookEvery, ctx.deadline.Sub(turn.began)))
 	defer tick.Stop()
-	suspected := false
 	for ctx.Err() == nil {
 		select {
 		case <-s.done:
 			return true
 		case <-ctx.Done():
 		case <-tick.C:
-			if !suspected && e.watchdog != nil {
-				suspected = true
+			if s.verdict == nil && e.watchdog != nil {
 				e.watchdog.add(s)
 				defer e.watchdog.remove(s)
 			}
-			e.look(turn, s)
-			tick.Reset(lookEvery)
+			tick.Reset(e.look(ctx, turn, s))
 		}
 	}
 	tick.Reset(e.grace)
@@ -130,13 +141,18 @@ func (e *Engine) watch(ctx context.Context, turn *turn, s *suspect) (ended bool)
 	}
 }
 
-func (e *Engine) look(turn *turn, s *suspect) {
-	if turn.over() {
+// look stops what must be stopped, and says when to look again.
+func (e *Engine) look(ctx limitedContext, turn *turn, s *suspect) time.Duration {
+	left := time.Until(ctx.deadline)
+	switch {
+	case left <= 0:
+		s.stop(errTimeout)
+	case turn.over():
 		s.stop(errSlice)
-	}
-	if e.watchdog != nil {
+	case e.watchdog != nil:
 		e.watchdog.look()
 	}
+	return max(0, min(lookEvery, left))
 }
 
 // fault makes an *Error of what a runtime returned.

@@ -34,11 +34,14 @@ const watchSlack = 64 << 20
 
 // A suspect is an evaluation that has run for a while.
 type suspect struct {
-	memory int64           // its limit
-	stop   func(error)     // makes it end
-	done   <-chan struct{} // closed when it has
-	guilty chan bool       // receives the verdict once it was stopped
+	memory  int64           // its limit
+	stop    func(error)     // makes it end
+	done    <-chan struct{} // closed when it has
+	verdict chan bool       // receives whether it was to blame, once it was stopped
 }
+
+// guilty waits for the verdict on a suspect that was stopped.
+func (s *suspect) guilty() bool { return <-s.verdict }
 
 // errSuspected is the cause of a ctx that the watchdog ended; the verdict follows.
 var errSuspected = errors.New("stopped to find who takes the memory")
@@ -59,6 +62,7 @@ func newWatchdog() *watchdog {
 func (w *watchdog) add(s *suspect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	s.verdict = make(chan bool, 1)
 	if len(w.suspects) == 0 {
 		w.baseline = w.heap()
 	}
@@ -117,5 +121,5 @@ func (w *watchdog) question(s *suspect) {
 	case <-time.After(defaultGrace): // it cannot be stopped: the caller will call it a runaway
 	}
 	w.collect()
-	s.guilty <- before-w.heap() > s.memory
+	s.verdict <- before-w.heap() > s.memory
 }
