@@ -97,13 +97,13 @@ func (s *script) call(ctx context.Context, program engine.Program, arg map[strin
 	return o
 }
 
-// same reports how a later outcome differs from the first. Where a limit hit may vary from call to call.
+// same reports how a later outcome differs from the first. Where a script was stopped may vary from call to call.
 func same(r *report, which string, first, later outcome) {
 	var a, b *engine.Error
 	errors.As(first.err, &a)
 	errors.As(later.err, &b)
 	switch {
-	case a != nil && b != nil && a.Kind.Limit():
+	case a != nil && b != nil && (a.Kind.Limit() || a.Kind == engine.KindCanceled):
 		if a.Kind != b.Kind {
 			r.addf("%s failed with %s, the first with %s", which, b.Kind, a.Kind)
 		}

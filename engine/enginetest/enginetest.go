@@ -24,7 +24,8 @@ func testdata() fs.FS {
 }
 
 // Run runs every case that has a script in language, each as a subtest, through an engine with this one runtime.
-func Run(t *testing.T, language string, runtime engine.Runtime) {
+// Goroutines that the runtime may keep are to be named.
+func Run(t *testing.T, language string, runtime engine.Runtime, kept ...goleak.Option) {
 	t.Helper()
 	cases, err := loadCases(testdata())
 	if err != nil {
@@ -42,7 +43,7 @@ func Run(t *testing.T, language string, runtime engine.Runtime) {
 			})
 		}
 	}
-	goleak.VerifyNone(t, others)
+	goleak.VerifyNone(t, append(kept, others)...)
 }
 
 // test runs one script and reports all that is wrong with it.

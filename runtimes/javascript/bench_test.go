@@ -3,6 +3,7 @@ package javascript
 import (
 	"context"
 	"fmt"
+	"syscall"
 	"testing"
 
 	"metascript/engine"
@@ -82,4 +83,53 @@ func BenchmarkCompile(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkCPU measures the processor's time of a small call, with all that goes on beside it.
+func BenchmarkCPU(b *testing.B) {
+	p, err := New().Compile(b.Context(), files("sync.js", noop), engine.Limits{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	arg := request(b, 1)
+	used := func() int64 {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	before := used()
+	for b.Loop() {
+		if _, err := p.Call(b.Context(), "sync", arg, engine.Env{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op")
+}
+
+// BenchmarkDeepCopy is the measure of BenchmarkCall.
+func BenchmarkDeepCopy(b *testing.B) {
+	arg := request(b, 100)
+	for b.Loop() {
+		deepCopy(arg)
+	}
+}
+
+func deepCopy(x any) any {
+	switch x := x.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(x))
+		for key, v := range x {
+			c[key] = deepCopy(v)
+		}
+		return c
+	case []any:
+		c := make([]any, len(x))
+		for i, v := range x {
+			c[i] = deepCopy(v)
+		}
+		return c
+	}
+	return x
 }

@@ -38,6 +38,7 @@ func (c *console) Get(name string) goja.Value {
 		c.methods = map[string]goja.Value{}
 	}
 	c.methods[name] = c.r.vm.ToValue(func(call goja.FunctionCall) goja.Value {
+		c.r.check()
 		if c.r.log != nil {
 			text := c.r.inspect(maxMessage, call.Arguments...)
 			c.r.log(engine.Message{Level: level, Pos: c.r.where(), Text: text})

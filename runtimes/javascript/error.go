@@ -23,9 +23,16 @@ const (
 
 // fault says what err, which goja or this package returned, means to the script's author.
 func (r *run) fault(ctx context.Context, err error) *engine.Error {
+	if r.refused != nil {
+		return r.refused
+	}
 	switch e := err.(type) {
 	case *engine.Error:
 		return e
+	case refusal: // a native function that was not begun
+		stopped := engine.Stopped(ctx, e.fault.Pos, r.limits)
+		stopped.Trace = e.fault.Trace
+		return stopped
 	case *goja.Exception:
 		return r.thrown(e)
 	case *goja.InterruptedError:
@@ -48,7 +55,7 @@ func (r *run) fault(ctx context.Context, err error) *engine.Error {
 // 'ab'.repeat(2**62).
 func (r *run) panicked(ctx context.Context, x any) *engine.Error {
 	switch err, _ := x.(error); err.(type) {
-	case *goja.InterruptedError, *goja.StackOverflowError:
+	case *goja.InterruptedError, *goja.StackOverflowError, refusal:
 		return r.fault(ctx, err)
 	}
 	return r.broken(x)
@@ -224,6 +231,8 @@ var absent = map[string]string{
 	"fetch": "there is no network", "XMLHttpRequest": "there is no network",
 	"process": "there is no environment", "Buffer": "there are no modules of Node.js",
 	"window": "the global object is globalThis", "global": "the global object is globalThis",
+	"eval": "code cannot be made from text", "Proxy": "there are no proxies",
+	"BigInt":          "use a number up to 2^53, or text",
 	"structuredClone": "use JSON.parse(JSON.stringify(value))",
 }
 

@@ -11,7 +11,9 @@ import (
 	"metascript/engine"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
+}
 
 // files makes a script of alternating names and texts; the first is the entry.
 func files(namesAndTexts ...string) engine.Script {

@@ -25,7 +25,8 @@ type module struct {
 	src  string
 	code *goja.Program         // of a JavaScript file
 	tops map[string]engine.Pos // what it declares at its top level, and where
-	data any                   // of a JSON file
+	uses features
+	data any // of a JSON file
 }
 
 // exports is what a module offers once it has run.
@@ -101,6 +102,7 @@ func (r *run) execute(name string, m *module) (exports, error) {
 	if m.code == nil {
 		return exports{value: r.value(m.data, place{})}, nil
 	}
+	r.prepare(m.uses)
 	made, object := r.vm.NewObject(), r.vm.NewObject()
 	if err := object.Set("exports", made); err != nil {
 		return exports{}, err
@@ -110,7 +112,7 @@ func (r *run) execute(name string, m *module) (exports, error) {
 		return exports{}, err
 	}
 	call, _ := goja.AssertFunction(wrapper)
-	tops, err := call(made, made, object, r.vm.ToValue(r.requireFrom(name)))
+	tops, err := call(made, append([]goja.Value{made, object, r.vm.ToValue(r.requireFrom(name))}, r.syntaxFunctions(m.uses.rewritten)...)...)
 	if err != nil {
 		return exports{}, err
 	}
@@ -120,6 +122,7 @@ func (r *run) execute(name string, m *module) (exports, error) {
 // requireFrom is the require function of the file at from.
 func (r *run) requireFrom(from string) func(goja.FunctionCall) goja.Value {
 	return func(call goja.FunctionCall) goja.Value {
+		r.check()
 		name, ok := call.Argument(0).(goja.String)
 		if !ok {
 			panic(r.vm.NewTypeError("require takes the name of a file"))
@@ -197,9 +200,15 @@ func reason(err error) string {
 // compile turns a file into function(exports, module, require) {…; return {every top-level name}}. The function is
 // put around the parsed file, not around its text, so that all positions are those of the file.
 func (m *module) compile(name string) error {
+	if err := checkText(name, m.src); err != nil {
+		return err
+	}
 	parsed, err := parser.ParseFile(nil, name, m.src, 0, parser.WithDisableSourceMaps)
 	if err != nil {
 		return m.invalid(name, err)
+	}
+	if err := m.check(name, parsed); err != nil {
+		return err
 	}
 	names := declared(parsed.Body)
 	m.tops = make(map[string]engine.Pos, len(names))
@@ -221,7 +230,7 @@ func wrap(parsed *ast.Program, names []*ast.Identifier) *ast.Program {
 		return &ast.Identifier{Name: unistring.NewFromString(name), Idx: start}
 	}
 	params := &ast.ParameterList{Opening: start, Closing: start}
-	for _, name := range []string{"exports", "module", "require"} {
+	for _, name := range []string{"exports", "module", "require", ownFunction, heirFunction, grownFunction, partFunction} {
 		params.List = append(params.List, &ast.Binding{Target: identifier(name)})
 	}
 	tops := &ast.ObjectLiteral{LeftBrace: end, RightBrace: end}

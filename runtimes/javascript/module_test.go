@@ -156,7 +156,6 @@ func TestEntryCannotBeRead(t *testing.T) {
 func TestSourceMapsAreNotRead(t *testing.T) {
 	for _, src := range []string{
 		"function sync() { return {} }\n//# sourceMappingURL=/dev/zero",
-		"function sync() { eval('1\\n//# sourceMappingURL=/dev/zero'); new Function('//# sourceMappingURL=/dev/zero\\n')(); return {} }",
 	} {
 		mustCall(t, src, `{}`)
 	}
@@ -167,7 +166,7 @@ func TestConsole(t *testing.T) {
 function sync({o}) {
   console.log("a", 1, true, null, undefined, "b\"c")
   console.debug(o, [1, "x", [2]], {s: "q", f() {}, u: undefined})
-  console.info(new Error("bad"), new TypeError("worse"), /x/, new Map(), Symbol("s"), 5n, Promise.resolve(), new Date(0))
+  console.info(new Error("bad"), new TypeError("worse"), /x/, new Map(), Symbol("s"), Promise.resolve(), new Date(0))
   console.warn("%s is not filled in", 1);
   [1].forEach(() => console.error())
   const c = {}; c.c = c
@@ -190,7 +189,7 @@ function sync({o}) {
 		`info sync.js:1:12 at the top`,
 		`info sync.js:3:14 a 1 true null undefined b"c`,
 		`debug sync.js:4:16 {"a": {"l": []}, "b": 9007199254740993} [1, "x", [2]] {"s": "q", "f": [a function], "u": undefined}`,
-		`info sync.js:5:15 Error: bad TypeError: worse [a RegExp] [a Map] [a symbol] [a BigInt] [a promise] 1970-01-01T00:00:00Z`,
+		`info sync.js:5:15 Error: bad TypeError: worse [a RegExp] [a Map] [a symbol] [a promise] 1970-01-01T00:00:00Z`,
 		`warn sync.js:6:15 %s is not filled in 1`,
 		`error sync.js:7:34 `,
 		`info sync.js:9:14 {"c": {"c": {"c": {"c": {"c": {"c": …}}}}}}`,

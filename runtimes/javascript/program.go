@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
@@ -178,6 +181,25 @@ type run struct {
 	faults   map[*goja.Object]*engine.Error // thrown by us: what the thrown object stands for
 	ignored  map[*goja.Promise]int          // promises that were rejected, as the nth, and not handled so far
 	rejected int
+	guarding
+}
+
+// guarding is what the guards have to remember of a run.
+type guarding struct {
+	guards   map[string]guard      // those of guard.go, by name here since they refer to one another
+	stopped  atomic.Bool           // nothing is to be begun any more
+	refused  *engine.Error         // why, if a guard ended the call
+	depth    int                   // of native functions at work
+	swept    map[*goja.Object]bool // what is guarded
+	joining  map[*goja.Object]bool // the arrays whose text is being made
+	order    goja.Value            // the default order of sorting
+	patterns repertoire
+	syntax   []goja.Value // functions that source.go calls
+	regExps  *goja.Object // their prototype
+	intact   reflect.Type // of the inside of that while the script has not changed it
+	stepwise bool         // regular expressions are matched one by one
+	clock    time.Time
+	random   *rand.Rand
 }
 
 func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
@@ -185,8 +207,27 @@ func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
 	r.vm.SetMaxCallStackSize(r.limits.Stack)
 	r.vm.SetParserOptions(parser.WithDisableSourceMaps) // eval and Function parse too, and a source map is a file
 	r.vm.SetPromiseRejectionTracker(r.track)
+	r.guards = guards
+	r.vm.SetTimeSource(r.now)
+	r.vm.SetRandSource(r.chance)
 	_ = r.vm.GlobalObject().Set("console", r.vm.NewDynamicObject(&console{r: r}))
 	return r
+}
+
+// now stands still during a call: what a script computes depends on its request, not on how long it takes.
+func (r *run) now() time.Time {
+	if r.clock.IsZero() {
+		r.clock = time.Now()
+	}
+	return r.clock
+}
+
+// chance gives the same numbers in each call, so that a script that rolls dice reaches the same answer again.
+func (r *run) chance() float64 {
+	if r.random == nil {
+		r.random = rand.New(rand.NewPCG(1, 2))
+	}
+	return r.random.Float64()
 }
 
 // within calls f, which runs script code, until ctx is done, and makes an error of whatever ends it early. f may
@@ -195,8 +236,13 @@ func (r *run) within(ctx context.Context, f func() error) (fault *engine.Error) 
 	if ctx.Err() != nil {
 		return engine.Stopped(ctx, engine.Pos{File: r.p.entry}, r.limits)
 	}
-	stop := context.AfterFunc(ctx, func() { r.vm.Interrupt("stopped") })
+	stop := context.AfterFunc(ctx, func() {
+		r.stopped.Store(true)
+		r.vm.Interrupt("stopped")
+	})
 	defer stop()
+	running.Store(r.vm, r)
+	defer running.Delete(r.vm)
 	defer func() {
 		if x := recover(); x != nil {
 			fault = r.panicked(ctx, x)

@@ -24,9 +24,22 @@
 // # Running
 //
 // Every call gets a virtual machine of its own (program.go), which costs microseconds, and runs the file's top level
-// again in it, so nothing is left over from one call to the next. Compiled code is shared. Date shows the local time
-// zone of our process. Map the way through the package: Compile here, Call in program.go, require in module.go,
-// errors and their positions in error.go.
+// again in it, so nothing is left over from one call to the next. Compiled code is shared. The clock stands still
+// during a call, and Math.random gives the same numbers in each. Date shows the local time zone of our process.
+//
+// # Guards
+//
+// Scripts are not trusted. guard.go lists which of JavaScript's functions are removed or guarded, and why; hook.go
+// puts the guards into goja, where they cost nothing until a function is used; source.go bounds the text of a script
+// and rewrites the syntax that makes much at once. What a guard refuses ends the call, past every catch and finally.
+//
+// What remains: memory that grows gradually is left to the engine's watchdog. Compiling is not interrupted, but what
+// goes in is bounded. Objects with the rest pattern ({...rest} = text) and with text that is large take their time.
+// In the hands of an attacker, goja has surely more to offer than we know of: that is what isolation in a process of
+// its own is for.
+//
+// Map the way through the package: Compile here, Call in program.go, require in module.go, errors and their positions
+// in error.go.
 package javascript
 
 import (
@@ -45,6 +58,10 @@ type runtime struct{}
 // Compile parses the entry file and runs its top level once, to see which functions it offers. Other files are
 // compiled when they are first required.
 func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
+	if err := instrument(); err != nil {
+		return nil, err
+	}
+	setMatchTimeout()
 	p := &program{entry: path.Clean(s.Entry), files: s.Files}
 	r := p.newRun(l, nil)
 	err := r.within(ctx, func() error {

@@ -3,7 +3,6 @@ package javascript
 import (
 	"fmt"
 	"math"
-	"math/big"
 	"reflect"
 	"strconv"
 	"strings"
@@ -18,7 +17,6 @@ var (
 	typeMapView  = reflect.TypeFor[*mapView]()
 	typeListView = reflect.TypeFor[*listView]()
 	typeWide     = reflect.TypeFor[*wide]()
-	typeProxy    = reflect.TypeFor[goja.Proxy]()
 	typeObject   = reflect.TypeFor[map[string]any]()
 	typeArray    = reflect.TypeFor[[]any]()
 	typeMap      = reflect.TypeFor[[][2]any]()
@@ -81,8 +79,6 @@ func kindOfObject(o *goja.Object) string {
 		return "a number"
 	case exports == typePromise:
 		return "a promise"
-	case exports == typeProxy:
-		return "a Proxy"
 	case class == "Function" || callable(o):
 		return "a function"
 	case class == "Array" || class == "Error" || class == "Arguments":
@@ -129,8 +125,6 @@ func (a *answer) value(v goja.Value) (any, *engine.Error) {
 		return v.ToBoolean(), a.Count(5)
 	case "a number":
 		return a.number(v.ToFloat())
-	case "a BigInt":
-		return a.integer(v.Export().(*big.Int))
 	}
 	return nil, a.refuse(kind(v))
 }
@@ -162,13 +156,6 @@ func (a *answer) number(f float64) (any, *engine.Error) {
 		return nil, e
 	}
 	return int64(f), a.Count(8)
-}
-
-func (a *answer) integer(n *big.Int) (any, *engine.Error) {
-	if !n.IsInt64() {
-		return nil, a.Errorf("is a BigInt of %d bits, want 64 at most", n.BitLen())
-	}
-	return n.Int64(), a.Count(8)
 }
 
 func (a *answer) object(o *goja.Object) (any, *engine.Error) {

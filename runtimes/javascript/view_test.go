@@ -148,9 +148,8 @@ func TestWideIntegers(t *testing.T) {
 		`return {m: a.list.map(x => x)}`:                 `{"m": [9007199254740993]}`,
 		`return {s: String(a.n), t: ` + "`${a.n}`" + `}`: `{"s": "9007199254740993", "t": "9007199254740993"}`,
 		`return {eq: [a.n === a.same, a.n == a.list[0], a.n === a.other, a.list.includes(a.n)]}`: `{"eq": [true, true, false, true]}`,
-		`return {safe: a.safe - 1}`:         `{"safe": 9007199254740990}`,
-		`return {set: a.n ? 1 : 0}`:         `{"set": 1}`,
-		`return {big: BigInt(String(a.n))}`: `{"big": 9007199254740993}`,
+		`return {safe: a.safe - 1}`: `{"safe": 9007199254740990}`,
+		`return {set: a.n ? 1 : 0}`: `{"set": 1}`,
 	} {
 		got := mustCall(t, `function sync({a}) { `+body+` }`, request)
 		if diff := cmp.Diff(object(t, want), got); diff != "" {

@@ -1,0 +1,245 @@
+package javascript
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dop251/goja"
+)
+
+// Guards of functions that go through arrays, and what is like them.
+
+// lengthOf gives the length of an array or the like, if it is within bounds.
+func (r *run) lengthOf(o *goja.Object, what string) int {
+	v := o.Get("length")
+	if v == nil {
+		return 0
+	}
+	n := v.ToNumber().ToFloat()
+	r.need(n*elementSize, what)
+	if !(n > 0) { // NaN too
+		return 0
+	}
+	return int(n)
+}
+
+// snapshot gives an array of at most so many elements as o is; a real array is its own.
+func (r *run) snapshot(o *goja.Object, most int, what string) *goja.Object {
+	n := r.lengthOf(o, what)
+	if n > most {
+		r.need(math.Inf(1), what)
+	}
+	if kindOfObject(o) == "an array" {
+		return o
+	}
+	values := make([]any, n)
+	for i := range values {
+		r.check()
+		values[i] = element(o, i)
+	}
+	return r.vm.NewArray(values...)
+}
+
+func element(o *goja.Object, i int) goja.Value {
+	if v := o.Get(strconv.Itoa(i)); v != nil {
+		return v
+	}
+	return goja.Undefined()
+}
+
+// listed is for methods that read: they may be called on whatever is like an array.
+func listed(r *run, call goja.FunctionCall, f native) goja.Value {
+	switch this := call.This.(type) {
+	case *goja.Object:
+		call.This = r.snapshot(this, math.MaxInt, "the array")
+	case goja.String:
+		r.need(size(this)*2*elementSize, "an array of a text's characters")
+	}
+	return f(call)
+}
+
+// changed is for methods that change what they are called on, which must be an array.
+func changed(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.This.(*goja.Object); ok {
+		if kindOfObject(o) != "an array" {
+			panic(r.vm.NewTypeError("this method changes arrays only, not %s", kindOfObject(o)))
+		}
+		r.lengthOf(o, "the array")
+	}
+	return f(call)
+}
+
+func newArray(r *run, call goja.FunctionCall, f native) goja.Value {
+	call.Arguments = arrayArgs(r, call.Arguments)
+	return f(call)
+}
+
+func arrayArgs(r *run, args []goja.Value) []goja.Value {
+	if len(args) == 1 && kind(args[0]) == "a number" {
+		r.need(args[0].ToFloat()*elementSize, "the array")
+	}
+	return args
+}
+
+func arrayFrom(r *run, call goja.FunctionCall, f native) goja.Value {
+	switch from := call.Argument(0).(type) {
+	case *goja.Object:
+		if kindOfObject(from) == "an array" || !callable(from.GetSymbol(goja.SymIterator)) {
+			args := append([]goja.Value(nil), call.Arguments...)
+			args[0] = r.snapshot(from, math.MaxInt, "the array")
+			call.Arguments = args
+		}
+	case goja.String:
+		r.need(size(from)*2*elementSize, "an array of a text's characters")
+	}
+	return f(call)
+}
+
+func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
+	args := append([]goja.Value{call.This}, call.Arguments...)
+	total := float64(0)
+	for i, v := range args {
+		o, ok := v.(*goja.Object)
+		if !ok {
+			continue
+		}
+		spread := o.GetSymbol(goja.SymIsConcatSpreadable)
+		if kindOfObject(o) != "an array" && spread != nil && spread.ToBoolean() {
+			o = r.snapshot(o, math.MaxInt, "the array")
+			args[i] = o
+		}
+		if kindOfObject(o) == "an array" {
+			total += float64(r.lengthOf(o, "the array"))
+			r.need(total*elementSize, "the concatenation of arrays")
+		}
+	}
+	call.This, call.Arguments = args[0], args[1:]
+	return f(call)
+}
+
+// joined is Array.prototype.join, counting.
+func joined(r *run, call goja.FunctionCall, f native) goja.Value {
+	o, ok := call.This.(*goja.Object)
+	if !ok {
+		return f(call) // null throws, a number has no length
+	}
+	sep := asString(",")
+	if v := call.Argument(0); !goja.IsUndefined(v) {
+		sep = r.text(v)
+	}
+	if sep == nil || r.joining[o] {
+		return asString("") // what contains itself is left out
+	}
+	if r.joining == nil {
+		r.joining = map[*goja.Object]bool{}
+	}
+	r.joining[o] = true
+	defer delete(r.joining, o)
+
+	var b goja.StringBuilder
+	total := float64(0)
+	for i := range r.lengthOf(o, "the array") {
+		r.check()
+		var part goja.String
+		if v := o.Get(strconv.Itoa(i)); v != nil && !goja.IsNull(v) && !goja.IsUndefined(v) {
+			part = toText(v)
+		}
+		if i > 0 {
+			total += size(sep)
+			b.WriteString(sep)
+		}
+		if part != nil {
+			total += size(part)
+			r.need(total, "the text of an array")
+			b.WriteString(part)
+		}
+		r.need(total, "the text of an array")
+	}
+	return b.String()
+}
+
+// flattened is Array.prototype.flat, counting: what holds itself, or the same many times, has no end.
+func flattened(r *run, call goja.FunctionCall, f native) goja.Value {
+	o, ok := call.This.(*goja.Object)
+	if !ok {
+		return f(call)
+	}
+	depth := 1.0
+	if v := call.Argument(0); !goja.IsUndefined(v) {
+		depth = v.ToNumber().ToFloat()
+	}
+	var values []any
+	r.flatten(&values, o, depth)
+	return r.vm.NewArray(values...)
+}
+
+func (r *run) flatten(values *[]any, o *goja.Object, depth float64) {
+	r.begin()
+	defer r.end()
+	for i := range r.lengthOf(o, "the array") {
+		v := o.Get(strconv.Itoa(i))
+		if v == nil {
+			continue
+		}
+		if inner, ok := v.(*goja.Object); ok && depth >= 1 && kindOfObject(inner) == "an array" {
+			r.flatten(values, inner, depth-1)
+			continue
+		}
+		r.check()
+		*values = append(*values, v)
+		r.need(float64(len(*values))*2*elementSize, "the flat array")
+	}
+}
+
+func flatMapped(r *run, call goja.FunctionCall, f native) goja.Value {
+	if fn, ok := goja.AssertFunction(call.Argument(0)); ok {
+		args := append([]goja.Value(nil), call.Arguments...)
+		args[0] = r.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+			v, err := fn(c.This, c.Arguments...)
+			if err != nil {
+				panic(err)
+			}
+			if o, ok := v.(*goja.Object); ok && kindOfObject(o) == "an array" {
+				r.lengthOf(o, "the array")
+			}
+			return v
+		})
+		call.Arguments = args
+	}
+	return listed(r, call, f)
+}
+
+// found bounds the comparisons of a search for a long text.
+func found(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.This.(*goja.Object); ok {
+		if what, ok := call.Argument(0).(goja.String); ok {
+			r.product(float64(r.lengthOf(o, "the array")) * float64(what.Length()))
+		}
+	}
+	return listed(r, call, f)
+}
+
+// sorted gives sorting its default order as a function, so that it can be stopped.
+func sorted(r *run, call goja.FunctionCall, f native) goja.Value {
+	o, ok := call.This.(*goja.Object)
+	if !ok || kindOfObject(o) != "an array" {
+		return changed(r, call, f)
+	}
+	r.lengthOf(o, "the array")
+	if len(call.Arguments) == 0 || goja.IsUndefined(call.Arguments[0]) {
+		if r.order == nil {
+			r.order = r.vm.ToValue(r.byText)
+		}
+		call.Arguments = []goja.Value{r.order}
+	}
+	return f(call)
+}
+
+func (r *run) byText(call goja.FunctionCall) goja.Value {
+	r.check()
+	a, b := r.text(call.Argument(0)), r.text(call.Argument(1))
+	if a == nil || b == nil { // null, as a text; goja sorts undefined by itself
+		a, b = asString(call.Argument(0).String()), asString(call.Argument(1).String())
+	}
+	return r.vm.ToValue(a.CompareTo(b))
+}

@@ -1,0 +1,293 @@
+package javascript
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/dop251/goja"
+
+	"metascript/engine"
+)
+
+const (
+	// maxNative is how deeply native functions may call one another: String([[[…]]]), bound functions.
+	maxNative = 1000
+	// maxArguments is how many arguments a list of them may hold.
+	maxArguments = 1 << 17
+	// maxProtos is how long a chain of prototypes may be.
+	maxProtos = 200
+	// maxProduct is how many characters a search may compare at worst.
+	maxProduct = 1 << 30
+	// elementSize is how many bytes an element of an array takes.
+	elementSize = 16
+)
+
+// A refusal ends a call. It goes through goja as a panic, which no script can catch.
+type refusal struct{ fault *engine.Error }
+
+func (r refusal) Error() string { return r.fault.Error() }
+
+// begin is called before each native function, end after it.
+func (r *run) begin() {
+	if r.stopped.Load() {
+		at, trace := r.trace(r.vm.CaptureCallStack(0, nil))
+		panic(refusal{&engine.Error{Kind: engine.KindCanceled, Pos: at, Trace: trace}}) // see run.fault
+	}
+	r.depth++
+	if r.depth > maxNative {
+		r.refuse(&engine.Error{
+			Kind: engine.KindStack, Msg: fmt.Sprintf("built-in functions call one another more than %d deep", maxNative),
+			Hint: "is something nested without end?",
+		})
+	}
+}
+
+func (r *run) end() { r.depth-- }
+
+// check ends the call if it is to stop: for loops of our own.
+func (r *run) check() {
+	r.begin()
+	r.end()
+}
+
+// refuse ends the call with e.
+func (r *run) refuse(e *engine.Error) {
+	e.Pos, e.Trace = r.trace(r.vm.CaptureCallStack(0, nil))
+	if e.Pos.File == "" {
+		e.Pos.File = r.p.entry
+	}
+	if r.refused == nil {
+		r.refused = e
+	}
+	r.stopped.Store(true)
+	panic(refusal{e})
+}
+
+// need refuses what takes more bytes than a value may.
+func (r *run) need(bytes float64, what string) {
+	if bytes > float64(r.limits.Memory) {
+		r.refuse(engine.TooMuchMemory(engine.Pos{}, r.limits, what))
+	}
+}
+
+// product refuses searches that compare too much.
+func (r *run) product(n float64) {
+	if n > maxProduct {
+		r.refuse(&engine.Error{
+			Kind: engine.KindTimeout, Msg: "the search would take too long: the texts are too large",
+			Hint: "look for less at a time",
+		})
+	}
+}
+
+// size is how many bytes a text takes.
+func size(s goja.String) float64 { return float64(s.Length()) * width(s) }
+
+// width is how many bytes a character of s takes.
+func width(s goja.String) float64 {
+	if reflect.TypeOf(s).Kind() == reflect.String {
+		return 1
+	}
+	return 2
+}
+
+// text is v as the functions of goja will see it. They would convert an object again, and get another text. It is nil
+// where they throw.
+func (r *run) text(v goja.Value) goja.String {
+	switch v := v.(type) {
+	case goja.String:
+		return v
+	case nil, *goja.Symbol:
+		return nil
+	default:
+		if goja.IsNull(v) || goja.IsUndefined(v) {
+			return nil
+		}
+		return toText(v)
+	}
+}
+
+// toText is String(v) of the script, which throws for symbols.
+func toText(v goja.Value) goja.String {
+	v = v.ToString()
+	if s, ok := v.(goja.String); ok {
+		return s
+	}
+	return asString(v.String()) // goja leaves numbers as they are
+}
+
+// texts replaces this and the arguments at the given places by their text.
+func (r *run) texts(call goja.FunctionCall, places ...int) (goja.FunctionCall, goja.String) {
+	s := r.text(call.This)
+	if s == nil {
+		return call, nil
+	}
+	call.This = s
+	return r.argTexts(call, places...), s
+}
+
+func (r *run) argTexts(call goja.FunctionCall, places ...int) goja.FunctionCall {
+	args := append([]goja.Value(nil), call.Arguments...)
+	for _, i := range places {
+		if i < len(args) {
+			if s := r.text(args[i]); s != nil {
+				args[i] = s
+			}
+		}
+	}
+	call.Arguments = args
+	return call
+}
+
+// number replaces the argument at a place by its number, and gives that.
+func number(call goja.FunctionCall, at int) (goja.FunctionCall, float64) {
+	if at >= len(call.Arguments) {
+		return call, 0
+	}
+	args := append([]goja.Value(nil), call.Arguments...)
+	args[at] = args[at].ToNumber()
+	call.Arguments = args
+	f := args[at].ToFloat()
+	if math.IsNaN(f) {
+		f = 0
+	}
+	return call, f
+}
+
+// what names a function in a message.
+func forbidden(what string) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, _ goja.FunctionCall, _ native) goja.Value {
+		panic(r.vm.NewTypeError(what + " is not supported"))
+	}
+}
+
+func forbiddenArgs(r *run, _ []goja.Value) []goja.Value {
+	panic(r.vm.NewTypeError("code from text is not supported"))
+}
+
+// applied bounds a list of arguments.
+func applied(at int) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		if o, ok := call.Argument(at).(*goja.Object); ok {
+			list := r.snapshot(o, maxArguments, "a list of arguments")
+			args := append([]goja.Value(nil), call.Arguments...)
+			args[at] = list
+			call.Arguments = args
+		}
+		return f(call)
+	}
+}
+
+// binding guards what bind makes, since that calls a native function without our seeing it.
+func binding(r *run, call goja.FunctionCall, f native) goja.Value {
+	v := f(call)
+	if o, ok := v.(*goja.Object); ok {
+		if at, l, ok := insideOf(o); ok && l.callable {
+			r.guardFunction(at, l, "")
+		}
+	}
+	return v
+}
+
+// enumerated refuses texts of which objects with a property for each character would be made.
+func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
+	for _, v := range call.Arguments {
+		if o, ok := v.(*goja.Object); ok && o.ClassName() == "String" {
+			v = o.Get("length")
+			r.need(v.ToFloat()*128, "an object of a text's characters")
+		}
+		if s, ok := v.(goja.String); ok {
+			r.need(size(s)*128, "an object of a text's characters")
+		}
+	}
+	return f(call)
+}
+
+// own is put around what is spread in an object literal, by source.go.
+func (r *run) own(call goja.FunctionCall) goja.Value {
+	return enumerated(r, call, func(c goja.FunctionCall) goja.Value { return c.Argument(0) })
+}
+
+// inherited bounds the chain of prototypes that the argument at a place begins.
+func inherited(at int) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		r.chain(call.Argument(at))
+		return f(call)
+	}
+}
+
+// heir is put around what a class extends and what a literal has as __proto__, by source.go.
+func (r *run) heir(call goja.FunctionCall) goja.Value {
+	r.chain(call.Argument(0))
+	return call.Argument(0)
+}
+
+func (r *run) chain(v goja.Value) {
+	o, _ := v.(*goja.Object)
+	for n := 0; o != nil; n++ {
+		if n > maxProtos {
+			r.refuse(&engine.Error{
+				Kind: engine.KindStack, Msg: fmt.Sprintf("an object has more than %d prototypes behind it", maxProtos),
+			})
+		}
+		o = o.Prototype()
+	}
+}
+
+// iterated guards the iterator that a function makes: its next is in no template.
+func iterated(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.This.(*goja.Object); ok && kindOfObject(o) != "an array" {
+		r.lengthOf(o, "an iterator")
+	}
+	v := f(call)
+	r.sweepIterator(v)
+	return v
+}
+
+func (r *run) sweepIterator(v goja.Value) {
+	if o, ok := v.(*goja.Object); ok {
+		r.sweep(o.Prototype(), "Iterator.prototype")
+	}
+}
+
+// grown is put around what makes something of several parts, by source.go.
+func (r *run) grown(call goja.FunctionCall) goja.Value {
+	v := call.Arguments[0]
+	r.weighPart(v, 1)
+	return v
+}
+
+// part is put around what is appended to something.
+func (r *run) part(call goja.FunctionCall) goja.Value {
+	v := call.Arguments[0]
+	r.weighPart(v, 4)
+	return v
+}
+
+func (r *run) weighPart(v goja.Value, times float64) {
+	switch v := v.(type) {
+	case goja.String:
+		if v.Length() > 1<<16 {
+			r.need(size(v)*times, "the text")
+		}
+	case *goja.Object:
+		if v.ClassName() == "Array" {
+			r.lengthOf(v, "the array")
+		}
+	}
+}
+
+// syntaxFunctions are what source.go calls, in the order in which wrap names them. They are made once for a run, if
+// a file uses them.
+func (r *run) syntaxFunctions(used bool) []goja.Value {
+	if used && r.syntax == nil {
+		for _, f := range []native{r.own, r.heir, r.grown, r.part} {
+			r.syntax = append(r.syntax, r.vm.ToValue(f))
+		}
+	}
+	if !used {
+		return nil
+	}
+	return r.syntax
+}

@@ -1,0 +1,63 @@
+package javascript
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"metascript/engine"
+)
+
+// FuzzCompile compiles and calls any text: whatever it is, an answer or a script's error comes of it.
+func FuzzCompile(f *testing.F) {
+	f.Add(noop)
+	f.Add(status)
+	f.Add(full)
+	for _, c := range hostile {
+		f.Add("function sync(request) { " + c.script + " }")
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		l := engine.Limits{Timeout: 100 * time.Millisecond, Memory: 8 << 20}
+		ctx, cancel := context.WithTimeout(t.Context(), l.Timeout)
+		defer cancel()
+		p, err := New().Compile(ctx, files("sync.js", src), l)
+		if err == nil {
+			_, err = p.Call(ctx, "sync", map[string]any{}, engine.Env{Limits: l})
+		}
+		if e := (*engine.Error)(nil); err != nil && (!errors.As(err, &e) || e.Kind == engine.KindPanic) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzView runs any statements on a request, which they must not change.
+func FuzzView(f *testing.F) {
+	for _, s := range []string{
+		"r.a = 1", "delete r.list", "r.list.push(1)", "r.list.sort()", "r.list.length = 0", "Object.assign(r.o, r)", "r.list[5] = r",
+		"for (const k in r) delete r[k]", "Object.defineProperty(r, 'a', {value: 1})", "r.list.splice(1, 1, r.o)", "JSON.stringify(r)",
+		"r.list.reverse().fill(r.o)", "({...r.o}).b.c = 1", "Array.prototype.concat.call(r.list, r.list)", "r.__proto__ = null",
+	} {
+		f.Add(s)
+	}
+	const text = `{"a": {"b": {"c": "x"}}, "list": [3, 1, {"x": [1]}, "s"], "o": {"b": {"c": 1.5}}, "wide": 9007199254740993, "none": null}`
+	f.Fuzz(func(t *testing.T, statements string) {
+		l := engine.Limits{Timeout: 100 * time.Millisecond, Memory: 8 << 20}
+		ctx, cancel := context.WithTimeout(t.Context(), l.Timeout)
+		defer cancel()
+		p, err := New().Compile(ctx, files("sync.js", "function sync(r) { "+statements+"\nreturn r }"), l)
+		if err != nil {
+			return
+		}
+		request := object(t, text)
+		_, err = p.Call(ctx, "sync", request, engine.Env{Limits: l})
+		if e := (*engine.Error)(nil); err != nil && (!errors.As(err, &e) || e.Kind == engine.KindPanic) {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(object(t, text), request); diff != "" {
+			t.Fatalf("the request was changed:\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,341 @@
+package javascript
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
+)
+
+// This file puts the guards of guard.go around goja's native functions.
+//
+// goja makes a built-in function when a script first asks for it, from templates that all virtual machines share, and
+// offers no way in between. Defining a guarded copy of each function in each machine costs 250 µs a call, nearly all
+// for functions that the script never uses. So we reach into goja, as follows, and pay for what is used:
+//
+//   - The factories in the templates are replaced, once for the process, by ones that guard what they made (see
+//     instrument). Machines that are not ours get what they always got, less what guard.go removes.
+//   - A function is guarded in place: the Go function within the function object is replaced (see guardFunction). So
+//     there is no way around it: whatever path leads to the object, reflection or goja's own shortcuts, leads to the
+//     guard.
+//   - What goja makes without a template, when a constructor is first asked for, is guarded then, with all that hangs
+//     on it (see sweep). What it makes without being asked, such as the prototype of a regular expression's literal,
+//     is swept before the script runs (see features).
+//
+// All of it rests on the layout of unexported structs. It is looked up by name and type, and if it is not as expected,
+// in a new version of goja, nothing is run at all: Compile says so, and so do the tests.
+
+type (
+	native    = func(goja.FunctionCall) goja.Value
+	construct = func(args []goja.Value, newTarget *goja.Object) *goja.Object
+	factory   = func(*goja.Runtime) goja.Value
+)
+
+// running are the machines that are ours.
+var running sync.Map // *goja.Runtime -> *run
+
+// instrument guards goja, once for the process.
+var instrument = sync.OnceValue(func() (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("this version of goja cannot be guarded: %v", x)
+		}
+	}()
+	vm := goja.New()
+	learn(vm)
+	for _, path := range removed {
+		forget(template(find(vm, path[0])), path[1])
+	}
+	for _, path := range templates {
+		patch(template(find(vm, path)), path)
+	}
+	return nil
+})
+
+// templates are the objects that are made from templates, besides those that are removed; "" is the global object.
+var templates = []string{
+	"", "Object", "Object.prototype", "Function.prototype", "Array.prototype", "String.prototype", "Number",
+	"Number.prototype", "Date", "Date.prototype", "Math",
+}
+
+// find gives the object at a path of one or two names.
+func find(vm *goja.Runtime, path string) *goja.Object {
+	switch path {
+	case "":
+		return vm.GlobalObject()
+	case "Function.prototype":
+		return vm.Get("parseInt").(*goja.Object).Prototype()
+	}
+	at := vm.GlobalObject()
+	for name := range strings.SplitSeq(path, ".") {
+		at = at.Get(name).(*goja.Object)
+	}
+	return at
+}
+
+// An inside is what a goja.Object points to: where its parts are, as far as its type has them.
+type inside struct {
+	values    uintptr // map[unistring.String]goja.Value
+	symbols   uintptr // *orderedMap of the same for symbols, a list of entries
+	native    uintptr // what a call calls
+	construct uintptr // what new calls, may be nil there
+	tmpl      uintptr // *objectTemplate
+
+	hasValues, callable, templated bool
+}
+
+var (
+	insides sync.Map // reflect.Type -> inside
+
+	// Of orderedMap and its entries.
+	symbolsFirst, symbolNext, symbolKey, symbolValue uintptr
+
+	// Of goja.Object and its property values.
+	selfOffset, valueOffset, getterOffset, setterOffset uintptr
+	selfType, propertyType                              reflect.Type
+)
+
+// learn looks up the layout that does not depend on the type of an object.
+func learn(vm *goja.Runtime) {
+	self := mustField(reflect.TypeFor[goja.Object](), "self", nil)
+	selfOffset, selfType = self.Offset, self.Type
+	_, t := innerOf(vm.GlobalObject())
+	tmpl, ok := t.Elem().FieldByName("tmpl")
+	if !ok {
+		panic("the global object has no template")
+	}
+	props := mustField(tmpl.Type.Elem(), "props", nil)
+	made := reflect.NewAt(props.Type, unsafe.Add(template(vm.GlobalObject()).UnsafePointer(), props.Offset)).Elem()
+	v := made.MapIndex(reflect.ValueOf(unistring.String("parseInt"))).Convert(reflect.TypeFor[factory]()).Interface().(factory)(vm)
+	propertyType = reflect.TypeOf(v)
+	valueOffset = mustField(propertyType.Elem(), "value", reflect.TypeFor[goja.Value]()).Offset
+	getterOffset = mustField(propertyType.Elem(), "getterFunc", reflect.TypeFor[*goja.Object]()).Offset
+	setterOffset = mustField(propertyType.Elem(), "setterFunc", reflect.TypeFor[*goja.Object]()).Offset
+	if _, l, ok := insideOf(propertyValues(v)[0]); !ok || !l.callable {
+		panic("a native function is not as it was")
+	}
+	list := mustField(t.Elem(), "symValues", nil).Type.Elem()
+	first := mustField(list, "iterFirst", nil)
+	entry := first.Type.Elem()
+	symbolsFirst, symbolNext = first.Offset, mustField(entry, "iterNext", first.Type).Offset
+	symbolKey = mustField(entry, "key", reflect.TypeFor[goja.Value]()).Offset
+	symbolValue = mustField(entry, "value", reflect.TypeFor[goja.Value]()).Offset
+}
+
+func pointerAt(p unsafe.Pointer, offset uintptr) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Add(p, offset))
+}
+
+func mustField(t reflect.Type, name string, want reflect.Type) reflect.StructField {
+	f, ok := t.FieldByName(name)
+	if !ok || want != nil && f.Type != want {
+		panic(fmt.Sprintf("%s has no field %s as expected", t, name))
+	}
+	return f
+}
+
+// innerOf gives what an object points to.
+func innerOf(o *goja.Object) (unsafe.Pointer, reflect.Type) {
+	inner := reflect.NewAt(selfType, unsafe.Add(unsafe.Pointer(o), selfOffset)).Elem().Elem()
+	if inner.Kind() != reflect.Pointer {
+		return nil, inner.Type()
+	}
+	return inner.UnsafePointer(), inner.Type()
+}
+
+// insideOf is innerOf with the layout.
+func insideOf(o *goja.Object) (unsafe.Pointer, inside, bool) {
+	at, t := innerOf(o)
+	if at == nil || t.Elem().Kind() != reflect.Struct {
+		return nil, inside{}, false
+	}
+	if l, ok := insides.Load(t); ok {
+		return at, l.(inside), true
+	}
+	var l inside
+	l.values, l.hasValues = offset(t.Elem(), "values", reflect.TypeFor[map[unistring.String]goja.Value]())
+	if l.hasValues {
+		l.symbols, l.hasValues = offset(t.Elem(), "symValues", nil)
+	}
+	l.native, l.callable = offset(t.Elem(), "f", reflect.TypeFor[native]())
+	if l.callable {
+		l.construct, l.callable = offset(t.Elem(), "construct", reflect.TypeFor[construct]())
+	}
+	l.tmpl, l.templated = offset(t.Elem(), "tmpl", nil)
+	insides.Store(t, l)
+	return at, l, true
+}
+
+// offset finds a field, which may be one of an embedded struct.
+func offset(t reflect.Type, name string, want reflect.Type) (sum uintptr, ok bool) {
+	f, ok := t.FieldByName(name)
+	if !ok || want != nil && f.Type != want {
+		return 0, false
+	}
+	for _, i := range f.Index {
+		if t.Kind() != reflect.Struct {
+			return 0, false
+		}
+		sum += t.Field(i).Offset
+		t = t.Field(i).Type
+	}
+	return sum, true
+}
+
+// template gives the objectTemplate of an object that has one.
+func template(o *goja.Object) reflect.Value {
+	at, l, ok := insideOf(o)
+	if !ok || !l.templated {
+		panic("an object is not made from a template")
+	}
+	_, t := innerOf(o)
+	field, _ := t.Elem().FieldByName("tmpl")
+	return reflect.NewAt(field.Type, unsafe.Add(at, l.tmpl)).Elem()
+}
+
+func templateField(tmpl reflect.Value, name string) reflect.Value {
+	f := mustField(tmpl.Type().Elem(), name, nil)
+	return reflect.NewAt(f.Type, unsafe.Add(tmpl.UnsafePointer(), f.Offset)).Elem()
+}
+
+// forget removes a property from a template.
+func forget(tmpl reflect.Value, name string) {
+	key := unistring.NewFromString(name)
+	props := templateField(tmpl, "props")
+	if !props.MapIndex(reflect.ValueOf(key)).IsValid() {
+		panic("there is no " + name + " to remove")
+	}
+	props.SetMapIndex(reflect.ValueOf(key), reflect.Value{})
+	names := templateField(tmpl, "propNames").Addr().Interface().(*[]unistring.String)
+	*names = slices.DeleteFunc(*names, func(n unistring.String) bool { return n == key })
+}
+
+// patch replaces the factories of a template by ones that guard what they made. path is that of the object.
+func patch(tmpl reflect.Value, path string) {
+	for _, field := range []string{"props", "symProps"} {
+		props := templateField(tmpl, field)
+		for _, key := range props.MapKeys() {
+			f := props.MapIndex(key)
+			make := f.Convert(reflect.TypeFor[factory]()).Interface().(factory)
+			name := "@@symbol"
+			if s, ok := key.Interface().(unistring.String); ok {
+				name = s.String()
+			} else if s, ok := key.Interface().(*goja.Symbol); ok {
+				name = "@@" + s.String()
+			}
+			guarded := func(vm *goja.Runtime) goja.Value {
+				v := make(vm)
+				if r, ok := running.Load(vm); ok {
+					r.(*run).sweepProperty(v, joinPath(path, name))
+					if path == "" && name == "Promise" { // it catches what goja throws
+						r.(*run).sweepErrors()
+					}
+				}
+				return v
+			}
+			props.SetMapIndex(key, reflect.ValueOf(guarded).Convert(f.Type()))
+		}
+	}
+}
+
+// joinPath names a property. The constructor of A.prototype is A, from wherever it was found.
+func joinPath(path, name string) string {
+	if of, ok := strings.CutSuffix(path, ".prototype"); ok && name == "constructor" {
+		return of
+	}
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// propertyValues gives what a property holds: its value, or its getter and setter.
+func propertyValues(v goja.Value) []*goja.Object {
+	if o, ok := v.(*goja.Object); ok {
+		return []*goja.Object{o}
+	}
+	if v == nil || reflect.TypeOf(v) != propertyType {
+		return nil
+	}
+	at := reflect.ValueOf(v).UnsafePointer()
+	var found []*goja.Object
+	if o, ok := (*(*goja.Value)(unsafe.Add(at, valueOffset))).(*goja.Object); ok {
+		found = append(found, o)
+	}
+	for _, offset := range []uintptr{getterOffset, setterOffset} {
+		if o := *(**goja.Object)(unsafe.Add(at, offset)); o != nil {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+func (r *run) sweepProperty(v goja.Value, path string) {
+	for _, o := range propertyValues(v) {
+		r.sweep(o, path)
+	}
+}
+
+// sweep guards the function o, and all that hangs on the object o and is made already. It does so once.
+func (r *run) sweep(o *goja.Object, path string) {
+	if o == nil || r.swept[o] {
+		return
+	}
+	if r.swept == nil {
+		r.swept = map[*goja.Object]bool{}
+	}
+	r.swept[o] = true
+	at, l, ok := insideOf(o)
+	if !ok {
+		return
+	}
+	if l.callable {
+		r.guardFunction(at, l, path)
+	}
+	if l.templated || !l.hasValues {
+		return
+	}
+	for name, v := range *(*map[unistring.String]goja.Value)(unsafe.Add(at, l.values)) {
+		r.sweepProperty(v, joinPath(path, name.String()))
+	}
+	if symbols := pointerAt(at, l.symbols); symbols != nil {
+		for entry := pointerAt(symbols, symbolsFirst); entry != nil; entry = pointerAt(entry, symbolNext) {
+			if symbol, ok := (*(*goja.Value)(unsafe.Add(entry, symbolKey))).(*goja.Symbol); ok {
+				r.sweepProperty(*(*goja.Value)(unsafe.Add(entry, symbolValue)), joinPath(path, "@@"+symbol.String()))
+			}
+		}
+	}
+	r.sweep(o.Prototype(), path+".(prototype)") // such as that of all iterators, which no name leads to
+}
+
+// guardFunction replaces the Go functions in a function object.
+func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
+	g := r.guards[path]
+	f := (*native)(unsafe.Add(at, l.native))
+	if inner := *f; inner != nil {
+		*f = func(call goja.FunctionCall) goja.Value {
+			r.begin()
+			defer r.end()
+			if g.call != nil {
+				return g.call(r, call, inner)
+			}
+			return inner(call)
+		}
+	}
+	c := (*construct)(unsafe.Add(at, l.construct))
+	if inner := *c; inner != nil {
+		*c = func(args []goja.Value, target *goja.Object) *goja.Object {
+			r.begin()
+			defer r.end()
+			if g.args != nil {
+				args = g.args(r, args)
+			}
+			return inner(args, target)
+		}
+	}
+}

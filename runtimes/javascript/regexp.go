@@ -1,0 +1,244 @@
+package javascript
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dop251/goja"
+
+	"metascript/engine"
+)
+
+// Regular expressions. Go's package regexp, which goja uses where it can, takes time in proportion to the size of the
+// pattern times that of the text, for each match: so we bound that product, and where there may be many matches, have
+// goja look for them one by one. For look-around and back-references goja uses regexp2, which may take for ever. It
+// has a clock, but goja takes a match that was stopped for none. So the clock is short, and a search that has found
+// nothing after that time ends the call: a wrong answer is worse than none.
+
+const (
+	// matchTimeout is how long regexp2 may look for one match.
+	matchTimeout = 200 * time.Millisecond
+	// maxPattern is how many states a pattern may have: the sum of its characters, each as often as it is repeated.
+	maxPattern = 10_000
+	// maxMatch is how many states of a pattern may be tried on a text, once for each character.
+	maxMatch = 100_000_000
+)
+
+// setMatchTimeout sets regexp2's clock, which is one for the process and read when a pattern is compiled.
+var setMatchTimeout = sync.OnceFunc(func() { regexp2.DefaultMatchTimeout = matchTimeout })
+
+// states estimates how many states a pattern has.
+func states(pattern string) int {
+	type group struct{ sum, last int }
+	stack := []group{{}}
+	for i := 0; i < len(pattern); i++ {
+		top := &stack[len(stack)-1]
+		switch pattern[i] {
+		case '\\':
+			i++
+			top.sum, top.last = top.sum+1, 1
+		case '(':
+			stack = append(stack, group{})
+		case ')':
+			if len(stack) > 1 {
+				inner := top.sum + 2
+				stack = stack[:len(stack)-1]
+				top = &stack[len(stack)-1]
+				top.sum, top.last = top.sum+inner, inner
+			}
+		case '{':
+			times, end := repetition(pattern[i:])
+			top.sum += top.last * max(0, times-1)
+			top.last *= max(1, times)
+			i += end
+		default:
+			top.sum, top.last = top.sum+1, 1
+		}
+		if top.sum > maxPattern {
+			return top.sum
+		}
+	}
+	sum := 0
+	for _, g := range stack {
+		sum += g.sum
+	}
+	return sum
+}
+
+// repetition reads {n}, {n,} and {n,m}, and gives the larger number and the length of what stands before the brace
+// that closes it; 1 and 0 if it is none.
+func repetition(s string) (times, length int) {
+	end := strings.IndexByte(s, '}')
+	if end < 0 || end > 20 {
+		return 1, 0
+	}
+	var low, high int
+	if n, _ := fmt.Sscanf(s[:end], "{%d,%d", &low, &high); n == 0 {
+		return 1, 0
+	}
+	return min(max(low, high)+1, maxPattern+1), end
+}
+
+// backtracks reports whether goja will use regexp2 for a pattern, as far as can be told.
+func backtracks(pattern string) bool {
+	for i := 0; i+1 < len(pattern); i++ {
+		next := pattern[i+1]
+		switch pattern[i] {
+		case '(':
+			if next == '?' && !strings.HasPrefix(pattern[i:], "(?:") {
+				return true
+			}
+		case '\\':
+			if next == 'k' || next >= '1' && next <= '9' {
+				return true
+			}
+			i++
+		case '{':
+			if n, _ := repetition(pattern[i:]); n > 1000 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A repertoire is what patterns a script has.
+type repertoire struct {
+	states     int  // of the largest
+	backtracks bool // one needs regexp2
+}
+
+func (p *repertoire) add(pattern string) (ok bool) {
+	n := states(pattern)
+	p.states = max(p.states, n)
+	p.backtracks = p.backtracks || backtracks(pattern)
+	return n <= maxPattern
+}
+
+// pattern takes a pattern that is made while the script runs.
+func (r *run) pattern(pattern goja.String) {
+	if pattern.Length() > maxPattern || !r.patterns.add(pattern.String()) {
+		r.refuse(&engine.Error{
+			Kind: engine.KindMemory,
+			Msg:  fmt.Sprintf("the regular expression has more than %d states", maxPattern),
+			Hint: "shorten it, or repeat less in it",
+		})
+	}
+	r.sweepRegExp()
+}
+
+// sweepRegExp guards the prototype of regular expressions, which the names may not lead to any more.
+func (r *run) sweepRegExp() {
+	if r.regExps != nil {
+		return
+	}
+	r.regExps = r.sample(aPattern).Prototype()
+	r.sweep(r.regExps, "RegExp.prototype")
+	class := r.regExps.Get("constructor").(*goja.Object)
+	_ = r.regExps.DefineDataProperty("constructor", class, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	_ = class.DefineDataPropertySymbol(goja.SymSpecies, class, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	_, r.intact = innerOf(r.regExps)
+}
+
+// genuine reports whether o is a regular expression that does what regular expressions do: goja's loops over what an exec
+// of the script's returns have no bound. goja changes the inside of the prototype when exec is replaced.
+func (r *run) genuine(o *goja.Object) bool {
+	_, inner := innerOf(r.regExps)
+	return o.ClassName() == "RegExp" && o.Prototype() == r.regExps && len(o.GetOwnPropertyNames()) <= 1 &&
+		(r.stepwise || inner == r.intact)
+}
+
+func newPattern(r *run, call goja.FunctionCall, f native) goja.Value {
+	call.Arguments = patternArgs(r, call.Arguments)
+	return f(call)
+}
+
+func patternArgs(r *run, args []goja.Value) []goja.Value {
+	if len(args) == 0 {
+		return args
+	}
+	if o, ok := args[0].(*goja.Object); ok && (o.ClassName() == "RegExp" || method(o, goja.SymMatch)) {
+		if o.ClassName() != "RegExp" {
+			panic(r.vm.NewTypeError("a pattern is a text or a RegExp"))
+		}
+		return args // it was made before
+	}
+	if s := r.text(args[0]); s != nil {
+		r.pattern(s)
+		args = append([]goja.Value{s}, args[1:]...)
+	}
+	return args
+}
+
+// patternOf is for the methods of strings that make a pattern of a text.
+func patternOf(symbol *goja.Symbol) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		if !method(call.Argument(0), symbol) {
+			call = r.argTexts(call, 0)
+			if s, ok := call.Argument(0).(goja.String); ok {
+				r.pattern(s)
+			}
+			call, _ = r.texts(call)
+		}
+		return f(call)
+	}
+}
+
+// matched is around every function that matches.
+func matched(r *run, call goja.FunctionCall, f native) goja.Value {
+	r.sweepRegExp()
+	if o, ok := call.This.(*goja.Object); !ok || !r.genuine(o) {
+		panic(r.vm.NewTypeError("this method needs a RegExp that was not changed"))
+	}
+	call = r.argTexts(call, 0)
+	s, ok := call.Argument(0).(goja.String)
+	if !ok {
+		return f(call)
+	}
+	work := float64(s.Length()+1) * float64(r.patterns.states+1)
+	if work > maxMatch {
+		r.refuse(&engine.Error{
+			Kind: engine.KindTimeout,
+			Msg:  fmt.Sprintf("a regular expression would take too long on a text of %d characters", s.Length()),
+			Hint: "take the text apart first, or use a smaller pattern",
+		})
+	}
+	if r.patterns.backtracks || work*float64(s.Length()) > maxMatch {
+		r.oneByOne()
+	}
+	call = r.expansion(call, s)
+	began := time.Now()
+	v := f(call)
+	if nothing(v) && time.Since(began) >= matchTimeout {
+		r.refuse(&engine.Error{
+			Kind: engine.KindTimeout, Msg: fmt.Sprintf("a regular expression took longer than %s", matchTimeout),
+			Hint: "repetitions within repetitions, look-around and back-references may take for ever",
+		})
+	}
+	r.check()
+	r.sweepIterator(v)
+	return v
+}
+
+func nothing(v goja.Value) bool {
+	switch {
+	case v == nil || goja.IsNull(v):
+		return true
+	case kind(v) == "a boolean":
+		return !v.ToBoolean()
+	}
+	return false
+}
+
+// oneByOne makes goja look for matches one by one, through exec, which is guarded: defining that property again is
+// what makes it leave its short cut.
+func (r *run) oneByOne() {
+	if r.stepwise {
+		return
+	}
+	r.stepwise = true
+	_ = r.regExps.DefineDataProperty("exec", r.regExps.Get("exec"), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+}

@@ -1,0 +1,350 @@
+package javascript
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
+
+	"metascript/engine"
+)
+
+// Source text is bounded before it is compiled, and what its syntax does without calling a function is rewritten
+// where it may do too much.
+
+const (
+	// maxBrackets is how many opening brackets a file may have, wherever they stand. goja's parser takes up to 4 KB
+	// of Go's stack for each bracket that is open, and Go's stack has 1 GB.
+	maxBrackets = 50_000
+	// maxLabels is how many labels a statement may have. Each is compared with all around it.
+	maxLabels = 1000
+	// maxTree is how deeply the parsed file may be nested: an operator in a chain is a level too.
+	maxTree = 3000
+	// maxTemplate is how many expressions goja may put into a template at once. Each may be as large as memory
+	// allows, and between two steps only can it be stopped.
+	maxTemplate = 4
+)
+
+// The functions that the rewriting calls. No script can name them.
+const (
+	ownFunction  = "<own>"
+	heirFunction = "<heir>"
+
+	grownFunction = "<grown>"
+	partFunction  = "<part>"
+)
+
+// checkText bounds what the parser recurses for, and goes through again and again: brackets and labels.
+func checkText(name, src string) *engine.Error {
+	brackets, colons, most := 0, 0, 0
+	for i := range len(src) {
+		switch src[i] {
+		case '(', '[', '{', '`', '>':
+			brackets++
+			colons = 0
+		case ':':
+			colons++
+			most = max(most, colons)
+		case ',', ';', '}', '?', '=', '\'', '"':
+			colons = 0
+		}
+	}
+	e := &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: name}}
+	switch {
+	case brackets > maxBrackets:
+		e.Msg, e.Hint = fmt.Sprintf("has more than %d brackets", maxBrackets), "spread it over several files"
+	case most > maxLabels:
+		e.Msg = fmt.Sprintf("has more than %d labels in a row", maxLabels)
+	default:
+		return nil
+	}
+	return e
+}
+
+// features are what a script makes by its syntax, without a name.
+type features struct {
+	patterns   repertoire
+	regExp     bool // a literal
+	errors     bool // catches what goja throws
+	promises   bool
+	generators bool
+	rewritten  bool // it calls the functions below
+}
+
+// A checker goes through a parsed file. It uses reflection, so that no kind of node is forgotten.
+type checker struct {
+	features
+	fault func(at file.Idx, kind engine.Kind, format string, args ...any) *engine.Error
+	err   *engine.Error
+	depth int
+	at    file.Idx
+}
+
+// check bounds and rewrites a parsed file, and notes what it uses.
+func (m *module) check(name string, parsed *ast.Program) error {
+	c := checker{fault: func(at file.Idx, kind engine.Kind, format string, args ...any) *engine.Error {
+		pos := engine.Pos{File: name}
+		if at > 0 {
+			pos = m.pos(name, parsed.File.Position(int(at)-parsed.File.Base()))
+		}
+		return &engine.Error{Kind: kind, Pos: pos, Msg: fmt.Sprintf(format, args...)}
+	}}
+	c.visit(reflect.ValueOf(parsed.Body))
+	if c.err != nil {
+		return c.err
+	}
+	m.uses = c.features
+	return nil
+}
+
+// visit goes through v: a node, or a struct or slice that holds nodes.
+func (c *checker) visit(v reflect.Value) {
+	if c.err != nil {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			c.visit(v.Elem())
+			if e, ok := v.Interface().(ast.Expression); c.err == nil && ok && v.CanSet() && v.Type() == typeExpression && grows(e) {
+				v.Set(reflect.ValueOf(c.through(grownFunction, e)))
+			}
+		}
+	case reflect.Pointer:
+		if !v.IsNil() && v.Type() != reflect.TypeFor[*file.File]() {
+			c.node(v)
+		}
+	case reflect.Slice:
+		if !plain(v.Type().Elem()) {
+			for i := range v.Len() {
+				c.visit(v.Index(i))
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !plain(v.Field(i).Type()) && v.Type().Field(i).Name != "DeclarationList" {
+				c.visit(v.Field(i))
+			}
+		}
+	}
+}
+
+var typeExpression = reflect.TypeFor[ast.Expression]()
+
+// plain reports whether values of a type hold no nodes.
+func plain(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface, reflect.Pointer, reflect.Slice, reflect.Struct:
+		return false
+	}
+	return true
+}
+
+func (c *checker) node(v reflect.Value) {
+	c.depth++
+	defer func() { c.depth-- }()
+	if n, ok := v.Interface().(ast.Node); ok {
+		if at := start(n); at > 0 {
+			c.at = at
+		}
+		if c.depth > maxTree {
+			c.err = c.fault(c.at, engine.KindSource, "is nested deeper than %d levels", maxTree)
+			return
+		}
+		c.look(n)
+	}
+	c.visit(v.Elem())
+}
+
+// start is where a node begins, as far as it can be told without going down into it.
+func start(n ast.Node) file.Idx {
+	switch n := n.(type) {
+	case *ast.Identifier:
+		return n.Idx
+	case *ast.NumberLiteral:
+		return n.Idx
+	case *ast.StringLiteral:
+		return n.Idx
+	case *ast.RegExpLiteral:
+		return n.Idx
+	case *ast.UnaryExpression:
+		return n.Idx
+	}
+	return 0
+}
+
+// look notes what a node means, and rewrites it.
+func (c *checker) look(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.NumberLiteral:
+		if strings.HasSuffix(n.Literal, "n") {
+			c.err = c.fault(n.Idx, engine.KindSyntax, "BigInt is not supported, since nothing bounds what it takes to calculate with it")
+			c.err.Hint = "use a number up to 2^53, or text"
+		}
+	case *ast.RegExpLiteral:
+		c.regExp = true
+		if !c.patterns.add(n.Pattern) {
+			c.err = c.fault(n.Idx, engine.KindSource, "the regular expression has more than %d states", maxPattern)
+		}
+	case *ast.TryStatement:
+		c.errors = c.errors || n.Catch != nil
+	case *ast.FunctionLiteral:
+		c.promises = c.promises || n.Async
+		c.generators = c.generators || n.Generator
+	case *ast.ArrowFunctionLiteral:
+		c.promises = c.promises || n.Async
+	case *ast.TemplateLiteral:
+		if n.Tag == nil {
+			halve(n)
+		}
+	case *ast.ObjectLiteral:
+		for i, p := range n.Value {
+			n.Value[i] = c.property(p)
+		}
+	case *ast.AssignExpression:
+		if n.Operator == token.PLUS && !small(n.Right) {
+			c.lengthen(n)
+		}
+	case *ast.ClassLiteral:
+		if n.SuperClass != nil {
+			n.SuperClass = c.through(heirFunction, n.SuperClass)
+		}
+	}
+}
+
+// grows reports whether an expression makes something of several parts each of which may be large, without a native
+// function that counts. Where it is done again and again, each time with what came of it before, memory is gone within
+// twenty times.
+func grows(e ast.Expression) bool {
+	switch e := e.(type) {
+	case *ast.BinaryExpression:
+		return e.Operator == token.PLUS && !small(e.Left) && !small(e.Right)
+	case *ast.TemplateLiteral:
+		return e.Tag == nil && len(e.Expressions) > 1
+	case *ast.ArrayLiteral:
+		spreads := 0
+		for _, element := range e.Value {
+			if _, ok := element.(*ast.SpreadElement); ok {
+				spreads++
+			}
+		}
+		return spreads > 1
+	}
+	return false
+}
+
+// small reports whether an expression is plainly a number or a text that stands in the source.
+func small(e ast.Expression) bool {
+	switch e := e.(type) {
+	case *ast.NumberLiteral, *ast.StringLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
+		return true
+	case *ast.TemplateLiteral:
+		return e.Tag == nil && len(e.Expressions) == 0
+	case *ast.BinaryExpression:
+		switch e.Operator {
+		case token.PLUS, token.LOGICAL_AND, token.LOGICAL_OR, token.COALESCE:
+			return e.Operator == token.PLUS && small(e.Left) && small(e.Right)
+		}
+		return true
+	case *ast.DotExpression:
+		return e.Identifier.Name == "length"
+	}
+	return false
+}
+
+// lengthen makes x = x + y of x += y, which grows then looks at. Where x is more than a name, it would be evaluated
+// twice; there we look at y.
+func (c *checker) lengthen(n *ast.AssignExpression) {
+	if name, ok := n.Left.(*ast.Identifier); ok {
+		read := *name
+		n.Operator = token.ASSIGN
+		n.Right = c.through(grownFunction, &ast.BinaryExpression{Operator: token.PLUS, Left: &read, Right: n.Right})
+		return
+	}
+	n.Right = c.through(partFunction, n.Right)
+}
+
+func (c *checker) property(p ast.Property) ast.Property {
+	switch p := p.(type) {
+	case *ast.SpreadElement:
+		return &ast.SpreadElement{Expression: c.through(ownFunction, p.Expression)}
+	case *ast.PropertyKeyed:
+		if key, ok := p.Key.(*ast.StringLiteral); ok && key.Value == "__proto__" && !p.Computed && p.Kind == ast.PropertyKindValue {
+			p.Value = c.through(heirFunction, p.Value)
+		}
+	}
+	return p
+}
+
+// through passes an expression through one of our functions.
+func (c *checker) through(function string, e ast.Expression) ast.Expression {
+	c.rewritten = true
+	at := e.Idx0()
+	return &ast.CallExpression{
+		Callee:          &ast.Identifier{Name: unistring.NewFromString(function), Idx: at},
+		LeftParenthesis: at, ArgumentList: []ast.Expression{e}, RightParenthesis: e.Idx1(),
+	}
+}
+
+// halve makes two templates in one of a long one, again and again.
+func halve(t *ast.TemplateLiteral) {
+	if len(t.Expressions) <= maxTemplate {
+		return
+	}
+	empty := func(like *ast.TemplateElement) *ast.TemplateElement {
+		return &ast.TemplateElement{Idx: like.Idx, Valid: true}
+	}
+	n := len(t.Expressions) / 2
+	left := &ast.TemplateLiteral{OpenQuote: t.OpenQuote, CloseQuote: t.CloseQuote, Elements: t.Elements[: n+1 : n+1], Expressions: t.Expressions[:n:n]}
+	right := &ast.TemplateLiteral{OpenQuote: t.OpenQuote, CloseQuote: t.CloseQuote, Expressions: t.Expressions[n:]}
+	right.Elements = append([]*ast.TemplateElement{empty(t.Elements[n])}, t.Elements[n+1:]...)
+	first := t.Elements[0]
+	t.Elements = []*ast.TemplateElement{empty(first), empty(first), empty(first)}
+	t.Expressions = []ast.Expression{left, right}
+}
+
+// Samples of what syntax makes.
+var (
+	aPattern   = goja.MustCompile("", "/x/", false)
+	aGenerator = goja.MustCompile("", "(function* () {})", false)
+	anAsync    = goja.MustCompile("", "(async () => {})", false)
+)
+
+// prepare guards what a file makes by its syntax.
+func (r *run) prepare(uses features) {
+	r.patterns.states = max(r.patterns.states, uses.patterns.states)
+	r.patterns.backtracks = r.patterns.backtracks || uses.patterns.backtracks
+	if uses.regExp {
+		r.sweepRegExp()
+	}
+	if uses.generators {
+		r.sweep(r.sample(aGenerator).Prototype(), "GeneratorFunction.prototype")
+	}
+	if uses.promises {
+		r.sweep(r.sample(anAsync).Prototype(), "AsyncFunction.prototype")
+		r.vm.GlobalObject().Get("Promise")
+	}
+	if uses.errors || uses.promises {
+		r.sweepErrors()
+	}
+}
+
+// sweepErrors guards the classes of the errors that goja throws.
+func (r *run) sweepErrors() {
+	for _, name := range engineErrors {
+		r.vm.GlobalObject().Get(name) // see patch
+	}
+}
+
+func (r *run) sample(p *goja.Program) *goja.Object {
+	v, err := r.vm.RunProgram(p)
+	if err != nil {
+		panic(err)
+	}
+	return v.(*goja.Object)
+}

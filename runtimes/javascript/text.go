@@ -1,0 +1,269 @@
+package javascript
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// Guards of functions that make text, or read much of it.
+
+func repeated(r *run, call goja.FunctionCall, f native) goja.Value {
+	call, s := r.texts(call)
+	call, n := number(call, 0)
+	if s != nil && n > 0 {
+		r.need(size(s)*n, "the string repetition")
+		return times(s, int(n))
+	}
+	return f(call)
+}
+
+// times doubles, where goja appends n times.
+func times(s goja.String, n int) goja.String {
+	if s.Length() == 0 || n == 0 {
+		return asString("")
+	}
+	made := s
+	for reached := 1; reached < n; {
+		more := min(reached, n-reached)
+		made = made.Concat(made.Substring(0, more*s.Length()))
+		reached += more
+	}
+	return made
+}
+
+func padded(r *run, call goja.FunctionCall, f native) goja.Value {
+	call, s := r.texts(call, 1)
+	call, n := number(call, 0)
+	if s != nil && n > 0 {
+		r.need(n*2, "the padding of a string")
+	}
+	return f(call)
+}
+
+func concatenated(r *run, call goja.FunctionCall, f native) goja.Value {
+	all := make([]int, len(call.Arguments))
+	for i := range all {
+		all[i] = i
+	}
+	call, s := r.texts(call, all...)
+	if s == nil {
+		return f(call)
+	}
+	sum := size(s)
+	for _, v := range call.Arguments {
+		if s, ok := v.(goja.String); ok {
+			sum += 2 * size(s)
+		}
+	}
+	r.need(sum, "the concatenation")
+	return f(call)
+}
+
+// ofText bounds the text that a method is called on: times its size must be within the limit.
+func ofText(times float64) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		call, s := r.texts(call)
+		if s != nil {
+			r.need(size(s)*times, "the conversion of a text")
+		}
+		return f(call)
+	}
+}
+
+// onText is ofText for the first argument.
+func onText(times float64) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		call = r.argTexts(call, 0)
+		if s, ok := call.Argument(0).(goja.String); ok {
+			r.need(size(s)*times, "the conversion of a text")
+		}
+		return f(call)
+	}
+}
+
+func dateArgs(r *run, args []goja.Value) []goja.Value {
+	if len(args) == 1 {
+		if s, ok := args[0].(goja.String); ok {
+			r.need(size(s)*1000, "the conversion of a text")
+		}
+	}
+	return args
+}
+
+func compared(r *run, call goja.FunctionCall, f native) goja.Value {
+	call, s := r.texts(call, 0)
+	if that, ok := call.Argument(0).(goja.String); ok && s != nil {
+		r.need(64*(size(s)+size(that)), "the comparison of texts by language")
+	}
+	return f(call)
+}
+
+func searched(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.Argument(0).(*goja.Object); ok && o.ClassName() == "RegExp" {
+		return f(call) // throws
+	}
+	call, s := r.texts(call, 0)
+	if what, ok := call.Argument(0).(goja.String); ok && s != nil {
+		r.product(float64(s.Length()) * float64(what.Length()))
+	}
+	return f(call)
+}
+
+// method gives the method of that symbol, if v has one: then the function leaves all to it.
+func method(v goja.Value, symbol *goja.Symbol) bool {
+	o, ok := v.(*goja.Object)
+	return ok && callable(o.GetSymbol(symbol))
+}
+
+func split(r *run, call goja.FunctionCall, f native) goja.Value {
+	if method(call.Argument(0), goja.SymSplit) {
+		return f(call)
+	}
+	call, s := r.texts(call, 0)
+	if sep, ok := call.Argument(0).(goja.String); ok && s != nil {
+		r.product(float64(s.Length()) * float64(sep.Length()))
+		pieces := float64(s.Length())
+		if n := sep.Length(); n > 0 {
+			pieces = float64(strings.Count(s.String(), sep.String()))
+		}
+		r.need(pieces*2*elementSize, "the splitting of a text")
+	}
+	return f(call)
+}
+
+// raw makes a real array of what String.raw goes through.
+func raw(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.Argument(0).(*goja.Object); ok {
+		if list, ok := o.Get("raw").(*goja.Object); ok {
+			strings := r.vm.NewObject()
+			_ = strings.Set("raw", r.snapshot(list, maxArguments, "the parts of a template"))
+			call.Arguments = append([]goja.Value{strings}, call.Arguments[1:]...)
+		}
+	}
+	return f(call)
+}
+
+// replaced bounds what a replacement makes: a short text in place of each match, or what a function returns, or, where
+// it may be much, what expand computes step by step.
+func replaced(symbol *goja.Symbol) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		pattern := call.Argument(0)
+		withMethod := method(pattern, symbol)
+		if withMethod && pattern.(*goja.Object).ClassName() != "RegExp" {
+			return f(call) // a method of the script's
+		}
+		call, s := r.texts(call)
+		if !withMethod {
+			call = r.argTexts(call, 0)
+			if what, ok := call.Argument(0).(goja.String); ok && s != nil {
+				r.product(float64(s.Length()) * float64(what.Length()))
+			}
+		}
+		if s != nil {
+			call = r.expansion(call, s)
+		}
+		return f(call)
+	}
+}
+
+// expansion makes a function of a replacement that may become long.
+func (r *run) expansion(call goja.FunctionCall, s goja.String) goja.FunctionCall {
+	if len(call.Arguments) > 1 && !callable(call.Arguments[1]) {
+		call = r.argTexts(call, 1)
+		with, ok := call.Arguments[1].(goja.String)
+		if ok && (size(with)+1)*size(s)*2 > float64(r.limits.Memory) || ok && strings.Contains(text(with, 1<<20), "$") {
+			e := &expander{r: r, template: with.String()}
+			call.Arguments[1] = r.vm.ToValue(e.replace)
+		}
+	}
+	return call
+}
+
+// An expander makes the text that stands for a match, and counts what it made.
+type expander struct {
+	r        *run
+	template string
+	made     float64
+}
+
+func (e *expander) replace(call goja.FunctionCall) goja.Value {
+	e.r.check()
+	args, groups := call.Arguments, (*goja.Object)(nil)
+	if o, ok := args[len(args)-1].(*goja.Object); ok {
+		args, groups = args[:len(args)-1], o
+	}
+	whole := args[len(args)-1].(goja.String)
+	m := match{whole: whole, at: int(args[len(args)-2].ToInteger()), captures: args[:len(args)-2], groups: groups}
+	var b goja.StringBuilder
+	for rest := e.template; rest != ""; {
+		plain, after, found := strings.Cut(rest, "$")
+		e.count(float64(len(plain)))
+		b.WriteUTF8String(plain)
+		if !found {
+			break
+		}
+		part, n := m.part(after)
+		e.count(size(part))
+		b.WriteString(part)
+		rest = after[n:]
+	}
+	return b.String()
+}
+
+func (e *expander) count(n float64) {
+	e.made += n
+	e.r.need(e.made, "the replacement in a text")
+}
+
+// A match is what a replacement may refer to.
+type match struct {
+	whole    goja.String
+	at       int
+	captures []goja.Value // the first is all of the match
+	groups   *goja.Object
+}
+
+// part gives what stands for a dollar and what follows it, and how many bytes of that it takes.
+func (m match) part(after string) (goja.String, int) {
+	dollar := asString("$")
+	if after == "" {
+		return dollar, 0
+	}
+	all := m.captures[0].(goja.String)
+	switch c := after[0]; {
+	case c == '$':
+		return dollar, 1
+	case c == '&':
+		return all, 1
+	case c == '`':
+		return m.whole.Substring(0, m.at), 1
+	case c == '\'':
+		return m.whole.Substring(min(m.at+all.Length(), m.whole.Length()), m.whole.Length()), 1
+	case c >= '0' && c <= '9':
+		for digits := min(2, len(after)); digits > 0; digits-- {
+			if n, err := strconv.Atoi(after[:digits]); err == nil && n > 0 && n < len(m.captures) {
+				return m.capture(m.captures[n]), digits
+			}
+		}
+	case c == '<' && m.groups != nil:
+		if end := strings.IndexByte(after, '>'); end > 0 {
+			return m.capture(m.groups.Get(after[1:end])), end + 1
+		}
+	}
+	return dollar, 0
+}
+
+func (m match) capture(v goja.Value) goja.String {
+	if v == nil || goja.IsUndefined(v) {
+		return asString("")
+	}
+	return toText(v)
+}
+
+func asString(s string) goja.String {
+	var b goja.StringBuilder
+	b.WriteUTF8String(s)
+	return b.String()
+}
