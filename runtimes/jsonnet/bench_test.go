@@ -89,19 +89,28 @@ const (
 	}`
 )
 
+// identify names an object as the controller does.
+func identify(object map[string]any) (id, version string) {
+	meta, _ := object["metadata"].(map[string]any)
+	id, _ = meta["uid"].(string)
+	version, _ = meta["resourceVersion"].(string)
+	return id, version
+}
+
 func BenchmarkCall(b *testing.B) {
 	for _, bench := range []struct {
 		name, text string
 		pods       int
 	}{
-		{"noop", noop, 1}, {"noop", noop, 100}, {"status", status, 1}, {"status", status, 100}, {"full", full, 100},
+		{"noop", noop, 1}, {"noop", noop, 100}, {"status", status, 1}, {"status", status, 100}, {"status", status, 1000},
+		{"full", full, 100}, {"full", full, 1000},
 	} {
 		b.Run(fmt.Sprintf("%s/%d", bench.name, bench.pods), func(b *testing.B) {
 			p := compile(b, bench.text)
 			arg := composite(bench.pods)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Call(context.Background(), "sync", arg, engine.Env{}); err != nil {
+				if _, err := p.Call(context.Background(), "sync", arg, engine.Env{Identify: identify}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -74,13 +74,19 @@ func (p *program) discoverFields(ctx context.Context, l engine.Limits, entry ast
 	return nil
 }
 
+// maxShape bounds the fields of the object that a script is.
+const maxShape = 10_000
+
 // inspect applies a function of our own to an expression, and gives the answer. If the expression gives a function
 // that was written in Jsonnet, that is code.
 func (p *program) inspect(ctx context.Context, l engine.Limits, f, expr ast.Node) (code *ast.Function, answer map[string]any, err error) {
-	g := guard{limits: l, wanted: expr, closures: map[value]*ast.Function{}}
-	v, err := p.evaluate(ctx, &g, &logger{}, applyNode(f, expr))
+	out := engine.NewWalk(engine.Limits{Nodes: maxShape, Output: l.Source})
+	g := guard{
+		limits: l, log: &logger{limits: l}, out: outcome{Walk: out}, wanted: expr, closures: map[value]*ast.Function{},
+	}
+	v, err := p.evaluate(ctx, &g, applyNode(f, expr))
 	if err != nil {
-		return nil, nil, g.fault(err, function{}, false)
+		return nil, nil, g.fault(err, function{})
 	}
 	return g.found, v.(map[string]any), nil
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -58,8 +57,7 @@ var words = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 const maxWords = 1000
 
 // fault translates an error of an evaluation that g watched. The function f gave the answer, if there is one.
-// exact is that of run.
-func (g *guard) fault(err error, f function, exact bool) error {
+func (g *guard) fault(err error, f function) error {
 	var raised gojsonnet.RuntimeError
 	switch {
 	case g.stopped != nil:
@@ -74,13 +72,8 @@ func (g *guard) fault(err error, f function, exact bool) error {
 	}
 	failed, raising := g.failed.(*ast.Error)
 	switch {
-	case len(frames) == 0 && (msg == msgFunction || msg == msgNoExact):
-		if len(g.request.wide) > 0 && !exact {
-			return errExact
-		}
-		return f.notJSON(raised.StackTrace, g.limits)
 	case strings.HasPrefix(msg, msgStack):
-		return g.overflow(e, f, raised.StackTrace)
+		return g.overflow(e)
 	case raising && inScript(failed.Loc()):
 		e.Kind = engine.KindRaised
 	case g.request.read != nil && aboutFunction(msg):
@@ -94,11 +87,9 @@ func (g *guard) fault(err error, f function, exact bool) error {
 
 // Messages of the interpreter that mean something to us.
 const (
-	msgStack    = "max stack frames exceeded"
-	msgFunction = "couldn't manifest function as JSON"
-	msgNoExact  = "function has no parameter " + exactParam
-	msgNoField  = "Field does not exist: "
-	msgOfNull   = "Value non indexable: null"
+	msgStack   = "max stack frames exceeded"
+	msgNoField = "Field does not exist: "
+	msgOfNull  = "Value non indexable: null"
 
 	goTypes = "*jsonnet.value"
 )
@@ -125,57 +116,12 @@ func (g *guard) crash(err error) error {
 	return e
 }
 
-// overflow is the error of too many nested calls. When most of them convert the answer, then it is the answer that
-// is too deep.
-func (g *guard) overflow(e *engine.Error, f function, trace []gojsonnet.TraceFrame) error {
-	if err := enter(engine.NewWalk(g.limits), trace); err != nil {
-		err.Pos = f.position()
-		return err
-	}
+// overflow is the error of too many nested calls.
+func (g *guard) overflow(e *engine.Error) error {
 	e.Kind = engine.KindStack
 	e.Msg = fmt.Sprintf("more than %d nested calls", g.limits.Stack)
 	e.Hint = "does the recursion end? std.foldl and comprehensions need no stack"
 	return e
-}
-
-// notJSON is the error of a function in an answer of f.
-func (f function) notJSON(trace []gojsonnet.TraceFrame, l engine.Limits) error {
-	w := engine.NewWalk(l)
-	err := enter(w, trace)
-	if err == nil {
-		err = w.Errorf("is a function")
-		if w.Path() == "" {
-			err = w.Errorf("is a function, want an object")
-		}
-		err.Hint = "call it, or hide the field with ::"
-	}
-	err.Pos = f.position()
-	return err
-}
-
-// enter goes down to the part of the answer that was being converted, of which the interpreter makes remarks in its
-// stack trace. A script's own conversions, by std.toString and others, come after the script's first frame.
-func enter(w *engine.Walk, trace []gojsonnet.TraceFrame) *engine.Error {
-	for _, frame := range trace {
-		var err *engine.Error
-		remark := frame.Loc.FileName
-		if inScript(&frame.Loc) {
-			break
-		}
-		if quoted, ok := strings.CutPrefix(remark, "Field "); ok {
-			if key, unquoteErr := strconv.Unquote(quoted); unquoteErr == nil {
-				err = w.EnterKey(key)
-			}
-		} else if index, ok := strings.CutPrefix(remark, "Array element "); ok {
-			if i, atoiErr := strconv.Atoi(index); atoiErr == nil {
-				err = w.EnterIndex(i)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // maxFrames is how many frames an error keeps.

@@ -93,10 +93,20 @@ const (
 // and remembers what an error's message will need.
 type guard struct {
 	limits engine.Limits
+	log    *logger
 	root   ast.Node // counting begins here; before it, the interpreter builds std
+	answer ast.Node // whose value is the answer
 
 	steps int64
 	depth int
+	left  int64        // steps until the context is looked at again
+	ended func() error // the context's Err
+	end   func()       // ends the evaluation, saying why
+
+	raising ast.Node // the message of an error that is being evaluated
+	out     outcome  // takes the answer
+	result  any
+	raised  error // why the answer could not be taken, if the script is to blame
 
 	at      *ast.LocationRange // the script's node that was begun last
 	failed  ast.Node           // the innermost node whose evaluation gave an error
@@ -115,38 +125,99 @@ type stop struct{}
 
 // hook gives the functions that watch. They run on the goroutine that evaluates.
 func (g *guard) hook(ctx context.Context) hook {
-	return hook{
-		pre: func(_ unsafe.Pointer, n ast.Node) {
-			if g.depth == 0 && n != g.root {
-				return
-			}
-			g.depth++
-			g.steps++
-			if loc := n.Loc(); inScript(loc) {
-				g.at = loc
-			}
-			if g.steps > g.limits.Steps || g.depth > maxDepth || g.steps%checkEvery == 0 && ctx.Err() != nil {
-				g.stop(ctx)
-			}
-			g.request.begin(n)
-		},
-		post: func(_ unsafe.Pointer, n ast.Node, v value, err error) {
-			if g.depth == 0 {
-				return
-			}
-			g.depth--
-			if err != nil && g.failed == nil {
-				g.failed = n
-			}
-			if w := g.request.end(n, v); w != nil {
-				g.stopped = w.fault(engine.Error{Pos: cmp.Or(position(n.Loc()), position(g.at))})
-				panic(stop{})
-			}
-			if g.wanted != nil && err == nil {
-				g.trace(n, v)
-			}
-		},
+	g.ended, g.end = ctx.Err, func() { g.stop(ctx) }
+	return hook{pre: g.begin, post: g.finish}
+}
+
+func (g *guard) begin(_ interpreter, n ast.Node) {
+	if g.depth == 0 && n != g.root {
+		return
 	}
+	g.depth++
+	if loc := n.Loc(); inScript(loc) {
+		g.at = loc
+	}
+	if g.depth > maxDepth {
+		g.tooDeep()
+	}
+	g.charge(1)
+	g.request.begin(n)
+	if e, ok := n.(*ast.Error); ok {
+		g.raising = e.Expr
+	}
+}
+
+func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
+	if g.depth == 0 {
+		return
+	}
+	g.depth--
+	if err != nil {
+		if g.failed == nil {
+			g.failed = n
+		}
+		return
+	}
+	if w := g.request.end(n, v); w != nil {
+		g.stopped = w.fault(engine.Error{Pos: cmp.Or(position(n.Loc()), position(g.at))})
+		panic(stop{})
+	}
+	if g.wanted != nil {
+		g.trace(n, v)
+	}
+	switch n {
+	case g.answer:
+		g.take(i, v)
+	case g.raising: // it becomes a string
+		o := operation{guard: g, i: i, what: "the error's message"}
+		if !isString(v) {
+			o.text(v, "", "")
+		}
+	}
+}
+
+// charge counts n steps, and looks at the context from time to time.
+func (g *guard) charge(n int64) {
+	g.steps += n
+	g.left -= n
+	if g.left > 0 && g.steps <= g.limits.Steps {
+		return
+	}
+	g.left = checkEvery
+	if g.steps > g.limits.Steps || g.ended() != nil {
+		g.end()
+	}
+}
+
+// refuse ends the evaluation since what would need too much memory.
+func (g *guard) refuse(what string) {
+	g.stopped = engine.TooMuchMemory(position(g.at), g.limits, what)
+	panic(stop{})
+}
+
+// tooDeep ends the evaluation before Go's stack does.
+func (g *guard) tooDeep() {
+	g.stopped = &engine.Error{
+		Kind: engine.KindStack, Pos: position(g.at),
+		Msg:  fmt.Sprintf("evaluations nest deeper than %d", maxDepth),
+		Hint: "even a tailstrict call takes some stack: use std.foldl or a comprehension for long loops; does a value contain itself?",
+	}
+	panic(stop{})
+}
+
+// take takes the answer apart, while the guard still counts what it evaluates.
+func (g *guard) take(i interpreter, v value) {
+	g.out.guard, g.out.i = g, i
+	result, err := g.out.convert(v)
+	switch {
+	case err == nil:
+		g.result = result
+		return
+	case errors.As(err, &g.stopped):
+	default:
+		g.raised = err
+	}
+	panic(stop{})
 }
 
 // trace follows functions from where they are made to the node wanted.
@@ -161,22 +232,10 @@ func (g *guard) trace(n ast.Node, v value) {
 
 // stop ends the evaluation, saying why.
 func (g *guard) stop(ctx context.Context) {
-	at := position(g.at)
-	switch {
-	case g.steps > g.limits.Steps:
-		g.stopped = &engine.Error{
-			Kind: engine.KindSteps, Pos: at,
-			Msg:  fmt.Sprintf("ran more than %d steps", g.limits.Steps),
-			Hint: "look for a loop that does not end, or raise limits.steps",
-		}
-	case g.depth > maxDepth:
-		g.stopped = &engine.Error{
-			Kind: engine.KindStack, Pos: at,
-			Msg:  fmt.Sprintf("evaluations nest deeper than %d", maxDepth),
-			Hint: "even a tailstrict call takes some stack: use std.foldl or a comprehension for long loops",
-		}
-	default:
-		g.stopped = engine.Stopped(ctx, at, g.limits)
+	if g.steps > g.limits.Steps {
+		g.stopped = engine.TooManySteps(position(g.at), g.limits)
+	} else {
+		g.stopped = engine.Stopped(ctx, position(g.at), g.limits)
 	}
 	panic(stop{})
 }

@@ -82,7 +82,7 @@ func TestNothingCompilesWithoutHook(t *testing.T) {
 
 func TestCrash(t *testing.T) {
 	g := guard{limits: engine.Limits{}.WithDefaults()}
-	err := g.fault(fmt.Errorf("(CRASH) index out of range\ngoroutine 1 [running]:\n..."), function{}, false)
+	err := g.fault(fmt.Errorf("(CRASH) index out of range\ngoroutine 1 [running]:\n..."), function{})
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Kind != engine.KindPanic || e.Msg != "the interpreter panicked: index out of range" {
 		t.Errorf("got %v", err)

@@ -14,19 +14,13 @@ import (
 type logger struct {
 	emit   func(engine.Message)
 	limits engine.Limits
-	seen   int // messages of this run
-	skip   int // messages that an earlier run of the same call has handed on
-}
-
-// again is the logger for a second run.
-func (l *logger) again() *logger {
-	return &logger{emit: l.emit, limits: l.limits, skip: l.seen}
+	guard  *guard // of the evaluation; this is how a builtin finds it
+	bytes  int64  // of messages so far
 }
 
 // Write implements [io.Writer].
 func (l *logger) Write(line []byte) (int, error) {
-	l.seen++
-	if l.emit != nil && l.seen > l.skip {
+	if l.emit != nil {
 		pos, text := parseTrace(line[:min(len(line), int(l.limits.Log)+maxMessage)])
 		l.emit(engine.Message{Level: engine.Info, Pos: pos, Text: engine.Clip(text, int(l.limits.Log))})
 	}

@@ -47,6 +47,11 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 	if ctx.Err() != nil {
 		return engine.Stopped(ctx, position(at), l.limits)
 	}
+	if len(l.chain) >= maxChain {
+		return &engine.Error{
+			Kind: engine.KindModule, Pos: position(at), Msg: fmt.Sprintf("more than %d files import each the next", maxChain),
+		}
+	}
 	data, err := fs.ReadFile(l.files, file)
 	if err != nil {
 		return &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: file}, Msg: "cannot be read: " + err.Error()}
@@ -71,12 +76,19 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 }
 
 const (
-	// maxCode bounds a file of code, whatever Limits.Source allows: the parser recurses, with up to 1 KiB of stack
-	// for two bytes of source, and Go gives it 1 GiB.
-	maxCode = 1 << 20
+	// maxCode bounds a file of code, whatever Limits.Source allows: the parser, which no context stops, recurses with
+	// up to 1 KiB of stack for two bytes of source, and so do those who read its tree.
+	maxCode = 256 << 10
+
+	// maxChain bounds how many files import each the next.
+	maxChain = 200
 
 	// maxOperators bounds operators in a row, blanks aside: of those the parser needs more stack than that.
 	maxOperators = 20_000
+
+	// maxBrackets bounds the brackets that a file opens, for each of which the parser needs some 9 KiB of stack.
+	// They are not matched, since that takes to know what is a string and what a comment.
+	maxBrackets = 20_000
 
 	// maxRuns bounds the lexer's time, which grows with the square of the length of each run of operators without
 	// blanks. It is about half a second's; a hundred lines of dashes in a comment are a hundredth of it.
@@ -93,7 +105,7 @@ func checkSource(file, text string) error {
 			Hint: "move data to a file for importstr and std.parseJson",
 		}
 	}
-	row, run, runs := 0, 0, 0
+	row, run, runs, brackets := 0, 0, 0, 0
 	for i := range len(text) {
 		switch text[i] {
 		case '!', '$', ':', '~', '+', '-', '&', '|', '^', '=', '<', '>', '*', '/', '%':
@@ -102,6 +114,15 @@ func checkSource(file, text string) error {
 			runs += run
 		case ' ', '\t', '\r', '\n':
 			run = 0
+		case '(', '[', '{':
+			row, run = 0, 0
+			if brackets++; brackets > maxBrackets {
+				at := engine.Pos{File: file, Line: strings.Count(text[:i], "\n") + 1}
+				return &engine.Error{
+					Kind: engine.KindSource, Pos: at, Msg: fmt.Sprintf("more than %d brackets", maxBrackets),
+					Hint: "move data to a file for importstr and std.parseJson",
+				}
+			}
 		default:
 			row, run = 0, 0
 		}
@@ -129,6 +150,8 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 		function = functionName(bound)
 	case *ast.DesugaredObject:
 		placeMethods(n)
+	case *ast.Apply:
+		formatsFast(n)
 	}
 	var used ast.Identifiers
 	var err error

@@ -2,7 +2,6 @@ package jsonnet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -41,41 +40,20 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	if err != nil {
 		return nil, err
 	}
-	log := &logger{emit: env.Log, limits: env.Limits.WithDefaults()}
-	answer, err := p.run(ctx, f, fn, arg, log, false)
-	if errors.Is(err, errExact) {
-		answer, err = p.run(ctx, f, fn, arg, log.again(), true)
-	}
-	return answer, err
-}
-
-// errExact is the error of an answer that has in it integers of the request beyond 2^53, or functions.
-var errExact = errors.New("jsonnet: the answer may need exact integers")
-
-// run calls f once, and gives its answer. With exact set, integers of the request beyond 2^53 may be in it: that
-// takes a pass over the answer in Jsonnet, so we do it when a run without has failed. Two runs of a call are alike,
-// since Jsonnet is pure.
-func (p *program) run(ctx context.Context, f function, name string, arg map[string]any, log *logger, exact bool) (map[string]any, error) {
-	g := guard{limits: log.limits}
+	limits := env.Limits.WithDefaults()
+	g := guard{limits: limits, log: &logger{emit: env.Log, limits: limits}, out: outcome{Walk: engine.NewWalk(limits), f: f}}
+	g.request.identify = env.Identify
 	expr, err := f.apply(&g.request, arg)
 	if err != nil {
 		return nil, err
 	}
-	if exact {
-		expr = applyNode(passExact, expr)
-	}
-	v, err := p.evaluate(ctx, &g, log, expr)
+	v, err := p.evaluate(ctx, &g, expr)
 	if err != nil {
-		return nil, g.fault(err, f, exact)
+		return nil, g.fault(err, f)
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, notObject(v, f, name)
-	}
-	o := outcome{Walk: engine.NewWalk(log.limits), exact: exact, floats: g.request.floats}
-	if err := o.object(m); err != nil {
-		err.Pos = f.position()
-		return nil, err
+		return nil, notObject(v, f, fn)
 	}
 	return m, nil
 }
@@ -88,7 +66,7 @@ func notObject(v any, f function, name string) error {
 		err.Hint = "does every path return one? an if without an else gives null"
 	case bool:
 		err.Msg = name + " returned a boolean, want an object"
-	case float64:
+	case float64, int64:
 		err.Msg = name + " returned a number, want an object"
 	case string:
 		err.Msg = name + " returned a string, want an object"
@@ -98,41 +76,33 @@ func notObject(v any, f function, name string) error {
 	return err
 }
 
-// answerFunction is the name of the native function that takes an evaluation's result.
-const answerFunction = "metascript.answer"
-
-// answerNode is std.native(answerFunction).
-var answerNode = applyNode(indexNode(variableNode(std), "native"), stringNode(answerFunction))
-
-// evaluate gives the value of expr, an expression over std and the program's files, as the interpreter converts it:
-// every number is a float64. Its errors are the interpreter's own.
+// evaluate gives the value of expr, an expression over std and the program's files. Its errors are the interpreter's
+// own, for the guard to translate.
 //
-// The value comes out through a native function, inside the evaluation of the root, where the guard still counts:
-// elements and fields are evaluated as they are converted.
-func (p *program) evaluate(ctx context.Context, g *guard, log *logger, expr ast.Node) (any, error) {
+// The value is taken in the hook, once the right side of null == expr has been evaluated, where the guard still
+// counts: elements and fields are evaluated as they are converted.
+func (p *program) evaluate(ctx context.Context, g *guard, expr ast.Node) (any, error) {
 	if ctx.Err() != nil {
 		return nil, engine.Stopped(ctx, engine.Pos{File: p.entry}, g.limits)
 	}
-	var result any
 	vm := gojsonnet.MakeVM()
 	vm.MaxStack = g.limits.Stack + ownFrames
 	vm.Importer(&gojsonnet.MemoryImporter{Data: p.data})
-	vm.SetTraceOut(log)
-	vm.NativeFunction(&gojsonnet.NativeFunction{
-		Name: answerFunction, Params: ast.Identifiers{"value"},
-		Func: func(args []any) (any, error) {
-			result = args[0]
-			return nil, nil
-		},
-	})
-	root := localNode(p.binds, applyNode(answerNode, expr))
-	g.root = root
+	g.log.guard = g
+	vm.SetTraceOut(g.log)
+	taken := &ast.Binary{Op: ast.BopManifestEqual, Left: nullNode, Right: expr}
+	taken.SetFreeVariables(expr.FreeVariables())
+	root := localNode(p.binds, taken)
+	g.root, g.answer = root, expr
 	g.hook(ctx).install(vm)
 	_, err := vm.Evaluate(root)
-	return result, err
+	if g.raised != nil {
+		err = g.raised
+	}
+	return g.result, err
 }
 
-// ownFrames is how many nested calls we make around a script's: the root, the answer, and what it is applied to.
+// ownFrames is how many nested calls we make around a script's: the root, and what it is applied to.
 const ownFrames = 4
 
 // function finds a function by name.

@@ -22,8 +22,25 @@
 //
 // The interpreter has no notion of a context, of steps or of a deadline. Its hook for debuggers is called before
 // and after each node is evaluated, those of std included: there we count steps, look at the context and bound how
-// deep the Go stack grows. What the interpreter does within one node it finishes first: std.range of a billion, the
-// comparison of two values, the conversion of an answer that has been evaluated.
+// deep the Go stack grows (hook.go). What it does in Go, without a node, is looked at before it begins: std.go has
+// the table of what is guarded and how, walk.go goes through values as comparing and printing them does. For that
+// the interpreter's builtins are wrapped in place, once in a process, after the layout of its values has been
+// compared with what we know of it (native.go): with another version of go-jsonnet nothing compiles. Source that
+// the parser would choke on is refused before (module.go).
+//
+// What remains:
+//   - The parser and the analysis of one file, at most 256 KiB, see no context. They take up to a second and a few
+//     hundred megabytes of stack for the worst of texts that pass.
+//   - One value is bounded by Limits.Memory; what many values hold together is not counted here but left to the
+//     engine's watchdog, which ends the context.
+//   - A native pass over a value of that size, such as sorting or hashing it, is finished before the context is
+//     looked at: some 100 ms.
+//
+// # Speed
+//
+// The trees of objects that [engine.Env.Identify] has a name for are kept from call to call (objects.go). Plain
+// uses of the operator % do not go through std.format (format.go). The answer is taken from the interpreter's
+// values as they are, with exact integers in it (value.go).
 //
 // # Numbers
 //
@@ -50,6 +67,9 @@ type runtime struct{}
 // Compile implements [engine.Runtime].
 func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
 	if err := hookError(); err != nil {
+		return nil, err
+	}
+	if err := ready(); err != nil {
 		return nil, err
 	}
 	limits := l.WithDefaults()

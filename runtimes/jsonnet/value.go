@@ -1,11 +1,8 @@
 package jsonnet
 
 import (
-	"maps"
 	"math"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/google/go-jsonnet/ast"
 
@@ -15,6 +12,8 @@ import (
 // A request makes nodes of the syntax tree from values, for one call. A map or list is an empty node until the
 // interpreter evaluates it; the guard calls begin just before. Nodes belong to one call and one goroutine.
 type request struct {
+	identify func(map[string]any) (id, version string) // may be nil
+
 	keys   map[string]*ast.LiteralString
 	floats map[float64]bool           // the floats beyond 2^53 that were met
 	wide   map[*ast.Function]*wideInt // the integers beyond 2^53 that were met
@@ -97,12 +96,34 @@ func (r *request) node(v any, at *place) ast.Node {
 		n.Elements = n.self[:]
 		return &n.Array
 	case map[string]any:
+		if tree := r.kept(v, at); tree != nil {
+			return tree
+		}
 		n := &object{value: v, at: at}
 		n.self[0] = n
 		n.Asserts = n.self[:]
 		return &n.DesugaredObject
 	}
 	return nullNode
+}
+
+// maxLevel is how deep in the argument objects are that have a name.
+const maxLevel = 4
+
+// kept gives the tree of an object that calls share, if it is one.
+func (r *request) kept(v map[string]any, at *place) ast.Node {
+	level := 0
+	for p := at; p != nil; p = p.in {
+		level++
+	}
+	if r.identify == nil || level == 0 || level > maxLevel {
+		return nil
+	}
+	id, version := r.identify(v)
+	if id == "" {
+		return nil
+	}
+	return objects.tree(id, version, v)
 }
 
 func (r *request) addFloat(v float64) {
@@ -166,88 +187,118 @@ func (r *request) key(key string) *ast.LiteralString {
 	return n
 }
 
-// An outcome turns what the interpreter gives into a JSON-shaped value, in place, within limits.
+// An outcome turns what the interpreter gives into a JSON-shaped value, within limits.
 type outcome struct {
 	*engine.Walk
-	exact  bool             // the answer went through passExact
-	floats map[float64]bool // floats beyond 2^53 that came with the request
+	*guard
+	i interpreter
+	f function // whose answer it is
 }
 
-func (o *outcome) convert(v any) (any, *engine.Error) {
-	switch v := v.(type) {
-	case nil:
-		return nil, o.Count(4)
-	case bool:
-		return v, o.Count(5)
-	case string:
-		return o.text(v)
-	case float64:
-		return o.number(v)
-	case []any:
-		return v, o.list(v)
-	case map[string]any:
-		return v, o.object(v)
-	}
-	return nil, o.Errorf("is a %T", v)
-}
-
-// text gives a string, or the integer that it stands for.
-func (o *outcome) text(s string) (any, *engine.Error) {
-	if digits, ok := strings.CutPrefix(s, exactMark); ok && o.exact {
-		if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
-			return n, o.Count(len(digits))
+// convert gives the JSON-shaped value of v. Its error is an [*engine.Error], or one of the interpreter's.
+func (o *outcome) convert(v value) (any, error) {
+	o.charge(1)
+	switch k, p := look(v); k {
+	case nullKind:
+		return nil, o.limit(o.Count(4))
+	case booleanKind:
+		return (*booleanValue)(p).value, o.limit(o.Count(5))
+	case flatKind, treeKind:
+		if err := o.limit(o.Walk.Count(length(v) + 2)); err != nil {
+			return nil, err
 		}
+		return string(runesOf(v)), nil
+	case numberKind:
+		return o.number((*numberValue)(p).value)
+	case arrayKind:
+		return o.list((*arrayValue)(p).elements)
+	case objectKind:
+		return o.object((*objectValue)(p))
 	}
-	return s, o.Count(len(s) + 2)
+	return o.wide(v)
+}
+
+// limit makes an error of err, which may be nil.
+func (o *outcome) limit(err *engine.Error) error {
+	if err == nil {
+		return nil
+	}
+	err.Pos = o.f.position()
+	return err
+}
+
+// wide gives the integer that a function stands for.
+func (o *outcome) wide(v value) (any, error) {
+	if w, ok := o.request.values[v]; ok {
+		return w.value, o.limit(o.Count(len(strconv.FormatInt(w.value, 10))))
+	}
+	err := o.Errorf("is a function")
+	if o.Path() == "" {
+		err = o.Errorf("is a function, want an object")
+	}
+	err.Hint = "call it, or hide the field with ::"
+	return nil, o.limit(err)
 }
 
 // number gives an int64 for a number without a fraction: 1 has to stay 1.
-func (o *outcome) number(f float64) (any, *engine.Error) {
+func (o *outcome) number(f float64) (any, error) {
 	var text [32]byte
 	switch {
 	case f == math.Trunc(f) && math.Abs(f) <= maxExact:
-		return int64(f), o.Count(len(strconv.AppendInt(text[:0], int64(f), 10)))
-	case f != math.Trunc(f) || o.floats[f]:
-		return f, o.Count(len(strconv.AppendFloat(text[:0], f, 'g', -1, 64)))
+		return int64(f), o.limit(o.Count(len(strconv.AppendInt(text[:0], int64(f), 10))))
+	case f != math.Trunc(f) || o.request.floats[f]:
+		return f, o.limit(o.Count(len(strconv.AppendFloat(text[:0], f, 'g', -1, 64))))
 	}
 	err := o.Errorf("is the number %g, which is beyond 2^53 and not exact", f)
 	err.Hint = "make it a string"
-	return nil, err
+	return nil, o.limit(err)
 }
 
-func (o *outcome) list(l []any) *engine.Error {
+func (o *outcome) list(elements []*thunk) (any, error) {
 	if err := o.Count(2); err != nil {
-		return err
+		return nil, o.limit(err)
 	}
-	for i, v := range l {
-		if err := o.EnterIndex(i); err != nil {
-			return err
+	l := make([]any, 0, min(len(elements), 1024))
+	for n, e := range elements {
+		if err := o.EnterIndex(n); err != nil {
+			return nil, o.limit(err)
 		}
-		v, err := o.convert(v)
+		v, err := force(e, o.i)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		l[i] = v
+		item, err := o.convert(v)
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, item)
 		o.Leave()
 	}
-	return nil
+	return l, nil
 }
 
 // object goes through the fields in order, so that of several faults always the same is reported.
-func (o *outcome) object(m map[string]any) *engine.Error {
+func (o *outcome) object(x *objectValue) (any, error) {
 	if err := o.Count(2); err != nil {
-		return err
+		return nil, o.limit(err)
 	}
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		if err := o.EnterKey(key); err != nil {
-			return err
+	if err := checkAssertions(o.i, x); err != nil {
+		return nil, err
+	}
+	names := o.visible(x)
+	m := make(map[string]any, len(names))
+	for _, name := range names {
+		if err := o.EnterKey(name); err != nil {
+			return nil, o.limit(err)
 		}
-		v, err := o.convert(m[key])
+		v, err := fieldOf(x, o.i, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		m[key] = v
+		if m[name], err = o.convert(v); err != nil {
+			return nil, err
+		}
 		o.Leave()
 	}
-	return nil
+	return m, nil
 }

@@ -2,7 +2,6 @@ package jsonnet
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/google/go-jsonnet/ast"
 
@@ -10,36 +9,21 @@ import (
 )
 
 // A wideInt is an integer of the request that float64 cannot hold. To the script it is a function: the one kind of
-// value that no operator takes for a number, and that the interpreter refuses to convert when it is met unawares.
-// passExact calls it, with a parameter of a name that no other function has, for the text that stands for the
-// integer in the answer.
+// value that no operator takes for a number, and that the interpreter refuses to convert when it is met unawares. In
+// an answer it is known by its identity.
 type wideInt struct {
 	value int64
 	at    *place
 }
 
-const (
-	// exactParam is the parameter of a wideInt's function, and exactMark what its text begins with.
-	exactParam = "__exact__"
-	exactMark  = "\x00exact:"
-)
+// exactParam is the parameter of a wideInt's function.
+const exactParam = "__exact__"
 
-// passExact goes through an answer and has every wideInt in it replaced by its text.
-var passExact = mustParse(`
-function(answer)
-  local pass(v) =
-    if std.isObject(v) then { [name]: pass(v[name]) for name in std.objectFields(v) }
-    else if std.isArray(v) then [pass(item) for item in v]
-    else if std.isFunction(v) then v(` + exactParam + `=function(text) text)
-    else v;
-  pass(answer)
-`)
-
-// wideNode gives function(__exact__) __exact__(text).
+// wideNode gives function(__exact__) null.
 func (r *request) wideNode(v int64, at *place) ast.Node {
 	n := &ast.Function{
 		Parameters: []ast.Parameter{{Name: exactParam}},
-		Body:       applyNode(variableNode(exactParam), stringNode(exactMark+strconv.FormatInt(v, 10))),
+		Body:       nullNode,
 	}
 	if r.wide == nil {
 		r.wide, r.values = map[*ast.Function]*wideInt{}, map[value]*wideInt{}

@@ -1,0 +1,148 @@
+package jsonnet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"metascript/engine"
+	"metascript/runtimes/jsonnet"
+)
+
+// Any text compiles or does not, within its time, and what compiles can be called.
+func FuzzCompile(f *testing.F) {
+	for _, text := range []string{
+		status, full, noop, `function(r) r`, `{ sync():: local f(x) = f(x + 1) tailstrict; f(0) }`, "|||\n  a\n|||",
+		`{ [x]: y for x in [1] }`, `{ sync():: '%s %5.2f' % ['a', 1] }`, `local a = [a]; { sync():: a == a }`, `[[[[[[`, `{a+::1}`, `importstr 'x'`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		defer func(began time.Time) {
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("took %s", took)
+			}
+		}(time.Now())
+		limits := engine.Limits{Steps: 200_000, Memory: 8 << 20}
+		s := engine.Script{Language: engine.Jsonnet, Entry: entry, Files: files(text)}
+		p, err := jsonnet.New().Compile(ctx, s, limits)
+		if err != nil {
+			mustBeFault(t, err)
+			return
+		}
+		for _, fn := range p.Functions() {
+			if _, err := p.Call(ctx, fn, request(), engine.Env{Limits: limits}); err != nil {
+				mustBeFault(t, err)
+			}
+		}
+	})
+}
+
+func mustBeFault(t *testing.T, err error) {
+	t.Helper()
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		t.Errorf("not a script's error: %v", err)
+	}
+}
+
+// Whatever is in an object comes back as it is, from a tree that is kept as from one that is not.
+func FuzzView(f *testing.F) {
+	f.Add("key", "text", int64(5), 0.5, true)
+	f.Add("", "\x00é", int64(-1<<60), 1e300, false)
+	f.Fuzz(func(t *testing.T, key, text string, n int64, x float64, b bool) {
+		if x != x || x-x != 0 || strings.ToValidUTF8(key+text, "") != key+text || x == float64(int64(x)) || key == "l" || key == "n" {
+			return
+		}
+		object := map[string]any{key: text, "n": n, "l": []any{x, b, nil, map[string]any{key: text}}}
+		p := compile(t, `{ sync(parent):: { v: parent } }`)
+		for _, version := range []string{"", text + "1", text + "1"} {
+			env := engine.Env{Identify: func(m map[string]any) (string, string) {
+				if _, whole := m["l"].([]any); !whole {
+					return "", ""
+				}
+				return version, fmt.Sprint(key, n, x, b)
+			}}
+			got, err := p.Call(context.Background(), "sync", map[string]any{"parent": object}, env)
+			if err != nil {
+				t.Fatal(engine.DetailOf(err))
+			}
+			if !reflect.DeepEqual(got["v"], any(object)) {
+				t.Errorf("got %#v, want %#v", got["v"], object)
+			}
+		}
+	})
+}
+
+// Calls of several programs share the trees of objects, and write to none.
+func TestSharedObjects(t *testing.T) {
+	arg := composite(20)
+	programs := []engine.Program{
+		compile(t, status), compile(t, full),
+		compile(t, `{ sync(children):: { v: std.manifestJson(children), same: children == children } }`),
+		compile(t, `{ sync(children):: { v: [c { metadata+: { labels+: { a: 'b' } } } for c in std.objectValues(children['Pod.v1'])] } }`),
+	}
+	var want []map[string]any
+	for _, p := range programs {
+		answer, err := p.Call(context.Background(), "sync", arg, engine.Env{})
+		if err != nil {
+			t.Fatal(engine.DetailOf(err))
+		}
+		want = append(want, answer)
+	}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for range 5 {
+				n := i % len(programs)
+				got, err := programs[n].Call(context.Background(), "sync", arg, engine.Env{Identify: identify})
+				if err != nil || !reflect.DeepEqual(got, want[n]) {
+					t.Errorf("program %d: got %v, %v", n, got, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if !reflect.DeepEqual(arg, composite(20)) {
+		t.Error("the argument was written to")
+	}
+}
+
+// A new version of an object takes the place of the one before.
+func TestVersions(t *testing.T) {
+	p := compile(t, `{ sync(parent):: { v: parent.spec.n } }`)
+	for n := range int64(3) {
+		env := engine.Env{Identify: func(map[string]any) (string, string) { return "versions", fmt.Sprint(n) }}
+		got, err := p.Call(context.Background(), "sync", map[string]any{"parent": map[string]any{"spec": map[string]any{"n": n}}}, env)
+		if err != nil || got["v"] != n {
+			t.Errorf("got %v, %v", got, err)
+		}
+	}
+}
+
+// The operator % gives what std.format does.
+func TestFormat(t *testing.T) {
+	for _, args := range []string{
+		`'%s', 'a'`, `'%d', 5`, `'%s-%d%%', ['a', -5]`, `'%d', 0`, `'%d', -0.0`, `'%s', 1.5`, `'%d', 1e18`, `'%s', [[1, 2]]`, `'', []`, `'%5d|%-5s|%05.1f|%x', [1, 'b', 2.5, 255]`,
+		`'%(a)s', { a: 1 }`, `'%s', null`, `'%c', 'x'`, `'%s', ''`, `'é%s', 'ü'`,
+	} {
+		got, err := call(t, `{ sync():: local f(s, x) = s % x; { v: f(`+args+`) == std.format(`+args+`) } }`, nil, engine.Env{})
+		if err != nil || got["v"] != true {
+			t.Errorf("%s: got %v, %v", args, got, err)
+		}
+	}
+	for _, args := range []string{`'%s', []`, `'%s', [1, 2]`, `'%', 1`, `'%d', 'x'`, `true, 1`, `1, 'x'`, `5, 0`} {
+		_, err := call(t, `{ sync():: local f(s, x) = s % x; { v: f(`+args+`) } }`, nil, engine.Env{})
+		fault(t, err, engine.KindRuntime)
+	}
+	if got, err := call(t, `{ sync():: { v: 7 % 4 } }`, nil, engine.Env{}); err != nil || got["v"] != int64(3) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

@@ -1,0 +1,1 @@
+// This file lets native.go declare functions without bodies, which it names with go:linkname.

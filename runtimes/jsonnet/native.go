@@ -1,0 +1,339 @@
+package jsonnet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	gojsonnet "github.com/google/go-jsonnet"
+	"github.com/google/go-jsonnet/ast"
+)
+
+// This file is all that we know of the interpreter's insides: the layout of its values, which checkValues compares
+// with what is built in before the first script runs, and some of its functions, which the linker finds or fails.
+
+// An interpreter is *gojsonnet.interpreter.
+type interpreter = unsafe.Pointer
+
+type (
+	flatString struct{ value []rune }
+
+	// A treeString is a concatenation that has not been carried out. Without right it is all in left.
+	treeString struct {
+		left, right value
+		len         int
+	}
+
+	arrayValue struct{ elements []*thunk }
+
+	// A thunk is an element, a variable or an argument: evaluated, it has content.
+	thunk struct {
+		_       unsafe.Pointer // the environment
+		_       ast.Node       // the body
+		content value
+		_       error
+	}
+
+	objectValue struct {
+		assertionError error
+		cache          unsafe.Pointer
+		uncached       layers
+	}
+	numberValue  struct{ value float64 }
+	booleanValue struct{ value bool }
+
+	// Layers are what an object was added up from: one literal, extendedLayers or restrictedLayers.
+	layers         interface{ inheritanceSize() int }
+	extendedLayers struct {
+		left, right layers
+		total       int
+	}
+	restrictedLayers struct {
+		obj      layers
+		retained unsafe.Pointer
+	}
+
+	callArguments struct {
+		positional []*thunk
+		_          []unsafe.Pointer // the named ones
+		_          bool             // tailstrict
+	}
+	unaryBuiltin struct {
+		name     string
+		function func(interpreter, value) (value, error)
+		params   []string
+	}
+	binaryBuiltin struct {
+		name     string
+		function func(interpreter, value, value) (value, error)
+		params   []string
+	}
+	ternaryBuiltin struct {
+		name     string
+		function func(interpreter, value, value, value) (value, error)
+		params   []string
+	}
+	generalBuiltin struct {
+		name     string
+		function func(interpreter, []value) (value, error)
+		params   []unsafe.Pointer
+	}
+)
+
+//go:linkname bopBuiltins github.com/google/go-jsonnet.bopBuiltins
+var bopBuiltins []*binaryBuiltin
+
+//go:linkname force github.com/google/go-jsonnet.(*cachedThunk).getValue
+func force(t *thunk, i interpreter) (value, error)
+
+//go:linkname fieldOf github.com/google/go-jsonnet.(*valueObject).index
+func fieldOf(o *objectValue, i interpreter, field string) (value, error)
+
+//go:linkname fieldNames github.com/google/go-jsonnet.objectFields
+func fieldNames(o *objectValue, hidden int) []string
+
+//go:linkname checkAssertions github.com/google/go-jsonnet.checkAssertions
+func checkAssertions(i interpreter, o *objectValue) error
+
+//go:linkname callFunction github.com/google/go-jsonnet.(*valueFunction).call
+func callFunction(f unsafe.Pointer, i interpreter, args callArguments) (value, error)
+
+//go:linkname valueCmp github.com/google/go-jsonnet.valueCmp
+func valueCmp(i interpreter, x, y value) (int, error)
+
+//go:linkname flatten github.com/google/go-jsonnet.(*valueStringTree).flattenToLeft
+func flatten(s *treeString)
+
+// withoutHidden is what fieldNames takes for visible fields alone.
+const withoutHidden = 1
+
+// A kind is the dynamic type of a value.
+type kind int
+
+const (
+	unknownKind kind = iota
+	nullKind
+	booleanKind
+	numberKind
+	flatKind
+	treeKind
+	arrayKind
+	objectKind
+	functionKind
+)
+
+// The two words of an interface.
+type twoWords struct{ typ, data unsafe.Pointer }
+
+func wordsOf(v value) twoWords {
+	a := any(v)
+	return *(*twoWords)(unsafe.Pointer(&a))
+}
+
+// learned is what checkValues found out.
+var learned struct {
+	kinds    [functionKind + 1]unsafe.Pointer // the type words
+	extended unsafe.Pointer                   // of layers
+	restrict unsafe.Pointer
+	baseStd  uintptr // where in an interpreter its std is
+	traceOut uintptr // where in an interpreter its writer for std.trace is
+	array    value   // one of each kind that we make ourselves
+	text     value
+	builtins map[string]reflect.Value
+}
+
+// look gives v's kind and the address of what it points to.
+func look(v value) (kind, unsafe.Pointer) {
+	if v == nil {
+		return unknownKind, nil
+	}
+	w := wordsOf(v)
+	for k, typ := range learned.kinds {
+		if typ == w.typ {
+			return kind(k), w.data
+		}
+	}
+	return unknownKind, w.data
+}
+
+// newArray gives the interpreter's array of elements.
+func newArray(elements []*thunk) value {
+	v := learned.array
+	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&arrayValue{elements: elements})
+	return v
+}
+
+// newString gives the interpreter's string.
+func newString(s string) value {
+	v := learned.text
+	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&flatString{value: []rune(s)})
+	return v
+}
+
+// runesOf gives the text of a string.
+func runesOf(v value) []rune {
+	for {
+		k, p := look(v)
+		if k == flatKind {
+			return (*flatString)(p).value
+		}
+		if k != treeKind {
+			return nil
+		}
+		t := (*treeString)(p)
+		flatten(t)
+		v = t.left
+	}
+}
+
+// loggerOf gives the logger of an interpreter of ours, which knows the guard.
+func loggerOf(i interpreter) *logger {
+	l, _ := (*(*io.Writer)(unsafe.Add(i, learned.traceOut))).(*logger)
+	return l
+}
+
+// samples has a value of every kind, and then every builtin function.
+const samples = `local s = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
+[std.type(x) for x in [null, true, 1, s, s + s, [1], { a: 1 }, function() 1, { a: 1 } + { b: 1 }, std.objectRemoveKey({ a: 1 }, 'a')]]
++ [std.type(std[f]) for f in std.objectFieldsAll(std)]`
+
+// checkValues learns the types of the interpreter's values, and that they look as we think.
+func checkValues() error {
+	field, ok := reflect.TypeFor[gojsonnet.EvalHook]().Field(0).Type.In(0).Elem().FieldByName("traceOut")
+	if !ok || field.Type != reflect.TypeFor[io.Writer]() {
+		return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet has no interpreter.traceOut")
+	}
+	learned.traceOut = field.Offset
+	field, ok = reflect.TypeFor[gojsonnet.EvalHook]().Field(0).Type.In(0).Elem().FieldByName("baseStd")
+	if !ok || field.Type.Kind() != reflect.Pointer || field.Type.Elem().Name() != "valueObject" {
+		return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet has no interpreter.baseStd")
+	}
+	learned.baseStd = field.Offset
+	learned.builtins = map[string]reflect.Value{}
+	var wrong error
+	vm := gojsonnet.MakeVM()
+	hook{pre: func(interpreter, ast.Node) {}, post: func(_ interpreter, _ ast.Node, v value, err error) {
+		if err == nil && v != nil && wrong == nil {
+			wrong = learn(v)
+		}
+	}}.install(vm)
+	if _, err := vm.Evaluate(mustParse(samples)); err != nil {
+		return fmt.Errorf("jsonnet: scripts cannot be bounded with this version of go-jsonnet: %w", err)
+	}
+	for k, typ := range learned.kinds[nullKind:] {
+		if typ == nil && wrong == nil {
+			wrong = fmt.Errorf("no values of kind %d", k)
+		}
+	}
+	if wrong == nil && (learned.extended == nil || learned.restrict == nil || learned.array == nil || learned.text == nil) {
+		wrong = errors.New("objects are made in another way")
+	}
+	if wrong != nil {
+		return fmt.Errorf("jsonnet: scripts cannot be bounded with this version of go-jsonnet: %w", wrong)
+	}
+	return nil
+}
+
+// shapes are what the interpreter's types are to look like.
+var shapes = map[string]struct {
+	kind kind
+	ours reflect.Type
+}{
+	"valueNull":       {nullKind, nil},
+	"valueBoolean":    {booleanKind, reflect.TypeFor[booleanValue]()},
+	"valueNumber":     {numberKind, reflect.TypeFor[numberValue]()},
+	"valueFlatString": {flatKind, reflect.TypeFor[flatString]()},
+	"valueStringTree": {treeKind, reflect.TypeFor[treeString]()},
+	"valueArray":      {arrayKind, reflect.TypeFor[arrayValue]()},
+	"valueObject":     {objectKind, reflect.TypeFor[objectValue]()},
+	"valueFunction":   {functionKind, nil},
+}
+
+// learn takes note of v's type, when it is new.
+func learn(v value) error {
+	rv := reflect.ValueOf(v)
+	if rv.Kind() != reflect.Pointer || rv.IsNil() {
+		return nil
+	}
+	shape, ok := shapes[rv.Elem().Type().Name()]
+	if !ok {
+		return fmt.Errorf("there are values of type %s", rv.Type())
+	}
+	if shape.ours != nil {
+		if err := sameShape(rv.Elem().Type(), shape.ours); err != nil {
+			return err
+		}
+	}
+	learned.kinds[shape.kind] = wordsOf(v).typ
+	switch shape.kind {
+	case flatKind:
+		learned.text = v
+	case arrayKind:
+		learned.array = v
+		return sameShape(rv.Elem().FieldByName("elements").Type().Elem().Elem(), reflect.TypeFor[thunk]())
+	case objectKind:
+		return learnLayers((*objectValue)(wordsOf(v).data), rv.Elem().FieldByName("uncached").Elem())
+	case functionKind:
+		return learnBuiltin(rv.Elem().FieldByName("ec").Elem())
+	}
+	return nil
+}
+
+func learnLayers(o *objectValue, rv reflect.Value) error {
+	a := any(o.uncached)
+	typ := (*twoWords)(unsafe.Pointer(&a)).typ
+	switch t := rv.Elem().Type(); t.Name() {
+	case "extendedObject":
+		learned.extended = typ
+		return sameShape(t, reflect.TypeFor[extendedLayers]())
+	case "restrictedObject":
+		learned.restrict = typ
+		return sameShape(t, reflect.TypeFor[restrictedLayers]())
+	}
+	return nil
+}
+
+func learnBuiltin(rv reflect.Value) error {
+	ours := map[string]reflect.Type{
+		"unaryBuiltin": reflect.TypeFor[unaryBuiltin](), "binaryBuiltin": reflect.TypeFor[binaryBuiltin](),
+		"ternaryBuiltin": reflect.TypeFor[ternaryBuiltin](), "generalBuiltin": reflect.TypeFor[generalBuiltin](),
+	}[rv.Elem().Type().Name()]
+	if ours == nil {
+		return nil
+	}
+	learned.builtins[rv.Elem().FieldByName("name").String()] = rv
+	return sameShape(rv.Elem().Type(), ours)
+}
+
+// sameShape reports whether each field of ours is at the same place, and of the same kind and size, in theirs.
+func sameShape(theirs, ours reflect.Type) error {
+	if theirs.Kind() != reflect.Struct || theirs.Size() != ours.Size() {
+		return fmt.Errorf("%s is not of %d bytes", theirs, ours.Size())
+	}
+	at := map[uintptr]reflect.Type{}
+	for i := range theirs.NumField() {
+		if f := theirs.Field(i); f.Type.Size() > 0 {
+			at[f.Offset] = f.Type
+		}
+	}
+	for i := range ours.NumField() {
+		f := ours.Field(i)
+		t, ok := at[f.Offset]
+		opaque := f.Type.Kind() == reflect.UnsafePointer && ok && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Map)
+		if !ok || t.Kind() != f.Type.Kind() && !opaque {
+			return fmt.Errorf("%s has no %s where we expect it", theirs, f.Name)
+		}
+	}
+	return nil
+}
+
+// ready makes sure, once, that scripts can be bounded, and puts the guards in their places.
+var ready = sync.OnceValue(func() error {
+	if err := checkValues(); err != nil {
+		return err
+	}
+	return placeGuards()
+})

@@ -1,0 +1,652 @@
+package jsonnet
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/google/go-jsonnet/ast"
+)
+
+// What the interpreter does in Go, without evaluating a node, its hook does not see. So each such operation is
+// looked at before it begins: the tables below say what is done about it. All others of std are written in Jsonnet,
+// and come down to these and to nodes: std.repeat, lines, flattenArrays, format, set*, mergePatch, prune, deepJoin,
+// asciiLower, stringChars and slices among them. std.extVar and std.native find nothing: a VM is given neither.
+//
+//	+                      the sum's size; a value made a string is walked; a + b + c... of strings is carried
+//	                       out before it nests as deep as the stack; objects of many layers are refused
+//	== != equals primitive both sides are walked as the interpreter will: shared parts and cycles count each time
+//	< <= > >=              likewise, for arrays
+//	sort minArray maxArray done here, with guarded comparisons
+//	member contains remove each comparison is walked
+//	toString error % manifest*  walked: elements, bytes with indentation, depth
+//	escapeStringJson       likewise
+//	makeArray range        the array's size
+//	flatMap, array comprehensions  done here: the array's size as it grows
+//	object comprehensions  the object's size
+//	foldl foldr            the array that a string becomes
+//	join                   the sum of the parts
+//	strReplace splitLimit*  the result, by counting what will be found
+//	stripChars lstrip rstrip done here: theirs copies the string for every character
+//	encodeUTF8 base64DecodeBytes  the array's size
+//	base64 decodeUTF8      elements are counted
+//	parseJson parseYaml    the tree's size, by counting what separates values; YAML's nesting
+//	%                      plain formats are made here, format.go
+//	trace                  nothing is formatted that the log would not take
+//	length objectFieldsEx objectHasEx objectRemoveKey  by the object's layers
+//	the rest               by the length of their arguments
+//
+// Each charges steps for what it lets pass, and the context is looked at as for nodes.
+
+// An operation is a builtin that is about to run.
+type operation struct {
+	*guard
+	i    interpreter
+	what string
+	args []value
+}
+
+// A check looks at an operation. It ends the evaluation, or returns; done tells that v and err are the result.
+type check func(o *operation) (v value, err error, done bool)
+
+// only makes a check of one that does nothing but look.
+func only(look func(o *operation)) check {
+	return func(o *operation) (value, error, bool) {
+		look(o)
+		return nil, nil, false
+	}
+}
+
+var operatorChecks = map[ast.BinaryOp]check{
+	ast.BopPlus:            only(checkPlus),
+	ast.BopManifestEqual:   only(checkEqual),
+	ast.BopManifestUnequal: only(checkEqual),
+	ast.BopLess:            only(checkOrder),
+	ast.BopLessEq:          only(checkOrder),
+	ast.BopGreater:         only(checkOrder),
+	ast.BopGreaterEq:       only(checkOrder),
+}
+
+var functionChecks = map[string]check{
+	"equals":            only(checkEqual),
+	"primitiveEquals":   only(checkEqual),
+	"sort":              sorted,
+	"minArray":          func(o *operation) (value, error, bool) { return extreme(o, 1) },
+	"maxArray":          func(o *operation) (value, error, bool) { return extreme(o, -1) },
+	"member":            only(checkMember),
+	"contains":          only(checkMember),
+	"remove":            only(checkMember),
+	"toString":          only(func(o *operation) { o.text(o.args[0], "", "") }),
+	"escapeStringJson":  only(func(o *operation) { o.text(o.args[0], "", "") }),
+	"manifestJsonEx":    only(checkManifestJSON),
+	"manifestYamlDoc":   only(checkManifestYAML),
+	"manifestTomlEx":    only(checkManifestTOML),
+	"makeArray":         only(func(o *operation) { o.elements(number(o.args[0]), 200) }),
+	"range":             only(func(o *operation) { o.elements(number(o.args[1])-number(o.args[0])+1, elementSize) }),
+	"flatMap":           flatMapped,
+	"$flatMapArray":     flatMapped,
+	"$objectFlatMerge":  only(func(o *operation) { o.elements(float64(length(o.args[0])), 400) }),
+	"foldl":             only(checkFold),
+	"foldr":             only(checkFold),
+	"join":              only(checkJoin),
+	"strReplace":        only(checkReplace),
+	"splitLimit":        only(checkSplit),
+	"splitLimitR":       only(checkSplit),
+	"stripChars":        func(o *operation) (value, error, bool) { return stripped(o, true, true) },
+	"lstripChars":       func(o *operation) (value, error, bool) { return stripped(o, true, false) },
+	"rstripChars":       func(o *operation) (value, error, bool) { return stripped(o, false, true) },
+	"encodeUTF8":        only(func(o *operation) { o.elements(float64(len(string(runesOf(o.args[0])))), elementSize) }),
+	"base64DecodeBytes": only(func(o *operation) { o.elements(float64(length(o.args[0])), elementSize) }),
+	"parseJson":         only(checkParse),
+	"parseYaml":         only(checkParseYAML),
+	"trace":             traced,
+	"removeAt":          only(func(o *operation) { o.charge(int64(length(o.args[0])) / 8) }),
+	"modulo":            modulo,
+	"length":            only(checkLayers),
+	"objectFieldsEx":    only(checkLayers),
+	"objectHasEx":       only(checkLayers),
+	"objectRemoveKey":   only(checkLayers),
+}
+
+const (
+	// elementSize is what an element of an array takes, if it is a number: a pointer, its thunk and itself.
+	elementSize = 104
+
+	// runeSize is what a character of a string takes, and the copies that are made of it on the way.
+	runeSize = 4
+
+	// maxLayers bounds the objects that one was added up from: a field is looked for in each of them, recursively.
+	maxLayers = 4000
+
+	// maxNesting bounds how deep the interpreter recurses into a value without evaluating a node.
+	maxNesting = 5000
+)
+
+// placeGuards wraps every builtin function and operator of the interpreter. That is done once in a process, before
+// the first script; a VM that has no guard is served as before.
+func placeGuards() error {
+	for op, check := range operatorChecks {
+		if int(op) >= len(bopBuiltins) || bopBuiltins[op] == nil || !strings.HasPrefix(bopBuiltins[op].name, "operator") {
+			return fmt.Errorf("jsonnet: scripts cannot be bounded: operator %d is not where it was", op)
+		}
+		b := bopBuiltins[op]
+		wrapOperator(b, check)
+	}
+	for name := range functionChecks {
+		if _, ok := learned.builtins[name]; !ok {
+			return errors.New("jsonnet: scripts cannot be bounded: there is no std." + name)
+		}
+	}
+	for name, rv := range learned.builtins {
+		check := functionChecks[name]
+		if check == nil {
+			check = only(func(*operation) {})
+		}
+		wrapFunction(name, rv, check)
+	}
+	return nil
+}
+
+// small reports whether an operation on x and y is quick whatever it is.
+func small(x, y value) bool {
+	kx, px := look(x)
+	ky, py := look(y)
+	short := func(k kind, p unsafe.Pointer) bool {
+		return k == numberKind || k == booleanKind || k == nullKind || k == flatKind && len((*flatString)(p).value) < 256
+	}
+	return short(kx, px) && short(ky, py)
+}
+
+// wrapOperator spares small values the check.
+func wrapOperator(b *binaryBuiltin, c check) {
+	inner, what := b.function, "the operator "+strings.TrimSuffix(strings.TrimPrefix(b.name, "operator"), ",")
+	b.function = func(i interpreter, x, y value) (value, error) {
+		if l := loggerOf(i); l != nil && l.guard != nil && !small(x, y) {
+			o := operation{guard: l.guard, i: i, what: what, args: []value{x, y}}
+			if _, _, done := c(&o); done {
+				return nil, nil
+			}
+		}
+		return inner(i, x, y)
+	}
+}
+
+func wrapFunction(name string, rv reflect.Value, c check) {
+	p := rv.UnsafePointer()
+	switch rv.Elem().Type().Name() {
+	case "unaryBuiltin":
+		b := (*unaryBuiltin)(p)
+		inner := b.function
+		b.function = func(i interpreter, x value) (value, error) {
+			if v, err, done := run(name, i, c, []value{x}); done {
+				return v, err
+			}
+			return inner(i, x)
+		}
+	case "binaryBuiltin":
+		b := (*binaryBuiltin)(p)
+		inner := b.function
+		b.function = func(i interpreter, x, y value) (value, error) {
+			args := []value{x, y}
+			if v, err, done := run(name, i, c, args); done {
+				return v, err
+			}
+			return inner(i, args[0], args[1])
+		}
+	case "ternaryBuiltin":
+		b := (*ternaryBuiltin)(p)
+		inner := b.function
+		b.function = func(i interpreter, x, y, z value) (value, error) {
+			if v, err, done := run(name, i, c, []value{x, y, z}); done {
+				return v, err
+			}
+			return inner(i, x, y, z)
+		}
+	case "generalBuiltin":
+		b := (*generalBuiltin)(p)
+		inner := b.function
+		b.function = func(i interpreter, args []value) (value, error) {
+			if v, err, done := run(name, i, c, args); done {
+				return v, err
+			}
+			return inner(i, args)
+		}
+	}
+}
+
+// run charges for the length of the arguments, which at least is gone through, and makes the check.
+func run(name string, i interpreter, c check, args []value) (value, error, bool) {
+	l := loggerOf(i)
+	if l == nil || l.guard == nil {
+		return nil, nil, false
+	}
+	o := operation{guard: l.guard, i: i, what: "std." + strings.TrimPrefix(name, "$"), args: args}
+	for _, arg := range args {
+		if k, _ := look(arg); k == flatKind || k == treeKind || k == arrayKind {
+			o.charge(int64(length(arg)) / 16)
+		}
+	}
+	return c(&o)
+}
+
+func scalar(v value) bool {
+	k, _ := look(v)
+	return k == numberKind || k == booleanKind || k == nullKind
+}
+
+// number gives a number's value, else 0.
+func number(v value) float64 {
+	if k, p := look(v); k == numberKind {
+		return (*numberValue)(p).value
+	}
+	return 0
+}
+
+// length gives the length of a string or an array, else 0.
+func length(v value) int {
+	switch k, p := look(v); k {
+	case flatKind:
+		return len((*flatString)(p).value)
+	case treeKind:
+		return (*treeString)(p).len
+	case arrayKind:
+		return len((*arrayValue)(p).elements)
+	}
+	return 0
+}
+
+func isString(v value) bool {
+	k, _ := look(v)
+	return k == flatKind || k == treeKind
+}
+
+// arrayOf gives the elements of an array.
+func arrayOf(v value) ([]*thunk, bool) {
+	if k, p := look(v); k == arrayKind {
+		return (*arrayValue)(p).elements, true
+	}
+	return nil, false
+}
+
+// objectOf gives an object.
+func objectOf(v value) (*objectValue, bool) {
+	if k, p := look(v); k == objectKind {
+		return (*objectValue)(p), true
+	}
+	return nil, false
+}
+
+// size refuses a result of that many bytes, if it is more than a call may hold.
+func (o *operation) size(bytes float64) {
+	if bytes > float64(o.limits.Memory) {
+		o.refuse(o.what)
+	}
+}
+
+// elements refuses an array of n elements of that many bytes each, and charges for the others: a step takes as long as a dozen.
+func (o *operation) elements(n, bytes float64) {
+	if n > 0 {
+		o.size(n * bytes)
+		o.charge(int64(n) / 16)
+	}
+}
+
+func checkPlus(o *operation) {
+	x, y := o.args[0], o.args[1]
+	if isString(x) || isString(y) {
+		size := o.stringSize(x) + o.stringSize(y)
+		o.size(float64(size) * runeSize)
+		settle(o, x)
+		settle(o, y)
+		return
+	}
+	if a, ok := arrayOf(x); ok {
+		n := len(a) + length(y)
+		o.size(float64(n) * 8)
+		o.charge(int64(n) / 16)
+	} else if a, ok := objectOf(x); ok {
+		if b, ok := objectOf(y); ok && layersOf(a.uncached)+layersOf(b.uncached) > maxLayers {
+			o.refuse("an object added up from so many")
+		}
+	}
+}
+
+// stringSize is the length of v as a string.
+func (o *operation) stringSize(v value) int {
+	if isString(v) {
+		return length(v)
+	}
+	return int(o.text(v, "", ""))
+}
+
+// maxPending bounds how deep concatenations nest before they are carried out: the interpreter recurses for each.
+const maxPending = 200
+
+// settle carries out a concatenation that nests too deep. The longer side is the one that grows.
+func settle(o *operation, v value) {
+	top := v
+	for n := 0; ; n++ {
+		k, p := look(v)
+		if k != treeKind {
+			return
+		}
+		t := (*treeString)(p)
+		if t.right == nil {
+			return
+		}
+		if n == maxPending {
+			o.charge(int64(t.len) / 16)
+			runesOf(top)
+			return
+		}
+		if v = t.left; length(t.right) > length(t.left) {
+			v = t.right
+		}
+	}
+}
+
+// layersOf counts the objects that one was added up from.
+func layersOf(l layers) int {
+	n := 0
+	for ; n <= maxLayers; n++ {
+		a := any(l)
+		w := *(*twoWords)(unsafe.Pointer(&a))
+		switch w.typ {
+		case learned.extended:
+			return n + (*extendedLayers)(w.data).total
+		case learned.restrict:
+			l = (*restrictedLayers)(w.data).obj
+		default:
+			return n + 1
+		}
+	}
+	return n
+}
+
+// checkLayers charges for what goes through all layers of an object; their fields are merged pair by pair.
+func checkLayers(o *operation) {
+	if object, ok := objectOf(o.args[0]); ok {
+		n := layersOf(object.uncached)
+		if n > maxLayers {
+			o.refuse("an object added up from so many")
+		}
+		if n > 16 {
+			o.charge(int64(n) * 16)
+		}
+	}
+}
+
+func checkFold(o *operation) {
+	if isString(o.args[1]) {
+		o.elements(float64(length(o.args[1])), elementSize)
+	}
+}
+
+// checkJoin evaluates the parts, as the interpreter will, to know how long they are.
+func checkJoin(o *operation) {
+	parts, _ := arrayOf(o.args[1])
+	unit := float64(runeSize)
+	if !isString(o.args[0]) {
+		unit = 8
+	}
+	total := 0.0
+	for _, part := range parts {
+		v, err := force(part, o.i)
+		if err != nil {
+			return // it fails again, at the same part
+		}
+		n := length(v) + length(o.args[0])
+		total += float64(n) * unit
+		o.size(total)
+		o.charge(1 + int64(n)/16)
+	}
+}
+
+// replaced is how many bytes a character is, at the most, as UTF-8.
+func checkReplace(o *operation) {
+	str, from, to := o.args[0], o.args[1], o.args[2]
+	if length(from) == 0 || length(to) <= length(from) {
+		return
+	}
+	n := strings.Count(string(runesOf(str)), string(runesOf(from)))
+	o.size((float64(length(str)) + float64(n)*float64(length(to)-length(from))) * runeSize)
+	o.charge(int64(n))
+}
+
+// checkSplit counts the parts. A backwards split looks for each in all that is left, which charge has to know.
+func checkSplit(o *operation) {
+	str, sep := o.args[0], o.args[1]
+	if !isString(str) || length(sep) == 0 {
+		return
+	}
+	n := float64(strings.Count(string(runesOf(str)), string(runesOf(sep))))
+	if most := number(o.args[2]); most >= 0 {
+		n = min(n, most)
+	}
+	o.elements(n+1, elementSize+48)
+}
+
+func checkMember(o *operation) {
+	elements, ok := arrayOf(o.args[0])
+	if !ok {
+		return
+	}
+	for _, e := range elements {
+		v, err := force(e, o.i)
+		if err != nil {
+			return
+		}
+		if same, err := o.equal(v, o.args[1], 0); same || err != nil {
+			return
+		}
+	}
+}
+
+func checkEqual(o *operation) { _, _ = o.equal(o.args[0], o.args[1], 0) }
+func checkOrder(o *operation) { _, _ = o.order(o.args[0], o.args[1], 0) }
+
+// sorted is std.sort.
+func sorted(o *operation) (value, error, bool) {
+	elements, ok := arrayOf(o.args[0])
+	if k, _ := look(o.args[1]); !ok || k != functionKind {
+		return nil, nil, false
+	}
+	o.elements(float64(len(elements)), 48)
+	type item struct {
+		key value
+		of  *thunk
+	}
+	items := make([]item, len(elements))
+	_, keyF := look(o.args[1])
+	for n, e := range elements {
+		key, err := callFunction(keyF, o.i, callArguments{positional: []*thunk{e}})
+		if err != nil {
+			return nil, err, true
+		}
+		items[n] = item{key, e}
+	}
+	var failed error
+	slices.SortStableFunc(items, func(a, b item) int {
+		if failed != nil {
+			return 0
+		}
+		r, err := o.compare(a.key, b.key)
+		failed = err
+		return r
+	})
+	if failed != nil {
+		return nil, failed, true
+	}
+	out := make([]*thunk, len(items))
+	for n := range items {
+		out[n] = items[n].of
+	}
+	return newArray(out), nil, true
+}
+
+// extreme is std.minArray and, with sign -1, std.maxArray.
+func extreme(o *operation, sign int) (value, error, bool) {
+	elements, ok := arrayOf(o.args[0])
+	k, keyF := look(o.args[1])
+	if !ok || k != functionKind || len(elements) == 0 {
+		return nil, nil, false
+	}
+	var best, bestKey value
+	for _, e := range elements {
+		v, err := force(e, o.i)
+		if err != nil {
+			return nil, err, true
+		}
+		key, err := callFunction(keyF, o.i, callArguments{positional: []*thunk{e}})
+		if err != nil {
+			return nil, err, true
+		}
+		if bestKey != nil {
+			r, err := o.compare(bestKey, key)
+			if err != nil {
+				return nil, err, true
+			}
+			if r*sign <= 0 {
+				continue
+			}
+		}
+		best, bestKey = v, key
+	}
+	return best, nil, true
+}
+
+// compare is what < is, for sort and its like.
+func (o *operation) compare(x, y value) (int, error) {
+	o.charge(1)
+	if !scalar(x) || !scalar(y) {
+		if _, err := o.order(x, y, 0); err != nil {
+			return 0, err
+		}
+	}
+	return valueCmp(o.i, x, y)
+}
+
+// flatMapped is std.flatMap over an array, and thereby a comprehension.
+func flatMapped(o *operation) (value, error, bool) {
+	k, f := look(o.args[0])
+	elements, ok := arrayOf(o.args[1])
+	if k != functionKind || !ok {
+		o.charge(int64(length(o.args[1])))
+		return nil, nil, false
+	}
+	out := make([]*thunk, 0, len(elements))
+	for _, e := range elements {
+		v, err := callFunction(f, o.i, callArguments{positional: []*thunk{e}})
+		if err != nil {
+			return nil, err, true
+		}
+		part, ok := arrayOf(v)
+		if !ok {
+			return nil, nil, false // it fails again, for the same reason
+		}
+		if len(part) > 1 {
+			o.size(float64(len(out)+len(part)) * 8)
+			o.charge(int64(len(part)) / 16)
+		}
+		out = append(out, part...)
+	}
+	return newArray(slices.Clip(out)), nil, true
+}
+
+// stripped is std.stripChars and its like, of a string and characters.
+func stripped(o *operation, left, right bool) (value, error, bool) {
+	if !isString(o.args[0]) {
+		return nil, nil, false
+	}
+	set := map[rune]bool{}
+	if chars, ok := arrayOf(o.args[1]); ok {
+		for _, c := range chars {
+			v, err := force(c, o.i)
+			if err != nil {
+				return nil, err, true
+			}
+			if r := runesOf(v); len(r) == 1 {
+				set[r[0]] = true
+			}
+		}
+	} else if !isString(o.args[1]) {
+		return nil, nil, false
+	}
+	for _, r := range runesOf(o.args[1]) {
+		set[r] = true
+	}
+	text := runesOf(o.args[0])
+	for left && len(text) > 0 && set[text[0]] {
+		text = text[1:]
+	}
+	for right && len(text) > 0 && set[text[len(text)-1]] {
+		text = text[:len(text)-1]
+	}
+	return newString(string(text)), nil, true
+}
+
+// nodeSize is what a value that was parsed takes: as Go's decoder has it, and as the interpreter does.
+const nodeSize = 160
+
+func checkParse(o *operation) {
+	if !isString(o.args[0]) {
+		return
+	}
+	nodes := 1
+	for _, r := range runesOf(o.args[0]) {
+		if r == ',' || r == '[' || r == '{' || r == ':' {
+			nodes++
+		}
+	}
+	o.elements(float64(nodes), nodeSize)
+}
+
+// maxYAML bounds a text of YAML, maxIndents its nesting: the time it takes grows faster than either.
+const (
+	maxYAML    = 1 << 20
+	maxIndents = 1000
+)
+
+func checkParseYAML(o *operation) {
+	checkParse(o)
+	text := runesOf(o.args[0])
+	o.elements(float64(strings.Count(string(text), "\n"))+float64(strings.Count(string(text), "- "))+float64(strings.Count(string(text), "? ")), nodeSize)
+	open, deepest, marks := 0, 0, 0
+	for _, r := range text {
+		switch r {
+		case '[', '{':
+			open++
+		case ']', '}':
+			open = max(0, open-1)
+		case '-', '?', ' ':
+			marks++
+			deepest = max(deepest, marks/2)
+		default:
+			marks = 0
+		}
+		deepest = max(deepest, open)
+	}
+	if len(text) > maxYAML || deepest > maxIndents {
+		o.refuse("std.parseYaml of a text so large or so deep")
+	}
+}
+
+// traced is std.trace: what the log will not take is not formatted.
+func traced(o *operation) (value, error, bool) {
+	text := o.args[0]
+	if !isString(text) {
+		return nil, nil, false
+	}
+	room := int(o.limits.Log) + maxMessage
+	if o.log.bytes > int64(room) {
+		return o.args[1], nil, true
+	}
+	o.log.bytes += int64(min(length(text), room)) + 16
+	if length(text) > room {
+		o.args[0] = newString(string(runesOf(text)[:room]))
+	}
+	return nil, nil, false
+}

@@ -1,0 +1,247 @@
+package jsonnet
+
+import (
+	"errors"
+	"slices"
+	"unicode/utf8"
+)
+
+// The interpreter compares and prints values by recursion, and evaluates no node for what has been evaluated: a
+// value that contains itself overflows the stack, and [x, x] of [x, x] of ... takes as long as the whole tree. The
+// functions here go the same way first, evaluating what the interpreter would in the same order, and count.
+
+// step charges for one value, and refuses one that is nested too deep below where the walk began.
+func (o *operation) step(depth int) {
+	o.charge(1)
+	if depth > maxNesting || depth+o.depth > maxDepth {
+		o.tooDeep()
+	}
+}
+
+// inside evaluates what is nested in a value depth levels below where a walk began. That takes Go's stack, too, and
+// may begin another walk.
+func (o *operation) inside(depth int, get func() (value, error)) (value, error) {
+	o.depth += depth
+	v, err := get()
+	o.depth -= depth
+	return v, err
+}
+
+func (o *operation) element(t *thunk, depth int) (value, error) {
+	if t.content != nil {
+		return t.content, nil
+	}
+	return o.inside(depth, func() (value, error) { return force(t, o.i) })
+}
+
+func (o *operation) field(x *objectValue, name string, depth int) (value, error) {
+	return o.inside(depth, func() (value, error) { return fieldOf(x, o.i, name) })
+}
+
+// equal is ==.
+func (o *operation) equal(x, y value, depth int) (bool, error) {
+	kx, px := look(x)
+	ky, py := look(y)
+	switch {
+	case isString(x) && isString(y):
+		if length(x) != length(y) {
+			return false, nil
+		}
+		o.charge(1 + int64(length(x))/64)
+		return slices.Equal(runesOf(x), runesOf(y)), nil
+	case kx != ky:
+		return false, nil
+	case kx == arrayKind:
+		return o.equalArrays((*arrayValue)(px).elements, (*arrayValue)(py).elements, depth)
+	case kx == objectKind:
+		return o.equalObjects((*objectValue)(px), (*objectValue)(py), depth)
+	case kx == numberKind:
+		return (*numberValue)(px).value == (*numberValue)(py).value, nil
+	case kx == booleanKind:
+		return (*booleanValue)(px).value == (*booleanValue)(py).value, nil
+	}
+	return kx == nullKind, nil
+}
+
+func (o *operation) equalArrays(x, y []*thunk, depth int) (bool, error) {
+	if len(x) != len(y) {
+		return false, nil
+	}
+	for n := range x {
+		o.step(depth)
+		a, err := o.element(x[n], depth)
+		if err != nil {
+			return false, err
+		}
+		b, err := o.element(y[n], depth)
+		if err != nil {
+			return false, err
+		}
+		if same, err := o.equal(a, b, depth+1); !same || err != nil {
+			return same, err
+		}
+	}
+	return true, nil
+}
+
+func (o *operation) equalObjects(x, y *objectValue, depth int) (bool, error) {
+	names := o.visible(x)
+	if !slices.Equal(names, o.visible(y)) {
+		return false, nil
+	}
+	for _, name := range names {
+		o.step(depth)
+		a, err := o.field(x, name, depth)
+		if err != nil {
+			return false, err
+		}
+		b, err := o.field(y, name, depth)
+		if err != nil {
+			return false, err
+		}
+		if same, err := o.equal(a, b, depth+1); !same || err != nil {
+			return same, err
+		}
+	}
+	return true, nil
+}
+
+// visible gives the names of an object's visible fields, sorted.
+func (g *guard) visible(x *objectValue) []string {
+	g.charge(int64(layersOf(x.uncached)))
+	names := fieldNames(x, withoutHidden)
+	slices.Sort(names)
+	g.charge(int64(len(names)) / 4)
+	return names
+}
+
+// order goes through two values as < does, to where they differ.
+func (o *operation) order(x, y value, depth int) (differ bool, err error) {
+	if isString(x) && isString(y) {
+		o.charge(1 + int64(min(length(x), length(y)))/64)
+		return !slices.Equal(runesOf(x), runesOf(y)), nil
+	}
+	a, ok := arrayOf(x)
+	b, also := arrayOf(y)
+	if !ok || !also {
+		return number(x) != number(y), nil
+	}
+	for n := range min(len(a), len(b)) {
+		o.step(depth)
+		v, err := o.element(a[n], depth)
+		if err != nil {
+			return false, err
+		}
+		w, err := o.element(b[n], depth)
+		if err != nil {
+			return false, err
+		}
+		if differ, err := o.order(v, w, depth+1); differ || err != nil {
+			return differ, err
+		}
+	}
+	return len(a) != len(b), nil
+}
+
+// A printing is a value on its way to be a text.
+type printing struct {
+	*operation
+	indent, between int // bytes of one level of indentation, and between a key and its value or two lines
+	bytes           int64
+	nodes, deepest  int64
+	longestKey      int
+}
+
+// text refuses a value that as a text needs more than may be held, and gives about how long it is.
+func (o *operation) text(v value, indent, between string) int64 {
+	return o.print(v, len(indent), len(between)).bytes
+}
+
+func (o *operation) print(v value, indent, between int) *printing {
+	p := &printing{operation: o, indent: indent, between: between}
+	_ = p.nested(v, 0) // its error comes again
+	return p
+}
+
+// errFunction is the error of printing a function, which has no text.
+var errFunction = errors.New("a function")
+
+// add counts bytes. They are held more than once: as bytes, as the tree in between, and as a string of runes.
+func (p *printing) add(n int) {
+	p.bytes += int64(n)
+	p.size(float64(p.bytes) * runeSize)
+}
+
+func (p *printing) nested(v value, depth int) error {
+	if depth > p.limits.Stack {
+		return nil // the interpreter will not go on either
+	}
+	p.step(depth)
+	p.nodes++
+	p.deepest = max(p.deepest, int64(depth))
+	p.add(8 + depth*p.indent + p.between)
+	switch k, at := look(v); k {
+	case flatKind, treeKind:
+		p.charge(int64(length(v)) / 64)
+		p.add(length(v))
+	case numberKind:
+		p.add(16)
+	case arrayKind:
+		for _, e := range (*arrayValue)(at).elements {
+			w, err := p.element(e, depth)
+			if err == nil {
+				err = p.nested(w, depth+1)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	case functionKind:
+		return errFunction
+	case objectKind:
+		return p.object((*objectValue)(at), depth)
+	}
+	return nil
+}
+
+func (p *printing) object(x *objectValue, depth int) error {
+	names := p.visible(x)
+	if err := checkAssertions(p.i, x); err != nil {
+		return err
+	}
+	for _, name := range names {
+		w, err := p.field(x, name, depth)
+		if err != nil {
+			return err
+		}
+		p.longestKey = max(p.longestKey, utf8.RuneCountInString(name))
+		p.add(len(name) + p.between)
+		if err := p.nested(w, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The JSON of a level is copied into that of the one above.
+func checkManifestJSON(o *operation) {
+	p := o.print(o.args[0], length(o.args[1]), length(o.args[2])+length(o.args[3]))
+	o.charge(p.bytes * p.deepest / 256)
+}
+
+// maxKey bounds what YAML's keys may be: they are escaped by adding one character after the other to a string.
+const maxKey = 32 << 10
+
+func checkManifestYAML(o *operation) {
+	if p := o.print(o.args[0], 2, 4); p.longestKey > maxKey {
+		o.refuse("std.manifestYamlDoc of a key so long")
+	}
+}
+
+// TOML is made by adding one value after the other to a string.
+func checkManifestTOML(o *operation) {
+	const copied = 1 << 30
+	if p := o.print(o.args[0], length(o.args[1]), 4); float64(p.nodes)*float64(p.bytes) > copied {
+		o.refuse("std.manifestTomlEx of a value so large")
+	}
+}
