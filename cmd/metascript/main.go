@@ -29,9 +29,11 @@ type Main struct {
 	Stdout, Stderr io.Writer
 }
 
-// Run runs the program until it is done or ctx is, and gives its exit code: 0 when all went well, 1 when not, 2 when
-// it was called wrongly.
+// Run runs the program until it or ctx is done. The exit code is 1 when something failed, 2 when it was called wrongly.
 func (m Main) Run(ctx context.Context) int {
+	if isWorker(m.Args) {
+		return serveAsWorker(ctx, m.Stdin, m.Stdout, m.Stderr)
+	}
 	root := rootCommand()
 	root.SetArgs(m.Args)
 	root.SetIn(m.Stdin)
@@ -46,13 +48,12 @@ func (m Main) Run(ctx context.Context) int {
 			}
 		}
 	}
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintln(m.Stderr, "error:", err)
-	if !called {
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(m.Stderr, "error:", err)
+		if called {
+			return 1
+		}
 		return 2
 	}
-	return 1
+	return 0
 }

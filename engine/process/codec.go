@@ -1,0 +1,378 @@
+package process
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+)
+
+// A value on the wire is a tag and what follows it. Numbers are varints, texts have their length before them.
+const (
+	tagNil    = iota
+	tagFalse  // nothing follows
+	tagTrue   // nothing follows
+	tagInt    // a zigzag varint
+	tagFloat  // 8 bytes
+	tagString // a text
+	tagList   // how many, and the elements
+	tagMap    // how many, and key and value of each
+	tagObject // an object to be kept: its number, id and version, 4 bytes of length, a map
+	tagKept   // the number of an object that is kept
+)
+
+// maxDepth bounds the nesting of a request, as JSON's own decoder does.
+const maxDepth = 10_000
+
+// An encoder writes messages to buf.
+type encoder struct {
+	buf      []byte
+	cost     int64 // what the values take in the memory of whom they are decoded by, about
+	sent     *sent // nil: no objects are kept
+	identify func(map[string]any) (id, version string)
+}
+
+func (e *encoder) uint(n uint64) { e.buf = binary.AppendUvarint(e.buf, n) }
+func (e *encoder) int(n int64)   { e.buf = binary.AppendVarint(e.buf, n) }
+func (e *encoder) text(s string) { e.uint(uint64(len(s))); e.buf = append(e.buf, s...) }
+
+// encoders are kept for their buffers, unless these have become large.
+var encoders = sync.Pool{New: func() any { return &encoder{} }}
+
+func newEncoder() *encoder { return encoders.Get().(*encoder) }
+
+func (e *encoder) free() {
+	if cap(e.buf) <= 1<<20 {
+		*e = encoder{buf: e.buf[:0]}
+		encoders.Put(e)
+	}
+}
+
+func (e *encoder) texts(list []string) {
+	e.uint(uint64(len(list)))
+	for _, s := range list {
+		e.text(s)
+	}
+}
+
+func (e *encoder) bool(b bool) {
+	if b {
+		e.buf = append(e.buf, tagTrue)
+	} else {
+		e.buf = append(e.buf, tagFalse)
+	}
+}
+
+// What values cost in memory besides their texts, in Go on 64 bits.
+const (
+	costScalar = 16
+	costMap    = 336 // with room for 8
+	costEntry  = 56  // of each beyond
+	costList   = 40
+)
+
+// value writes a JSON-shaped value; depth counts the request as 1.
+func (e *encoder) value(v any, depth int) error {
+	if depth > maxDepth {
+		return errors.New("a value is nested too deeply")
+	}
+	switch v := v.(type) {
+	case nil:
+		e.buf = append(e.buf, tagNil)
+	case bool:
+		e.bool(v)
+	case int64:
+		e.cost += costScalar
+		e.buf = append(e.buf, tagInt)
+		e.int(v)
+	case float64:
+		e.cost += costScalar
+		e.buf = binary.LittleEndian.AppendUint64(append(e.buf, tagFloat), math.Float64bits(v))
+	case string:
+		e.cost += costScalar + int64(len(v))
+		e.buf = append(e.buf, tagString)
+		e.text(v)
+	case []any:
+		return e.list(v, depth)
+	case map[string]any:
+		return e.object(v, depth)
+	default:
+		return fmt.Errorf("a value of type %T is not JSON-shaped", v)
+	}
+	return nil
+}
+
+func (e *encoder) list(v []any, depth int) error {
+	e.cost += costList + costScalar*int64(len(v))
+	e.buf = append(e.buf, tagList)
+	e.uint(uint64(len(v)))
+	for _, item := range v {
+		if err := e.value(item, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// identified is down to which depth maps may have an identity; see [engine.Env].
+const identified = 4
+
+// object writes a map, or its number if the other side has it.
+func (e *encoder) object(v map[string]any, depth int) error {
+	if e.sent == nil || e.identify == nil || depth == 1 || depth > identified {
+		return e.entries(v, depth)
+	}
+	id, version := e.identify(v)
+	if id == "" {
+		return e.entries(v, depth)
+	}
+	if number, ok := e.sent.use(id, version); ok {
+		e.buf = append(e.buf, tagKept)
+		e.uint(number)
+		return nil
+	}
+	return e.keep(v, id, version, depth)
+}
+
+// keep writes an object that the other side is to keep.
+func (e *encoder) keep(v map[string]any, id, version string, depth int) error {
+	before := e.cost
+	number := e.sent.number()
+	e.buf = append(e.buf, tagObject)
+	e.uint(number)
+	e.text(id)
+	e.text(version)
+	size := len(e.buf)
+	e.buf = append(e.buf, 0, 0, 0, 0)
+	start := len(e.buf)
+	if err := e.entries(v, depth); err != nil {
+		return err
+	}
+	length := len(e.buf) - start
+	if length > math.MaxUint32 {
+		return errors.New("an object is larger than 4Gi")
+	}
+	binary.LittleEndian.PutUint32(e.buf[size:], uint32(length))
+	e.sent.add(&sentObject{id: id, version: version, number: number, cost: e.cost - before + int64(len(id)+len(version)) + costMap})
+	return nil
+}
+
+func (e *encoder) entries(v map[string]any, depth int) error {
+	e.cost += costMap + costEntry*int64(max(0, len(v)-8))
+	e.buf = append(e.buf, tagMap)
+	e.uint(uint64(len(v)))
+	for key, item := range v {
+		e.cost += int64(len(key))
+		e.text(key)
+		if err := e.value(item, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A decoder reads messages from s, of which decoded texts are parts. It stops at the first fault, after which all
+// that it gives is zero. It trusts nothing: what it allocates is bounded by the length of s and by nodes.
+type decoder struct {
+	s     string
+	err   error
+	nodes int   // how many more values there may be
+	depth int   // how much deeper they may be nested
+	kept  *kept // nil: there are no such objects
+}
+
+func newDecoder(s string) *decoder { return &decoder{s: s, nodes: len(s), depth: maxDepth} }
+
+var errMalformed = errors.New("malformed message")
+
+func (d *decoder) fail() {
+	if d.err == nil {
+		d.err = errMalformed
+	}
+	d.s = ""
+}
+
+func (d *decoder) uint() uint64 {
+	var n uint64
+	for i := range len(d.s) {
+		b := d.s[i]
+		if i == binary.MaxVarintLen64-1 && b > 1 {
+			break
+		}
+		n |= uint64(b&0x7f) << (7 * i)
+		if b < 0x80 {
+			d.s = d.s[i+1:]
+			return n
+		}
+	}
+	d.fail()
+	return 0
+}
+
+func (d *decoder) int() int64 {
+	n := d.uint()
+	return int64(n>>1) ^ -int64(n&1)
+}
+
+// count gives how many of something follow, each of at least one byte.
+func (d *decoder) count() int {
+	n := d.uint()
+	if n > uint64(len(d.s)) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) take(n int) string {
+	if n > len(d.s) {
+		d.fail()
+		return ""
+	}
+	s := d.s[:n]
+	d.s = d.s[n:]
+	return s
+}
+
+func (d *decoder) text() string { return d.take(d.count()) }
+
+func (d *decoder) byte() byte {
+	if s := d.take(1); s != "" {
+		return s[0]
+	}
+	return 0xff
+}
+
+func (d *decoder) bool() bool { return d.byte() == tagTrue }
+
+// texts reads a list of texts.
+func (d *decoder) texts() []string {
+	list := make([]string, d.count())
+	for i := range list {
+		list[i] = d.text()
+	}
+	return list
+}
+
+// uint32 reads four bytes.
+func (d *decoder) uint32() uint32 {
+	if s := d.take(4); s != "" {
+		return binary.LittleEndian.Uint32([]byte(s))
+	}
+	return 0
+}
+
+// value reads a value.
+func (d *decoder) value() any {
+	switch d.byte() {
+	case tagNil:
+		return nil
+	case tagFalse:
+		return false
+	case tagTrue:
+		return true
+	case tagInt:
+		return d.int()
+	case tagFloat:
+		return d.float()
+	case tagString:
+		return d.text()
+	case tagList:
+		return d.list()
+	case tagMap:
+		return d.entries()
+	case tagObject:
+		return d.object()
+	case tagKept:
+		return d.known()
+	}
+	d.fail()
+	return nil
+}
+
+func (d *decoder) float() any {
+	s := d.take(8)
+	if s == "" {
+		return nil
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64([]byte(s)))
+}
+
+// enter goes down into a list or map of n; leave goes back up.
+func (d *decoder) enter() (n int) {
+	n = d.count()
+	d.nodes -= n
+	d.depth--
+	if d.nodes < 0 || d.depth < 0 {
+		d.fail()
+		return 0
+	}
+	return n
+}
+
+func (d *decoder) leave() { d.depth++ }
+
+func (d *decoder) list() any {
+	list := make([]any, d.enter())
+	for i := range list {
+		list[i] = d.value()
+	}
+	d.leave()
+	return list
+}
+
+func (d *decoder) entries() map[string]any {
+	n := d.enter()
+	m := make(map[string]any, n)
+	for range n {
+		key := d.text()
+		m[key] = d.value()
+	}
+	d.leave()
+	return m
+}
+
+// object reads an object that is to be kept. Its texts are parts of a copy, so that keeping it does not keep the
+// message that it came in.
+func (d *decoder) object() any {
+	number, id, version := d.uint(), strings.Clone(d.text()), strings.Clone(d.text())
+	s := d.take(int(d.uint32()))
+	if d.kept == nil || d.err != nil {
+		d.fail()
+		return nil
+	}
+	inner := *d
+	inner.s = strings.Clone(s)
+	v, ok := inner.value().(map[string]any)
+	if inner.err != nil || !ok || inner.s != "" {
+		d.fail()
+		return nil
+	}
+	d.nodes = inner.nodes
+	d.kept.add(number, identity{id, version}, v)
+	return v
+}
+
+func (d *decoder) known() any {
+	number := d.uint()
+	if d.kept == nil {
+		d.fail()
+		return nil
+	}
+	v, ok := d.kept.objects[number]
+	if !ok {
+		d.fail()
+		return nil
+	}
+	return v
+}
+
+// end reports a fault, or that there is more than there should be.
+func (d *decoder) end() error {
+	if d.s != "" {
+		d.fail()
+	}
+	return d.err
+}

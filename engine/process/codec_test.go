@@ -1,0 +1,150 @@
+package process
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// random gives a JSON-shaped value.
+func random(r *rand.Rand, depth int) any {
+	switch n := r.IntN(9); {
+	case n == 0:
+		return nil
+	case n == 1:
+		return r.IntN(2) == 0
+	case n == 2:
+		return int64(r.Uint64()) >> r.IntN(64)
+	case n == 3:
+		return math.Ldexp(r.Float64(), r.IntN(200)-100)
+	case n < 6 || depth == 0:
+		return strings.Repeat("ä\x00", r.IntN(40))
+	case n < 7:
+		list := make([]any, r.IntN(12))
+		for i := range list {
+			list[i] = random(r, depth-1)
+		}
+		return list
+	}
+	m := map[string]any{}
+	for range r.IntN(12) {
+		m[string(rune('a'+r.IntN(26)))] = random(r, depth-1)
+	}
+	return m
+}
+
+func TestRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	there, here := newSent(), newKept()
+	for range 2000 {
+		arg := map[string]any{
+			"a": random(r, 6),
+			"b": map[string]any{"uid": string(rune('a' + r.IntN(4))), "version": "1", "x": random(r, 4)},
+		}
+		object := arg["b"].(map[string]any)
+		object["version"] = string(rune('0' + r.IntN(3)))
+		if number, ok := there.use(identify(object)); ok {
+			object["x"] = here.objects[number]["x"] // equal, as the contract says
+		}
+		e := &encoder{sent: there, identify: identify}
+		if err := e.value(arg, 1); err != nil {
+			t.Fatal(err)
+		}
+		d := newDecoder(string(e.buf))
+		d.kept = here
+		got := d.value()
+		if err := d.end(); err != nil || !reflect.DeepEqual(got, any(arg)) {
+			t.Fatalf("%v: got %v, want %v", err, got, arg)
+		}
+		here.forget(there.shrink())
+		if len(here.objects) != len(there.objects) || len(here.identities) != len(here.objects) {
+			t.Fatalf("%d objects here, %d there, %d identities", len(here.objects), len(there.objects), len(here.identities))
+		}
+	}
+}
+
+// Objects beyond what is kept are sent, used and forgotten.
+func TestTooManyObjects(t *testing.T) {
+	there := newSent()
+	object := func(id string) map[string]any {
+		return map[string]any{"uid": id, "text": strings.Repeat("x", maxKept/3)}
+	}
+	arg := map[string]any{"a": object("a"), "b": object("b"), "c": object("c"), "d": object("d")}
+	e := &encoder{sent: there, identify: identify}
+	if err := e.value(arg, 1); err != nil {
+		t.Fatal(err)
+	}
+	d := newDecoder(string(e.buf))
+	d.kept = newKept()
+	if got := d.value(); d.end() != nil || !reflect.DeepEqual(got, any(arg)) {
+		t.Error("not what was sent")
+	}
+	d.kept.forget(there.shrink())
+	if len(d.kept.objects) != 2 || there.cost > maxKept {
+		t.Errorf("%d objects of %d bytes are kept", len(d.kept.objects), there.cost)
+	}
+}
+
+func TestUnsendable(t *testing.T) {
+	deep := any(nil)
+	for range maxDepth + 1 {
+		deep = []any{deep}
+	}
+	for _, v := range []any{1, int32(1), struct{}{}, []string{}, map[string]string{}, deep} {
+		if err := (&encoder{}).value(map[string]any{"a": v}, 1); err == nil {
+			t.Errorf("a %T was sent", v)
+		}
+	}
+}
+
+// A small message cannot make a decoder allocate much, nor recurse deeply.
+func TestDecoderIsBounded(t *testing.T) {
+	claim := append([]byte{tagList}, 0xff, 0xff, 0xff, 0xff, 0x0f)
+	nested := bytes.Repeat([]byte{tagList, 1}, maxDepth+1)
+	wide := bytes.Repeat([]byte{tagList, 0xe8, 0x07}, 1000) // each claims 1000 elements
+	for name, message := range map[string][]byte{"claim": claim, "nested": nested, "wide": wide, "empty": nil, "cut": {tagFloat, 1, 2}} {
+		d := newDecoder(string(message))
+		if allocated := testing.AllocsPerRun(1, func() { *d = *newDecoder(string(message)); d.value() }); allocated > 3*maxDepth {
+			t.Errorf("%s: %v allocations", name, allocated)
+		}
+		if d.end() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 20 {
+		e := &encoder{sent: newSent(), identify: identify}
+		if err := e.value(map[string]any{"b": map[string]any{"uid": "u"}, "x": random(r, 3)}, 1); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(e.buf))
+	}
+	f.Fuzz(func(t *testing.T, message string) {
+		for _, read := range []func(*decoder){
+			func(d *decoder) { d.compilation() }, func(d *decoder) { d.call() }, func(d *decoder) { d.message() },
+			func(d *decoder) { d.fault() }, func(d *decoder) { d.texts() },
+		} {
+			read(newDecoder(message))
+		}
+		d := newDecoder(message)
+		d.kept = newKept()
+		v := d.value()
+		if d.end() != nil {
+			return
+		}
+		e := &encoder{}
+		if err := e.value(v, 1); err != nil {
+			t.Fatalf("%v was read but cannot be written: %v", v, err)
+		}
+		again := newDecoder(string(e.buf))
+		if got := again.value(); again.end() != nil || (&encoder{}).value(got, 1) != nil {
+			t.Errorf("%v is read as %v", v, got)
+		}
+	})
+}

@@ -1,0 +1,224 @@
+//go:build linux && (amd64 || arm64)
+
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// lacking says what the system lacks as far as that can be seen without a worker, which looks for itself; see harden.
+func lacking() []string { return nil }
+
+// attributes make a new worker die with the thread that starts it, and keep the terminal's signals from it.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// enlarge gives a pipe a larger buffer, if the system lets us. It does not use Fd, which would make f blocking.
+func enlarge(f *os.File) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
+}
+
+// A guard bounds the memory of this process, a worker.
+type guard struct {
+	statm   *os.File
+	base    usage // when no script has run
+	soft    int64 // Go's memory then
+	allowed int64 // how much more there may be, at the moment
+}
+
+// A usage is what the kernel holds against RLIMIT_DATA and RLIMIT_AS.
+type usage struct{ data, size int64 }
+
+const (
+	threads  = 8
+	niceness = 19
+	oomScore = 1000
+	slackAS  = 128 << 20 // address space that Go reserves in large pieces before it uses it
+	largest  = 1 << 30   // the most that a request may take
+)
+
+// harden closes this process in, for good, and says what could not be done. No call may take more than ceiling.
+func harden(ceiling int64) (g *guard, missing []string) {
+	debug.SetMaxStack(stackSize)
+	debug.SetGCPercent(200)
+	makeThreads()
+	g = &guard{}
+	for _, guard := range []struct {
+		name string
+		set  func() error
+	}{
+		{"the lowest priority (nice 19)", setNice},
+		{"oom_score_adj", setOOMScore},
+		{"RLIMIT_DATA and RLIMIT_AS", func() error { return g.begin(ceiling) }},
+		{"seccomp", confine},
+		{"a seccomp filter that holds", probeFilter},
+	} {
+		if err := guard.set(); err != nil {
+			missing = append(missing, fmt.Sprintf("%s: %v", guard.name, err))
+		}
+	}
+	return g, missing
+}
+
+// makeThreads makes as many threads as Go is going to need, so that limits are set with all that these take.
+func makeThreads() {
+	var there, done sync.WaitGroup
+	there.Add(threads)
+	for range threads {
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			there.Done()
+			there.Wait() // so that each has one to itself
+		})
+	}
+	done.Wait()
+}
+
+// setNice is for all threads: each has a priority of its own, and the process is a group of its own.
+func setNice() error {
+	if err := unix.Setpriority(unix.PRIO_PGRP, 0, niceness); err != nil {
+		return err
+	}
+	if got, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil || got != 20-niceness {
+		return errors.Join(errors.New("it is not in effect"), err)
+	}
+	return nil
+}
+
+// setOOMScore makes this process the first to be killed when memory runs out.
+func setOOMScore() error {
+	const path = "/proc/self/oom_score_adj"
+	if err := os.WriteFile(path, strconv.AppendInt(nil, oomScore, 10), 0); err != nil {
+		return err
+	}
+	if got, err := os.ReadFile(path); err != nil || string(bytes.TrimSpace(got)) != strconv.Itoa(oomScore) {
+		return errors.Join(errors.New("it is not in effect"), err)
+	}
+	return nil
+}
+
+// begin measures, sets hard limits that leave room for the largest call, and sees whether limits hold.
+func (g *guard) begin(ceiling int64) (err error) {
+	if g.statm, err = os.Open("/proc/self/statm"); err != nil {
+		return err
+	}
+	if g.base, err = g.usage(); err != nil {
+		return err
+	}
+	g.soft = goMemory()
+	most := allowance(ceiling, largest) * weight
+	for resource, n := range map[int]int64{
+		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0,
+		unix.RLIMIT_DATA: g.base.data + most, unix.RLIMIT_AS: g.base.size + most + slackAS,
+	} {
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: uint64(n), Max: uint64(n)}); err != nil {
+			return err
+		}
+	}
+	if err := g.probe(unix.RLIMIT_DATA, unix.PROT_READ|unix.PROT_WRITE); err != nil {
+		return fmt.Errorf("RLIMIT_DATA: %w", err)
+	}
+	if err := g.probe(unix.RLIMIT_AS, unix.PROT_NONE); err != nil {
+		return fmt.Errorf("RLIMIT_AS: %w", err)
+	}
+	return g.allow(ceiling, 0)
+}
+
+// probe sees whether a limit keeps a mapping from being made. It tries again, since memory may be given back meanwhile.
+func (g *guard) probe(resource int, protection int) error {
+	const room = 64 << 20
+	for range 10 {
+		u, err := g.usage()
+		if err != nil {
+			return err
+		}
+		now := map[int]int64{unix.RLIMIT_DATA: u.data, unix.RLIMIT_AS: u.size}
+		if err := setSoft(resource, now[resource]+room); err != nil {
+			return err
+		}
+		m, err := unix.Mmap(-1, 0, 2*room, protection, unix.MAP_ANON|unix.MAP_PRIVATE)
+		if err != nil {
+			return nil
+		}
+		if err := unix.Munmap(m); err != nil {
+			return err
+		}
+	}
+	return errors.New("it does not hold")
+}
+
+func setSoft(resource int, n int64) error {
+	var l unix.Rlimit
+	if err := unix.Prlimit(0, resource, nil, &l); err != nil {
+		return err
+	}
+	l.Cur = min(uint64(n), l.Max)
+	return unix.Prlimit(0, resource, &l, nil)
+}
+
+// allow sets the limits for a call that may take limit, with values that are estimated to take cost.
+//
+// Go is told to collect garbage harder, from somewhat below the limits on.
+func (g *guard) allow(limit, cost int64) error {
+	n := allowance(limit, cost)
+	if n == g.allowed {
+		return nil
+	}
+	if err := setSoft(unix.RLIMIT_DATA, g.base.data+n*weight); err != nil {
+		return err
+	}
+	if err := setSoft(unix.RLIMIT_AS, g.base.size+n*weight+slackAS); err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(g.soft + n - slack*3/4)
+	g.allowed = n
+	return nil
+}
+
+// mapped is how much memory has been needed so far, which Go does not give back.
+func (g *guard) mapped() int64 {
+	u, err := g.usage()
+	if err != nil {
+		return math.MaxInt64
+	}
+	return max(0, u.data-g.base.data) / weight
+}
+
+// usage reads the size of this process; see proc_pid_statm(5).
+func (g *guard) usage() (usage, error) {
+	var b [128]byte
+	n, err := g.statm.ReadAt(b[:], 0)
+	fields := bytes.Fields(b[:n])
+	if len(fields) < 6 {
+		return usage{}, errors.Join(errors.New("/proc/self/statm cannot be read"), err)
+	}
+	size, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	data, err2 := strconv.ParseInt(string(fields[5]), 10, 64)
+	page := int64(os.Getpagesize())
+	return usage{data: data * page, size: size * page}, errors.Join(err, err2)
+}
+
+// goMemory is what debug.SetMemoryLimit counts.
+func goMemory() int64 {
+	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
+}

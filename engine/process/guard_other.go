@@ -1,0 +1,26 @@
+//go:build !linux || !(amd64 || arm64)
+
+package process
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// lacking says what the system lacks.
+func lacking() []string {
+	return []string{"resource limits and seccomp, which are used on Linux only, for amd64 and arm64; this is " + runtime.GOOS + "/" + runtime.GOARCH}
+}
+
+func attributes() *syscall.SysProcAttr { return nil }
+
+func enlarge(*os.File) {}
+
+// A guard does nothing.
+type guard struct{}
+
+func harden(int64) (*guard, []string) { return &guard{}, lacking() }
+
+func (*guard) allow(int64, int64) error { return nil }
+func (*guard) mapped() int64            { return 0 }

@@ -1,0 +1,209 @@
+package process
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing/fstest"
+	"time"
+
+	"metascript/engine"
+)
+
+// A frame is four bytes of length, a kind, and a message of that length.
+type kind byte
+
+const (
+	// From the parent. One exchange at a time: after a compile or a call comes nothing but its cancel until the
+	// worker has answered.
+	kindSetup   kind = 's' // the first: how much memory calls may take at most
+	kindCompile kind = 'c' // a script
+	kindCall    kind = 'r' // what to call, within which limits
+	kindRequest kind = 'v' // follows a call: the argument
+	kindCancel  kind = 'x' // the number of the exchange to end
+
+	// From the worker.
+	kindReady   kind = 'h' // the answer to setup: what the system lacks
+	kindLog     kind = 'l' // what a script prints, as it does
+	kindProgram kind = 'p' // what a script that was compiled has
+	kindAnswer  kind = 'a' // what a function returned
+	kindFault   kind = 'e' // an error, of either
+)
+
+const frameHead = 5
+
+// begin leaves room for the head of a frame, end fills it in.
+func (e *encoder) begin(k kind) (at int) {
+	at = len(e.buf)
+	e.buf = append(e.buf, 0, 0, 0, 0, byte(k))
+	return at
+}
+
+func (e *encoder) end(at int) {
+	binary.LittleEndian.PutUint32(e.buf[at:], uint32(len(e.buf)-at-frameHead))
+}
+
+// readFrame reads a frame of at most limit bytes.
+func readFrame(r *bufio.Reader, limit int64) (kind, string, error) {
+	head, err := r.Peek(frameHead)
+	if err != nil {
+		return 0, "", err
+	}
+	n, k := int64(binary.LittleEndian.Uint32(head)), kind(head[4])
+	if n > limit {
+		return 0, "", fmt.Errorf("%w: %d bytes, at most %d may be", errMalformed, n, limit)
+	}
+	if _, err := r.Discard(frameHead); err != nil {
+		return 0, "", err
+	}
+	var b strings.Builder
+	b.Grow(int(n))
+	if _, err := io.CopyN(&b, r, n); err != nil {
+		return 0, "", errors.Join(io.ErrUnexpectedEOF, err)
+	}
+	return k, b.String(), nil
+}
+
+func (e *encoder) limits(l engine.Limits) {
+	for _, n := range [...]int64{
+		int64(l.Timeout), l.Steps, l.Memory, l.Output, int64(l.Nodes), int64(l.Depth), int64(l.Stack), l.Source, l.Log,
+	} {
+		e.int(n)
+	}
+}
+
+func (d *decoder) limits() engine.Limits {
+	return engine.Limits{
+		Timeout: time.Duration(d.int()), Steps: d.int(), Memory: d.int(), Output: d.int(), Nodes: int(d.int()),
+		Depth: int(d.int()), Stack: int(d.int()), Source: d.int(), Log: d.int(),
+	}
+}
+
+// A compilation is the message of a compile.
+type compilation struct {
+	exchange uint64
+	digest   string
+	afresh   bool // forget all programs before
+	script   engine.Script
+	limits   engine.Limits
+	kept     int64 // what the objects that are kept cost
+}
+
+func (e *encoder) compilation(c compilation) {
+	e.uint(c.exchange)
+	e.text(c.digest)
+	e.bool(c.afresh)
+	e.text(c.script.Language)
+	e.text(c.script.Entry)
+	e.text(c.script.Owner)
+	e.limits(c.limits)
+	e.int(c.kept)
+	files := c.script.Files.(fstest.MapFS)
+	e.uint(uint64(len(files)))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		e.text(name)
+		e.text(string(files[name].Data))
+	}
+}
+
+func (d *decoder) compilation() compilation {
+	c := compilation{exchange: d.uint(), digest: d.text(), afresh: d.bool()}
+	c.script = engine.Script{Language: d.text(), Entry: d.text(), Owner: d.text()}
+	c.limits, c.kept = d.limits(), d.int()
+	files := fstest.MapFS{}
+	for range d.count() {
+		name := d.text()
+		files[name] = &fstest.MapFile{Data: []byte(d.text()), Mode: 0o444}
+	}
+	c.script.Files = files
+	return c
+}
+
+// A call is the message of a call, without the argument.
+type call struct {
+	exchange         uint64
+	digest           string // of the program
+	function         string
+	owner            string
+	limits           engine.Limits
+	afresh           bool     // forget all objects before
+	forget           []uint64 // objects to forget after
+	cost, costOfKept int64
+}
+
+func (e *encoder) call(c call) {
+	e.uint(c.exchange)
+	e.text(c.digest)
+	e.text(c.function)
+	e.text(c.owner)
+	e.limits(c.limits)
+	e.bool(c.afresh)
+	e.uint(uint64(len(c.forget)))
+	for _, number := range c.forget {
+		e.uint(number)
+	}
+	e.int(c.cost)
+	e.int(c.costOfKept)
+}
+
+func (d *decoder) call() call {
+	c := call{exchange: d.uint(), digest: d.text(), function: d.text(), owner: d.text(), limits: d.limits(), afresh: d.bool()}
+	c.forget = make([]uint64, d.count())
+	for i := range c.forget {
+		c.forget[i] = d.uint()
+	}
+	c.cost, c.costOfKept = d.int(), d.int()
+	return c
+}
+
+func (e *encoder) pos(p engine.Pos) {
+	e.text(p.File)
+	e.int(int64(p.Line))
+	e.int(int64(p.Col))
+}
+
+func (d *decoder) pos() engine.Pos {
+	return engine.Pos{File: d.text(), Line: int(d.int()), Col: int(d.int())}
+}
+
+func (e *encoder) message(m engine.Message) {
+	e.text(string(m.Level))
+	e.pos(m.Pos)
+	e.text(m.Text)
+}
+
+func (d *decoder) message() engine.Message {
+	return engine.Message{Level: engine.Level(d.text()), Pos: d.pos(), Text: d.text()}
+}
+
+func (e *encoder) fault(f *engine.Error) {
+	for _, s := range [...]string{string(f.Kind), f.Func, f.Msg, f.Source, f.Hint, f.Stack} {
+		e.text(s)
+	}
+	e.pos(f.Pos)
+	e.uint(uint64(len(f.Trace)))
+	for _, frame := range f.Trace {
+		e.text(frame.Func)
+		e.pos(frame.Pos)
+	}
+}
+
+func (d *decoder) fault() *engine.Error {
+	f := &engine.Error{Kind: engine.Kind(d.text()), Func: d.text(), Msg: d.text(), Source: d.text(), Hint: d.text(), Stack: d.text()}
+	f.Pos = d.pos()
+	for range d.count() {
+		f.Trace = append(f.Trace, engine.Frame{Func: d.text(), Pos: d.pos()})
+		if len(f.Trace) > maxTrace {
+			d.fail()
+		}
+	}
+	return f
+}
+
+// maxTrace is more calls than an error has.
+const maxTrace = 1000

@@ -1,0 +1,114 @@
+package process
+
+import (
+	"container/list"
+	"reflect"
+)
+
+// Objects travel once. For every worker the parent remembers which versions of which objects it has sent there, and
+// the worker keeps these. The parent alone decides what is forgotten, and says so with the next call, so that the two
+// always agree:
+//
+//   - an object is kept when [engine.Env].Identify names it, and is valid for calls of one owner: it is forgotten
+//     when the worker changes owner;
+//   - another version of an object takes the place of the one before;
+//   - when all objects of a worker together are too large, those that were not used for longest are forgotten.
+
+// maxKept is how much memory the objects of one worker may take, by the encoder's estimate.
+const maxKept = 64 << 20
+
+// sent is the parent's side.
+type sent struct {
+	order   list.List // of *sentObject, that used last in front
+	objects map[string]*list.Element
+	cost    int64
+	numbers uint64
+	dropped []uint64 // what the worker is to forget after the call
+}
+
+// A sentObject is what is remembered of an object.
+type sentObject struct {
+	id, version string
+	number      uint64
+	cost        int64
+}
+
+func newSent() *sent { return &sent{objects: map[string]*list.Element{}} }
+
+// use gives the number of an object that is there in this version.
+func (s *sent) use(id, version string) (number uint64, ok bool) {
+	e := s.objects[id]
+	if e == nil || e.Value.(*sentObject).version != version {
+		return 0, false
+	}
+	s.order.MoveToFront(e)
+	return e.Value.(*sentObject).number, true
+}
+
+// number gives a number that no object of this worker has had.
+func (s *sent) number() uint64 {
+	s.numbers++
+	return s.numbers
+}
+
+// add remembers an object, in place of another version.
+func (s *sent) add(o *sentObject) {
+	if e := s.objects[o.id]; e != nil {
+		s.drop(e)
+	}
+	s.objects[o.id] = s.order.PushFront(o)
+	s.cost += o.cost
+}
+
+func (s *sent) drop(e *list.Element) {
+	o := s.order.Remove(e).(*sentObject)
+	delete(s.objects, o.id)
+	s.cost -= o.cost
+	s.dropped = append(s.dropped, o.number)
+}
+
+// shrink makes the objects fit, and gives the numbers of all that the worker is to forget after the call at hand,
+// which may still use them.
+func (s *sent) shrink() []uint64 {
+	for s.cost > maxKept {
+		s.drop(s.order.Back())
+	}
+	dropped := s.dropped
+	s.dropped = nil
+	return dropped
+}
+
+// An identity is what [engine.Env].Identify gives.
+type identity struct{ id, version string }
+
+// kept is the worker's side.
+type kept struct {
+	objects    map[uint64]map[string]any
+	identities map[uintptr]identity // by the maps' addresses, which are theirs as long as they are in objects
+}
+
+func newKept() *kept {
+	return &kept{objects: map[uint64]map[string]any{}, identities: map[uintptr]identity{}}
+}
+
+func address(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
+
+func (k *kept) add(number uint64, i identity, m map[string]any) {
+	k.objects[number] = m
+	k.identities[address(m)] = i
+}
+
+func (k *kept) forget(numbers []uint64) {
+	for _, n := range numbers {
+		if m, ok := k.objects[n]; ok {
+			delete(k.identities, address(m))
+			delete(k.objects, n)
+		}
+	}
+}
+
+// identify is the Identify for the runtimes in a worker.
+func (k *kept) identify(m map[string]any) (id, version string) {
+	i := k.identities[address(m)]
+	return i.id, i.version
+}

@@ -1,0 +1,370 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"metascript/engine"
+)
+
+// Options configure a [Pool].
+type Options struct {
+	// Command is the argv of a worker, a program that calls [Main]; by default our own executable with [Verb].
+	Command []string
+	// Workers is how many workers serve calls at once; by default GOMAXPROCS and one more.
+	Workers int
+	// Idle is how long a worker without calls is kept; by default 5 minutes.
+	Idle time.Duration
+	// Memory is the most that Limits.Memory of a call may be, or it is taken for that; by default 256 MiB.
+	Memory int64
+	// Calls is how many calls a worker serves before another takes its place; by default 10,000.
+	Calls int
+	// Log, if set, is told of workers that die.
+	Log *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if len(o.Command) == 0 {
+		// /proc/self/exe is this program even when its file has been replaced.
+		o.Command = []string{"/proc/self/exe", os.Args[0], Verb}
+	} else {
+		o.Command = slices.Insert(slices.Clone(o.Command), 0, o.Command[0])
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0) + 1
+	}
+	if o.Idle <= 0 {
+		o.Idle = 5 * time.Minute
+	}
+	if o.Memory <= 0 {
+		o.Memory = 256 << 20
+	}
+	if o.Calls <= 0 {
+		o.Calls = 10_000
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// A Pool keeps worker processes. A worker serves one owner at a time: who wants one gets the one that served them
+// last, or a fresh one, or, when there are as many as may be, one that nobody uses, which first forgets the objects
+// that it was sent. One more worker is always started ahead, so that the place of one that was killed is taken at
+// once.
+type Pool struct {
+	options Options
+	slots   chan struct{} // as many as workers may be busy
+	launch  chan chan launched
+	done    chan struct{} // closed when the launcher has ended
+	started sync.WaitGroup
+	ending  sync.WaitGroup // of workers that are in none of those below any more
+
+	mu     sync.Mutex
+	all    map[*worker]bool // true: busy
+	idle   []*worker        // that used last at the end
+	spares []*future
+	coming map[*future]bool // spares that have been taken and are waited for
+	closed bool
+}
+
+// A launched is a worker process, or why there is none.
+type launched struct {
+	worker *worker
+	err    error
+}
+
+// A future is a worker that is being started.
+type future struct {
+	done   chan struct{} // closed when the others may be read
+	worker *worker
+	err    error
+}
+
+// Missing says in sentences what this system lacks for a Pool; when it is empty, there can be one. To know, it starts
+// a worker.
+func Missing() []string {
+	p, missing, err := open(Options{})
+	switch {
+	case err != nil:
+		return []string{err.Error()}
+	case p != nil:
+		p.Close()
+	}
+	return missing
+}
+
+// New starts a pool. It fails when the system lacks something; see [Missing].
+func New(o Options) (*Pool, error) {
+	p, missing, err := open(o)
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("scripts cannot be run in processes of their own: this system lacks %s", strings.Join(missing, "; "))
+	}
+	return p, err
+}
+
+// open starts a pool, and gives what the system lacks when it cannot be.
+func open(o Options) (*Pool, []string, error) {
+	if missing := lacking(); len(missing) > 0 {
+		return nil, missing, nil
+	}
+	if len(os.Args) == 2 && os.Args[1] == Verb {
+		return nil, nil, errors.New("a worker cannot have workers") // a program that does not know the verb would start itself for ever
+	}
+	o = o.withDefaults()
+	p := &Pool{
+		options: o, slots: make(chan struct{}, o.Workers),
+		launch: make(chan chan launched), done: make(chan struct{}), all: map[*worker]bool{}, coming: map[*future]bool{},
+	}
+	go p.launcher()
+	first := p.prepare()
+	p.spares = []*future{first}
+	<-first.done
+	var lacks errMissing
+	switch err := first.err; {
+	case errors.As(err, &lacks):
+		p.Close()
+		return nil, lacks, nil
+	case err != nil:
+		p.Close()
+		return nil, nil, fmt.Errorf("a worker process cannot be started: %w", err)
+	}
+	return p, nil, nil
+}
+
+// errMissing is what a worker says that the system lacks.
+type errMissing []string
+
+func (e errMissing) Error() string { return strings.Join(e, "; ") }
+
+// launcher starts processes, all of them on one thread, since they die with the thread that started them.
+func (p *Pool) launcher() {
+	defer close(p.done)
+	runtime.LockOSThread() // and never unlocked: the thread ends with this function
+	for answer := range p.launch {
+		w, err := launch(p.options.Command)
+		answer <- launched{w, err}
+	}
+}
+
+// prepare starts a worker in the background. It must not be called when the pool is closed.
+func (p *Pool) prepare() *future {
+	f := &future{done: make(chan struct{})}
+	p.started.Go(func() {
+		defer close(f.done)
+		answer := make(chan launched)
+		p.launch <- answer
+		got := <-answer
+		if f.err = got.err; f.err != nil {
+			return
+		}
+		missing, err := got.worker.ready(p.options.Memory)
+		if err == nil && len(missing) > 0 {
+			got.worker.kill()
+			<-got.worker.dead
+			err = errMissing(missing)
+		}
+		f.worker, f.err = got.worker, err
+	})
+	return f
+}
+
+// Close ends every worker, and waits for them. What they are doing fails.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	closed := p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if closed {
+		return
+	}
+	p.started.Wait() // nothing is started any more
+	p.ending.Wait()
+	close(p.launch)
+	p.mu.Lock()
+	all := slices.Collect(maps.Keys(p.all))
+	for _, f := range slices.AppendSeq(p.spares, maps.Keys(p.coming)) {
+		if f.err == nil {
+			all = append(all, f.worker)
+		}
+	}
+	p.mu.Unlock()
+	for _, w := range all {
+		w.kill()
+	}
+	for _, w := range all {
+		<-w.dead
+	}
+	<-p.done
+}
+
+// A Worker is what is known of a worker process.
+type Worker struct {
+	PID   int
+	Owner string // whom it serves, or served last
+	Busy  bool
+}
+
+// Workers lists the worker processes that have served somebody.
+func (p *Pool) Workers() []Worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []Worker
+	for w, busy := range p.all {
+		list = append(list, Worker{w.pid, w.owner, busy})
+	}
+	return list
+}
+
+var errClosed = &engine.Error{Kind: engine.KindCanceled, Msg: "canceled: the worker processes are ended"}
+
+// acquire waits for a worker for owner, for a call that may take memory.
+func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker, error) {
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, engine.Stopped(ctx, engine.Pos{}, engine.Limits{})
+	}
+	w, err := p.take(ctx, owner, memory)
+	if err != nil {
+		<-p.slots
+	}
+	return w, err
+}
+
+// take gives a worker; there is one, or there may be one more.
+func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	w, old := p.choose(owner, memory)
+	var spare *future
+	if w == nil {
+		spare = p.spare()
+	}
+	p.mu.Unlock()
+	p.end(old)
+	if w != nil {
+		return w, nil
+	}
+	return p.fresh(ctx, spare, owner)
+}
+
+// choose takes an idle worker, if there is one for owner, or there may be no more. Else it makes sure that there may
+// be one more, for which one may have to be ended.
+func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
+	i := len(p.idle) - 1
+	for i >= 0 && p.idle[i].owner != owner {
+		i--
+	}
+	if i < 0 && len(p.all)+len(p.coming) >= p.options.Workers {
+		i = 0 // who has been idle for longest
+	}
+	if i < 0 {
+		return nil, nil
+	}
+	w = p.idle[i]
+	p.idle = slices.Delete(p.idle, i, i+1)
+	w.expiry.Stop()
+	if !w.fits(owner, memory) {
+		delete(p.all, w)
+		return nil, w
+	}
+	p.all[w] = true
+	w.serve(owner)
+	return w, nil
+}
+
+// spare takes a worker that was started ahead, and starts the next one.
+func (p *Pool) spare() *future {
+	f := p.spares[0]
+	p.coming[f] = true
+	if p.spares = p.spares[1:]; len(p.spares) == 0 {
+		p.spares = append(p.spares, p.prepare())
+	}
+	return f
+}
+
+// fresh waits for a worker that is being started.
+func (p *Pool) fresh(ctx context.Context, f *future, owner string) (*worker, error) {
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errClosed // Close ends what is coming
+	}
+	delete(p.coming, f)
+	switch {
+	case ctx.Err() != nil:
+		p.spares = append(p.spares, f)
+		return nil, engine.Stopped(ctx, engine.Pos{}, engine.Limits{})
+	case f.err != nil:
+		return nil, &engine.Error{Kind: engine.KindPanic, Msg: engine.Clip("a worker process could not be started: "+f.err.Error(), 4<<10)}
+	}
+	p.all[f.worker] = true
+	f.worker.serve(owner)
+	return f.worker, nil
+}
+
+// end ends a worker that nobody has.
+func (p *Pool) end(w *worker) {
+	if w != nil {
+		w.kill()
+		<-w.dead
+	}
+}
+
+// release gives a worker back.
+func (p *Pool) release(w *worker) {
+	p.mu.Lock()
+	switch {
+	case p.closed: // which ends it
+	case w.spent, (w.limited || w.calls >= p.options.Calls) && p.prepared():
+		delete(p.all, w)
+		p.ending.Go(func() { p.end(w) }) // it may take the kernel a while
+	default:
+		p.all[w] = false
+		p.idle = append(p.idle, w)
+		w.expiry = time.AfterFunc(p.options.Idle, func() { p.expire(w) })
+	}
+	p.mu.Unlock()
+	<-p.slots
+}
+
+// prepared reports whether there is a spare that is ready.
+func (p *Pool) prepared() bool {
+	select {
+	case <-p.spares[0].done:
+		return p.spares[0].err == nil
+	default:
+		return false
+	}
+}
+
+// expire ends a worker that has been idle for long.
+func (p *Pool) expire(w *worker) {
+	p.mu.Lock()
+	i := slices.Index(p.idle, w)
+	if i >= 0 {
+		p.idle = slices.Delete(p.idle, i, i+1)
+		delete(p.all, w)
+	}
+	p.mu.Unlock()
+	if i >= 0 {
+		p.end(w)
+	}
+}

@@ -1,0 +1,288 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing/fstest"
+
+	"metascript/engine"
+)
+
+// Runtimes gives a runtime for each language, to be given to [engine.New] with Elsewhere set: the Engine bounds and
+// queues evaluations, and keeps compiled programs; a Pool has them done.
+func (p *Pool) Runtimes(languages ...string) map[string]engine.Runtime {
+	all := map[string]engine.Runtime{}
+	for _, language := range languages {
+		all[language] = remote{p}
+	}
+	return all
+}
+
+// remote is a runtime in worker processes. These know all languages, a script says which.
+type remote struct{ pool *Pool }
+
+// Compile implements [engine.Runtime].
+func (r remote) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
+	l = r.pool.bound(l)
+	files, err := snapshot(s.Files)
+	if err != nil {
+		return nil, err
+	}
+	s.Files = files
+	digest, err := s.Digest(l)
+	if err != nil {
+		return nil, err
+	}
+	w, err := r.pool.acquire(ctx, s.Owner, l.Memory)
+	if err != nil {
+		return nil, located(err, s.Entry)
+	}
+	defer r.pool.release(w)
+	p := &program{pool: r.pool, script: s, digest: digest, limits: l}
+	return p, r.pool.judge(ctx, w, p.compile(ctx, w))
+}
+
+// located says which script it was that found no worker.
+func located(err error, entry string) error {
+	var fault *engine.Error
+	if !errors.As(err, &fault) {
+		return err
+	}
+	at := *fault
+	at.Pos.File = entry
+	return &at
+}
+
+// bound gives limits all their defaults, and none above what a worker may be allowed.
+func (p *Pool) bound(l engine.Limits) engine.Limits {
+	l = l.WithDefaults()
+	l.Memory = min(l.Memory, p.options.Memory)
+	return l
+}
+
+// snapshot reads files, which an Engine has bounded.
+func snapshot(files fs.FS) (fstest.MapFS, error) {
+	if m, ok := files.(fstest.MapFS); ok {
+		return m, nil // from an Engine
+	}
+	m := fstest.MapFS{}
+	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := fs.ReadFile(files, name)
+		m[name] = &fstest.MapFile{Data: text, Mode: 0o444}
+		return err
+	})
+	return m, err
+}
+
+// A program is known in workers by its digest.
+type program struct {
+	pool      *Pool
+	script    engine.Script
+	digest    string
+	limits    engine.Limits // for compiling
+	functions []string
+	ported    bool
+}
+
+// Functions implements [engine.Program].
+func (p *program) Functions() []string { return p.functions }
+
+// Ported implements [engine.Ported].
+func (p *program) Ported() bool { return p.ported }
+
+// Call implements [engine.Program].
+func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
+	env.Limits = p.pool.bound(env.Limits)
+	w, err := p.pool.acquire(ctx, env.Owner, env.Limits.Memory)
+	if err != nil {
+		return nil, located(err, p.script.Entry)
+	}
+	defer p.pool.release(w)
+	if !w.programs[p.digest] {
+		again := *p // what comes of it is known
+		if err := again.compile(ctx, w); err != nil {
+			return nil, p.pool.judge(ctx, w, err)
+		}
+	}
+	answer, err := p.call(ctx, w, fn, arg, env)
+	return answer, p.pool.judge(ctx, w, err)
+}
+
+// judge sees to it that a worker in which a script hit a limit is soon replaced, and one in which something worse
+// happened is not used again.
+func (p *Pool) judge(ctx context.Context, w *worker, err error) error {
+	var fault *engine.Error
+	if err == nil || !errors.As(err, &fault) {
+		return err
+	}
+	late := errors.Is(context.Cause(ctx), context.DeadlineExceeded)
+	w.limited = w.limited || late || fault.Kind.Limit()
+	w.spent = w.spent || fault.Kind == engine.KindMemory || fault.Kind == engine.KindPanic
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return errClosed
+	}
+	if w.spent {
+		p.options.Log.Debug("a worker process is replaced", "pid", w.pid, "owner", w.owner, "reason", err)
+	}
+	return err
+}
+
+// compile has the script compiled by w.
+func (p *program) compile(ctx context.Context, w *worker) error {
+	afresh := len(w.programs) >= programsKept
+	if afresh {
+		clear(w.programs)
+	}
+	got, err := w.run(ctx, demand{
+		entry: p.script.Entry, limits: p.limits,
+		write: func(exchange uint64) error {
+			e := newEncoder()
+			defer e.free()
+			at := e.begin(kindCompile)
+			e.compilation(compilation{exchange, p.digest, afresh, p.script, p.limits, w.sent.cost})
+			e.end(at)
+			return w.write(e.buf)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	d := newDecoder(got.text)
+	switch got.kind {
+	case kindProgram:
+		w.programs[p.digest] = true
+		p.ported, p.functions = d.bool(), d.texts()
+		return w.check(d)
+	case kindFault:
+		return w.fault(d)
+	}
+	return w.nonsense(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
+}
+
+// call has a function called by w, which knows the program.
+func (p *program) call(ctx context.Context, w *worker, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
+	w.calls++
+	var unsendable error
+	got, err := w.run(ctx, demand{
+		entry: p.script.Entry, limits: env.Limits, log: env.Log,
+		write: func(exchange uint64) error {
+			c := call{exchange: exchange, digest: p.digest, function: fn, owner: env.Owner, limits: env.Limits}
+			unsendable = w.writeCall(c, arg, env.Identify)
+			return unsendable
+		},
+	})
+	if err != nil {
+		if errors.Is(unsendable, errUnsendable) {
+			return nil, unsendable
+		}
+		return nil, err
+	}
+	d := newDecoder(got.text)
+	switch got.kind {
+	case kindAnswer:
+		d.nodes, d.depth = min(d.nodes, env.Limits.Nodes), env.Limits.Depth+1
+		answer, ok := d.value().(map[string]any)
+		if !ok {
+			d.fail()
+		}
+		return answer, w.check(d)
+	case kindFault:
+		return nil, w.fault(d)
+	}
+	return nil, w.nonsense(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
+}
+
+var errUnsendable = errors.New("the request cannot be sent to a worker process")
+
+// writeCall sends a call and its argument.
+func (w *worker) writeCall(c call, arg map[string]any, identify func(map[string]any) (id, version string)) error {
+	request, head := newEncoder(), newEncoder()
+	defer request.free()
+	defer head.free()
+	request.sent, request.identify = w.sent, identify
+	c.costOfKept = w.sent.cost
+	at := request.begin(kindRequest)
+	if err := request.value(arg, 1); err != nil {
+		return fmt.Errorf("%w: %w", errUnsendable, err)
+	}
+	request.end(at)
+	c.cost = request.cost
+	w.largest = max(w.largest, c.cost+c.costOfKept)
+	c.afresh, w.afresh = w.afresh, false
+	c.forget = w.sent.shrink()
+	at = head.begin(kindCall)
+	head.call(c)
+	head.end(at)
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	if _, err := w.in.Write(head.buf); err != nil {
+		return err
+	}
+	_, err := w.in.Write(request.buf)
+	return err
+}
+
+// serve makes the worker one of owner's.
+func (w *worker) serve(owner string) {
+	if w.served && w.owner != owner {
+		w.sent, w.afresh, w.largest = newSent(), true, 0
+	}
+	w.owner, w.served = owner, true
+}
+
+// fits reports whether the worker, idle, may be used for a call that may take memory: it must be alive, no script of
+// another owner must have hit a limit in it, and nothing but owner's own requests must have made it so large that the
+// call could take more than it may.
+func (w *worker) fits(owner string, memory int64) bool {
+	switch {
+	case w.gone():
+		return false
+	case w.owner != owner:
+		return !w.limited && w.mapped <= allowance(memory, 0)
+	}
+	return w.mapped <= allowance(memory, w.largest)
+}
+
+func (w *worker) gone() bool {
+	select {
+	case <-w.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// fault reads an error that a worker sent.
+func (w *worker) fault(d *decoder) error {
+	f := d.fault()
+	if err := w.check(d); err != nil {
+		return err
+	}
+	return f
+}
+
+// check ends a worker that has sent what cannot be read.
+func (w *worker) check(d *decoder) error {
+	if err := d.end(); err != nil {
+		return w.nonsense(err)
+	}
+	return nil
+}
+
+func (w *worker) nonsense(err error) error {
+	w.kill()
+	return nonsense(err, w.stderr.String())
+}
+
+func nonsense(err error, stderr string) *engine.Error {
+	return &engine.Error{
+		Kind: engine.KindPanic, Msg: engine.Clip("the worker process sent nonsense: "+err.Error(), 4<<10), Stack: stderr,
+	}
+}

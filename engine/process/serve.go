@@ -1,0 +1,244 @@
+package process
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"metascript/engine"
+)
+
+// Verb is the argument that makes our own executable a worker.
+const Verb = "worker"
+
+// programsKept is how many compiled programs a worker keeps; with more it forgets them all.
+const programsKept = 64
+
+// Main is a worker's main loop: it closes the process in, for good, and serves what the parent asks for over in and
+// out. It returns when in ends, even if a script still runs, or when the parent says what it should not: the process
+// has to exit then.
+func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader, out io.Writer) error {
+	time.Local = time.UTC
+	runtime.GOMAXPROCS(2) // one for the script, one for what must be able to stop it
+	s := &server{
+		engine:   engine.New(engine.Options{Runtimes: runtimes, Slots: 1, Programs: programsKept, Elsewhere: true}),
+		programs: map[string]engine.Program{},
+		kept:     newKept(),
+		in:       bufio.NewReaderSize(in, 64<<10),
+		out:      out,
+	}
+	if err := s.setup(); err != nil {
+		return err
+	}
+	for {
+		if err := s.read(ctx); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// A server is the worker's end. One goroutine reads what comes, and each exchange has one that works and answers.
+type server struct {
+	engine   *engine.Engine
+	programs map[string]engine.Program // by digest; theirs, like kept, who works
+	kept     *kept
+	guard    *guard
+	in       *bufio.Reader
+	out      io.Writer
+
+	mu       sync.Mutex
+	exchange uint64 // that is under way, or 0
+	cancel   context.CancelFunc
+}
+
+// maxRequest bounds what the parent, whom we trust, may send in one frame.
+const maxRequest = 1 << 30
+
+// setup does what comes first.
+func (s *server) setup() error {
+	k, text, err := readFrame(s.in, 64)
+	if err != nil {
+		return err
+	}
+	d := newDecoder(text)
+	ceiling := d.int()
+	if err := d.end(); err != nil || k != kindSetup {
+		return errMalformed
+	}
+	var missing []string
+	s.guard, missing = harden(ceiling)
+	e := &encoder{}
+	at := e.begin(kindReady)
+	e.texts(missing)
+	e.end(at)
+	_, err = s.out.Write(e.buf)
+	return err
+}
+
+// read takes one message.
+func (s *server) read(ctx context.Context) error {
+	k, text, err := readFrame(s.in, maxRequest)
+	if err != nil {
+		return err
+	}
+	d := newDecoder(text)
+	switch k {
+	case kindCancel:
+		n := d.uint()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.exchange == n && s.cancel != nil {
+			s.cancel()
+		}
+		return d.end()
+	case kindCompile:
+		c := d.compilation()
+		if err := d.end(); err != nil {
+			return err
+		}
+		return s.begin(ctx, c.exchange, c.limits.Memory, c.kept+int64(len(text)), func(ctx context.Context) { s.compile(ctx, c) })
+	case kindCall:
+		c := d.call()
+		if err := d.end(); err != nil {
+			return err
+		}
+		return s.readRequest(ctx, c)
+	}
+	return fmt.Errorf("%w: of kind %q", errMalformed, k)
+}
+
+// readRequest reads the argument that follows a call, once it may take memory.
+func (s *server) readRequest(ctx context.Context, c call) error {
+	if err := s.idle(); err != nil {
+		return err
+	}
+	if err := s.guard.allow(c.limits.Memory, c.cost+c.costOfKept); err != nil {
+		return err
+	}
+	k, text, err := readFrame(s.in, maxRequest)
+	if err != nil {
+		return err
+	}
+	if c.afresh {
+		s.kept = newKept()
+	}
+	d := newDecoder(text)
+	d.kept = s.kept
+	arg, ok := d.value().(map[string]any)
+	if err := d.end(); err != nil || !ok || k != kindRequest {
+		return errors.Join(errMalformed, err)
+	}
+	return s.begin(ctx, c.exchange, c.limits.Memory, c.cost+c.costOfKept, func(ctx context.Context) { s.call(ctx, c, arg) })
+}
+
+// idle reports that an exchange is under way when none may be.
+func (s *server) idle() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.exchange != 0 {
+		return fmt.Errorf("%w: an exchange is under way", errMalformed)
+	}
+	return nil
+}
+
+// begin starts to work on an exchange.
+func (s *server) begin(ctx context.Context, exchange uint64, memory, cost int64, work func(context.Context)) error {
+	if err := s.idle(); err != nil {
+		return err
+	}
+	if err := s.guard.allow(memory, cost); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s.mu.Lock()
+	s.exchange, s.cancel = exchange, cancel
+	s.mu.Unlock()
+	go func() {
+		defer cancel()
+		work(ctx)
+	}()
+	return nil
+}
+
+// answer ends the exchange with one message, which write writes. When it cannot be sent the parent is gone, which read
+// will see.
+func (s *server) answer(k kind, write func(*encoder) error) error {
+	e := newEncoder()
+	defer e.free()
+	at := e.begin(k)
+	e.int(s.guard.mapped())
+	if err := write(e); err != nil {
+		return err
+	}
+	e.end(at)
+	s.mu.Lock()
+	s.exchange, s.cancel = 0, nil
+	s.mu.Unlock()
+	_, _ = s.out.Write(e.buf)
+	return nil
+}
+
+func (s *server) fault(err error) {
+	var fault *engine.Error
+	if !errors.As(err, &fault) {
+		fault = &engine.Error{Kind: engine.KindPanic, Msg: engine.Clip(err.Error(), 4<<10)}
+	}
+	_ = s.answer(kindFault, func(e *encoder) error { e.fault(fault); return nil }) // it can always be written
+}
+
+func (s *server) compile(ctx context.Context, c compilation) {
+	if c.afresh {
+		clear(s.programs)
+	}
+	p, err := s.engine.Compile(ctx, c.script, c.limits)
+	if err == nil {
+		s.programs[c.digest] = p
+		err = s.answer(kindProgram, func(e *encoder) error {
+			ported, ok := p.(engine.Ported)
+			e.bool(ok && ported.Ported())
+			e.texts(p.Functions())
+			return nil
+		})
+	}
+	if err != nil {
+		s.fault(err)
+	}
+}
+
+func (s *server) call(ctx context.Context, c call, arg map[string]any) {
+	answer, err := s.run(ctx, c, arg)
+	s.kept.forget(c.forget)
+	if err == nil {
+		err = s.answer(kindAnswer, func(e *encoder) error { return e.value(answer, 1) })
+	}
+	if err != nil {
+		s.fault(err)
+	}
+}
+
+func (s *server) run(ctx context.Context, c call, arg map[string]any) (map[string]any, error) {
+	p := s.programs[c.digest]
+	if p == nil {
+		return nil, errors.New("the worker does not know the script")
+	}
+	env := engine.Env{Owner: c.owner, Limits: c.limits, Identify: s.kept.identify, Log: s.log}
+	env.Limits.Log *= 2 // the parent's engine cuts the log, and says so
+	return p.Call(ctx, c.function, arg, env)
+}
+
+func (s *server) log(m engine.Message) {
+	e := newEncoder()
+	defer e.free()
+	at := e.begin(kindLog)
+	e.message(m)
+	e.end(at)
+	_, _ = s.out.Write(e.buf)
+}
