@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -39,6 +40,8 @@ type Binding struct {
 	ResyncPeriod        time.Duration // zero: never
 	IgnoreStatusChanges bool
 	Workers             int
+
+	versioned atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 
 	parents  *informer.Informer
 	children []childCache

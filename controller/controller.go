@@ -21,13 +21,12 @@ import (
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
-	"metascript/engine"
 )
 
-// Options configure a Server. Only Config and Engine are needed.
+// Options configure a Server. Only Config and an engine in Sandbox are needed.
 type Options struct {
 	Config            *rest.Config
-	Engine            engine.Runtime
+	Sandbox           Sandbox
 	Workers           int             // per controller; default 8
 	DiscoveryInterval time.Duration   // how long an answer of discovery is used; default 30s
 	Selector          labels.Selector // of controller objects; nil is all
@@ -38,6 +37,7 @@ type Options struct {
 // the objects come, change and go.
 type Server struct {
 	Options
+	sandbox   *Sandbox
 	client    dynamic.Interface
 	resources *kube.Resources
 	caches    *informer.Factory
@@ -45,6 +45,7 @@ type Server struct {
 	write     *kube.Writer
 	ready     atomic.Bool
 
+	firsts       *firsts
 	statusPruned atomic.Bool // the API server does not store a status for controllers
 	told         sync.Map    // name of a controller object -> what the log and its events said of it last
 
@@ -87,8 +88,10 @@ func New(o Options) (*Server, error) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, o.DiscoveryInterval)
 	return &Server{
 		Options:   o,
+		sandbox:   o.Sandbox.withDefaults(),
 		client:    client,
 		resources: resources,
+		firsts:    newFirsts(),
 		caches:    informer.NewFactory(client, o.Log),
 		events:    kube.NewEvents(typed, kube.EventBudget{}),
 		write:     &kube.Writer{Client: client, Resources: resources},
@@ -164,15 +167,22 @@ func (s *Server) onDecorator(old, current *object.Object) {
 
 // onDefinition looks at every controller again when a kind appears, changes or goes, since it may be theirs.
 func (s *Server) onDefinition(old, current *object.Object) {
+	edited := old != nil && (current == nil || old.GetGeneration() != current.GetGeneration())
 	if current == nil {
 		current = old
 	}
 	group := groupOf(current.GetName())
 	s.resources.Forget(group)
 	s.statusPruned.Store(false)
+	if edited {
+		s.firsts.forget(group)
+	}
 	for _, r := range s.all() {
 		if r.loop.Parent.Group == group {
 			r.loop.retryStatus()
+		}
+		if edited {
+			s.firsts.count(r.loop.Binding)
 		}
 	}
 	for _, o := range s.controllers.List() {

@@ -2,7 +2,8 @@
 //
 // A [Server] follows the controller objects of a cluster. For each it makes a [Binding], which says what the object
 // means: which objects are its parents, whom to ask what their children should be, how to know and update the
-// children, and as whom to write. For each Binding a loop runs, on its own: its queue, its workers, its failures.
+// children, and as whom to write. For each Binding a loop runs, on its own: its queue, its workers, its failures. Where
+// scripts run, and how much they may ask for, is the [Sandbox]'s, which is one for all.
 //
 // # The life of one reconcile
 //
@@ -14,7 +15,8 @@
 //   - the parent, from the cache; gone, or none of ours: done
 //   - our finalizer, put on while there is a finalize hook
 //   - the children, claimed by the Owner, which adopts and releases
-//   - the question, put to the hook: a script or a webhook
+//   - the question, put to the hook: a script or a webhook; no script that the breaker holds, since it hit a limit for
+//     this parent again and again
 //   - the plan: what to write, as data, by package plan
 //   - the writes, each through the Writer; one that fails does not stop the others
 //   - the status, written if it differs; then our finalizer off, if the hook is done

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/engine"
@@ -24,10 +22,11 @@ var errNoHooks = errors.New("no hooks defined")
 // loadedHooks are the hooks of one controller object.
 type loadedHooks struct {
 	sync, finalize hook.Hook
-	names          []string // of the hooks there are, sorted
-	language       string   // of spec.script; "" without one
-	digest         string   // of spec.script
-	doubts         []string // what is accepted and probably not meant
+	names          []string           // of the hooks there are, sorted
+	isolation      v1alpha1.Isolation // that scripts have; "" without one
+	language       string             // of spec.script; "" without one
+	digest         string             // of spec.script
+	doubts         []string           // what is accepted and probably not meant
 }
 
 // A functionError says that a script does not define a function that a hook needs.
@@ -35,10 +34,14 @@ type functionError struct{ error }
 
 // A hookLoader makes the hooks of a controller object.
 type hookLoader struct {
-	engine engine.Runtime
-	log    func(hookName string, req *hook.Request, m engine.Message)
-	now    func() time.Time
+	sandbox *Sandbox
+	owner   string // of the scripts: the controller object
+	log     func(hookName string, req *hook.Request, m engine.Message)
+	now     func() time.Time
 }
+
+// ownerOf names a controller object, across the kinds of controllers, as the owner of its scripts.
+func ownerOf(name string) string { return v1alpha1.KindCompositeController + "/" + name }
 
 // A compiled script knows the name under which errors show it.
 type compiled struct {
@@ -54,6 +57,7 @@ func (c *compiled) defines(name string) bool {
 // A loading is one spec at work: its own script, compiled, serves the hooks that have none.
 type loading struct {
 	*hookLoader
+	engine engine.Runtime             // what runs its scripts, if it has some
 	script *v1alpha1.ControllerScript // spec.script, or nil
 	own    *compiled                  // of script, or nil
 }
@@ -62,14 +66,21 @@ type loading struct {
 // with an [*engine.Error] in it.
 func (l *hookLoader) load(ctx context.Context, spec *v1alpha1.CompositeControllerSpec) (loadedHooks, error) {
 	var loaded loadedHooks
+	var err error
 	work := loading{hookLoader: l, script: spec.Script}
+	if hasScript(spec) {
+		loaded.isolation = l.sandbox.isolation(spec.Isolation)
+		if work.engine, err = l.sandbox.engine(loaded.isolation); err != nil {
+			return loaded, err
+		}
+	}
 	if spec.Script != nil {
 		text, err := source(spec.Script.ScriptSource)
 		if err != nil {
 			return loaded, fmt.Errorf("spec.script: %w", err)
 		}
-		limits := limitsOf(spec.Script.ScriptSource)
-		if work.own, err = l.compile(ctx, text, limits); err != nil {
+		limits := l.sandbox.limits(spec.Script.ScriptSource)
+		if work.own, err = work.compile(ctx, text, limits); err != nil {
 			return loaded, err
 		}
 		loaded.language = text.Language
@@ -81,7 +92,6 @@ func (l *hookLoader) load(ctx context.Context, spec *v1alpha1.CompositeControlle
 	if listed == nil {
 		listed = &v1alpha1.CompositeControllerHooks{}
 	}
-	var err error
 	if loaded.sync, err = work.hook(ctx, hook.Sync, listed.Sync, &loaded); err != nil {
 		return loaded, err
 	}
@@ -92,10 +102,11 @@ func (l *hookLoader) load(ctx context.Context, spec *v1alpha1.CompositeControlle
 	return loaded, work.check(listed, &loaded)
 }
 
-func (l *hookLoader) compile(ctx context.Context, text engine.Script, limits engine.Limits) (*compiled, error) {
-	program, err := l.engine.Compile(ctx, text, limits)
+func (w *loading) compile(ctx context.Context, text engine.Script, limits engine.Limits) (*compiled, error) {
+	text.Owner = w.owner
+	program, err := w.engine.Compile(ctx, text, limits)
 	if err != nil {
-		return nil, err
+		return nil, w.sandbox.explain(err, limits)
 	}
 	return &compiled{program, text.Entry}, nil
 }
@@ -157,7 +168,7 @@ func (w *loading) listedScript(ctx context.Context, name string, set *v1alpha1.H
 		if err != nil {
 			return nil, fmt.Errorf("hooks.%s.script: %w", name, err)
 		}
-		if script, err = w.compile(ctx, text, limitsOf(settings)); err != nil {
+		if script, err = w.compile(ctx, text, w.sandbox.limits(settings)); err != nil {
 			return nil, fmt.Errorf("hooks.%s.script: %w", name, err)
 		}
 	}
@@ -189,9 +200,11 @@ func inherit(settings *v1alpha1.ScriptSource, from v1alpha1.ScriptSource) {
 }
 
 func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings v1alpha1.ScriptSource, script *compiled) hook.Hook {
+	limits := w.sandbox.limits(settings)
 	made := &hook.Script{
-		Program: script.Program, Name: script.entry, Function: function,
-		Version: versionOf(set, w.script), Limits: limitsOf(settings), Now: w.now,
+		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
+		Version: versionOf(set, w.script), Limits: limits, Now: w.now,
+		Explain: func(err error) error { return w.sandbox.explain(err, limits) },
 	}
 	if w.log != nil {
 		made.Log = func(req *hook.Request, m engine.Message) { w.log(name, req, m) }
@@ -222,32 +235,6 @@ func source(s v1alpha1.ScriptSource) (engine.Script, error) {
 		modules[name] = string(text)
 	}
 	return scripts.Inline(string(s.Language), s.Inline, modules)
-}
-
-// maxInline is how many bytes of source an object may hold, modules included: the annotation in which kubectl apply
-// keeps a copy of the object holds 256 KiB.
-const maxInline = 128 << 10
-
-func limitsOf(s v1alpha1.ScriptSource) engine.Limits {
-	l := engine.Limits{Source: maxInline}
-	if s.Timeout != nil {
-		l.Timeout = s.Timeout.Duration
-	}
-	if s.Limits != nil {
-		if s.Limits.Steps != nil {
-			l.Steps = *s.Limits.Steps
-		}
-		l.Memory = bytesOf(s.Limits.Memory)
-		l.Output = bytesOf(s.Limits.Output)
-	}
-	return l
-}
-
-func bytesOf(q *resource.Quantity) int64 {
-	if q == nil {
-		return 0
-	}
-	return q.Value()
 }
 
 // webhook makes a hook that calls a server. A url beside a service wins, as in Metacontroller.
@@ -345,8 +332,6 @@ func unsupported(what string) error { return &unsupportedError{what} }
 func unsupportedSpec(spec *v1alpha1.CompositeControllerSpec) error {
 	history := spec.ParentResource.RevisionHistory
 	switch {
-	case spec.Isolation == v1alpha1.IsolationProcess:
-		return unsupported("isolation Process")
 	case spec.ApplyStrategy == v1alpha1.ServerSideApply:
 		return unsupported("applyStrategy ServerSideApply")
 	case len(spec.EndpointConfigs) > 0:
@@ -384,9 +369,9 @@ func contradiction(spec *v1alpha1.CompositeControllerSpec) error {
 	return nil
 }
 
-// doubtsOf lists what is accepted, as by Metacontroller, and probably not meant.
-func doubtsOf(spec *v1alpha1.CompositeControllerSpec) []string {
-	var doubts []string
+// doubtsOf lists what is accepted, and probably not meant, or not done.
+func doubtsOf(spec *v1alpha1.CompositeControllerSpec, in *Sandbox) []string {
+	doubts := in.doubts(spec)
 	for i, child := range spec.ChildResources {
 		if s := child.UpdateStrategy; s != nil && len(s.StatusChecks.Conditions) > 0 && !strings.HasPrefix(string(s.Method), "Rolling") {
 			doubts = append(doubts, fmt.Sprintf("childResources[%d].updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", i, methodOf(s)))

@@ -17,9 +17,16 @@ import (
 	"metascript/runtimes"
 )
 
+// newSandbox has an engine with every language, and no worker processes.
+func newSandbox() *Sandbox {
+	return Sandbox{
+		InProcess: engine.New(engine.Options{Runtimes: runtimes.All()}), Missing: []string{"no seccomp"},
+	}.withDefaults()
+}
+
 // newLoader is a loader with every language there is.
 func newLoader() *hookLoader {
-	return &hookLoader{engine: engine.New(engine.Options{Runtimes: runtimes.All()})}
+	return &hookLoader{sandbox: newSandbox(), owner: "CompositeController/c"}
 }
 
 // parseController gives a CompositeController of generation 7 whose spec is that YAML.
@@ -46,13 +53,18 @@ func load(t *testing.T, l *hookLoader, spec string) loadedHooks {
 // ask calls a hook about a widget that has the ConfigMap "old"; it gives the status that the hook wants.
 func ask(t *testing.T, h hook.Hook) map[string]any {
 	t.Helper()
-	parent, children := widget(nil), &object.Set{}
-	children.Put(configMap("old", parent))
-	resp, err := h.Call(t.Context(), &hook.Request{Controller: &object.Object{}, Parent: parent, Children: children})
+	resp, err := h.Call(t.Context(), aboutWidget())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return resp.Status
+}
+
+// aboutWidget is a request about a widget that has the ConfigMap "old".
+func aboutWidget() *hook.Request {
+	parent, children := widget(nil), &object.Set{}
+	children.Put(configMap("old", parent))
+	return &hook.Request{Controller: &object.Object{}, Parent: parent, Children: children}
 }
 
 // who says who answers a hook: the script, by its status, or the webhook, by its URL.
@@ -78,8 +90,11 @@ func starlark(functions ...string) string {
 
 // inline is a script as a value in YAML's flow style.
 func inline(language, source string) string {
-	return fmt.Sprintf("{language: %s, inline: %q}", language, source)
+	return fmt.Sprintf("{language: %s, inline: %s}", language, quoted(source))
 }
+
+// quoted is text as a value in YAML's flow style.
+func quoted(text string) string { return fmt.Sprintf("%q", text) }
 
 func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
 	const url = "http://hooks.example.com/sync"
@@ -209,7 +224,6 @@ func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 	webhook := func(more string) string { return "hooks: {sync: {webhook: {url: 'https://x/', " + more + "}}}" }
 	secret := "secretRef: {name: s, namespace: ns, key: k}"
 	for _, c := range []struct{ want, spec string }{
-		{"isolation Process", "{isolation: Process, " + script + "}"},
 		{"applyStrategy ServerSideApply", "{applyStrategy: ServerSideApply, " + script + "}"},
 		{"endpointConfigs", "{endpointConfigs: [{host: x}], " + script + "}"},
 		{"revisionHistory.scriptRevisions", "{parentResource: {apiVersion: v1, resource: x, revisionHistory: {scriptRevisions: true}}, " + script + "}"},
@@ -339,7 +353,8 @@ hooks:
       inline: "def finalize(): return {'children': []}"
       limits: {steps: 2000}
 `)
-	want := engine.Limits{Timeout: 3 * time.Second, Steps: 1000, Memory: 8 << 20, Output: 1 << 10, Source: maxInline}
+	want := engine.Limits{Timeout: 3 * time.Second, Steps: 1000, Memory: 8 << 20, Output: 1 << 10, Source: maxInline}.WithDefaults()
+	want.Log = 0 // the engine's default
 	if diff := cmp.Diff(want, loaded.sync.(*hook.Script).Limits); diff != "" {
 		t.Errorf("limits of sync (-want +got):\n%s", diff)
 	}

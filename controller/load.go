@@ -46,6 +46,7 @@ type verdict struct {
 	filled    bool    // the caches of what runs are
 	trouble   error   // why not
 	parents   int
+	held      holding // of what runs
 }
 
 // err is the first reason why the object does not run as it is written.
@@ -85,7 +86,7 @@ func (s *Server) load(ctx context.Context, name string) error {
 	switch {
 	case cc.Spec.Paused: // an emergency brake, whatever else there may be wrong with the spec
 		s.stop(name)
-		v.doubts = doubtsOf(&cc.Spec)
+		v.doubts = doubtsOf(&cc.Spec, s.sandbox)
 	case err != nil:
 		v.spec = err
 	default:
@@ -96,7 +97,7 @@ func (s *Server) load(ctx context.Context, name string) error {
 	}
 	if r := s.get(name); r != nil {
 		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
-		v.trouble = r.loop.trouble()
+		v.trouble, v.held = r.loop.trouble(), r.loop.breaker.holds()
 	}
 	if err := s.tell(ctx, cc, o, v); err != nil {
 		return err
@@ -127,7 +128,7 @@ func decode(o *object.Object) (*v1alpha1.CompositeController, error) {
 
 // try loads cc, and on success starts its loop unless that very version runs already.
 func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) {
-	v.doubts = doubtsOf(&cc.Spec)
+	v.doubts = doubtsOf(&cc.Spec, s.sandbox)
 	if v.spec = refuse(&cc.Spec); v.spec != nil {
 		return
 	}
@@ -138,7 +139,7 @@ func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *o
 			return
 		}
 	}
-	loader := hookLoader{engine: s.Engine, log: s.logPrint(cc.Name)}
+	loader := hookLoader{sandbox: s.sandbox, owner: ownerOf(cc.Name), log: s.logPrint(cc.Name)}
 	if v.hooks, err = loader.load(ctx, &cc.Spec); err != nil {
 		v.hooks = loadedHooks{} // as a whole or not at all
 		v.blame(err)

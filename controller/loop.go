@@ -47,10 +47,11 @@ var errLookAgain = errors.New("it changed meanwhile")
 // retrying.
 type loop struct {
 	*Binding
-	queue  *queue
-	events *kube.Events
-	log    *slog.Logger
-	filled atomic.Bool // the caches are, and the workers work
+	queue   *queue
+	breaker *breaker
+	events  *kube.Events
+	log     *slog.Logger
+	filled  atomic.Bool // the caches are, and the workers work
 
 	mu      sync.Mutex
 	written map[object.Key]*wrote // what the last reconcile of a parent wrote
@@ -64,10 +65,13 @@ type wrote struct {
 	shown []func() bool
 }
 
-func newLoop(b *Binding, events *kube.Events, log *slog.Logger) *loop {
+// newLoop gives a loop for b. It calls heldChanged when the script begins to be held for parents, and when it is for
+// none any more.
+func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func()) *loop {
 	return &loop{
 		Binding: b,
 		queue:   newQueue(b.Kind + "-" + b.Name),
+		breaker: newBreaker(heldChanged),
 		events:  events,
 		log:     log.With("controller", b.Name),
 		written: map[object.Key]*wrote{},
@@ -187,6 +191,8 @@ func (l *loop) guarded(ctx context.Context, key object.Key) (again time.Duration
 // decide is the one place that knows about retrying: forget, come again after a while, or back off.
 func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, err error) {
 	var later *hook.RetryAfter
+	var held *heldError
+	var pause *pauseError
 	if again > 0 {
 		l.queue.addAfter(key, Resync, max(again, soonest)) // also when a write failed, unless a retry comes first
 	}
@@ -194,6 +200,16 @@ func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, 
 	case err == nil:
 		l.queue.Forget(key)
 	case ctx.Err() != nil: // stopping
+	case errors.As(err, &held): // a change of the parent, or of the script, is what comes next
+		if held.news {
+			l.report(key, "ScriptHeld", err)
+		}
+		l.queue.Forget(key)
+	case errors.As(err, &pause) && pause.news:
+		l.report(key, "SyncError", err)
+		l.queue.retry(key, pause.wait)
+	case errors.As(err, &pause):
+		l.queue.addAfter(key, Retry, pause.wait)
 	case errors.As(err, &later) && later.Unsaid:
 		l.queue.retry(key, later.After)
 	case errors.As(err, &later):
@@ -201,20 +217,20 @@ func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, 
 		l.queue.addAfter(key, Resync, later.After)
 	case errors.Is(err, errLookAgain):
 		if l.queue.NumRequeues(key) >= looksBefore {
-			l.report(key, err)
+			l.report(key, "SyncError", err)
 		}
 		l.queue.addAfter(key, Retry, min(l.queue.limiter.When(key), lastLook))
 	default:
-		l.report(key, err)
+		l.report(key, "SyncError", err)
 		l.queue.retry(key, 0)
 	}
 }
 
 // report tells of a failed reconcile: whole in the log, on one line in an event on the parent.
-func (l *loop) report(key object.Key, err error) {
+func (l *loop) report(key object.Key, reason string, err error) {
 	l.log.Warn("reconcile failed", "parent", key, "error", engine.DetailOf(err))
 	if parent := l.parents.Get(key); parent != nil {
-		l.events.Warning(parent, "SyncError", "%s", err.Error())
+		l.events.Warning(parent, reason, "%s", err.Error())
 	}
 }
 

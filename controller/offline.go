@@ -22,7 +22,7 @@ type Trial struct {
 	Finalizing bool             // ask the finalize hook
 	Now        time.Time        // request.now; zero is the clock
 	Resources  *kube.Offline
-	Engine     engine.Runtime
+	Sandbox    Sandbox
 	Log        func(hookName string, m engine.Message) // what scripts print; nil drops it
 }
 
@@ -69,7 +69,7 @@ func (t *Trial) resources(spec *v1alpha1.CompositeControllerSpec) *kube.Offline 
 }
 
 func (t *Trial) loader() *hookLoader {
-	l := &hookLoader{engine: t.Engine}
+	l := &hookLoader{sandbox: t.Sandbox.withDefaults(), owner: ownerOf(t.Controller.GetName())}
 	if t.Log != nil {
 		l.log = func(name string, _ *hook.Request, m engine.Message) { t.Log(name, m) }
 	}
@@ -117,7 +117,7 @@ func (t *Trial) request(cc *v1alpha1.CompositeController, found resolved) (*hook
 
 // Check compiles the scripts of a CompositeController and finds its hooks, without a cluster. It gives the hooks'
 // names and what is accepted but probably not meant.
-func Check(ctx context.Context, o *object.Object, e engine.Runtime) (hooks, doubts []string, err error) {
+func Check(ctx context.Context, o *object.Object, in Sandbox) (hooks, doubts []string, err error) {
 	cc, err := decode(o)
 	if err != nil {
 		return nil, nil, err
@@ -125,6 +125,7 @@ func Check(ctx context.Context, o *object.Object, e engine.Runtime) (hooks, doub
 	if err := refuse(&cc.Spec); err != nil {
 		return nil, nil, err
 	}
-	loaded, err := (&hookLoader{engine: e}).load(ctx, &cc.Spec)
-	return loaded.names, append(doubtsOf(&cc.Spec), loaded.doubts...), err
+	sandbox := in.withDefaults()
+	loaded, err := (&hookLoader{sandbox: sandbox, owner: ownerOf(cc.Name)}).load(ctx, &cc.Spec)
+	return loaded.names, append(doubtsOf(&cc.Spec, sandbox), loaded.doubts...), err
 }

@@ -54,6 +54,7 @@ func (l *loop) mine(parent *object.Object) bool {
 // forget drops what is kept for a parent that is gone.
 func (l *loop) forget(key object.Key) error {
 	l.queue.Forget(key)
+	l.breaker.forget(key)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.written, key)
@@ -99,7 +100,7 @@ func (l *loop) finalizing(parent *object.Object) bool {
 	return l.hasFinalizer(parent) && (object.Deleting(parent) || !l.selects(parent))
 }
 
-// ask calls the hook.
+// ask calls the hook, unless its script is held.
 func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
 	expect, err := l.expect(parent)
 	if err != nil {
@@ -109,12 +110,19 @@ func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.
 		Controller: l.Controller, Parent: parent, Children: children,
 		Finalizing: l.finalizing(parent), Expect: expect,
 	}
-	ask := l.Sync
+	if versioned := l.versioned.Load(); versioned != nil {
+		req.Versioned = *versioned
+	}
+	ask, q := l.Sync, questionAbout(parent, hook.Sync)
 	if req.Finalizing {
-		ask = l.Finalize
+		ask, q = l.Finalize, questionAbout(parent, hook.Finalize)
+	}
+	key := object.KeyOf(parent)
+	if err := l.breaker.admit(key, q, time.Now()); err != nil {
+		return nil, err
 	}
 	answer, err := ask.Call(ctx, req)
-	if err != nil {
+	if err = l.breaker.note(key, q, err, time.Now()); err != nil {
 		return nil, err
 	}
 	l.pass(parent, answer)

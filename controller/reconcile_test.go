@@ -138,7 +138,7 @@ func newTestLoop(t *testing.T, sync, finalize hook.Hook, objects ...runtime.Obje
 	b.Owner = &claim{children: b.children, selector: b.Match, live: b.Live}
 	events := kube.NewEvents(kubefake.NewClientset(), kube.EventBudget{})
 	t.Cleanup(events.Shutdown)
-	return newLoop(b, events, log), write
+	return newLoop(b, events, log, func() {}), write
 }
 
 // reconcileOnce fills the caches, reconciles the one widget, and gives the operations.

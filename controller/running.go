@@ -25,10 +25,12 @@ func (s *Server) start(ctx context.Context, o *object.Object, b *Binding, about 
 	s.stop(o.GetName())
 	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
-	r := &running{loop: newLoop(b, s.events, s.Log), about: about, object: o, stop: cancel, done: make(chan struct{})}
+	loop := newLoop(b, s.events, s.Log, func() { s.queue.Add(o.GetName()) }) // so that the status tells it
+	r := &running{loop: loop, about: about, object: o, stop: cancel, done: make(chan struct{})}
 	s.mu.Lock()
 	s.running[o.GetName()] = r
 	s.mu.Unlock()
+	s.firsts.count(b) // now that it is told of changes
 	go func() {
 		defer close(r.done)
 		s.runGuarded(inner, o, r)
@@ -44,7 +46,7 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 		}
 	}()
 	begun := func() {
-		s.Log.Info("started", "controller", o.GetName(), "generation", r.about.generation)
+		s.Log.Info("started", "controller", o.GetName(), "generation", r.about.generation, "isolation", r.about.hooks.isolation)
 		s.events.Normal(o, "Started", "started controller %s", o.GetName())
 		s.queue.Add(o.GetName()) // so that the status tells it
 	}

@@ -29,7 +29,7 @@ func statusFor(cc *v1alpha1.CompositeController, v *verdict) *v1alpha1.Controlle
 		status.ActiveGeneration, status.Parents = v.active.generation, &parents
 		status.Script = scriptStatus(cc.Status.Script, v.active)
 	}
-	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
+	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
 		if c := conditionOf(kind, cc, v); c.Status != "" {
 			c.Type, c.ObservedGeneration = kind, cc.Generation
 			c.Message = engine.Clip(c.Message, maxConditionMessage)
@@ -66,6 +66,8 @@ func conditionOf(kind string, cc *v1alpha1.CompositeController, v *verdict) meta
 		return resourcesCondition(v)
 	case v1alpha1.ConditionScriptReady:
 		return scriptCondition(cc, v)
+	case v1alpha1.ConditionScriptsHeld:
+		return heldCondition(v)
 	case v1alpha1.ConditionSpecSound:
 		return soundCondition(v)
 	}
@@ -133,6 +135,18 @@ func soundCondition(v *verdict) metav1.Condition {
 	return condition(metav1.ConditionFalse, v1alpha1.ReasonDoubtful, strings.Join(v.doubts, "; "))
 }
 
+func heldCondition(v *verdict) metav1.Condition {
+	if v.held.parents == 0 {
+		return metav1.Condition{}
+	}
+	parents := "one parent,"
+	if v.held.parents > 1 {
+		parents = fmt.Sprintf("%d parents, the first of them", v.held.parents)
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonLimitExceeded, fmt.Sprintf("the script is not run for %s %s, before the parent's spec or the script changes, since it hit a limit %d times in a row: %s",
+		parents, v.held.first, strikesAllowed, engine.DetailOf(v.held.err)))
+}
+
 func readyCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Condition {
 	err := v.err()
 	switch {
@@ -156,9 +170,12 @@ func readyCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Conditi
 func readyReason(v *verdict) string {
 	var noStatus *noStatusError
 	var unsupported *unsupportedError
+	var isolation *isolationError
 	switch {
 	case errors.Is(v.spec, errNoHooks):
 		return v1alpha1.ReasonNoHooks
+	case errors.As(v.spec, &isolation):
+		return v1alpha1.ReasonIsolationUnavailable
 	case errors.As(v.spec, &unsupported):
 		return v1alpha1.ReasonNotSupported
 	case v.spec != nil:

@@ -14,6 +14,8 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/engine"
 )
 
 // names says what discovery knows: a finder of resources that are all served, but for those with an error.
@@ -47,7 +49,7 @@ func withScript(source string) string {
 // judge gives the verdict on a controller as a server without a cluster would: active is what runs before.
 func judge(t *testing.T, cc *v1alpha1.CompositeController, in names, active *loaded) *verdict {
 	t.Helper()
-	v := &verdict{active: active, filled: active != nil, doubts: doubtsOf(&cc.Spec)}
+	v := &verdict{active: active, filled: active != nil, doubts: doubtsOf(&cc.Spec, newSandbox())}
 	if v.spec = unsupportedSpec(&cc.Spec); v.spec != nil || cc.Spec.Paused {
 		return v
 	}
@@ -106,10 +108,14 @@ func TestConditionsOfAController(t *testing.T) {
 			[]string{"ResourcesDiscovered: True Discovered", "ScriptReady: True Loaded", "Ready: False Starting"}, "Ready", nil},
 		{"paused, and nothing was tried", soundSpec + "paused: true", nil, 0,
 			[]string{"Ready: True Paused"}, "Ready", []string{"spec.paused", "nothing is written"}},
-		{"what is not supported", soundSpec + "isolation: Process", nil, 0,
-			[]string{"Ready: False NotSupported"}, "Ready", []string{"isolation Process is not supported by this version"}},
-		{"what is not supported, while an older generation runs", soundSpec + "isolation: Process", nil, 3,
-			[]string{"Ready: False RunningPreviousVersion"}, "Ready", []string{"generation 7", "generation 3 keeps running", "isolation Process"}},
+		{"what is not supported", soundSpec + "applyStrategy: ServerSideApply", nil, 0,
+			[]string{"Ready: False NotSupported"}, "Ready", []string{"applyStrategy ServerSideApply is not supported by this version"}},
+		{"what is not supported, while an older generation runs", soundSpec + "applyStrategy: ServerSideApply", nil, 3,
+			[]string{"Ready: False RunningPreviousVersion"}, "Ready", []string{"generation 7", "generation 3 keeps running", "applyStrategy ServerSideApply"}},
+		{"more isolation than can be had", soundSpec + "isolation: Process", nil, 0,
+			[]string{"ResourcesDiscovered: True Discovered", "Ready: False IsolationUnavailable"}, "Ready", []string{"isolation Process", "the system lacks: no seccomp"}},
+		{"more isolation than can be had, while an older generation runs", soundSpec + "isolation: Process", nil, 3,
+			[]string{"ResourcesDiscovered: True Discovered", "Ready: False RunningPreviousVersion"}, "Ready", []string{"generation 3 keeps running", "no seccomp"}},
 		{"a webhook with a setting that is not supported", webhookSpec + "endpointConfigs: [{host: x}]", nil, 0,
 			[]string{"Ready: False NotSupported"}, "Ready", []string{"endpointConfigs"}},
 		{"no hooks", "parentResource: {apiVersion: example.com/v1, resource: widgets}", nil, 0,
@@ -304,5 +310,30 @@ func TestAMessageFitsIntoACondition(t *testing.T) {
 	status := statusFor(parseController(t, webhookSpec), &verdict{spec: errors.New(strings.Repeat("é", maxConditionMessage))})
 	if n := len(messageOf(t, status, v1alpha1.ConditionReady)); n > maxConditionMessage {
 		t.Errorf("the message has %d bytes, and the API server takes %d", n, maxConditionMessage)
+	}
+}
+
+func TestParentsThatAreHeldAreCountedAndTheFirstIsNamed(t *testing.T) {
+	cc := parseController(t, soundSpec)
+	fault := &engine.Error{Kind: engine.KindSteps, Pos: engine.Pos{File: "sync.star", Line: 2}, Func: "sync", Msg: "ran more than 5 steps"}
+	for parents, want := range map[int]string{
+		1: "the script is not run for one parent, default/w, before the parent's spec or the script changes, since it hit a limit 2 times in a row: sync.star:2: in sync: ran more than 5 steps",
+		3: "the script is not run for 3 parents, the first of them default/w, before ",
+	} {
+		v := judge(t, cc, nil, runningVersion(7, loadedHooks{}))
+		v.held = holding{parents, object.Key{Namespace: "default", Name: "w"}, fault}
+		status := statusFor(cc, v)
+		if message := messageOf(t, status, v1alpha1.ConditionScriptsHeld); !strings.HasPrefix(message, want) {
+			t.Errorf("the message is %q, want %q", message, want)
+		}
+		want := []string{"ResourcesDiscovered: True Discovered", "ScriptReady: True Loaded", "ScriptsHeld: True LimitExceeded", "Ready: True Running"}
+		if diff := cmp.Diff(want, told(status)); diff != "" {
+			t.Errorf("conditions (-want +got):\n%s", diff)
+		}
+		cc.Status.Conditions = status.Conditions
+	}
+	status := statusFor(cc, judge(t, cc, nil, runningVersion(7, loadedHooks{})))
+	if meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionScriptsHeld) != nil {
+		t.Error("the condition stays when none is held any more")
 	}
 }

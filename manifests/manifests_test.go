@@ -276,3 +276,22 @@ func TestServerReplacesMetacontroller(t *testing.T) {
 		t.Errorf("the pod runs %v as %s", pod.Containers[0].Command, pod.ServiceAccountName)
 	}
 }
+
+// Nothing about the server is privileged; worker processes need nothing that it lacks.
+func TestServerIsNotPrivileged(t *testing.T) {
+	pod := read(t)["metacontroller.yaml"][0].(*appsv1.StatefulSet).Spec.Template.Spec
+	container := pod.Containers[0]
+	for what, right := range map[string]bool{
+		"it does not run as root":             *pod.SecurityContext.RunAsNonRoot,
+		"the runtime's seccomp profile is on": pod.SecurityContext.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
+		"it gains no privileges":              !*container.SecurityContext.AllowPrivilegeEscalation,
+		"it has no capabilities":              slices.Equal(container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}),
+		"its root file system is read-only":   *container.SecurityContext.ReadOnlyRootFilesystem,
+		"it shares nothing of the host":       !pod.HostPID && !pod.HostNetwork && !pod.HostIPC && len(pod.Volumes) == 0,
+		"its memory is limited":               !container.Resources.Limits.Memory().IsZero(),
+	} {
+		if !right {
+			t.Errorf("it is not so that %s", what)
+		}
+	}
+}

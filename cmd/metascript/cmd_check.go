@@ -16,11 +16,11 @@ import (
 	"metascript/controller/object"
 	"metascript/engine"
 	"metascript/manifests"
-	"metascript/runtimes"
 )
 
 func checkCommand() *cobra.Command {
 	var files []string
+	var flags sandboxFlags
 	cmd := &cobra.Command{
 		Use:   "check -f FILE",
 		Short: "Check controllers, and other objects, without a cluster",
@@ -37,10 +37,16 @@ among the files; what has no definition there is passed over.`,
 			if len(docs) == 0 {
 				return fmt.Errorf("no objects in %s", strings.Join(files, ", "))
 			}
-			return check(cmd, docs)
+			sandbox, err := flags.open(nil, asksForWorkers(docs))
+			if err != nil {
+				return err
+			}
+			defer sandbox.close()
+			return check(cmd, docs, sandbox.Sandbox)
 		},
 	}
 	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, `files or folders with the objects; "-" is standard input`)
+	flags.register(cmd.Flags())
 	_ = cmd.MarkFlagRequired("filename")
 	return cmd
 }
@@ -48,8 +54,8 @@ among the files; what has no definition there is passed over.`,
 // errFound is what check exits with after it told what is wrong.
 var errFound = errors.New("not all is well")
 
-func check(cmd *cobra.Command, docs []document) error {
-	c := &checker{out: cmd.OutOrStdout(), engine: engine.New(engine.Options{Runtimes: runtimes.All()}), known: map[schema.GroupKind]*validation.Validator{}}
+func check(cmd *cobra.Command, docs []document, sandbox controller.Sandbox) error {
+	c := &checker{out: cmd.OutOrStdout(), sandbox: sandbox, known: map[schema.GroupKind]*validation.Validator{}}
 	own, err := manifests.CRDs()
 	if err != nil {
 		return err
@@ -73,10 +79,10 @@ func check(cmd *cobra.Command, docs []document) error {
 }
 
 type checker struct {
-	out    io.Writer
-	engine engine.Runtime
-	known  map[schema.GroupKind]*validation.Validator
-	found  bool // something is wrong
+	out     io.Writer
+	sandbox controller.Sandbox
+	known   map[schema.GroupKind]*validation.Validator
+	found   bool // something is wrong
 }
 
 func (c *checker) learn(crd *apiextensionsv1.CustomResourceDefinition) error {
@@ -125,7 +131,7 @@ func (c *checker) check(cmd *cobra.Command, doc document) {
 
 // compile compiles the scripts of a controller; it gives what to say when nothing is wrong.
 func (c *checker) compile(cmd *cobra.Command, name string, o *object.Object) (said string, wrong bool) {
-	hooks, doubts, err := controller.Check(cmd.Context(), o, c.engine)
+	hooks, doubts, err := controller.Check(cmd.Context(), o, c.sandbox)
 	if err != nil {
 		fmt.Fprintf(c.out, "%s: %s\n", name, engine.DetailOf(err))
 		return "", true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,8 +14,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"metascript/controller"
-	"metascript/engine"
-	"metascript/runtimes"
 )
 
 // serverFlags are the flags of the server. Names and meanings are Metacontroller's where it has them.
@@ -27,6 +26,7 @@ type serverFlags struct {
 	selector          string
 	health            string
 	verbosity         int
+	sandbox           sandboxFlags
 }
 
 func controllerCommand() *cobra.Command {
@@ -49,6 +49,7 @@ order. SIGTERM lets what is under way finish.`,
 	flags.IntVar(&f.burst, "client-go-burst", 0, "requests at once above --client-go-qps")
 	flags.StringVar(&f.selector, "target-label-selector", "", "run only the controller objects whose labels match")
 	flags.StringVar(&f.health, "health-probe-bind-address", ":8081", `address of /healthz and /readyz; "0" is off`)
+	f.sandbox.register(flags)
 	flags.IntVarP(&f.verbosity, "verbosity", "v", 0, "1 logs each reconcile with its reasons, and each write")
 	return cmd
 }
@@ -63,9 +64,17 @@ func serve(cmd *cobra.Command, f serverFlags) error {
 	if err != nil {
 		return fmt.Errorf("--target-label-selector %q: %w", f.selector, err)
 	}
+	sandbox, err := f.sandbox.open(log, true)
+	if err != nil {
+		return err
+	}
+	defer sandbox.close()
+	if len(sandbox.Missing) > 0 {
+		log.Info("controllers cannot have isolation Process here", "missing", strings.Join(sandbox.Missing, "; "))
+	}
 	server, err := controller.New(controller.Options{
 		Config:            config,
-		Engine:            engine.New(engine.Options{Runtimes: runtimes.All()}),
+		Sandbox:           sandbox.Sandbox,
 		Workers:           f.workers,
 		DiscoveryInterval: f.discoveryInterval,
 		Selector:          selector,
@@ -79,7 +88,7 @@ func serve(cmd *cobra.Command, f serverFlags) error {
 		return err
 	}
 	defer probes.Close()
-	log.Info("starting", "version", buildVersion(), "cluster", config.Host)
+	log.Info("starting", "version", buildVersion(), "cluster", config.Host, "isolation", f.sandbox.isolation)
 	err = server.Run(cmd.Context())
 	log.Info("stopped")
 	return err

@@ -17,13 +17,13 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/engine"
-	"metascript/runtimes"
 )
 
 type runFlags struct {
 	files, parents, children []string
 	finalizing               bool
 	now                      string
+	sandbox                  sandboxFlags
 }
 
 func runCommand() *cobra.Command {
@@ -46,6 +46,7 @@ unless an object of the kind is given. With the parent's definition among the fi
 	flags.StringSliceVar(&f.children, "children", nil, "files with the children that are observed")
 	flags.BoolVar(&f.finalizing, "finalizing", false, "ask the finalize hook")
 	flags.StringVar(&f.now, "now", "", "the time that the script sees as request.now, such as 2026-01-02T15:04:05Z; the clock when absent")
+	f.sandbox.register(flags)
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.MarkFlagRequired("parent")
 	return cmd
@@ -56,7 +57,12 @@ func runOffline(cmd *cobra.Command, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	trial.Engine = engine.New(engine.Options{Runtimes: runtimes.All()})
+	sandbox, err := f.sandbox.open(nil, asksForWorkers([]document{{Object: trial.Controller}}))
+	if err != nil {
+		return err
+	}
+	defer sandbox.close()
+	trial.Sandbox = sandbox.Sandbox
 	trial.Log = func(name string, m engine.Message) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
 	}

@@ -14,7 +14,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if isWorker(os.Args[1:]) {
+		main() // it is a worker process of a test's
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // A result is what came of running the program.
 type result struct {
@@ -120,6 +125,7 @@ func TestAWrongCallExitsWith2(t *testing.T) {
 		{[]string{"run"}, `"filename", "parent" not set`},
 		{[]string{"run", "-f", "a.yaml"}, `"parent" not set`},
 		{[]string{"--workers", "many"}, `"many"`},
+		{[]string{"--isolation", "Container"}, "want InProcess or Process"},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			got := metascript(t, c.args...)
@@ -275,9 +281,14 @@ func TestRunTellsWhatIsWrong(t *testing.T) {
 			nil, []string{"in sync: ", "children[0]", "Pod"}},
 		{"a limit", sync + "  script:\n    language: Starlark\n    limits: {steps: 1000}\n    inline: |\n      def sync(parent):\n          return {'children': [i for i in range(100000)]}\n",
 			nil, []string{"sync.star:2:", "1000", "steps"}},
+		{"a limit at the server's ceiling", sync + "  script:\n    language: Starlark\n    limits: {steps: 100000}\n    inline: |\n      def sync(parent):\n          return {'children': [i for i in range(100000)]}\n",
+			[]string{"--max-script-steps=1000"}, []string{"sync.star:2:", "ran more than 1000 steps", "limits.steps is at the server's ceiling, --max-script-steps=1000"}},
+		{"a script that never ends", sync + "  script:\n    language: JavaScript\n    timeout: 100ms\n    inline: |\n      function sync() { for (;;) {} }\n",
+			nil, []string{"sync.js:1:", "in sync: timed out after 100ms", "raise timeout"}},
+		{"a ceiling of nothing", star + "      x = 1\n", []string{"--max-script-memory=0"}, []string{"--max-script-memory must be above zero"}},
 		{"no sync function", star + "      def main(parent): pass\n", nil, []string{"CompositeController c: ", "no function sync", "it defines main"}},
 		{"no finalize hook", star + "      def sync(parent): return {'children': []}\n", []string{"--finalizing"}, []string{"CompositeController c has no finalize hook"}},
-		{"what the server refuses", sync + "  isolation: Process\n  hooks: {sync: {webhook: {url: 'http://x/'}}}\n", nil, []string{"CompositeController c: isolation Process is not supported by this version"}},
+		{"what the server refuses", sync + "  applyStrategy: ServerSideApply\n  hooks: {sync: {webhook: {url: 'http://x/'}}}\n", nil, []string{"CompositeController c: applyStrategy ServerSideApply is not supported by this version"}},
 		{"a selector that is none", strings.Replace(star, "resource: widgets", "resource: widgets, labelSelector: {matchExpressions: [{key: a, operator: Near}]}", 1) + "      def sync(parent): return {'children': []}\n",
 			nil, []string{"CompositeController c: parentResource.labelSelector: ", `"Near"`}},
 		{"a time that is none", star + "      def sync(parent): return {'children': []}\n", []string{"--now", "noon"}, []string{`--now "noon": want a time such as 2026-01-02T15:04:05Z`}},
@@ -347,9 +358,11 @@ func TestCheck(t *testing.T) {
 			[]string{`a.yaml: CompositeController c: spec.resyncPeriodSecond: `, `did you mean "resyncPeriodSeconds"?`}, []string{"error: "}},
 		{"a script that does not compile", head("  script: {language: JavaScript, inline: \"function sync({parent}) {\\n  return {children: [};\\n}\"}\n"), 1,
 			[]string{"a.yaml: CompositeController c: sync.js:2:", "\n      return {children: [};\n", " ^\n"}, []string{"error: "}},
-		{"what is not supported", head(webhook + "  isolation: Process\n"), 1, []string{"a.yaml: CompositeController c: isolation Process is not supported by this version"}, []string{"error: "}},
+		{"what is not supported", head(webhook + "  applyStrategy: ServerSideApply\n"), 1, []string{"a.yaml: CompositeController c: applyStrategy ServerSideApply is not supported by this version"}, []string{"error: "}},
 		{"a selector that is none", strings.Replace(head(webhook), "resource: widgets", "resource: widgets, labelSelector: {matchExpressions: [{key: a, operator: Near}]}", 1), 1,
 			[]string{"a.yaml: CompositeController c: parentResource.labelSelector: "}, []string{"error: "}},
+		{"limits above the server's ceilings", head("  script: {language: Starlark, limits: {memory: 1Gi}, inline: \"def sync(): return {}\"}\n"), 0,
+			[]string{"a.yaml: CompositeController c: warning: script.limits.memory is 1Gi, above the server's ceiling, which counts: --max-script-memory=256Mi", ": ok, hooks: sync\n"}, nil},
 		{"warnings", head("  hooks: {sync: {webhook: {url: 'http://x/'}}, finalize: {}}\n"), 0,
 			[]string{"a.yaml: CompositeController c: warning: hooks.finalize is empty", "a.yaml: CompositeController c: ok, hooks: sync\n"}, nil},
 		{"one wrong beside one that is sound", sound("c") + "---\n" + strings.Replace(sound("d"), `"widgets"`, "1", 1) + "---\n" + sound("e"), 1,
@@ -382,4 +395,34 @@ func TestCheckTakesAFolder(t *testing.T) {
 	inFolder(t, "-- a.yaml --\n"+sound("a")+"-- b.yml --\n"+sound("b")+"-- c.json --\n"+sound("c")+"-- notes.txt --\nhello\n")
 	metascript(t, "check", "-f", ".").expect(t, 0, []string{"a.yaml: CompositeController a: ok", "b.yml: CompositeController b: ok", "c.json: CompositeController c: ok"}, nil)
 	metascript(t, "check", "-f", t.TempDir()).expect(t, 1, nil, []string{"no objects in "})
+}
+
+// The answers of worker processes are those that the program itself gives.
+func TestRunAnswersAlikeInEveryIsolation(t *testing.T) {
+	for _, name := range exampleNames(t) {
+		args := []string{"run", "-f", example(name, "controller.yaml"), "-f", example(name, "crd.yaml"), "--parent", example(name, "parent.yaml")}
+		want, got := metascript(t, args...), metascript(t, append(args, "--isolation=Process")...)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(result{})); diff != "" {
+			t.Errorf("%s (-InProcess +Process):\n%s", name, diff)
+		}
+	}
+}
+
+func TestAControllerThatAsksForAProcessGetsOne(t *testing.T) {
+	inFolder(t, strings.Replace(controllerFile, "spec:\n", "spec:\n  isolation: Process\n", 1)+parentFile)
+	got := metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml")
+	got.expect(t, 0, []string{"name: w-part"}, []string{"sync.star:2:10: info: in sync: asked about w"})
+	metascript(t, "check", "-f", "controller.yaml").expect(t, 0, []string{"CompositeController c: ok, hooks: finalize, sync\n"}, nil)
+	metascript(t, "check", "-f", "controller.yaml", "--isolation=Process").expect(t, 0, []string{": ok"}, nil)
+}
+
+func TestWhoInsistsOnAProcessIsRefusedWhereItCannotBeHad(t *testing.T) {
+	missing := []string{"seccomp: not permitted", "RLIMIT_AS: it does not hold"}
+	insists := sandboxFlags{isolation: "Process"}
+	if err := insists.refuse(missing); err == nil || !strings.Contains(err.Error(), "--isolation=Process cannot be had here; the system lacks: seccomp: not permitted; RLIMIT_AS: it does not hold") {
+		t.Errorf("got error %v, want all that is missing", err)
+	}
+	if err := (&sandboxFlags{isolation: "InProcess"}).refuse(missing); err != nil {
+		t.Errorf("who does not insist is refused: %v", err)
+	}
 }

@@ -44,6 +44,10 @@ type Request struct {
 	Related    *object.Set
 	Finalizing bool
 	Expect     Expect
+
+	// Versioned are the kinds whose objects, here, their UID and resourceVersion identify to the last field, so that
+	// what was derived from one may be kept. That holds for what caches hold, in one apiVersion.
+	Versioned map[object.Kind]bool
 }
 
 // Expect says which children an answer may hold.

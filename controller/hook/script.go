@@ -16,7 +16,9 @@ type Script struct {
 	Name     string // of the script, for errors
 	Function string
 	Version  string // V1 or V2; "" is V1
+	Owner    string // on whose behalf it runs; see engine.Env
 	Limits   engine.Limits
+	Explain  func(error) error                    // may add to what a call's error says; nil adds nothing
 	Log      func(req *Request, m engine.Message) // what the script prints; nil drops it
 	Now      func() time.Time                     // request.now; nil is the clock
 }
@@ -25,11 +27,14 @@ type Script struct {
 func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	arg, now := encode(req, s.Version), s.now()
 	arg["now"] = now.UTC().Format(time.RFC3339)
-	env := engine.Env{Limits: s.Limits}
+	env := engine.Env{Owner: s.Owner, Limits: s.Limits, Identify: req.identifier(s.Owner)}
 	if s.Log != nil {
 		env.Log = func(m engine.Message) { s.Log(req, m) }
 	}
 	answer, err := s.Program.Call(ctx, s.Function, arg, env)
+	if err != nil && s.Explain != nil {
+		return nil, s.Explain(err)
+	}
 	if err != nil {
 		return nil, err
 	}

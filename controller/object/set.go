@@ -49,8 +49,12 @@ func (s *Set) Put(o *Object) (replaced bool) {
 }
 
 // Get is the object of that kind and name, or nil.
-func (s *Set) Get(kind Kind, key Key) *Object {
-	g := s.groups[kind]
+func (s *Set) Get(kind Kind, key Key) *Object { return s.groups[kind].get(key) }
+
+// Getter is Get for many objects of one kind.
+func (s *Set) Getter(kind Kind) func(Key) *Object { return s.groups[kind].get }
+
+func (g *group) get(key Key) *Object {
 	if g == nil {
 		return nil
 	}

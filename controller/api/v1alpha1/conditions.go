@@ -12,6 +12,9 @@ const (
 	// ConditionSpecSound is False, with the reason Doubtful, while the spec says something that is accepted and
 	// has no effect, or is probably not meant. It is absent otherwise.
 	ConditionSpecSound = "SpecSound"
+	// ConditionScriptsHeld is True, with the reason LimitExceeded, while there are parents for which the script is not
+	// run, since it hit a limit twice in a row. It is absent otherwise.
+	ConditionScriptsHeld = "ScriptsHeld"
 )
 
 // Reasons of the condition Ready.
@@ -34,6 +37,8 @@ const (
 	ReasonNoStatusSubresource = "NoStatusSubresource"
 	// ReasonNotSupported: False, the spec asks for what this version of the server does not do.
 	ReasonNotSupported = "NotSupported"
+	// ReasonIsolationUnavailable: False, the server cannot run scripts as isolated as they are to be.
+	ReasonIsolationUnavailable = "IsolationUnavailable"
 	// ReasonScriptNotReady: False, see the condition ScriptReady.
 	ReasonScriptNotReady = "ScriptNotReady"
 )
@@ -51,7 +56,7 @@ const (
 	ReasonDiscoveryFailed = "DiscoveryFailed"
 )
 
-// Reasons of the condition ScriptReady.
+// Reasons of the condition ScriptReady; LimitExceeded is that of ScriptsHeld too.
 const (
 	// ReasonLoaded: True, the message lists the hooks.
 	ReasonLoaded = "Loaded"

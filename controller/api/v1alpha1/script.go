@@ -71,8 +71,9 @@ type ScriptSource struct {
 	ConfigMapRef *ConfigMapKeyRef `json:"configMapRef,omitempty"`
 
 	// How long one call may take by the clock, as a duration such as 500ms or 5s.
-	// When absent, a hook has the timeout of spec.script, and that has the
-	// server's, 5s unless it is set up otherwise. The server may set a ceiling.
+	// When absent, a hook has the timeout of spec.script, and that is 5s. The
+	// server's --max-script-timeout, 30s unless it is set, is the most that
+	// counts.
 	//
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
@@ -80,7 +81,10 @@ type ScriptSource struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// What one call may use up. A limit that a hook does not set is the one of
-	// spec.script, and one that is not set there is the server's.
+	// spec.script, and one that is not set there has its default. A script that
+	// hits its limit of steps, memory, output or nested calls twice in a row for a
+	// parent is not run for that parent before the parent's spec or the script
+	// changes.
 	Limits *ScriptLimits `json:"limits,omitempty"`
 }
 
@@ -110,25 +114,33 @@ type ConfigMapKeyRef struct {
 	Key string `json:"key"`
 }
 
-// ScriptLimits says what one call of a script may use up. The server may set
-// ceilings.
+// ScriptLimits says what one call of a script may use up. What is above the
+// server's ceilings counts as if it were at them, and the condition SpecSound
+// tells it.
 type ScriptLimits struct {
-	// How many steps the interpreter may take, in Starlark and Jsonnet: about one
-	// for every operation. JavaScript has only the timeout. When absent, 50
-	// million unless the server is set up otherwise.
+	// How many steps the interpreter may take. In Starlark and Jsonnet a step is
+	// about one operation, and what works through a long list or text counts as
+	// many; the same call always takes the same steps, whatever the machine. In
+	// JavaScript steps are not counted, and the timeout is what ends a loop. When
+	// absent, 50 million. The server's --max-script-steps, a thousand million
+	// unless it is set, is the most that counts.
 	//
 	// +kubebuilder:validation:Minimum=1
 	Steps *int64 `json:"steps,omitempty"`
 
-	// How much memory a call may use, as a quantity such as 64Mi. It is exact with
-	// isolation Process and an estimate otherwise. When absent, 64Mi unless the
-	// server is set up otherwise.
+	// How much memory a call may use, as a quantity such as 64Mi. With isolation
+	// Process the operating system enforces it, above what the worker process
+	// needs for itself. InProcess it is approximate: no single value may be
+	// larger, and a call is ended when the server grows by more while it runs.
+	// When absent, 64Mi. The server's --max-script-memory, 256Mi unless it is set,
+	// is the most that counts.
 	//
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory is a quantity above zero, such as 64Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// How large the answer may be as JSON, as a quantity such as 4Mi. When absent,
-	// 4Mi unless the server is set up otherwise.
+	// 4Mi. The server's --max-script-output, 16Mi unless it is set, is the most
+	// that counts.
 	//
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="output is a quantity above zero, such as 4Mi"
 	Output *resource.Quantity `json:"output,omitempty"`

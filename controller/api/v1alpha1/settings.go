@@ -5,9 +5,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // ControllerSettings are the settings that both kinds of controllers have
 // beside their hooks.
 type ControllerSettings struct {
-	// Where scripts run. InProcess: inside the server, behind its guards. Process:
-	// in worker processes with limits of the operating system. When absent,
-	// InProcess, or what the server is set up to insist on.
+	// Where scripts run. InProcess: inside the server, behind guards against all
+	// that is known. Process: behind the same guards, in worker processes that the
+	// operating system limits in memory, time and what they may do, so that also
+	// what is not known harms nobody else. Calls cost more there. A server started
+	// with --isolation=Process runs all scripts so; one on a system that lacks
+	// what it takes does not run scripts that ask for it. InProcess when absent.
 	Isolation Isolation `json:"isolation,omitempty"`
 
 	// How objects are updated. DynamicApply: by a three-way merge with what the
@@ -62,7 +65,10 @@ type ControllerStatus struct {
 
 	// How the controller is: Ready says whether it runs with the spec last
 	// written, ResourcesDiscovered whether the API server has all resources it
-	// names, ScriptReady whether its scripts are loaded.
+	// names, ScriptReady whether its scripts are loaded. ScriptsHeld is there
+	// while a script is not run for some parents, since it hit a limit for them,
+	// and SpecSound while the spec says something that is not, or not wholly,
+	// done.
 	//
 	// +listType=map
 	// +listMapKey=type

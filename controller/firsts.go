@@ -1,0 +1,56 @@
+package controller
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/object"
+)
+
+// firsts knows of which kinds an object's UID and resourceVersion name one content for as long as the server runs, so
+// that what a script's engine derived from it may be kept.
+//
+// They do not where a kind is looked at in several versions of the API, in which the same object reads differently: only
+// the version that came first counts, and stays the first. Nor do they once a definition has changed, which may give
+// objects other defaults without touching them: then no kind of its group counts any more.
+type firsts struct {
+	mu      sync.Mutex
+	version map[schema.GroupKind]string
+	changed map[string]bool // by group
+}
+
+func newFirsts() *firsts {
+	return &firsts{version: map[schema.GroupKind]string{}, changed: map[string]bool{}}
+}
+
+// among gives the kinds that count.
+func (f *firsts) among(kinds ...object.Kind) map[object.Kind]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := map[object.Kind]bool{}
+	for _, kind := range kinds {
+		if f.version[kind.GroupKind()] == "" {
+			f.version[kind.GroupKind()] = kind.Version
+		}
+		all[kind] = f.version[kind.GroupKind()] == kind.Version && !f.changed[kind.Group]
+	}
+	return all
+}
+
+// forget tells that a definition in group changed.
+func (f *firsts) forget(group string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changed[group] = true
+}
+
+// count says anew which of a binding's kinds count.
+func (f *firsts) count(b *Binding) {
+	kinds := []object.Kind{b.Parent.ObjectKind()}
+	for kind := range b.Kinds {
+		kinds = append(kinds, kind)
+	}
+	all := f.among(kinds...)
+	b.versioned.Store(&all)
+}
