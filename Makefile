@@ -9,10 +9,12 @@ CLUSTER_VERSION := v1.36.3
 CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum
 CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
+INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
+FUZZTIME        ?= 5m
 PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$')
 
 .DEFAULT_GOAL := help
-.PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-cluster test-e2e bench lint generate clean
+.PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-fuzz test-cluster test-e2e bench fuzz lint generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -38,11 +40,14 @@ cluster-up: cluster ## start the test cluster in the background and print its KU
 cluster-down: cluster ## end it
 	@$(BUILD)/cluster down --dir $(CLUSTER_STATE)
 
-test: lint test-unit test-cluster test-e2e ## everything: what CI runs
+test: lint test-unit test-fuzz test-cluster test-e2e ## everything: what CI runs
 
 test-unit: ## unit tests and the conformance suite, with the race detector
 	$(GO) test -race $(PACKAGES)
 	$(GO) test -C test/tools -count=1 ./...
+
+test-fuzz: ## every fuzz target for two seconds
+	test/fuzz.sh 2s
 
 test-cluster: cluster ## the tests of the test cluster itself
 	cd test/cluster && $(GO) test -race ./controlplane/... ./smoke/...
@@ -50,8 +55,15 @@ test-cluster: cluster ## the tests of the test cluster itself
 test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG names another cluster
 	$(GO) test -race -timeout 40m -parallel 6 ./test/e2e
 
-bench: ## benchmarks
+bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
+	$(GO) test -c -o $(BUILD)/bench.test ./test/bench
+	@set -o pipefail; { echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS); \
+	cd test/bench; for round in 1 2 3; do $(CURDIR)/$(BUILD)/bench.test -test.run '^$$' -test.bench . -test.benchtime 200ms || exit; done; } \
+	| $(GO) run ./test/bench/report docs/benchmarks.md
+
+fuzz: ## every fuzz target for FUZZTIME, 5m unless given
+	test/fuzz.sh $(FUZZTIME)
 
 lint: ## gofmt, go vet, staticcheck
 	@unformatted=$$(gofmt -l cmd controller engine manifests runtimes scripts test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi

@@ -1,0 +1,136 @@
+package runtimes_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"metascript/engine"
+	"metascript/runtimes"
+)
+
+// echoes give what they were given, as it is and made anew.
+var echoes = []struct{ language, entry, text string }{
+	{engine.Starlark, "sync.star", `
+def outer(v): # there is no recursion in Starlark
+    return {k: inner(x) for k, x in v.items()} if type(v) == "dict" else [inner(x) for x in v] if type(v) == "list" else v
+
+def inner(v):
+    return dict(v) if type(v) == "dict" else list(v) if type(v) == "list" else v
+
+def sync(given):
+    return {"same": given, "anew": outer(given)}
+`}, {engine.JavaScript, "sync.js", `
+const copy = v => Array.isArray(v) ? v.map(copy)
+  : v !== null && typeof v === 'object' ? Object.fromEntries(Object.entries(v).map(([key, value]) => [key, copy(value)]))
+  : v
+const sync = ({given}) => ({same: given, anew: copy(given)})
+exports.sync = sync
+`}, {engine.Jsonnet, "sync.jsonnet", `
+{ sync(given):: { same: given, anew: std.parseJson(std.manifestJsonEx(given, '')) } }
+`},
+}
+
+// FuzzEcho gives arbitrary JSON to a script in each language: through views on the way in, and a walk on the way out,
+// it must come back as it was.
+func FuzzEcho(f *testing.F) {
+	for _, text := range []string{
+		`null`, `{"a":[1,-2.5,true,"x",{"b":{}}]}`, `["",[],{},0,-0.0,1e15,1e-7,9007199254740991]`, `{"":{"length":1,"__proto__":{"x":1},"constructor":2}}`,
+		`{"toString":1,"hasOwnProperty":null,"toJSON":"x","keys":[],"get":0,"$":1,"self":2}`, `"\u0000\u2028\ud83d\ude00\ud800<>&\\"`, `{"0":1,"-1":2,"01":3}`,
+	} {
+		f.Add(text)
+	}
+	programs := make([]engine.Program, len(echoes))
+	for i, e := range echoes {
+		s := engine.Script{Language: e.language, Entry: e.entry, Files: fstest.MapFS{e.entry: {Data: []byte(e.text)}}}
+		p, err := runtimes.All()[e.language].Compile(f.Context(), s, engine.Limits{})
+		if err != nil {
+			f.Fatal(engine.DetailOf(err))
+		}
+		programs[i] = p
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		given, ok := parse(text)
+		if !ok {
+			return
+		}
+		want := plain(given)
+		for i, p := range programs {
+			answer, err := p.Call(t.Context(), "sync", map[string]any{"given": given}, engine.Env{})
+			if err != nil {
+				t.Fatalf("%s: %s", echoes[i].language, engine.DetailOf(err))
+			}
+			for _, how := range []string{"same", "anew"} {
+				if got := plain(answer[how]); !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, %s: got %#v, want %#v", echoes[i].language, how, got, want)
+				}
+			}
+		}
+		if !reflect.DeepEqual(plain(given), want) {
+			t.Errorf("the argument was changed: %#v, was %#v", given, want)
+		}
+	})
+}
+
+// parse reads JSON that is well within the limits, and whose numbers all languages can hold.
+func parse(text string) (value any, ok bool) {
+	const maxText, maxDepth = 4 << 10, 20
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if len(text) > maxText || d.Decode(&value) != nil {
+		return nil, false
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, false
+	}
+	return numbers(value, maxDepth)
+}
+
+// numbers gives v with its numbers as int64 or float64.
+func numbers(v any, depth int) (_ any, ok bool) {
+	if depth == 0 {
+		return nil, false
+	}
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, exact(float64(n))
+		}
+		x, err := v.Float64()
+		return x, err == nil && exact(x)
+	case []any:
+		for i, element := range v {
+			if v[i], ok = numbers(element, depth-1); !ok {
+				return nil, false
+			}
+		}
+	case map[string]any:
+		for key, element := range v {
+			if v[key], ok = numbers(element, depth-1); !ok {
+				return nil, false
+			}
+		}
+	}
+	return v, true
+}
+
+// exact reports whether x is of a size that answers may have in all languages.
+func exact(x float64) bool { return math.Abs(x) < 1<<53 }
+
+// plain gives v as encoding/json reads it back: all numbers as float64.
+func plain(v any) any {
+	var text bytes.Buffer
+	if err := json.NewEncoder(&text).Encode(v); err != nil {
+		return err
+	}
+	var out any
+	if err := json.Unmarshal(text.Bytes(), &out); err != nil {
+		return err
+	}
+	return out
+}

@@ -1,0 +1,57 @@
+package bench
+
+import (
+	"encoding/json"
+	"testing"
+
+	"metascript/engine"
+)
+
+// What is compared does the same.
+func TestAnswersAreTheSame(t *testing.T) {
+	arg := request(12)
+	for function, f := range inGo {
+		checkAnswer(t, function, "webhook", webhook(t, function), arg, text(t, f(arg)))
+	}
+	for _, isolation := range isolations {
+		e := newEngine(t, isolation)
+		for _, language := range languages {
+			for function, f := range inGo {
+				checkAnswer(t, function, language+" "+isolation, script(t, e, language, function), arg, text(t, f(arg)))
+			}
+		}
+	}
+}
+
+func checkAnswer(t *testing.T, function, by string, call callFunc, arg map[string]any, want string) {
+	t.Helper()
+	answer, err := call(t.Context(), arg)
+	if err != nil {
+		t.Fatalf("%s, %s: %s", by, function, engine.DetailOf(err))
+	}
+	if got := text(t, answer); got != want {
+		t.Errorf("%s, %s:\n got %s\nwant %s", by, function, got, want)
+	}
+}
+
+// The sizes that the tables speak of.
+func TestSizes(t *testing.T) {
+	for _, s := range []struct {
+		name   string
+		object map[string]any
+		want   int
+	}{{"parent", parent(3), 1900}, {"pod", pod(podName(9), 9), 3200}} {
+		if size := len(text(t, s.object)); size < s.want*95/100 || size > s.want*105/100 {
+			t.Errorf("%s has %d bytes, want about %d", s.name, size, s.want)
+		}
+	}
+}
+
+func text(t *testing.T, value any) string {
+	t.Helper()
+	out, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"metascript/engine"
+)
+
+// A callFunc asks a function once.
+type callFunc func(ctx context.Context, arg map[string]any) (map[string]any, error)
+
+var entries = map[string]string{engine.Starlark: "sync.star", engine.JavaScript: "sync.js", engine.Jsonnet: "sync.jsonnet"}
+
+var languages = []string{engine.Starlark, engine.JavaScript, engine.Jsonnet}
+
+// load makes a script of a function of testdata.
+func load(language, function string) engine.Script {
+	return engine.Script{Language: language, Entry: entries[language], Files: os.DirFS("testdata/" + function)}
+}
+
+// script compiles a function of testdata, and gives calls of it.
+func script(tb testing.TB, e *engine.Engine, language, function string) callFunc {
+	tb.Helper()
+	p, err := e.Compile(tb.Context(), load(language, function), engine.Limits{})
+	if err != nil {
+		tb.Fatal(engine.DetailOf(err))
+	}
+	env := engine.Env{Owner: "bench", Identify: identify, Limits: engine.Limits{Timeout: 30 * time.Second}}
+	return func(ctx context.Context, arg map[string]any) (map[string]any, error) {
+		return p.Call(ctx, "sync", arg, env)
+	}
+}
+
+// BenchmarkCall asks for the answer to the same request again and again, as when a parent is looked at every so often.
+func BenchmarkCall(b *testing.B) {
+	for _, function := range []string{"noop", "status", "full"} {
+		for _, pods := range []int{1, 10, 100, 1000} {
+			b.Run(fmt.Sprintf("function=%s/pods=%d", function, pods), func(b *testing.B) {
+				arg := request(pods)
+				compare(b, function, arg, func(int) {})
+			})
+		}
+	}
+}
+
+// BenchmarkChanged has another one of the Pods changed before each call, as when they come up.
+func BenchmarkChanged(b *testing.B) {
+	for _, pods := range []int{1, 10, 100, 1000} {
+		b.Run(fmt.Sprintf("function=status/pods=%d", pods), func(b *testing.B) {
+			arg := request(pods)
+			compare(b, "status", arg, func(i int) { change(arg, i%pods, i) })
+		})
+	}
+}
+
+// compare measures a function in every language beside the references. Before is done before the i-th call.
+func compare(b *testing.B, function string, arg map[string]any, before func(i int)) {
+	var ref references
+	b.Run("by=copy", func(b *testing.B) {
+		ref.copied = measure(b, references{}, before, func(context.Context) error {
+			runtime.DeepCopyJSON(arg)
+			return nil
+		})
+	})
+	b.Run("by=webhook", func(b *testing.B) {
+		call := webhook(b, function)
+		ref.posted = measure(b, ref, before, func(ctx context.Context) error {
+			_, err := call(ctx, arg)
+			return err
+		})
+	})
+	for _, isolation := range isolations {
+		for _, language := range languages {
+			b.Run(fmt.Sprintf("by=%s/isolation=%s", language, isolation), func(b *testing.B) {
+				call := script(b, newEngine(b, isolation), language, function)
+				measure(b, ref, before, func(ctx context.Context) error {
+					_, err := call(ctx, arg)
+					return err
+				})
+			})
+		}
+	}
+}
+
+// References are times of one operation, that others are divided by; zero is unknown.
+type references struct{ copied, posted float64 }
+
+// counter makes every version in this process a new one.
+var counter int
+
+// measure is the loop of a benchmark. It gives the time of one operation, in nanoseconds.
+func measure(b *testing.B, ref references, before func(i int), work func(context.Context) error) float64 {
+	ctx := b.Context()
+	once := func() {
+		before(counter)
+		counter++
+		if err := work(ctx); err != nil {
+			b.Fatal(engine.DetailOf(err))
+		}
+	}
+	for range 3 {
+		once() // what is kept from call to call is there from now on
+	}
+	b.ReportAllocs()
+	cpu := cpuTime(b)
+	for b.Loop() {
+		once()
+	}
+	b.ReportMetric(float64((cpuTime(b)-cpu).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	took := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+	if ref.copied > 0 {
+		b.ReportMetric(took/ref.copied, "copies")
+	}
+	if ref.posted > 0 {
+		b.ReportMetric(took/ref.posted, "webhooks")
+	}
+	return took
+}
+
+// BenchmarkCompile compiles the status function: it is done once for a script and its versions.
+func BenchmarkCompile(b *testing.B) {
+	for _, language := range languages {
+		for _, isolation := range isolations {
+			b.Run(fmt.Sprintf("by=%s/isolation=%s", language, isolation), func(b *testing.B) {
+				r, s := newRuntimes(b, isolation)[language], load(language, "status")
+				measure(b, references{}, func(int) {}, func(ctx context.Context) error {
+					_, err := r.Compile(ctx, s, engine.Limits{})
+					return err
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// tables are what can stand in the file.
+var tables = map[string]func(*table){
+	"machine":  machine,
+	"targets":  targets,
+	"noop":     func(t *table) { calls(t, "Call/function=noop") },
+	"status":   func(t *table) { calls(t, "Call/function=status") },
+	"changed":  func(t *table) { calls(t, "Changed/function=status") },
+	"full":     func(t *table) { calls(t, "Call/function=full") },
+	"fixed":    fixed,
+	"fairness": fairness,
+}
+
+// A table is one in the making.
+type table struct {
+	results *results
+	text    bytes.Buffer
+	missing string // a benchmark that the table needs, without a result
+}
+
+// get gives what was measured.
+func (t *table) get(benchmark, unit string) spread {
+	s, ok := t.results.of(benchmark, unit)
+	if !ok {
+		t.missing = cmp.Or(t.missing, benchmark+" in "+unit)
+	}
+	return s
+}
+
+// cost gives the least that was measured.
+func (t *table) cost(benchmark, unit string) float64 { return t.get(benchmark, unit).least }
+
+// ratio gives how many times a reference could be done in the time of a benchmark of the same group.
+func (t *table) ratio(group, benchmark, reference string) float64 {
+	return t.cost(group+"/"+benchmark, "ns/op") / t.cost(group+"/by="+reference, "ns/op")
+}
+
+func (t *table) row(cells ...string) { fmt.Fprintf(&t.text, "| %s |\n", strings.Join(cells, " | ")) }
+
+// head writes the first row; all columns but the first are numbers.
+func (t *table) head(cells ...string) {
+	t.row(cells...)
+	t.row(append([]string{"---"}, repeat("--:", len(cells)-1)...)...)
+}
+
+func repeat(s string, n int) []string {
+	return strings.Split(strings.TrimSpace(strings.Repeat(s+" ", n)), " ")
+}
+
+var (
+	languages  = []string{"Starlark", "JavaScript", "Jsonnet"}
+	isolations = []string{"InProcess", "Process"}
+	sizes      = []int{1, 10, 100, 1000}
+)
+
+// by names the benchmark of a language within its group.
+func by(language, isolation string) string {
+	return fmt.Sprintf("by=%s/isolation=%s", language, isolation)
+}
+
+func machine(t *table) {
+	if len(t.results.facts) == 0 {
+		t.missing = "the machine"
+	}
+	for _, fact := range t.results.facts {
+		if fact.key != "pkg" {
+			fmt.Fprintf(&t.text, "- %s: %s\n", fact.key, fact.value)
+		}
+	}
+}
+
+// targets compares with what was asked for.
+func targets(t *table) {
+	t.head("", "at most", "measured", "")
+	status := func(language, reference string, most float64) {
+		for _, pods := range []int{100, 1000} {
+			got := t.ratio(fmt.Sprintf("Call/function=status/pods=%d", pods), by(language, "InProcess"), reference)
+			t.target(fmt.Sprintf("%s, status of %d Pods, in times of a %s", language, pods, reference), got, most)
+		}
+	}
+	status("Starlark", "copy", 0.15)
+	status("JavaScript", "copy", 0.8)
+	status("Jsonnet", "webhook", 1)
+	for i, most := range []float64{8, 60, 150} {
+		got := t.cost("Fixed/"+by(languages[i], "InProcess"), "cpu-us/call")
+		t.target(languages[i]+", a call that does nothing, in µs of processor", got, most)
+	}
+}
+
+func (t *table) target(what string, got, most float64) {
+	verdict := "met"
+	if got > most {
+		verdict = "**missed**"
+	}
+	t.row(what, number(most), number(got), verdict)
+}
+
+// calls is a table of one function: time, and how many copies of the request could be made in it.
+func calls(t *table, name string) {
+	t.head("", "1 Pod", "10 Pods", "100 Pods", "1000 Pods", "allocated at 100")
+	line := func(label, benchmark string) {
+		cells := []string{label}
+		for _, pods := range sizes {
+			group := fmt.Sprintf("%s/pods=%d", name, pods)
+			cell := duration(t.cost(group+"/"+benchmark, "ns/op"))
+			if benchmark != "by=copy" {
+				cell += fmt.Sprintf(" (%s×)", number(t.ratio(group, benchmark, "copy")))
+			}
+			cells = append(cells, cell)
+		}
+		at100 := fmt.Sprintf("%s/pods=100/%s", name, benchmark)
+		allocated := fmt.Sprintf("%s KB in %.0f", number(t.cost(at100, "B/op")/1000), t.cost(at100, "allocs/op"))
+		t.row(append(cells, allocated)...)
+	}
+	line("deep copy of the request", "by=copy")
+	line("webhook on loopback, in Go", "by=webhook")
+	for _, isolation := range isolations {
+		for _, language := range languages {
+			label := language
+			if isolation == "Process" {
+				label += ", Process"
+			}
+			line(label, by(language, isolation))
+		}
+	}
+}
+
+func fixed(t *table) {
+	t.head("", "call, InProcess", "call, Process", "compile, InProcess", "compile, Process")
+	for _, language := range languages {
+		cells := []string{language}
+		for _, isolation := range isolations {
+			cells = append(cells, number(t.cost("Fixed/"+by(language, isolation), "cpu-us/call"))+" µs")
+		}
+		for _, isolation := range isolations {
+			cells = append(cells, duration(t.cost("Compile/"+by(language, isolation), "cpu-ns/op")))
+		}
+		t.row(cells...)
+	}
+}
+
+func fairness(t *table) {
+	t.head("neighbours", "calls a second", "half within", "99 % within", "longest")
+	for _, isolation := range isolations {
+		for i, label := range []string{"none", "one controller, 4 calls at a time", "8 controllers, 4 calls at a time each"} {
+			name := fmt.Sprintf("Fairness/isolation=%s/neighbours=%d", isolation, []int{0, 1, 8}[i])
+			t.row(label+", "+isolation, number(t.get(name, "calls/s").median),
+				duration(1000*t.get(name, "p50-us").median), duration(1000*t.get(name, "p99-us").median), duration(1000*t.get(name, "p100-us").most))
+		}
+	}
+}
+
+// number writes about three digits.
+func number(x float64) string {
+	switch {
+	case x >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case x >= 10:
+		return fmt.Sprintf("%.1f", x)
+	case x >= 0.1 || x == 0:
+		return fmt.Sprintf("%.2f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
+}
+
+// duration writes nanoseconds in a unit that fits.
+func duration(ns float64) string {
+	switch {
+	case ns >= 1e6:
+		return number(ns/1e6) + " ms"
+	case ns >= 1e3:
+		return number(ns/1e3) + " µs"
+	}
+	return number(ns) + " ns"
+}

@@ -1,0 +1,2 @@
+// It never ends by itself.
+function sync() { for (;;) {} }
