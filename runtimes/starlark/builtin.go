@@ -5,28 +5,26 @@ import (
 	"maps"
 	"time"
 
-	"go.starlark.net/lib/json"
 	"go.starlark.net/lib/math"
 	startime "go.starlark.net/lib/time"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
-	"go.starlark.net/syntax"
 
 	"metascript/engine"
 )
 
-// predeclared is what every file can use besides the language's own builtins, some of which it replaces.
+// predeclared is what every file can use besides those of the language's own builtins that are not replaced.
 var predeclared = func() starlark.StringDict {
 	names := starlark.StringDict{
-		"fail":   starlark.NewBuiltin("fail", fail),
-		"max":    starlark.NewBuiltin("max", extreme(syntax.GT)),
-		"min":    starlark.NewBuiltin("min", extreme(syntax.LT)),
-		"print":  starlark.NewBuiltin("print", print),
-		"sorted": starlark.NewBuiltin("sorted", sorted),
-		"type":   starlark.NewBuiltin("type", typeOf),
-		"json":   module("json", json.Module, "encode", "decode"), // indenting multiplies a text's size
-		"math":   math.Module,
-		"time":   timeModule(),
+		"json": &starlarkstruct.Module{Name: "json", Members: starlark.StringDict{
+			"encode": starlark.NewBuiltin("json.encode", encodeJSON),
+			"decode": starlark.NewBuiltin("json.decode", decodeJSON),
+		}},
+		"math": math.Module,
+		"time": timeModule(),
+	}
+	for name, f := range builtins {
+		names[name] = starlark.NewBuiltin(name, f)
 	}
 	maps.Copy(names, operators)
 	names.Freeze()
@@ -44,10 +42,43 @@ func module(name string, from *starlarkstruct.Module, members ...string) *starla
 
 // timeModule is the time module without the clock, and with no time zone of the host's.
 func timeModule() *starlarkstruct.Module {
-	m := module("time", startime.Module, "parse_duration", "parse_time", "time",
-		"nanosecond", "microsecond", "millisecond", "second", "minute", "hour")
+	m := module("time", startime.Module, "parse_duration", "nanosecond", "microsecond", "millisecond", "second", "minute", "hour")
 	m.Members["from_timestamp"] = starlark.NewBuiltin("from_timestamp", fromTimestamp)
+	m.Members["parse_time"] = located("parse_time", 2)
+	m.Members["time"] = located("time", -1)
 	return m
+}
+
+// located is a function of the time module whose argument location, the nth, may be UTC only.
+func located(name string, nth int) starlark.Value {
+	native := startime.Module.Members[name]
+	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		var location starlark.Value
+		if nth >= 0 && nth < len(args) {
+			location = args[nth]
+		}
+		for _, pair := range kwargs {
+			if pair[0] == starlark.String("location") {
+				location = pair[1]
+			}
+		}
+		if zone, ok := location.(starlark.String); ok {
+			if err := checkLocation(string(zone)); err != nil {
+				return nil, err
+			}
+		}
+		return starlark.Call(thread, native, args, kwargs)
+	})
+}
+
+func checkLocation(name string) error {
+	if name == "" || name == "UTC" {
+		return nil
+	}
+	return &fault{
+		kind: engine.KindRuntime, msg: "there is no time zone " + quote(name) + ": only UTC",
+		hint: "work in UTC: what other zones are depends on the machine",
+	}
 }
 
 // fromTimestamp is time.from_timestamp(sec, nsec=0), in UTC.
@@ -222,13 +253,16 @@ func dictList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple,
 
 // listIndex is l.index(x, start=0, end=len).
 func listIndex(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	l := b.Receiver().(slice)
+	return listIndexIn(thread, b.Receiver().(slice), b.Name(), args, kwargs)
+}
+
+func listIndexIn(thread *starlark.Thread, l starlark.Indexable, name string, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var x starlark.Value
-	start, end := 0, len(l)
-	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &x, &start, &end); err != nil {
+	start, end := 0, l.Len()
+	if err := starlark.UnpackPositionalArgs(name, args, kwargs, 1, &x, &start, &end); err != nil {
 		return nil, err
 	}
-	for i := fromEnd(start, len(l)); i < fromEnd(end, len(l)); i++ {
+	for i := fromEnd(start, l.Len()); i < fromEnd(end, l.Len()); i++ {
 		same, err := equal(l.Index(i), x, evaluationOf(thread).spend)
 		if err != nil {
 			return nil, err
@@ -237,7 +271,7 @@ func listIndex(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 			return starlark.MakeInt(i), nil
 		}
 	}
-	return nil, fmt.Errorf("index: value not in list")
+	return nil, fmt.Errorf("%s: value not in list", name)
 }
 
 // fromEnd is where the index i is in a list of n elements; a negative one counts from the end.

@@ -1,18 +1,12 @@
 package starlark
 
-import (
-	"errors"
-
-	"go.starlark.net/starlark"
-)
+import "go.starlark.net/starlark"
 
 // The interpreter does not know that a view and a dict or list of the script's own can be equal, and compares no
 // deeper than ten levels, which is less than some objects of Kubernetes have. So comparing is done here.
 
 // maxCompared is how deeply values may be nested that are compared.
-const maxCompared = 200
-
-var errDeep = errors.New("the values are nested too deeply to compare them, or contain themselves")
+const maxCompared = maxNested
 
 // freely is for comparing what is bounded by itself, such as the request.
 func freely() error { return nil }

@@ -35,6 +35,9 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	if err != nil {
 		return nil, &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: file}, Msg: "cannot be read: " + clip(err.Error())}
 	}
+	if line := longNumber(text); line > 0 {
+		return nil, &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: file, Line: line}, Msg: errLongInt.msg, Hint: errLongInt.hint}
+	}
 	tree, err := dialect.Parse(file, text, 0)
 	if err != nil {
 		return nil, syntaxError(file, err)
@@ -48,7 +51,9 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 		}
 	}
 	l.chain = l.chain[:len(l.chain)-1]
-	rewrite(tree)
+	if err := rewrite(tree); err != nil {
+		return nil, err
+	}
 	program, err := starlark.FileProgram(tree, predeclared.Has)
 	if err != nil {
 		return nil, syntaxError(file, err)
@@ -58,9 +63,31 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	if err := l.ev.fault(ctx, err); err != nil {
 		return nil, err
 	}
+	if err := l.ev.checkGlobals(globals); err != nil {
+		return nil, l.ev.fault(ctx, err)
+	}
 	globals.Freeze()
 	l.loaded[file] = globals
 	return globals, nil
+}
+
+// longNumber gives the line of a number that is too long to be read, which would take the square of its length, or 0. It
+// takes digits in a text for a number as well.
+func longNumber(text []byte) int {
+	line, digits := 1, 0
+	for _, c := range text {
+		digits++
+		switch {
+		case c == '\n':
+			line++
+			digits = 0
+		case c < '0' || c > '9':
+			digits = 0
+		case digits > maxDigits:
+			return line
+		}
+	}
+	return 0
 }
 
 // link loads what stmt asks for, puts the file's name into it, and checks that the names exist.

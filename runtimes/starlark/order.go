@@ -46,11 +46,13 @@ func sorted(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, k
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "iterable", &iterable, "key?", &key, "reverse?", &reverse); err != nil {
 		return nil, err
 	}
-	s := &sorting{spend: evaluationOf(thread).spend}
-	for v := range starlark.Elements(iterable) {
-		if err := s.spend(); err != nil {
-			return nil, err
-		}
+	ev := evaluationOf(thread)
+	values, err := ev.collect(iterable, 2*elementSize, "the sorted list")
+	if err != nil {
+		return nil, err
+	}
+	s := &sorting{spend: ev.spend}
+	for _, v := range values {
 		k, err := keyOf(thread, key, v)
 		if err != nil {
 			return nil, err

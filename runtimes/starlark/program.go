@@ -75,6 +75,7 @@ type evaluation struct {
 	emit    func(engine.Message)
 	ctxErr  func() error // the ctx's
 	tooLong bool         // whether the steps are used up
+	wide    int64        // how many keys there were whose hash a script can choose
 }
 
 // evaluationKey is where a thread keeps its evaluation.
@@ -101,16 +102,3 @@ func (ev *evaluation) maxSteps() uint64 { return uint64(min(ev.limits.Steps, mat
 
 // checkEvery is how many steps are spent within one instruction between two looks at the ctx.
 const checkEvery = 1024
-
-// spend takes a step, on behalf of a builtin that loops. Its error ends the evaluation.
-func (ev *evaluation) spend() error {
-	ev.thread.Steps++
-	if ev.thread.Steps > ev.maxSteps() {
-		ev.tooLong = true
-		return errStopped
-	}
-	if ev.thread.Steps%checkEvery == 0 && ev.ctxErr() != nil {
-		return errStopped
-	}
-	return nil
-}

@@ -146,7 +146,7 @@ def sync(x):
 // A builtin that loops by itself takes steps and sees the end as well.
 func TestLoopingBuiltinsEnd(t *testing.T) {
 	for _, expr := range []string{
-		"max(range(1 << 60))", "min([1], key = lambda x: max(range(1 << 60)))", "sorted(range(1 << 60))", "[1] * 1000000 == [1] * 1000000",
+		"max(range(1 << 60))", "min([1], key = lambda x: max(range(1 << 60)))", "sorted(range(1000000))", "[1] * 1000000 == [1] * 1000000",
 		"len([]) in [1] * 1000000", "[1] * 1000000 < [1] * 1000001",
 	} {
 		_, err := eval(t, "def sync():\n    return {'a': "+expr+"}", nil, engine.Limits{Steps: 100_000})

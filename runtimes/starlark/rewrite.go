@@ -3,166 +3,250 @@ package starlark
 import (
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
+
+	"metascript/engine"
 )
 
-// The operators for which a view has to be taken for a dict or list become calls of builtins of ours, whose names
-// no script can write:
-//
-//	x == y   x != y   x < y   x <= y   x > y   x >= y   x in y   x not in y   x |= y
-//
-// An operand that is a literal number or string is no dict or list: then the operator stays, which is faster.
-var operators = starlark.StringDict{
-	"==": starlark.NewBuiltin("==", operatorEqual),
-	"<":  starlark.NewBuiltin("<", ordering(syntax.LT)),
-	"<=": starlark.NewBuiltin("<=", ordering(syntax.LE)),
-	">":  starlark.NewBuiltin(">", ordering(syntax.GT)),
-	">=": starlark.NewBuiltin(">=", ordering(syntax.GE)),
-	"in": starlark.NewBuiltin("in", operatorIn),
-	"|=": starlark.NewBuiltin("|=", operatorUpdate),
+// A rewriter puts calls of the guards of guard.go into a file that is not resolved yet. Where an operand is a literal
+// that makes an operator harmless, it stays, which is faster.
+type rewriter struct {
+	depth int
+	deep  *syntax.Position // where the file is nested too deeply
 }
 
-func operatorEqual(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	same, err := equal(args[0], args[1], evaluationOf(thread).spend)
-	return starlark.Bool(same), err
-}
+// maxSyntax is how deeply statements and expressions may be nested: the resolver and the compiler recurse, and a chain
+// of operators or of elifs is nested as deeply as it is long.
+const maxSyntax = 5000
 
-func ordering(op syntax.Token) method {
-	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		holds, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread).spend)
-		return starlark.Bool(holds), err
+// rewrite rewrites a file.
+func rewrite(file *syntax.File) *engine.Error {
+	r := &rewriter{}
+	r.stmts(file.Stmts)
+	if r.deep == nil {
+		return nil
+	}
+	return &engine.Error{
+		Kind: engine.KindSource, Pos: position(*r.deep), Msg: "the code is nested too deeply, or a chain of operators is too long",
+		Hint: "take it apart into several statements",
 	}
 }
 
-func operatorIn(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	switch y := args[1].(type) {
-	case *starlark.List, starlark.Tuple, slice:
-		found, err := has(y.(starlark.Indexable), args[0], evaluationOf(thread).spend)
-		return starlark.Bool(found), err
+// enter goes a level down, and reports whether there is more to do there.
+func (r *rewriter) enter(n syntax.Node) bool {
+	if r.depth++; r.depth > maxSyntax && r.deep == nil {
+		start, _ := n.Span()
+		r.deep = &start
 	}
-	return starlark.Binary(syntax.IN, args[0], args[1])
+	return r.deep == nil
 }
 
-// operatorUpdate gives what the right side of x |= y should be: the interpreter changes the dict x when y is one.
-func operatorUpdate(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if d, ok := args[0].(dict); ok {
-		return d.copied(), nil
-	}
-	return args[0], nil
-}
+func (r *rewriter) leave() { r.depth-- }
 
-// rewrite replaces the operators in a file that is not resolved yet.
-func rewrite(file *syntax.File) { rewriteAll(file.Stmts) }
-
-func rewriteAll(stmts []syntax.Stmt) {
-	for _, stmt := range stmts {
-		rewriteStmt(stmt)
+func (r *rewriter) stmts(stmts []syntax.Stmt) {
+	for i, stmt := range stmts {
+		stmts[i] = r.stmt(stmt)
 	}
 }
 
-func rewriteStmt(stmt syntax.Stmt) {
+func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
+	if r.deep != nil {
+		return stmt
+	}
+	defer r.leave()
+	if !r.enter(stmt) {
+		return stmt
+	}
 	switch s := stmt.(type) {
 	case *syntax.AssignStmt:
-		rewriteExpr(&s.LHS)
-		rewriteExpr(&s.RHS)
-		if _, literal := s.RHS.(*syntax.DictExpr); s.Op == syntax.PIPE_EQ && !literal {
-			s.RHS = call("|=", s.OpPos, s.RHS)
-		}
+		r.expr(&s.LHS)
+		r.expr(&s.RHS)
+		return assignment(s)
 	case *syntax.DefStmt:
-		rewriteExprs(s.Params)
-		rewriteAll(s.Body)
+		r.exprs(s.Params)
+		r.stmts(s.Body)
 	case *syntax.ExprStmt:
-		rewriteExpr(&s.X)
+		r.expr(&s.X)
 	case *syntax.ForStmt:
-		rewriteExpr(&s.X)
-		rewriteAll(s.Body)
+		r.expr(&s.Vars)
+		r.expr(&s.X)
+		r.stmts(s.Body)
 	case *syntax.WhileStmt:
-		rewriteExpr(&s.Cond)
-		rewriteAll(s.Body)
+		r.expr(&s.Cond)
+		r.stmts(s.Body)
 	case *syntax.IfStmt:
-		rewriteExpr(&s.Cond)
-		rewriteAll(s.True)
-		rewriteAll(s.False)
+		r.expr(&s.Cond)
+		r.stmts(s.True)
+		r.stmts(s.False)
 	case *syntax.ReturnStmt:
-		rewriteExpr(&s.Result)
+		r.expr(&s.Result)
+	}
+	return stmt
+}
+
+// augmented are the operators that make something large of x and y, by the assignment of their result to x.
+var augmented = map[syntax.Token]syntax.Token{syntax.STAR_EQ: syntax.STAR, syntax.PERCENT_EQ: syntax.PERCENT, syntax.LTLT_EQ: syntax.LTLT}
+
+// assignment rewrites the operator of an assignment.
+func assignment(s *syntax.AssignStmt) syntax.Stmt {
+	op, grows := augmented[s.Op]
+	switch x := unparen(s.LHS).(type) {
+	case *syntax.DotExpr:
+		if s.Op != syntax.EQ {
+			return &syntax.ExprStmt{X: call(".=", s.OpPos, x.X, s.RHS)}
+		}
+	case *syntax.IndexExpr:
+		if grows {
+			return &syntax.ExprStmt{X: call("[]"+s.Op.String(), s.OpPos, x.X, x.Y, s.RHS)}
+		}
+	case *syntax.Ident:
+		if grows {
+			read := *x
+			s.Op, s.RHS = syntax.EQ, call(op.String(), s.OpPos, &read, s.RHS)
+			return s
+		}
+	}
+	switch _, literal := s.RHS.(*syntax.DictExpr); {
+	case s.Op == syntax.PIPE_EQ && !literal:
+		s.RHS = call("|=", s.OpPos, s.RHS)
+	case s.Op == syntax.PLUS_EQ && !isLiteral(s.RHS):
+		s.RHS = call("+=", s.OpPos, s.RHS)
+	}
+	return s
+}
+
+func unparen(e syntax.Expr) syntax.Expr {
+	for {
+		p, ok := e.(*syntax.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = p.X
 	}
 }
 
-func rewriteExprs(exprs []syntax.Expr) {
+func (r *rewriter) exprs(exprs []syntax.Expr) {
 	for i := range exprs {
-		rewriteExpr(&exprs[i])
+		r.expr(&exprs[i])
 	}
 }
 
-// rewriteExpr rewrites the expression at slot, if there is one, and all within.
-func rewriteExpr(slot *syntax.Expr) {
+func (r *rewriter) each(slots ...*syntax.Expr) {
+	for _, slot := range slots {
+		r.expr(slot)
+	}
+}
+
+// expr rewrites the expression at slot, if there is one, and all within.
+func (r *rewriter) expr(slot *syntax.Expr) {
+	if *slot == nil || r.deep != nil {
+		return
+	}
+	defer r.leave()
+	if !r.enter(*slot) {
+		return
+	}
 	switch e := (*slot).(type) {
 	case *syntax.BinaryExpr:
-		rewriteExpr(&e.X)
-		rewriteExpr(&e.Y)
-		*slot = rewriteOperator(e)
+		r.each(&e.X, &e.Y)
+		*slot = operation(e)
 	case *syntax.CallExpr:
-		rewriteExpr(&e.Fn)
-		rewriteExprs(e.Args)
+		*slot = r.call(e)
 	case *syntax.Comprehension:
-		rewriteComprehension(e)
+		r.comprehension(e)
 	case *syntax.CondExpr:
-		rewriteEach(&e.Cond, &e.True, &e.False)
+		r.each(&e.Cond, &e.True, &e.False)
 	case *syntax.DictEntry:
-		rewriteEach(&e.Key, &e.Value)
+		r.each(&e.Key, &e.Value)
+		e.Key = key(e.Key)
 	case *syntax.DictExpr:
-		rewriteExprs(e.List)
+		r.exprs(e.List)
 	case *syntax.DotExpr:
-		rewriteExpr(&e.X)
+		r.expr(&e.X)
+		if name := e.Name.Name; guarded[name] != nil || keyed[name] {
+			*slot = call(".", e.Dot, e.X, text(e.Name.NamePos, name))
+		}
 	case *syntax.IndexExpr:
-		rewriteEach(&e.X, &e.Y)
+		r.each(&e.X, &e.Y)
+		e.Y = key(e.Y)
 	case *syntax.LambdaExpr:
-		rewriteExprs(e.Params)
-		rewriteExpr(&e.Body)
+		r.exprs(e.Params)
+		r.expr(&e.Body)
 	case *syntax.ListExpr:
-		rewriteExprs(e.List)
+		r.exprs(e.List)
 	case *syntax.ParenExpr:
-		rewriteExpr(&e.X)
+		r.expr(&e.X)
 	case *syntax.SliceExpr:
-		rewriteEach(&e.X, &e.Lo, &e.Hi, &e.Step)
+		r.each(&e.X, &e.Lo, &e.Hi, &e.Step)
 	case *syntax.TupleExpr:
-		rewriteExprs(e.List)
+		r.exprs(e.List)
 	case *syntax.UnaryExpr:
-		rewriteExpr(&e.X)
+		r.expr(&e.X)
 	}
 }
 
-func rewriteEach(slots ...*syntax.Expr) {
-	for _, slot := range slots {
-		rewriteExpr(slot)
+// call rewrites a call. What is called is not rewritten like an attribute that is only looked up.
+func (r *rewriter) call(e *syntax.CallExpr) syntax.Expr {
+	dot, ok := e.Fn.(*syntax.DotExpr)
+	if ok {
+		r.expr(&dot.X)
+	} else {
+		r.expr(&e.Fn)
 	}
+	r.exprs(e.Args)
+	for _, arg := range e.Args {
+		if star, ok := arg.(*syntax.UnaryExpr); ok && star.Op == syntax.STAR {
+			star.X = call("f(*", star.OpPos, star.X)
+		}
+	}
+	switch {
+	case !ok:
+	case guarded[dot.Name.Name] != nil:
+		args := append([]syntax.Expr{dot.X, text(dot.Name.NamePos, dot.Name.Name)}, e.Args...)
+		return &syntax.CallExpr{Fn: ident(".()", dot.Dot), Lparen: e.Lparen, Args: args, Rparen: e.Rparen}
+	case keyed[dot.Name.Name] && len(e.Args) > 0:
+		if star, ok := e.Args[0].(*syntax.UnaryExpr); ok && star.Op == syntax.STAR {
+			e.Fn = call(".", dot.Dot, dot.X, text(dot.Name.NamePos, dot.Name.Name))
+			break
+		}
+		e.Args[0] = key(e.Args[0])
+	}
+	return e
 }
 
-func rewriteComprehension(e *syntax.Comprehension) {
-	rewriteExpr(&e.Body)
+func (r *rewriter) comprehension(e *syntax.Comprehension) {
+	r.expr(&e.Body)
 	for _, clause := range e.Clauses {
 		switch c := clause.(type) {
 		case *syntax.ForClause:
-			rewriteExpr(&c.X)
+			r.each(&c.Vars, &c.X)
 		case *syntax.IfClause:
-			rewriteExpr(&c.Cond)
+			r.expr(&c.Cond)
 		}
 	}
 }
 
-func rewriteOperator(e *syntax.BinaryExpr) syntax.Expr {
+// operation rewrites an operator.
+func operation(e *syntax.BinaryExpr) syntax.Expr {
+	x, y := isLiteral(e.X), isLiteral(e.Y)
 	switch e.Op {
 	case syntax.EQL, syntax.NEQ:
-		if !isLiteral(e.X) && !isLiteral(e.Y) {
+		if !x && !y {
 			return negate(e, syntax.NEQ, call("==", e.OpPos, e.X, e.Y))
 		}
 	case syntax.LT, syntax.LE, syntax.GT, syntax.GE:
-		if !isLiteral(e.X) && !isLiteral(e.Y) {
+		if !x && !y {
 			return call(e.Op.String(), e.OpPos, e.X, e.Y)
 		}
 	case syntax.IN, syntax.NOT_IN:
-		if !isLiteral(e.X) && !isLiteral(e.Y) {
+		if !x && !y {
 			return negate(e, syntax.NOT_IN, call("in", e.OpPos, e.X, e.Y))
 		}
+	case syntax.PLUS: // with a literal it grows by that at most
+		if !x && !y {
+			return call("+", e.OpPos, e.X, e.Y)
+		}
+	case syntax.STAR, syntax.LTLT, syntax.PERCENT:
+		return call(e.Op.String(), e.OpPos, e.X, e.Y)
 	}
 	return e
 }
@@ -180,7 +264,24 @@ func isLiteral(e syntax.Expr) bool {
 	return ok
 }
 
-// call calls one of the operators. Its errors have the position pos.
-func call(operator string, pos syntax.Position, args ...syntax.Expr) syntax.Expr {
-	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: pos, Name: operator}, Lparen: pos, Args: args, Rparen: pos}
+// key guards an expression whose value is hashed. What is a keyword argument is none.
+func key(e syntax.Expr) syntax.Expr {
+	if named, ok := e.(*syntax.BinaryExpr); isLiteral(e) || ok && named.Op == syntax.EQ {
+		return e
+	}
+	start, _ := e.Span()
+	return call("[key]", start, e)
+}
+
+// call calls one of the guards. Its errors have the position pos.
+func call(guard string, pos syntax.Position, args ...syntax.Expr) syntax.Expr {
+	return &syntax.CallExpr{Fn: ident(guard, pos), Lparen: pos, Args: args, Rparen: pos}
+}
+
+func ident(name string, pos syntax.Position) *syntax.Ident {
+	return &syntax.Ident{NamePos: pos, Name: name}
+}
+
+func text(pos syntax.Position, s string) syntax.Expr {
+	return &syntax.Literal{Token: syntax.STRING, TokenPos: pos, Raw: starlark.String(s).String(), Value: s}
 }

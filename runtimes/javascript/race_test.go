@@ -1,5 +1,0 @@
-//go:build race
-
-package javascript
-
-const raced = true

@@ -1,0 +1,197 @@
+package starlark
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+func operatorEqual(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	same, err := equal(args[0], args[1], evaluationOf(thread).spend)
+	return starlark.Bool(same), err
+}
+
+func ordering(op syntax.Token) method {
+	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		holds, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread).spend)
+		return starlark.Bool(holds), err
+	}
+}
+
+func operatorIn(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	ev := evaluationOf(thread)
+	switch y := args[1].(type) {
+	case *starlark.List, starlark.Tuple, slice:
+		found, err := has(y.(starlark.Indexable), args[0], ev.spend)
+		return starlark.Bool(found), err
+	case *starlark.Dict, *starlark.Set:
+		if err := ev.checkTuples(args[0], 0); err != nil {
+			return nil, err
+		}
+	}
+	return starlark.Binary(syntax.IN, args[0], args[1])
+}
+
+func operatorAdd(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if n := sizeOf(args[0]) + sizeOf(args[1]); n > small {
+		if err := evaluationOf(thread).room(n, "the concatenation"); err != nil {
+			return nil, err
+		}
+	}
+	return starlark.Binary(syntax.PLUS, args[0], args[1])
+}
+
+func operatorMultiply(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	x, y := args[0], args[1]
+	m, isInt := x.(starlark.Int)
+	n, both := y.(starlark.Int)
+	switch {
+	case isInt && both:
+		if bits(m)+bits(n) > maxBits {
+			return nil, errLongInt
+		}
+	case isInt || both:
+		repeated, count := y, m
+		if both {
+			repeated, count = x, n
+		}
+		if err := evaluationOf(thread).roomTimes(repeated, count); err != nil {
+			return nil, err
+		}
+	}
+	return starlark.Binary(syntax.STAR, x, y)
+}
+
+// roomTimes is room for v * n.
+func (ev *evaluation) roomTimes(v starlark.Value, n starlark.Int) error {
+	size := sizeOf(v)
+	if size == 0 || n.Sign() <= 0 {
+		return nil
+	}
+	count, ok := n.Int64()
+	if !ok {
+		return ev.tooLarge("the repetition")
+	}
+	return ev.room(times(size, count), "the repetition")
+}
+
+// operatorPercent is x % y for numbers, and the formatting of texts.
+func operatorPercent(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	format, ok := args[0].(starlark.String)
+	if !ok {
+		return starlark.Binary(syntax.PERCENT, args[0], args[1])
+	}
+	if err := evaluationOf(thread).roomFormat(string(format), "%(", starlark.Tuple{args[1]}, nil); err != nil {
+		return nil, err
+	}
+	return starlark.Binary(syntax.PERCENT, args[0], args[1])
+}
+
+func operatorShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	m, isInt := args[0].(starlark.Int)
+	n, both := args[1].(starlark.Int)
+	if isInt && both {
+		if by, ok := n.Int64(); !ok || by > 0 && int64(bits(m))+by > maxBits {
+			return nil, errLongInt
+		}
+	}
+	return starlark.Binary(syntax.LTLT, args[0], args[1])
+}
+
+// operatorExtend gives what the right side of x += y should be.
+func operatorExtend(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	ev := evaluationOf(thread)
+	y, err := ev.concrete(args[0], "the concatenation")
+	if err != nil {
+		return nil, err
+	}
+	return y, ev.room(2*sizeOf(y), "the concatenation") // x may be as large, or be y
+}
+
+// operatorUpdate gives what the right side of x |= y should be: the interpreter changes the dict x when y is one.
+func operatorUpdate(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if d, ok := args[0].(dict); ok {
+		return d.copied(), nil
+	}
+	return args[0], nil
+}
+
+// assigning is x[i] op= y.
+func assigning(operator method) method {
+	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		x, i, y := args[0], args[1], args[2]
+		old, err := element(x, i)
+		if err != nil {
+			return nil, err
+		}
+		v, err := operator(thread, b, starlark.Tuple{old, y}, nil)
+		if err != nil {
+			return nil, err
+		}
+		return starlark.None, setElement(x, i, v)
+	}
+}
+
+// element is x[i], for what can be assigned to.
+func element(x, i starlark.Value) (starlark.Value, error) {
+	switch x := x.(type) {
+	case starlark.Mapping:
+		v, found, err := x.Get(i)
+		if err == nil && !found {
+			err = fmt.Errorf("key %s not in %s", i, x.Type())
+		}
+		return v, err
+	case starlark.Indexable:
+		n, err := starlark.AsInt32(i)
+		if err == nil && n < 0 {
+			n += x.Len()
+		}
+		if err == nil && (n < 0 || n >= x.Len()) {
+			err = fmt.Errorf("%s index %s out of range [%d:%d]", typeName(x), i, -x.Len(), x.Len()-1)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return x.Index(n), nil
+	}
+	return nil, fmt.Errorf("unhandled index operation %s[%s]", typeName(x), typeName(i))
+}
+
+func setElement(x, i, v starlark.Value) error {
+	switch x := x.(type) {
+	case starlark.HasSetKey:
+		return x.SetKey(i, v)
+	case starlark.HasSetIndex:
+		n, err := starlark.AsInt32(i)
+		if err == nil && n < 0 {
+			n += x.Len()
+		}
+		if err != nil {
+			return err
+		}
+		return x.SetIndex(n, v)
+	}
+	return fmt.Errorf("%s value does not support item assignment", typeName(x))
+}
+
+// refuseField is x.f op= y.
+func refuseField(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if x, ok := args[0].(starlark.HasSetField); ok {
+		return nil, x.SetField("", starlark.None)
+	}
+	return nil, fmt.Errorf("can't assign to a field of %s", typeName(args[0]))
+}
+
+// hashable gives its argument, once it may be hashed.
+func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if _, ok := args[0].(starlark.String); ok {
+		return args[0], nil
+	}
+	return args[0], evaluationOf(thread).checkTuples(args[0], 0)
+}
+
+// spread gives the x of f(*x).
+func spread(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	return evaluationOf(thread).concrete(args[0], "the list of arguments")
+}

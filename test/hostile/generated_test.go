@@ -1,0 +1,126 @@
+package hostile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"metascript/engine"
+)
+
+// mebibyte is nearly the limit for source, which is not what is tried here.
+const mebibyte = 1<<20 - 1000
+
+// many is s over and over, n bytes in all.
+func many(s string, n int) string { return strings.Repeat(s, n/len(s)) }
+
+// sources are texts that are too large to be kept. They are hard on a parser, a resolver or a compiler, which recurse for
+// every level, and where there is no bracket for every link of a chain; or take the square of a length.
+var sources = map[string]map[string]string{
+	engine.Starlark: {
+		"brackets": many("[", mebibyte), "parentheses": "x=" + many("(", 500_000) + "1" + many(")", 500_000), "objects": many("{1:", mebibyte),
+		"sum": "x=1" + many("+1", mebibyte), "text": "x=''" + many("+'a'", mebibyte), "power": "x=1" + many("*x", mebibyte), "or": "x=1" + many(" or 1", mebibyte),
+		"calls": "f=len\nx=f" + many("()", mebibyte), "fields": "x=json" + many(".a", mebibyte), "indexes": "x=json" + many("[0]", mebibyte),
+		"minus": "x=" + many("-", mebibyte) + "1", "not": "x=" + many("not ", mebibyte) + "1", "lambdas": "x=" + many("lambda:", mebibyte) + "1",
+		"conditions": "x=" + many("1 if 0 else ", mebibyte) + "1", "elif": "if 0:\n pass\n" + many("elif 0:\n pass\n", mebibyte), "statements": many("a=1;", mebibyte),
+		"functions": many("def f(): pass\n", mebibyte), "commas": "x=1" + many(",1", mebibyte), "assignments": many("x=", mebibyte) + "1", "digits": "x=" + many("9", mebibyte),
+		"hex": "x=0x" + many("f", mebibyte), "name": many("a", mebibyte) + "=1", "string": "x='" + many("a", mebibyte) + "'", "escapes": "x='" + many("\\n", mebibyte) + "'",
+		"nul": many("\x00", mebibyte), "utf8": many("\xff", mebibyte), "comments": many("#\n", mebibyte), "comprehension": "x=[1 " + many("for a in x ", mebibyte) + "]",
+		"parameters": "def f(" + parameters() + "): pass", "loads": many("load('a.star','b')\n", mebibyte), "tabs": "if 1:\n" + indents(),
+	},
+	engine.JavaScript: {
+		"parentheses": many("(", mebibyte), "brackets": many("[", mebibyte), "braces": many("{", mebibyte), "not": many("!", mebibyte) + "1",
+		"minus": many("- ", mebibyte) + "1", "plus": "x=1" + many("+1", mebibyte), "text": "x=''" + many("+'a'", mebibyte), "arrows": many("a=>", mebibyte) + "1",
+		"assign": many("a=", mebibyte) + "1", "conditional": many("a?", mebibyte) + "1", "conditional else": many("1?1:", mebibyte) + "1",
+		"templates": many("`${", mebibyte), "new": many("new ", mebibyte) + "A", "typeof": many("typeof ", mebibyte) + "1", "power": many("1**", mebibyte) + "1",
+		"members": "x" + many(".a", mebibyte), "calls": "x" + many("()", 90_000), "index": "x" + many("[0]", 90_000), "optional": "x" + many("?.a", mebibyte),
+		"else if": many("if(1);else ", mebibyte) + ";", "ifs": many("if(1)", 90_000) + ";", "for": many("for(;;)", 90_000) + ";", "labels": labels(),
+		"while": many("while(1)", 90_000) + ";", "do": many("do ", mebibyte) + ";", "comma": "1" + many(",1", mebibyte), "await": "async()=>{" + many("await ", mebibyte) + "1}",
+		"yield": "function*g(){" + many("yield ", mebibyte) + "1}", "class": many("class A extends ", mebibyte) + "B{}", "regexp": "/" + many("(", 90_000) + "/",
+		"regexp nested": "/" + many("(", 40_000) + "a" + many(")", 40_000) + "/", "or": "1" + many("||1", mebibyte), "coalesce": "1" + many("??1", mebibyte),
+		"objects": "x=" + many("{a:", mebibyte), "functions": many("function f(){", mebibyte), "comments": many("(/*)*/", mebibyte), "in strings": many("(')'+", mebibyte),
+		"with": many("with(a)", 90_000) + ";", "throw": many("try{}catch(e){", mebibyte), "patterns": "let " + many("[", 45_000) + "a" + many("]", 45_000) + "=1",
+		"delete": many("delete ", mebibyte) + "x.y", "tagged": "x" + many("``", 45_000), "spread": "x=[" + many("...[", 90_000), "dots": "f(" + many("...", mebibyte) + ")",
+		"switch": many("switch(1){case 1:", mebibyte), "default": "(" + many("a=(b", 90_000), "names": "x=" + many("a", mebibyte), "string": "x='" + many("a", mebibyte) + "'",
+		"number": "x=1" + many("0", mebibyte), "hex": "x=0x" + many("f", mebibyte), "nul": many("\x00", mebibyte), "utf8": many("\xff", mebibyte), "escapes": "x='" + many("\\u0041", mebibyte) + "'",
+		"get": "x={" + many("get a(){},", 90_000) + "}", "vars": "var a" + many(",a", mebibyte), "lets": many("{let a}", 90_000), "semicolons": many(";", mebibyte),
+		"private": "class A{#a;m(){" + many("#a in ", mebibyte) + "this}}", "void": many("void ", mebibyte) + "0", "sequence of functions": many("function f(){}", 90_000),
+	},
+	engine.Jsonnet: {
+		"brackets": strings.Repeat("[", 200_000),
+		"parens":   strings.Repeat("(", 120_000) + "1" + strings.Repeat(")", 120_000),
+		"objects":  strings.Repeat("{a:", 80_000) + "1" + strings.Repeat("}", 80_000),
+		"sum":      "1" + strings.Repeat("+1", 120_000),
+		"fields":   "{}" + strings.Repeat(".a", 120_000),
+		"calls":    "f" + strings.Repeat("()", 120_000),
+		"indexes":  "{}" + strings.Repeat("[0]", 80_000),
+		"locals":   strings.Repeat("local a=1;", 25_000) + "{}",
+		"nested":   strings.Repeat("local a=", 30_000) + "{}",
+		"ifs":      strings.Repeat("if a then ", 25_000) + "{}",
+		"elses":    strings.Repeat("if a then 1 else ", 15_000) + "{}",
+		"not":      strings.Repeat("! ", 19_000) + "true",
+		"minus":    strings.Repeat("-", 120_000) + "1",
+		"function": strings.Repeat("function(a)", 23_000) + "{}",
+		"apply":    "{}" + strings.Repeat("{}", 120_000),
+		"error":    strings.Repeat("error ", 40_000) + "1",
+		"assert":   strings.Repeat("assert true;", 20_000) + "{}",
+		"block":    "|||\n" + strings.Repeat("  a\n", 60_000) + "|||",
+		"quote":    strings.Repeat("'", 200_001),
+		"comment":  "/*" + strings.Repeat("*", 200_000),
+		"comp":     "[1 " + strings.Repeat("for a in [1] ", 19_000) + "]",
+		"digits":   strings.Repeat("9", 250_000),
+		"fields-n": "{" + strings.Repeat("a:1,", 60_000) + "}",
+		"locals-n": "local " + manyLocals(12_000) + "; {}",
+	},
+}
+
+// parameters are 90,000 of different names.
+func parameters() string {
+	var b strings.Builder
+	for i := range 90_000 {
+		fmt.Fprintf(&b, "a%d,", i)
+	}
+	return b.String()
+}
+
+// indents are 1,000 blocks, each in the one before.
+func indents() string {
+	var b strings.Builder
+	for i := range 1_000 {
+		b.WriteString(strings.Repeat(" ", i+1) + "if 1:\n")
+	}
+	return b.String() + strings.Repeat(" ", 1_001) + "pass\n"
+}
+
+// labels are 90,000 of different names.
+func labels() string {
+	var b strings.Builder
+	for i := range 90_000 {
+		fmt.Fprintf(&b, "l%d:", i)
+	}
+	return b.String() + ";"
+}
+
+// manyLocals are variables each of which is the next one.
+func manyLocals(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "v%d = v%d, ", i, (i+1)%n)
+	}
+	return b.String() + "z = 1"
+}
+
+func generated() []*trial {
+	var all []*trial
+	for _, language := range languages {
+		texts := sources[language.name]
+		for _, name := range slices.Sorted(maps.Keys(texts)) {
+			all = append(all, &trial{
+				name: "source-" + strings.ReplaceAll(name, " ", "-"), language: language.name, class: "source",
+				attacks: "a text that is hard to parse: " + name, want: []string{"error", "answer"}, text: []byte(texts[name]),
+			})
+		}
+	}
+	return all
+}

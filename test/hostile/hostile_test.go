@@ -1,0 +1,213 @@
+package hostile
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"metascript/engine"
+)
+
+var table = flag.Bool("table", false, "print what each script came to, how long it took, and its memory")
+
+// languages are by the names of their folders, which hold files of that extension.
+var languages = []struct{ folder, name, extension, comment string }{
+	{"starlark", engine.Starlark, ".star", "# "},
+	{"javascript", engine.JavaScript, ".js", "// "},
+	{"jsonnet", engine.Jsonnet, ".jsonnet", "// "},
+}
+
+// classes are what scripts attack by; there is something of each in each language.
+var classes = map[string]string{
+	"loop":   "loops of every kind the language has",
+	"native": "one operation of the interpreter's that works without end",
+	"memory": "repetition, doubling, growth, amplification",
+	"stack":  "recursion, deep data",
+	"source": "texts that are hard to parse; made in generated_test.go",
+	"output": "answers without end, and answers that are no data",
+	"error":  "messages and logs without end",
+	"state":  "what one call leaves for the next, writing into the request",
+	"host":   "files, environment, clock, sockets, names of Go's",
+	"bypass": "ways around a guard: other names, callbacks, catching its refusal",
+}
+
+// A trial is a script and what must happen.
+type trial struct {
+	file, name, language string
+	class, attacks       string
+	want                 []string // kinds of errors; "answer"; "error" for any kind but Panic
+	text                 []byte
+}
+
+// report is what the command trial writes.
+type report struct {
+	Kind    engine.Kind
+	Message string
+	Answer  map[string]any
+	Took    time.Duration
+	Peak    int64
+	Healthy string
+	Goes    bool
+}
+
+// deadline is what scripts have; they end soon after it. Since machines are busy, the test asks for no more than that it
+// takes at most ten times as long, and -table shows how long it took.
+const deadline = 300 * time.Millisecond
+
+// mostMemory bounds what trying a script may take, of which 64 MiB are the script's limit. The rest is what the process
+// has anyway, garbage, and how far a script gets before it is seen.
+const mostMemory = 600 << 20
+
+func TestHostile(t *testing.T) {
+	command := build(t)
+	for _, isolation := range []string{"InProcess", "Process"} {
+		for _, trial := range trials(t) {
+			t.Run(isolation+"/"+trial.language+"/"+trial.name, func(t *testing.T) {
+				t.Parallel()
+				trial.run(t, command, isolation)
+			})
+		}
+	}
+}
+
+// build builds the command trial.
+func build(t *testing.T) string {
+	command := filepath.Join(t.TempDir(), "trial")
+	if out, err := exec.Command("go", "build", "-o", command, "./trial").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return command
+}
+
+func (c *trial) run(t *testing.T, command, isolation string) {
+	file := c.file
+	if file == "" {
+		file = filepath.Join(t.TempDir(), "sync")
+		if err := os.WriteFile(file, c.text, 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(command, isolation, c.language, file)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s\nthe process died: %v\n%s", c.attacks, err, stderr.Bytes()[:min(stderr.Len(), 4<<10)])
+	}
+	var r report
+	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+		t.Fatalf("%v: %q", err, stdout.String())
+	}
+	if *table {
+		fmt.Printf("%-10s %-60s %-10s %6d ms %6d MiB\n", isolation, c.language+"/"+c.name, r.Kind, r.Took.Milliseconds(), r.Peak>>20)
+	}
+	if !c.wanted(r) {
+		t.Errorf("%s\ngot %q, want %s: %s", c.attacks, r.Kind, strings.Join(c.want, " or "), r.Message)
+	}
+	if r.Took > 10*deadline || r.Goes {
+		t.Errorf("%s\nit took %s, and runs on: %v", c.attacks, r.Took, r.Goes)
+	}
+	if r.Peak > mostMemory {
+		t.Errorf("%s\nit took %d MiB", c.attacks, r.Peak>>20)
+	}
+	if r.Healthy != "" {
+		t.Errorf("%s\na neighbour's script, called next: %s", c.attacks, r.Healthy)
+	}
+}
+
+func (c *trial) wanted(r report) bool {
+	switch {
+	case r.Kind == "":
+		return slices.Contains(c.want, "answer")
+	case slices.Contains(c.want, "error") && r.Kind != engine.KindPanic && r.Kind != engine.KindCanceled:
+		return true
+	}
+	return slices.Contains(c.want, string(r.Kind))
+}
+
+// trials reads all files.
+func trials(t *testing.T) []*trial {
+	var all []*trial
+	for _, language := range languages {
+		files, err := filepath.Glob(language.folder + "/*" + language.extension)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("there are no scripts in %s (error: %v)", language.folder, err)
+		}
+		for _, file := range files {
+			c, err := read(file, language.comment)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.language = language.name
+			all = append(all, c)
+		}
+	}
+	return append(all, generated()...)
+}
+
+// read reads a file, whose first three lines say what it is.
+func read(file, comment string) (*trial, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	absolute, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	c := &trial{file: absolute, name: filepath.Base(file)}
+	lines := strings.SplitN(string(text), "\n", 4)
+	for i, field := range []struct {
+		name string
+		into *string
+	}{{"class", &c.class}, {"attacks", &c.attacks}, {"want", new(string)}} {
+		value, ok := strings.CutPrefix(lines[i], comment+field.name+": ")
+		if !ok {
+			return nil, fmt.Errorf("%s:%d: want %q", file, i+1, comment+field.name+": …")
+		}
+		*field.into = value
+		if field.name == "want" {
+			c.want = strings.Split(value, "|")
+		}
+	}
+	if classes[c.class] == "" {
+		return nil, fmt.Errorf("%s: there is no class %q", file, c.class)
+	}
+	return c, nil
+}
+
+// TestTable sees that there is something of each class in each language, and that the table in README.md is true.
+func TestTable(t *testing.T) {
+	count := map[string]int{}
+	for _, c := range trials(t) {
+		count[c.class+"/"+c.language]++
+	}
+	var want strings.Builder
+	want.WriteString("| class | attack by | Starlark | JavaScript | Jsonnet |\n| --- | --- | --: | --: | --: |\n")
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		fmt.Fprintf(&want, "| %s | %s |", class, classes[class])
+		for _, language := range languages {
+			cell := class + "/" + language.name
+			fmt.Fprintf(&want, " %d |", count[cell])
+			if count[cell] == 0 {
+				t.Errorf("there is no script of class %s in %s", class, language.name)
+			}
+		}
+		want.WriteString("\n")
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(readme), want.String()) {
+		t.Errorf("the table in README.md should be:\n\n%s", want.String())
+	}
+}

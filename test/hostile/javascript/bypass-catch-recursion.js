@@ -1,0 +1,7 @@
+// class: bypass
+// attacks: catching the end of the stack, over and over
+// want: Stack|Timeout
+function sync() {
+  const f = () => { try { f(); } catch (e) { f(); } finally { f(); } };
+  f();
+}

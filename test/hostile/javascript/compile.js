@@ -1,0 +1,7 @@
+// class: native
+// attacks: a regular expression: compile
+// want: Runtime
+function sync({parent, children}) {
+  /x/.compile('y')
+  return {};
+}

@@ -1,0 +1,7 @@
+// class: error
+// attacks: printing what runs code
+// want: error|answer
+function sync() {
+  console.log({get a() { for (;;); }, toString() { for (;;); }});
+  return {};
+}

@@ -1,0 +1,7 @@
+// class: error
+// attacks: a message: errors
+// want: Raised
+function sync({parent, children}) {
+  throw new Error('x'.repeat(3e7))
+  return {};
+}

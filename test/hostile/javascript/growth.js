@@ -1,0 +1,7 @@
+// class: loop
+// attacks: a loop: growth
+// want: Timeout|Memory
+function sync({parent, children}) {
+  const a = []; for (;;) a.push({})
+  return {};
+}

@@ -1,0 +1,4 @@
+// class: host
+// attacks: a module of Node.js
+// want: Module
+function sync() { return require('fs'); }

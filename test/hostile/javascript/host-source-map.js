@@ -1,0 +1,5 @@
+// class: host
+// attacks: a source map, which is a file
+// want: answer
+function sync() { return {}; }
+//# sourceMappingURL=/dev/zero

@@ -1,0 +1,7 @@
+// class: stack
+// attacks: Go's stack: json deep
+// want: Stack
+function sync({parent, children}) {
+  JSON.parse('['.repeat(2e7))
+  return {};
+}

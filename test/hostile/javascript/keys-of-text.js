@@ -1,0 +1,7 @@
+// class: memory
+// attacks: memory: keys of text
+// want: Memory|Timeout
+function sync({parent, children}) {
+  Object.keys('x'.repeat(2e7))
+  return {};
+}

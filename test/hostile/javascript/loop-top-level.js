@@ -1,0 +1,5 @@
+// class: loop
+// attacks: a loop while the file is loaded
+// want: Timeout
+for (;;);
+function sync() { return {}; }

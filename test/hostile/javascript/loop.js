@@ -1,0 +1,7 @@
+// class: loop
+// attacks: a loop: loop
+// want: Timeout
+function sync({parent, children}) {
+  for (;;);
+  return {};
+}

@@ -1,0 +1,7 @@
+// class: native
+// attacks: a loop in a native function: parseInt
+// want: Memory|answer|Timeout
+function sync({parent, children}) {
+  return {a: String(parseInt('9'.repeat(6e7)))}
+  return {};
+}

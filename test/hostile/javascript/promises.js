@@ -1,0 +1,7 @@
+// class: loop
+// attacks: a loop: promises
+// want: Timeout|Memory
+function sync({parent, children}) {
+  const f = () => Promise.resolve().then(f); f(); return {}
+  return {};
+}

@@ -1,0 +1,7 @@
+// class: native
+// attacks: a loop in a native function: split
+// want: Memory|Timeout
+function sync({parent, children}) {
+  'x'.repeat(2e7).split('')
+  return {};
+}

@@ -1,0 +1,7 @@
+// class: memory
+// attacks: memory: spread of text
+// want: Memory|Timeout
+function sync({parent, children}) {
+  return {a: {...'x'.repeat(2e7)}}
+  return {};
+}

@@ -1,0 +1,8 @@
+// class: state
+// attacks: a function of an object of the language's that is replaced
+// want: answer
+function sync() {
+  if (JSON.stringify(1) !== '1') throw new Error('it is still there');
+  JSON.stringify = () => 'x';
+  return {};
+}

@@ -1,0 +1,7 @@
+// class: native
+// attacks: a regular expression: states at run time
+// want: Memory
+function sync({parent, children}) {
+  new RegExp('(((a?){30}){30}){30}').test('a'.repeat(1e6))
+  return {};
+}

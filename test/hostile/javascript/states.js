@@ -1,0 +1,7 @@
+// class: native
+// attacks: a regular expression: states
+// want: Source
+function sync({parent, children}) {
+  /(((a?){30}){30}){30}/.test('a'.repeat(1e6))
+  return {};
+}

@@ -1,0 +1,7 @@
+// class: memory
+// attacks: memory: text concat
+// want: Memory|Timeout
+function sync({parent, children}) {
+  const s = 'x'.repeat(3e7); ''.concat(s, s, s, s)
+  return {};
+}

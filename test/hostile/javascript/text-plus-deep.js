@@ -1,0 +1,7 @@
+// class: stack
+// attacks: Go's stack: text plus deep
+// want: Stack|Timeout
+function sync({parent, children}) {
+  let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return {a: a + ''}
+  return {};
+}

@@ -1,0 +1,8 @@
+// class: error
+// attacks: a message: assert-dag
+// want: Memory|Steps|Timeout
+{
+  sync(parent, children)::
+    local dag(n) = if n == 0 then [] else (local x = dag(n - 1); [x, x]);
+    { v: assert false : dag(40); 1 },
+}

@@ -1,0 +1,8 @@
+// class: error
+// attacks: a message: field-text
+// want: Runtime
+{
+  sync(parent, children)::
+    local wide(s, n) = std.foldl(function(a, i) a + a, std.range(1, n), s);
+    { v: {}[wide('x', 23)] },
+}

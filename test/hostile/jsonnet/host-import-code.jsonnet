@@ -1,0 +1,7 @@
+// class: host
+// attacks: code outside
+// want: Module
+{
+  sync(parent, children)::
+    { v: import '/etc/passwd' },
+}

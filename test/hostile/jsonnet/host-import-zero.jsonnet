@@ -1,0 +1,7 @@
+// class: host
+// attacks: a file without end
+// want: Module
+{
+  sync(parent, children)::
+    { v: importbin '/dev/zero' },
+}

@@ -1,0 +1,7 @@
+// class: loop
+// attacks: a filter over a long list, over and over
+// want: Steps|Timeout|Memory
+{
+  sync(parent, children)::
+    local a = std.range(1, 100000); { n: std.foldl(function(x, i) x + std.length(std.filter(function(y) y > i, a)), a, 0) },
+}

@@ -1,0 +1,8 @@
+// class: native
+// attacks: one operation that makes something large: split
+// want: Memory
+{
+  sync(parent, children)::
+    local wide(s, n) = std.foldl(function(a, i) a + a, std.range(1, n), s);
+    { v: std.length(std.split(wide('a', 22), 'a')) },
+}

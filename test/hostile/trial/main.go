@@ -1,0 +1,182 @@
+// Command trial runs one hostile script in a process of its own and reports what came of it as JSON. The tests of
+// test/hostile build it, without the race detector, whose shadows of memory would hide how much a script takes.
+//
+//	trial InProcess|Process LANGUAGE FILE
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing/fstest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"metascript/engine"
+	"metascript/engine/process"
+	"metascript/runtimes"
+)
+
+// A report says what came of a script.
+type report struct {
+	Kind    engine.Kind    // of the error; "" for an answer
+	Message string         // of the error
+	Answer  map[string]any // of the second call
+	Took    time.Duration  // the longest of compiling and the calls
+	Peak    int64          // bytes that this process and its workers had at most
+	Healthy string         // why another owner's script does not do what it should; "" when it does
+	Goes    bool           // an evaluation runs on that should have ended
+}
+
+// Timeout is what the script has.
+const timeout = 300 * time.Millisecond
+
+// addressSpace keeps a hole from taking the whole machine.
+const addressSpace = 6 << 30
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == process.Verb {
+		if err := process.Main(context.Background(), runtimes.All(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	r, err := run(os.Args[1], os.Args[2], os.Args[3])
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(r)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(isolation, language, file string) (*report, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	o := engine.Options{Runtimes: runtimes.All(), Slots: 1}
+	peaks := func() int64 { return 0 }
+	if isolation == "Process" {
+		pool, err := process.New(process.Options{})
+		if err != nil {
+			return nil, err
+		}
+		defer pool.Close()
+		o.Runtimes, o.Elsewhere = pool.Runtimes(engine.Starlark, engine.JavaScript, engine.Jsonnet), true
+		peaks = func() int64 { return peakOfWorkers(pool) }
+	} else if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: addressSpace, Max: addressSpace}); err != nil {
+		return nil, err
+	}
+	e := engine.New(o)
+	r := &report{}
+	r.attack(e, engine.Script{
+		Language: language, Entry: filepath.Base(file), Owner: "attacker",
+		Files: fstest.MapFS{filepath.Base(file): {Data: text, Mode: 0o444}},
+	})
+	r.Goes = e.Runaways() > 0
+	r.Healthy = neighbour(e)
+	r.Peak = peak("self") + peaks()
+	return r, nil
+}
+
+// attack compiles the script and calls it; the second time only when the first gave an answer.
+func (r *report) attack(e *engine.Engine, s engine.Script) {
+	ctx, l := context.Background(), engine.Limits{Timeout: timeout}
+	env := engine.Env{Owner: s.Owner, Limits: l, Log: func(engine.Message) {}}
+	start := time.Now()
+	p, err := e.Compile(ctx, s, l)
+	r.Took = time.Since(start)
+	for range 2 {
+		if err != nil {
+			break
+		}
+		start = time.Now()
+		r.Answer, err = p.Call(ctx, "sync", request(), env)
+		r.Took = max(r.Took, time.Since(start))
+	}
+	var fault *engine.Error
+	switch {
+	case errors.As(err, &fault):
+		r.Kind, r.Message = fault.Kind, fault.Detail()
+	case err != nil:
+		r.Kind, r.Message = "no *engine.Error", err.Error()
+	}
+}
+
+// neighbour calls a script of somebody else.
+func neighbour(e *engine.Engine) string {
+	s := engine.Script{Language: engine.Starlark, Entry: "sync.star", Owner: "neighbour", Files: fstest.MapFS{
+		"sync.star": {Data: []byte("def sync(children):\n    return {'pods': len(children['Pod.v1'])}\n"), Mode: 0o444},
+	}}
+	p, err := e.Compile(context.Background(), s, engine.Limits{})
+	if err != nil {
+		return engine.DetailOf(err)
+	}
+	answer, err := p.Call(context.Background(), "sync", request(), engine.Env{Owner: s.Owner})
+	if err != nil {
+		return engine.DetailOf(err)
+	}
+	if answer["pods"] != int64(pods) {
+		return fmt.Sprintf("it answered %v", answer)
+	}
+	return ""
+}
+
+// peakOfWorkers is how much memory the largest of the workers has had.
+func peakOfWorkers(pool *process.Pool) (most int64) {
+	for _, w := range pool.Workers() {
+		most = max(most, peak(strconv.Itoa(w.PID)))
+	}
+	return most
+}
+
+// peak is how much memory a process has had at most.
+func peak(pid string) int64 {
+	text, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if size, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(size), " kB"), 10, 64)
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// pods is how many there are in the request.
+const pods = 20
+
+// request is what the scripts are called with: an object and 20 Pods of about 3 KB.
+func request() map[string]any {
+	group := map[string]any{}
+	for i := range pods {
+		name := fmt.Sprintf("pod-%d", i)
+		group[name] = map[string]any{
+			"apiVersion": "v1", "kind": "Pod",
+			"metadata": map[string]any{"name": name, "namespace": "default", "labels": map[string]any{"app": "web"}},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "web", "image": "web:1", "args": []any{strings.Repeat("x", 2500)}}}},
+			"status":   map[string]any{"phase": "Running", "podIP": "10.0.0.1"},
+		}
+	}
+	return map[string]any{
+		"controller": map[string]any{"metadata": map[string]any{"name": "attacker"}},
+		"parent": map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Widget",
+			"metadata": map[string]any{"name": "w", "namespace": "default", "labels": map[string]any{"app": "web"}, "generation": int64(1)},
+			"spec":     map[string]any{"replicas": int64(3), "image": "web:1", "list": []any{int64(1), int64(2)}},
+		},
+		"children": map[string]any{"Pod.v1": group}, "related": map[string]any{},
+		"finalizing": false, "now": "2026-01-01T00:00:00Z",
+	}
+}
