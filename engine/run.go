@@ -22,17 +22,14 @@ type task struct {
 // The causes of a ctx that run ends, besides the watchdog's.
 var (
 	errTimeout = fmt.Errorf("limits.timeout: %w", context.DeadlineExceeded)
-	errSlice   = errors.New("its slice of the fast lane is over")
+	errSlice   = errors.New("its turn is over")
 )
-
-// maxAttempts is how often an evaluation is begun that is stopped for no fault of its own.
-const maxAttempts = 4
 
 // run does work in a slot, within its time, and returns what comes of it. It may do so several times: see lanes and
 // watchdog.
 func run[T any](ctx context.Context, e *Engine, t task, work func(context.Context) (T, error)) (result T, fault *Error) {
-	for range maxAttempts {
-		turn, fault := e.admit(ctx, t)
+	for attempt := range maxAttempts {
+		turn, fault := e.admit(ctx, t, attempt)
 		if fault != nil {
 			return result, fault
 		}
@@ -49,11 +46,11 @@ func run[T any](ctx context.Context, e *Engine, t task, work func(context.Contex
 }
 
 // admit waits for a turn, unless the script has a runaway.
-func (e *Engine) admit(ctx context.Context, t task) (*turn, *Error) {
+func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error) {
 	if fault := e.runaways.check(t); fault != nil {
 		return nil, fault
 	}
-	turn, err := e.lanes.admit(ctx, habit{t.owner, t.digest})
+	turn, err := e.lanes.admit(ctx, habit{t.owner, t.digest}, attempt)
 	if err != nil {
 		return nil, &Error{Kind: KindCanceled, Pos: Pos{File: t.entry}, Msg: "canceled before it could run: others were running"}
 	}
@@ -181,7 +178,7 @@ func stopped(ctx context.Context, at Pos, l Limits) *Error {
 	case errors.Is(cause, errSuspected):
 		return TooMuchMemory(at, l, "")
 	case errors.Is(cause, errSlice):
-		return &Error{Kind: KindTimeout, Pos: at, Msg: "could not be interrupted after " + slice.String()}
+		return &Error{Kind: KindTimeout, Pos: at, Msg: "could not be interrupted when others waited"}
 	}
 	return &Error{Kind: KindCanceled, Pos: at, Msg: "canceled by its caller"}
 }

@@ -28,6 +28,14 @@ func (s *slots) try() bool {
 	return true
 }
 
+// wanted reports whether another owner than this waits for a slot.
+func (s *slots) wanted(owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.turns.Front()
+	return first != nil && (first.Value != owner || s.turns.Len() > 1)
+}
+
 // acquire takes a slot, or returns ctx's error when that is done first.
 func (s *slots) acquire(ctx context.Context, owner string) error {
 	if err := ctx.Err(); err != nil {
