@@ -1,7 +1,7 @@
 // Command trial runs one hostile script in a process of its own and reports what came of it as JSON. The tests of
 // test/hostile build it, without the race detector, whose shadows of memory would hide how much a script takes.
 //
-//	trial InProcess|Process LANGUAGE FILE
+//	trial InProcess|Process LANGUAGE FILE TIMEOUT
 package main
 
 import (
@@ -34,9 +34,6 @@ type report struct {
 	Goes    bool           // an evaluation runs on that should have ended
 }
 
-// Timeout is what the script has.
-const timeout = 300 * time.Millisecond
-
 // addressSpace keeps a hole from taking the whole machine.
 const addressSpace = 6 << 30
 
@@ -48,7 +45,7 @@ func main() {
 		}
 		return
 	}
-	r, err := run(os.Args[1], os.Args[2], os.Args[3])
+	r, err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4])
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	}
@@ -58,7 +55,12 @@ func main() {
 	}
 }
 
-func run(isolation, language, file string) (*report, error) {
+func run(isolation, language, file, timeout string) (*report, error) {
+	l := engine.Limits{}
+	var err error
+	if l.Timeout, err = time.ParseDuration(timeout); err != nil {
+		return nil, err
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -78,7 +80,7 @@ func run(isolation, language, file string) (*report, error) {
 	}
 	e := engine.New(o)
 	r := &report{}
-	r.attack(e, engine.Script{
+	r.attack(e, l, engine.Script{
 		Language: language, Entry: filepath.Base(file), Owner: "attacker",
 		Files: fstest.MapFS{filepath.Base(file): {Data: text, Mode: 0o444}},
 	})
@@ -89,8 +91,8 @@ func run(isolation, language, file string) (*report, error) {
 }
 
 // attack compiles the script and calls it; the second time only when the first gave an answer.
-func (r *report) attack(e *engine.Engine, s engine.Script) {
-	ctx, l := context.Background(), engine.Limits{Timeout: timeout}
+func (r *report) attack(e *engine.Engine, l engine.Limits, s engine.Script) {
+	ctx := context.Background()
 	env := engine.Env{Owner: s.Owner, Limits: l, Log: func(engine.Message) {}}
 	start := time.Now()
 	p, err := e.Compile(ctx, s, l)
