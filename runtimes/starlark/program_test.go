@@ -143,6 +143,34 @@ def sync(x):
 	calls.Wait()
 }
 
+// Whatever scripts do with one request at the same time, it stays as it is.
+func TestHammer(t *testing.T) {
+	var programs []engine.Program
+	for _, body := range []string{
+		"x['new'] = 1", "x['list'] += [1]", "x['list'].append(1)", "x['map'].update(a = 1)", "x |= {'a': 1}\n    x['a'] = 2",
+		"y = dict(x)\n    y['list'] = list(y['list']) + [1]\n    y['list'].append(2)", "y = x['list'] + x['list']\n    y[0] = None",
+		"y = json.decode(json.encode(x))\n    y['list'].clear()", "y = sorted(x['list'], key = str)\n    y.pop()", "y = x['map'].items()\n    y[0] = 1",
+		"x.list = 1", "x['map'].setdefault('new', 1)", "y = [v for v in x.values()]\n    y.extend(x['list'])",
+	} {
+		programs = append(programs, compile(t, "def sync(x):\n    "+body+"\n    return {'x': x}"))
+	}
+	arg := request()
+	var calls sync.WaitGroup
+	for _, p := range programs {
+		for range 4 {
+			calls.Go(func() {
+				for range 20 {
+					_, _ = p.Call(t.Context(), "sync", arg, engine.Env{}) // what writes is refused, which other tests see
+				}
+			})
+		}
+	}
+	calls.Wait()
+	if !reflect.DeepEqual(arg, request()) {
+		t.Errorf("the request became %v", arg)
+	}
+}
+
 // A builtin that loops by itself takes steps and sees the end as well.
 func TestLoopingBuiltinsEnd(t *testing.T) {
 	for _, expr := range []string{
