@@ -219,14 +219,14 @@ func (ev *evaluation) checkTuples(v starlark.Value, depth int) error {
 // wideFree is how many keys may collide before they count.
 const wideFree = 1 << 10
 
-// checkKey counts the keys whose hash a script can choose: numbers, of which the hash is the lower 32 bits, and what is
-// made of them. Each may have to be compared with all before it.
+// checkKey counts the keys whose hash a script can choose: numbers, whose hash is a multiple of the lower 32 bits, and
+// what is made of them. Each may have to be compared with all before it. Of small ones there are too few to matter.
 func (ev *evaluation) checkKey(v starlark.Value) error {
 	switch v := v.(type) {
 	case starlark.String, starlark.Bytes, starlark.Bool, starlark.NoneType:
 		return nil
 	case starlark.Int:
-		if i, ok := v.Int64(); ok && i == int64(int32(i)) {
+		if i, ok := v.Int64(); ok && -1<<16 < i && i < 1<<16 {
 			return nil
 		}
 	}

@@ -147,10 +147,10 @@ def sync(x):
 func TestHammer(t *testing.T) {
 	var programs []engine.Program
 	for _, body := range []string{
-		"x['new'] = 1", "x['list'] += [1]", "x['list'].append(1)", "x['map'].update(a = 1)", "x |= {'a': 1}\n    x['a'] = 2",
+		"x['new'] = 1", "x['list'] += [1]", "x['list'].append(1)", "x['deep'].update(a = 1)", "x |= {'a': 1}\n    x['a'] = 2",
 		"y = dict(x)\n    y['list'] = list(y['list']) + [1]\n    y['list'].append(2)", "y = x['list'] + x['list']\n    y[0] = None",
-		"y = json.decode(json.encode(x))\n    y['list'].clear()", "y = sorted(x['list'], key = str)\n    y.pop()", "y = x['map'].items()\n    y[0] = 1",
-		"x.list = 1", "x['map'].setdefault('new', 1)", "y = [v for v in x.values()]\n    y.extend(x['list'])",
+		"y = json.decode(json.encode(x))\n    y['list'].clear()", "y = sorted(x['list'], key = str)\n    y.pop()", "y = x['deep'].items()\n    y[0] = 1",
+		"x.list = 1", "x['deep'].setdefault('new', 1)", "y = [v for v in x.values()]\n    y.extend(x['list'])",
 	} {
 		programs = append(programs, compile(t, "def sync(x):\n    "+body+"\n    return {'x': x}"))
 	}
