@@ -19,8 +19,9 @@ const (
 	maxProtos = 200
 	// maxProduct is how many characters a search may compare at worst.
 	maxProduct = 1 << 30
-	// elementSize is how many bytes an element of an array takes.
-	elementSize = 16
+	// elementSize is how many bytes an element of an array takes, with what is in it. It bounds time as well: goja's
+	// functions take some 100 ns for each.
+	elementSize = 64
 )
 
 // A refusal ends a call. It goes through goja as a panic, which no script can catch.
