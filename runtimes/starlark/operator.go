@@ -8,6 +8,10 @@ import (
 )
 
 func operatorEqual(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if x, ok := args[0].(starlark.String); ok {
+		y, ok := args[1].(starlark.String)
+		return starlark.Bool(ok && x == y), nil
+	}
 	same, err := equal(args[0], args[1], evaluationOf(thread).spend)
 	return starlark.Bool(same), err
 }

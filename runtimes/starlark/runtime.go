@@ -24,8 +24,8 @@
 //
 // # Limits
 //
-// Steps are the interpreter's: an instruction is one, however long it takes. The interpreter looks at a flag before
-// each, which is how a deadline ends a script; it cannot end a single instruction that works on a huge value.
+// Steps are the interpreter's: an instruction is one. It cannot be ended within one, so what an instruction may do is
+// bounded, and counted as more than one where it does much: guard.go has the list.
 package starlark
 
 import (
@@ -45,8 +45,7 @@ type runtime struct{}
 
 // Compile implements [engine.Runtime]. What the top level prints is dropped.
 func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
-	ev, end := newEvaluation(ctx, l, nil)
-	defer end()
+	ev := newEvaluation(ctx, l, nil)
 	modules := loader{files: s.Files, ev: ev, loaded: map[string]starlark.StringDict{}}
 	globals, err := modules.load(ctx, s.Entry)
 	if err != nil {
