@@ -47,23 +47,23 @@ var (
 	_ starlark.Comparable  = slice(nil)
 )
 
-// toValue shows a part of the request to the script.
+// toValue shows a part of the request to the script. Strings are what scripts read most of all.
 func toValue(v any) starlark.Value {
-	switch v := v.(type) {
+	switch t := v.(type) {
+	case string:
+		return retyped(stringValue, v)
+	case map[string]any:
+		return dict(t)
+	case []any:
+		return retyped(sliceValue, v)
 	case nil:
 		return starlark.None
 	case bool:
-		return starlark.Bool(v)
+		return starlark.Bool(t)
 	case int64:
-		return starlark.MakeInt64(v)
+		return starlark.MakeInt64(t)
 	case float64:
-		return starlark.Float(v)
-	case string:
-		return starlark.String(v)
-	case []any:
-		return slice(v)
-	case map[string]any:
-		return dict(v)
+		return starlark.Float(t)
 	}
 	panic(fmt.Sprintf("the request has a %T in it", v)) // our own fault
 }
