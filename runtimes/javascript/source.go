@@ -73,6 +73,7 @@ type features struct {
 	errors     bool // catches what goja throws
 	promises   bool
 	generators bool
+	rests      bool // {...rest} as a pattern
 	rewritten  bool // it calls the functions below
 }
 
@@ -206,6 +207,11 @@ func (c *checker) look(n ast.Node) {
 		for i, p := range n.Value {
 			n.Value[i] = c.property(p)
 		}
+	case *ast.ObjectPattern:
+		if n.Rest != nil {
+			c.rests = true
+			n.Properties = append(n.Properties, probe(n.LeftBrace))
+		}
 	case *ast.AssignExpression:
 		if n.Operator == token.PLUS && !small(n.Right) {
 			c.lengthen(n)
@@ -281,6 +287,19 @@ func (c *checker) property(p ast.Property) ast.Property {
 	return p
 }
 
+// restProperty is what a pattern with a rest looks up in its value first. Only texts have it, see prepare: taking one
+// apart makes a property for each character.
+const restProperty = "metascript.rest"
+
+// probe is a property of a pattern that looks restProperty up and binds nothing.
+func probe(at file.Idx) ast.Property {
+	return &ast.PropertyKeyed{
+		Key:   &ast.StringLiteral{Idx: at, Literal: "'" + restProperty + "'", Value: restProperty},
+		Kind:  ast.PropertyKindValue,
+		Value: &ast.AssignExpression{Operator: token.ASSIGN, Left: &ast.ObjectPattern{LeftBrace: at, RightBrace: at}, Right: &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(0)}},
+	}
+}
+
 // through passes an expression through one of our functions.
 func (c *checker) through(function string, e ast.Expression) ast.Expression {
 	c.rewritten = true
@@ -332,6 +351,20 @@ func (r *run) prepare(uses features) {
 	if uses.errors || uses.promises {
 		r.sweepErrors()
 	}
+	if uses.rests {
+		r.guardRests()
+	}
+}
+
+// guardRests gives texts the restProperty, which refuses large ones.
+func (r *run) guardRests() {
+	texts := r.vm.GlobalObject().Get("String").ToObject(r.vm).Get("prototype").ToObject(r.vm)
+	getter := r.vm.ToValue(func(call goja.FunctionCall) goja.Value {
+		enumerated(r, goja.FunctionCall{Arguments: []goja.Value{call.This}}, func(goja.FunctionCall) goja.Value { return nil })
+		return goja.Undefined()
+	})
+	// It fails when it is there already, from another file.
+	_ = texts.DefineAccessorProperty(restProperty, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
 }
 
 // sweepErrors guards the classes of the errors that goja throws.
