@@ -13,7 +13,8 @@ const (
 	// slice is how long an evaluation may stay in the fast lane, and shortSlice how long when another owner waits for it.
 	slice      = 250 * time.Millisecond
 	shortSlice = 50 * time.Millisecond
-	// maxStrikes is how many times in a row a script may take longer than shortSlice before it is known to be slow.
+	// maxStrikes is how many times in a row a script may keep others waiting before it is known to be slow: once may be
+	// the machine's fault.
 	maxStrikes = 2
 	// habitsKept is of how many scripts it is remembered.
 	habitsKept = 4096
@@ -23,18 +24,18 @@ const (
 )
 
 // lanes keep the scripts that take long from holding up the others. There is a slow lane, with a slot for every four of
-// the fast one and at least one. An evaluation begins in the fast lane, unless its script is known to be slow. After its
-// slice there it goes on in the slow lane. If that is taken, it is stopped, and begins again when its turn comes there:
-// it may, since scripts have no effects. In the slow lane, too, it makes way when another owner waits: after a slice the
+// the fast one and at least one. An evaluation begins in the fast lane, unless its script is known to be slow. When it keeps
+// others waiting there for a short slice, it is stopped, and begins again when its turn comes: it may, since scripts have
+// no effects. The second time, or after a whole slice, it goes on in the slow lane, or begins again there. In that, too, it makes way when another owner waits: after a slice the
 // first time, and after twice as long each time, so that it gets done.
 //
-// So an owner whose scripts burn all their time costs the others a short slice in the fast lane once, and after that a
+// So an owner whose scripts burn all their time costs the others two short slices in the fast lane, and after that a
 // processor's time, but no waiting; and somebody whose scripts merely take a while does not wait for theirs to time out.
 type lanes struct {
 	fast, slow *slots
 
 	mu     sync.Mutex
-	habits *simplelru.LRU[habit, int] // how many times in a row they took long, of those that did
+	habits *simplelru.LRU[habit, int] // how many times in a row they kept others waiting, of those that did
 }
 
 // A habit is what is known of a script.
@@ -88,11 +89,14 @@ func (t *turn) over() bool {
 	if t.slots == t.lanes.slow {
 		return took >= t.patience && t.slots.wanted(t.habit.owner)
 	}
-	if took < slice && !t.slots.wanted(t.habit.owner) {
-		return false
+	strikes := maxStrikes
+	if took < slice {
+		if !t.slots.wanted(t.habit.owner) {
+			return false
+		}
+		strikes = 1
 	}
-	t.lanes.remember(t.habit, maxStrikes)
-	if !t.lanes.slow.try() {
+	if t.lanes.remember(t.habit, strikes) < maxStrikes || !t.lanes.slow.try() {
 		return true
 	}
 	t.slots.release()
@@ -100,15 +104,10 @@ func (t *turn) over() bool {
 	return false
 }
 
-// end gives the slot back, and remembers whether it took long.
+// end gives the slot back, and forgives who was quick.
 func (t *turn) end() {
 	t.slots.release()
-	switch took := time.Since(t.began); {
-	case took >= slice:
-		t.lanes.remember(t.habit, maxStrikes)
-	case took >= shortSlice:
-		t.lanes.remember(t.habit, 1)
-	default:
+	if time.Since(t.began) < shortSlice {
 		t.lanes.forgive(t.habit)
 	}
 }
@@ -120,11 +119,14 @@ func (l *lanes) isSlow(h habit) bool {
 	return strikes >= maxStrikes
 }
 
-func (l *lanes) remember(h habit, strikes int) {
+// remember adds strikes, and gives how many there are now.
+func (l *lanes) remember(h habit, strikes int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, _ := l.habits.Peek(h)
-	l.habits.Add(h, min(before+strikes, maxStrikes))
+	now := min(before+strikes, maxStrikes)
+	l.habits.Add(h, now)
+	return now
 }
 
 func (l *lanes) forgive(h habit) {
