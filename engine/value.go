@@ -48,7 +48,10 @@ func (w *Walk) Count(n int) *Error {
 	w.nodes++
 	w.bytes += int64(n)
 	if w.nodes > w.limits.Nodes {
-		return &Error{Kind: KindOutput, Msg: fmt.Sprintf("the answer has more than %d values", w.limits.Nodes)}
+		return &Error{
+			Kind: KindOutput, Msg: fmt.Sprintf("the answer has more than %d values", w.limits.Nodes),
+			Hint: "return less, or split the controller: this limit is the same for all",
+		}
 	}
 	if w.bytes > w.limits.Output {
 		return &Error{
