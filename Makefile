@@ -11,10 +11,10 @@ CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
 INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
 FUZZTIME        ?= 5m
-PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$')
+PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$')
 
 .DEFAULT_GOAL := help
-.PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-fuzz test-cluster test-e2e bench fuzz lint generate clean
+.PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-hostile test-fuzz test-cluster test-e2e bench fuzz lint generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -40,11 +40,14 @@ cluster-up: cluster ## start the test cluster in the background and print its KU
 cluster-down: cluster ## end it
 	@$(BUILD)/cluster down --dir $(CLUSTER_STATE)
 
-test: lint test-unit test-fuzz test-cluster test-e2e ## everything: what CI runs
+test: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## everything: what CI runs
 
 test-unit: ## unit tests and the conformance suite, with the race detector
 	$(GO) test -race $(PACKAGES)
 	$(GO) test -C test/tools -count=1 ./...
+
+test-hostile: ## scripts that attack the server, each in a process of its own
+	$(GO) test ./test/hostile
 
 test-fuzz: ## every fuzz target for two seconds
 	test/fuzz.sh 2s

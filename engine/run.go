@@ -108,7 +108,7 @@ const (
 	// lookEvery is how often an evaluation is looked at while it runs.
 	lookEvery = 2 * time.Millisecond
 	// defaultGrace is how long after its ctx is done a runtime may take to return.
-	defaultGrace = 300 * time.Millisecond
+	defaultGrace = 400 * time.Millisecond
 )
 
 // watch waits for the evaluation s to end, and ends ctx when its time is up, keeping an eye on its turn and on memory

@@ -199,8 +199,11 @@ func bits(i starlark.Int) int {
 // checkTuples walks v as far as it consists of tuples, which are hashed, and frozen, by recursion.
 func (ev *evaluation) checkTuples(v starlark.Value, depth int) error {
 	t, ok := v.(starlark.Tuple)
-	if !ok {
-		return ev.checkKey(v)
+	switch {
+	case !ok && depth == 0:
+		return ev.checkKey(v, 1)
+	case !ok:
+		return ev.checkKey(v, 8) // tuples are compared element by element
 	}
 	if depth >= maxNested {
 		return errDeep
@@ -221,7 +224,8 @@ const wideFree = 1 << 10
 
 // checkKey counts the keys whose hash a script can choose: numbers, whose hash is a multiple of the lower 32 bits, and
 // what is made of them. Each may have to be compared with all before it. Of small ones there are too few to matter.
-func (ev *evaluation) checkKey(v starlark.Value) error {
+// weight is what comparing two takes.
+func (ev *evaluation) checkKey(v starlark.Value, weight int64) error {
 	switch v := v.(type) {
 	case starlark.String, starlark.Bytes, starlark.Bool, starlark.NoneType:
 		return nil
@@ -233,5 +237,5 @@ func (ev *evaluation) checkKey(v starlark.Value) error {
 	if ev.wide++; ev.wide <= wideFree {
 		return nil
 	}
-	return ev.charge(ev.wide)
+	return ev.charge(weight * ev.wide)
 }
