@@ -227,7 +227,12 @@ const wideFree = 1 << 10
 // weight is what comparing two takes.
 func (ev *evaluation) checkKey(v starlark.Value, weight int64) error {
 	switch v := v.(type) {
-	case starlark.String, starlark.Bytes, starlark.Bool, starlark.NoneType:
+	case starlark.String, starlark.Bytes:
+		if steps := lengthSteps(v); steps > 0 {
+			return ev.charge(steps)
+		}
+		return nil
+	case starlark.Bool, starlark.NoneType:
 		return nil
 	case starlark.Int:
 		if i, ok := v.Int64(); ok && -1<<16 < i && i < 1<<16 {

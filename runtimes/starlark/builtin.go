@@ -263,7 +263,7 @@ func listIndexIn(thread *starlark.Thread, l starlark.Indexable, name string, arg
 		return nil, err
 	}
 	for i := fromEnd(start, l.Len()); i < fromEnd(end, l.Len()); i++ {
-		same, err := equal(l.Index(i), x, evaluationOf(thread).spend)
+		same, err := equal(l.Index(i), x, evaluationOf(thread).charge)
 		if err != nil {
 			return nil, err
 		}

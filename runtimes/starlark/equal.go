@@ -9,18 +9,19 @@ import "go.starlark.net/starlark"
 const maxCompared = maxNested
 
 // freely is for comparing what is bounded by itself, such as the request.
-func freely() error { return nil }
+func freely(int64) error { return nil }
 
-// equal reports whether x == y. It calls spend for each pair of values.
-func equal(x, y starlark.Value, spend func() error) (bool, error) {
+// equal reports whether x == y. It calls spend for each pair of values, with the steps
+// that takes.
+func equal(x, y starlark.Value, spend func(int64) error) (bool, error) {
 	return equalWithin(x, y, maxCompared, spend)
 }
 
-func equalWithin(x, y starlark.Value, depth int, spend func() error) (bool, error) {
+func equalWithin(x, y starlark.Value, depth int, spend func(int64) error) (bool, error) {
 	if depth == 0 {
 		return false, errDeep
 	}
-	if err := spend(); err != nil {
+	if err := spend(1 + min(lengthSteps(x), lengthSteps(y))); err != nil {
 		return false, err
 	}
 	switch x := x.(type) {
@@ -59,7 +60,7 @@ func isList(v starlark.Value) bool {
 	return false
 }
 
-func equalDicts(x *starlark.Dict, y starlark.IterableMapping, depth int, spend func() error) (bool, error) {
+func equalDicts(x *starlark.Dict, y starlark.IterableMapping, depth int, spend func(int64) error) (bool, error) {
 	if x.Len() != starlark.Len(y) {
 		return false, nil
 	}
@@ -75,7 +76,7 @@ func equalDicts(x *starlark.Dict, y starlark.IterableMapping, depth int, spend f
 	return true, nil
 }
 
-func equalElements(x, y starlark.Indexable, depth int, spend func() error) (bool, error) {
+func equalElements(x, y starlark.Indexable, depth int, spend func(int64) error) (bool, error) {
 	if x.Len() != y.Len() {
 		return false, nil
 	}
@@ -87,9 +88,20 @@ func equalElements(x, y starlark.Indexable, depth int, spend func() error) (bool
 	return true, nil
 }
 
+// lengthSteps is how many steps it takes to compare or hash a text, which is done byte by byte; 0 for all else.
+func lengthSteps(v starlark.Value) int64 {
+	switch v := v.(type) {
+	case starlark.String:
+		return int64(len(v)) / bytesPerStep
+	case starlark.Bytes:
+		return int64(len(v)) / bytesPerStep
+	}
+	return 0
+}
+
 // equalData is equal for parts of the request: they are trees, and need no bound on depth.
-func equalData(x, y any, spend func() error) (bool, error) {
-	if err := spend(); err != nil {
+func equalData(x, y any, spend func(int64) error) (bool, error) {
+	if err := spend(1); err != nil {
 		return false, err
 	}
 	switch x := x.(type) {
@@ -126,7 +138,7 @@ func equalData(x, y any, spend func() error) (bool, error) {
 }
 
 // has reports whether one of elems, a list or tuple, equals v.
-func has(elems starlark.Indexable, v starlark.Value, spend func() error) (bool, error) {
+func has(elems starlark.Indexable, v starlark.Value, spend func(int64) error) (bool, error) {
 	for i := range elems.Len() {
 		if same, err := equal(elems.Index(i), v, spend); same || err != nil {
 			return same, err

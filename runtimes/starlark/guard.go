@@ -86,6 +86,9 @@ var guarded = map[string]func(*methodCall) (starlark.Value, error){
 	"split": splitText, "rsplit": splitText, "splitlines": splitLines,
 	// Each character of one text is looked for in the other.
 	"strip": stripText, "lstrip": stripText, "rstrip": stripText,
+	// They go through the text character by character, or through many of them.
+	"upper": caseText, "lower": caseText, "title": caseText, "capitalize": caseText,
+	"startswith": prefixText, "endswith": prefixText,
 	// They take an iterable, which may be a range.
 	"extend": extendList, "update": updateKeys, "union": updateKeys, "intersection": updateKeys, "difference": updateKeys,
 	"symmetric_difference": updateKeys, "issubset": updateKeys, "issuperset": updateKeys,

@@ -153,6 +153,10 @@ func replaceText(c *methodCall) (starlark.Value, error) {
 
 func formatText(c *methodCall) (starlark.Value, error) {
 	self, _, _ := c.texts()
+	// Each name is looked for among all.
+	if err := c.ev.charge(times(int64(strings.Count(self, "{")), int64(len(c.kwargs))) / stringSize); err != nil {
+		return nil, err
+	}
 	if err := c.ev.roomFormat(self, "{", c.args, c.kwargs); err != nil {
 		return nil, err
 	}
@@ -222,9 +226,30 @@ func splitLines(c *methodCall) (starlark.Value, error) {
 	return c.native()
 }
 
+// caseText is for what writes a text character by character, which takes long and grows some of them.
+func caseText(c *methodCall) (starlark.Value, error) {
+	self, _, _ := c.texts()
+	if err := c.ev.room(4*int64(len(self)), "the text that "+c.name+" makes"); err != nil {
+		return nil, err
+	}
+	return c.native()
+}
+
+// prefixText is for startswith and endswith, which may compare with each text of a tuple.
+func prefixText(c *methodCall) (starlark.Value, error) {
+	if t, ok := c.argument(0).(starlark.Tuple); ok {
+		for _, v := range t {
+			if err := c.ev.charge(1 + min(lengthSteps(c.receiver), lengthSteps(v))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c.native()
+}
+
 func stripText(c *methodCall) (starlark.Value, error) {
 	self, cutset, _ := c.texts()
-	if err := c.ev.charge(times(int64(len(self)), int64(utf8.RuneCountInString(cutset))) / bytesPerStep); err != nil {
+	if err := c.ev.charge(times(int64(len(self)), int64(utf8.RuneCountInString(cutset))) / stringSize); err != nil {
 		return nil, err
 	}
 	return c.native()

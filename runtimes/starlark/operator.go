@@ -12,13 +12,13 @@ func operatorEqual(thread *starlark.Thread, _ *starlark.Builtin, args starlark.T
 		y, ok := args[1].(starlark.String)
 		return starlark.Bool(ok && x == y), nil
 	}
-	same, err := equal(args[0], args[1], evaluationOf(thread).spend)
+	same, err := equal(args[0], args[1], evaluationOf(thread).charge)
 	return starlark.Bool(same), err
 }
 
 func ordering(op syntax.Token) method {
 	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		holds, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread).spend)
+		holds, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread).charge)
 		return starlark.Bool(holds), err
 	}
 }
@@ -27,7 +27,7 @@ func operatorIn(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 	ev := evaluationOf(thread)
 	switch y := args[1].(type) {
 	case *starlark.List, starlark.Tuple, slice:
-		found, err := has(y.(starlark.Indexable), args[0], ev.spend)
+		found, err := has(y.(starlark.Indexable), args[0], ev.charge)
 		return starlark.Bool(found), err
 	case *starlark.Dict, *starlark.Set:
 		if err := ev.checkTuples(args[0], 0); err != nil {
@@ -189,8 +189,8 @@ func refuseField(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 
 // hashable gives its argument, once it may be hashed.
 func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if _, ok := args[0].(starlark.String); ok {
-		return args[0], nil
+	if s, ok := args[0].(starlark.String); ok && len(s) <= small {
+		return s, nil
 	}
 	return args[0], evaluationOf(thread).checkTuples(args[0], 0)
 }

@@ -11,8 +11,11 @@ import (
 // What puts values in order has to know views as well: see equal.go.
 
 // inOrder reports whether x op y, where op is one of the four that order.
-func inOrder(op syntax.Token, x, y starlark.Value, depth int, spend func() error) (bool, error) {
+func inOrder(op syntax.Token, x, y starlark.Value, depth int, spend func(int64) error) (bool, error) {
 	if !sequences(x, y) {
+		if err := spend(min(lengthSteps(x), lengthSteps(y))); err != nil {
+			return false, err
+		}
 		return starlark.Compare(op, x, y)
 	}
 	if depth == 0 {
@@ -51,7 +54,7 @@ func sorted(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, k
 	if err != nil {
 		return nil, err
 	}
-	s := &sorting{spend: ev.spend}
+	s := &sorting{spend: ev.charge}
 	for _, v := range values {
 		k, err := keyOf(thread, key, v)
 		if err != nil {
@@ -77,7 +80,7 @@ func keyOf(thread *starlark.Thread, key starlark.Callable, v starlark.Value) (st
 // A sorting is a sort.Interface of values and their keys.
 type sorting struct {
 	values, keys []starlark.Value
-	spend        func() error
+	spend        func(int64) error
 	err          error // the first of a comparison; then all are equal, and the sort is soon over
 }
 
@@ -87,7 +90,7 @@ func (s *sorting) Less(i, j int) bool {
 	if s.err != nil {
 		return false
 	}
-	if s.err = s.spend(); s.err != nil {
+	if s.err = s.spend(1); s.err != nil {
 		return false
 	}
 	var less bool
@@ -120,10 +123,10 @@ func extreme(op syntax.Token) method {
 }
 
 func best(thread *starlark.Thread, op syntax.Token, values starlark.Iterable, key starlark.Callable) (starlark.Value, error) {
-	spend := evaluationOf(thread).spend
+	spend := evaluationOf(thread).charge
 	var winner, winnerKey starlark.Value
 	for v := range starlark.Elements(values) {
-		if err := spend(); err != nil {
+		if err := spend(1); err != nil {
 			return nil, err
 		}
 		k, err := keyOf(thread, key, v)

@@ -90,8 +90,9 @@ func newEvaluation(ctx context.Context, l engine.Limits, emit func(engine.Messag
 	return ev
 }
 
-// lookEvery is how many steps are taken between two looks at ctx: some 200 microseconds.
-const lookEvery = 10_000
+// lookEvery is how many steps are taken between two looks at ctx. A look costs no more than a step; but one step may call a
+// method that reads or copies a text of many megabytes, and ten thousand of those would take minutes.
+const lookEvery = 16
 
 // look ends the evaluation when it must, or says when to look again.
 func (ev *evaluation) look(thread *starlark.Thread) {
