@@ -2,6 +2,7 @@ package starlark
 
 import (
 	"errors"
+	"fmt"
 	"sort"
 
 	"go.starlark.net/starlark"
@@ -112,11 +113,16 @@ func extreme(op syntax.Token) method {
 		if err := starlark.UnpackArgs(b.Name(), nil, kwargs, "key?", &key); err != nil {
 			return nil, err
 		}
+		if len(args) == 0 {
+			return nil, fmt.Errorf("%s requires at least one positional argument", b.Name())
+		}
 		var values starlark.Iterable = args
 		if len(args) == 1 {
-			if err := starlark.UnpackArgs(b.Name(), args, nil, "iterable", &values); err != nil {
-				return nil, err
+			iterable, ok := args[0].(starlark.Iterable)
+			if !ok {
+				return nil, fmt.Errorf("%s: %s value is not iterable", b.Name(), typeName(args[0]))
 			}
+			values = iterable
 		}
 		return best(thread, op, values, key)
 	}
