@@ -92,11 +92,11 @@ func assignment(s *syntax.AssignStmt) syntax.Stmt {
 	switch x := unparen(s.LHS).(type) {
 	case *syntax.DotExpr:
 		if s.Op != syntax.EQ {
-			return &syntax.ExprStmt{X: call(".=", s.OpPos, x.X, s.RHS)}
+			return &syntax.ExprStmt{X: call(".=", x.Dot, x.X, s.RHS)}
 		}
 	case *syntax.IndexExpr:
 		if grows {
-			return &syntax.ExprStmt{X: call("[]"+s.Op.String(), s.OpPos, x.X, x.Y, s.RHS)}
+			return &syntax.ExprStmt{X: call("[]"+s.Op.String(), x.Lbrack, x.X, x.Y, s.RHS)}
 		}
 	case *syntax.Ident:
 		if grows {
