@@ -342,8 +342,10 @@ func removeElement(c *methodCall) (starlark.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = starlark.Call(c.thread, pop, starlark.Tuple{at}, nil)
-	return starlark.None, err
+	if _, err := starlark.Call(c.thread, pop, starlark.Tuple{at}, nil); err != nil {
+		return c.native() // which says what is wrong in its own name, before it compares
+	}
+	return starlark.None, nil
 }
 
 // inLocation is t.in_location(name).
