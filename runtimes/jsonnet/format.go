@@ -33,7 +33,7 @@ func modulo(o *operation) (value, error, bool) {
 	if !isString(o.args[0]) && scalar(o.args[0]) && scalar(o.args[1]) {
 		return nil, nil, false
 	}
-	if length(o.args[0]) < maxPlain {
+	if isString(o.args[0]) && length(o.args[0]) < maxPlain {
 		if text, ok := o.plain(string(runesOf(o.args[0])), o.args[1]); ok {
 			return newString(text), nil, true
 		}

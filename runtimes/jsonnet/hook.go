@@ -158,6 +158,9 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 		}
 		return
 	}
+	if v != nil && wordsOf(v).typ == learned.kinds[treeKind] {
+		g.left -= int64(length(v)) / 64 // whatever looks into it makes one string of it first
+	}
 	if w := g.request.end(n, v); w != nil {
 		g.stopped = w.fault(engine.Error{Pos: cmp.Or(position(n.Loc()), position(g.at))})
 		panic(stop{})

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/google/go-jsonnet/ast"
+
+	"metascript/engine"
 )
 
 // What the interpreter does in Go, without evaluating a node, its hook does not see. So each such operation is
@@ -103,7 +105,7 @@ var functionChecks = map[string]check{
 	"parseJson":         only(checkParse),
 	"parseYaml":         only(checkParseYAML),
 	"trace":             traced,
-	"removeAt":          only(func(o *operation) { o.charge(int64(length(o.args[0])) / 8) }),
+	"removeAt":          only(checkRemoveAt),
 	"modulo":            modulo,
 	"length":            only(checkLayers),
 	"objectFieldsEx":    only(checkLayers),
@@ -445,6 +447,22 @@ func checkMember(o *operation) {
 	}
 }
 
+// checkRemoveAt refuses an index that there is not: the interpreter would panic.
+func checkRemoveAt(o *operation) {
+	o.charge(int64(length(o.args[0])) / 8)
+	elements, ok := arrayOf(o.args[0])
+	k, _ := look(o.args[1])
+	at := number(o.args[1])
+	if !ok || k != numberKind || at >= 0 && at < float64(len(elements)) {
+		return
+	}
+	o.stopped = &engine.Error{
+		Kind: engine.KindRuntime, Pos: position(o.at),
+		Msg: fmt.Sprintf("Index %g out of bounds, not within [0, %d)", at, len(elements)),
+	}
+	panic(stop{})
+}
+
 func checkEqual(o *operation) { _, _ = o.equal(o.args[0], o.args[1], 0) }
 func checkOrder(o *operation) { _, _ = o.order(o.args[0], o.args[1], 0) }
 
@@ -604,16 +622,23 @@ func checkParse(o *operation) {
 	o.elements(float64(nodes), nodeSize)
 }
 
-// maxYAML bounds a text of YAML, maxIndents its nesting: the time it takes grows faster than either.
+// maxYAML bounds a text of YAML, maxIndents its nesting, maxTags its directives: the time it takes grows faster than
+// any of them. A document of its own takes a parser of its own, which is why there are maxDocuments.
 const (
-	maxYAML    = 1 << 20
-	maxIndents = 1000
+	maxYAML      = 1 << 20
+	maxIndents   = 1000
+	maxTags      = 100
+	maxDocuments = 10_000
 )
 
 func checkParseYAML(o *operation) {
 	checkParse(o)
 	text := runesOf(o.args[0])
-	o.elements(float64(strings.Count(string(text), "\n"))+float64(strings.Count(string(text), "- "))+float64(strings.Count(string(text), "? ")), nodeSize)
+	count := func(what string) int { return strings.Count(string(text), what) }
+	o.elements(float64(count("\n")+count("- ")+count("? ")), nodeSize)
+	if count("%TAG") > maxTags || count("\n---") > maxDocuments {
+		o.refuse("std.parseYaml of so many documents or directives")
+	}
 	open, deepest, marks := 0, 0, 0
 	for _, r := range text {
 		switch r {

@@ -184,6 +184,7 @@ func (p *printing) nested(v value, depth int) error {
 	case flatKind, treeKind:
 		p.charge(int64(length(v)) / 64)
 		p.add(length(v))
+		p.add(escapes(v))
 	case numberKind:
 		p.add(16)
 	case arrayKind:
@@ -202,6 +203,20 @@ func (p *printing) nested(v value, depth int) error {
 		return p.object((*objectValue)(at), depth)
 	}
 	return nil
+}
+
+// escapes is how many bytes a string of many characters has besides them, once it is escaped and in UTF-8.
+func escapes(v value) int {
+	n := 0
+	for _, r := range runesOf(v) {
+		switch {
+		case r < ' ' || r >= 0x7f && r < 0xa0:
+			n += 5 // \u0001
+		case r == '"' || r == '\\':
+			n++
+		}
+	}
+	return n
 }
 
 func (p *printing) object(x *objectValue, depth int) error {
@@ -238,10 +253,13 @@ func checkManifestYAML(o *operation) {
 	}
 }
 
-// TOML is made by adding one value after the other to a string.
+// TOML is made by adding one value after the other to a string. A table says all the keys that lead to it, and is
+// copied into that of the one above.
 func checkManifestTOML(o *operation) {
 	const copied = 1 << 30
-	if p := o.print(o.args[0], length(o.args[1]), 4); float64(p.nodes)*float64(p.bytes) > copied {
+	p := o.print(o.args[0], length(o.args[1]), 4)
+	bytes := float64(p.bytes) + float64(p.nodes)*float64(p.deepest)*float64(p.longestKey)
+	if float64(p.nodes)*float64(p.bytes) > copied || bytes*float64(p.deepest) > copied {
 		o.refuse("std.manifestTomlEx of a value so large")
 	}
 }
