@@ -49,6 +49,8 @@ type operation struct {
 	i    interpreter
 	what string
 	args []value
+
+	came error // the interpreter's, which nothing may be evaluated after: its stack is not what it was
 }
 
 // A check looks at an operation. It ends the evaluation, or returns; done tells that v and err are the result.
@@ -58,7 +60,7 @@ type check func(o *operation) (v value, err error, done bool)
 func only(look func(o *operation)) check {
 	return func(o *operation) (value, error, bool) {
 		look(o)
-		return nil, nil, false
+		return nil, o.came, o.came != nil
 	}
 }
 
@@ -168,8 +170,8 @@ func wrapOperator(b *binaryBuiltin, c check) {
 	b.function = func(i interpreter, x, y value) (value, error) {
 		if l := loggerOf(i); l != nil && l.guard != nil && !small(x, y) {
 			o := operation{guard: l.guard, i: i, what: what, args: []value{x, y}}
-			if _, _, done := c(&o); done {
-				return nil, nil
+			if v, err, done := c(&o); done {
+				return v, err
 			}
 		}
 		return inner(i, x, y)
@@ -371,6 +373,8 @@ func layersOf(l layers) int {
 // checkLayers charges for what goes through all layers of an object; their fields are merged pair by pair.
 func checkLayers(o *operation) {
 	if object, ok := objectOf(o.args[0]); ok {
+		o.left = 0 // its fields may be many
+		o.charge(1)
 		n := layersOf(object.uncached)
 		if n > maxLayers {
 			o.refuse("an object added up from so many")
@@ -396,9 +400,9 @@ func checkJoin(o *operation) {
 	}
 	total := 0.0
 	for _, part := range parts {
-		v, err := force(part, o.i)
+		v, err := o.element(part, 0)
 		if err != nil {
-			return // it fails again, at the same part
+			return
 		}
 		n := length(v) + length(o.args[0])
 		total += float64(n) * unit
@@ -424,6 +428,7 @@ func checkSplit(o *operation) {
 	if !isString(str) || length(sep) == 0 {
 		return
 	}
+	o.size(float64(length(str)) * 2 * runeSize) // it is copied
 	n := float64(strings.Count(string(runesOf(str)), string(runesOf(sep))))
 	if most := number(o.args[2]); most >= 0 {
 		n = min(n, most)
@@ -437,7 +442,7 @@ func checkMember(o *operation) {
 		return
 	}
 	for _, e := range elements {
-		v, err := force(e, o.i)
+		v, err := o.element(e, 0)
 		if err != nil {
 			return
 		}
@@ -631,11 +636,25 @@ const (
 	maxDocuments = 10_000
 )
 
+// named counts YAML's anchors, with mark '&', or aliases, with '*'.
+func named(text []rune, mark rune) int {
+	n := 0
+	for i, r := range text {
+		if r == mark && i+1 < len(text) && !strings.ContainsRune(" *\n", text[i+1]) && (i == 0 || strings.ContainsRune(" \n\t[{,:", text[i-1])) {
+			n++
+		}
+	}
+	return n
+}
+
 func checkParseYAML(o *operation) {
 	checkParse(o)
 	text := runesOf(o.args[0])
 	count := func(what string) int { return strings.Count(string(text), what) }
 	o.elements(float64(count("\n")+count("- ")+count("? ")), nodeSize)
+	if anchors, aliases := named(text, '&'), named(text, '*'); anchors > 0 {
+		o.size(float64(aliases) * float64(len(text))) // each may stand for almost all of it
+	}
 	if count("%TAG") > maxTags || count("\n---") > maxDocuments {
 		o.refuse("std.parseYaml of so many documents or directives")
 	}

@@ -24,6 +24,9 @@ func (o *operation) inside(depth int, get func() (value, error)) (value, error) 
 	o.depth += depth
 	v, err := get()
 	o.depth -= depth
+	if err != nil && o.came == nil {
+		o.came = err
+	}
 	return v, err
 }
 
@@ -150,6 +153,7 @@ type printing struct {
 	bytes           int64
 	nodes, deepest  int64
 	longestKey      int
+	squares         float64 // of the keys' lengths
 }
 
 // text refuses a value that as a text needs more than may be held, and gives about how long it is.
@@ -159,12 +163,15 @@ func (o *operation) text(v value, indent, between string) int64 {
 
 func (o *operation) print(v value, indent, between int) *printing {
 	p := &printing{operation: o, indent: indent, between: between}
-	_ = p.nested(v, 0) // its error comes again
+	_ = p.nested(v, 0) // it is in came, or comes again
 	return p
 }
 
 // errFunction is the error of printing a function, which has no text.
 var errFunction = errors.New("a function")
+
+// errDeep is that of printing what nests deeper than the interpreter prints.
+var errDeep = errors.New("nested too deep")
 
 // add counts bytes. They are held more than once: as bytes, as the tree in between, and as a string of runes.
 func (p *printing) add(n int) {
@@ -173,8 +180,8 @@ func (p *printing) add(n int) {
 }
 
 func (p *printing) nested(v value, depth int) error {
-	if depth > p.limits.Stack {
-		return nil // the interpreter will not go on either
+	if depth > p.limits.Stack+ownFrames {
+		return errDeep // the interpreter will not go on either
 	}
 	p.step(depth)
 	p.nodes++
@@ -222,6 +229,7 @@ func escapes(v value) int {
 func (p *printing) object(x *objectValue, depth int) error {
 	names := p.visible(x)
 	if err := checkAssertions(p.i, x); err != nil {
+		p.came = err
 		return err
 	}
 	for _, name := range names {
@@ -229,7 +237,9 @@ func (p *printing) object(x *objectValue, depth int) error {
 		if err != nil {
 			return err
 		}
-		p.longestKey = max(p.longestKey, utf8.RuneCountInString(name))
+		key := utf8.RuneCountInString(name)
+		p.longestKey = max(p.longestKey, key)
+		p.squares += float64(key) * float64(key)
 		p.add(len(name) + p.between)
 		if err := p.nested(w, depth+1); err != nil {
 			return err
@@ -244,11 +254,11 @@ func checkManifestJSON(o *operation) {
 	o.charge(p.bytes * p.deepest / 256)
 }
 
-// maxKey bounds what YAML's keys may be: they are escaped by adding one character after the other to a string.
+// maxKey bounds what YAML's keys may be together, by their squares: they are escaped by adding one character after the other to a string.
 const maxKey = 32 << 10
 
 func checkManifestYAML(o *operation) {
-	if p := o.print(o.args[0], 2, 4); p.longestKey > maxKey {
+	if p := o.print(o.args[0], 2, 4); p.squares > maxKey*maxKey {
 		o.refuse("std.manifestYamlDoc of a key so long")
 	}
 }
