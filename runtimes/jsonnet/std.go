@@ -3,6 +3,7 @@ package jsonnet
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -458,7 +459,7 @@ func checkRemoveAt(o *operation) {
 	elements, ok := arrayOf(o.args[0])
 	k, _ := look(o.args[1])
 	at := number(o.args[1])
-	if !ok || k != numberKind || at >= 0 && at < float64(len(elements)) {
+	if !ok || k != numberKind || at != math.Trunc(at) || at >= 0 && at < float64(len(elements)) {
 		return
 	}
 	o.stopped = &engine.Error{
