@@ -31,7 +31,8 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	if fault != nil {
 		return nil, fault
 	}
-	ev := newEvaluation(ctx, env.Limits, env.Log)
+	ev, end := newEvaluation(ctx, env.Limits, env.Log)
+	defer end()
 	v, err := starlark.Call(ev.thread, f, nil, kwargs)
 	if err := ev.fault(ctx, err); err != nil {
 		return nil, err
@@ -80,31 +81,17 @@ type evaluation struct {
 // evaluationKey is where a thread keeps its evaluation.
 const evaluationKey = "metascript.evaluation"
 
-// newEvaluation returns an evaluation. It looks at ctx by itself, every now and then: to be told of its end would cost as
-// much as a small script.
-func newEvaluation(ctx context.Context, l engine.Limits, emit func(engine.Message)) *evaluation {
+// newEvaluation returns an evaluation, and what must be called when it is over.
+func newEvaluation(ctx context.Context, l engine.Limits, emit func(engine.Message)) (*evaluation, func() bool) {
 	ev := &evaluation{thread: new(starlark.Thread), limits: l.WithDefaults(), emit: emit, ctxErr: ctx.Err}
 	ev.thread.SetLocal(evaluationKey, ev)
-	ev.thread.OnMaxSteps = ev.look
-	ev.look(ev.thread)
-	return ev
-}
-
-// lookEvery is how many steps are taken between two looks at ctx. A look costs no more than a step; but one step may call a
-// method that reads or copies a text of many megabytes, and ten thousand of those would take minutes.
-const lookEvery = 16
-
-// look ends the evaluation when it must, or says when to look again.
-func (ev *evaluation) look(thread *starlark.Thread) {
-	switch {
-	case thread.Steps > ev.maxSteps():
+	ev.thread.SetMaxExecutionSteps(ev.maxSteps() + 1)
+	ev.thread.OnMaxSteps = func(t *starlark.Thread) {
 		ev.tooLong = true
-		thread.Cancel("too many steps")
-	case ev.ctxErr() != nil:
-		thread.Cancel("its time is up")
-	default:
-		thread.SetMaxExecutionSteps(min(thread.Steps+lookEvery, ev.maxSteps()+1))
+		t.Cancel("too many steps")
 	}
+	// The interpreter looks at the thread before each instruction, of which any may take some hundredths of a second.
+	return ev, context.AfterFunc(ctx, func() { ev.thread.Cancel("its time is up") })
 }
 
 // evaluationOf finds the evaluation of a thread that runs.

@@ -49,7 +49,8 @@ type runtime struct{}
 
 // Compile implements [engine.Runtime]. What the top level prints is dropped.
 func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
-	ev := newEvaluation(ctx, l, nil)
+	ev, end := newEvaluation(ctx, l, nil)
+	defer end()
 	modules := loader{files: s.Files, ev: ev, loaded: map[string]starlark.StringDict{}}
 	globals, err := modules.load(ctx, s.Entry)
 	if err != nil {
