@@ -228,10 +228,7 @@ const wideFree = 1 << 10
 func (ev *evaluation) checkKey(v starlark.Value, weight int64) error {
 	switch v := v.(type) {
 	case starlark.String, starlark.Bytes:
-		if steps := lengthSteps(v); steps > 0 {
-			return ev.charge(steps)
-		}
-		return nil
+		return ev.checkText(v)
 	case starlark.Bool, starlark.NoneType:
 		return nil
 	case starlark.Int:
@@ -243,4 +240,52 @@ func (ev *evaluation) checkKey(v starlark.Value, weight int64) error {
 		return nil
 	}
 	return ev.charge(weight * ev.wide)
+}
+
+// checkText counts a text that is hashed: what hashing a long one takes, and the short ones that collide.
+func (ev *evaluation) checkText(v starlark.Value) error {
+	s, ok := v.(starlark.String)
+	if !ok || len(s) > maxChosen {
+		return ev.charge(lengthSteps(v))
+	}
+	if ev.short++; ev.short <= wideFree {
+		return nil
+	}
+	if ev.crowd == nil {
+		ev.crowd = &crowd{}
+	}
+	return ev.charge(ev.crowd.add(string(s)))
+}
+
+// maxChosen is how long a text may be whose hash is the same in every process, so that a script can choose texts that
+// collide. The hash of longer ones is seeded.
+const maxChosen = 11
+
+// A crowd counts different short texts by the lower bits of their hash, which say where in a table they belong. Of those
+// that nobody chose, even millions are spread too thinly to count.
+type crowd struct {
+	counts [1 << 14]int32
+	seen   map[string]bool // where it is crowded
+}
+
+// add gives the steps for a text: as many as it collides with, or 0 where that are few, or when it is not new.
+func (c *crowd) add(s string) int64 {
+	h := uint32(2166136261) // FNV-1a, as the interpreter does it
+	for i := range len(s) {
+		h = (h ^ uint32(s[i])) * 16777619
+	}
+	count := &c.counts[h%uint32(len(c.counts))]
+	if *count < wideFree {
+		*count++
+		return 0
+	}
+	if c.seen[s] {
+		return 0
+	}
+	if c.seen == nil {
+		c.seen = map[string]bool{}
+	}
+	c.seen[s] = true
+	*count++
+	return int64(*count)
 }

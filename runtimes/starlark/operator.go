@@ -189,7 +189,7 @@ func refuseField(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 
 // hashable gives its argument, once it may be hashed.
 func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if s, ok := args[0].(starlark.String); ok && len(s) <= small {
+	if s, ok := args[0].(starlark.String); ok && len(s) > maxChosen && len(s) <= small {
 		return s, nil
 	}
 	return args[0], evaluationOf(thread).checkTuples(args[0], 0)

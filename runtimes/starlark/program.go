@@ -76,6 +76,8 @@ type evaluation struct {
 	ctxErr  func() error // the ctx's
 	tooLong bool         // whether the steps are used up
 	wide    int64        // how many keys there were whose hash a script can choose
+	short   int64        // how many short texts were keys
+	crowd   *crowd       // of those, when there are many
 }
 
 // evaluationKey is where a thread keeps its evaluation.

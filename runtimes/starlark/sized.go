@@ -1,6 +1,7 @@
 package starlark
 
 import (
+	gojson "encoding/json"
 	"strings"
 
 	"go.starlark.net/lib/json"
@@ -159,18 +160,16 @@ func (ev *evaluation) checkJSON(text string) error {
 	if err := ev.room(plus(int64(len(text)), times(values, decodedSize*4)), "the decoded JSON"); err != nil {
 		return err
 	}
-	depth, digits, quoted := 0, 0, false
+	depth, digits := 0, 0
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
-		case quoted:
-			if c == '\\' {
-				i++
-			}
-			quoted = c != '"'
-			continue
 		case c == '"':
-			quoted = true
+			end := quotedEnd(text, i)
+			if err := ev.checkKey(starlark.String(unquoted(text[i:end]))); err != nil {
+				return err
+			}
+			i = end - 1
 		case c == '[' || c == '{':
 			if depth++; depth > maxNested {
 				return errDeep
@@ -186,6 +185,29 @@ func (ev *evaluation) checkJSON(text string) error {
 		}
 	}
 	return nil
+}
+
+// quotedEnd is where the text in quotes ends that begins at i.
+func quotedEnd(text string, i int) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// unquoted is what a JSON text in quotes says. It may be a key, which are short only when that is.
+func unquoted(quoted string) string {
+	if !strings.Contains(quoted, `\`) {
+		return strings.Trim(quoted, `"`)
+	}
+	var s string
+	_ = gojson.Unmarshal([]byte(quoted), &s) // if it is wrong, decoding says so
+	return s
 }
 
 // checkGlobals walks what a file leaves behind, before it is frozen by recursion.
