@@ -115,11 +115,18 @@ func (ev *evaluation) textSize(v starlark.Value, what string) (int64, error) {
 	return s.total, err
 }
 
+// checkEncodable refuses what is nested too deeply, or too large as JSON, which has the elements of whatever has any.
+func (ev *evaluation) checkEncodable(v starlark.Value) error {
+	s := sizing{ev: ev, what: "the JSON text", elements: true}
+	return s.add(v, 0)
+}
+
 // A sizing adds up what values take as text.
 type sizing struct {
-	ev    *evaluation
-	what  string
-	total int64
+	ev       *evaluation
+	what     string
+	elements bool // of ranges and the like, too
+	total    int64
 }
 
 func (s *sizing) add(v starlark.Value, depth int) error {
@@ -132,7 +139,7 @@ func (s *sizing) add(v starlark.Value, depth int) error {
 		if bits(v) > maxBits {
 			return errLongInt
 		}
-		return s.take(int64(bits(v))/3 + 2)
+		return s.integer(v)
 	case *starlark.Dict:
 		for k, w := range v.Entries() {
 			if err := s.pair(k, w, depth); err != nil {
@@ -146,16 +153,43 @@ func (s *sizing) add(v starlark.Value, depth int) error {
 			}
 		}
 	case *starlark.List, starlark.Tuple, *starlark.Set, slice:
-		for w := range starlark.Elements(v.(starlark.Iterable)) {
-			if err := s.inner(w, depth); err != nil {
-				return err
-			}
+		if err := s.all(v.(starlark.Iterable), depth); err != nil {
+			return err
 		}
 	default:
-		return s.take(100) // a function, a range, a number
+		return s.other(v, depth)
 	}
 	return s.take(8)
 }
+
+func (s *sizing) all(values starlark.Iterable, depth int) error {
+	for v := range starlark.Elements(values) {
+		if err := s.inner(v, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// other adds what holds no values: a function, a range, a number, or the parts of a text.
+func (s *sizing) other(v starlark.Value, depth int) error {
+	iterable, ok := v.(starlark.Iterable)
+	if ok && (s.elements || v.Type() != "range") { // as a text, the parts of one show it whole
+		return s.all(iterable, depth)
+	}
+	return s.take(100)
+}
+
+// integer adds a number. To write one takes the square of its length: the longest, some tenths of a millisecond.
+func (s *sizing) integer(i starlark.Int) error {
+	if err := s.ev.charge(wordSteps(bits(i) / 64)); err != nil {
+		return err
+	}
+	return s.take(int64(bits(i))/3 + 2)
+}
+
+// wordSteps is how many steps it takes to read or write a number of so many words.
+func wordSteps(words int) int64 { return int64(words) * int64(words) / 16 }
 
 func (s *sizing) pair(k, v starlark.Value, depth int) error {
 	if err := s.inner(k, depth); err != nil {
@@ -194,98 +228,4 @@ func bits(i starlark.Int) int {
 		return 64
 	}
 	return i.BigInt().BitLen()
-}
-
-// checkTuples walks v as far as it consists of tuples, which are hashed, and frozen, by recursion.
-func (ev *evaluation) checkTuples(v starlark.Value, depth int) error {
-	t, ok := v.(starlark.Tuple)
-	switch {
-	case !ok && depth == 0:
-		return ev.checkKey(v, 1)
-	case !ok:
-		return ev.checkKey(v, 8) // tuples are compared element by element
-	}
-	if depth >= maxNested {
-		return errDeep
-	}
-	for _, element := range t {
-		if err := ev.spend(); err != nil {
-			return err
-		}
-		if err := ev.checkTuples(element, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wideFree is how many keys may collide before they count.
-const wideFree = 1 << 10
-
-// checkKey counts the keys whose hash a script can choose: numbers, whose hash is a multiple of the lower 32 bits, and
-// what is made of them. Each may have to be compared with all before it. Of small ones there are too few to matter.
-// weight is what comparing two takes.
-func (ev *evaluation) checkKey(v starlark.Value, weight int64) error {
-	switch v := v.(type) {
-	case starlark.String, starlark.Bytes:
-		return ev.checkText(v)
-	case starlark.Bool, starlark.NoneType:
-		return nil
-	case starlark.Int:
-		if i, ok := v.Int64(); ok && -1<<16 < i && i < 1<<16 {
-			return nil
-		}
-	}
-	if ev.wide++; ev.wide <= wideFree {
-		return nil
-	}
-	return ev.charge(weight * ev.wide)
-}
-
-// checkText counts a text that is hashed: what hashing a long one takes, and the short ones that collide.
-func (ev *evaluation) checkText(v starlark.Value) error {
-	s, ok := v.(starlark.String)
-	if !ok || len(s) > maxChosen {
-		return ev.charge(lengthSteps(v))
-	}
-	if ev.short++; ev.short <= wideFree {
-		return nil
-	}
-	if ev.crowd == nil {
-		ev.crowd = &crowd{}
-	}
-	return ev.charge(ev.crowd.add(string(s)))
-}
-
-// maxChosen is how long a text may be whose hash is the same in every process, so that a script can choose texts that
-// collide. The hash of longer ones is seeded.
-const maxChosen = 11
-
-// A crowd counts different short texts by the lower bits of their hash, which say where in a table they belong. Of those
-// that nobody chose, even millions are spread too thinly to count.
-type crowd struct {
-	counts [1 << 14]int32
-	seen   map[string]bool // where it is crowded
-}
-
-// add gives the steps for a text: as many as it collides with, or 0 where that are few, or when it is not new.
-func (c *crowd) add(s string) int64 {
-	h := uint32(2166136261) // FNV-1a, as the interpreter does it
-	for i := range len(s) {
-		h = (h ^ uint32(s[i])) * 16777619
-	}
-	count := &c.counts[h%uint32(len(c.counts))]
-	if *count < wideFree {
-		*count++
-		return 0
-	}
-	if c.seen[s] {
-		return 0
-	}
-	if c.seen == nil {
-		c.seen = map[string]bool{}
-	}
-	c.seen[s] = true
-	*count++
-	return int64(*count)
 }

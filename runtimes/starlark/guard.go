@@ -16,6 +16,7 @@ import (
 //   - What loops over a range, which is as long as its numbers say and takes no memory, counts a step an element.
 //   - What recurses over a value, to write, hash, encode or freeze it, first has it walked, within a depth and a step
 //     for each part: a list may contain itself, and one list a thousand times is a thousand parts each time.
+//   - What is hashed is walked, too, and counted where many values have the same hash: key.go.
 //   - Integers have 10,000 digits at most: multiplying, dividing and writing them takes the square of their length.
 //   - No time zone but UTC is there: others are files of the host's.
 //
@@ -39,7 +40,8 @@ var operators = starlark.StringDict{
 	// What is added to x in x += y and x |= y; x itself the interpreter changes.
 	"+=": starlark.NewBuiltin("+=", operatorExtend),
 	"|=": starlark.NewBuiltin("|=", operatorUpdate),
-	// x[i] *= y and the like as a whole, and x.f += y, which nothing allows.
+	// x[i] += y and the like as a whole, and x.f += y, which nothing allows.
+	"[]+=":  starlark.NewBuiltin("+=", assigning(addTo)),
 	"[]*=":  starlark.NewBuiltin("*=", assigning(operatorMultiply)),
 	"[]%=":  starlark.NewBuiltin("%=", assigning(operatorPercent)),
 	"[]<<=": starlark.NewBuiltin("<<=", assigning(operatorShift)),

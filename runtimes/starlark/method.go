@@ -290,7 +290,7 @@ func (ev *evaluation) keys(v starlark.Value, pairs bool) (starlark.Value, error)
 	}
 	switch v := v.(type) {
 	case *starlark.Dict, dict, *starlark.Set: // they are keys already; but taken out and put in once more
-		return v, ev.charge(int64(starlark.Len(v)) + times(ev.wide, ev.wide)/2)
+		return v, ev.charge(plus(int64(starlark.Len(v)), ev.collided))
 	case starlark.Iterable:
 		if err := ev.room(times(int64(max(starlark.Len(v), 0)), entrySize), "the collection"); err != nil {
 			return nil, err
@@ -299,7 +299,7 @@ func (ev *evaluation) keys(v starlark.Value, pairs bool) (starlark.Value, error)
 			if pair, ok := element.(starlark.Indexable); ok && pairs && pair.Len() > 0 {
 				element = pair.Index(0)
 			}
-			if err := ev.checkTuples(element, 0); err != nil {
+			if err := ev.key(element); err != nil {
 				return nil, err
 			}
 			if err := ev.spend(); err != nil {
@@ -312,7 +312,7 @@ func (ev *evaluation) keys(v starlark.Value, pairs bool) (starlark.Value, error)
 
 func keyedMethod(c *methodCall) (starlark.Value, error) {
 	if x := c.argument(0); x != nil {
-		if err := c.ev.checkTuples(x, 0); err != nil {
+		if err := c.ev.key(x); err != nil {
 			return nil, err
 		}
 	}

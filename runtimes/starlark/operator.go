@@ -30,7 +30,7 @@ func operatorIn(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 		found, err := has(y.(starlark.Indexable), args[0], ev.charge)
 		return starlark.Bool(found), err
 	case *starlark.Dict, *starlark.Set:
-		if err := ev.checkTuples(args[0], 0); err != nil {
+		if err := ev.key(args[0]); err != nil {
 			return nil, err
 		}
 	}
@@ -103,14 +103,36 @@ func operatorShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return starlark.Binary(syntax.LTLT, args[0], args[1])
 }
 
-// operatorExtend gives what the right side of x += y should be.
+// operatorExtend gives what the right side of x += y should be; it is called with y and x.
 func operatorExtend(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	y, x := args[0], args[1]
 	ev := evaluationOf(thread)
-	y, err := ev.concrete(args[0], "the concatenation")
+	if _, ok := x.(*starlark.List); !ok {
+		return y, ev.room(plus(sizeOf(x), sizeOf(y)), "the concatenation")
+	}
+	y, err := ev.concrete(y, "the list")
 	if err != nil {
 		return nil, err
 	}
-	return y, ev.room(2*sizeOf(y), "the concatenation") // x may be as large, or be y
+	return y, ev.room(2*sizeOf(y), "the list") // it may be x, which is not counted since it is not copied
+}
+
+// addTo is x + y where x is changed if it is a list, as by x += y.
+func addTo(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	l, ok := args[0].(*starlark.List)
+	if _, iterable := args[1].(starlark.Iterable); !ok || !iterable {
+		return operatorAdd(thread, b, args, nil)
+	}
+	y, err := operatorExtend(thread, b, starlark.Tuple{args[1], l}, nil)
+	if err != nil {
+		return nil, err
+	}
+	extend, err := l.Attr("extend")
+	if err != nil {
+		return nil, err
+	}
+	_, err = starlark.Call(thread, extend, starlark.Tuple{y}, nil)
+	return l, err
 }
 
 // operatorUpdate gives what the right side of x |= y should be: the interpreter changes the dict x when y is one.
@@ -192,7 +214,7 @@ func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	if s, ok := args[0].(starlark.String); ok && len(s) > maxChosen && len(s) <= small {
 		return s, nil
 	}
-	return args[0], evaluationOf(thread).checkTuples(args[0], 0)
+	return args[0], evaluationOf(thread).key(args[0])
 }
 
 // spread gives the x of f(*x).

@@ -70,14 +70,15 @@ func (p *program) function(name string) (*starlark.Function, *engine.Error) {
 
 // An evaluation is one thread with what bounds it: that of a call, or of the top levels while compiling.
 type evaluation struct {
-	thread  *starlark.Thread
-	limits  engine.Limits
-	emit    func(engine.Message)
-	ctxErr  func() error // the ctx's
-	tooLong bool         // whether the steps are used up
-	wide    int64        // how many keys there were whose hash a script can choose
-	short   int64        // how many short texts were keys
-	crowd   *crowd       // of those, when there are many
+	thread   *starlark.Thread
+	limits   engine.Limits
+	emit     func(engine.Message)
+	ctxErr   func() error // the ctx's
+	tooLong  bool         // whether the steps are used up
+	shown    int64        // how many bytes the parts of a key take that were walked
+	counted  int64        // what the keys weighed whose hash a script can choose
+	crowd    *crowd       // of those, when there are many
+	collided int64        // how many steps those took that collide
 }
 
 // evaluationKey is where a thread keeps its evaluation.

@@ -75,6 +75,12 @@ func (w *writer) value(v starlark.Value, depth int) {
 		w.entries(v.Entries(), depth)
 	case dict:
 		w.entries(starlark.Entries(v), depth)
+	case starlark.Iterable:
+		if v.Type() != "range" { // the parts of a text would show it whole
+			w.text("<" + v.Type() + ">")
+			return
+		}
+		w.text(v.String())
 	default:
 		w.text(v.String())
 	}

@@ -89,27 +89,26 @@ var augmented = map[syntax.Token]syntax.Token{syntax.STAR_EQ: syntax.STAR, synta
 // assignment rewrites the operator of an assignment.
 func assignment(s *syntax.AssignStmt) syntax.Stmt {
 	op, grows := augmented[s.Op]
+	adds := s.Op == syntax.PLUS_EQ && !isLiteral(s.RHS)
 	switch x := unparen(s.LHS).(type) {
 	case *syntax.DotExpr:
 		if s.Op != syntax.EQ {
 			return &syntax.ExprStmt{X: call(".=", x.Dot, x.X, s.RHS)}
 		}
 	case *syntax.IndexExpr:
-		if grows {
+		if grows || adds {
 			return &syntax.ExprStmt{X: call("[]"+s.Op.String(), x.Lbrack, x.X, x.Y, s.RHS)}
 		}
 	case *syntax.Ident:
-		if grows {
-			read := *x
+		switch read := *x; {
+		case grows:
 			s.Op, s.RHS = syntax.EQ, call(op.String(), s.OpPos, &read, s.RHS)
-			return s
+		case adds:
+			s.RHS = call("+=", s.OpPos, s.RHS, &read)
 		}
 	}
-	switch _, literal := s.RHS.(*syntax.DictExpr); {
-	case s.Op == syntax.PIPE_EQ && !literal:
+	if _, literal := s.RHS.(*syntax.DictExpr); s.Op == syntax.PIPE_EQ && !literal {
 		s.RHS = call("|=", s.OpPos, s.RHS)
-	case s.Op == syntax.PLUS_EQ && !isLiteral(s.RHS):
-		s.RHS = call("+=", s.OpPos, s.RHS)
 	}
 	return s
 }

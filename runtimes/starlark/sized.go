@@ -124,7 +124,7 @@ func encodeJSON(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 		if err != nil {
 			return nil, err
 		}
-		if _, err := evaluationOf(thread).textSize(x, "the JSON text"); err != nil {
+		if err := evaluationOf(thread).checkEncodable(x); err != nil {
 			return nil, err
 		}
 		args[0] = x
@@ -166,7 +166,7 @@ func (ev *evaluation) checkJSON(text string) error {
 		switch {
 		case c == '"':
 			end := quotedEnd(text, i)
-			if err := ev.checkKey(starlark.String(unquoted(text[i:end]))); err != nil {
+			if err := ev.countKey(starlark.String(unquoted(text[i:end]))); err != nil {
 				return err
 			}
 			i = end - 1
@@ -178,6 +178,9 @@ func (ev *evaluation) checkJSON(text string) error {
 			depth--
 		}
 		if digits++; c < '0' || c > '9' {
+			if err := ev.charge(wordSteps(digits / 20)); err != nil {
+				return err
+			}
 			digits = 0
 		}
 		if digits > maxDigits {
