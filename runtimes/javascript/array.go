@@ -95,6 +95,31 @@ func arrayFrom(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
+// setArgs has a set go through an array by an iterator, whose steps see that the call is stopped: goja would go through
+// it by itself, and hash all texts in it, however long.
+func setArgs(r *run, args []goja.Value) []goja.Value {
+	if len(args) == 0 {
+		return args
+	}
+	o, ok := args[0].(*goja.Object)
+	if !ok || kindOfObject(o) != "an array" || r.lengthOf(o, "the array") < 16 {
+		return args
+	}
+	iterate, ok := goja.AssertFunction(o.GetSymbol(goja.SymIterator))
+	if !ok {
+		return args
+	}
+	iterable := r.vm.NewObject()
+	_ = iterable.SetSymbol(goja.SymIterator, func(goja.FunctionCall) goja.Value {
+		iterator, err := iterate(o)
+		if err != nil {
+			panic(err)
+		}
+		return iterator
+	})
+	return append([]goja.Value{iterable}, args[1:]...)
+}
+
 func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
 	args := append([]goja.Value{call.This}, call.Arguments...)
 	total := float64(0)

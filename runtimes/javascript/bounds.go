@@ -1,11 +1,16 @@
 package javascript
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"strconv"
+	"unsafe"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
 
 	"metascript/engine"
 )
@@ -191,12 +196,60 @@ func binding(r *run, call goja.FunctionCall, f native) goja.Value {
 	return v
 }
 
+// keysOf lists the names of an object's own properties.
+func keysOf(o *goja.Object) []string {
+	arrange(o)
+	return o.Keys()
+}
+
+// arrange puts the names of an object's properties in the order in which they are listed: numbers first, by size. goja
+// would, but puts each number in its place by itself, all behind it one further, which takes the square of how many there
+// are.
+func arrange(o *goja.Object) {
+	at, l, ok := insideOf(o)
+	if ok && l.wraps {
+		if o, ok = (*(*goja.Value)(unsafe.Add(at, l.wrapped))).(*goja.Object); ok {
+			at, l, ok = insideOf(o)
+		}
+	}
+	if !ok || !l.named {
+		return
+	}
+	names, sorted := (*[]unistring.String)(unsafe.Add(at, l.names)), (*int)(unsafe.Add(at, l.sorted))
+	if len(*names)-*sorted < 1000 {
+		return
+	}
+	type number struct {
+		value uint64
+		name  unistring.String
+	}
+	var numbers []number
+	others := make([]unistring.String, 0, len(*names))
+	for _, name := range *names {
+		n, err := strconv.ParseUint(string(name), 10, 32)
+		if err != nil || n == math.MaxUint32 || len(name) > 1 && (name[0] == '0' || name[0] == '+') {
+			others = append(others, name)
+			continue
+		}
+		numbers = append(numbers, number{n, name})
+	}
+	slices.SortFunc(numbers, func(a, b number) int { return cmp.Compare(a.value, b.value) })
+	arranged := make([]unistring.String, 0, len(*names)) // a new one: other objects may share the old
+	for _, n := range numbers {
+		arranged = append(arranged, n.name)
+	}
+	*names = append(arranged, others...)
+	*sorted, *(*int)(unsafe.Add(at, l.numbers)) = len(*names), len(numbers)
+}
+
 // enumerated refuses texts of which objects with a property for each character would be made.
 func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
 	for _, v := range call.Arguments {
-		if o, ok := v.(*goja.Object); ok && o.ClassName() == "String" {
-			v = o.Get("length")
-			r.need(v.ToFloat()*128, "an object of a text's characters")
+		if o, ok := v.(*goja.Object); ok {
+			if o.ClassName() == "String" {
+				r.need(o.Get("length").ToFloat()*128, "an object of a text's characters")
+			}
+			arrange(o)
 		}
 		if s, ok := v.(goja.String); ok {
 			r.need(size(s)*128, "an object of a text's characters")
@@ -205,7 +258,7 @@ func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// own is put around what is spread in an object literal, by source.go.
+// own is put around what is spread in an object literal and what for…in goes through, by source.go.
 func (r *run) own(call goja.FunctionCall) goja.Value {
 	return enumerated(r, call, func(c goja.FunctionCall) goja.Value { return c.Argument(0) })
 }

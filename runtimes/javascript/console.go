@@ -135,7 +135,7 @@ func (p *printer) array(o *goja.Object, depth int) {
 
 func (p *printer) fields(o *goja.Object, depth int) {
 	p.b.WriteByte('{')
-	for i, key := range o.Keys() {
+	for i, key := range keysOf(o) {
 		if p.full() {
 			break
 		}

@@ -287,7 +287,7 @@ func (r *run) where() engine.Pos {
 func (p *program) declared(name string) engine.Pos {
 	if m, ok := p.modules.Load(p.entry); ok {
 		if at, ok := m.(*module).tops[name]; ok && !p.ported {
-			return at
+			return m.(*module).pos(p.entry, at)
 		}
 	}
 	return engine.Pos{File: p.entry}

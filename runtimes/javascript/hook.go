@@ -85,8 +85,12 @@ type inside struct {
 	native    uintptr // what a call calls
 	construct uintptr // what new calls, may be nil there
 	tmpl      uintptr // *objectTemplate
+	names     uintptr // []unistring.String, of the properties
+	sorted    uintptr // int, how many of them are in their order
+	numbers   uintptr // int, how many of those are numbers
+	wrapped   uintptr // goja.Value, what a pattern with a rest takes apart
 
-	hasValues, callable, templated bool
+	hasValues, callable, templated, named, wraps bool
 }
 
 var (
@@ -116,7 +120,7 @@ func learn(vm *goja.Runtime) {
 	valueOffset = mustField(propertyType.Elem(), "value", reflect.TypeFor[goja.Value]()).Offset
 	getterOffset = mustField(propertyType.Elem(), "getterFunc", reflect.TypeFor[*goja.Object]()).Offset
 	setterOffset = mustField(propertyType.Elem(), "setterFunc", reflect.TypeFor[*goja.Object]()).Offset
-	if _, l, ok := insideOf(propertyValues(v)[0]); !ok || !l.callable {
+	if _, l, ok := insideOf(propertyValues(v)[0]); !ok || !l.callable || !l.named {
 		panic("a native function is not as it was")
 	}
 	list := mustField(t.Elem(), "symValues", nil).Type.Elem()
@@ -162,6 +166,12 @@ func insideOf(o *goja.Object) (unsafe.Pointer, inside, bool) {
 	if l.hasValues {
 		l.symbols, l.hasValues = offset(t.Elem(), "symValues", nil)
 	}
+	if l.names, l.named = offset(t.Elem(), "propNames", reflect.TypeFor[[]unistring.String]()); l.named {
+		if l.sorted, l.named = offset(t.Elem(), "lastSortedPropLen", reflect.TypeFor[int]()); l.named {
+			l.numbers, l.named = offset(t.Elem(), "idxPropCount", reflect.TypeFor[int]())
+		}
+	}
+	l.wrapped, l.wraps = offset(t.Elem(), "wrapped", reflect.TypeFor[goja.Value]())
 	l.native, l.callable = offset(t.Elem(), "f", reflect.TypeFor[native]())
 	if l.callable {
 		l.construct, l.callable = offset(t.Elem(), "construct", reflect.TypeFor[construct]())

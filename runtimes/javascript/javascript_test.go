@@ -5,7 +5,9 @@ import (
 	"errors"
 	"testing"
 	"testing/fstest"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"metascript/engine"
@@ -55,4 +57,68 @@ func wantError(t testing.TB, what string, err error, kind engine.Kind) *engine.E
 		t.Errorf("%s: got %s, want %s: %v", what, e.Kind, kind, err)
 	}
 	return e
+}
+
+// The properties of an object with many are listed as those of one with few: numbers first, by size, then the others as
+// they were added.
+func TestOrderOfProperties(t *testing.T) {
+	const script = `
+		function object(n) {
+			const o = {z: 0}
+			for (let i = n; i > 0; i--) { o[i * 7 % n] = 1; o['k' + i % 5] = 1; o['0' + i] = 1; o[4294967294 + i % 2] = 1; o['+' + i] = 1 }
+			return o
+		}
+		function expected(o, n) {
+			const names = ['z'], numbers = []
+			for (let i = n; i > 0; i--) {
+				numbers.push(i * 7 % n, 4294967294)
+				names.push('k' + i % 5, '0' + i, String(4294967294 + i % 2), '+' + i)
+			}
+			const all = [...new Set(numbers.sort((a, b) => a - b).map(String)), ...new Set(names.filter(x => x !== '4294967294'))]
+			return all.join()
+		}
+		function loop(o) { const names = []; for (const name in o) names.push(name); return names.join() }
+		function rest({z, ...others}) { return 'z,' + Object.keys(others).join() }
+		exports.sync = ({n}) => {
+			const want = expected(object(n), n), wrong = []
+			const check = (what, got) => { if (got !== want) wrong.push(what) }
+			check('keys', Object.keys(object(n)).join())
+			check('names', Object.getOwnPropertyNames(object(n)).join())
+			check('loop', loop(object(n)))
+			check('spread', Object.keys({...object(n)}).join())
+			check('assign', Object.keys(Object.assign({}, object(n))).join())
+			check('JSON', Object.keys(JSON.parse(JSON.stringify(object(n)))).join())
+			check('entries', Object.entries(object(n)).map(([name]) => name).join())
+			const o = object(n), without = want.split(',').filter(x => x !== 'z')
+			if (Object.keys((({z, ...rest}) => rest)(object(n))).join() !== without.join()) wrong.push('rest')
+			delete o[5]; delete o.z; Object.keys(o); o.z = 0; o[5] = 0
+			if (Object.keys(o).join() !== [...without, 'z'].join()) wrong.push('deleted and added')
+			return {wrong}
+		}`
+	for _, n := range []int64{10, 3000} {
+		got, err := call(t, script, map[string]any{"n": n}, engine.Limits{Timeout: 20 * time.Second})
+		if err != nil {
+			t.Fatal(engine.DetailOf(err))
+		}
+		if wrong := got["wrong"].([]any); len(wrong) > 0 {
+			t.Errorf("%d: wrong order in %v", n, wrong)
+		}
+	}
+}
+
+// Sets are filled from arrays as the language says, be they long, changed or taught another way to be gone through.
+func TestSetOfArray(t *testing.T) {
+	got, err := call(t, `function sync() {
+		const many = Array.from({length: 100}, (_, i) => i % 30)
+		const other = many.slice(); other[Symbol.iterator] = function* () { yield 'a'; yield 'b' }
+		class Own extends Set { add(v) { return super.add(v * 2) } }
+		let calls = 0; const values = many.slice(); values[Symbol.iterator] = () => { calls++; return many.values() }
+		new Set(values)
+		return {many: new Set(many).size, few: new Set([1, 1, 2]).size, other: [...new Set(other)], own: Math.max(...new Own(many)), calls,
+			odd: (() => { many[Symbol.iterator] = 5; try { new Set(many) } catch (e) { return e.name } })()}
+	}`, nil, engine.Limits{})
+	want := map[string]any{"many": int64(30), "few": int64(2), "other": []any{"a", "b"}, "own": int64(58), "calls": int64(1), "odd": "TypeError"}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
 }

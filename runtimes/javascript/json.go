@@ -77,7 +77,7 @@ func (r *run) revive(reviver goja.Callable, holder *goja.Object, key string) goj
 				keys = append(keys, strconv.Itoa(i))
 			}
 		} else {
-			keys = o.Keys()
+			keys = keysOf(o)
 		}
 		for _, k := range keys {
 			v := r.revive(reviver, o, k)
@@ -273,7 +273,7 @@ func (w *jsonWriter) object(o *goja.Object) {
 	defer w.leave()
 	keys := w.keys
 	if keys == nil {
-		keys = o.Keys()
+		keys = keysOf(o)
 	}
 	w.b.WriteByte('{')
 	any := false

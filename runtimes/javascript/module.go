@@ -23,8 +23,8 @@ import (
 // A module is a compiled file. It is shared by all runs.
 type module struct {
 	src  string
-	code *goja.Program         // of a JavaScript file
-	tops map[string]engine.Pos // what it declares at its top level, and where
+	code *goja.Program            // of a JavaScript file
+	tops map[string]file.Position // what it declares at its top level, and where
 	uses features
 	data any // of a JSON file
 }
@@ -49,7 +49,7 @@ func functions(o *goja.Object) []string {
 	if o == nil || !slices.Contains([]string{"an object", "a function"}, kindOfObject(o)) {
 		return nil // the keys of a string or a buffer are not for listing
 	}
-	return slices.DeleteFunc(o.Keys(), func(name string) bool { return !identifier(name) || !callable(o.Get(name)) })
+	return slices.DeleteFunc(keysOf(o), func(name string) bool { return !identifier(name) || !callable(o.Get(name)) })
 }
 
 // alone reports whether the module's only export is one function.
@@ -211,10 +211,9 @@ func (m *module) compile(name string) error {
 		return err
 	}
 	names := declared(parsed.Body)
-	m.tops = make(map[string]engine.Pos, len(names))
+	m.tops = make(map[string]file.Position, len(names))
 	for _, id := range names {
-		at := parsed.File.Position(int(id.Idx) - parsed.File.Base())
-		m.tops[id.Name.String()] = m.pos(name, at)
+		m.tops[id.Name.String()] = parsed.File.Position(int(id.Idx) - parsed.File.Base())
 	}
 	m.code, err = goja.CompileAST(wrap(parsed, names), false)
 	if err != nil {

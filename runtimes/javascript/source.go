@@ -212,6 +212,8 @@ func (c *checker) look(n ast.Node) {
 			c.rests = true
 			n.Properties = append(n.Properties, probe(n.LeftBrace))
 		}
+	case *ast.ForInStatement:
+		n.Source = c.through(ownFunction, n.Source)
 	case *ast.AssignExpression:
 		if n.Operator == token.PLUS && !small(n.Right) {
 			c.lengthen(n)
@@ -287,8 +289,7 @@ func (c *checker) property(p ast.Property) ast.Property {
 	return p
 }
 
-// restProperty is what a pattern with a rest looks up in its value first. Only texts have it, see prepare: taking one
-// apart makes a property for each character.
+// restProperty is what a pattern with a rest looks up in its value first, see prepare: what it takes apart is enumerated.
 const restProperty = "metascript.rest"
 
 // probe is a property of a pattern that looks restProperty up and binds nothing.
@@ -356,15 +357,15 @@ func (r *run) prepare(uses features) {
 	}
 }
 
-// guardRests gives texts the restProperty, which refuses large ones.
+// guardRests gives all objects and texts the restProperty.
 func (r *run) guardRests() {
-	texts := r.vm.GlobalObject().Get("String").ToObject(r.vm).Get("prototype").ToObject(r.vm)
+	objects := r.vm.GlobalObject().Get("Object").ToObject(r.vm).Get("prototype").ToObject(r.vm)
 	getter := r.vm.ToValue(func(call goja.FunctionCall) goja.Value {
 		enumerated(r, goja.FunctionCall{Arguments: []goja.Value{call.This}}, func(goja.FunctionCall) goja.Value { return nil })
 		return goja.Undefined()
 	})
 	// It fails when it is there already, from another file.
-	_ = texts.DefineAccessorProperty(restProperty, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	_ = objects.DefineAccessorProperty(restProperty, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
 }
 
 // sweepErrors guards the classes of the errors that goja throws.

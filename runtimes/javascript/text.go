@@ -122,13 +122,8 @@ func split(r *run, call goja.FunctionCall, f native) goja.Value {
 		return f(call)
 	}
 	call, s := r.texts(call, 0)
-	if sep, ok := call.Argument(0).(goja.String); ok && s != nil {
-		r.product(float64(s.Length()) * float64(sep.Length()))
-		pieces := float64(s.Length())
-		if n := sep.Length(); n > 0 {
-			pieces = float64(strings.Count(s.String(), sep.String()))
-		}
-		r.need(pieces*2*elementSize, "the splitting of a text")
+	if s != nil {
+		r.need(r.pieces(s, call.Argument(0))*2*elementSize, "the splitting of a text")
 	}
 	return f(call)
 }
@@ -147,25 +142,47 @@ func raw(r *run, call goja.FunctionCall, f native) goja.Value {
 
 // replaced bounds what a replacement makes: a short text in place of each match, or what a function returns, or, where
 // it may be much, what expand computes step by step.
-func replaced(symbol *goja.Symbol) func(*run, goja.FunctionCall, native) goja.Value {
-	return func(r *run, call goja.FunctionCall, f native) goja.Value {
-		pattern := call.Argument(0)
-		withMethod := method(pattern, symbol)
-		if withMethod && pattern.(*goja.Object).ClassName() != "RegExp" {
-			return f(call) // a method of the script's
-		}
-		call, s := r.texts(call)
-		if !withMethod {
-			call = r.argTexts(call, 0)
-			if what, ok := call.Argument(0).(goja.String); ok && s != nil {
-				r.product(float64(s.Length()) * float64(what.Length()))
-			}
-		}
-		if s != nil {
-			call = r.expansion(call, s)
-		}
-		return f(call)
+func replaced(r *run, call goja.FunctionCall, f native) goja.Value {
+	pattern := call.Argument(0)
+	withMethod := method(pattern, goja.SymReplace)
+	if withMethod && pattern.(*goja.Object).ClassName() != "RegExp" {
+		return f(call) // a method of the script's
 	}
+	call, s := r.texts(call)
+	if !withMethod {
+		call = r.argTexts(call, 0)
+		if what, ok := call.Argument(0).(goja.String); ok && s != nil {
+			r.product(float64(s.Length()) * float64(what.Length()))
+		}
+	}
+	if s != nil {
+		call = r.expansion(call, s)
+	}
+	return f(call)
+}
+
+// replacedAll is replaced where a text is looked for all over: goja lists all places before it replaces the first.
+func replacedAll(r *run, call goja.FunctionCall, f native) goja.Value {
+	if _, object := call.Argument(0).(*goja.Object); !object {
+		var s goja.String
+		if call, s = r.texts(call, 0); s != nil {
+			r.need(r.pieces(s, call.Argument(0))*2*elementSize, "the places of a text")
+		}
+	}
+	return replaced(r, call, f)
+}
+
+// pieces is in how many parts a separator cuts s, roughly.
+func (r *run) pieces(s goja.String, separator goja.Value) float64 {
+	sep, ok := separator.(goja.String)
+	switch {
+	case !ok:
+		return 1
+	case sep.Length() == 0:
+		return float64(s.Length())
+	}
+	r.product(float64(s.Length()) * float64(sep.Length()))
+	return float64(strings.Count(s.String(), sep.String()))
 }
 
 // expansion makes a function of a replacement that may become long.

@@ -205,7 +205,7 @@ func (a *answer) fields(o *goja.Object) (any, *engine.Error) {
 	if err := a.Count(2); err != nil {
 		return nil, err
 	}
-	keys := o.Keys()
+	keys := keysOf(o)
 	if len(keys) == 0 && callable(o.GetSymbol(goja.SymIterator)) {
 		return nil, a.refuse("an iterator") // JSON.stringify would make {} of it
 	}

@@ -46,6 +46,8 @@ var sources = map[string]map[string]string{
 		"number": "x=1" + many("0", mebibyte), "hex": "x=0x" + many("f", mebibyte), "nul": many("\x00", mebibyte), "utf8": many("\xff", mebibyte), "escapes": "x='" + many("\\u0041", mebibyte) + "'",
 		"get": "x={" + many("get a(){},", 90_000) + "}", "vars": "var a" + many(",a", mebibyte), "lets": many("{let a}", 90_000), "semicolons": many(";", mebibyte),
 		"private": "class A{#a;m(){" + many("#a in ", mebibyte) + "this}}", "void": many("void ", mebibyte) + "0", "sequence of functions": many("function f(){}", 90_000),
+		"many vars": numbered("var a%d=1;", 70_000), "many lets": numbered("let a%d=1;", 70_000), "many functions": numbered("function a%d(){}", 50_000),
+		"destructuring": "var {" + numbered("a%d=1,", 70_000) + "}={}",
 	},
 	engine.Jsonnet: {
 		"brackets": strings.Repeat("[", 200_000),
@@ -73,6 +75,15 @@ var sources = map[string]map[string]string{
 		"fields-n": "{" + strings.Repeat("a:1,", 60_000) + "}",
 		"locals-n": "local " + manyLocals(12_000) + "; {}",
 	},
+}
+
+// numbered is format over and over, each time with the next number.
+func numbered(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 // parameters are 90,000 of different names.

@@ -148,8 +148,13 @@ func neighbour(e *engine.Engine) string {
 	return ""
 }
 
-// peakOfWorkers is how much memory the largest of the workers has had.
+// peakOfWorkers is how much memory the largest of the workers has had, those included that were ended: they are the ones
+// that took much.
 func peakOfWorkers(pool *process.Pool) (most int64) {
+	var ended unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &ended); err == nil {
+		most = ended.Maxrss << 10
+	}
 	for _, w := range pool.Workers() {
 		most = max(most, peak(strconv.Itoa(w.PID)))
 	}
