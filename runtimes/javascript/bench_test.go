@@ -92,6 +92,15 @@ func BenchmarkCPU(b *testing.B) {
 		b.Fatal(err)
 	}
 	arg := request(b, 1)
+	benchmarkCPU(b, func() {
+		if _, err := p.Call(b.Context(), "sync", arg, engine.Env{}); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+// benchmarkCPU reports what the whole process takes for each call of f, too.
+func benchmarkCPU(b *testing.B, f func()) {
 	used := func() int64 {
 		var u syscall.Rusage
 		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -99,11 +108,10 @@ func BenchmarkCPU(b *testing.B) {
 		}
 		return u.Utime.Nano() + u.Stime.Nano()
 	}
+	b.ReportAllocs()
 	before := used()
 	for b.Loop() {
-		if _, err := p.Call(b.Context(), "sync", arg, engine.Env{}); err != nil {
-			b.Fatal(err)
-		}
+		f()
 	}
 	b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op")
 }

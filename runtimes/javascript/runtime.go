@@ -27,6 +27,10 @@
 // again in it, so nothing is left over from one call to the next. Compiled code is shared. The clock stands still
 // during a call, and Math.random gives the same numbers in each. Date shows the local time zone of our process.
 //
+// One machine whose built-in objects are frozen once, and that all calls share, would take some two thirds of the time
+// for a small call (BenchmarkWays). But whatever the freezing forgets is a way from one call into the next, and scripts
+// may not assign toString any more. Machines that are prepared beforehand take no less of the processor.
+//
 // # Guards
 //
 // Scripts are not trusted. guard.go lists which of JavaScript's functions are removed or guarded, and why; hook.go
@@ -34,7 +38,8 @@
 // and rewrites the syntax that makes much at once. What a guard refuses ends the call, past every catch and finally.
 //
 // What remains: memory that grows gradually is left to the engine's watchdog. Compiling is not interrupted, but what
-// goes in is bounded. Objects with the rest pattern ({...rest} = text) and with text that is large take their time.
+// goes in is bounded. A pattern with a rest takes its time for an object without prototype and with 100,000 names that are
+// numbers.
 // In the hands of an attacker, goja has surely more to offer than we know of: that is what isolation in a process of
 // its own is for.
 //

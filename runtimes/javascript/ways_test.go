@@ -1,0 +1,108 @@
+package javascript
+
+import (
+	"context"
+	"testing"
+
+	"metascript/engine"
+)
+
+// BenchmarkWays measures three ways to give each call a machine of its own, or what comes near it, on the same small call:
+// a fresh machine whose guards are put on as functions are first asked for, which is what we do; machines that are
+// prepared beside the calls, one for each; and one machine whose intrinsics are frozen once and whose calls run the
+// program again, in a new scope. The processor's time counts what goes on beside the calls.
+func BenchmarkWays(b *testing.B) {
+	for _, c := range []struct {
+		name, script string
+		pods         int
+	}{{"noop", noop, 1}, {"status", status, 10}} {
+		compiled, err := New().Compile(b.Context(), files("sync.js", c.script), engine.Limits{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		p, arg := compiled.(*program), request(b, c.pods)
+		answer := func(b *testing.B, r *run, e exports) {
+			err := r.within(b.Context(), func() error {
+				value, err := r.apply(e, "sync", arg)
+				if err == nil {
+					_, err = r.answer("sync", value)
+				}
+				return err
+			})
+			if err != nil {
+				b.Fatal(err.Detail())
+			}
+		}
+		prepare := func(b *testing.B) (r *run, e exports) {
+			r = p.newRun(engine.Limits{}, nil)
+			if fault := r.within(b.Context(), func() (err error) { e, err = r.load(p.entry); return err }); fault != nil {
+				b.Error(fault.Detail())
+			}
+			return r, e
+		}
+		b.Run(c.name+"/fresh", func(b *testing.B) {
+			benchmarkCPU(b, func() {
+				r, e := prepare(b)
+				answer(b, r, e)
+			})
+		})
+		b.Run(c.name+"/prepared", func(b *testing.B) {
+			type ready struct {
+				r *run
+				e exports
+			}
+			ctx, cancel := context.WithCancel(b.Context())
+			machines, done := make(chan ready, 4), make(chan struct{})
+			go func() {
+				defer close(done)
+				for ctx.Err() == nil {
+					r, e := prepare(b)
+					select {
+					case machines <- ready{r, e}:
+					case <-ctx.Done():
+					}
+				}
+			}()
+			benchmarkCPU(b, func() {
+				m := <-machines
+				answer(b, m.r, m.e)
+			})
+			cancel()
+			<-done
+		})
+		b.Run(c.name+"/locked", func(b *testing.B) {
+			r := p.newRun(engine.Limits{}, nil)
+			module, err := p.module(p.entry, r.limits)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if fault := r.within(b.Context(), func() error { _, err := r.vm.RunString(lock); return err }); fault != nil {
+				b.Fatal(fault.Detail())
+			}
+			benchmarkCPU(b, func() {
+				var e exports
+				fault := r.within(b.Context(), func() (err error) { e, err = r.execute(p.entry, module); return err })
+				if fault != nil {
+					b.Fatal(fault.Detail())
+				}
+				answer(b, r, e)
+			})
+		})
+	}
+}
+
+// lock freezes all that can be reached from the global object.
+const lock = `(() => {
+	const seen = new Set()
+	const visit = v => {
+		if (v === null || typeof v !== 'object' && typeof v !== 'function' || seen.has(v)) return
+		seen.add(v)
+		for (const name of Reflect.ownKeys(v)) {
+			const {value, get, set} = Object.getOwnPropertyDescriptor(v, name)
+			visit(value); visit(get); visit(set)
+		}
+		visit(Object.getPrototypeOf(v))
+		if (v !== globalThis && v !== console) Object.freeze(v)
+	}
+	visit(globalThis)
+})()`
