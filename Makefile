@@ -47,16 +47,16 @@ test-unit: ## unit tests and the conformance suite, with the race detector
 	$(GO) test -C test/tools -count=1 ./...
 
 test-hostile: ## scripts that attack the server, each in a process of its own
-	$(GO) test ./test/hostile
+	$(GO) test -count=1 ./test/hostile
 
 test-fuzz: ## every fuzz target for two seconds
 	test/fuzz.sh 2s
 
 test-cluster: cluster ## the tests of the test cluster itself
-	cd test/cluster && $(GO) test -race ./controlplane/... ./smoke/...
+	cd test/cluster && $(GO) test -race -count=1 ./controlplane/... ./smoke/...
 
 test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG names another cluster
-	$(GO) test -race -timeout 40m -parallel 6 ./test/e2e
+	$(GO) test -race -count=1 -timeout 40m -parallel 6 ./test/e2e
 
 bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
