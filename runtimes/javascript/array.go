@@ -2,6 +2,7 @@ package javascript
 
 import (
 	"math"
+	goruntime "runtime"
 	"strconv"
 
 	"github.com/dop251/goja"
@@ -150,9 +151,9 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 	}
 	sep := asString(",")
 	if v := call.Argument(0); !goja.IsUndefined(v) {
-		sep = r.text(v)
+		sep = r.textOrThrow(v)
 	}
-	if sep == nil || r.joining[o] {
+	if r.joining[o] {
 		return asString("") // what contains itself is left out
 	}
 	if r.joining == nil {
@@ -167,7 +168,7 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 		r.check()
 		var part goja.String
 		if v := o.Get(strconv.Itoa(i)); v != nil && !goja.IsNull(v) && !goja.IsUndefined(v) {
-			part = toText(v)
+			part = r.textOrThrow(v)
 		}
 		if i > 0 {
 			total += size(sep)
@@ -181,6 +182,14 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 		r.need(total, "the text of an array")
 	}
 	return b.String()
+}
+
+// textOrThrow is String(v), except that symbols have no text.
+func (r *run) textOrThrow(v goja.Value) goja.String {
+	if _, ok := v.(*goja.Symbol); ok {
+		panic(r.vm.NewTypeError("Cannot convert a Symbol value to a string"))
+	}
+	return toText(v)
 }
 
 // flattened is Array.prototype.flat, counting: what holds itself, or the same many times, has no end.
@@ -257,6 +266,15 @@ func sorted(r *run, call goja.FunctionCall, f native) goja.Value {
 		}
 		call.Arguments = []goja.Value{r.order}
 	}
+	defer func() {
+		// goja holds on to the places that the array had when it began.
+		if x := recover(); x != nil {
+			if _, ok := x.(goruntime.Error); ok {
+				panic(r.vm.NewTypeError("the array was changed while it was sorted"))
+			}
+			panic(x)
+		}
+	}()
 	return f(call)
 }
 

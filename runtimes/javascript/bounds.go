@@ -27,6 +27,8 @@ const (
 	// elementSize is how many bytes an element of an array takes, with what is in it. It bounds time as well: goja's
 	// functions take some 100 ns for each.
 	elementSize = 64
+	// descriptionSize is the same for a property's description and the property.
+	descriptionSize = 640
 )
 
 // A refusal ends a call. It goes through goja as a panic, which no script can catch.
@@ -260,6 +262,11 @@ func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
 
 // own is put around what is spread in an object literal and what for…in goes through, by source.go.
 func (r *run) own(call goja.FunctionCall) goja.Value {
+	if o, ok := call.Argument(0).(*goja.Object); ok {
+		for o = o.Prototype(); o != nil; o = o.Prototype() { // for…in lists their names too
+			arrange(o)
+		}
+	}
 	return enumerated(r, call, func(c goja.FunctionCall) goja.Value { return c.Argument(0) })
 }
 
@@ -269,6 +276,23 @@ func inherited(at int) func(*run, goja.FunctionCall, native) goja.Value {
 		r.chain(call.Argument(at))
 		return f(call)
 	}
+}
+
+// described is for functions whose second argument describes properties: goja lists all descriptions before it defines
+// the first.
+func described(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.Argument(1).(*goja.Object); ok {
+		if at, l, ok := insideOf(o); ok && l.named {
+			names := *(*[]unistring.String)(unsafe.Add(at, l.names))
+			r.need(float64(len(names))*descriptionSize, "a list of property descriptions")
+		}
+	}
+	return enumerated(r, call, f)
+}
+
+// created is Object.create.
+func created(r *run, call goja.FunctionCall, f native) goja.Value {
+	return described(r, call, func(c goja.FunctionCall) goja.Value { return inherited(0)(r, c, f) })
 }
 
 // heir is put around what a class extends and what a literal has as __proto__, by source.go.

@@ -57,6 +57,9 @@ func (c *console) Keys() []string              { return []string{"debug", "error
 func (r *run) inspect(n int, values ...goja.Value) string {
 	p := printer{r: r, max: n}
 	for i, v := range values {
+		if p.full() {
+			break
+		}
 		if i > 0 {
 			p.b.WriteByte(' ')
 		}

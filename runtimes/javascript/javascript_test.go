@@ -122,3 +122,26 @@ func TestSetOfArray(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }
+
+// Guards refuse nothing here that JavaScript allows.
+func TestGuardsAllow(t *testing.T) {
+	got, err := call(t, `
+		function sync() {
+			const noted = /a/g;
+			noted.tag = 'x';
+			let thrown = [];
+			for (const f of [() => [1, 2].join(Symbol()), () => [Symbol()].join()]) {
+				try { f(); } catch (e) { thrown.push(e.name); }
+			}
+			const made = Object.create({inherited: 1}, {own: {value: 2, enumerable: true}});
+			const names = [];
+			for (const name in made) names.push(name);
+			return {replaced: 'banana'.replace(noted, 'o'), joined: [1, 2].join(null), thrown, names};
+		}`, nil, engine.Limits{})
+	want := map[string]any{
+		"replaced": "bonono", "joined": "1null2", "thrown": []any{"TypeError", "TypeError"}, "names": []any{"own", "inherited"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("got %v, and not as wanted:\n%s", err, diff)
+	}
+}

@@ -135,6 +135,7 @@ func (w *jsonWriter) allow(o *goja.Object) {
 	w.keys = []string{}
 	seen := map[string]bool{}
 	for i := range w.r.lengthOf(o, "the array") {
+		w.r.check() // the texts may be long
 		if s := w.r.text(o.Get(strconv.Itoa(i))); s != nil && !seen[s.String()] {
 			seen[s.String()] = true
 			w.keys = append(w.keys, s.String())

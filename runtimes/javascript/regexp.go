@@ -147,8 +147,22 @@ func (r *run) sweepRegExp() {
 // of the script's returns have no bound. goja changes the inside of the prototype when exec is replaced.
 func (r *run) genuine(o *goja.Object) bool {
 	_, inner := innerOf(r.regExps)
-	return o.ClassName() == "RegExp" && o.Prototype() == r.regExps && len(o.GetOwnPropertyNames()) <= 1 &&
+	return o.ClassName() == "RegExp" && o.Prototype() == r.regExps && r.harmless(o.GetOwnPropertyNames()) &&
 		(r.stepwise || inner == r.intact)
+}
+
+// harmless reports whether names that a regular expression has of its own replace nothing: a script may note what it
+// likes in others.
+func (r *run) harmless(names []string) bool {
+	if len(names) > 20 { // each match goes through them
+		return false
+	}
+	for _, name := range names {
+		if name != "lastIndex" && r.regExps.Get(name) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func newPattern(r *run, call goja.FunctionCall, f native) goja.Value {
