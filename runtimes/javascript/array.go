@@ -59,15 +59,40 @@ func listed(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// changed is for methods that change what they are called on, which must be an array.
+// changed is for methods that change what they are called on. What is merely like an array, such as arguments, is changed as
+// its copy was, since the length that it gives may be another each time.
 func changed(r *run, call goja.FunctionCall, f native) goja.Value {
-	if o, ok := call.This.(*goja.Object); ok {
-		if kindOfObject(o) != "an array" {
-			panic(r.vm.NewTypeError("this method changes arrays only, not %s", kindOfObject(o)))
-		}
-		r.lengthOf(o, "the array")
+	o, ok := call.This.(*goja.Object)
+	if !ok {
+		return f(call)
 	}
-	return f(call)
+	list := r.snapshot(o, math.MaxInt, "the array")
+	if list == o {
+		return f(call)
+	}
+	before := r.lengthOf(list, "the array")
+	call.This = list
+	v := f(call)
+	after := r.lengthOf(list, "the array")
+	for i := range max(before, after) {
+		r.check()
+		var err error
+		if i < after {
+			err = o.Set(strconv.Itoa(i), element(list, i))
+		} else {
+			err = o.Delete(strconv.Itoa(i))
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	if err := o.Set("length", after); err != nil {
+		panic(err)
+	}
+	if v == list {
+		return o
+	}
+	return v
 }
 
 func newArray(r *run, call goja.FunctionCall, f native) goja.Value {
@@ -253,29 +278,26 @@ func found(r *run, call goja.FunctionCall, f native) goja.Value {
 	return listed(r, call, f)
 }
 
-// sorted gives sorting its default order as a function, so that it can be stopped.
-func sorted(r *run, call goja.FunctionCall, f native) goja.Value {
-	o, ok := call.This.(*goja.Object)
-	if !ok || kindOfObject(o) != "an array" {
-		return changed(r, call, f)
-	}
-	r.lengthOf(o, "the array")
-	if len(call.Arguments) == 0 || goja.IsUndefined(call.Arguments[0]) {
-		if r.order == nil {
-			r.order = r.vm.ToValue(r.byText)
-		}
-		call.Arguments = []goja.Value{r.order}
-	}
-	defer func() {
-		// goja holds on to the places that the array had when it began.
-		if x := recover(); x != nil {
-			if _, ok := x.(goruntime.Error); ok {
-				panic(r.vm.NewTypeError("the array was changed while it was sorted"))
+// sorted gives sorting its default order as a function, so that it can be stopped. Then it goes on as next does.
+func sorted(next func(*run, goja.FunctionCall, native) goja.Value) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		if len(call.Arguments) == 0 || goja.IsUndefined(call.Arguments[0]) {
+			if r.order == nil {
+				r.order = r.vm.ToValue(r.byText)
 			}
-			panic(x)
+			call.Arguments = []goja.Value{r.order}
 		}
-	}()
-	return f(call)
+		defer func() {
+			// goja holds on to the places that the array had when it began.
+			if x := recover(); x != nil {
+				if _, ok := x.(goruntime.Error); ok {
+					panic(r.vm.NewTypeError("the array was changed while it was sorted"))
+				}
+				panic(x)
+			}
+		}()
+		return next(r, call, f)
+	}
 }
 
 func (r *run) byText(call goja.FunctionCall) goja.Value {

@@ -136,9 +136,13 @@ func TestGuardsAllow(t *testing.T) {
 			const made = Object.create({inherited: 1}, {own: {value: 2, enumerable: true}});
 			const names = [];
 			for (const name in made) names.push(name);
-			return {replaced: 'banana'.replace(noted, 'o'), joined: [1, 2].join(null), thrown, names};
+			function shifted() { const first = [].shift.call(arguments); [].push.call(arguments, first, 'z'); return [first, [].slice.call(arguments)] }
+			const like = {0: 'b', 1: 'a', length: 2};
+			if ([].sort.call(like) !== like || [].pop.call(like) !== 'b' || 1 in like) throw new Error(JSON.stringify(like));
+			return {like, shifted: shifted(1, 2, 3), replaced: 'banana'.replace(noted, 'o'), joined: [1, 2].join(null), thrown, names};
 		}`, nil, engine.Limits{})
 	want := map[string]any{
+		"like": map[string]any{"0": "a", "length": int64(1)}, "shifted": []any{int64(1), []any{int64(2), int64(3), int64(1), "z"}},
 		"replaced": "bonono", "joined": "1null2", "thrown": []any{"TypeError", "TypeError"}, "names": []any{"own", "inherited"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
