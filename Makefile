@@ -62,7 +62,8 @@ bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
 	$(GO) test -c -o $(BUILD)/bench.test ./test/bench
 	@set -o pipefail; { echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS); \
-	cd test/bench; for round in 1 2 3; do $(CURDIR)/$(BUILD)/bench.test -test.run '^$$' -test.bench . -test.benchtime 200ms || exit; done; } \
+	cd test/bench; for round in 1 2 3; do for only in bench skip; do \
+	$(CURDIR)/$(BUILD)/bench.test -test.run '^$$' -test.bench . -test.$$only BenchmarkFixed -test.benchtime 200ms || exit; done; done; } \
 	| $(GO) run ./test/bench/report docs/benchmarks.md
 
 fuzz: ## every fuzz target for FUZZTIME, 5m unless given

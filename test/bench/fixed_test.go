@@ -10,7 +10,8 @@ import (
 const fixedCalls = 10_000
 
 // BenchmarkFixed is what a call costs that does nothing: the processor's time of the whole process over many calls, what
-// is prepared for the next call in the background included, and the garbage collected.
+// is prepared for the next call in the background included, and the garbage collected. make bench runs it in a process of its
+// own, where what other benchmarks left is not collected again and again.
 func BenchmarkFixed(b *testing.B) {
 	for _, language := range languages {
 		for _, isolation := range isolations {
