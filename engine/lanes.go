@@ -10,12 +10,16 @@ import (
 )
 
 const (
-	// slice is how long an evaluation may stay in the fast lane, and shortSlice how long when another owner waits for it.
+	// slice is how long an evaluation may stay in the fast lane, shortSlice how long when another owner waits for it, and
+	// trialSlice how long one without precedence when another owner with it waits.
 	slice      = 250 * time.Millisecond
 	shortSlice = 50 * time.Millisecond
+	trialSlice = 10 * time.Millisecond
 	// maxStrikes is how many times in a row a script may keep others waiting before it is known to be slow: once may be
 	// the machine's fault.
 	maxStrikes = 2
+	// provenAfter is how many times in a row a script must be quick to have precedence.
+	provenAfter = 3
 	// habitsKept is of how many scripts it is remembered.
 	habitsKept = 4096
 	// maxAttempts is how often an evaluation is begun that is stopped for no fault of its own; the last time it is left
@@ -26,8 +30,12 @@ const (
 // lanes keep the scripts that take long from holding up the others. There is a slow lane, with a slot for every four of
 // the fast one and at least one. An evaluation begins in the fast lane, unless its script is known to be slow. When it keeps
 // others waiting there for a short slice, it is stopped, and begins again when its turn comes: it may, since scripts have
-// no effects. The second time, or after a whole slice, it goes on in the slow lane, or begins again there. In that, too, it makes way when another owner waits: after a slice the
-// first time, and after twice as long each time, so that it gets done.
+// no effects. The second time, or after a whole slice, it goes on in the slow lane, or begins again there. In that, too, it
+// makes way when another owner waits: after a slice the first time, and after twice as long each time, so that it gets done.
+//
+// A script that has been quick a few times in a row is proven. In the fast lane it has precedence over those of which
+// nothing is known, and these make way for it after a trial slice already: so a hundred new ones, bad or not, do not hold
+// up those that work.
 //
 // So an owner whose scripts burn all their time costs the others two short slices in the fast lane, and after that a
 // processor's time, but no waiting; and somebody whose scripts merely take a while does not wait for theirs to time out.
@@ -35,7 +43,7 @@ type lanes struct {
 	fast, slow *slots
 
 	mu     sync.Mutex
-	habits *simplelru.LRU[habit, int] // how many times in a row they kept others waiting, of those that did
+	habits *simplelru.LRU[habit, int] // how many times in a row they kept others waiting, or were quick, that negative
 }
 
 // A habit is what is known of a script.
@@ -53,9 +61,11 @@ func newLanes(fast int) *lanes {
 type turn struct {
 	lanes    *lanes
 	habit    habit
+	proven   bool
 	slots    *slots
 	began    time.Time
 	patience time.Duration // how long it may stay in the slow lane when another owner waits
+	struck   bool          // it kept others waiting
 }
 
 // admit waits for a turn, which must be ended. attempt counts from 0.
@@ -65,14 +75,16 @@ func (l *lanes) admit(ctx context.Context, h habit, attempt int) (*turn, error) 
 		t.patience = math.MaxInt64
 	}
 	for {
+		strikes := l.strikes(h)
+		t.proven = strikes <= -provenAfter
 		t.slots = l.fast
-		if l.isSlow(h) {
+		if strikes >= maxStrikes {
 			t.slots = l.slow
 		}
-		if err := t.slots.acquire(ctx, h.owner); err != nil {
+		if err := t.slots.acquire(ctx, h.owner, t.proven); err != nil {
 			return nil, err
 		}
-		if t.slots == l.slow || !l.isSlow(h) {
+		if t.slots == l.slow || l.strikes(h) < maxStrikes {
 			t.began = time.Now()
 			return t, nil
 		}
@@ -82,20 +94,22 @@ func (l *lanes) admit(ctx context.Context, h habit, attempt int) (*turn, error) 
 
 // over reports whether the turn has to end. From the fast lane it goes on in the slow one when that is free.
 func (t *turn) over() bool {
-	took := time.Since(t.began)
-	if took < shortSlice {
+	took, strikes := time.Since(t.began), 1
+	switch {
+	case took < trialSlice:
 		return false
-	}
-	if t.slots == t.lanes.slow {
+	case t.slots == t.lanes.slow:
 		return took >= t.patience && t.slots.wanted(t.habit.owner)
-	}
-	strikes := maxStrikes
-	if took < slice {
+	case took >= slice:
+		strikes = maxStrikes
+	case took >= shortSlice:
 		if !t.slots.wanted(t.habit.owner) {
 			return false
 		}
-		strikes = 1
+	case t.proven || !t.slots.wantedFirst(t.habit.owner):
+		return false
 	}
+	t.struck = true
 	if t.lanes.remember(t.habit, strikes) < maxStrikes || !t.lanes.slow.try() {
 		return true
 	}
@@ -104,19 +118,20 @@ func (t *turn) over() bool {
 	return false
 }
 
-// end gives the slot back, and forgives who was quick.
+// end gives the slot back, and remembers who was quick.
 func (t *turn) end() {
 	t.slots.release()
-	if time.Since(t.began) < shortSlice {
-		t.lanes.forgive(t.habit)
+	if !t.struck && time.Since(t.began) < shortSlice {
+		t.lanes.praise(t.habit)
 	}
 }
 
-func (l *lanes) isSlow(h habit) bool {
+// strikes is how many there are, less than 0 for a script that is quick.
+func (l *lanes) strikes(h habit) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	strikes, _ := l.habits.Get(h)
-	return strikes >= maxStrikes
+	return strikes
 }
 
 // remember adds strikes, and gives how many there are now.
@@ -124,15 +139,17 @@ func (l *lanes) remember(h habit, strikes int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, _ := l.habits.Peek(h)
-	now := min(before+strikes, maxStrikes)
+	now := min(max(0, before)+strikes, maxStrikes)
 	l.habits.Add(h, now)
 	return now
 }
 
-func (l *lanes) forgive(h habit) {
+// praise forgives all strikes.
+func (l *lanes) praise(h habit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.habits.Len() > 0 {
-		l.habits.Remove(h)
+	before, _ := l.habits.Peek(h)
+	if now := max(min(0, before)-1, -provenAfter); now != before {
+		l.habits.Add(h, now)
 	}
 }

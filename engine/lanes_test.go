@@ -14,12 +14,12 @@ import (
 func TestOwnersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		_ = s.acquire(t.Context(), "")
+		_ = s.acquire(t.Context(), "", false)
 		var order []string
 		var waiters sync.WaitGroup
 		for _, owner := range []string{"a", "a", "a", "b", "c", "b"} {
 			waiters.Go(func() {
-				_ = s.acquire(t.Context(), owner)
+				_ = s.acquire(t.Context(), owner, false)
 				order = append(order, owner) // guarded by the slot
 				s.release()
 			})
@@ -30,9 +30,68 @@ func TestOwnersTakeTurns(t *testing.T) {
 		if want := []string{"a", "b", "c", "a", "b", "a"}; !slices.Equal(order, want) {
 			t.Errorf("slots were given in the order %v, want %v", order, want)
 		}
-		if len(s.queues) != 0 || s.turns.Len() != 0 || s.free != 1 {
-			t.Errorf("left over: %d queues, %d turns, %d free", len(s.queues), s.turns.Len(), s.free)
+		if len(s.rest.queues) != 0 || s.rest.turns.Len() != 0 || s.free != 1 {
+			t.Errorf("left over: %d queues, %d turns, %d free", len(s.rest.queues), s.rest.turns.Len(), s.free)
 		}
+	})
+}
+
+// Those who have precedence are served first, yet they do not keep the others waiting for ever.
+func TestPrecedence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1)
+		_ = s.acquire(t.Context(), "", false)
+		order := ""
+		var waiters sync.WaitGroup
+		for i, owner := range "xxyaaabbb" {
+			waiters.Go(func() {
+				_ = s.acquire(t.Context(), string(owner), i > 2)
+				order += string(owner) // guarded by the slot
+				s.release()
+			})
+			synctest.Wait() // until it waits
+		}
+		s.release()
+		waiters.Wait()
+		if want := "abaxbabyx"; order != want {
+			t.Errorf("slots were given in the order %s, want %s", order, want)
+		}
+	})
+}
+
+// Any number of owners of whom nothing is known yet, all of which burn what time there is, do not hold up one whose script
+// has shown itself quick, but by an evaluation or two each time.
+func TestNewBurnersDoNotHoldUpTheProven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began atomic.Int32
+		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
+		good := mustCompile(t, e, fakeScript("good"))
+		wait := func() time.Duration {
+			start := time.Now()
+			if _, err := good.Call(t.Context(), "1ms", nil, Env{Owner: "good"}); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(start) - time.Millisecond
+		}
+		for range provenAfter {
+			wait()
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var burners sync.WaitGroup
+		for i := range 300 {
+			owner := fmt.Sprint("bad ", i)
+			bad := mustCompile(t, e, fakeScript(owner))
+			burners.Go(func() { _, _ = bad.Call(ctx, "1h", nil, Env{Owner: owner}) })
+		}
+		synctest.Wait()
+		for range 100 {
+			if waited := wait(); waited > 2*(trialSlice+lookEvery) {
+				t.Errorf("waited %s", waited)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		stop()
+		burners.Wait()
 	})
 }
 
@@ -127,20 +186,22 @@ func TestHabitsChange(t *testing.T) {
 			if _, err := p.Call(t.Context(), step.takes, nil, Env{Owner: "a"}); err != nil {
 				t.Fatal(err)
 			}
-			if got := e.lanes.isSlow(e.lanes.habit(t, "a")); got != step.slow {
+			if got := e.lanes.strikes(e.lanes.habit(t, "a")) >= maxStrikes; got != step.slow {
 				t.Errorf("after %s: known as slow: %v", step.takes, got)
 			}
 		}
 	})
 }
 
-// habit is the only one that is remembered, or one of the owner's.
+// habit is the owner's.
 func (l *lanes) habit(t *testing.T, owner string) habit {
 	t.Helper()
-	if keys := l.habits.Keys(); len(keys) == 1 {
-		return keys[0]
+	for _, h := range l.habits.Keys() {
+		if h.owner == owner {
+			return h
+		}
 	}
-	return habit{owner: owner}
+	return habit{}
 }
 
 // Who takes a while does not wait until another's slow scripts time out; and these get done nevertheless.

@@ -7,15 +7,20 @@ import (
 )
 
 // slots bounds how many evaluations run at once. Owners who wait take turns, and each owner's evaluations are served
-// in the order of asking: who asks for a hundred makes another's single one wait for one of them at most.
+// in the order of asking: who asks for a hundred makes another's single one wait for one of them at most. Those who have
+// precedence go before the others, but for every fourth slot.
 type slots struct {
-	mu     sync.Mutex
-	free   int
-	queues map[string]*list.List // of chan struct{}, closed when the slot is theirs; none is empty
-	turns  list.List             // of the owners in queues, next first
+	mu          sync.Mutex
+	free        int
+	first, rest line
+	passed      int // how many slots in a row went to those in first while others waited
 }
 
-func newSlots(n int) *slots { return &slots{free: n, queues: map[string]*list.List{}} }
+const maxPassed = 3
+
+func newSlots(n int) *slots {
+	return &slots{free: n, first: line{queues: map[string]*list.List{}}, rest: line{queues: map[string]*list.List{}}}
+}
 
 // try takes a slot if one is free.
 func (s *slots) try() bool {
@@ -32,12 +37,18 @@ func (s *slots) try() bool {
 func (s *slots) wanted(owner string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := s.turns.Front()
-	return first != nil && (first.Value != owner || s.turns.Len() > 1)
+	return s.first.another(owner) || s.rest.another(owner)
+}
+
+// wantedFirst is wanted by those who have precedence.
+func (s *slots) wantedFirst(owner string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first.another(owner)
 }
 
 // acquire takes a slot, or returns ctx's error when that is done first.
-func (s *slots) acquire(ctx context.Context, owner string) error {
+func (s *slots) acquire(ctx context.Context, owner string, precedence bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -47,8 +58,11 @@ func (s *slots) acquire(ctx context.Context, owner string) error {
 		s.mu.Unlock()
 		return nil
 	}
-	mine := make(chan struct{})
-	place := s.join(owner, mine)
+	mine, in := make(chan struct{}), &s.rest
+	if precedence {
+		in = &s.first
+	}
+	place := in.join(owner, mine)
 	s.mu.Unlock()
 
 	select {
@@ -62,7 +76,7 @@ func (s *slots) acquire(ctx context.Context, owner string) error {
 	case <-mine: // it came at the same moment: pass it on
 		s.handOn()
 	default:
-		s.leave(owner, place)
+		in.leave(owner, place)
 	}
 	return ctx.Err()
 }
@@ -75,37 +89,62 @@ func (s *slots) release() {
 }
 
 func (s *slots) handOn() {
-	next := s.turns.Front()
-	if next == nil {
+	switch others := s.rest.turns.Len() > 0; {
+	case s.first.turns.Len() > 0 && (!others || s.passed < maxPassed):
+		s.first.serve()
+		s.passed++
+		if !others {
+			s.passed = 0
+		}
+	case others:
+		s.rest.serve()
+		s.passed = 0
+	default:
 		s.free++
-		return
 	}
+}
+
+// A line is of owners who wait.
+type line struct {
+	queues map[string]*list.List // of chan struct{}, closed when the slot is theirs; none is empty
+	turns  list.List             // of the owners in queues, next first
+}
+
+// another reports whether another owner than this waits.
+func (l *line) another(owner string) bool {
+	first := l.turns.Front()
+	return first != nil && (first.Value != owner || l.turns.Len() > 1)
+}
+
+// serve gives a slot to who is next.
+func (l *line) serve() {
+	next := l.turns.Front()
 	owner := next.Value.(string)
-	first := s.queues[owner].Front()
-	close(first.Value.(chan struct{}))
-	s.turns.MoveToBack(next)
-	s.leave(owner, first)
+	waiter := l.queues[owner].Front()
+	close(waiter.Value.(chan struct{}))
+	l.turns.MoveToBack(next)
+	l.leave(owner, waiter)
 }
 
 // join adds a waiter behind the others of its owner.
-func (s *slots) join(owner string, waiter chan struct{}) *list.Element {
-	if s.queues[owner] == nil {
-		s.queues[owner] = list.New()
-		s.turns.PushBack(owner)
+func (l *line) join(owner string, waiter chan struct{}) *list.Element {
+	if l.queues[owner] == nil {
+		l.queues[owner] = list.New()
+		l.turns.PushBack(owner)
 	}
-	return s.queues[owner].PushBack(waiter)
+	return l.queues[owner].PushBack(waiter)
 }
 
 // leave removes a waiter, and its owner after the last.
-func (s *slots) leave(owner string, place *list.Element) {
-	s.queues[owner].Remove(place)
-	if s.queues[owner].Len() > 0 {
+func (l *line) leave(owner string, place *list.Element) {
+	l.queues[owner].Remove(place)
+	if l.queues[owner].Len() > 0 {
 		return
 	}
-	delete(s.queues, owner)
-	for turn := s.turns.Back(); turn != nil; turn = turn.Prev() {
+	delete(l.queues, owner)
+	for turn := l.turns.Back(); turn != nil; turn = turn.Prev() {
 		if turn.Value == owner {
-			s.turns.Remove(turn)
+			l.turns.Remove(turn)
 			return
 		}
 	}
