@@ -203,19 +203,19 @@ func begin[T any](ctx context.Context, work func(context.Context) (T, error)) *a
 	return a
 }
 
-// stretch makes room on the goroutine's stack: its frame is as large as what nearly every evaluation needs. Or else the
+// stretch makes room on the goroutine's stack: its frame is as large as what most evaluations need. Or else the
 // stack would be copied three times on the way there, all frames with it, which is a tenth of a small call.
 //
 //go:noinline
 func stretch(fill bool) {
 	if fill {
-		var room [12 << 10]byte
+		var room [6 << 10]byte
 		occupy(&room)
 	}
 }
 
 //go:noinline
-func occupy(room *[12 << 10]byte) { room[0]++ }
+func occupy(room *[6 << 10]byte) { room[0]++ }
 
 // finished is the state of an attempt that has ended.
 var finished = func() {}
