@@ -21,6 +21,9 @@ const (
 	// maxBrackets is how many opening brackets a file may have, wherever they stand. goja's parser takes up to 4 KB
 	// of Go's stack for each bracket that is open, and Go's stack has 1 GB.
 	maxBrackets = 50_000
+	// maxChain is how many words and operators may stand in a row, with nothing that separates them: the parser recurses for
+	// nearly all of them, as in !!!!x, a = b = c and do do do.
+	maxChain = 20_000
 	// maxLabels is how many labels a statement may have. Each is compared with all around it.
 	maxLabels = 1000
 	// maxTree is how deeply the parsed file may be nested: an operator in a chain is a level too.
@@ -39,25 +42,41 @@ const (
 	partFunction  = "<part>"
 )
 
-// checkText bounds what the parser recurses for, and goes through again and again: brackets and labels.
+// checkText bounds what the parser recurses for, and goes through again and again: brackets, chains of operators, labels.
 func checkText(name, src string) *engine.Error {
-	brackets, colons, most := 0, 0, 0
+	brackets, chain, longest, colons, most := 0, 0, 0, 0, 0
+	blank := false
 	for i := range len(src) {
-		switch src[i] {
-		case '(', '[', '{', '`', '>':
+		c := src[i]
+		switch c {
+		case '(', '[', '{', '`', '>', '?':
 			brackets++
 			colons = 0
 		case ':':
 			colons++
 			most = max(most, colons)
-		case ',', ';', '}', '?', '=', '\'', '"':
+		case ',', ';', '}', '=', '\'', '"':
 			colons = 0
 		}
+		switch c {
+		case '(', ')', '[', ']', '{', '}', ',', ';', '\'', '"', '`':
+			chain = 0
+		case '!', '=', '-', '+', '~', '*', '?':
+			chain++
+		case ' ', '\t', '\n', '\r':
+			if !blank {
+				chain++
+			}
+		}
+		blank = c <= ' '
+		longest = max(longest, chain)
 	}
 	e := &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: name}}
 	switch {
 	case brackets > maxBrackets:
-		e.Msg, e.Hint = fmt.Sprintf("has more than %d brackets", maxBrackets), "spread it over several files"
+		e.Msg, e.Hint = fmt.Sprintf("has more than %d brackets and question marks", maxBrackets), "spread it over several files"
+	case longest > maxChain:
+		e.Msg = fmt.Sprintf("has more than %d words and operators in a row, with no bracket, comma or semicolon between them", maxChain)
 	case most > maxLabels:
 		e.Msg = fmt.Sprintf("has more than %d labels in a row", maxLabels)
 	default:
