@@ -333,11 +333,13 @@ func ended(t *testing.T, pid int) {
 func TestIdleDeath(t *testing.T) {
 	pool, e := newPool(t, Options{})
 	p := compile(t, e, misbehaving, "")
-	first := pool.Workers()[0].PID
-	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+	pool.mu.Lock()
+	first := pool.idle[0]
+	pool.mu.Unlock()
+	if err := syscall.Kill(first.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, first)
+	<-first.dead
 	if _, err := do(t, p, "echo", engine.Env{}); err != nil {
 		t.Error(err)
 	}

@@ -25,7 +25,8 @@
 //
 // Every call gets a virtual machine of its own (program.go), which costs microseconds, and runs the file's top level
 // again in it, so nothing is left over from one call to the next. Compiled code is shared. The clock stands still
-// during a call, and Math.random gives the same numbers in each. Date shows the local time zone of our process.
+// during a call, and Math.random gives the same numbers in each. Date shows the time zone of our process, which the
+// command sets to UTC.
 //
 // One machine whose built-in objects are frozen once, and that all calls share, would take some two thirds of the time
 // for a small call (BenchmarkWays). But whatever the freezing forgets is a way from one call into the next, and scripts
