@@ -2,14 +2,15 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/hook"
 	"metascript/controller/informer"
-	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -17,14 +18,13 @@ import (
 // A Binding is what a controller object means, whichever of the kinds it is: which objects it is about, whom to ask
 // what should be, how to know and update children, and as whom to write.
 type Binding struct {
-	Name       string         // of the controller object
-	Kind       string         // of the controller object
+	id                        // of the controller object
 	Controller *object.Object // as its hooks see it
 	Generation int64
+	Shape      hook.Shape
 
-	Parent    kube.Resource
-	Selector  labels.Selector // of parents
-	Finalizer string          // its name
+	Parents   []*parentRule
+	Finalizer string // its name
 
 	Sync     hook.Hook
 	Finalize hook.Hook // nil: there is none
@@ -33,40 +33,150 @@ type Binding struct {
 	Rules  plan.Rules
 	Kinds  map[object.Kind]bool                                 // the declared child kinds; true: namespaced
 	Labels func(parent *object.Object) map[string]string        // put on every child; nil: none
-	Match  func(parent *object.Object) (labels.Selector, error) // what children match
+	Marks  map[string]string                                    // annotations put on every child, by which it is known
+	Match  func(parent *object.Object) (labels.Selector, error) // what children match; nil: they need not match anything
 	Write  Writer
 	Live   func(ctx context.Context, o *object.Object) (*object.Object, error) // reads past the caches
 
-	ResyncPeriod        time.Duration // zero: never
-	IgnoreStatusChanges bool
-	Workers             int
+	ResyncPeriod time.Duration // zero: never
+	Workers      int
 
 	versioned atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 
-	parents  *informer.Informer
 	children []childCache
+}
+
+// binding is as much of a Binding as the declaration alone says.
+func binding(d *declaration, found resolved) (*Binding, error) {
+	b := &Binding{
+		id: d.id(), Generation: d.Object.Generation, Shape: d.Shape, Finalizer: d.id().finalizer(),
+		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{},
+		ResyncPeriod: resyncPeriod(d.ResyncPeriodSeconds),
+	}
+	var err error
+	if b.Parents, err = parentRules(d, found); err != nil {
+		return nil, err
+	}
+	if n := d.Settings.MaxConcurrentSyncs; n != nil {
+		b.Workers = min(max(int(*n), 0), maxWorkers)
+	}
+	switch {
+	case d.Shape == hook.Decorator:
+		b.Marks = map[string]string{decoratorMark: d.Object.Name}
+	case d.GenerateSelector:
+		b.Match, b.Labels = generatedSelector, generatedLabels
+	default:
+		b.Match = specSelector
+	}
+	for _, rule := range found.children {
+		b.Rules[rule.ObjectKind()] = rule.method // the last rule of a kind counts
+		b.Kinds[rule.ObjectKind()] = rule.Namespaced
+	}
+	return b, nil
+}
+
+// maxWorkers bounds maxConcurrentSyncs, as the definition does, which may be an older one.
+const maxWorkers = 1000
+
+func resyncPeriod(seconds *int32) time.Duration {
+	if seconds == nil {
+		return 0
+	}
+	return time.Duration(max(*seconds, 1)) * time.Second
+}
+
+// bind makes the Binding of a controller object and opens its caches.
+func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks loadedHooks) (*Binding, error) {
+	b, err := binding(d, found)
+	if err != nil {
+		return nil, err
+	}
+	b.Controller, b.Sync, b.Finalize = asHooksSee(o), hooks.sync, hooks.finalize
+	b.Write, b.Live = s.write, s.write.Get
+	if b.Workers == 0 {
+		b.Workers = s.Workers
+	}
+	s.openCaches(b, found)
+	if d.Shape == hook.Decorator {
+		b.Owner = &mark{children: b.children, marks: b.Marks}
+	} else {
+		b.Owner = &claim{children: b.children, selector: b.Match, live: b.Live}
+	}
+	return b, nil
+}
+
+// asHooksSee is the controller object without what changes while nothing of its meaning does.
+func asHooksSee(o *object.Object) *object.Object {
+	seen := object.Copy(o)
+	seen.SetManagedFields(nil)
+	delete(seen.Object, "status")
+	return seen
+}
+
+func (s *Server) openCaches(b *Binding, found resolved) {
+	for _, parent := range b.Parents {
+		parent.cache = s.caches.Open(informer.Spec{Resource: parent.GroupVersionResource})
+	}
+	opened := map[object.Kind]bool{}
+	for _, rule := range found.children {
+		kind := rule.ObjectKind()
+		if !opened[kind] {
+			opened[kind] = true
+			b.children = append(b.children, childCache{kind, s.caches.Open(informer.Spec{Resource: rule.GroupVersionResource})})
+		}
+	}
 }
 
 // close gives the caches back.
 func (b *Binding) close() {
-	b.parents.Close()
+	for _, parent := range b.Parents {
+		parent.cache.Close()
+	}
 	for _, child := range b.children {
 		child.cache.Close()
 	}
 }
 
+// rule is the one about parents of that kind, or nil.
+func (b *Binding) rule(kind object.Kind) *parentRule {
+	at := slices.IndexFunc(b.Parents, func(r *parentRule) bool { return r.ObjectKind() == kind })
+	if at < 0 {
+		return nil
+	}
+	return b.Parents[at]
+}
+
+// parent is the parent of that name as its cache has it, or nil.
+func (b *Binding) parent(ref object.Ref) *object.Object { return b.rule(ref.Kind).cache.Get(ref.Key) }
+
+// about reports whether parents are of a resource in group.
+func (b *Binding) about(group string) bool {
+	return slices.ContainsFunc(b.Parents, func(r *parentRule) bool { return r.Group == group })
+}
+
 // selects reports whether the controller is about parent.
 func (b *Binding) selects(parent *object.Object) bool {
-	return b.Selector.Matches(labels.Set(parent.GetLabels()))
+	return b.rule(parent.GroupVersionKind()).selects(parent)
+}
+
+// findable is an error when there is no telling which children are parent's.
+func (b *Binding) findable(parent *object.Object) error {
+	if b.Match == nil || object.Deleting(parent) {
+		return nil // one that goes adopts and releases nothing
+	}
+	_, err := b.Match(parent)
+	return err
 }
 
 // expect is what an answer about parent may hold.
 func (b *Binding) expect(parent *object.Object) (hook.Expect, error) {
-	selector, err := b.Match(parent)
-	if err != nil && !object.Deleting(parent) {
-		return hook.Expect{}, err
+	e := hook.Expect{Kinds: b.Kinds, Annotations: b.Marks}
+	if b.Match != nil {
+		var err error
+		if e.Selector, err = b.Match(parent); err != nil && !object.Deleting(parent) {
+			return e, err
+		}
 	}
-	e := hook.Expect{Kinds: b.Kinds, Selector: selector}
 	if b.Labels != nil {
 		e.Labels = b.Labels(parent)
 	}
@@ -75,8 +185,8 @@ func (b *Binding) expect(parent *object.Object) (hook.Expect, error) {
 
 // cacheOf is the cache of the objects of kind, or nil.
 func (b *Binding) cacheOf(kind object.Kind) *informer.Informer {
-	if kind == b.Parent.ObjectKind() {
-		return b.parents
+	if parent := b.rule(kind); parent != nil {
+		return parent.cache
 	}
 	for _, child := range b.children {
 		if child.kind == kind {
@@ -84,4 +194,26 @@ func (b *Binding) cacheOf(kind object.Kind) *informer.Informer {
 		}
 	}
 	return nil
+}
+
+// ownerOf names the parent that controls a child, from the reference alone: the parent itself may not be cached yet.
+func (b *Binding) ownerOf(child *object.Object) (object.Ref, bool) {
+	ref := object.ControllerOf(child)
+	if ref == nil || !carries(child, b.Marks) {
+		return object.Ref{}, false
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return object.Ref{}, false
+	}
+	for _, parent := range b.Parents {
+		if parent.Kind == ref.Kind && parent.Group == gv.Group {
+			key := object.Key{Name: ref.Name}
+			if parent.Namespaced {
+				key.Namespace = child.GetNamespace()
+			}
+			return object.Ref{Kind: parent.ObjectKind(), Key: key}, true
+		}
+	}
+	return object.Ref{}, false
 }

@@ -26,7 +26,7 @@ type breaker struct {
 	notify func() // called when the first parent is held, and when none is any more
 
 	mu      sync.Mutex
-	parents map[object.Key]*record
+	parents map[object.Ref]*record
 	held    int // how many parents are
 	order   int // in which they came
 }
@@ -88,11 +88,11 @@ func (e *pauseError) Error() string { return fmt.Sprintf("%v; it is tried again 
 func (e *pauseError) Unwrap() error { return e.err }
 
 func newBreaker(notify func()) *breaker {
-	return &breaker{notify: notify, parents: map[object.Key]*record{}}
+	return &breaker{notify: notify, parents: map[object.Ref]*record{}}
 }
 
 // admit gives nil when the script may be run for a parent now, or a *heldError or a *pauseError.
-func (b *breaker) admit(parent object.Key, q question, now time.Time) error {
+func (b *breaker) admit(parent object.Ref, q question, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.parents[parent]
@@ -112,7 +112,7 @@ func (b *breaker) admit(parent object.Key, q question, now time.Time) error {
 
 // note takes what came of running the script for a parent. It gives err, or the *heldError or *pauseError that follows
 // from it.
-func (b *breaker) note(parent object.Key, q question, err error, now time.Time) error {
+func (b *breaker) note(parent object.Ref, q question, err error, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.parents[parent]
@@ -161,13 +161,13 @@ func faultOf(err error) (late, strike bool) {
 }
 
 // forget drops what is known of a parent that is gone.
-func (b *breaker) forget(parent object.Key) {
+func (b *breaker) forget(parent object.Ref) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.drop(parent)
 }
 
-func (b *breaker) drop(parent object.Key) {
+func (b *breaker) drop(parent object.Ref) {
 	r := b.parents[parent]
 	delete(b.parents, parent)
 	if r == nil || r.place == 0 {
@@ -181,7 +181,7 @@ func (b *breaker) drop(parent object.Key) {
 // A holding says for how many parents the script is not run, which was the first, and why.
 type holding struct {
 	parents int
-	first   object.Key
+	first   object.Ref
 	err     error
 }
 

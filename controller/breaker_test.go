@@ -49,7 +49,7 @@ func TestBreaker(t *testing.T) {
 			{after: time.Minute, comes: late, want: "runs: pause of 10s begins: late"}, {after: time.Minute, comes: steps, want: "runs: held now: steps"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b, key := newBreaker(func() {}), object.Key{Namespace: "default", Name: "w"}
+			b, key := newBreaker(func() {}), widgetRef("default", "w")
 			now, asked := time.Now(), q
 			for i, turn := range c.turns {
 				now = now.Add(turn.after)
@@ -87,7 +87,7 @@ func saidOf(err error) string {
 }
 
 func TestAPauseHasAnEnd(t *testing.T) {
-	b, key, q, now := newBreaker(func() {}), object.Key{Name: "w"}, question{uid: "u"}, time.Now()
+	b, key, q, now := newBreaker(func() {}), widgetRef("", "w"), question{uid: "u"}, time.Now()
 	var pause *pauseError
 	for range 100 {
 		if err := b.note(key, q, &engine.Error{Kind: engine.KindTimeout}, now); !errors.As(err, &pause) {
@@ -104,7 +104,7 @@ func TestABreakerCountsWhatIsHeldAndTellsWhenThatBeginsAndEnds(t *testing.T) {
 	b := newBreaker(func() { told++ })
 	hold := func(name string) {
 		for range strikesAllowed {
-			_ = b.note(object.Key{Name: name}, question{}, &engine.Error{Kind: engine.KindSteps, Msg: "steps of " + name}, time.Now())
+			_ = b.note(widgetRef("", name), question{}, &engine.Error{Kind: engine.KindSteps, Msg: "steps of " + name}, time.Now())
 		}
 	}
 	for _, name := range []string{"b", "c", "a"} {
@@ -113,13 +113,13 @@ func TestABreakerCountsWhatIsHeldAndTellsWhenThatBeginsAndEnds(t *testing.T) {
 	if got := b.holds(); told != 1 || got.parents != 3 || got.first.Name != "b" || got.err.Error() != "steps of b" {
 		t.Errorf("told %d times; it holds %+v, want 3 and b the first", told, got)
 	}
-	b.forget(object.Key{Name: "b"})
-	b.forget(object.Key{Name: "b"})
+	b.forget(widgetRef("", "b"))
+	b.forget(widgetRef("", "b"))
 	if got := b.holds(); told != 1 || got.parents != 2 || got.first.Name != "c" {
 		t.Errorf("told %d times; it holds %+v, want 2 and c the first", told, got)
 	}
-	b.forget(object.Key{Name: "a"})
-	b.forget(object.Key{Name: "c"})
+	b.forget(widgetRef("", "a"))
+	b.forget(widgetRef("", "c"))
 	if got := b.holds(); told != 2 || !reflect.DeepEqual(got, holding{}) || len(b.parents) > 0 {
 		t.Errorf("told %d times; it holds %+v and keeps %v, want nothing", told, got, b.parents)
 	}
@@ -155,7 +155,7 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	bad, other := object.KeyOf(parent), object.KeyOf(good)
+	bad, other := object.RefOf(parent), object.RefOf(good)
 	for range 5 {
 		l.process(t.Context(), bad)
 	}
@@ -192,7 +192,7 @@ func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	key := object.KeyOf(widget(nil))
+	key := object.RefOf(widget(nil))
 	for range 5 {
 		l.process(t.Context(), key)
 	}

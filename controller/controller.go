@@ -47,13 +47,19 @@ type Server struct {
 
 	firsts       *firsts
 	statusPruned atomic.Bool // the API server does not store a status for controllers
-	told         sync.Map    // name of a controller object -> what the log and its events said of it last
+	told         sync.Map    // id of a controller object -> what the log and its events said of it last
 
-	controllers *informer.Informer
-	queue       workqueue.TypedRateLimitingInterface[string]
+	controllers map[string]*informer.Informer // by kind
+	queue       workqueue.TypedRateLimitingInterface[id]
 
 	mu      sync.Mutex
-	running map[string]*running
+	running map[id]*running
+}
+
+// kinds are those of controller objects.
+var kinds = map[string]schema.GroupVersionResource{
+	v1alpha1.KindCompositeController: v1alpha1.CompositeControllers,
+	v1alpha1.KindDecoratorController: v1alpha1.DecoratorControllers,
 }
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -85,7 +91,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	resources := kube.NewResources(discoverer, o.DiscoveryInterval)
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, o.DiscoveryInterval)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[id](time.Second, o.DiscoveryInterval)
 	return &Server{
 		Options:   o,
 		sandbox:   o.Sandbox.withDefaults(),
@@ -96,7 +102,9 @@ func New(o Options) (*Server, error) {
 		events:    kube.NewEvents(typed, kube.EventBudget{}),
 		write:     &kube.Writer{Client: client, Resources: resources},
 		queue:     workqueue.NewTypedRateLimitingQueue(limiter),
-		running:   map[string]*running{},
+		running:   map[id]*running{},
+
+		controllers: map[string]*informer.Informer{},
 	}, nil
 }
 
@@ -111,22 +119,26 @@ const loaders = 32
 func (s *Server) Run(ctx context.Context) error {
 	defer s.events.Shutdown()
 	s.warnIfMissing()
-	s.controllers = s.caches.Open(informer.Spec{Resource: v1alpha1.CompositeControllers, Selector: s.Selector.String()})
-	defer s.controllers.Close()
+	for kind, resource := range kinds {
+		s.controllers[kind] = s.caches.Open(informer.Spec{Resource: resource, Selector: s.Selector.String()})
+		defer s.controllers[kind].Close()
+	}
 	crds := s.caches.Open(informer.Spec{Resource: definitions, MetadataOnly: true})
 	defer crds.Close()
-	decorators := s.caches.Open(informer.Spec{Resource: v1alpha1.DecoratorControllers, Selector: s.Selector.String(), MetadataOnly: true})
-	defer decorators.Close()
-	if err := s.controllers.Handle(s.onController); err != nil {
-		return err
-	}
-	if err := decorators.Handle(s.onDecorator); err != nil {
-		return err
+	for kind := range kinds {
+		if err := s.controllers[kind].Handle(s.onController); err != nil {
+			return err
+		}
 	}
 	if err := crds.Handle(s.onDefinition); err != nil {
 		return err
 	}
-	if !s.controllers.Synced(ctx) || !crds.Synced(ctx) {
+	for kind := range kinds {
+		if !s.controllers[kind].Synced(ctx) {
+			return nil // ctx is done
+		}
+	}
+	if !crds.Synced(ctx) {
 		return nil
 	}
 	s.ready.Store(true)
@@ -143,26 +155,25 @@ func (s *Server) Run(ctx context.Context) error {
 
 // warnIfMissing tells, at the start, what a watch that fails for ever would not tell well.
 func (s *Server) warnIfMissing() {
-	if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), v1alpha1.CompositeControllers.Resource); err != nil {
-		s.Log.Warn("the API server does not serve CompositeControllers; apply manifests/crds; waiting", "error", err)
+	for kind, resource := range kinds {
+		if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
+			s.Log.Warn("the API server does not serve "+kind+"s; apply manifests/crds; waiting", "error", err)
+		}
 	}
 }
 
 func (s *Server) onController(old, current *object.Object) {
 	switch {
 	case current == nil:
-		s.queue.Add(old.GetName())
+		s.queue.Add(idOf(old))
 	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():
-		s.queue.Add(current.GetName())
+		s.queue.Add(idOf(current))
 	} // anything else is our own status, which must not lead to the next one
 }
 
-// onDecorator tells that DecoratorControllers are not run, since silence would be taken for work.
-func (s *Server) onDecorator(old, current *object.Object) {
-	if old == nil {
-		s.Log.Warn("DecoratorControllers are not supported by this version: it is not run", "decoratorcontroller", current.GetName())
-		s.events.Warning(current, "CreateError", "DecoratorControllers are not supported by this version: it is not run")
-	}
+// object is the controller object of that name, or nil.
+func (s *Server) object(name id) *object.Object {
+	return s.controllers[name.Kind].Get(object.Key{Name: name.Name})
 }
 
 // onDefinition looks at every controller again when a kind appears, changes or goes, since it may be theirs.
@@ -178,15 +189,17 @@ func (s *Server) onDefinition(old, current *object.Object) {
 		s.firsts.forget(group)
 	}
 	for _, r := range s.all() {
-		if r.loop.Parent.Group == group {
+		if r.loop.about(group) {
 			r.loop.retryStatus()
 		}
 		if edited {
 			s.firsts.count(r.loop.Binding)
 		}
 	}
-	for _, o := range s.controllers.List() {
-		s.queue.Add(o.GetName())
+	for _, controllers := range s.controllers {
+		for _, o := range controllers.List() {
+			s.queue.Add(idOf(o))
+		}
 	}
 }
 
@@ -221,7 +234,7 @@ const (
 )
 
 // process loads one controller object and decides when to look again.
-func (s *Server) process(ctx context.Context, name string) {
+func (s *Server) process(ctx context.Context, name id) {
 	err := s.guarded(ctx, name)
 	if err != nil && ctx.Err() == nil {
 		s.queue.AddRateLimited(name)
@@ -230,15 +243,15 @@ func (s *Server) process(ctx context.Context, name string) {
 	s.queue.Forget(name)
 	if r := s.get(name); r != nil && !r.loop.filled.Load() {
 		s.queue.AddAfter(name, whileFilled)
-	} else if s.controllers.Get(object.Key{Name: name}) != nil {
+	} else if s.object(name) != nil {
 		s.queue.AddAfter(name, refresh)
 	}
 }
 
-func (s *Server) guarded(ctx context.Context, name string) (err error) {
+func (s *Server) guarded(ctx context.Context, name id) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.Log.Error("panic while a controller was loaded, please report it", "controller", name, "panic", r, "stack", string(debug.Stack()))
+			s.Log.Error("panic while a controller was loaded, please report it", "controller", name.Name, "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()

@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/object"
 )
@@ -13,18 +12,35 @@ import (
 func (l *loop) onParent(old, current *object.Object) {
 	switch {
 	case current == nil:
-		l.queue.add(object.KeyOf(old), ParentChanged) // so that what is kept for it is dropped
+		l.queue.add(object.RefOf(old), ParentChanged) // so that what is kept for it is dropped
+	case old != nil && requests(old, current):
+		l.request(object.RefOf(current))
 	case old == nil || l.concerns(old, current):
-		l.queue.add(object.KeyOf(current), l.news(ParentChanged))
+		l.queue.add(object.RefOf(current), l.news(ParentChanged))
 	}
 }
+
+// Annotations by which people steer the reconciles of one parent.
+const (
+	// syncRequested asks for a reconcile at once, whatever back-off or pause there is, each time that its value changes.
+	syncRequested = "metacontroller.k8s.io/sync-requested-at"
+	// pausedParent, with the value "true", lets the parent rest: no hook runs for it, and nothing is written.
+	pausedParent = "metacontroller.k8s.io/paused"
+)
+
+func requests(old, current *object.Object) bool {
+	value := current.GetAnnotations()[syncRequested]
+	return value != "" && value != old.GetAnnotations()[syncRequested]
+}
+
+func paused(parent *object.Object) bool { return parent.GetAnnotations()[pausedParent] == "true" }
 
 // news is why, once the caches are filled. What fills them did not just change, and comes after what does.
 func (l *loop) news(why Reason) Reason {
 	if l.filled.Load() {
 		return why
 	}
-	return Resync
+	return l.because
 }
 
 // concerns reports whether a parent's change is worth a reconcile. With ignoreStatusChanges those are changes of
@@ -33,7 +49,7 @@ func (l *loop) concerns(old, current *object.Object) bool {
 	if old.GetResourceVersion() == current.GetResourceVersion() {
 		return false
 	}
-	if !l.IgnoreStatusChanges || current.GetGeneration() == 0 {
+	if !l.rule(current.GroupVersionKind()).ignoreStatusChanges || current.GetGeneration() == 0 {
 		return true
 	}
 	return old.GetGeneration() != current.GetGeneration() ||
@@ -50,35 +66,19 @@ func (l *loop) onChild(old, current *object.Object) {
 	if old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
 		return
 	}
-	seen := map[object.Key]bool{}
+	seen := map[object.Ref]bool{}
 	for _, o := range []*object.Object{old, current} {
 		if o == nil {
 			continue
 		}
-		if key, owned := l.ownerKey(o); owned && !seen[key] {
+		if key, owned := l.ownerOf(o); owned && !seen[key] {
 			seen[key] = true
 			l.queue.add(key, l.news(ChildChanged))
 		}
 	}
-	if current != nil && object.ControllerOf(current) == nil {
+	if current != nil && l.Match != nil && object.ControllerOf(current) == nil {
 		l.queueAdopters(current)
 	}
-}
-
-// ownerKey names the parent that controls o, from the reference alone: the parent itself may not be cached yet.
-func (l *loop) ownerKey(o *object.Object) (object.Key, bool) {
-	ref := object.ControllerOf(o)
-	if ref == nil || ref.Kind != l.Parent.Kind {
-		return object.Key{}, false
-	}
-	if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != l.Parent.Group {
-		return object.Key{}, false
-	}
-	key := object.Key{Name: ref.Name}
-	if l.Parent.Namespaced {
-		key.Namespace = o.GetNamespace()
-	}
-	return key, true
 }
 
 // queueAdopters queues every parent whose selector matches an orphan.
@@ -86,13 +86,13 @@ func (l *loop) queueAdopters(orphan *object.Object) {
 	if l.Labels != nil && orphan.GetLabels()[generatedLabel] == "" {
 		return // no generated selector matches: nearly all orphans end here
 	}
-	for _, parent := range l.parents.List() {
-		if l.Parent.Namespaced && parent.GetNamespace() != orphan.GetNamespace() {
+	for parent := range l.candidates() {
+		if parent.GetNamespace() != "" && parent.GetNamespace() != orphan.GetNamespace() {
 			continue
 		}
 		selector, err := l.Match(parent)
 		if err == nil && selector.Matches(labels.Set(orphan.GetLabels())) {
-			l.queue.add(object.KeyOf(parent), l.news(ChildChanged))
+			l.queue.add(object.RefOf(parent), l.news(ChildChanged))
 		}
 	}
 }

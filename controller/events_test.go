@@ -94,7 +94,7 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 
 func TestAChildOfAClusterScopedParentConcernsItFromAnyNamespace(t *testing.T) {
 	l := newEventLoop(t)
-	l.Parent.Namespaced = false
+	l.Parents[0].Namespaced = false
 	l.onChild(nil, inNamespace("x", controlled("example.com/v1", "Widget", "w")))
 	expectQueued(t, l, "w")
 }
@@ -140,7 +140,7 @@ func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
 func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
 	parent := named("w", "", "u1")
 	l := newEventLoop(t, parent)
-	l.Parent.Namespaced = false
+	l.Parents[0].Namespaced = false
 	l.onChild(nil, inNamespace("x", matching("a", parent)))
 	expectQueued(t, l, "w")
 }
@@ -213,7 +213,7 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 					c.change(current)
 				}
 				l := newEventLoop(t)
-				l.IgnoreStatusChanges = ignore
+				l.Parents[0].ignoreStatusChanges = ignore
 				l.onParent(old, current)
 				expected := map[string]string{}
 				if want {
@@ -229,7 +229,7 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 
 func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
 	l := newEventLoop(t)
-	l.IgnoreStatusChanges = true
+	l.Parents[0].ignoreStatusChanges = true
 	for name, event := range map[string][2]*object.Object{"comes": {nil, widget(nil)}, "goes": {widget(nil), nil}} {
 		l.onParent(event[0], event[1])
 		if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
@@ -243,7 +243,7 @@ func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
 	l.filled.Store(false)
 	l.onParent(nil, widget(nil))
 	l.onChild(nil, configMap("c", widget(nil)))
-	if got := l.queue.take(object.KeyOf(widget(nil))); got != Resync {
+	if got := l.queue.take(object.RefOf(widget(nil))); got != Resync {
 		t.Errorf("the reason is %s, want resync", got)
 	}
 }

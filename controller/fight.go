@@ -16,7 +16,7 @@ const (
 )
 
 // fights are a parent's children that were recreated with the same content.
-type fights map[object.Key]*fight
+type fights map[object.Ref]*fight
 
 type fight struct {
 	rounds int
@@ -25,7 +25,7 @@ type fight struct {
 
 // inVain counts a deletion that is to recreate a child as it was made before, and refuses it when there were too many.
 // The way on is to mend the hook; in any case it is tried again after a while.
-func (l *loop) inVain(parent object.Key, op plan.Op) error {
+func (l *loop) inVain(parent object.Ref, op plan.Op) error {
 	if op.Differs == "" {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (l *loop) inVain(parent object.Key, op plan.Op) error {
 		all = fights{}
 		l.fights[parent] = all
 	}
-	child := object.Key{Namespace: op.Object.GetNamespace(), Name: op.Object.GetKind() + "/" + op.Object.GetName()}
+	child := object.RefOf(op.Object)
 	f := all[child]
 	if f == nil || !op.Again || time.Since(f.last) > fightForgiven {
 		f = &fight{}

@@ -13,7 +13,7 @@ func TestAChildIsNotRecreatedInVainForEver(t *testing.T) {
 	l, _ := newTestLoop(t, wants(), nil)
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
-	parent := object.KeyOf(widget(nil))
+	parent := object.RefOf(widget(nil))
 	again := plan.Op{Verb: plan.Delete, Object: configMap("c", nil), Differs: "data", Again: true}
 	for round := range fightsAllowed {
 		if err := l.inVain(parent, again); err != nil {
@@ -36,7 +36,7 @@ func TestAChildIsNotRecreatedInVainForEver(t *testing.T) {
 	if err := l.inVain(parent, again); err != nil {
 		t.Errorf("after other content was tried: %v", err)
 	}
-	f := l.fights[parent][object.Key{Namespace: "default", Name: "ConfigMap/c"}]
+	f := l.fights[parent][object.RefOf(configMap("c", nil))]
 	f.rounds, f.last = fightsAllowed, time.Now().Add(-2*fightForgiven)
 	if err := l.inVain(parent, again); err != nil {
 		t.Errorf("after a while: %v", err)

@@ -47,7 +47,10 @@ func (f *firsts) forget(group string) {
 
 // count says anew which of a binding's kinds count.
 func (f *firsts) count(b *Binding) {
-	kinds := []object.Kind{b.Parent.ObjectKind()}
+	var kinds []object.Kind
+	for _, parent := range b.Parents {
+		kinds = append(kinds, parent.ObjectKind())
+	}
 	for kind := range b.Kinds {
 		kinds = append(kinds, kind)
 	}

@@ -21,12 +21,13 @@ var errNoHooks = errors.New("no hooks defined")
 
 // loadedHooks are the hooks of one controller object.
 type loadedHooks struct {
-	sync, finalize hook.Hook
-	names          []string           // of the hooks there are, sorted
-	isolation      v1alpha1.Isolation // that scripts have; "" without one
-	language       string             // of spec.script; "" without one
-	digest         string             // of spec.script
-	doubts         []string           // what is accepted and probably not meant
+	sync, finalize, customize hook.Hook
+
+	names     []string           // of the hooks there are, sorted
+	isolation v1alpha1.Isolation // that scripts have; "" without one
+	language  string             // of spec.script; "" without one
+	digest    string             // of spec.script
+	doubts    []string           // what is accepted and probably not meant
 }
 
 // A functionError says that a script does not define a function that a hook needs.
@@ -35,13 +36,9 @@ type functionError struct{ error }
 // A hookLoader makes the hooks of a controller object.
 type hookLoader struct {
 	sandbox *Sandbox
-	owner   string // of the scripts: the controller object
 	log     func(hookName string, req *hook.Request, m engine.Message)
 	now     func() time.Time
 }
-
-// ownerOf names a controller object, across the kinds of controllers, as the owner of its scripts.
-func ownerOf(name string) string { return v1alpha1.KindCompositeController + "/" + name }
 
 // A compiled script knows the name under which errors show it.
 type compiled struct {
@@ -57,29 +54,30 @@ func (c *compiled) defines(name string) bool {
 // A loading is one spec at work: its own script, compiled, serves the hooks that have none.
 type loading struct {
 	*hookLoader
+	owner  string                     // of the scripts: the controller object
 	engine engine.Runtime             // what runs its scripts, if it has some
 	script *v1alpha1.ControllerScript // spec.script, or nil
 	own    *compiled                  // of script, or nil
 }
 
-// load compiles the scripts in spec and finds out which hooks there are. A script that does not compile is an error
+// load compiles the scripts of d and finds out which hooks there are. A script that does not compile is an error
 // with an [*engine.Error] in it.
-func (l *hookLoader) load(ctx context.Context, spec *v1alpha1.CompositeControllerSpec) (loadedHooks, error) {
+func (l *hookLoader) load(ctx context.Context, d *declaration) (loadedHooks, error) {
 	var loaded loadedHooks
 	var err error
-	work := loading{hookLoader: l, script: spec.Script}
-	if hasScript(spec) {
-		loaded.isolation = l.sandbox.isolation(spec.Isolation)
+	work := loading{hookLoader: l, owner: d.Kind + "/" + d.Object.Name, script: d.Script}
+	if d.hasScript() {
+		loaded.isolation = l.sandbox.isolation(d.Settings.Isolation)
 		if work.engine, err = l.sandbox.engine(loaded.isolation); err != nil {
 			return loaded, err
 		}
 	}
-	if spec.Script != nil {
-		text, err := source(spec.Script.ScriptSource)
+	if d.Script != nil {
+		text, err := source(d.Script.ScriptSource)
 		if err != nil {
 			return loaded, fmt.Errorf("spec.script: %w", err)
 		}
-		limits := l.sandbox.limits(spec.Script.ScriptSource)
+		limits := l.sandbox.limits(d.Script.ScriptSource)
 		if work.own, err = work.compile(ctx, text, limits); err != nil {
 			return loaded, err
 		}
@@ -88,18 +86,16 @@ func (l *hookLoader) load(ctx context.Context, spec *v1alpha1.CompositeControlle
 			return loaded, err
 		}
 	}
-	listed := spec.Hooks
-	if listed == nil {
-		listed = &v1alpha1.CompositeControllerHooks{}
-	}
-	if loaded.sync, err = work.hook(ctx, hook.Sync, listed.Sync, &loaded); err != nil {
-		return loaded, err
-	}
-	if loaded.finalize, err = work.hook(ctx, hook.Finalize, listed.Finalize, &loaded); err != nil {
-		return loaded, err
+	for _, h := range []struct {
+		name string
+		made *hook.Hook
+	}{{hook.Sync, &loaded.sync}, {hook.Finalize, &loaded.finalize}} {
+		if *h.made, err = work.hook(ctx, h.name, d.listed(h.name), &loaded); err != nil {
+			return loaded, err
+		}
 	}
 	slices.Sort(loaded.names)
-	return loaded, work.check(listed, &loaded)
+	return loaded, work.check(d, &loaded)
 }
 
 func (w *loading) compile(ctx context.Context, text engine.Script, limits engine.Limits) (*compiled, error) {
@@ -112,9 +108,9 @@ func (w *loading) compile(ctx context.Context, text engine.Script, limits engine
 }
 
 // check looks at the hooks as a whole.
-func (w *loading) check(listed *v1alpha1.CompositeControllerHooks, loaded *loadedHooks) error {
+func (w *loading) check(d *declaration, loaded *loadedHooks) error {
 	switch {
-	case listed.Customize != nil || w.own.defines(hook.Customize):
+	case d.listed(hook.Customize) != nil || w.own.defines(hook.Customize):
 		return unsupported("the customize hook")
 	case loaded.sync != nil:
 		return nil
@@ -329,23 +325,22 @@ func (e *unsupportedError) Error() string { return e.what + " is not supported b
 func unsupported(what string) error { return &unsupportedError{what} }
 
 // unsupportedSpec looks for settings beside the hooks that this version does not do.
-func unsupportedSpec(spec *v1alpha1.CompositeControllerSpec) error {
-	history := spec.ParentResource.RevisionHistory
+func unsupportedSpec(d *declaration) error {
 	switch {
-	case spec.ApplyStrategy == v1alpha1.ServerSideApply:
+	case d.Settings.ApplyStrategy == v1alpha1.ServerSideApply:
 		return unsupported("applyStrategy ServerSideApply")
-	case len(spec.EndpointConfigs) > 0:
+	case len(d.EndpointConfigs) > 0:
 		return unsupported("endpointConfigs")
-	case history != nil && history.ScriptRevisions:
+	case d.ScriptRevisions:
 		return unsupported("revisionHistory.scriptRevisions")
-	case spec.Script != nil && len(spec.Script.Libraries) > 0:
+	case d.Script != nil && len(d.Script.Libraries) > 0:
 		return unsupported("script.libraries")
-	case spec.Script != nil && spec.Script.Rollback == v1alpha1.RollbackOnError:
+	case d.Script != nil && d.Script.Rollback == v1alpha1.RollbackOnError:
 		return unsupported("script.rollback OnError")
 	}
-	for i, child := range spec.ChildResources {
-		if child.UpdateStrategy != nil && strings.HasPrefix(string(child.UpdateStrategy.Method), "Rolling") {
-			return unsupported(fmt.Sprintf("childResources[%d].updateStrategy.method %s", i, child.UpdateStrategy.Method))
+	for i, child := range d.Children {
+		if child.Method.Rolls() {
+			return unsupported(fmt.Sprintf("%s.updateStrategy.method %s", d.Field.at(i), child.Method))
 		}
 	}
 	return nil
@@ -353,16 +348,16 @@ func unsupportedSpec(spec *v1alpha1.CompositeControllerSpec) error {
 
 // contradiction refuses two rules about one resource: its objects would be seen in two versions, and those of the one
 // would be deleted since the other is desired.
-func contradiction(spec *v1alpha1.CompositeControllerSpec) error {
+func contradiction(d *declaration) error {
 	seen := map[string]int{}
-	for i, rule := range spec.ChildResources {
+	for i, rule := range d.Children {
 		group, _, _ := strings.Cut(rule.APIVersion, "/")
 		if group == rule.APIVersion {
 			group = "" // of the core: "v1"
 		}
 		name := rule.Resource + "." + group
-		if first, twice := seen[name]; twice && spec.ChildResources[first].APIVersion != rule.APIVersion {
-			return fmt.Errorf("childResources[%d] and [%d] are about %s in two versions, %s and %s: keep one", first, i, rule.Resource, spec.ChildResources[first].APIVersion, rule.APIVersion)
+		if first, twice := seen[name]; twice && d.Children[first].APIVersion != rule.APIVersion {
+			return fmt.Errorf("%s and [%d] are about %s in two versions, %s and %s: keep one", d.Field.at(first), i, rule.Resource, d.Children[first].APIVersion, rule.APIVersion)
 		}
 		seen[name] = i
 	}
@@ -370,11 +365,11 @@ func contradiction(spec *v1alpha1.CompositeControllerSpec) error {
 }
 
 // doubtsOf lists what is accepted, and probably not meant, or not done.
-func doubtsOf(spec *v1alpha1.CompositeControllerSpec, in *Sandbox) []string {
-	doubts := in.doubts(spec)
-	for i, child := range spec.ChildResources {
-		if s := child.UpdateStrategy; s != nil && len(s.StatusChecks.Conditions) > 0 && !strings.HasPrefix(string(s.Method), "Rolling") {
-			doubts = append(doubts, fmt.Sprintf("childResources[%d].updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", i, methodOf(s)))
+func doubtsOf(d *declaration, in *Sandbox) []string {
+	doubts := in.doubts(d)
+	for i, child := range d.Children {
+		if len(child.Checks) > 0 && !child.Method.Rolls() {
+			doubts = append(doubts, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.at(i), child.Method))
 		}
 	}
 	return doubts

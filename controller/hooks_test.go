@@ -26,24 +26,24 @@ func newSandbox() *Sandbox {
 
 // newLoader is a loader with every language there is.
 func newLoader() *hookLoader {
-	return &hookLoader{sandbox: newSandbox(), owner: "CompositeController/c"}
+	return &hookLoader{sandbox: newSandbox()}
 }
 
-// parseController gives a CompositeController of generation 7 whose spec is that YAML.
-func parseController(t *testing.T, spec string) *v1alpha1.CompositeController {
+// parseController gives what a CompositeController of generation 7 says whose spec is that YAML.
+func parseController(t *testing.T, spec string) *declaration {
 	t.Helper()
 	cc := &v1alpha1.CompositeController{}
 	if err := yaml.UnmarshalStrict([]byte(spec), &cc.Spec); err != nil {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
 	cc.Name, cc.UID, cc.Generation = "c", "controller-uid", 7
-	return cc
+	return declareComposite(cc)
 }
 
 // load loads a spec that must be sound.
 func load(t *testing.T, l *hookLoader, spec string) loadedHooks {
 	t.Helper()
-	loaded, err := l.load(t.Context(), &parseController(t, spec).Spec)
+	loaded, err := l.load(t.Context(), parseController(t, spec))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
@@ -191,7 +191,7 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 		{"a path without a service", "hooks: {sync: {webhook: {path: /sync}}}", false, []string{"hooks.sync.webhook", "a service"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := newLoader().load(t.Context(), &parseController(t, c.spec).Spec)
+			_, err := newLoader().load(t.Context(), parseController(t, c.spec))
 			if err == nil {
 				t.Fatal("it was loaded")
 			}
@@ -249,9 +249,9 @@ func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			cc := parseController(t, c.spec)
-			err := unsupportedSpec(&cc.Spec)
+			err := unsupportedSpec(cc)
 			if err == nil {
-				_, err = newLoader().load(t.Context(), &cc.Spec)
+				_, err = newLoader().load(t.Context(), cc)
 			}
 			var refused *unsupportedError
 			if !errors.As(err, &refused) {
@@ -272,9 +272,9 @@ func TestWhatIsOnlySpelledOutIsNotRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cc := parseController(t, spec)
-			err := unsupportedSpec(&cc.Spec)
-			if err == nil && cc.Spec.Hooks != nil {
-				_, err = newLoader().load(t.Context(), &cc.Spec)
+			err := unsupportedSpec(cc)
+			if err == nil && cc.Hooks != nil {
+				_, err = newLoader().load(t.Context(), cc)
 			}
 			if err != nil {
 				t.Errorf("it is refused: %v", err)
@@ -366,10 +366,10 @@ hooks:
 
 func TestSourceThatIsTooLargeSaysHowLargeAndWhatToDo(t *testing.T) {
 	half := strings.Repeat("# forty characters of a comment, or so\n", maxInline/2/39)
-	script := func(module string) *v1alpha1.CompositeControllerSpec {
-		spec := parseController(t, "script: "+inline("Starlark", starlark("sync")+half)).Spec
+	script := func(module string) *declaration {
+		spec := parseController(t, "script: "+inline("Starlark", starlark("sync")+half))
 		spec.Script.Modules = map[string]v1alpha1.ModuleText{"lib.star": v1alpha1.ModuleText(module)}
-		return &spec
+		return spec
 	}
 	if _, err := newLoader().load(t.Context(), script("")); err != nil {
 		t.Errorf("half of what is allowed is refused: %v", err)
@@ -432,7 +432,7 @@ func TestAWebhookIsReadStrictlyWhenItsModeOrItsVersionSaysSo(t *testing.T) {
 		"version: v1, webhook: {url: 'http://x/', responseUnMarshallMode: strict}": true,
 	} {
 		cc := parseController(t, "hooks: {sync: {"+settings+"}}")
-		loaded, err := newLoader().load(t.Context(), &cc.Spec)
+		loaded, err := newLoader().load(t.Context(), cc)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,15 +3,11 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/api/v1alpha1"
@@ -29,9 +25,9 @@ type loaded struct {
 	at         time.Time
 }
 
-// is reports whether the version that runs, if one does, is the one of cc with these resources.
-func (l *loaded) is(cc *v1alpha1.CompositeController, found resolved) bool {
-	return l != nil && l.uid == cc.UID && l.generation == cc.Generation && reflect.DeepEqual(l.found, found)
+// is reports whether the version that runs, if one does, is the one of d with these resources.
+func (l *loaded) is(d *declaration, found resolved) bool {
+	return l != nil && l.uid == d.Object.UID && l.generation == d.Object.Generation && reflect.DeepEqual(l.found, found)
 }
 
 // A verdict is what came of loading a controller object: nil errors when it runs as it is written.
@@ -69,10 +65,10 @@ func (v *verdict) retry() error {
 	return v.resources
 }
 
-// load makes the loop of that name be what its controller object says, and tells in the object's status what came
+// load makes the loop of a controller be what its controller object says, and tells in the object's status what came
 // of it. If the object cannot be loaded, what ran before goes on as a whole, spec and script together.
-func (s *Server) load(ctx context.Context, name string) error {
-	o := s.controllers.Get(object.Key{Name: name})
+func (s *Server) load(ctx context.Context, name id) error {
+	o := s.object(name)
 	if o == nil {
 		s.stop(name)
 		s.told.Delete(name)
@@ -82,15 +78,15 @@ func (s *Server) load(ctx context.Context, name string) error {
 		s.stop(name) // that was another object, and is gone
 	}
 	v := &verdict{}
-	cc, err := decode(o)
+	d, err := declare(o)
 	switch {
-	case cc.Spec.Paused: // an emergency brake, whatever else there may be wrong with the spec
+	case d.Settings.Paused: // an emergency brake, whatever else there may be wrong with the spec
 		s.stop(name)
-		v.doubts = doubtsOf(&cc.Spec, s.sandbox)
+		v.doubts = doubtsOf(d, s.sandbox)
 	case err != nil:
 		v.spec = err
 	default:
-		s.try(ctx, cc, o, v)
+		s.try(ctx, d, o, v)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -99,48 +95,32 @@ func (s *Server) load(ctx context.Context, name string) error {
 		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
 		v.trouble, v.held = r.loop.trouble(), r.loop.breaker.holds()
 	}
-	if err := s.tell(ctx, cc, o, v); err != nil {
+	if err := s.tell(ctx, d, o, v); err != nil {
 		return err
 	}
 	if v.active == nil && v.err() != nil {
-		if err := s.tellWaiting(ctx, cc); err != nil {
+		if err := s.tellWaiting(ctx, d); err != nil {
 			return err
 		}
 	}
 	return v.retry()
 }
 
-// decode reads a controller object. Of one whose spec cannot be read, a duration of "1 day" for example, it gives
-// the rest beside the error.
-func decode(o *object.Object) (*v1alpha1.CompositeController, error) {
-	cc := &v1alpha1.CompositeController{}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, cc)
-	if err == nil {
-		return cc, nil
-	}
-	rest := maps.Clone(o.Object)
-	delete(rest, "spec")
-	cc = &v1alpha1.CompositeController{}
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(rest, cc) // the first error is the one to tell
-	cc.Spec.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
-	return cc, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), err)
-}
-
-// try loads cc, and on success starts its loop unless that very version runs already.
-func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) {
-	v.doubts = doubtsOf(&cc.Spec, s.sandbox)
-	if v.spec = refuse(&cc.Spec); v.spec != nil {
+// try loads d, and on success starts its loop unless that very version runs already.
+func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *verdict) {
+	v.doubts = doubtsOf(d, s.sandbox)
+	if v.spec = refuse(d); v.spec != nil {
 		return
 	}
-	found, err := resolve(&cc.Spec, s.resources)
+	found, err := resolve(d, s.resources)
 	if v.asked, v.resources = true, err; err == nil {
-		if r := s.get(cc.Name); r != nil && r.about.is(cc, found) {
+		if r := s.get(d.id()); r != nil && r.about.is(d, found) {
 			v.hooks, v.doubts = r.about.hooks, append(v.doubts, r.about.hooks.doubts...)
 			return
 		}
 	}
-	loader := hookLoader{sandbox: s.sandbox, owner: ownerOf(cc.Name), log: s.logPrint(cc.Name)}
-	if v.hooks, err = loader.load(ctx, &cc.Spec); err != nil {
+	loader := hookLoader{sandbox: s.sandbox, log: s.logPrint(d.Object.Name)}
+	if v.hooks, err = loader.load(ctx, d); err != nil {
 		v.hooks = loadedHooks{} // as a whole or not at all
 		v.blame(err)
 		return
@@ -149,18 +129,25 @@ func (s *Server) try(ctx context.Context, cc *v1alpha1.CompositeController, o *o
 	if v.resources != nil {
 		return
 	}
-	binding, err := s.bind(cc, o, found, v.hooks)
+	binding, err := s.bind(d, o, found, v.hooks)
 	if err != nil {
 		v.spec = err
 		return
 	}
-	s.start(ctx, o, binding, loaded{cc.UID, cc.Generation, found, v.hooks, time.Now()})
+	s.start(ctx, o, binding, loaded{d.Object.UID, d.Object.Generation, found, v.hooks, time.Now()})
 }
 
-// refuse says why spec is not run, whatever its hooks are.
-func refuse(spec *v1alpha1.CompositeControllerSpec) error {
-	_, selector := parentSelector(spec.ParentResource.LabelSelector)
-	return errors.Join(unsupportedSpec(spec), contradiction(spec), selector)
+// refuse says why d is not run, whatever its hooks are.
+func refuse(d *declaration) error {
+	failed := []error{unsupportedSpec(d), contradiction(d)}
+	if len(d.Parents) == 0 {
+		failed = append(failed, errors.New("resources is empty: name a resource whose objects are to be decorated"))
+	}
+	for i := range d.Parents {
+		_, err := d.Parents[i].selector()
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
 }
 
 // blame files an error of loading hooks: under script when a script is at fault.
@@ -187,11 +174,11 @@ func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Messag
 }
 
 // tell writes the verdict into the object's status if it is not there yet, and an event about a change of Ready.
-func (s *Server) tell(ctx context.Context, cc *v1alpha1.CompositeController, o *object.Object, v *verdict) error {
-	status := statusFor(cc, v)
+func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *verdict) error {
+	status := statusFor(d, v)
 	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady) // which there always is
 	said := string(o.GetUID()) + after.Reason + after.Message
-	if before, _ := s.told.Swap(o.GetName(), said); before != said {
+	if before, _ := s.told.Swap(idOf(o), said); before != said {
 		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
 		if v.err() != nil {
 			s.events.Warning(o, "CreateError", "%s", after.Message)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"runtime/debug"
 	"sync"
@@ -52,11 +53,12 @@ type loop struct {
 	events  *kube.Events
 	log     *slog.Logger
 	filled  atomic.Bool // the caches are, and the workers work
+	because Reason      // why all parents are reconciled at first: Resync or ScriptChanged
 
 	mu      sync.Mutex
-	written map[object.Key]*wrote // what the last reconcile of a parent wrote
-	pruned  map[object.Key]unstored
-	fights  map[object.Key]fights // children that were recreated in vain
+	written map[object.Ref]*wrote // what the last reconcile of a parent wrote
+	pruned  map[object.Ref]unstored
+	fights  map[object.Ref]fights // children that were recreated in vain
 }
 
 // wrote remembers what caches must show before a parent's next reconcile.
@@ -72,11 +74,12 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		Binding: b,
 		queue:   newQueue(b.Kind + "-" + b.Name),
 		breaker: newBreaker(heldChanged),
+		because: Resync,
 		events:  events,
 		log:     log.With("controller", b.Name),
-		written: map[object.Key]*wrote{},
-		pruned:  map[object.Key]unstored{},
-		fights:  map[object.Key]fights{},
+		written: map[object.Ref]*wrote{},
+		pruned:  map[object.Ref]unstored{},
+		fights:  map[object.Ref]fights{},
 	}
 }
 
@@ -111,8 +114,10 @@ func (l *loop) run(ctx context.Context, begun func()) error {
 }
 
 func (l *loop) listen() error {
-	if err := l.parents.Handle(l.onParent); err != nil {
-		return fmt.Errorf("watch %s: %w", l.Parent.GroupVersionResource, err)
+	for _, parent := range l.Parents {
+		if err := parent.cache.Handle(l.onParent); err != nil {
+			return fmt.Errorf("watch %s: %w", parent.GroupVersionResource, err)
+		}
 	}
 	for _, child := range l.children {
 		if err := child.cache.Handle(l.onChild); err != nil {
@@ -129,7 +134,12 @@ func (l *loop) synced(ctx context.Context) bool {
 			return false
 		}
 	}
-	return l.parents.Synced(ctx)
+	for _, parent := range l.Parents {
+		if !parent.cache.Synced(ctx) {
+			return false
+		}
+	}
+	return true
 }
 
 // resync queues every parent once a period.
@@ -141,8 +151,8 @@ func (l *loop) resync(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			for _, parent := range l.parents.List() {
-				l.queue.add(object.KeyOf(parent), Resync)
+			for parent := range l.candidates() {
+				l.queue.add(object.RefOf(parent), Resync)
 			}
 		}
 	}
@@ -165,7 +175,7 @@ func (l *loop) work(ctx context.Context, stop <-chan struct{}) {
 }
 
 // process reconciles one parent and decides when to come again.
-func (l *loop) process(ctx context.Context, key object.Key) {
+func (l *loop) process(ctx context.Context, key object.Ref) {
 	why := l.queue.take(key)
 	if wait := l.lags(key); wait > 0 {
 		l.queue.postpone(key, why, wait)
@@ -173,15 +183,15 @@ func (l *loop) process(ctx context.Context, key object.Key) {
 	}
 	began := time.Now()
 	again, err := l.guarded(ctx, key)
-	l.log.Debug("reconciled", "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
+	l.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	l.decide(ctx, key, again, err)
 }
 
 // guarded turns a panic into an error of this one reconcile.
-func (l *loop) guarded(ctx context.Context, key object.Key) (again time.Duration, err error) {
+func (l *loop) guarded(ctx context.Context, key object.Ref) (again time.Duration, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			l.log.Error("panic in a reconcile, please report it", "parent", key, "panic", r, "stack", string(debug.Stack()))
+			l.log.Error("panic in a reconcile, please report it", "kind", key.Kind.Kind, "parent", key, "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
@@ -189,7 +199,7 @@ func (l *loop) guarded(ctx context.Context, key object.Key) (again time.Duration
 }
 
 // decide is the one place that knows about retrying: forget, come again after a while, or back off.
-func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, err error) {
+func (l *loop) decide(ctx context.Context, key object.Ref, again time.Duration, err error) {
 	var later *hook.RetryAfter
 	var held *heldError
 	var pause *pauseError
@@ -226,10 +236,17 @@ func (l *loop) decide(ctx context.Context, key object.Key, again time.Duration, 
 	}
 }
 
+// request has a parent reconciled at once, as if it had never failed.
+func (l *loop) request(key object.Ref) {
+	l.queue.Forget(key)
+	l.breaker.forget(key)
+	l.queue.add(key, Requested)
+}
+
 // report tells of a failed reconcile: whole in the log, on one line in an event on the parent.
-func (l *loop) report(key object.Key, reason string, err error) {
-	l.log.Warn("reconcile failed", "parent", key, "error", engine.DetailOf(err))
-	if parent := l.parents.Get(key); parent != nil {
+func (l *loop) report(key object.Ref, reason string, err error) {
+	l.log.Warn("reconcile failed", "kind", key.Kind.Kind, "parent", key, "error", engine.DetailOf(err))
+	if parent := l.parent(key); parent != nil {
 		l.events.Warning(parent, reason, "%s", err.Error())
 	}
 }
@@ -237,7 +254,7 @@ func (l *loop) report(key object.Key, reason string, err error) {
 // lags gives how long to wait, zero for not at all, because the caches have yet to show what the last reconcile of key
 // wrote. Without waiting the next one would do the same again, in vain: write a status twice, create a child that is
 // there.
-func (l *loop) lags(key object.Key) time.Duration {
+func (l *loop) lags(key object.Ref) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.written[key]
@@ -257,13 +274,13 @@ func (l *loop) lags(key object.Key) time.Duration {
 // A tracker is the Writer of one reconcile: it notes what caches will have to show.
 type tracker struct {
 	*loop
-	key object.Key
+	key object.Ref
 }
 
 // Do implements Writer.
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	stored, err := t.Write.Do(ctx, op)
-	t.log.Debug("wrote", "parent", t.key, "op", op.String(), "error", err)
+	t.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", op.String(), "error", err)
 	if err == nil {
 		t.note(t.shows(op, stored))
 	}
@@ -302,9 +319,25 @@ func (t tracker) shows(op plan.Op, stored *object.Object) func() bool {
 	}
 }
 
+// candidates are the objects of the resources that the controller is about.
+func (l *loop) candidates() iter.Seq[*object.Object] {
+	return func(yield func(*object.Object) bool) {
+		for _, rule := range l.Parents {
+			for _, o := range rule.cache.List() {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // trouble is what keeps the caches from being filled, as far as it is known.
 func (l *loop) trouble() error {
-	failed := []error{l.parents.Trouble()}
+	var failed []error
+	for _, parent := range l.Parents {
+		failed = append(failed, parent.cache.Trouble())
+	}
 	for _, child := range l.children {
 		failed = append(failed, child.cache.Trouble())
 	}
@@ -314,7 +347,7 @@ func (l *loop) trouble() error {
 // count gives how many parents the controller looks after.
 func (l *loop) count() int {
 	n := 0
-	for _, parent := range l.parents.List() {
+	for parent := range l.candidates() {
 		if l.selects(parent) {
 			n++
 		}

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,8 +17,8 @@ import (
 
 // A Trial is one sync without a cluster: what would the controller's hook answer?
 type Trial struct {
-	Controller *object.Object // a CompositeController
-	Parent     *object.Object
+	Controller *object.Object   // a CompositeController or DecoratorController
+	Parent     *object.Object   // or what is decorated
 	Children   []*object.Object // as they would be observed
 	Finalizing bool             // ask the finalize hook
 	Now        time.Time        // request.now; zero is the clock
@@ -28,25 +29,25 @@ type Trial struct {
 
 // Run asks the hook. It checks the spec and the answer as the server does.
 func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
-	cc, err := decode(t.Controller)
+	d, err := declare(t.Controller)
 	if err != nil {
 		return nil, err
 	}
-	if want, have := cc.Spec.ParentResource, t.Parent.GetAPIVersion(); have != want.APIVersion {
-		return nil, fmt.Errorf("%s is of %s, and parentResource of %s is %s in %s", object.Describe(t.Parent), have, object.Describe(t.Controller), want.Resource, want.APIVersion)
+	if err := t.mayBeParent(d); err != nil {
+		return nil, err
 	}
-	if err := refuse(&cc.Spec); err != nil {
+	if err := refuse(d); err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
 	}
-	hooks, err := t.loader().load(ctx, &cc.Spec)
+	hooks, err := t.loader().load(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
 	}
-	found, err := resolve(&cc.Spec, t.resources(&cc.Spec))
+	found, err := resolve(d, t.resources(d))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
 	}
-	req, err := t.request(cc, found)
+	req, err := t.request(d, found)
 	if err != nil {
 		return nil, err
 	}
@@ -60,16 +61,36 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	return ask.Call(ctx, req)
 }
 
-// resources takes the parent's kind for the one that parentResource names; no definition says otherwise, or else that
-// is found out.
-func (t *Trial) resources(spec *v1alpha1.CompositeControllerSpec) *kube.Offline {
+// mayBeParent reports as an error that no rule is about the parent's group and version.
+func (t *Trial) mayBeParent(d *declaration) error {
+	have, want := t.Parent.GetAPIVersion(), []string(nil)
+	for _, rule := range d.Parents {
+		if rule.APIVersion == have {
+			return nil
+		}
+		want = append(want, rule.Resource+" in "+rule.APIVersion)
+	}
+	return fmt.Errorf("%s is of %s, and %s is about %s", object.Describe(t.Parent), have, object.Describe(t.Controller), strings.Join(want, ", "))
+}
+
+// resources takes the parent's kind for the only one that the rules name in its group and version; no definition says
+// otherwise, or else that is found out.
+func (t *Trial) resources(d *declaration) *kube.Offline {
 	with, kind := *t.Resources, t.Parent.GroupVersionKind()
-	with.Known = map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(spec.ParentResource.Resource): kind}
+	var named []v1alpha1.ResourceRule
+	for _, rule := range d.Parents {
+		if rule.APIVersion == kind.GroupVersion().String() {
+			named = append(named, rule.ResourceRule)
+		}
+	}
+	if len(named) == 1 {
+		with.Known = map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(named[0].Resource): kind}
+	}
 	return &with
 }
 
 func (t *Trial) loader() *hookLoader {
-	l := &hookLoader{sandbox: t.Sandbox.withDefaults(), owner: ownerOf(t.Controller.GetName())}
+	l := &hookLoader{sandbox: t.Sandbox.withDefaults()}
 	if t.Log != nil {
 		l.log = func(name string, _ *hook.Request, m engine.Message) { t.Log(name, m) }
 	}
@@ -80,52 +101,70 @@ func (t *Trial) loader() *hookLoader {
 }
 
 // request is what the hook would be asked.
-func (t *Trial) request(cc *v1alpha1.CompositeController, found resolved) (*hook.Request, error) {
-	if want := found.parent.ObjectKind(); t.Parent.GroupVersionKind() != want {
-		return nil, fmt.Errorf("the parent is a %s, and the controller's parentResource a %s", t.Parent.GroupVersionKind(), want)
+func (t *Trial) request(d *declaration, found resolved) (*hook.Request, error) {
+	b, err := binding(d, found)
+	if err != nil {
+		return nil, err
+	}
+	rule := b.rule(t.Parent.GroupVersionKind())
+	if rule == nil {
+		return nil, fmt.Errorf("%s is a %s, and %s is about %s", object.Describe(t.Parent), t.Parent.GroupVersionKind(), object.Describe(t.Controller), kindsOf(b.Parents))
 	}
 	parent := object.Copy(t.Parent)
 	if parent.GetUID() == "" {
 		parent.SetUID("00000000-0000-0000-0000-000000000000")
 	}
-	if found.parent.Namespaced && parent.GetNamespace() == "" {
+	if rule.Namespaced && parent.GetNamespace() == "" {
 		parent.SetNamespace("default")
 	}
-	b := binding(cc, found)
 	req := &hook.Request{
-		Controller: asHooksSee(t.Controller), Parent: parent, Children: &object.Set{}, Finalizing: t.Finalizing,
+		Shape: d.Shape, Controller: asHooksSee(t.Controller), Parent: parent, Children: &object.Set{}, Finalizing: t.Finalizing,
 	}
-	var err error
 	if req.Expect, err = b.expect(parent); err != nil {
 		return nil, err
 	}
 	for _, rule := range found.children {
 		req.Children.Declare(rule.ObjectKind())
 	}
+	return req, t.observe(req, d.Field)
+}
+
+// observe puts the observed children into a request.
+func (t *Trial) observe(req *hook.Request, field childField) error {
 	for _, child := range t.Children {
-		if _, declared := req.Expect.Kinds[child.GroupVersionKind()]; !declared {
-			return nil, fmt.Errorf("the observed child %s is not of a kind among the controller's childResources", object.Describe(child))
+		namespaced, declared := req.Expect.Kinds[child.GroupVersionKind()]
+		if !declared {
+			return fmt.Errorf("the observed child %s is not of a kind among the controller's %s", object.Describe(child), field)
 		}
 		o := object.Copy(child)
-		if req.Expect.Kinds[child.GroupVersionKind()] && o.GetNamespace() == "" {
-			o.SetNamespace(parent.GetNamespace())
+		if namespaced && o.GetNamespace() == "" {
+			o.SetNamespace(req.Parent.GetNamespace())
 		}
 		req.Children.Put(o)
 	}
-	return req, nil
+	return nil
 }
 
-// Check compiles the scripts of a CompositeController and finds its hooks, without a cluster. It gives the hooks'
-// names and what is accepted but probably not meant.
+// kindsOf names the kinds of parents for people.
+func kindsOf(rules []*parentRule) string {
+	var names []string
+	for _, rule := range rules {
+		names = append(names, rule.ObjectKind().String())
+	}
+	return strings.Join(names, "; ")
+}
+
+// Check compiles the scripts of a controller object and finds its hooks, without a cluster. It gives the hooks' names
+// and what is accepted but probably not meant.
 func Check(ctx context.Context, o *object.Object, in Sandbox) (hooks, doubts []string, err error) {
-	cc, err := decode(o)
+	d, err := declare(o)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := refuse(&cc.Spec); err != nil {
+	if err := refuse(d); err != nil {
 		return nil, nil, err
 	}
 	sandbox := in.withDefaults()
-	loaded, err := (&hookLoader{sandbox: sandbox, owner: ownerOf(cc.Name)}).load(ctx, &cc.Spec)
-	return loaded.names, append(doubtsOf(&cc.Spec, sandbox), loaded.doubts...), err
+	loaded, err := (&hookLoader{sandbox: sandbox}).load(ctx, d)
+	return loaded.names, append(doubtsOf(d, sandbox), loaded.doubts...), err
 }

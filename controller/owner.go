@@ -45,7 +45,10 @@ type claim struct {
 }
 
 // Mark adds the controller reference.
-func (c *claim) Mark(parent, child *object.Object) error {
+func (c *claim) Mark(parent, child *object.Object) error { return control(parent, child) }
+
+// control adds the controller reference to parent.
+func control(parent, child *object.Object) error {
 	if ref := object.ControllerOf(child); ref != nil && ref.UID != parent.GetUID() {
 		return fmt.Errorf("%s: it names another controller, %s %s, in its ownerReferences", object.Describe(child), ref.Kind, ref.Name)
 	} else if ref != nil {
@@ -170,6 +173,45 @@ func release(ctx context.Context, parent, o *object.Object, write Writer) error 
 	return err
 }
 
+// A mark owns by controller reference and annotations. It adopts nothing and releases nothing: an attachment that lost
+// its mark is somebody else's, and one that is to be attached bears it from the beginning.
+type mark struct {
+	children []childCache
+	marks    map[string]string
+}
+
+// decoratorMark is the annotation on an attachment that names its DecoratorController.
+const decoratorMark = "metacontroller.k8s.io/decorator-controller"
+
+// Mark adds the controller reference. The annotations are part of what is wanted already.
+func (m *mark) Mark(parent, child *object.Object) error { return control(parent, child) }
+
+// Claim implements Owner.
+func (m *mark) Claim(_ context.Context, parent *object.Object, _ Writer) (*object.Set, error) {
+	set := &object.Set{}
+	for _, child := range m.children {
+		set.Declare(child.kind)
+		mine := slices.DeleteFunc(child.cache.OwnedBy(parent.GetUID()), func(o *object.Object) bool {
+			return o.GetUID() == parent.GetUID() || !carries(o, m.marks)
+		})
+		for _, o := range object.Sorted(mine) {
+			set.Put(o)
+		}
+	}
+	return set, nil
+}
+
+// carries reports whether o has all these annotations.
+func carries(o *object.Object, marks map[string]string) bool {
+	have := o.GetAnnotations()
+	for key, value := range marks {
+		if have[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
 // gone reports that a write came too late: the object was deleted or changed meanwhile. The caches will tell.
 func gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
@@ -178,7 +220,12 @@ const generatedLabel = "controller-uid"
 
 // generatedSelector matches the children that carry the parent's UID.
 func generatedSelector(parent *object.Object) (labels.Selector, error) {
-	return labels.SelectorFromSet(labels.Set{generatedLabel: string(parent.GetUID())}), nil
+	return labels.SelectorFromSet(generatedLabels(parent)), nil
+}
+
+// generatedLabels are those that generatedSelector matches.
+func generatedLabels(parent *object.Object) map[string]string {
+	return map[string]string{generatedLabel: string(parent.GetUID())}
 }
 
 // specSelector is the selector in the parent's spec. An empty one would match everything and is refused.

@@ -11,15 +11,13 @@ import (
 	"metascript/controller/plan"
 )
 
-// writeStatus writes the status if it differs from the parent's; it gives the parent as it then is.
+// writeStatus writes the status, through the subresource, if it differs from the parent's; it gives the parent as it then
+// is.
 func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) (*object.Object, error) {
-	if answer.Status == nil {
+	if answer.Status == nil || !l.hasStatus(parent) {
 		return parent, nil
 	}
-	changed := object.Copy(parent)
-	status := plan.WithoutNulls(answer.Status)
-	status["observedGeneration"] = parent.GetGeneration()
-	changed.Object["status"] = status
+	changed := l.withStatus(parent, answer)
 	if plan.Difference(statusOf(parent), statusOf(changed)) == "" || l.unstorable(parent, changed) {
 		return parent, nil
 	}
@@ -34,10 +32,26 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 	return stored, nil
 }
 
+// hasStatus reports whether parents of this kind have the status subresource.
+func (l *loop) hasStatus(parent *object.Object) bool {
+	return l.rule(parent.GroupVersionKind()).HasStatus
+}
+
+// withStatus is a copy of parent with the status of the answer.
+func (l *loop) withStatus(parent *object.Object, answer *hook.Response) *object.Object {
+	changed := object.Copy(parent)
+	status := plan.WithoutNulls(answer.Status)
+	if l.Shape == hook.Composite {
+		status["observedGeneration"] = parent.GetGeneration()
+	}
+	changed.Object["status"] = status
+	return changed
+}
+
 // noteStored remembers a status that the API server did not store as it was written, because the schema of the
 // parent's kind lacks a field, and says so once. Writing it again on every reconcile would be in vain.
 func (l *loop) noteStored(stored, written *object.Object) {
-	key := object.KeyOf(written)
+	key := object.RefOf(written)
 	lost := plan.Difference(statusOf(stored), statusOf(written))
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +63,7 @@ func (l *loop) noteStored(stored, written *object.Object) {
 	told = told && before.uid == stored.GetUID()
 	l.pruned[key] = unstored{stored.GetUID(), statusOf(written), statusOf(stored)}
 	if !told && lost != "status.observedGeneration" {
-		l.events.Warning(stored, "StatusNotStored", "the API server does not store %s as the hook returned it: does the schema of %s have the field?", lost, l.Parent.GroupResource())
+		l.events.Warning(stored, "StatusNotStored", "the API server does not store %s as the hook returned it: does the schema of %s have the field?", lost, l.rule(stored.GroupVersionKind()).GroupResource())
 	}
 }
 
@@ -63,7 +77,7 @@ type unstored struct {
 func (l *loop) unstorable(parent, changed *object.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	known, found := l.pruned[object.KeyOf(parent)]
+	known, found := l.pruned[object.RefOf(parent)]
 	return found && known.uid == parent.GetUID() &&
 		plan.Difference(known.tried, statusOf(changed)) == "" && plan.Difference(known.stored, statusOf(parent)) == ""
 }

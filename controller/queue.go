@@ -18,17 +18,20 @@ type Reason uint8
 const (
 	ParentChanged Reason = 1 << iota
 	ChildChanged
-	Resync // it is time again: resyncPeriodSeconds or resyncAfterSeconds
-	Retry  // the last one failed
+	RelatedChanged
+	Requested     // by annotation
+	ScriptChanged // or anything else in the controller object
+	Resync        // it is time again: resyncPeriodSeconds or resyncAfterSeconds, or the server started
+	Retry         // the last one failed
 )
 
 // changed are the reasons that go before what is merely due.
-const changed = ParentChanged | ChildChanged
+const changed = ParentChanged | ChildChanged | RelatedChanged | Requested
 
 // String gives "parent,child".
 func (r Reason) String() string {
 	var names []string
-	for i, name := range []string{"parent", "child", "resync", "retry"} {
+	for i, name := range []string{"parent", "child", "related", "request", "script", "resync", "retry"} {
 		if r&(1<<i) != 0 {
 			names = append(names, name)
 		}
@@ -46,27 +49,27 @@ const (
 // merely due, except for every ninth turn, so that what is due does not wait for ever; within each the order is first
 // come, first served.
 type queue struct {
-	workqueue.TypedRateLimitingInterface[object.Key]
-	limiter workqueue.TypedRateLimiter[object.Key]
+	workqueue.TypedRateLimitingInterface[object.Ref]
+	limiter workqueue.TypedRateLimiter[object.Ref]
 
 	mu    sync.Mutex
-	now   map[object.Key]Reason // why a key is queued
-	later map[object.Key]Reason // why a key will be queued
+	now   map[object.Ref]Reason // why a key is queued
+	later map[object.Ref]Reason // why a key will be queued
 }
 
 func newQueue(name string) *queue {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](firstBackoff, lastBackoff)
-	q := &queue{limiter: limiter, now: map[object.Key]Reason{}, later: map[object.Key]Reason{}}
-	lanes := &lanes{urgent: q.urgent, waiting: map[object.Key]place{}}
-	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[object.Key]{Name: name, Queue: lanes})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[object.Key]{Name: name, Queue: inner})
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](firstBackoff, lastBackoff)
+	q := &queue{limiter: limiter, now: map[object.Ref]Reason{}, later: map[object.Ref]Reason{}}
+	lanes := &lanes{urgent: q.urgent, waiting: map[object.Ref]place{}}
+	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[object.Ref]{Name: name, Queue: lanes})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[object.Ref]{Name: name, Queue: inner})
 	q.TypedRateLimitingInterface = workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
-		workqueue.TypedRateLimitingQueueConfig[object.Key]{Name: name, DelayingQueue: delaying})
+		workqueue.TypedRateLimitingQueueConfig[object.Ref]{Name: name, DelayingQueue: delaying})
 	return q
 }
 
 // add queues key now.
-func (q *queue) add(key object.Key, why Reason) {
+func (q *queue) add(key object.Ref, why Reason) {
 	q.mu.Lock()
 	q.now[key] |= why
 	q.mu.Unlock()
@@ -74,13 +77,13 @@ func (q *queue) add(key object.Key, why Reason) {
 }
 
 // addAfter queues key in a while.
-func (q *queue) addAfter(key object.Key, why Reason, wait time.Duration) {
+func (q *queue) addAfter(key object.Ref, why Reason, wait time.Duration) {
 	q.remember(key, why)
 	q.AddAfter(key, wait)
 }
 
 // postpone queues key in a while for reasons that are there already, and so keeps its place among what is urgent.
-func (q *queue) postpone(key object.Key, why Reason, wait time.Duration) {
+func (q *queue) postpone(key object.Ref, why Reason, wait time.Duration) {
 	q.mu.Lock()
 	q.now[key] |= why
 	q.mu.Unlock()
@@ -88,18 +91,18 @@ func (q *queue) postpone(key object.Key, why Reason, wait time.Duration) {
 }
 
 // retry queues key after its back-off, which grows with each call until Forget, and not before wait.
-func (q *queue) retry(key object.Key, wait time.Duration) {
+func (q *queue) retry(key object.Ref, wait time.Duration) {
 	q.addAfter(key, Retry, max(q.limiter.When(key), wait))
 }
 
-func (q *queue) remember(key object.Key, why Reason) {
+func (q *queue) remember(key object.Ref, why Reason) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.later[key] |= why
 }
 
 // take gives, and forgets, the reasons for the key that Get returned.
-func (q *queue) take(key object.Key) Reason {
+func (q *queue) take(key object.Ref) Reason {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	why := q.now[key]
@@ -111,7 +114,7 @@ func (q *queue) take(key object.Key) Reason {
 	return why
 }
 
-func (q *queue) urgent(key object.Key) bool {
+func (q *queue) urgent(key object.Ref) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.now[key]&changed != 0
@@ -120,10 +123,10 @@ func (q *queue) urgent(key object.Key) bool {
 // lanes is the order behind a queue: a lane for what is urgent before one for what is not. A key that becomes
 // urgent while it waits changes lanes; its old place is skipped when its turn comes.
 type lanes struct {
-	urgent  func(object.Key) bool
+	urgent  func(object.Ref) bool
 	first   fifo
 	second  fifo
-	waiting map[object.Key]place
+	waiting map[object.Ref]place
 	pushed  uint64 // places given so far
 	turns   int    // since the second lane had one
 }
@@ -135,16 +138,16 @@ type place struct {
 }
 
 // Touch is called for a key that is added while it waits.
-func (l *lanes) Touch(key object.Key) {
+func (l *lanes) Touch(key object.Ref) {
 	if !l.waiting[key].first && l.urgent(key) {
 		l.push(key, true)
 	}
 }
 
 // Push is called for a key that does not wait.
-func (l *lanes) Push(key object.Key) { l.push(key, l.urgent(key)) }
+func (l *lanes) Push(key object.Ref) { l.push(key, l.urgent(key)) }
 
-func (l *lanes) push(key object.Key, urgent bool) {
+func (l *lanes) push(key object.Ref, urgent bool) {
 	lane := &l.second
 	if urgent {
 		lane = &l.first
@@ -161,7 +164,7 @@ func (l *lanes) Len() int { return len(l.waiting) }
 const turnsOfFirst = 8
 
 // Pop is called only when Len is above zero.
-func (l *lanes) Pop() object.Key {
+func (l *lanes) Pop() object.Ref {
 	l.turns++
 	for {
 		lane := &l.first
@@ -181,7 +184,7 @@ func (l *lanes) Pop() object.Key {
 
 // A standing is a key and the number of its place.
 type standing struct {
-	key    object.Key
+	key    object.Ref
 	number uint64
 }
 

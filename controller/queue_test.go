@@ -23,7 +23,7 @@ func openQueue(t *testing.T) *queue {
 	return q
 }
 
-func queueKey(name string) object.Key { return object.Key{Namespace: "default", Name: name} }
+func queueKey(name string) object.Ref { return widgetRef("default", name) }
 
 // next takes a key as a worker does and gives it with its reasons: "a: parent,child".
 func next(t *testing.T, q *queue) string {
@@ -95,8 +95,8 @@ func TestReasonsAreForgottenOnceTheyAreTaken(t *testing.T) {
 func TestReasonsOfOneKeyAreNotAnothers(t *testing.T) {
 	q := openQueue(t)
 	q.add(queueKey("a"), ParentChanged)
-	q.add(object.Key{Namespace: "other", Name: "a"}, ChildChanged)
-	q.add(object.Key{Name: "a"}, ParentChanged|ChildChanged)
+	q.add(widgetRef("other", "a"), ChildChanged)
+	q.add(widgetRef("", "a"), ParentChanged|ChildChanged)
 	checkOrder(t, q, "a: parent", "a: child", "a: parent,child")
 }
 
@@ -250,7 +250,7 @@ func TestARetryHasItsReason(t *testing.T) {
 }
 
 func TestTheBackOffDoublesUpToFiveMinutes(t *testing.T) {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](firstBackoff, lastBackoff)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](firstBackoff, lastBackoff)
 	a, b := queueKey("a"), queueKey("b")
 	want := 100 * time.Millisecond
 	for i := range 30 {
@@ -308,11 +308,11 @@ func TestShuttingDownEndsWaitingWorkersAndLeavesNoGoroutine(t *testing.T) {
 
 // A model is the queue in the simplest way: who waits, and why.
 type queueModel struct {
-	waiting map[object.Key]Reason
-	working map[object.Key]Reason // what was added meanwhile
+	waiting map[object.Ref]Reason
+	working map[object.Ref]Reason // what was added meanwhile
 }
 
-func (m *queueModel) add(key object.Key, why Reason) {
+func (m *queueModel) add(key object.Ref, why Reason) {
 	if _, busy := m.working[key]; busy {
 		m.working[key] |= why
 		return
@@ -339,7 +339,7 @@ func (m *queueModel) due() bool {
 	return false
 }
 
-func (m *queueModel) done(key object.Key) {
+func (m *queueModel) done(key object.Ref) {
 	if why := m.working[key]; why != 0 {
 		m.waiting[key] = why
 	}
@@ -364,7 +364,7 @@ func TestWhatIsMerelyDueDoesNotWaitForEver(t *testing.T) {
 
 func TestInAnyOrderOfEventsNothingIsLostAndWhatChangedGoesFirst(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	q, m := openQueue(t), &queueModel{map[object.Key]Reason{}, map[object.Key]Reason{}}
+	q, m := openQueue(t), &queueModel{map[object.Ref]Reason{}, map[object.Ref]Reason{}}
 	turns := 0 // since one that is merely due was given
 	for step := range 50_000 {
 		key := queueKey(fmt.Sprint(random.IntN(8)))
@@ -407,7 +407,7 @@ func TestManyWorkersLoseNoReasonAndNeverShareAKey(t *testing.T) {
 	const producers, workers, rounds, keys = 4, 4, 2000, 10
 	q := newQueue("test")
 	var mu sync.Mutex
-	taken, busy := map[object.Key]Reason{}, map[object.Key]bool{}
+	taken, busy := map[object.Ref]Reason{}, map[object.Ref]bool{}
 	var working, adding sync.WaitGroup
 	for range workers {
 		working.Go(func() {

@@ -17,12 +17,15 @@ import (
 
 // reconcile brings the parent's children to what its hook says they should be. It gives the time after which to
 // come again, zero for none.
-func (l *loop) reconcile(ctx context.Context, key object.Key) (time.Duration, error) {
-	parent := l.parents.Get(key)
+func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
+	parent := l.parent(key)
 	if parent == nil || !l.mine(parent) {
 		return 0, l.forget(key)
 	}
-	if _, err := l.Match(parent); err != nil && !object.Deleting(parent) {
+	if paused(parent) {
+		return 0, nil
+	}
+	if err := l.findable(parent); err != nil {
 		return 0, err // before a finalizer is on that could not come off
 	}
 	write := tracker{l, key}
@@ -41,6 +44,9 @@ func (l *loop) reconcile(ctx context.Context, key object.Key) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
+	if parent, err = l.decorate(ctx, parent, answer, write); err != nil {
+		return answer.ResyncAfter, err // attachments must not be ahead of what they are attached to
+	}
 	ops, unplanned := l.plan(parent, children, answer)
 	failed := join(unplanned, l.apply(ctx, parent, ops, write))
 	return answer.ResyncAfter, l.settle(ctx, parent, answer, write, failed)
@@ -52,7 +58,7 @@ func (l *loop) mine(parent *object.Object) bool {
 }
 
 // forget drops what is kept for a parent that is gone.
-func (l *loop) forget(key object.Key) error {
+func (l *loop) forget(key object.Ref) error {
 	l.queue.Forget(key)
 	l.breaker.forget(key)
 	l.mu.Lock()
@@ -107,7 +113,7 @@ func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.
 		return nil, err
 	}
 	req := &hook.Request{
-		Controller: l.Controller, Parent: parent, Children: children,
+		Shape: l.Shape, Controller: l.Controller, Parent: parent, Children: children,
 		Finalizing: l.finalizing(parent), Expect: expect,
 	}
 	if versioned := l.versioned.Load(); versioned != nil {
@@ -117,7 +123,7 @@ func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.
 	if req.Finalizing {
 		ask, q = l.Finalize, questionAbout(parent, hook.Finalize)
 	}
-	key := object.KeyOf(parent)
+	key := object.RefOf(parent)
 	if err := l.breaker.admit(key, q, time.Now()); err != nil {
 		return nil, err
 	}
@@ -171,7 +177,7 @@ func (l *loop) tidiesUp(parent *object.Object) bool {
 func (l *loop) apply(ctx context.Context, parent *object.Object, ops []plan.Op, write Writer) error {
 	var failed []error
 	for _, op := range ops {
-		if err := l.inVain(object.KeyOf(parent), op); err != nil {
+		if err := l.inVain(object.RefOf(parent), op); err != nil {
 			failed = append(failed, err)
 			continue
 		}
@@ -212,7 +218,7 @@ func (l *loop) occupied(ctx context.Context, parent, child *object.Object) error
 	}
 	ref := object.ControllerOf(there)
 	_, declared := l.Kinds[child.GroupVersionKind()]
-	selector, err := l.Match(parent)
+	expect, err := l.expect(parent)
 	switch {
 	case ref != nil && ref.UID == parent.GetUID() && !declared:
 		return nil // a kind that is not watched is created once
@@ -224,7 +230,7 @@ func (l *loop) occupied(ctx context.Context, parent, child *object.Object) error
 		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(there), object.Describe(parent), errLookAgain)
 	case ref != nil:
 		return fmt.Errorf("create %s: it exists already and belongs to %s %s: delete it, or give the child another name", object.Describe(child), ref.Kind, ref.Name)
-	case err == nil && selector.Matches(labels.Set(there.GetLabels())):
+	case err == nil && expect.Selector != nil && expect.Selector.Matches(labels.Set(there.GetLabels())):
 		return errLookAgain // it will be adopted
 	}
 	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))

@@ -57,6 +57,13 @@ func (r *recorder) recorded() []string {
 	return r.ops
 }
 
+const testFinalizer = "metacontroller.io/compositecontroller-c"
+
+// widgetRef names a widget.
+func widgetRef(namespace, name string) object.Ref {
+	return object.Ref{Kind: widgets.GroupVersion().WithKind("Widget"), Key: object.Key{Namespace: namespace, Name: name}}
+}
+
 // answer is a hook that gives what the function gives.
 type answer func(*hook.Request) (*hook.Response, error)
 
@@ -122,15 +129,18 @@ func newTestLoop(t *testing.T, sync, finalize hook.Hook, objects ...runtime.Obje
 	caches := informer.NewFactory(client, log)
 	write := &recorder{}
 	b := &Binding{
-		Name: "c", Kind: "CompositeController", Controller: &object.Object{Object: map[string]any{}},
-		Parent:   kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
-		Selector: labels.Everything(), Finalizer: finalizerPrefix + "c", Sync: sync, Finalize: finalize,
+		id: id{"CompositeController", "c"}, Controller: &object.Object{Object: map[string]any{}},
+		Parents: []*parentRule{{
+			Resource:  kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
+			selectors: []parentSelector{{labels: labels.Everything()}},
+			cache:     caches.Open(informer.Spec{Resource: widgets}),
+		}},
+		Finalizer: testFinalizer, Sync: sync, Finalize: finalize,
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{{Version: "v1", Kind: "ConfigMap"}: true},
 		Match: generatedSelector, Write: write, Workers: 2,
 		Live: func(_ context.Context, o *object.Object) (*object.Object, error) {
 			return nil, apierrors.NewNotFound(schema.GroupResource{}, o.GetName())
 		},
-		parents: caches.Open(informer.Spec{Resource: widgets}),
 		children: []childCache{{
 			object.Kind{Version: "v1", Kind: "ConfigMap"}, caches.Open(informer.Spec{Resource: configMaps}),
 		}},
@@ -149,12 +159,12 @@ func reconcileOnce(t *testing.T, l *loop, write *recorder) ([]string, error) {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	_, err := l.guarded(t.Context(), object.Key{Namespace: "default", Name: "w"})
+	_, err := l.guarded(t.Context(), widgetRef("default", "w"))
 	return write.recorded(), err
 }
 
 func TestReconcile(t *testing.T) {
-	ours := finalizerPrefix + "c"
+	ours := testFinalizer
 	finalized := func(req *hook.Request) (*hook.Response, error) {
 		return &hook.Response{Children: &object.Set{}, Finalized: req.Finalizing}, nil
 	}
@@ -251,7 +261,7 @@ func TestAConflictIsNoFailure(t *testing.T) {
 
 func TestAParentThatIsGoneIsForgotten(t *testing.T) {
 	l, write := newTestLoop(t, wants("new"), nil)
-	l.written[object.Key{Namespace: "default", Name: "w"}] = &wrote{}
+	l.written[widgetRef("default", "w")] = &wrote{}
 	if got, err := reconcileOnce(t, l, write); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v, want nothing", got, err)
 	}
@@ -297,7 +307,7 @@ func TestACacheThatLagsIsWaitedForAndNotForEver(t *testing.T) {
 	l, _ := newTestLoop(t, wants(), nil)
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
-	key := object.Key{Namespace: "default", Name: "w"}
+	key := widgetRef("default", "w")
 	shown := false
 	tracker{l, key}.note(func() bool { return shown })
 	if l.lags(key) == 0 {

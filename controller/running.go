@@ -22,13 +22,16 @@ type running struct {
 
 // start runs a loop, in place of the one that may run for the same object.
 func (s *Server) start(ctx context.Context, o *object.Object, b *Binding, about loaded) {
-	s.stop(o.GetName())
+	replaces := s.stop(b.id)
 	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
-	loop := newLoop(b, s.events, s.Log, func() { s.queue.Add(o.GetName()) }) // so that the status tells it
+	loop := newLoop(b, s.events, s.Log, func() { s.queue.Add(b.id) }) // so that the status tells it
+	if replaces {
+		loop.because = ScriptChanged
+	}
 	r := &running{loop: loop, about: about, object: o, stop: cancel, done: make(chan struct{})}
 	s.mu.Lock()
-	s.running[o.GetName()] = r
+	s.running[b.id] = r
 	s.mu.Unlock()
 	s.firsts.count(b) // now that it is told of changes
 	go func() {
@@ -48,7 +51,7 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 	begun := func() {
 		s.Log.Info("started", "controller", o.GetName(), "generation", r.about.generation, "isolation", r.about.hooks.isolation)
 		s.events.Normal(o, "Started", "started controller %s", o.GetName())
-		s.queue.Add(o.GetName()) // so that the status tells it
+		s.queue.Add(idOf(o)) // so that the status tells it
 	}
 	if err := r.loop.run(ctx, begun); err != nil {
 		s.failed(o, r, err)
@@ -58,27 +61,28 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 func (s *Server) failed(o *object.Object, r *running, err error) {
 	s.events.Warning(o, "SyncError", "controller %s ended: %v", o.GetName(), err)
 	s.mu.Lock()
-	if s.running[o.GetName()] == r {
-		delete(s.running, o.GetName())
+	if s.running[idOf(o)] == r {
+		delete(s.running, idOf(o))
 	}
 	s.mu.Unlock()
-	s.queue.AddAfter(o.GetName(), time.Second)
+	s.queue.AddAfter(idOf(o), time.Second)
 }
 
-// stop ends the loop of that name, if one runs, and waits for it.
-func (s *Server) stop(name string) {
+// stop ends the loop of that name and waits for it; it reports whether there was one.
+func (s *Server) stop(name id) bool {
 	s.mu.Lock()
 	r := s.running[name]
 	delete(s.running, name)
 	s.mu.Unlock()
 	if r == nil {
-		return
+		return false
 	}
-	s.events.Normal(r.object, "Stopping", "stopping controller %s", name)
+	s.events.Normal(r.object, "Stopping", "stopping controller %s", name.Name)
 	r.stop()
 	<-r.done
-	s.Log.Info("stopped", "controller", name)
-	s.events.Normal(r.object, "Stopped", "stopped controller %s", name)
+	s.Log.Info("stopped", "controller", name.Name)
+	s.events.Normal(r.object, "Stopped", "stopped controller %s", name.Name)
+	return true
 }
 
 // stopAll ends every loop at the same time, and waits for them.
@@ -98,7 +102,7 @@ func (s *Server) all() []*running {
 	return slices.Collect(maps.Values(s.running))
 }
 
-func (s *Server) get(name string) *running {
+func (s *Server) get(name id) *running {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running[name]

@@ -64,25 +64,20 @@ func (s *Sandbox) engine(isolation v1alpha1.Isolation) (engine.Runtime, error) {
 }
 
 // doubts lists what spec asks for and does not get.
-func (s *Sandbox) doubts(spec *v1alpha1.CompositeControllerSpec) []string {
+func (s *Sandbox) doubts(d *declaration) []string {
 	var doubts []string
 	switch {
-	case spec.Isolation == v1alpha1.IsolationInProcess && s.Floor == v1alpha1.IsolationProcess:
+	case d.Settings.Isolation == v1alpha1.IsolationInProcess && s.Floor == v1alpha1.IsolationProcess:
 		doubts = append(doubts, "isolation InProcess is less than this server insists on: the scripts run with --isolation=Process")
-	case spec.Isolation == v1alpha1.IsolationProcess && !hasScript(spec):
+	case d.Settings.Isolation == v1alpha1.IsolationProcess && !d.hasScript():
 		doubts = append(doubts, "isolation Process has no effect: no hook is a script")
 	}
-	if spec.Script != nil {
-		doubts = append(doubts, s.excess("script", spec.Script.ScriptSource)...)
+	if d.Script != nil {
+		doubts = append(doubts, s.excess("script", d.Script.ScriptSource)...)
 	}
-	if h := spec.Hooks; h != nil {
-		for _, hook := range []struct {
-			name string
-			*v1alpha1.Hook
-		}{{"sync", h.Sync}, {"finalize", h.Finalize}} {
-			if hook.Hook != nil && hook.Script != nil {
-				doubts = append(doubts, s.excess("hooks."+hook.name+".script", hook.Script.ScriptSource)...)
-			}
+	for _, hook := range d.Hooks {
+		if hook.Hook != nil && hook.Script != nil {
+			doubts = append(doubts, s.excess("hooks."+hook.Name+".script", hook.Script.ScriptSource)...)
 		}
 	}
 	return doubts

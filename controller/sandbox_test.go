@@ -45,8 +45,8 @@ func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
 			engines := map[v1alpha1.Isolation]*ownedEngine{inProcess: {Runtime: newSandbox().InProcess}, process: {Runtime: newSandbox().InProcess}}
 			sandbox := Sandbox{InProcess: engines[inProcess], Process: engines[process], Floor: c.floor}.withDefaults()
 			cc := parseController(t, "{"+script+", isolation: '"+string(c.asked)+"'}")
-			l := &hookLoader{sandbox: sandbox, owner: ownerOf(cc.Name)}
-			if _, err := l.load(t.Context(), &cc.Spec); err != nil {
+			l := &hookLoader{sandbox: sandbox}
+			if _, err := l.load(t.Context(), cc); err != nil {
 				t.Fatal(err)
 			}
 			for where, e := range engines {
@@ -56,7 +56,7 @@ func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
 					t.Errorf("the owner is %s", e.owners[0])
 				}
 			}
-			if got := strings.Join(doubtsOf(&cc.Spec, sandbox), "; "); !strings.HasPrefix(got, c.doubts) || c.doubts == "" && got != "" {
+			if got := strings.Join(doubtsOf(cc, sandbox), "; "); !strings.HasPrefix(got, c.doubts) || c.doubts == "" && got != "" {
 				t.Errorf("doubts are %q, want %q", got, c.doubts)
 			}
 		})
@@ -65,16 +65,16 @@ func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
 
 func TestIsolationThatCannotBeHadIsRefusedForScriptsAlone(t *testing.T) {
 	cc := parseController(t, "{isolation: Process, script: "+inline("Starlark", starlark("sync"))+"}")
-	_, err := newLoader().load(t.Context(), &cc.Spec)
+	_, err := newLoader().load(t.Context(), cc)
 	var refused *isolationError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "no seccomp") {
 		t.Errorf("got error %v, want what is missing", err)
 	}
 	cc = parseController(t, "{isolation: Process, hooks: {sync: {webhook: {url: 'http://x/'}}}}")
-	if _, err := newLoader().load(t.Context(), &cc.Spec); err != nil {
+	if _, err := newLoader().load(t.Context(), cc); err != nil {
 		t.Errorf("a controller without a script is refused: %v", err)
 	}
-	if got := strings.Join(doubtsOf(&cc.Spec, newSandbox()), "; "); !strings.Contains(got, "isolation Process has no effect") {
+	if got := strings.Join(doubtsOf(cc, newSandbox()), "; "); !strings.Contains(got, "isolation Process has no effect") {
 		t.Errorf("doubts are %q", got)
 	}
 }
@@ -100,18 +100,18 @@ func TestLimitsAreWithinTheCeilings(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			spec := parseController(t, "script: "+c.script).Spec
+			spec := parseController(t, "script: "+c.script)
 			want := c.want.WithDefaults()
 			if diff := cmp.Diff(want, sandbox.limits(spec.Script.ScriptSource)); diff != "" {
 				t.Errorf("limits (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.doubts, doubtsOf(&spec, sandbox)); diff != "" {
+			if diff := cmp.Diff(c.doubts, doubtsOf(spec, sandbox)); diff != "" {
 				t.Errorf("doubts (-want +got):\n%s", diff)
 			}
 		})
 	}
-	spec := parseController(t, "hooks: {sync: {script: {}}, finalize: {script: {timeout: 3s}}}").Spec
-	if diff := cmp.Diff([]string{"hooks.finalize.script.timeout is 3s, above the server's ceiling, which counts: --max-script-timeout=2s"}, doubtsOf(&spec, sandbox)); diff != "" {
+	spec := parseController(t, "hooks: {sync: {script: {}}, finalize: {script: {timeout: 3s}}}")
+	if diff := cmp.Diff([]string{"hooks.finalize.script.timeout is 3s, above the server's ceiling, which counts: --max-script-timeout=2s"}, doubtsOf(spec, sandbox)); diff != "" {
 		t.Errorf("doubts about hooks (-want +got):\n%s", diff)
 	}
 }

@@ -20,18 +20,18 @@ import (
 )
 
 // statusFor is the status of a controller object after a verdict.
-func statusFor(cc *v1alpha1.CompositeController, v *verdict) *v1alpha1.ControllerStatus {
-	status := cc.Status.DeepCopy()
-	status.ObservedGeneration = cc.Generation
+func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
+	status := d.Status.DeepCopy()
+	status.ObservedGeneration = d.Object.Generation
 	status.ActiveGeneration, status.Parents, status.Script = 0, nil, nil
 	if v.active != nil {
 		parents := int32(v.parents)
 		status.ActiveGeneration, status.Parents = v.active.generation, &parents
-		status.Script = scriptStatus(cc.Status.Script, v.active)
+		status.Script = scriptStatus(d.Status.Script, v.active)
 	}
 	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
-		if c := conditionOf(kind, cc, v); c.Status != "" {
-			c.Type, c.ObservedGeneration = kind, cc.Generation
+		if c := conditionOf(kind, d, v); c.Status != "" {
+			c.Type, c.ObservedGeneration = kind, d.Object.Generation
 			c.Message = engine.Clip(c.Message, maxConditionMessage)
 			meta.SetStatusCondition(&status.Conditions, c)
 		} else {
@@ -60,18 +60,18 @@ func scriptStatus(before *v1alpha1.ScriptStatus, active *loaded) *v1alpha1.Scrip
 }
 
 // conditionOf gives status, reason and message of one condition; no status when there is no such condition.
-func conditionOf(kind string, cc *v1alpha1.CompositeController, v *verdict) metav1.Condition {
+func conditionOf(kind string, d *declaration, v *verdict) metav1.Condition {
 	switch kind {
 	case v1alpha1.ConditionResourcesDiscovered:
 		return resourcesCondition(v)
 	case v1alpha1.ConditionScriptReady:
-		return scriptCondition(cc, v)
+		return scriptCondition(d, v)
 	case v1alpha1.ConditionScriptsHeld:
 		return heldCondition(v)
 	case v1alpha1.ConditionSpecSound:
 		return soundCondition(v)
 	}
-	return readyCondition(cc, v)
+	return readyCondition(d, v)
 }
 
 func condition(status metav1.ConditionStatus, reason, message string) metav1.Condition {
@@ -92,9 +92,9 @@ func resourcesCondition(v *verdict) metav1.Condition {
 	return condition(metav1.ConditionUnknown, v1alpha1.ReasonDiscoveryFailed, v.resources.Error())
 }
 
-func scriptCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Condition {
+func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 	switch {
-	case !hasScript(&cc.Spec):
+	case !d.hasScript():
 		return metav1.Condition{}
 	case v.script == nil && v.hooks.sync == nil:
 		return metav1.Condition{} // it was not tried
@@ -119,15 +119,6 @@ func scriptReason(err error) string {
 	return v1alpha1.ReasonCompileError
 }
 
-// hasScript reports whether any hook is to be served by a script.
-func hasScript(spec *v1alpha1.CompositeControllerSpec) bool {
-	if spec.Script != nil {
-		return true
-	}
-	h := spec.Hooks
-	return h != nil && (h.Sync != nil && h.Sync.Script != nil || h.Finalize != nil && h.Finalize.Script != nil)
-}
-
 func soundCondition(v *verdict) metav1.Condition {
 	if len(v.doubts) == 0 {
 		return metav1.Condition{}
@@ -147,10 +138,10 @@ func heldCondition(v *verdict) metav1.Condition {
 		parents, v.held.first, strikesAllowed, engine.DetailOf(v.held.err)))
 }
 
-func readyCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Condition {
+func readyCondition(d *declaration, v *verdict) metav1.Condition {
 	err := v.err()
 	switch {
-	case err == nil && cc.Spec.Paused:
+	case err == nil && d.Settings.Paused:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonPaused, "spec.paused is set: no hook runs, and nothing is written")
 	case err == nil && v.active == nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "the controller is about to start")
@@ -160,9 +151,9 @@ func readyCondition(cc *v1alpha1.CompositeController, v *verdict) metav1.Conditi
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled")
 	case err == nil:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", v.active.generation))
-	case v.active != nil && (v.active.generation != cc.Generation || v.active.uid != cc.UID):
+	case v.active != nil && (v.active.generation != d.Object.Generation || v.active.uid != d.Object.UID):
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
-			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", cc.Generation, v.active.generation, err))
+			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, v.active.generation, err))
 	}
 	return condition(metav1.ConditionFalse, readyReason(v), err.Error())
 }

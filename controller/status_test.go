@@ -14,7 +14,6 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/kube"
-	"metascript/controller/object"
 	"metascript/engine"
 )
 
@@ -47,16 +46,16 @@ func withScript(source string) string {
 }
 
 // judge gives the verdict on a controller as a server without a cluster would: active is what runs before.
-func judge(t *testing.T, cc *v1alpha1.CompositeController, in names, active *loaded) *verdict {
+func judge(t *testing.T, cc *declaration, in names, active *loaded) *verdict {
 	t.Helper()
-	v := &verdict{active: active, filled: active != nil, doubts: doubtsOf(&cc.Spec, newSandbox())}
-	if v.spec = unsupportedSpec(&cc.Spec); v.spec != nil || cc.Spec.Paused {
+	v := &verdict{active: active, filled: active != nil, doubts: doubtsOf(cc, newSandbox())}
+	if v.spec = unsupportedSpec(cc); v.spec != nil || cc.Settings.Paused {
 		return v
 	}
-	_, v.resources = resolve(&cc.Spec, in)
+	_, v.resources = resolve(cc, in)
 	v.asked = true
 	var err error
-	if v.hooks, err = newLoader().load(t.Context(), &cc.Spec); err != nil {
+	if v.hooks, err = newLoader().load(t.Context(), cc); err != nil {
 		v.blame(err)
 	}
 	v.doubts = append(v.doubts, v.hooks.doubts...)
@@ -321,7 +320,7 @@ func TestParentsThatAreHeldAreCountedAndTheFirstIsNamed(t *testing.T) {
 		3: "the script is not run for 3 parents, the first of them default/w, before ",
 	} {
 		v := judge(t, cc, nil, runningVersion(7, loadedHooks{}))
-		v.held = holding{parents, object.Key{Namespace: "default", Name: "w"}, fault}
+		v.held = holding{parents, widgetRef("default", "w"), fault}
 		status := statusFor(cc, v)
 		if message := messageOf(t, status, v1alpha1.ConditionScriptsHeld); !strings.HasPrefix(message, want) {
 			t.Errorf("the message is %q, want %q", message, want)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,13 +13,19 @@ import (
 
 // tellWaiting records an event on each parent that is being deleted and waits for our finalizer, while nothing runs
 // that could take it off: it names the way out. A parent that waits without a word looks like one that hangs.
-func (s *Server) tellWaiting(ctx context.Context, cc *v1alpha1.CompositeController) error {
-	rule := cc.Spec.ParentResource
+func (s *Server) tellWaiting(ctx context.Context, d *declaration) error {
+	var failed []error
+	for _, rule := range d.Parents {
+		failed = append(failed, s.tellWaitingOf(ctx, d.id(), rule.ResourceRule))
+	}
+	return errors.Join(failed...)
+}
+
+func (s *Server) tellWaitingOf(ctx context.Context, who id, rule v1alpha1.ResourceRule) error {
 	resource, err := s.resources.ByName(rule.APIVersion, rule.Resource)
 	if err != nil {
 		return nil // the parents went with their kind, or cannot be seen now
 	}
-	finalizer := finalizerPrefix + cc.Name
 	options := metav1.ListOptions{Limit: 500}
 	for {
 		page, err := s.client.Resource(resource.GroupVersionResource).List(ctx, options)
@@ -26,8 +33,8 @@ func (s *Server) tellWaiting(ctx context.Context, cc *v1alpha1.CompositeControll
 			return err
 		}
 		for i := range page.Items {
-			if parent := &page.Items[i]; object.Deleting(parent) && slices.Contains(parent.GetFinalizers(), finalizer) {
-				s.events.Warning(parent, "FinalizeWaiting", "CompositeController %s does not load, so that its finalize hook cannot be asked: mend the controller, or take finalizer %s off this object", cc.Name, finalizer)
+			if parent := &page.Items[i]; object.Deleting(parent) && slices.Contains(parent.GetFinalizers(), who.finalizer()) {
+				s.events.Warning(parent, "FinalizeWaiting", "%s does not load, so that its finalize hook cannot be asked: mend the controller, or take finalizer %s off this object", who, who.finalizer())
 			}
 		}
 		if options.Continue = page.GetContinue(); options.Continue == "" {

@@ -117,10 +117,7 @@ func (c *checker) check(cmd *cobra.Command, doc document) {
 		fmt.Fprintf(c.out, "%s: %s\n", name, err)
 	}
 	said := "ok"
-	if kind.Group == v1alpha1.Group && kind.Kind == v1alpha1.KindDecoratorController {
-		said = "ok, but the server of this version does not run DecoratorControllers"
-	}
-	if !wrong && kind.Group == v1alpha1.Group && kind.Kind == v1alpha1.KindCompositeController {
+	if !wrong && isController(doc.Object) {
 		said, wrong = c.compile(cmd, name, doc.Object)
 	}
 	c.found = c.found || wrong

@@ -96,7 +96,7 @@ func newTrial(f runFlags, stdin io.Reader) (*controller.Trial, error) {
 	}
 	found := controllers(docs)
 	if len(found) != 1 {
-		return nil, fmt.Errorf("-f has %d CompositeControllers, want one", len(found))
+		return nil, fmt.Errorf("-f has %d controllers, want one", len(found))
 	}
 	if len(parents) != 1 {
 		return nil, fmt.Errorf("--parent has %d objects, want one", len(parents))
@@ -144,39 +144,10 @@ func setDefaults(defs []*apiextensionsv1.CustomResourceDefinition, docs []docume
 
 // printAnswer prints an answer as the document that a hook returns.
 func printAnswer(w io.Writer, answer *hook.Response) error {
-	doc := map[string]any{"children": objects(answer.Children)}
-	if answer.Status != nil {
-		doc["status"] = answer.Status
-	}
-	if answer.ResyncAfter > 0 {
-		doc["resyncAfterSeconds"] = answer.ResyncAfter.Seconds()
-	}
-	if answer.Finalized {
-		doc["finalized"] = true
-	}
-	if len(answer.Events) > 0 {
-		doc["events"] = events(answer.Events)
-	}
-	text, err := yaml.Marshal(doc)
+	text, err := yaml.Marshal(answer.Document())
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(text)
 	return err
-}
-
-func objects(set *object.Set) []any {
-	list := []any{}
-	for o := range set.All() {
-		list = append(list, o.Object)
-	}
-	return list
-}
-
-func events(asked []hook.Event) []any {
-	var list []any
-	for _, e := range asked {
-		list = append(list, map[string]any{"type": e.Type, "reason": e.Reason, "message": e.Message})
-	}
-	return list
 }

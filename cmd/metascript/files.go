@@ -149,11 +149,18 @@ func definitions(docs []document) ([]*apiextensionsv1.CustomResourceDefinition, 
 	return found, nil
 }
 
-// controllers picks the CompositeControllers among documents.
+// isController reports whether o is a CompositeController or a DecoratorController.
+func isController(o *object.Object) bool {
+	kind := o.GroupVersionKind()
+	return kind.GroupVersion() == v1alpha1.GroupVersion &&
+		(kind.Kind == v1alpha1.KindCompositeController || kind.Kind == v1alpha1.KindDecoratorController)
+}
+
+// controllers picks the controllers among documents.
 func controllers(docs []document) []document {
 	var found []document
 	for _, doc := range docs {
-		if doc.GroupVersionKind() == v1alpha1.GroupVersion.WithKind(v1alpha1.KindCompositeController) {
+		if isController(doc.Object) {
 			found = append(found, doc)
 		}
 	}

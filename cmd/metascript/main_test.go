@@ -310,8 +310,8 @@ func TestRunTellsWhatIsWrong(t *testing.T) {
 func TestRunWantsOneControllerAndOneParent(t *testing.T) {
 	inFolder(t, controllerFile+parentFile+"-- empty.yaml --\n# nothing\n")
 	for _, c := range []struct{ controller, parent, want string }{
-		{"parent.yaml", "parent.yaml", "-f has 0 CompositeControllers, want one"},
-		{"controller.yaml,controller.yaml", "parent.yaml", "-f has 2 CompositeControllers, want one"},
+		{"parent.yaml", "parent.yaml", "-f has 0 controllers, want one"},
+		{"controller.yaml,controller.yaml", "parent.yaml", "-f has 2 controllers, want one"},
 		{"controller.yaml", "empty.yaml", "--parent has 0 objects, want one"},
 		{"controller.yaml", "children.yaml", "--parent has 2 objects, want one"},
 	} {

@@ -17,35 +17,32 @@ import (
 // namespace when it has none, and the generated selector's label. What is merely odd in a webhook's answer becomes
 // a warning.
 func desired(items []any, req *Request, how manners) (*object.Set, []string, error) {
-	set, first := &object.Set{}, map[child]int{}
+	set, first := &object.Set{}, map[object.Ref]int{}
 	var warnings []string
+	field := req.Shape.children()
 	for i, item := range items {
+		name := fmt.Sprintf("%s[%d]%s", field, i, describe(item))
 		o, err := newChild(item, req)
 		if err != nil {
-			return nil, nil, fmt.Errorf("children[%d]%s: %w", i, describe(item), err)
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if warning := undeclared(o, req.Expect.Kinds); warning != "" {
+		if warning := undeclared(o, req); warning != "" {
 			if how.strict {
-				return nil, nil, fmt.Errorf("children[%d]%s: %s", i, describe(item), warning)
+				return nil, nil, fmt.Errorf("%s: %s", name, warning)
 			}
-			warnings = append(warnings, fmt.Sprintf("children[%d]%s: %s; it is created, but not watched, updated or deleted", i, describe(item), warning))
+			warnings = append(warnings, fmt.Sprintf("%s: %s; it is created, but not watched, updated or deleted", name, warning))
 		}
-		id := child{o.GroupVersionKind(), object.KeyOf(o)}
+		id := object.RefOf(o)
 		if before, seen := first[id]; seen {
 			if how.strict {
-				return nil, nil, fmt.Errorf("children[%d]%s: it is there already, as children[%d]", i, describe(item), before)
+				return nil, nil, fmt.Errorf("%s: it is there already, as %s[%d]", name, field, before)
 			}
-			warnings = append(warnings, fmt.Sprintf("children[%d]%s: it is there already, as children[%d]; the last one counts", i, describe(item), before))
+			warnings = append(warnings, fmt.Sprintf("%s: it is there already, as %s[%d]; the last one counts", name, field, before))
 		}
 		first[id] = i
 		set.Put(o)
 	}
 	return set, warnings, nil
-}
-
-type child struct {
-	object.Kind
-	object.Key
 }
 
 // newChild checks one child and completes a copy of it.
@@ -148,22 +145,28 @@ func place(o *object.Object, req *Request) error {
 	return nil
 }
 
-// label adds the labels that every child gets and checks that its parent will recognise it.
+// label adds the labels and annotations that every child gets and checks that its parent will recognise it.
 func label(o *object.Object, expect Expect) error {
 	metadata := o.Object["metadata"].(map[string]any)
-	all, _ := metadata["labels"].(map[string]any)
-	if all == nil && len(expect.Labels) > 0 {
-		all = map[string]any{}
-		metadata["labels"] = all
-	}
-	for key, value := range expect.Labels {
-		all[key] = value
-	}
-	have := labelSet(all)
+	add(metadata, "annotations", expect.Annotations)
+	have := labelSet(add(metadata, "labels", expect.Labels))
 	if expect.Selector != nil && !expect.Selector.Matches(have) {
 		return fmt.Errorf("its labels %v do not match the parent's selector %q: its parent would not recognise it; add the labels, or set generateSelector on the controller", map[string]string(have), expect.Selector)
 	}
 	return nil
+}
+
+// add puts values into a map of metadata, which it makes when it is missing and needed.
+func add(metadata map[string]any, field string, values map[string]string) map[string]any {
+	all, _ := metadata[field].(map[string]any)
+	if all == nil && len(values) > 0 {
+		all = map[string]any{}
+		metadata[field] = all
+	}
+	for key, value := range values {
+		all[key] = value
+	}
+	return all
 }
 
 // labelSet gives labels as selectors want them. A null one is none; for GetLabels, there are none at all beside it.
@@ -178,8 +181,8 @@ func labelSet(all map[string]any) labels.Set {
 }
 
 // undeclared says that a child's kind is not among the declared ones, or "".
-func undeclared(o *object.Object, kinds map[object.Kind]bool) string {
-	kind := o.GroupVersionKind()
+func undeclared(o *object.Object, req *Request) string {
+	kind, kinds := o.GroupVersionKind(), req.Expect.Kinds
 	if _, declared := kinds[kind]; declared {
 		return ""
 	}
@@ -188,7 +191,7 @@ func undeclared(o *object.Object, kinds map[object.Kind]bool) string {
 		names = append(names, groupName(k))
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("%s is not among the controller's childResources (%s)", groupName(kind), strings.Join(names, ", "))
+	return fmt.Sprintf("%s is not among the controller's %s (%s)", groupName(kind), req.Shape.rules(), strings.Join(names, ", "))
 }
 
 // describe names a child as far as it can be named: ` (Pod "web-0")`.

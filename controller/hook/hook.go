@@ -36,8 +36,48 @@ type Hook interface {
 	Call(ctx context.Context, req *Request) (*Response, error)
 }
 
+// A Shape is the form of a question and of its answer. The kinds of controllers differ in it, since Metacontroller's do.
+type Shape int
+
+// The shapes.
+const (
+	// Composite: controller, parent, children, related and finalizing are answered by status, children,
+	// resyncAfterSeconds and finalized.
+	Composite Shape = iota
+	// Decorator: controller, object, attachments, related and finalizing are answered by labels, annotations, status,
+	// attachments, resyncAfterSeconds and finalized.
+	Decorator
+	// Customizing: controller and parent are answered by relatedResources. It is the customize hook's, of both kinds.
+	Customizing
+)
+
+// parent is the field of the object that it is about.
+func (s Shape) parent() string {
+	if s == Decorator {
+		return "object"
+	}
+	return "parent"
+}
+
+// children is the field of what is made for it.
+func (s Shape) children() string {
+	if s == Decorator {
+		return "attachments"
+	}
+	return "children"
+}
+
+// rules is the field of a controller's spec that declares kinds of children.
+func (s Shape) rules() string {
+	if s == Decorator {
+		return "attachments"
+	}
+	return "childResources"
+}
+
 // A Request says what is. Its objects are shared with caches and are not changed.
 type Request struct {
+	Shape      Shape
 	Controller *object.Object // without status and managedFields
 	Parent     *object.Object
 	Children   *object.Set // a group for every declared kind
@@ -52,20 +92,27 @@ type Request struct {
 
 // Expect says which children an answer may hold.
 type Expect struct {
-	Kinds    map[object.Kind]bool // the declared kinds; true: namespaced
-	Labels   map[string]string    // put on every child (generateSelector)
-	Selector labels.Selector      // what every child's labels must match; nil matches all
+	Kinds       map[object.Kind]bool // the declared kinds; true: namespaced
+	Labels      map[string]string    // put on every child (generateSelector)
+	Annotations map[string]string    // put on every child (a decorator's mark)
+	Selector    labels.Selector      // what every child's labels must match; nil matches all
 }
 
 // A Response says what shall be.
 type Response struct {
+	Shape       Shape          // of the request
 	Status      map[string]any // the parent's new status; nil leaves it as it is
+	Labels      Changes        // to the parent's labels, by a decorator
+	Annotations Changes        // to its annotations
 	Children    *object.Set    // in the order of the answer, complete: ready to be planned with
 	ResyncAfter time.Duration  // come again then; zero: not on this account
 	Finalized   bool
 	Events      []Event  // to record on the parent
 	Warnings    []string // what was put up with, in words, to be told on the parent
 }
+
+// Changes are values to set, by key; nil removes one.
+type Changes map[string]*string
 
 // An Event is one that a hook wants recorded on the parent.
 type Event struct{ Type, Reason, Message string }

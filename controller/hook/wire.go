@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"metascript/controller/object"
@@ -14,7 +15,8 @@ import (
 // The fields of an answer.
 const (
 	fieldStatus    = "status"
-	fieldChildren  = "children"
+	fieldLabels    = "labels"
+	fieldNotes     = "annotations"
 	fieldResync    = "resyncAfterSeconds"
 	fieldFinalized = "finalized"
 	fieldEvents    = "events"
@@ -22,12 +24,15 @@ const (
 
 // encode gives req as the JSON-shaped map that hooks see. It shares the objects of req.
 func encode(req *Request, version string) map[string]any {
+	if req.Shape == Customizing {
+		return map[string]any{"controller": req.Controller.Object, "parent": req.Parent.Object}
+	}
 	return map[string]any{
-		"controller": req.Controller.Object,
-		"parent":     req.Parent.Object,
-		"children":   encodeSet(req.Children, req, version),
-		"related":    encodeSet(req.Related, req, version),
-		"finalizing": req.Finalizing,
+		"controller":         req.Controller.Object,
+		req.Shape.parent():   req.Parent.Object,
+		req.Shape.children(): encodeSet(req.Children, req, version),
+		"related":            encodeSet(req.Related, req, version),
+		"finalizing":         req.Finalizing,
 	}
 }
 
@@ -67,14 +72,22 @@ type manners struct {
 // decode turns an answer into a Response.
 func decode(answer map[string]any, req *Request, how manners) (*Response, error) {
 	if how.knownKeys {
-		if err := checkKeys(answer); err != nil {
+		if err := checkKeys(answer, req.Shape); err != nil {
 			return nil, err
 		}
 	}
-	resp := &Response{}
+	resp := &Response{Shape: req.Shape}
 	var err error
-	if resp.Status, err = decodeStatus(answer, how); err != nil {
+	if resp.Status, err = decodeStatus(answer, req.Shape, how); err != nil {
 		return nil, err
+	}
+	if req.Shape == Decorator {
+		if resp.Labels, err = decodeChanges(answer, fieldLabels); err != nil {
+			return nil, err
+		}
+		if resp.Annotations, err = decodeChanges(answer, fieldNotes); err != nil {
+			return nil, err
+		}
 	}
 	if resp.ResyncAfter, err = decodeSeconds(answer[fieldResync]); err != nil {
 		return nil, err
@@ -100,9 +113,18 @@ func decode(answer map[string]any, req *Request, how manners) (*Response, error)
 	return resp, nil
 }
 
+// keys are those that an answer may have.
+func (s Shape) keys() []string {
+	keys := []string{fieldStatus, s.children(), fieldResync, fieldFinalized, fieldEvents}
+	if s == Decorator {
+		keys = append(keys, fieldLabels, fieldNotes)
+	}
+	return keys
+}
+
 // checkKeys refuses a key that means nothing: most often it is a misspelt one, and "childs" would delete them all.
-func checkKeys(answer map[string]any) error {
-	known := []string{fieldStatus, fieldChildren, fieldResync, fieldFinalized, fieldEvents}
+func checkKeys(answer map[string]any, shape Shape) error {
+	known := shape.keys()
 	for _, key := range slices.Sorted(maps.Keys(answer)) {
 		if slices.Contains(known, key) {
 			continue
@@ -110,19 +132,20 @@ func checkKeys(answer map[string]any) error {
 		if like := engine.Nearest(key, known); like != "" {
 			return fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like)
 		}
-		return fmt.Errorf("unknown key %q in the answer: it may have status, children, resyncAfterSeconds, finalized and events", key)
+		last := len(known) - 1
+		return fmt.Errorf("unknown key %q in the answer: it may have %s and %s", key, strings.Join(known[:last], ", "), known[last])
 	}
 	return nil
 }
 
-// decodeStatus reads the status. Missing or null leaves the parent's as it is when a script answers, and empties it
-// when a webhook does, as in Metacontroller.
-func decodeStatus(answer map[string]any, how manners) (map[string]any, error) {
+// decodeStatus reads the status. Missing or null leaves the parent's as it is when a script answers, or a decorator;
+// else it empties it, as in Metacontroller.
+func decodeStatus(answer map[string]any, shape Shape, how manners) (map[string]any, error) {
 	switch status := answer[fieldStatus].(type) {
 	case map[string]any:
 		return object.CopyValue(status).(map[string]any), nil // it may be the parent's own
 	case nil:
-		if how.strict {
+		if how.strict || shape == Decorator {
 			return nil, nil
 		}
 		return map[string]any{}, nil
@@ -131,18 +154,39 @@ func decodeStatus(answer map[string]any, how manners) (map[string]any, error) {
 	}
 }
 
+// decodeChanges reads labels or annotations: texts to set, nulls to remove.
+func decodeChanges(answer map[string]any, field string) (Changes, error) {
+	m, ok := answer[field].(map[string]any)
+	if !ok && answer[field] != nil {
+		return nil, fmt.Errorf("%s in the answer is %s, want an object", field, typeName(answer[field]))
+	}
+	changes := Changes{}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		switch value := m[key].(type) {
+		case nil:
+			changes[key] = nil
+		case string:
+			changes[key] = &value
+		default:
+			return nil, fmt.Errorf("%s[%q] in the answer is %s, want a string, or null to remove it", field, key, typeName(value))
+		}
+	}
+	return changes, nil
+}
+
 // decodeChildren reads the list of children.
 func decodeChildren(answer map[string]any, req *Request, how manners) ([]any, error) {
-	switch items := answer[fieldChildren].(type) {
+	field := req.Shape.children()
+	switch items := answer[field].(type) {
 	case []any:
 		return items, nil
 	case nil:
 		if n := req.Children.Len(); how.strict && n > 0 {
-			return nil, fmt.Errorf("no children in the answer, which would delete the %d there %s: return children, or [] to delete them on purpose", n, isOrAre(n))
+			return nil, fmt.Errorf("no %[1]s in the answer, which would delete the %[2]d there %[3]s: return %[1]s, or [] to delete them on purpose", field, n, isOrAre(n))
 		}
 		return nil, nil
 	default:
-		return nil, fmt.Errorf("children in the answer is %s, want a list of objects", typeName(items))
+		return nil, fmt.Errorf("%s in the answer is %s, want a list of objects", field, typeName(items))
 	}
 }
 

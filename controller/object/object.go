@@ -5,8 +5,6 @@
 package object
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,13 +31,14 @@ func (k Key) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// ParseKey is the inverse of String.
-func ParseKey(s string) Key {
-	if namespace, name, found := strings.Cut(s, "/"); found {
-		return Key{namespace, name}
-	}
-	return Key{Name: s}
+// A Ref names an object among those of all kinds. Its text is that of the Key.
+type Ref struct {
+	Kind Kind
+	Key
 }
+
+// RefOf names o.
+func RefOf(o *Object) Ref { return Ref{o.GroupVersionKind(), KeyOf(o)} }
 
 // Describe names o for people: "Pod default/web-0".
 func Describe(o *Object) string { return o.GetKind() + " " + KeyOf(o).String() }

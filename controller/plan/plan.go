@@ -51,6 +51,9 @@ const (
 	RollingInPlace  Method = "RollingInPlace"
 )
 
+// Rolls reports whether children move one at a time.
+func (m Method) Rolls() bool { return m == RollingRecreate || m == RollingInPlace }
+
 // Rules say how children of each kind are updated. A kind without a rule is OnDelete.
 type Rules map[object.Kind]Method
 

@@ -1,0 +1,135 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// A declaration is what a controller object says, in one form for both kinds of controllers. composite.go and
+// decorator.go write it; all else reads it.
+type declaration struct {
+	Kind   string
+	Object metav1.ObjectMeta
+	Shape  hook.Shape
+
+	Parents  []parentDeclaration
+	Children []childDeclaration
+	Field    childField // where Children stand in the spec
+
+	Script *v1alpha1.ControllerScript
+	Hooks  []listedHook
+
+	EndpointConfigs     []v1alpha1.EndpointConfig
+	ResyncPeriodSeconds *int32
+	GenerateSelector    bool
+	ScriptRevisions     bool
+	FieldPaths          []string // that are revisioned
+	Settings            v1alpha1.ControllerSettings
+
+	Status v1alpha1.ControllerStatus // as it was written last
+}
+
+// A parentDeclaration is a rule that names a resource whose objects are parents.
+type parentDeclaration struct {
+	v1alpha1.ResourceRule
+	Field               string // its path in the spec
+	Labels              *metav1.LabelSelector
+	Annotations         *v1alpha1.AnnotationSelector
+	IgnoreStatusChanges bool
+}
+
+// A childDeclaration is a rule that names a resource of children.
+type childDeclaration struct {
+	v1alpha1.ResourceRule
+	Method plan.Method
+	Checks []v1alpha1.StatusConditionCheck
+}
+
+// A childField is the name of a list of rules about children: childResources or attachments.
+type childField string
+
+// at is the path of a rule.
+func (f childField) at(i int) string { return fmt.Sprintf("%s[%d]", f, i) }
+
+// A listedHook is an entry in spec.hooks; its Hook is nil when it is not there.
+type listedHook struct {
+	Name string
+	*v1alpha1.Hook
+}
+
+// id names a controller object among both kinds.
+type id struct{ Kind, Name string }
+
+func idOf(o *object.Object) id { return id{o.GetKind(), o.GetName()} }
+
+func (i id) String() string { return i.Kind + " " + i.Name }
+
+// finalizer is the name of the one that a controller puts on its parents.
+func (i id) finalizer() string { return finalizerPrefixes[i.Kind] + i.Name }
+
+// finalizerPrefixes are followed by the name of the controller object.
+var finalizerPrefixes = map[string]string{
+	v1alpha1.KindCompositeController: "metacontroller.io/compositecontroller-",
+	v1alpha1.KindDecoratorController: "metacontroller.io/decoratorcontroller-",
+}
+
+func (d *declaration) id() id { return id{d.Kind, d.Object.Name} }
+
+// listed is the entry in spec.hooks of that name, or nil.
+func (d *declaration) listed(name string) *v1alpha1.Hook {
+	for _, h := range d.Hooks {
+		if h.Name == name {
+			return h.Hook
+		}
+	}
+	return nil
+}
+
+// hasScript reports whether any hook is to be served by a script.
+func (d *declaration) hasScript() bool {
+	if d.Script != nil {
+		return true
+	}
+	for _, h := range d.Hooks {
+		if h.Hook != nil && h.Script != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// declare reads a controller object. Of one whose spec cannot be read, a duration of "1 day" for example, it gives
+// the rest beside the error.
+func declare(o *object.Object) (*declaration, error) {
+	d, err := convert(o.GetKind(), o.Object)
+	if err == nil {
+		return d, nil
+	}
+	rest := maps.Clone(o.Object)
+	delete(rest, "spec")
+	d, _ = convert(o.GetKind(), rest) // the first error is the one to tell
+	d.Settings.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
+	return d, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), err)
+}
+
+func convert(kind string, content map[string]any) (*declaration, error) {
+	if kind == v1alpha1.KindDecoratorController {
+		dc := &v1alpha1.DecoratorController{}
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, dc)
+		return declareDecorator(dc), err
+	}
+	cc := &v1alpha1.CompositeController{}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, cc)
+	return declareComposite(cc), err
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }

@@ -1,0 +1,57 @@
+package controller
+
+import (
+	"fmt"
+
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/plan"
+)
+
+// A childRule is a declared child kind as discovery has it.
+type childRule struct {
+	kube.Resource
+	method plan.Method
+}
+
+// resolved are the resources of a controller as discovery has them now.
+type resolved struct {
+	parents  []kube.Resource // in the order of the declaration
+	children []childRule
+}
+
+// A noStatusError says that a parent kind cannot hold a status. The text is Metacontroller's.
+type noStatusError struct{ kube.Resource }
+
+func (e *noStatusError) Error() string {
+	return fmt.Sprintf("CRD [%s] does not have subresource 'Status' enabled", e.GroupResource())
+}
+
+// A finder knows resources by their plural names.
+type finder interface {
+	ByName(apiVersion, plural string) (kube.Resource, error)
+}
+
+// resolve looks up the resources that d names.
+func resolve(d *declaration, in finder) (resolved, error) {
+	var found resolved
+	for _, rule := range d.Parents {
+		parent, err := in.ByName(rule.APIVersion, rule.Resource)
+		if err != nil {
+			return resolved{}, fmt.Errorf("%s: %w", rule.Field, err)
+		}
+		found.parents = append(found.parents, parent)
+	}
+	for i, rule := range d.Children {
+		child, err := in.ByName(rule.APIVersion, rule.Resource)
+		if err != nil {
+			return resolved{}, fmt.Errorf("%s: %w", d.Field.at(i), err)
+		}
+		found.children = append(found.children, childRule{child, rule.Method})
+	}
+	// Last, since it is told beside the news that all resources are there.
+	if parent := found.parents[0]; d.Shape == hook.Composite && !parent.HasStatus {
+		return resolved{}, &noStatusError{parent}
+	}
+	return found, nil
+}
