@@ -41,6 +41,7 @@ type world struct {
 	client dynamic.Interface
 	mapper *restmapper.DeferredDiscoveryRESTMapper
 	proxy  *proxy
+	hooks  *scriptServer // takes over the scripts of controllers; nil: they stay scripts
 
 	mu      sync.Mutex
 	server  *exec.Cmd
@@ -53,8 +54,11 @@ type worldKey struct{}
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
 // setup gives a script its world.
-func setup(env *testscript.Env) error {
-	w, err := newWorld(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"))
+func setup(env *testscript.Env) error { return setupNamed(env, "") }
+
+// setupNamed does so under a name of its own, for a script that runs more than once.
+func setupNamed(env *testscript.Env, suffix string) error {
+	w, err := newWorld(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-") + suffix)
 	if err != nil {
 		return err
 	}
@@ -178,6 +182,11 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 		}
 		labels["e2e"] = w.name
 		o.SetLabels(labels)
+		if w.hooks != nil {
+			if err := w.hooks.takeOver(o); err != nil {
+				return nil, err
+			}
+		}
 	}
 	stored, err := r.Apply(context.Background(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
 	if err == nil && stored.GetNamespace() == "" {

@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"metascript/engine"
+	"metascript/runtimes"
+)
+
+// also marks, in the first comment of a script, a behaviour that is the same with webhooks.
+const also = "Also with webhooks."
+
+// TestWebhooks runs the scripts that say so again, with every controller's inline script behind a webhook.
+func TestWebhooks(t *testing.T) {
+	all, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	for _, file := range all {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), also) {
+			files = append(files, file)
+		}
+	}
+	testscript.Run(t, testscript.Params{
+		Files: files,
+		Setup: func(env *testscript.Env) error {
+			if err := setupNamed(env, "-w"); err != nil {
+				return err
+			}
+			hooks := newScriptServer()
+			env.Defer(hooks.Close)
+			env.Values[worldKey{}].(*world).hooks = hooks
+			return nil
+		},
+		Cmds:                commands,
+		RequireExplicitExec: true,
+	})
+}
+
+// A scriptServer serves the functions of scripts as webhooks, at /<kind>/<name of the controller>/<function>.
+type scriptServer struct {
+	*httptest.Server
+	engine *engine.Engine
+
+	mu       sync.Mutex
+	programs map[string]engine.Program
+}
+
+func newScriptServer() *scriptServer {
+	s := &scriptServer{engine: engine.New(engine.Options{Runtimes: runtimes.All()}), programs: map[string]engine.Program{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	return s
+}
+
+// takeOver moves a controller's inline script behind webhooks.
+func (s *scriptServer) takeOver(o *unstructured.Unstructured) error {
+	script, found, _ := unstructured.NestedMap(o.Object, "spec", "script")
+	if !found {
+		return nil
+	}
+	source, _ := script["inline"].(string)
+	language, _ := script["language"].(string)
+	program, err := s.engine.Compile(context.Background(), engine.Script{
+		Language: language, Entry: "sync", Files: fstest.MapFS{"sync": {Data: []byte(source)}},
+	}, engine.Limits{})
+	if err != nil {
+		return err
+	}
+	path := o.GetKind() + "/" + o.GetName()
+	s.mu.Lock()
+	s.programs[path] = program
+	s.mu.Unlock()
+	unstructured.RemoveNestedField(o.Object, "spec", "script")
+	for _, function := range program.Functions() {
+		hook := map[string]any{"webhook": map[string]any{"url": fmt.Sprintf("%s/%s/%s", s.URL, path, function)}}
+		if version, _ := script["version"].(string); version != "" {
+			hook["version"] = version
+		}
+		if err := unstructured.SetNestedMap(o.Object, hook, "spec", "hooks", function); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scriptServer) serve(w http.ResponseWriter, r *http.Request) {
+	at := strings.LastIndexByte(r.URL.Path, '/')
+	s.mu.Lock()
+	program := s.programs[r.URL.Path[1:at]]
+	s.mu.Unlock()
+	text, err := io.ReadAll(r.Body)
+	var arg map[string]any
+	if err == nil {
+		err = utiljson.Unmarshal(text, &arg)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	answer, err := program.Call(r.Context(), r.URL.Path[at+1:], arg, engine.Env{})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
