@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +92,10 @@ func (s *scriptServer) takeOver(o *unstructured.Unstructured) error {
 	s.programs[path] = program
 	s.mu.Unlock()
 	unstructured.RemoveNestedField(o.Object, "spec", "script")
-	for _, function := range program.Functions() {
+	for _, function := range []string{"sync", "finalize", "customize"} {
+		if !slices.Contains(program.Functions(), function) {
+			continue
+		}
 		hook := map[string]any{"webhook": map[string]any{"url": fmt.Sprintf("%s/%s/%s", s.URL, path, function)}}
 		if version, _ := script["version"].(string); version != "" {
 			hook["version"] = version
