@@ -1,0 +1,133 @@
+package controller
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// decorates is a hook that wants one attachment, of that name, and these changes of labels.
+func decorates(name string, labels hook.Changes, status map[string]any) answer {
+	return func(*hook.Request) (*hook.Response, error) {
+		set := &object.Set{}
+		set.Put(configMap(name, nil))
+		return &hook.Response{Shape: hook.Decorator, Children: set, Labels: labels, Status: status}, nil
+	}
+}
+
+// decorateOnce reconciles a widget, which has the attachment "old", as a DecoratorController does.
+func decorateOnce(t *testing.T, ask answer, change func(*loop, *recorder)) ([]string, error) {
+	t.Helper()
+	parent := widget(func(o *object.Object) { o.SetLabels(map[string]string{"a": "1"}) })
+	old := configMap("old", parent)
+	old.SetAnnotations(map[string]string{decoratorMark: "c"})
+	stranger := configMap("stranger", parent)
+	l, write := newTestLoop(t, ask, nil, parent, old, stranger)
+	l.Shape, l.Match, l.Marks = hook.Decorator, nil, map[string]string{decoratorMark: "c"}
+	l.Owner = &mark{children: l.children, marks: l.Marks}
+	if change != nil {
+		change(l, write)
+	}
+	return reconcileOnce(t, l, write)
+}
+
+func TestAnObjectIsDecoratedBeforeItsAttachments(t *testing.T) {
+	two := "2"
+	status := map[string]any{"x": int64(1)}
+	for _, c := range []struct {
+		name string
+		ask  answer
+		want []string
+	}{
+		{"a label differs", decorates("new", hook.Changes{"a": &two}, status),
+			[]string{"update Widget default/w", "create ConfigMap default/new", "delete ConfigMap default/old", "update status Widget default/w"}},
+		{"a label goes", decorates("new", hook.Changes{"a": nil}, nil),
+			[]string{"update Widget default/w", "create ConfigMap default/new", "delete ConfigMap default/old"}},
+		{"nothing differs", decorates("new", hook.Changes{"b": nil}, nil),
+			[]string{"create ConfigMap default/new", "delete ConfigMap default/old"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := decorateOnce(t, c.ask, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWithoutTheSubresourceTheStatusIsWrittenWithTheRest(t *testing.T) {
+	got, err := decorateOnce(t, decorates("old", nil, map[string]any{"x": int64(1)}), func(l *loop, _ *recorder) { l.Parents[0].HasStatus = false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"update Widget default/w"}, got); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
+	two := "2"
+	got, err := decorateOnce(t, decorates("new", hook.Changes{"a": &two}, nil), func(_ *loop, write *recorder) {
+		write.fail = func(op plan.Op) error {
+			return apierrors.NewConflict(schema.GroupResource{}, op.Object.GetName(), errors.New("changed"))
+		}
+	})
+	if !errors.Is(err, errLookAgain) || len(got) != 1 || !strings.HasPrefix(got[0], "update Widget") {
+		t.Errorf("operations are %v and the error %v, want one update and to look again", got, err)
+	}
+}
+
+func TestEventsOfUnmarkedChildrenAreNoDecorators(t *testing.T) {
+	parent := widget(nil)
+	l := newEventLoop(t, parent)
+	l.Match, l.Marks = nil, map[string]string{decoratorMark: "c"}
+	l.onChild(nil, configMap("a", parent))
+	expectQueued(t, l)
+	marked := configMap("a", parent)
+	marked.SetAnnotations(map[string]string{decoratorMark: "c"})
+	l.onChild(nil, marked)
+	expectQueued(t, l, "default/w")
+}
+
+func TestAPausedParentRests(t *testing.T) {
+	asked := false
+	parent := widget(func(o *object.Object) { o.SetAnnotations(map[string]string{pausedParent: "true"}) })
+	l, write := newTestLoop(t, answer(func(*hook.Request) (*hook.Response, error) {
+		asked = true
+		return &hook.Response{Children: &object.Set{}}, nil
+	}), nil, parent, configMap("old", parent))
+	got, err := reconcileOnce(t, l, write)
+	if err != nil || asked || len(got) > 0 {
+		t.Errorf("asked %t, wrote %v, error %v: want nothing of it", asked, got, err)
+	}
+}
+
+func TestARequestByAnnotationIsOneOnceForEachValue(t *testing.T) {
+	before := widget(func(o *object.Object) { o.SetResourceVersion("2") })
+	after := widget(func(o *object.Object) {
+		o.SetResourceVersion("3")
+		o.SetAnnotations(map[string]string{syncRequested: "now"})
+	})
+	l := newEventLoop(t, after)
+	l.onParent(before, after)
+	if diff := cmp.Diff(map[string]string{"default/w": "request"}, queued(l)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+	again := object.Copy(after)
+	again.SetResourceVersion("4")
+	l.onParent(after, again)
+	if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}
