@@ -125,7 +125,9 @@ func serve(t testing.TB, handler http.HandlerFunc) *Webhook {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return &Webhook{URL: server.URL + "/sync", Client: server.Client()}
+	h := &Webhook{URL: server.URL + "/sync"}
+	t.Cleanup(h.Client.Close)
+	return h
 }
 
 // webhook is a hook whose server answers text, as YAML.

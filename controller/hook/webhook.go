@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,47 +31,31 @@ type Webhook struct {
 	Timeout time.Duration // for the whole call; zero or less is 10s
 	Version string        // V1 or V2; "" is V1
 	Strict  bool          // refuse unknown and duplicate keys in the answer
-	Client  *http.Client  // nil is http.DefaultClient
+	Answers *Answers      // those that had an ETag; nil: they are not kept
+	Client  Client
 }
 
-// Call posts the request. Only status 200 succeeds; 429 with Retry-After is a [*RetryAfter].
+// Call posts the request. Only status 200 succeeds, and 304 and 412 where an answer with an ETag is kept; 429 with
+// Retry-After is a [*RetryAfter]. No error tells a credential or what is secret in the URL.
 func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
-	timeout := w.Timeout
-	if timeout <= 0 {
-		timeout = defaultTimeout
-	}
+	timeout := cmp.Or(max(w.Timeout, 0), defaultTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	body, err := w.post(ctx, encode(req, w.Version))
-	if err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("no answer within %s: %w", timeout, err)
-		}
-		var later *RetryAfter
-		if errors.As(err, &later) {
-			return nil, later
-		}
-		return nil, fmt.Errorf("webhook %s: %w", w.name(), err)
+	resp, err := w.ask(ctx, req)
+	var later *RetryAfter
+	switch {
+	case err == nil:
+		return resp, nil
+	case errors.As(err, &later):
+		return nil, later
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("no answer within %s: %w", timeout, err)
 	}
-	answer, err := decodeJSON(body)
-	if err != nil {
-		return nil, fmt.Errorf("webhook %s: the answer is not a JSON object: %w", w.name(), err)
-	}
-	if w.Strict {
-		err = checkDuplicates(body)
-	}
-	var resp *Response
-	if err == nil {
-		resp, err = decode(answer, req, manners{knownKeys: w.Strict})
-	}
-	if err != nil {
-		return nil, fmt.Errorf("webhook %s: %w", w.name(), err)
-	}
-	return resp, nil
+	return nil, fmt.Errorf("webhook %s: %w", w.Address(), err)
 }
 
-// name is the URL as it may be shown in an event: a password or a token may be in the rest of it.
-func (w *Webhook) name() string {
+// Address is the URL as it may be shown: a password or a token may be in the rest of it.
+func (w *Webhook) Address() string {
 	u, err := url.Parse(w.URL)
 	if err != nil {
 		return "with a URL that cannot be read"
@@ -78,39 +63,119 @@ func (w *Webhook) name() string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-func (w *Webhook) post(ctx context.Context, arg map[string]any) ([]byte, error) {
-	text, err := json.Marshal(arg)
+func (w *Webhook) ask(ctx context.Context, req *Request) (*Response, error) {
+	address, err := url.Parse(w.URL)
+	if err != nil {
+		return nil, errors.New("it must be http:// or https://, a host and a path") // err has parts of the URL
+	}
+	client, met, err := w.Client.meet()
 	if err != nil {
 		return nil, err
+	}
+	resp, err := w.exchange(ctx, client, met, req)
+	return resp, hide(err, secretsOf(address, met))
+}
+
+// exchange posts req and reads the answer, or takes the one that is kept when the server says that it still holds.
+func (w *Webhook) exchange(ctx context.Context, client *http.Client, met Endpoint, req *Request) (*Response, error) {
+	var kept answer
+	var key answerKey
+	if w.Answers != nil {
+		key = keyOf(req)
+		kept, _ = w.Answers.get(key)
+	}
+	body, etag, err := w.post(ctx, client, req, http.Header{
+		"Content-Type": {"application/json"}, "Authorization": {met.Authorization}, "If-None-Match": {kept.etag},
+	})
+	if errors.Is(err, errStillHolds) {
+		return w.read(kept.body, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp, err := w.read(body, req)
+	if err == nil && w.Answers != nil && etag != "" {
+		w.Answers.put(key, etag, body)
+	}
+	return resp, err
+}
+
+// errStillHolds is the error of a post whose answer is the one that is kept.
+var errStillHolds = errors.New("the server says that its answer has not changed")
+
+// post sends req with those of the headers that are not empty, and gives the answer and its ETag.
+func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, headers http.Header) (body []byte, etag string, err error) {
+	text, err := json.Marshal(encode(req, w.Version))
+	if err != nil {
+		return nil, "", err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(text))
 	if err != nil {
-		return nil, err
+		return nil, "", withoutURL(err)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	client := w.Client
-	if client == nil {
-		client = http.DefaultClient
+	for name := range headers {
+		if value := headers.Get(name); value != "" {
+			r.Header.Set(name, value)
+		}
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, err
+		return nil, "", explain(withoutURL(err))
 	}
-	defer resp.Body.Close()
-	return readBody(resp)
+	defer drain(resp.Body)
+	if code := resp.StatusCode; r.Header.Get("If-None-Match") != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
+		return nil, "", errStillHolds
+	}
+	body, err = readBody(resp)
+	return body, resp.Header.Get("ETag"), err
 }
 
+// drain closes a body that may have an end that nobody needs, after which its connection can be used again.
+func drain(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 4<<10)
+	_ = body.Close()
+}
+
+// read judges the text of an answer.
+func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
+	answer, err := decodeJSON(body)
+	if err != nil {
+		return nil, fmt.Errorf("the answer is not a JSON object: %w%s", err, beginning(body))
+	}
+	if w.Strict {
+		if err := checkDuplicates(body); err != nil {
+			return nil, err
+		}
+	}
+	return decode(answer, req, manners{knownKeys: w.Strict})
+}
+
+// beginning shows how a web page begins. JSON that is broken is not shown: it may be of a Secret.
+func beginning(body []byte) string {
+	text := strings.TrimSpace(string(body[:min(len(body), 1<<10)]))
+	if !strings.HasPrefix(text, "<") {
+		return ""
+	}
+	return fmt.Sprintf("; it begins with %q", engine.Clip(text, 80))
+}
+
+// maxComplaint is how much is read of an answer that is none.
+const maxComplaint = 1 << 10
+
 func readBody(resp *http.Response) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read the answer: %w", err)
-	case len(body) > maxBody:
-		return nil, fmt.Errorf("the answer is larger than %d bytes", maxBody)
 	case resp.StatusCode == http.StatusTooManyRequests:
 		return nil, retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	case resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("status %s: %s", resp.Status, engine.Clip(string(body), 1<<10))
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2*maxComplaint)) // what there is of it
+		return nil, fmt.Errorf("status %s: %s", resp.Status, engine.Clip(string(text), maxComplaint))
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	switch {
+	case len(body) > maxBody:
+		return nil, fmt.Errorf("the answer is larger than %d bytes", maxBody)
+	case err != nil:
+		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
 	}
 	return body, nil
 }

@@ -171,7 +171,7 @@ func TestAnAnswerThatIsNoJSONObjectIsRefused(t *testing.T) {
 		``:                prefix + "unexpected end of JSON input",
 		`null`:            prefix + "it is null",
 		`{"status":`:      prefix + "unexpected end of JSON input",
-		`<html>`:          prefix + "invalid character '<' looking for beginning of value",
+		`<html>`:          prefix + "invalid character '<' looking for beginning of value; it begins with \"<html>\"",
 		`{} {}`:           prefix + "invalid character '{' after top-level value",
 		`{"children": [}`: prefix + "invalid character '}' looking for beginning of value",
 	} {
@@ -229,16 +229,20 @@ type clientFunc func(r *http.Request) (*http.Response, error)
 
 func (f clientFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+func faked(f clientFunc) Client {
+	return Client{Wrap: func(http.RoundTripper) http.RoundTripper { return f }}
+}
+
 func TestTheTimeoutIsTenSecondsUnlessItIsAboveZero(t *testing.T) {
 	for timeout, want := range map[time.Duration]string{
 		0: "no answer within 10s: ", -time.Second: "no answer within 10s: ", time.Hour: "no answer within 1h0m0s: ",
 	} {
-		h := &Webhook{URL: "http://example.com", Timeout: timeout, Client: &http.Client{Transport: clientFunc(func(r *http.Request) (*http.Response, error) {
+		h := &Webhook{URL: "http://example.com", Timeout: timeout, Client: faked(func(r *http.Request) (*http.Response, error) {
 			if _, bounded := r.Context().Deadline(); !bounded {
 				t.Errorf("timeout %s: the request has no deadline", timeout)
 			}
 			return nil, context.DeadlineExceeded
-		})}}
+		})}
 		_, err := h.Call(t.Context(), newRequest(t))
 		if got := fault(t, h, err); !strings.HasPrefix(got, want) {
 			t.Errorf("timeout %s: error %q, want it to begin with %q", timeout, got, want)
@@ -266,7 +270,7 @@ func TestAServerThatIsNotThereIsAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &Webhook{URL: "http://" + listener.Addr().String() + "/sync"} // with the default client
+	h := &Webhook{URL: "http://" + listener.Addr().String() + "/sync"}
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +309,7 @@ func TestThePasswordInAURLIsNotShown(t *testing.T) {
 		"bad answer":    func(r *http.Request) (*http.Response, error) { return textResponse(200, `{"status": 1}`), nil },
 		"bad status":    func(r *http.Request) (*http.Response, error) { return textResponse(500, "x"), nil },
 	} {
-		h := &Webhook{URL: "http://user:" + secret + "@example.com/sync", Client: &http.Client{Transport: transport}}
+		h := &Webhook{URL: "http://user:" + secret + "@example.com/sync", Client: faked(transport)}
 		_, err := h.Call(t.Context(), newRequest(t))
 		if err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "example.com/sync") {
 			t.Errorf("%s: error %v, want one that names the webhook without its password", name, err)

@@ -1,0 +1,104 @@
+package hook
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// What Answers keeps unless it is told otherwise, and at most.
+const (
+	answersTimeout = time.Hour
+	answersCleanup = 10 * time.Minute
+	answersBytes   = 64 << 20
+	answerOverhead = 256 // bytes that an answer takes beside its text
+)
+
+// Answers are those of one webhook that its server gave an ETag. They are asked for again with If-None-Match, so that
+// the server need not send them once more. Those used least recently are forgotten first when they grow too large. It
+// is safe for concurrent use.
+type Answers struct {
+	timeout, cleanup time.Duration
+	now              func() time.Time
+
+	mu    sync.Mutex
+	kept  *simplelru.LRU[answerKey, answer]
+	bytes int
+	swept time.Time
+}
+
+// An answerKey tells parents apart, and the revisions of one parent, each of which is asked about.
+type answerKey struct {
+	parent   types.UID
+	revision [sha256.Size]byte
+}
+
+type answer struct {
+	etag  string
+	body  []byte
+	until time.Time
+}
+
+func (a answer) size() int { return len(a.body) + len(a.etag) + answerOverhead }
+
+// NewAnswers keeps answers for timeout and throws older ones away every cleanup; zero and below are defaults.
+func NewAnswers(timeout, cleanup time.Duration) *Answers {
+	a := &Answers{
+		timeout: cmp.Or(max(timeout, 0), answersTimeout), cleanup: cmp.Or(max(cleanup, 0), answersCleanup), now: time.Now,
+	}
+	a.kept, _ = simplelru.NewLRU(answersBytes/answerOverhead, func(_ answerKey, gone answer) { a.bytes -= gone.size() }) // fails only for no size
+	return a
+}
+
+// keyOf tells what distinguishes the parent of req, and the revision of it, from others: all but its status and what
+// the API server keeps in its metadata.
+func keyOf(req *Request) answerKey {
+	fields := maps.Clone(req.Parent.Object)
+	delete(fields, "status")
+	fields["metadata"] = []any{req.Parent.GetLabels(), req.Parent.GetAnnotations()}
+	text, _ := json.Marshal(fields) // the request, which has all of it, is marshalled too
+	return answerKey{req.Parent.GetUID(), sha256.Sum256(text)}
+}
+
+// get gives the answer kept for key.
+func (a *Answers) get(key answerKey) (answer, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sweep()
+	found, ok := a.kept.Get(key)
+	return found, ok && a.now().Before(found.until)
+}
+
+// put keeps an answer, in place of the one there is.
+func (a *Answers) put(key answerKey, etag string, body []byte) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept.Remove(key)
+	fresh := answer{etag, body, a.now().Add(a.timeout)}
+	if fresh.size() > answersBytes {
+		return
+	}
+	a.bytes += fresh.size()
+	a.kept.Add(key, fresh)
+	for a.bytes > answersBytes {
+		a.kept.RemoveOldest()
+	}
+}
+
+// sweep throws away what is too old, if it is time.
+func (a *Answers) sweep() {
+	if now := a.now(); now.Sub(a.swept) >= a.cleanup {
+		a.swept = now
+		for _, key := range a.kept.Keys() {
+			if old, _ := a.kept.Peek(key); !now.Before(old.until) {
+				a.kept.Remove(key)
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package hook
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are those of one webhook, under the names that Metacontroller gives them: metacontroller_sync_requests_total
+// and so on. It is a collector, to be registered as a whole.
+type Metrics struct {
+	requests           *prometheus.CounterVec
+	duration, dns, tls *prometheus.HistogramVec
+	inFlight           prometheus.Gauge
+}
+
+// NewMetrics gives the metrics of the webhook of that hook. The labels tell it from the others.
+func NewMetrics(hook string, labels prometheus.Labels) *Metrics {
+	histogram := func(name, help, label string, buckets []float64) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "metacontroller", Subsystem: hook, Name: name, Help: help, ConstLabels: labels, Buckets: buckets,
+		}, []string{label})
+	}
+	return &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: "metacontroller", Subsystem: hook, Name: "requests_total", Help: "Requests that the webhook answered.", ConstLabels: labels,
+		}, []string{"code", "method"}),
+		duration: histogram("request_duration_histogram_seconds", "How long the webhook took to begin its answer.", "method", prometheus.DefBuckets),
+		dns:      histogram("dns_duration_histogram_seconds", "When the webhook's name was looked up, since the request began.", "event", []float64{.005, .01, .025, .05}),
+		tls:      histogram("tls_duration_histogram_seconds", "When the TLS handshake was, since the request began.", "event", []float64{.05, .1, .25, .5}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: "metacontroller", Subsystem: hook, Name: "in_flight_requests", Help: "Requests that wait for the webhook now.", ConstLabels: labels,
+		}),
+	}
+}
+
+func (m *Metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.requests, m.duration, m.dns, m.tls, m.inFlight}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(descriptions chan<- *prometheus.Desc) {
+	for _, c := range m.collectors() {
+		c.Describe(descriptions)
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
+	for _, c := range m.collectors() {
+		c.Collect(metrics)
+	}
+}
+
+// Wrap observes what goes through next.
+func (m *Metrics) Wrap(next http.RoundTripper) http.RoundTripper {
+	at := func(when *prometheus.HistogramVec, event string) func(float64) {
+		return when.WithLabelValues(event).Observe
+	}
+	trace := &promhttp.InstrumentTrace{
+		DNSStart: at(m.dns, "dns_start"), DNSDone: at(m.dns, "dns_done"),
+		TLSHandshakeStart: at(m.tls, "tls_handshake_start"), TLSHandshakeDone: at(m.tls, "tls_handshake_done"),
+	}
+	timed := promhttp.InstrumentRoundTripperTrace(trace, promhttp.InstrumentRoundTripperDuration(m.duration, next))
+	return promhttp.InstrumentRoundTripperInFlight(m.inFlight, promhttp.InstrumentRoundTripperCounter(m.requests, timed))
+}
