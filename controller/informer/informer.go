@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
@@ -31,6 +32,7 @@ type Spec struct {
 	Resource  schema.GroupVersionResource
 	Namespace string // "" is all
 	Selector  string // of labels; "" is all
+	Name      string // of the one object; "" is all
 
 	// MetadataOnly keeps nothing of an object but what names and versions it.
 	MetadataOnly bool
@@ -82,7 +84,7 @@ func (f *Factory) Running() int {
 func (f *Factory) start(spec Spec) *shared {
 	inf := dynamicinformer.NewFilteredDynamicInformer(f.client, spec.Resource, spec.Namespace, 0,
 		cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex},
-		func(o *metav1.ListOptions) { o.LabelSelector = spec.Selector }).Informer()
+		spec.narrow).Informer()
 	// Both setters fail only on an informer that has been started.
 	_ = inf.SetTransform(spec.strip)
 	ctx, stop := context.WithCancel(context.Background())
@@ -96,6 +98,14 @@ func (f *Factory) start(spec Spec) *shared {
 		inf.RunWithContext(ctx)
 	}()
 	return s
+}
+
+// narrow asks the API server for no more than spec says.
+func (s Spec) narrow(o *metav1.ListOptions) {
+	o.LabelSelector = s.Selector
+	if s.Name != "" {
+		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, s.Name).String()
+	}
 }
 
 // release counts a handle off, and ends the watch with the last one.
@@ -209,6 +219,14 @@ func (i *Informer) Synced(ctx context.Context) bool {
 	i.mu.Unlock()
 	return cache.WaitForCacheSync(ctx.Done(), waits...)
 }
+
+// Settled waits until the cache is filled or there is trouble with it, or until ctx is done.
+func (i *Informer) Settled(ctx context.Context) {
+	cache.WaitForCacheSync(ctx.Done(), func() bool { return i.Filled() || i.Trouble() != nil })
+}
+
+// Filled reports whether the cache is, so that what is not in it does not exist.
+func (i *Informer) Filled() bool { return i.shared.HasSynced() }
 
 // Trouble is why the cache is not filled yet, as far as it is known: the last error of its watch.
 func (i *Informer) Trouble() error {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -428,5 +429,25 @@ func TestACacheIsCaughtUpOnceItHasSeenTheVersion(t *testing.T) {
 		if got := i.CaughtUp(version); got != want {
 			t.Errorf("after version 1000 it is caught up with %s: %t, want %t", version, got, want)
 		}
+	}
+}
+
+func TestACacheOfOneObjectAsksForNoOther(t *testing.T) {
+	c := newCluster(configMap("default", "a"))
+	asked := make(chan string, 16)
+	c.PrependReactor("list", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		asked <- action.(clienttesting.ListAction).GetListRestrictions().Fields.String()
+		return false, nil, nil
+	})
+	c.PrependWatchReactor("configmaps", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		asked <- action.(clienttesting.WatchAction).GetWatchRestrictions().Fields.String()
+		return false, nil, nil
+	})
+	i := c.open(t, Spec{Resource: configMaps, Namespace: "default", Name: "a"})
+	if got := <-asked; got != "metadata.name=a" {
+		t.Errorf("the first question selects %q, want metadata.name=a", got)
+	}
+	if !i.Filled() || i.Get(object.Key{Namespace: "default", Name: "a"}) == nil {
+		t.Error("the cache has not what it is about")
 	}
 }
