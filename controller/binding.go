@@ -44,6 +44,7 @@ type Binding struct {
 	versioned atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 
 	children []childCache
+	links    links
 }
 
 // binding is as much of a Binding as the declaration alone says.
@@ -97,6 +98,8 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 		b.Workers = s.Workers
 	}
 	s.openCaches(b, found)
+	b.links = hooks.links
+	b.links.open(s.caches, s.Metrics)
 	if d.Shape == hook.Decorator {
 		b.Owner = &mark{children: b.children, marks: b.Marks}
 	} else {
@@ -135,6 +138,7 @@ func (b *Binding) close() {
 	for _, child := range b.children {
 		child.cache.Close()
 	}
+	b.links.close()
 }
 
 // rule is the one about parents of that kind, or nil.

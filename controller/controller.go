@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -27,10 +28,11 @@ import (
 type Options struct {
 	Config            *rest.Config
 	Sandbox           Sandbox
-	Workers           int             // per controller; default 8
-	DiscoveryInterval time.Duration   // how long an answer of discovery is used; default 30s
-	Selector          labels.Selector // of controller objects; nil is all
-	Log               *slog.Logger    // nil drops
+	Workers           int                   // per controller; default 8
+	DiscoveryInterval time.Duration         // how long an answer of discovery is used; default 30s
+	Selector          labels.Selector       // of controller objects; nil is all
+	Metrics           prometheus.Registerer // nil: metrics are not kept
+	Log               *slog.Logger          // nil drops
 }
 
 // A Server runs the controllers of a cluster: one loop for each controller object, started, replaced and stopped as

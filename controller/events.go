@@ -43,6 +43,17 @@ func (l *loop) news(why Reason) Reason {
 	return l.because
 }
 
+// onKey queues every parent when a Secret or ConfigMap that a webhook refers to holds something else than before: those
+// that failed for want of it need not wait until their turn comes.
+func (l *loop) onKey() {
+	if !l.filled.Load() {
+		return
+	}
+	for parent := range l.candidates() {
+		l.queue.add(object.RefOf(parent), KeyChanged)
+	}
+}
+
 // concerns reports whether a parent's change is worth a reconcile. With ignoreStatusChanges those are changes of
 // the spec, which raise the generation, of labels and annotations, finalizers, and the begin of a deletion.
 func (l *loop) concerns(old, current *object.Object) bool {

@@ -27,6 +27,7 @@ type loadedHooks struct {
 	language  string             // of spec.script; "" without one
 	digest    string             // of spec.script
 	doubts    []string           // what is accepted and probably not meant
+	links     links              // of webhooks
 }
 
 // A functionError says that a script does not define a function that a hook needs.
@@ -57,14 +58,19 @@ type loading struct {
 	engine engine.Runtime             // what runs its scripts, if it has some
 	script *v1alpha1.ControllerScript // spec.script, or nil
 	own    *compiled                  // of script, or nil
+
+	endpoints []v1alpha1.EndpointConfig
+	met       map[int]bool // which of them are of a webhook
 }
 
 // load compiles the scripts of d and finds out which hooks there are. A script that does not compile is an error
 // with an [*engine.Error] in it.
 func (l *hookLoader) load(ctx context.Context, d *declaration) (loadedHooks, error) {
-	var loaded loadedHooks
+	loaded := loadedHooks{links: links{keys: keyring{}}}
 	var err error
-	work := loading{hookLoader: l, owner: d.Kind + "/" + d.Object.Name, script: d.Script}
+	work := loading{
+		hookLoader: l, owner: d.Kind + "/" + d.Object.Name, script: d.Script, endpoints: d.EndpointConfigs, met: map[int]bool{},
+	}
 	if d.hasScript() {
 		loaded.isolation = l.sandbox.isolation(d.Settings.Isolation)
 		if work.engine, err = l.sandbox.engine(loaded.isolation); err != nil {
@@ -94,6 +100,7 @@ func (l *hookLoader) load(ctx context.Context, d *declaration) (loadedHooks, err
 		}
 	}
 	slices.Sort(loaded.names)
+	loaded.doubts = append(loaded.doubts, work.unmet()...)
 	return loaded, work.check(d, &loaded)
 }
 
@@ -137,7 +144,7 @@ func (w *loading) hook(ctx context.Context, name string, set *v1alpha1.Hook, loa
 	case set.Script != nil:
 		made, err = w.listedScript(ctx, name, set)
 	default:
-		made, doubt, err = webhook(name, set)
+		made, err = w.webhook(name, set, loaded)
 	}
 	if err != nil {
 		return nil, err
@@ -258,8 +265,6 @@ func unsupportedSpec(d *declaration) error {
 	switch {
 	case d.Settings.ApplyStrategy == v1alpha1.ServerSideApply:
 		return unsupported("applyStrategy ServerSideApply")
-	case len(d.EndpointConfigs) > 0:
-		return unsupported("endpointConfigs")
 	case d.ScriptRevisions:
 		return unsupported("revisionHistory.scriptRevisions")
 	case d.Script != nil && len(d.Script.Libraries) > 0:

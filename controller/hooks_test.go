@@ -221,11 +221,8 @@ func TestAnEmptyHookIsLeftOutAndTold(t *testing.T) {
 
 func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 	script := "script: " + inline("Starlark", starlark("sync"))
-	webhook := func(more string) string { return "hooks: {sync: {webhook: {url: 'https://x/', " + more + "}}}" }
-	secret := "secretRef: {name: s, namespace: ns, key: k}"
 	for _, c := range []struct{ want, spec string }{
 		{"applyStrategy ServerSideApply", "{applyStrategy: ServerSideApply, " + script + "}"},
-		{"endpointConfigs", "{endpointConfigs: [{host: x}], " + script + "}"},
 		{"revisionHistory.scriptRevisions", "{parentResource: {apiVersion: v1, resource: x, revisionHistory: {scriptRevisions: true}}, " + script + "}"},
 		{"childResources[1].updateStrategy.method RollingRecreate",
 			"{childResources: [{apiVersion: v1, resource: pods}, {apiVersion: v1, resource: services, updateStrategy: {method: RollingRecreate}}], " + script + "}"},
@@ -240,12 +237,6 @@ func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 		{"the customize hook", "{" + script + ", hooks: {customize: {webhook: {url: 'http://x/'}}}}"},
 		{"hooks.sync with a webhook as fallback", "{" + script + ", hooks: {sync: {script: {}, webhook: {url: 'http://x/'}}}}"},
 		{"hooks.sync with a webhook as fallback", "{" + script + ", hooks: {sync: {script: {}, webhook: {url: 'http://x/'}, fallback: OnError}}}"},
-		{"hooks.sync.webhook.etag", webhook("etag: {enabled: true}")},
-		{"hooks.sync.webhook.caBundle", webhook("caBundle: {" + secret + "}")},
-		{"hooks.sync.webhook.clientTLS", webhook("clientTLS: {secretRef: {name: s, namespace: ns}}")},
-		{"hooks.sync.webhook.authorization", webhook("authorization: {" + secret + "}")},
-		{"hooks.sync.webhook.basicAuth", webhook("basicAuth: {secretRef: {name: s, namespace: ns}}")},
-		{"hooks.finalize.webhook.etag", "{" + script + ", hooks: {finalize: {webhook: {url: 'http://x/', etag: {enabled: true}}}}}"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			cc := parseController(t, c.spec)

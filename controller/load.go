@@ -94,6 +94,9 @@ func (s *Server) load(ctx context.Context, name id) error {
 	if r := s.get(name); r != nil {
 		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
 		v.trouble, v.held = r.loop.trouble(), r.loop.breaker.holds()
+		if v.filled {
+			v.doubts = append(v.doubts, r.loop.links.problems()...)
+		}
 	}
 	if err := s.tell(ctx, d, o, v); err != nil {
 		return err

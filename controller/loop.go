@@ -87,6 +87,9 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 // caches are filled.
 func (l *loop) run(ctx context.Context, begun func()) error {
 	defer l.close()
+	if err := l.links.register(); err != nil {
+		l.log.Warn("metrics of webhooks are not kept", "error", err)
+	}
 	if err := l.listen(); err != nil {
 		return err
 	}
@@ -124,7 +127,7 @@ func (l *loop) listen() error {
 			return fmt.Errorf("watch %s: %w", child.kind, err)
 		}
 	}
-	return nil
+	return l.links.keys.listen(l.onKey)
 }
 
 // synced waits for every cache: a child that is not cached yet must not be taken for missing.
@@ -139,6 +142,7 @@ func (l *loop) synced(ctx context.Context) bool {
 			return false
 		}
 	}
+	l.links.keys.settled(ctx)
 	return true
 }
 

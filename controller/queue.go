@@ -23,6 +23,7 @@ const (
 	ScriptChanged // or anything else in the controller object
 	Resync        // it is time again: resyncPeriodSeconds or resyncAfterSeconds, or the server started
 	Retry         // the last one failed
+	KeyChanged    // a certificate or credential of a webhook
 )
 
 // changed are the reasons that go before what is merely due.
@@ -31,7 +32,7 @@ const changed = ParentChanged | ChildChanged | RelatedChanged | Requested
 // String gives "parent,child".
 func (r Reason) String() string {
 	var names []string
-	for i, name := range []string{"parent", "child", "related", "request", "script", "resync", "retry"} {
+	for i, name := range []string{"parent", "child", "related", "request", "script", "resync", "retry", "key"} {
 		if r&(1<<i) != 0 {
 			names = append(names, name)
 		}

@@ -2,34 +2,119 @@ package controller
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
+	"metascript/controller/informer"
 )
 
-// webhook makes a hook that calls a server. A url beside a service wins, as in Metacontroller.
-func webhook(name string, set *v1alpha1.Hook) (hook.Hook, string, error) {
-	w := set.Webhook
-	if what := unsupportedWebhook(w); what != "" {
-		return nil, "", unsupported(fmt.Sprintf("hooks.%s.webhook.%s", name, what))
+// links are what the webhooks of a controller have open while it runs: connections, the Secrets and ConfigMaps that
+// they refer to, and metrics.
+type links struct {
+	webhooks []*hook.Webhook
+	metrics  []*hook.Metrics
+	keys     keyring
+	registry prometheus.Registerer // nil: metrics are not registered
+}
+
+// open begins to watch what the webhooks refer to.
+func (l *links) open(caches *informer.Factory, registry prometheus.Registerer) {
+	l.registry = registry
+	l.keys.open(caches)
+}
+
+// register makes the metrics seen. Before it, those of the loop that was replaced must be gone.
+func (l *links) register() error {
+	var failed []error
+	for _, m := range l.metrics {
+		if l.registry != nil {
+			failed = append(failed, l.registry.Register(m))
+		}
 	}
-	made := &hook.Webhook{URL: deref(w.URL), Version: versionOf(set, nil), Client: webhookClient}
-	made.Strict = cmp.Or(w.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
-	if w.Timeout != nil {
-		made.Timeout = w.Timeout.Duration
+	return errors.Join(failed...)
+}
+
+// problems says why webhooks cannot be called as things are.
+func (l *links) problems() []string {
+	var found []string
+	for _, w := range l.webhooks {
+		if w.Client.Endpoint == nil {
+			continue
+		}
+		met, err := w.Client.Endpoint()
+		if err = errors.Join(err, met.Check()); err != nil {
+			found = append(found, fmt.Sprintf("webhook %s: %v", w.Address(), err))
+		}
 	}
-	switch {
-	case made.URL != "" && w.Service != nil:
-		return made, fmt.Sprintf("hooks.%s.webhook has both url and service: url is used", name), nil
-	case made.URL != "":
-		return made, "", nil
-	case w.Service == nil || deref(w.Path) == "":
-		return nil, "", fmt.Errorf("hooks.%s.webhook: give it a url, or a service and a path", name)
+	return found
+}
+
+// close gives everything back.
+func (l *links) close() {
+	for _, m := range l.metrics {
+		if l.registry != nil {
+			l.registry.Unregister(m)
+		}
 	}
-	made.URL = serviceURL(w.Service) + *w.Path
-	return made, "", nil
+	for _, w := range l.webhooks {
+		w.Client.Close()
+	}
+	l.keys.close()
+}
+
+// webhook makes a hook that calls a server, and notes in loaded what it has open.
+func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *loadedHooks) (hook.Hook, error) {
+	at := fmt.Sprintf("hooks.%s.webhook", name)
+	address, err := addressOf(set.Webhook)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	if deref(set.Webhook.URL) != "" && set.Webhook.Service != nil {
+		loaded.doubts = append(loaded.doubts, at+" has both url and service: url is used")
+	}
+	made := &hook.Webhook{URL: address, Version: versionOf(set, nil), Answers: answersOf(set.Webhook.Etag)}
+	made.Strict = cmp.Or(set.Webhook.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
+	if timeout := set.Webhook.Timeout; timeout != nil {
+		made.Timeout = timeout.Duration
+	}
+	settings, entry := settingsFor(set.Webhook, address, w.endpoints)
+	if entry >= 0 {
+		at = fmt.Sprintf("endpointConfigs[%d]", entry)
+		w.met[entry] = true
+	}
+	met, err := newEndpoint(settings, loaded.links.keys)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
+	}
+	metrics := hook.NewMetrics(name, w.labels(made))
+	made.Client.Endpoint, made.Client.Wrap = met.now, metrics.Wrap
+	loaded.links.webhooks = append(loaded.links.webhooks, made)
+	loaded.links.metrics = append(loaded.links.metrics, metrics)
+	return made, nil
+}
+
+// labels are those of a webhook's metrics.
+func (w *loading) labels(of *hook.Webhook) prometheus.Labels {
+	kind, name, _ := strings.Cut(w.owner, "/")
+	return prometheus.Labels{"url": of.Address(), "controller_name": name, "controller_type": kind}
+}
+
+// unmet lists the endpointConfigs that are of no webhook.
+func (w *loading) unmet() []string {
+	var found []string
+	for i, entry := range w.endpoints {
+		if !w.met[i] {
+			found = append(found, fmt.Sprintf("endpointConfigs[%d] has no effect: no webhook is at %s, or those that are have settings of their own or take them from an entry before", i, entry.Host))
+		}
+	}
+	return found
 }
 
 // defaultModes say how strictly a webhook's answer is read when it does not say.
@@ -38,18 +123,20 @@ var defaultModes = map[string]v1alpha1.ResponseUnmarshallMode{
 	hook.V2: v1alpha1.ResponseUnmarshallModeStrict,
 }
 
-// webhookClient keeps as many connections to a server as there may be calls to it at a time.
-var webhookClient = func() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = 100
-	return &http.Client{Transport: transport}
-}()
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
+// addressOf gives a webhook's URL. An error does not show it, since a password may be in it.
+func addressOf(w *v1alpha1.Webhook) (string, error) {
+	address := deref(w.URL)
+	if address == "" {
+		if w.Service == nil || deref(w.Path) == "" {
+			return "", errors.New("give it a url, or a service and a path")
+		}
+		address = serviceURL(w.Service) + *w.Path
 	}
-	return *s
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || defaultPorts[u.Scheme] == "" {
+		return "", errors.New("its URL must be http:// or https://, a host and a path")
+	}
+	return address, nil
 }
 
 func serviceURL(s *v1alpha1.ServiceReference) string {
@@ -63,18 +150,24 @@ func serviceURL(s *v1alpha1.ServiceReference) string {
 	return fmt.Sprintf("%s://%s.%s:%d", protocol, s.Name, s.Namespace, port)
 }
 
-func unsupportedWebhook(w *v1alpha1.Webhook) string {
-	switch {
-	case w.Etag != nil && isTrue(w.Etag.Enabled):
-		return "etag"
-	case w.CABundle != nil:
-		return "caBundle"
-	case w.ClientTLS != nil:
-		return "clientTLS"
-	case w.Authorization != nil:
-		return "authorization"
-	case w.BasicAuth != nil:
-		return "basicAuth"
+// answersOf keeps answers if that is asked for.
+func answersOf(etag *v1alpha1.WebhookEtagConfig) *hook.Answers {
+	if etag == nil || !isTrue(etag.Enabled) {
+		return nil
 	}
-	return ""
+	return hook.NewAnswers(seconds(etag.CacheTimeoutSeconds), seconds(etag.CacheCleanupSeconds))
+}
+
+func seconds(n *int32) time.Duration {
+	if n == nil {
+		return 0
+	}
+	return time.Duration(*n) * time.Second
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
