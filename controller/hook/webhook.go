@@ -118,6 +118,7 @@ func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, h
 			r.Header.Set(name, value)
 		}
 	}
+	r.Header["Idempotency-Key"] = nil // is not sent: a kept connection that the server closed meanwhile is no error
 	resp, err := client.Do(r)
 	if err != nil {
 		return nil, "", explain(withoutURL(err))

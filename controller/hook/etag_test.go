@@ -1,0 +1,184 @@
+package hook
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// A tagger answers with a status that holds body's text and with an ETag, and notes what it was asked with.
+type tagger struct {
+	body, etag string
+	unchanged  int // the status for a request that has the ETag
+	seen       []string
+}
+
+func (s *tagger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	s.seen = append(s.seen, r.Header.Get("If-None-Match"))
+	w.Header().Set("ETag", s.etag)
+	if s.etag != "" && r.Header.Get("If-None-Match") == s.etag {
+		w.WriteHeader(s.unchanged)
+		return
+	}
+	_, _ = io.WriteString(w, s.body)
+}
+
+// tagged gives a webhook that keeps answers, and its server.
+func tagged(t *testing.T) (*Webhook, *tagger) {
+	s := &tagger{body: `{"status":{"a":1}}`, etag: `"one"`, unchanged: http.StatusNotModified}
+	h := serve(t, s.ServeHTTP)
+	h.Answers = NewAnswers(0, 0)
+	return h, s
+}
+
+func TestAnAnswerThatHasNotChangedIsTakenFromWhatIsKept(t *testing.T) {
+	for _, unchanged := range []int{http.StatusNotModified, http.StatusPreconditionFailed} {
+		h, s := tagged(t)
+		s.unchanged = unchanged
+		for range 2 {
+			if got := ask(t, h, newRequest(t)).Status["a"]; got != int64(1) {
+				t.Errorf("status.a is %v, want 1", got)
+			}
+		}
+		s.body, s.etag = `{"status":{"a":2}}`, `"two"`
+		for range 2 {
+			if got := ask(t, h, newRequest(t)).Status["a"]; got != int64(2) {
+				t.Errorf("status.a is %v, want 2", got)
+			}
+		}
+		if diff := cmp.Diff([]string{"", `"one"`, `"one"`, `"two"`}, s.seen); diff != "" {
+			t.Errorf("status %d: the requests had If-None-Match (-want +got):\n%s", unchanged, diff)
+		}
+	}
+}
+
+func TestThatNothingChangedIsNoAnswerWhenNothingIsKept(t *testing.T) {
+	for _, code := range []int{http.StatusNotModified, http.StatusPreconditionFailed} {
+		h := answerWith(t, code, "")
+		h.Answers = NewAnswers(0, 0)
+		if _, err := h.Call(t.Context(), newRequest(t)); !strings.HasPrefix(fault(t, h, err), fmt.Sprintf("status %d ", code)) {
+			t.Errorf("status %d: error %v", code, err)
+		}
+	}
+}
+
+func TestAnAnswerWithoutAnETagIsNotKept(t *testing.T) {
+	h, s := tagged(t)
+	s.etag = ""
+	ask(t, h, newRequest(t))
+	ask(t, h, newRequest(t))
+	if diff := cmp.Diff([]string{"", ""}, s.seen); diff != "" {
+		t.Errorf("the requests had If-None-Match (-want +got):\n%s", diff)
+	}
+}
+
+// Else it would be the answer for as long as the server does not give another.
+func TestAnAnswerThatIsRefusedIsNotKept(t *testing.T) {
+	h, s := tagged(t)
+	for _, broken := range []string{`{"status":`, `{"status":1}`} {
+		s.body = broken
+		if _, err := h.Call(t.Context(), newRequest(t)); err == nil {
+			t.Errorf("%s is no error", broken)
+		}
+	}
+	if diff := cmp.Diff([]string{"", ""}, s.seen); diff != "" {
+		t.Errorf("the requests had If-None-Match (-want +got):\n%s", diff)
+	}
+}
+
+// The parent of an old revision has the name and UID of the latest, and must never get the answer about it.
+func TestAnswersAreKeptForOneRevisionOfOneParent(t *testing.T) {
+	h, s := tagged(t)
+	latest := newRequest(t)
+	ask(t, h, latest)
+	for name, change := range map[string]func(*Request){
+		"the spec of an old revision":     func(r *Request) { r.Parent.Object["spec"] = map[string]any{"replicas": int64(1)} },
+		"annotations of an old revision":  func(r *Request) { r.Parent.SetAnnotations(map[string]string{"a": "b"}) },
+		"labels of an old revision":       func(r *Request) { r.Parent.SetLabels(map[string]string{"a": "b"}) },
+		"another parent":                  func(r *Request) { r.Parent.SetUID("u2") },
+		"a field of ours at the top":      func(r *Request) { r.Parent.Object["data"] = map[string]any{} },
+		"another parent of the same name": func(r *Request) { r.Parent.SetUID(types.UID("u3")) },
+	} {
+		req := newRequest(t)
+		change(req)
+		ask(t, h, req)
+		if last := s.seen[len(s.seen)-1]; last != "" {
+			t.Errorf("%s: the request had If-None-Match %s, want none", name, last)
+		}
+	}
+	latest.Parent.Object["status"] = map[string]any{"ready": int64(2)}
+	latest.Parent.SetResourceVersion("7")
+	check := unchanged(t, latest)
+	ask(t, h, latest)
+	check()
+	if last := s.seen[len(s.seen)-1]; last != `"one"` {
+		t.Errorf("another status: the request had If-None-Match %q, want the answer's ETag", last)
+	}
+}
+
+func TestAnswersAreForgottenInTime(t *testing.T) {
+	for _, c := range []struct {
+		timeout, cleanup, wait time.Duration
+		kept                   bool
+	}{
+		{0, 0, answersTimeout - 1, true},
+		{0, 0, answersTimeout, false},
+		{time.Minute, 0, time.Minute - 1, true},
+		{time.Minute, 0, time.Minute, false},
+		{0, time.Second, time.Minute, true},
+		{-time.Second, -time.Second, time.Minute, true},
+	} {
+		a, now := NewAnswers(c.timeout, c.cleanup), time.Now()
+		a.now = func() time.Time { return now }
+		a.put(answerKey{parent: "u"}, "e", []byte("x"))
+		now = now.Add(c.wait)
+		if _, kept := a.get(answerKey{parent: "u"}); kept != c.kept {
+			t.Errorf("timeout %s, cleanup %s: after %s it is kept: %t, want %t", c.timeout, c.cleanup, c.wait, kept, c.kept)
+		}
+	}
+}
+
+func TestWhatIsTooOldIsThrownAway(t *testing.T) {
+	a, now := NewAnswers(time.Minute, 5*time.Minute), time.Now()
+	a.now = func() time.Time { return now }
+	a.get(answerKey{})
+	a.put(answerKey{parent: "old"}, "e", []byte("x"))
+	now = now.Add(4 * time.Minute)
+	a.put(answerKey{parent: "new"}, "e", []byte("x"))
+	a.get(answerKey{})
+	if n := a.kept.Len(); n != 2 {
+		t.Errorf("before it is time %d answers are there, want 2", n)
+	}
+	now = now.Add(time.Minute - 1)
+	a.get(answerKey{})
+	now = now.Add(1)
+	a.get(answerKey{})
+	if n, bytes := a.kept.Len(), a.bytes; n != 0 || bytes != 0 {
+		t.Errorf("%d answers of %d bytes are there, want none", n, bytes)
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	a := NewAnswers(0, 0)
+	half := make([]byte, answersBytes/2)
+	for i := range 5 {
+		a.put(answerKey{parent: types.UID(fmt.Sprint(i))}, "e", half)
+		if a.bytes > answersBytes {
+			t.Errorf("%d bytes are kept, want %d at most", a.bytes, answersBytes)
+		}
+	}
+	if _, kept := a.get(answerKey{parent: "4"}); !kept {
+		t.Error("the last answer is not kept")
+	}
+	a.put(answerKey{parent: "4"}, "e", make([]byte, answersBytes))
+	if _, kept := a.get(answerKey{parent: "4"}); kept || a.bytes != 0 {
+		t.Errorf("after an answer that is too large %d bytes are kept (of the answer before: %t), want none", a.bytes, kept)
+	}
+}
