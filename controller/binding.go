@@ -11,6 +11,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/informer"
+	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -40,6 +41,7 @@ type Binding struct {
 
 	ResyncPeriod time.Duration // zero: never
 	Workers      int
+	Metrics      *metrics.Metrics // nil: none are kept
 
 	versioned atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 
@@ -86,6 +88,14 @@ func resyncPeriod(seconds *int32) time.Duration {
 	return time.Duration(max(*seconds, 1)) * time.Second
 }
 
+// sooner is the shorter of two periods; zero is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a > 0 && b > 0 {
+		return min(a, b)
+	}
+	return max(a, b)
+}
+
 // bind makes the Binding of a controller object and opens its caches.
 func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks loadedHooks) (*Binding, error) {
 	b, err := binding(d, found)
@@ -94,6 +104,8 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 	}
 	b.Controller, b.Sync, b.Finalize = asHooksSee(o), hooks.sync, hooks.finalize
 	b.Write, b.Live = s.write, s.write.Get
+	b.Metrics = s.metrics
+	b.ResyncPeriod = sooner(b.ResyncPeriod, s.FlushInterval)
 	if b.Workers == 0 {
 		b.Workers = s.Workers
 	}

@@ -16,11 +16,13 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/util/workqueue"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
+	"metascript/controller/metrics"
 	"metascript/controller/object"
 )
 
@@ -30,9 +32,16 @@ type Options struct {
 	Sandbox           Sandbox
 	Workers           int                   // per controller; default 8
 	DiscoveryInterval time.Duration         // how long an answer of discovery is used; default 30s
+	FlushInterval     time.Duration         // after which every parent is reconciled; zero: never
 	Selector          labels.Selector       // of controller objects; nil is all
+	Events            kube.EventBudget      // of events about one object
 	Metrics           prometheus.Registerer // nil: metrics are not kept
 	Log               *slog.Logger          // nil drops
+
+	ApplyStrategy v1alpha1.ApplyStrategy // of controllers that do not say theirs; default DynamicApply
+	FieldManager  string                 // under which server-side apply owns fields; default kube.FieldManager
+
+	Election *Election // nil: no other server runs beside this one
 }
 
 // A Server runs the controllers of a cluster: one loop for each controller object, started, replaced and stopped as
@@ -45,14 +54,20 @@ type Server struct {
 	caches    *informer.Factory
 	events    *kube.Events
 	write     *kube.Writer
-	ready     atomic.Bool
+	known     atomic.Bool // the controller objects are
+	ready     atomic.Bool // see Waiting
 
 	firsts       *firsts
 	statusPruned atomic.Bool // the API server does not store a status for controllers
+	seen         sync.Map    // ids of controller objects that have been loaded, or tried to
 	told         sync.Map    // id of a controller object -> what the log and its events said of it last
 
 	controllers map[string]*informer.Informer // by kind
 	queue       workqueue.TypedRateLimitingInterface[id]
+
+	leading chan struct{} // closed when the server begins to work
+	elector atomic.Pointer[leaderelection.LeaderElector]
+	metrics *metrics.Metrics // nil: none are kept
 
 	mu      sync.Mutex
 	running map[id]*running
@@ -80,6 +95,10 @@ func New(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	counts, err := o.count()
+	if err != nil {
+		return nil, err
+	}
 	client, err := dynamic.NewForConfig(o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
@@ -94,24 +113,24 @@ func New(o Options) (*Server, error) {
 	}
 	resources := kube.NewResources(discoverer, o.DiscoveryInterval)
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[id](time.Second, o.DiscoveryInterval)
-	return &Server{
+	s := &Server{
 		Options:   o,
 		sandbox:   o.Sandbox.withDefaults(),
 		client:    client,
 		resources: resources,
 		firsts:    newFirsts(),
 		caches:    informer.NewFactory(client, o.Log),
-		events:    kube.NewEvents(typed, kube.EventBudget{}),
+		events:    kube.NewEvents(typed, o.Events),
 		write:     &kube.Writer{Client: client, Resources: resources},
 		queue:     workqueue.NewTypedRateLimitingQueue(limiter),
 		running:   map[id]*running{},
 
 		controllers: map[string]*informer.Informer{},
-	}, nil
+		leading:     make(chan struct{}),
+		metrics:     counts,
+	}
+	return s, s.collect()
 }
-
-// Ready reports whether the controllers' own caches are filled.
-func (s *Server) Ready() bool { return s.ready.Load() }
 
 // loaders is how many controller objects are loaded at the same time: a script may take its whole timeout to
 // compile, and a loop that is replaced may take a while to end, and must not keep the others waiting.
@@ -120,6 +139,15 @@ const loaders = 32
 // Run follows the controller objects until ctx is done; then it lets what is under way finish.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.events.Shutdown()
+	if s.Election != nil {
+		s.events.Mute(true)
+		return s.runElected(ctx)
+	}
+	close(s.leading)
+	return s.run(ctx)
+}
+
+func (s *Server) run(ctx context.Context) error {
 	s.warnIfMissing()
 	for kind, resource := range kinds {
 		s.controllers[kind] = s.caches.Open(informer.Spec{Resource: resource, Selector: s.Selector.String()})
@@ -143,8 +171,9 @@ func (s *Server) Run(ctx context.Context) error {
 	if !crds.Synced(ctx) {
 		return nil
 	}
-	s.ready.Store(true)
+	s.known.Store(true)
 	var workers sync.WaitGroup
+	workers.Go(func() { s.tellAll(ctx) })
 	for range loaders {
 		workers.Go(func() { s.work(ctx) })
 	}
@@ -238,6 +267,9 @@ const (
 // process loads one controller object and decides when to look again.
 func (s *Server) process(ctx context.Context, name id) {
 	err := s.guarded(ctx, name)
+	if s.object(name) != nil {
+		s.seen.Store(name, true)
+	}
 	if err != nil && ctx.Err() == nil {
 		s.queue.AddRateLimited(name)
 		return

@@ -73,6 +73,9 @@ func idOf(o *object.Object) id { return id{o.GetKind(), o.GetName()} }
 
 func (i id) String() string { return i.Kind + " " + i.Name }
 
+// queue is the name of its queue in metrics, as Metacontroller has it.
+func (i id) queue() string { return i.Kind + "-" + i.Name }
+
 // finalizer is the name of the one that a controller puts on its parents.
 func (i id) finalizer() string { return finalizerPrefixes[i.Kind] + i.Name }
 

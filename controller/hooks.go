@@ -38,6 +38,7 @@ type hookLoader struct {
 	sandbox *Sandbox
 	log     func(hookName string, req *hook.Request, m engine.Message)
 	now     func() time.Time
+	observe func(hookName string) func(took time.Duration, err error) // of calls of scripts; nil: nobody is told
 }
 
 // A compiled script knows the name under which errors show it.
@@ -207,6 +208,9 @@ func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings
 		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
 		Version: versionOf(set, w.script), Limits: limits, Now: w.now,
 		Explain: func(err error) error { return w.sandbox.explain(err, limits) },
+	}
+	if w.observe != nil {
+		made.Observe = w.observe(name)
 	}
 	if w.log != nil {
 		made.Log = func(req *hook.Request, m engine.Message) { w.log(name, req, m) }

@@ -72,6 +72,8 @@ func (s *Server) load(ctx context.Context, name id) error {
 	if o == nil {
 		s.stop(name)
 		s.told.Delete(name)
+		s.seen.Delete(name)
+		s.metrics.Forget(name.Kind, name.Name, name.queue())
 		return nil
 	}
 	if r := s.get(name); r != nil && r.about.uid != o.GetUID() {
@@ -98,6 +100,9 @@ func (s *Server) load(ctx context.Context, name id) error {
 			v.doubts = append(v.doubts, r.loop.links.problems()...)
 		}
 	}
+	if !s.leads() {
+		return v.retry() // whoever leads tells
+	}
 	if err := s.tell(ctx, d, o, v); err != nil {
 		return err
 	}
@@ -122,7 +127,9 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 			return
 		}
 	}
-	loader := hookLoader{sandbox: s.sandbox, log: s.logPrint(d.Object.Name)}
+	loader := hookLoader{
+		sandbox: s.sandbox, log: s.logPrint(d.Object.Name), observe: s.metrics.Controller(d.Kind, d.Object.Name).Script,
+	}
 	if v.hooks, err = loader.load(ctx, d); err != nil {
 		v.hooks = loadedHooks{} // as a whole or not at all
 		v.blame(err)

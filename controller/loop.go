@@ -13,6 +13,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/kube"
+	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/engine"
@@ -49,11 +50,13 @@ var errLookAgain = errors.New("it changed meanwhile")
 type loop struct {
 	*Binding
 	queue   *queue
+	counts  *metrics.Controller
 	breaker *breaker
 	events  *kube.Events
 	log     *slog.Logger
-	filled  atomic.Bool // the caches are, and the workers work
-	because Reason      // why all parents are reconciled at first: Resync or ScriptChanged
+	filled  atomic.Bool     // the caches are, and the workers work, or stand by
+	leading <-chan struct{} // the workers work once it is closed; nil: at once
+	because Reason          // why all parents are reconciled at first: Resync or ScriptChanged
 
 	mu      sync.Mutex
 	written map[object.Ref]*wrote // what the last reconcile of a parent wrote
@@ -72,7 +75,8 @@ type wrote struct {
 func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func()) *loop {
 	return &loop{
 		Binding: b,
-		queue:   newQueue(b.Kind + "-" + b.Name),
+		queue:   newQueue(b.queue(), b.Metrics.QueueMetrics()),
+		counts:  b.Metrics.Controller(b.Kind, b.Name),
 		breaker: newBreaker(heldChanged),
 		because: Resync,
 		events:  events,
@@ -97,6 +101,9 @@ func (l *loop) run(ctx context.Context, begun func()) error {
 		return nil // ctx is done
 	}
 	l.filled.Store(true)
+	if !l.awaitTurn(ctx) {
+		return nil
+	}
 	begun()
 	// What is under way when ctx ends is let finish, for a while.
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -110,7 +117,7 @@ func (l *loop) run(ctx context.Context, begun func()) error {
 	}
 	<-ctx.Done()
 	l.queue.ShutDown()
-	late := time.AfterFunc(grace, cancel)
+	late := time.AfterFunc(graceAfter(ctx), cancel)
 	defer late.Stop()
 	workers.Wait()
 	return nil
@@ -187,6 +194,7 @@ func (l *loop) process(ctx context.Context, key object.Ref) {
 	}
 	began := time.Now()
 	again, err := l.guarded(ctx, key)
+	l.counts.Synced(time.Since(began))
 	l.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	l.decide(ctx, key, again, err)
 }

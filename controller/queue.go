@@ -58,12 +58,13 @@ type queue struct {
 	later map[object.Ref]Reason // why a key will be queued
 }
 
-func newQueue(name string) *queue {
+// newQueue gives a queue that is counted, under its name, by metrics, if they are not nil.
+func newQueue(name string, metrics workqueue.MetricsProvider) *queue {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](firstBackoff, lastBackoff)
 	q := &queue{limiter: limiter, now: map[object.Ref]Reason{}, later: map[object.Ref]Reason{}}
 	lanes := &lanes{urgent: q.urgent, waiting: map[object.Ref]place{}}
-	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[object.Ref]{Name: name, Queue: lanes})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[object.Ref]{Name: name, Queue: inner})
+	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[object.Ref]{Name: name, Queue: lanes, MetricsProvider: metrics})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[object.Ref]{Name: name, Queue: inner, MetricsProvider: metrics})
 	q.TypedRateLimitingInterface = workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
 		workqueue.TypedRateLimitingQueueConfig[object.Ref]{Name: name, DelayingQueue: delaying})
 	return q

@@ -26,6 +26,7 @@ func (s *Server) start(ctx context.Context, o *object.Object, b *Binding, about 
 	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
 	loop := newLoop(b, s.events, s.Log, func() { s.queue.Add(b.id) }) // so that the status tells it
+	loop.leading = s.leading
 	if replaces {
 		loop.because = ScriptChanged
 	}

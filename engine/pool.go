@@ -72,6 +72,21 @@ func New(o Options) *Engine {
 // Runaways is how many evaluations run on although their time is up.
 func (e *Engine) Runaways() int { return e.runaways.count() }
 
+// Stats are the numbers of an Engine at a moment. The lanes are those that scripts begin in, and that of scripts that
+// take long.
+type Stats struct {
+	Fast, Slow LaneStats
+	Runaways   int // see Runaways
+}
+
+// LaneStats are the numbers of one lane.
+type LaneStats struct{ Slots, Busy, Waiting int }
+
+// Stats gives the numbers of now, for metrics.
+func (e *Engine) Stats() Stats {
+	return Stats{Fast: e.lanes.fast.stats(), Slow: e.lanes.slow.stats(), Runaways: e.Runaways()}
+}
+
 // Compile implements [Runtime].
 func (e *Engine) Compile(ctx context.Context, s Script, l Limits) (Program, error) {
 	l = l.WithDefaults()

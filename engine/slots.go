@@ -11,7 +11,7 @@ import (
 // precedence go before the others, but for every fourth slot.
 type slots struct {
 	mu          sync.Mutex
-	free        int
+	size, free  int
 	first, rest line
 	passed      int // how many slots in a row went to those in first while others waited
 }
@@ -19,7 +19,7 @@ type slots struct {
 const maxPassed = 3
 
 func newSlots(n int) *slots {
-	return &slots{free: n, first: line{queues: map[string]*list.List{}}, rest: line{queues: map[string]*list.List{}}}
+	return &slots{size: n, free: n, first: line{queues: map[string]*list.List{}}, rest: line{queues: map[string]*list.List{}}}
 }
 
 // try takes a slot if one is free.
@@ -104,6 +104,13 @@ func (s *slots) handOn() {
 	}
 }
 
+// stats counts the slots, those that are taken, and who waits for one.
+func (s *slots) stats() LaneStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return LaneStats{Slots: s.size, Busy: s.size - s.free, Waiting: s.first.len() + s.rest.len()}
+}
+
 // A line is of owners who wait.
 type line struct {
 	queues map[string]*list.List // of chan struct{}, closed when the slot is theirs; none is empty
@@ -114,6 +121,15 @@ type line struct {
 func (l *line) another(owner string) bool {
 	first := l.turns.Front()
 	return first != nil && (first.Value != owner || l.turns.Len() > 1)
+}
+
+// len counts who waits.
+func (l *line) len() int {
+	n := 0
+	for _, queue := range l.queues {
+		n += queue.Len()
+	}
+	return n
 }
 
 // serve gives a slot to who is next.

@@ -19,6 +19,7 @@ func rootCommand() *cobra.Command {
 		RunE:          server.RunE,
 	}
 	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(explainFlag)
 	root.Flags().AddFlagSet(server.Flags())
 	root.AddCommand(server, runCommand(), checkCommand(), versionCommand())
 	return root

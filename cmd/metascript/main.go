@@ -35,7 +35,7 @@ func (m Main) Run(ctx context.Context) int {
 		return serveAsWorker(ctx, m.Stdin, m.Stdout, m.Stderr)
 	}
 	root := rootCommand()
-	root.SetArgs(m.Args)
+	root.SetArgs(twoDashes(m.Args))
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)

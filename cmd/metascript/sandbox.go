@@ -77,6 +77,7 @@ func (f *sandboxFlags) ceilings() (engine.Limits, error) {
 // A sandbox is one that is open.
 type sandbox struct {
 	controller.Sandbox
+	engines map[v1alpha1.Isolation]*engine.Engine
 	workers *process.Pool // nil: they cannot be had, or nobody needs them
 }
 
@@ -87,10 +88,11 @@ func (f *sandboxFlags) open(log *slog.Logger, workers bool) (*sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sandbox{Sandbox: controller.Sandbox{
-		InProcess: engine.New(engine.Options{Runtimes: runtimes.All()}),
-		Floor:     v1alpha1.Isolation(f.isolation), Ceilings: ceilings,
-	}}
+	inProcess := engine.New(engine.Options{Runtimes: runtimes.All()})
+	s := &sandbox{
+		Sandbox: controller.Sandbox{InProcess: inProcess, Floor: v1alpha1.Isolation(f.isolation), Ceilings: ceilings},
+		engines: map[v1alpha1.Isolation]*engine.Engine{v1alpha1.IsolationInProcess: inProcess},
+	}
 	if !workers && s.Floor != v1alpha1.IsolationProcess {
 		return s, nil
 	}
@@ -115,7 +117,8 @@ func (s *sandbox) start(o process.Options) error {
 		return fmt.Errorf("start worker processes for scripts: %w", err)
 	}
 	languages := slices.Collect(maps.Keys(runtimes.All()))
-	s.Process = engine.New(engine.Options{Runtimes: s.workers.Runtimes(languages...), Elsewhere: true})
+	elsewhere := engine.New(engine.Options{Runtimes: s.workers.Runtimes(languages...), Elsewhere: true})
+	s.Process, s.engines[v1alpha1.IsolationProcess] = elsewhere, elsewhere
 	return nil
 }
 

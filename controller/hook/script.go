@@ -21,6 +21,7 @@ type Script struct {
 	Explain  func(error) error                    // may add to what a call's error says; nil adds nothing
 	Log      func(req *Request, m engine.Message) // what the script prints; nil drops it
 	Now      func() time.Time                     // request.now; nil is the clock
+	Observe  func(took time.Duration, err error)  // is told of every call; nil: nobody is
 }
 
 // Call runs the function. An answer that breaks a rule is an [*engine.Error] of kind Result.
@@ -31,7 +32,7 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	if s.Log != nil {
 		env.Log = func(m engine.Message) { s.Log(req, m) }
 	}
-	answer, err := s.Program.Call(ctx, s.Function, arg, env)
+	answer, err := s.call(ctx, arg, env)
 	if err != nil && s.Explain != nil {
 		return nil, s.Explain(err)
 	}
@@ -51,6 +52,15 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 		return nil, &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
 	}
 	return resp, nil
+}
+
+func (s *Script) call(ctx context.Context, arg map[string]any, env engine.Env) (map[string]any, error) {
+	began := time.Now()
+	answer, err := s.Program.Call(ctx, s.Function, arg, env)
+	if s.Observe != nil {
+		s.Observe(time.Since(began), err)
+	}
+	return answer, err
 }
 
 func (s *Script) now() time.Time {

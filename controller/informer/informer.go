@@ -11,6 +11,7 @@ package informer
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -79,6 +80,18 @@ func (f *Factory) Running() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.shared)
+}
+
+// Sizes counts the objects in the caches.
+func (f *Factory) Sizes() map[schema.GroupVersionResource]int {
+	f.mu.Lock()
+	all := maps.Clone(f.shared)
+	f.mu.Unlock()
+	sizes := map[schema.GroupVersionResource]int{}
+	for spec, s := range all {
+		sizes[spec.Resource] += len(s.GetStore().ListKeys())
+	}
+	return sizes
 }
 
 func (f *Factory) start(spec Spec) *shared {

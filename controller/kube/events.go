@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,6 +29,7 @@ type EventBudget struct {
 type Events struct {
 	broadcasters []record.EventBroadcaster
 	own, asked   record.EventRecorder
+	muted        atomic.Bool
 }
 
 // NewEvents records through client.
@@ -50,6 +52,9 @@ func (e *Events) recorder(client kubernetes.Interface, budget EventBudget) recor
 	return b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "metacontroller"})
 }
 
+// Mute has events dropped, until it is called with false.
+func (e *Events) Mute(muted bool) { e.muted.Store(muted) }
+
 // Shutdown ends the recording.
 func (e *Events) Shutdown() {
 	for _, b := range e.broadcasters {
@@ -59,17 +64,23 @@ func (e *Events) Shutdown() {
 
 // Normal records that something happened to o.
 func (e *Events) Normal(o *object.Object, reason, format string, args ...any) {
-	e.own.Event(reference(o), corev1.EventTypeNormal, reason, note(format, args))
+	e.record(e.own, o, corev1.EventTypeNormal, reason, note(format, args))
 }
 
 // Warning records that something went wrong with o.
 func (e *Events) Warning(o *object.Object, reason, format string, args ...any) {
-	e.own.Event(reference(o), corev1.EventTypeWarning, reason, note(format, args))
+	e.record(e.own, o, corev1.EventTypeWarning, reason, note(format, args))
 }
 
 // Asked records an event that a hook asked for.
 func (e *Events) Asked(o *object.Object, kind, reason, message string) {
-	e.asked.Event(reference(o), kind, engine.Clip(reason, 128), note("%s", []any{message}))
+	e.record(e.asked, o, kind, engine.Clip(reason, 128), note("%s", []any{message}))
+}
+
+func (e *Events) record(recorder record.EventRecorder, o *object.Object, kind, reason, note string) {
+	if !e.muted.Load() {
+		recorder.Event(reference(o), kind, reason, note)
+	}
 }
 
 // reference is what an event says of its object, so that recording needs nothing else of it.

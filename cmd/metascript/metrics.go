@@ -1,0 +1,72 @@
+package main
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// newRegistry gives a registry with the metrics of the process, and of its scripts.
+func newRegistry(scripts *sandbox) (*prometheus.Registry, error) {
+	registry := prometheus.NewRegistry()
+	for _, c := range []prometheus.Collector{
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), sandboxCollector{scripts},
+	} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return registry, nil
+}
+
+func metricsHandler(registry *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// A sandboxCollector counts the slots that scripts run in, and worker processes.
+type sandboxCollector struct{ *sandbox }
+
+var (
+	scriptSlots    = prometheus.NewDesc("metascript_script_slots", "Scripts that can run at a time; the slow lane is of those that take long.", []string{"isolation", "lane"}, nil)
+	scriptsRunning = prometheus.NewDesc("metascript_script_slots_busy", "Scripts that run.", []string{"isolation", "lane"}, nil)
+	scriptsWaiting = prometheus.NewDesc("metascript_scripts_waiting", "Scripts that wait for a slot.", []string{"isolation", "lane"}, nil)
+	scriptsRunaway = prometheus.NewDesc("metascript_scripts_runaway", "Scripts that run on although their time is up.", []string{"isolation"}, nil)
+	processes      = prometheus.NewDesc("metascript_worker_processes", "Worker processes that have served a script.", []string{"state"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c sandboxCollector) Describe(descs chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{scriptSlots, scriptsRunning, scriptsWaiting, scriptsRunaway, processes} {
+		descs <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c sandboxCollector) Collect(to chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, n int, labels ...string) {
+		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), labels...)
+	}
+	for isolation, engine := range c.engines {
+		stats, name := engine.Stats(), string(isolation)
+		gauge(scriptSlots, stats.Fast.Slots, name, "fast")
+		gauge(scriptSlots, stats.Slow.Slots, name, "slow")
+		gauge(scriptsRunning, stats.Fast.Busy, name, "fast")
+		gauge(scriptsRunning, stats.Slow.Busy, name, "slow")
+		gauge(scriptsWaiting, stats.Fast.Waiting, name, "fast")
+		gauge(scriptsWaiting, stats.Slow.Waiting, name, "slow")
+		gauge(scriptsRunaway, stats.Runaways, name)
+	}
+	if c.workers == nil {
+		return
+	}
+	states := map[bool]int{}
+	for _, worker := range c.workers.Workers() {
+		states[worker.Busy]++
+	}
+	gauge(processes, states[true], "busy")
+	gauge(processes, states[false], "idle")
+}

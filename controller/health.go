@@ -1,0 +1,104 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"metascript/controller/informer"
+)
+
+// Waiting says what the server waits for before it is ready; nothing once it is. It is ready once every controller
+// object has been looked at, and the caches of those that run are filled, whether it leads or stands by. A controller
+// whose resources cannot be watched is not waited for: its own status tells of it, and the others work. Once ready,
+// the server stays so: controllers come and go.
+func (s *Server) Waiting() []string {
+	if s.ready.Load() {
+		return nil
+	}
+	waiting := s.waiting()
+	s.ready.Store(len(waiting) == 0)
+	return waiting
+}
+
+func (s *Server) waiting() []string {
+	if !s.known.Load() {
+		return []string{"the controller objects are being read"}
+	}
+	var all []string
+	for _, controllers := range s.controllers {
+		for _, o := range controllers.List() {
+			name := idOf(o)
+			if _, seen := s.seen.Load(name); !seen {
+				all = append(all, name.String()+" is being loaded")
+			} else if r := s.get(name); r != nil {
+				all = append(all, r.loop.unfilled()...)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// unfilled says which caches are being filled, without those that cannot be.
+func (l *loop) unfilled() []string {
+	if l.filled.Load() || l.trouble() != nil {
+		return nil
+	}
+	var resources []string
+	note := func(resource string, cache *informer.Informer) {
+		if !cache.Filled() {
+			resources = append(resources, resource)
+		}
+	}
+	for _, parent := range l.Parents {
+		note(parent.GroupResource().String(), parent.cache)
+	}
+	for _, child := range l.children {
+		note(child.kind.Kind, child.cache)
+	}
+	if len(resources) == 0 {
+		return []string{fmt.Sprintf("%s is about to start", l.id)}
+	}
+	return []string{fmt.Sprintf("the caches of %s are being filled: %s", l.id, strings.Join(resources, ", "))}
+}
+
+// Healthy is an error when the server does not get on, and would not without being started again: one of the locks
+// that everything needs is not to be had before ctx is done, or it works although its Lease has run out.
+func (s *Server) Healthy(ctx context.Context) error {
+	if elector := s.elector.Load(); elector != nil {
+		if err := elector.Check(0); err != nil {
+			return err
+		}
+	}
+	passed := make(chan struct{})
+	go func() {
+		defer close(passed)
+		s.pass()
+	}()
+	select {
+	case <-passed:
+		return nil
+	case <-ctx.Done():
+		return errors.New("a lock of the server's is held and not given back")
+	}
+}
+
+// pass takes each lock and gives it back.
+func (s *Server) pass() {
+	s.queue.Len()
+	s.caches.Running()
+	for _, r := range s.all() {
+		r.loop.queue.Len()
+		passThrough(&r.loop.queue.mu)
+		passThrough(&r.loop.mu)
+	}
+}
+
+func passThrough(lock sync.Locker) {
+	lock.Lock()
+	defer lock.Unlock()
+}

@@ -1,0 +1,128 @@
+// Package metrics counts what a server does, for Prometheus: its syncs and scripts, and, under the names that they
+// have in every controller, its queues and its requests to the API server.
+//
+// Series are labelled by controller and hook and never by parent, so that their number does not grow with the
+// cluster; those of a controller that is gone are dropped.
+package metrics
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
+
+	"metascript/engine"
+)
+
+// Metrics are those of a server. A nil *Metrics counts nothing.
+type Metrics struct {
+	Queues   *Queues
+	Requests *Requests
+
+	syncs, scripts *prometheus.HistogramVec
+	errors         *prometheus.CounterVec
+}
+
+// The labels that name a controller are those of Metacontroller's metrics.
+const (
+	nameLabel = "controller_name"
+	typeLabel = "controller_type"
+)
+
+var buckets = prometheus.ExponentialBucketsRange(0.0001, 30, 14)
+
+// New registers metrics; two servers cannot have the same registerer.
+func New(to prometheus.Registerer) (*Metrics, error) {
+	r := registry{to, new(error)}
+	m := &Metrics{
+		Queues: newQueues(r), Requests: newRequests(r),
+		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, with its hook and its writes.", buckets, nameLabel, typeLabel),
+		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, with the waiting for its turn.", buckets, nameLabel, typeLabel, "hook"),
+		errors:  r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
+	}
+	return m, *r.failed
+}
+
+// QueueMetrics are those of queues; nil when none are kept.
+func (m *Metrics) QueueMetrics() workqueue.MetricsProvider {
+	if m == nil {
+		return nil
+	}
+	return m.Queues
+}
+
+// A Controller counts for one controller.
+type Controller struct {
+	of         *Metrics
+	kind, name string
+	syncs      prometheus.Observer
+}
+
+// Controller gives what counts for the controller of that name, a CompositeController or DecoratorController.
+func (m *Metrics) Controller(kind, name string) *Controller {
+	if m == nil {
+		return nil
+	}
+	return &Controller{m, kind, name, m.syncs.WithLabelValues(name, kind)}
+}
+
+// Synced counts a sync.
+func (c *Controller) Synced(took time.Duration) {
+	if c != nil {
+		c.syncs.Observe(took.Seconds())
+	}
+}
+
+// Script gives what counts calls of the script behind a hook.
+func (c *Controller) Script(hook string) func(took time.Duration, err error) {
+	if c == nil {
+		return nil
+	}
+	scripts := c.of.scripts.WithLabelValues(c.name, c.kind, hook)
+	return func(took time.Duration, err error) {
+		scripts.Observe(took.Seconds())
+		var fault *engine.Error
+		if errors.As(err, &fault) {
+			c.of.errors.WithLabelValues(c.name, c.kind, hook, string(fault.Kind)).Inc()
+		}
+	}
+}
+
+// Forget drops the series of a controller that is gone. The name of its queue is queue.
+func (m *Metrics) Forget(kind, name, queue string) {
+	if m == nil {
+		return
+	}
+	m.Queues.Forget(queue)
+	gone := prometheus.Labels{nameLabel: name, typeLabel: kind}
+	m.syncs.DeletePartialMatch(gone)
+	m.scripts.DeletePartialMatch(gone)
+	m.errors.DeletePartialMatch(gone)
+}
+
+// A registry makes metrics and registers them. It keeps the errors, so that whoever makes many looks once.
+type registry struct {
+	prometheus.Registerer
+	failed *error
+}
+
+func (r registry) add(c prometheus.Collector) { *r.failed = errors.Join(*r.failed, r.Register(c)) }
+
+func (r registry) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	r.add(v)
+	return v
+}
+
+func (r registry) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	r.add(v)
+	return v
+}
+
+func (r registry) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	r.add(v)
+	return v
+}
