@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/metrics"
@@ -38,6 +40,9 @@ type Binding struct {
 	Match  func(parent *object.Object) (labels.Selector, error) // what children match; nil: they need not match anything
 	Write  Writer
 	Live   func(ctx context.Context, o *object.Object) (*object.Object, error) // reads past the caches
+
+	ServerSide   bool   // write children by server-side apply
+	FieldManager string // of server-side apply
 
 	ResyncPeriod time.Duration // zero: never
 	Workers      int
@@ -106,6 +111,8 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 	b.Write, b.Live = s.write, s.write.Get
 	b.Metrics = s.metrics
 	b.ResyncPeriod = sooner(b.ResyncPeriod, s.FlushInterval)
+	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, s.ApplyStrategy) == v1alpha1.ServerSideApply
+	b.FieldManager = s.FieldManager
 	if b.Workers == 0 {
 		b.Workers = s.Workers
 	}

@@ -121,7 +121,7 @@ func New(o Options) (*Server, error) {
 		firsts:    newFirsts(),
 		caches:    informer.NewFactory(client, o.Log),
 		events:    kube.NewEvents(typed, o.Events),
-		write:     &kube.Writer{Client: client, Resources: resources},
+		write:     &kube.Writer{Client: client, Resources: resources, Manager: o.FieldManager},
 		queue:     workqueue.NewTypedRateLimitingQueue(limiter),
 		running:   map[id]*running{},
 

@@ -267,8 +267,6 @@ func unsupported(what string) error { return &unsupportedError{what} }
 // unsupportedSpec looks for settings beside the hooks that this version does not do.
 func unsupportedSpec(d *declaration) error {
 	switch {
-	case d.Settings.ApplyStrategy == v1alpha1.ServerSideApply:
-		return unsupported("applyStrategy ServerSideApply")
 	case d.ScriptRevisions:
 		return unsupported("revisionHistory.scriptRevisions")
 	case d.Script != nil && len(d.Script.Libraries) > 0:

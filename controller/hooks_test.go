@@ -222,7 +222,6 @@ func TestAnEmptyHookIsLeftOutAndTold(t *testing.T) {
 func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 	script := "script: " + inline("Starlark", starlark("sync"))
 	for _, c := range []struct{ want, spec string }{
-		{"applyStrategy ServerSideApply", "{applyStrategy: ServerSideApply, " + script + "}"},
 		{"revisionHistory.scriptRevisions", "{parentResource: {apiVersion: v1, resource: x, revisionHistory: {scriptRevisions: true}}, " + script + "}"},
 		{"childResources[1].updateStrategy.method RollingRecreate",
 			"{childResources: [{apiVersion: v1, resource: pods}, {apiVersion: v1, resource: services, updateStrategy: {method: RollingRecreate}}], " + script + "}"},

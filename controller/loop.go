@@ -61,7 +61,7 @@ type loop struct {
 	mu      sync.Mutex
 	written map[object.Ref]*wrote // what the last reconcile of a parent wrote
 	pruned  map[object.Ref]unstored
-	fights  map[object.Ref]fights // children that were recreated in vain
+	kept    map[object.Ref]*kept
 }
 
 // wrote remembers what caches must show before a parent's next reconcile.
@@ -83,7 +83,7 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		log:     log.With("controller", b.Name),
 		written: map[object.Ref]*wrote{},
 		pruned:  map[object.Ref]unstored{},
-		fights:  map[object.Ref]fights{},
+		kept:    map[object.Ref]*kept{},
 	}
 }
 

@@ -47,9 +47,10 @@ func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if parent, err = l.decorate(ctx, parent, answer, write); err != nil {
 		return answer.ResyncAfter, err // attachments must not be ahead of what they are attached to
 	}
-	ops, unplanned := l.plan(parent, children, answer)
-	failed := join(unplanned, l.apply(ctx, parent, ops, write))
-	return answer.ResyncAfter, l.settle(ctx, parent, answer, write, failed)
+	todo, unplanned := l.plan(parent, children, answer)
+	l.tellLeft(parent, todo.Left)
+	again, unwritten := l.apply(ctx, parent, todo.Ops, write)
+	return soonerOf(answer.ResyncAfter, again), l.settle(ctx, parent, answer, write, join(unplanned, unwritten))
 }
 
 // mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
@@ -65,7 +66,7 @@ func (l *loop) forget(key object.Ref) error {
 	defer l.mu.Unlock()
 	delete(l.written, key)
 	delete(l.pruned, key)
-	delete(l.fights, key)
+	delete(l.kept, key)
 	return nil
 }
 
@@ -147,21 +148,16 @@ func (l *loop) pass(parent *object.Object, answer *hook.Response) {
 
 // plan gives the writes to the children: none when the parent is going and they are not ours to tidy up. A child
 // that cannot be planned for is in the error, and the others in the plan.
-func (l *loop) plan(parent *object.Object, children *object.Set, answer *hook.Response) ([]plan.Op, error) {
+func (l *loop) plan(parent *object.Object, children *object.Set, answer *hook.Response) (plan.Plan, error) {
 	if object.Deleting(parent) && !l.tidiesUp(parent) {
-		return nil, nil
+		return plan.Plan{}, nil
 	}
-	ops, err := plan.Children(children, answer.Children, l.Rules)
-	failed := []error{err}
-	ops = slices.DeleteFunc(ops, func(op plan.Op) bool {
-		if op.Verb != plan.Create {
-			return false
-		}
-		err := l.Owner.Mark(parent, op.Object)
-		failed = append(failed, err)
-		return err != nil
+	k := l.keptOf(object.RefOf(parent))
+	k.prune(children)
+	return plan.Children(children, answer.Children, plan.Policy{
+		Rules: l.Rules, ServerSide: l.ServerSide, Memory: k.applied,
+		Mark: func(child *object.Object) error { return l.Owner.Mark(parent, child) },
 	})
-	return ops, errors.Join(failed...)
 }
 
 // The finalizers with which the garbage collector deletes, or orphans, the children of an object before it goes.
@@ -173,27 +169,58 @@ func (l *loop) tidiesUp(parent *object.Object) bool {
 	return l.finalizing(parent) && !slices.ContainsFunc(parent.GetFinalizers(), func(f string) bool { return slices.Contains(collected, f) })
 }
 
-// apply carries out the writes. One that fails does not keep the others from being tried.
-func (l *loop) apply(ctx context.Context, parent *object.Object, ops []plan.Op, write Writer) error {
+// apply carries out the writes. One that fails does not keep the others from being tried. It gives the time after
+// which to try those that were put off, zero for none.
+func (l *loop) apply(ctx context.Context, parent *object.Object, ops []plan.Op, write Writer) (time.Duration, error) {
+	var again time.Duration
 	var failed []error
 	for _, op := range ops {
-		if err := l.inVain(object.RefOf(parent), op); err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		_, err := write.Do(ctx, op)
-		switch {
-		case err == nil:
-		case apierrors.IsAlreadyExists(err):
-			failed = append(failed, l.occupied(ctx, parent, op.Object))
-		case op.Verb == plan.Delete && apierrors.IsNotFound(err): // as it should be
-		case op.Verb != plan.Create && gone(err):
-			failed = append(failed, fmt.Errorf("%w: %w", errLookAgain, err))
-		default:
-			failed = append(failed, err)
+		wait, err := l.carryOut(ctx, parent, op, write)
+		again, failed = soonerOf(again, wait), append(failed, err)
+	}
+	return again, join(failed...)
+}
+
+// soonerOf is the shorter of two times to wait, of which zero is none.
+func soonerOf(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// carryOut does one write, and what a dry run leads to, unless it has to wait.
+func (l *loop) carryOut(ctx context.Context, parent *object.Object, op plan.Op, write Writer) (time.Duration, error) {
+	if wait := l.inVain(ctx, parent, op); wait > 0 {
+		return wait, nil
+	}
+	stored, err := write.Do(ctx, op)
+	if err != nil {
+		return 0, l.unwritten(ctx, parent, op, err)
+	}
+	l.countRound(parent, op)
+	if op.Verb == plan.DryRun {
+		if next := plan.Tried(op, stored); next != nil {
+			return l.carryOut(ctx, parent, *next, write)
 		}
 	}
-	return join(failed...)
+	if op.Verb == plan.DryRun || op.Verb == plan.Apply {
+		return 0, l.keptOf(object.RefOf(parent)).applied.Note(stored, op.Object)
+	}
+	return 0, nil
+}
+
+// unwritten says what it means that op failed with err.
+func (l *loop) unwritten(ctx context.Context, parent *object.Object, op plan.Op, err error) error {
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return l.occupied(ctx, parent, op.Object)
+	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
+		return nil // as it should be
+	case !op.Creates() && gone(err):
+		return fmt.Errorf("%w: %w", errLookAgain, err)
+	}
+	return err
 }
 
 // join joins the errors of several writes. Those that only ask to look again are left out beside real ones, so that

@@ -18,23 +18,24 @@ const FieldManager = "metacontroller"
 type Writer struct {
 	Client    dynamic.Interface
 	Resources *Resources
+	Manager   string // who applies on the server's side; FieldManager if empty
 }
 
-// Do carries out op and returns the object as the API server stored it; for a deletion, as it was. Errors are the
-// API server's own, wrapped: apierrors.IsConflict and its like tell them apart.
+// Do carries out op and returns the object as the API server stored it; for a dry run, as it would; for a deletion,
+// as it was. Errors are the API server's own, wrapped: apierrors.IsConflict and its like tell them apart.
 func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	client, err := w.resource(op.Object)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", op, err)
 	}
-	stored, err := do(ctx, client, op)
+	stored, err := w.do(ctx, client, op)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err)
 	}
 	return stored, nil
 }
 
-func do(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*object.Object, error) {
+func (w *Writer) do(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*object.Object, error) {
 	switch op.Verb {
 	case plan.Create:
 		return client.Create(ctx, op.Object, metav1.CreateOptions{FieldManager: FieldManager})
@@ -42,6 +43,8 @@ func do(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*obj
 		return client.Update(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager})
 	case plan.UpdateStatus:
 		return client.UpdateStatus(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager})
+	case plan.Apply, plan.DryRun:
+		return w.apply(ctx, client, op)
 	case plan.Delete:
 		uid, version, background := op.Object.GetUID(), op.Object.GetResourceVersion(), metav1.DeletePropagationBackground
 		return op.Object, client.Delete(ctx, op.Object.GetName(), metav1.DeleteOptions{

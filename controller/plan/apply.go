@@ -96,13 +96,18 @@ func remember(o, want *object.Object) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", object.Describe(want), err)
 	}
+	annotationsOf(o)[LastApplied] = string(text)
+	return nil
+}
+
+// annotationsOf is the map behind o's annotations, made when it is missing.
+func annotationsOf(o *object.Object) map[string]any {
 	annotations, ok := metadata(o)["annotations"].(map[string]any)
 	if !ok {
 		annotations = map[string]any{}
 		metadata(o)["annotations"] = annotations
 	}
-	annotations[LastApplied] = string(text)
-	return nil
+	return annotations
 }
 
 // withoutLastApplied is o without the annotation, copied only when there is one. It goes past GetAnnotations, which

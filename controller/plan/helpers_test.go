@@ -102,11 +102,11 @@ func checkOps(t testing.TB, ops []Op, want ...string) {
 // plan is Children for a test in which nothing goes wrong.
 func plan(t testing.TB, observed, desired *object.Set, rules Rules) []Op {
 	t.Helper()
-	ops, err := Children(observed, desired, rules)
+	plan, err := Children(observed, desired, Policy{Rules: rules})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ops
+	return plan.Ops
 }
 
 // created is want as Children would create it.

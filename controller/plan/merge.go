@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"metascript/controller/object"
@@ -118,81 +117,4 @@ func identity(value any) string {
 		return string(text)
 	}
 	return fmt.Sprint(value)
-}
-
-// Difference names the first field, in the order of keys, in which a and b differ, such as
-// "spec.containers[0].image"; "" when they are equal. Numbers compare by value, and the last-applied annotation
-// never counts.
-func Difference(a, b map[string]any) string { return diffMap("", a, b) }
-
-func diffMap(path string, a, b map[string]any) string {
-	keys := slices.Sorted(maps.Keys(a))
-	for key := range b {
-		if _, both := a[key]; !both {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		below := join(path, key)
-		if below == "metadata.annotations."+LastApplied {
-			continue
-		}
-		if d := diffField(below, a, b, key); d != "" {
-			return d
-		}
-	}
-	return ""
-}
-
-func diffField(path string, a, b map[string]any, key string) string {
-	left, inA := a[key]
-	right, inB := b[key]
-	if inA && inB {
-		return diffValue(path, left, right)
-	}
-	// An annotations map that holds nothing but our own annotation is as good as none.
-	if path == "metadata.annotations" {
-		l, _ := left.(map[string]any)
-		r, _ := right.(map[string]any)
-		return diffMap(path, l, r)
-	}
-	return path
-}
-
-func diffValue(path string, a, b any) string {
-	switch left := a.(type) {
-	case map[string]any:
-		if right, ok := b.(map[string]any); ok {
-			return diffMap(path, left, right)
-		}
-	case []any:
-		if right, ok := b.([]any); ok {
-			return diffList(path, left, right)
-		}
-	default:
-		if equalScalar(a, b) {
-			return ""
-		}
-	}
-	return path
-}
-
-func diffList(path string, a, b []any) string {
-	if len(a) != len(b) {
-		return path
-	}
-	for i := range a {
-		if d := diffValue(fmt.Sprintf("%s[%d]", path, i), a[i], b[i]); d != "" {
-			return d
-		}
-	}
-	return ""
-}
-
-func join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
 }

@@ -1,8 +1,24 @@
 // Package plan decides what to write. It is pure: observed and desired go in, operations come out as data, and
 // someone else carries them out. It does no I/O and knows no client.
 //
-// [Children] compares a parent's observed and desired children under [Rules]; [Merge] is the three-way merge behind
-// it. An [Op] is one write.
+// [Children] compares a parent's observed and desired children under a [Policy]; an [Op] is one write, and a [Left] a
+// difference that nothing is done about.
+//
+// There are two ways to write. Dynamic apply merges here: [Merge] is its three-way merge between what is observed,
+// what was applied last, which the annotation [LastApplied] remembers, and what is desired.
+//
+// Server-side apply lets the API server merge, and finds out without asking it whether there is anything to do. Three
+// things say so, and each covers for what the others cannot see:
+//   - The annotation [Applied], a digest of what was applied, shows that something else is desired now, also that a
+//     field is not desired any more. It lasts over a restart.
+//   - A [Memory] of what came out of the last apply shows that somebody changed or removed something of ours since.
+//     What the API server spells differently from how it is desired is no change. It does not last over a restart.
+//   - Without that memory, each desired field is looked for in what is observed. That finds every change of them. It
+//     takes another spelling for a change, which costs one apply, or one dry run, for such a child. What it overlooks
+//     is that somebody added to a whole that we own, a Service's selector for example, while nobody watched.
+//
+// Either way hands over to the other: see [Op.Migrate] for the one, and the last apply of a child that dynamic apply
+// takes back for the other.
 package plan
 
 import (
@@ -19,21 +35,31 @@ const (
 	Create       Verb = "create"
 	Update       Verb = "update"        // the whole object, guarded by its resourceVersion
 	UpdateStatus Verb = "update status" // the status subresource, guarded by the resourceVersion
+	Apply        Verb = "apply"         // server-side, by force, guarded by the resourceVersion, or that there is none
+	DryRun       Verb = "dry run"       // an Apply of which only the outcome counts; see Tried
 	Delete       Verb = "delete"        // in the background, guarded by the UID and the resourceVersion
 )
 
 // An Op is one write: what, to which object, and why. Update and UpdateStatus carry the object as it shall be,
-// Create too, and Delete carries it as it was observed.
+// Create too, Apply and DryRun as much of it as is ours to say, and Delete carries it as it was observed.
 type Op struct {
 	Verb   Verb
 	Object *object.Object
 	Why    string // in a few words, for logs and people
 
-	// Of a deletion that is to recreate a child: the field that differs, and whether the child was made with just
-	// the content that is wanted now, so that it was changed since.
-	Differs string
+	// Of Apply and DryRun: the child as it was observed, nil to create it, and whether what dynamic apply owned of it
+	// is to be handed over first, so that what is not applied any more goes.
+	Observed *object.Object
+	Migrate  bool
+
+	// Of a write to a child that exists: the field that differs, when there is one, and whether the child was last
+	// written with just the content that is wanted now, so that it was changed since.
+	Differs Path
 	Again   bool
 }
+
+// Creates reports whether o makes an object that is not there.
+func (o Op) Creates() bool { return o.Verb == Create || o.Verb == Apply && o.Observed == nil }
 
 // String gives "update Pod default/web-0: spec.image differs".
 func (o Op) String() string { return string(o.Verb) + " " + object.Describe(o.Object) + ": " + o.Why }
@@ -57,53 +83,114 @@ func (m Method) Rolls() bool { return m == RollingRecreate || m == RollingInPlac
 // Rules say how children of each kind are updated. A kind without a rule is OnDelete.
 type Rules map[object.Kind]Method
 
+// A Policy says how the children of a parent are updated and written.
+type Policy struct {
+	Rules      Rules
+	ServerSide bool                             // by server-side apply; else by dynamic apply
+	Memory     Memory                           // of server-side apply; nil remembers nothing
+	Mark       func(child *object.Object) error // makes a child the parent's; nil does nothing
+}
+
+func (p Policy) mark(child *object.Object) error {
+	if p.Mark == nil {
+		return nil
+	}
+	return p.Mark(child)
+}
+
+// A Plan is what is to be done about a parent's children.
+type Plan struct {
+	Ops  []Op
+	Left []Left
+}
+
+// A Left is a difference that is left as it is, since the child's method is OnDelete.
+type Left struct {
+	Child  *object.Object // as it was observed
+	Field  Path
+	Wanted string // a digest of what is desired
+}
+
+// missing is why a child is created.
+const missing = "desired and missing"
+
 // Children gives the writes that lead from the observed children to the desired ones: creations and updates in the
 // order of desired, then deletions in the order of observed. What is already being deleted is left alone. An error
-// is about single children: the writes beside it are those of all others.
-func Children(observed, desired *object.Set, rules Rules) ([]Op, error) {
-	var ops []Op
+// is about single children: the plan beside it is that of all others.
+func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
+	var plan Plan
 	var failed []error
 	for want := range desired.All() {
 		kind := want.GroupVersionKind()
-		op, err := child(observed.Get(kind, object.KeyOf(want)), want, rules[kind])
-		if err != nil {
+		op, left, err := policy.child(observed.Get(kind, object.KeyOf(want)), want, policy.Rules[kind])
+		switch {
+		case err != nil:
 			failed = append(failed, err)
-		} else if op != nil {
-			ops = append(ops, *op)
+		case op != nil:
+			plan.Ops = append(plan.Ops, *op)
+		case left != nil:
+			plan.Left = append(plan.Left, *left)
 		}
 	}
 	for have := range observed.All() {
 		unwanted := desired.Get(have.GroupVersionKind(), object.KeyOf(have)) == nil
 		if unwanted && !object.Deleting(have) {
-			ops = append(ops, Op{Verb: Delete, Object: have, Why: "no longer desired"})
+			plan.Ops = append(plan.Ops, Op{Verb: Delete, Object: have, Why: "no longer desired"})
 		}
 	}
-	return ops, errors.Join(failed...)
+	return plan, errors.Join(failed...)
 }
 
-// child gives the write that leads from have, nil when there is no such child, to want, or nil when there is none.
-func child(have, want *object.Object, method Method) (*Op, error) {
-	if have == nil {
-		created, err := fresh(want)
-		return &Op{Verb: Create, Object: created, Why: "desired and missing"}, err
+// child gives the write that leads from have, nil when there is no such child, to want, or what is left of it.
+func (p Policy) child(have, want *object.Object, method Method) (*Op, *Left, error) {
+	switch {
+	case have != nil && object.Deleting(have):
+		return nil, nil, nil // it returns on a later sync, when it is gone
+	case p.ServerSide:
+		return p.serverSide(have, want, method)
+	case have == nil:
+		op, err := p.create(want)
+		return op, nil, err
+	case onServer(have) && updates(method):
+		op, err := p.comeBack(have, want, method)
+		return op, nil, err
 	}
-	if object.Deleting(have) {
-		return nil, nil // it returns on a later sync, when it is gone
-	}
-	merged, err := apply(have, want)
+	return dynamic(have, want, method)
+}
+
+// updates reports whether method does something about a child that exists.
+func updates(method Method) bool { return method != "" && method != OnDelete }
+
+// create is the write by which dynamic apply makes want.
+func (p Policy) create(want *object.Object) (*Op, error) {
+	created, err := fresh(want)
 	if err != nil {
 		return nil, err
 	}
-	difference := Difference(have.Object, merged.Object)
-	if difference == "" {
-		return nil, nil
+	return &Op{Verb: Create, Object: created, Why: missing}, p.mark(created)
+}
+
+// dynamic gives the write by which dynamic apply leads from have to want, or what OnDelete leaves of it.
+func dynamic(have, want *object.Object, method Method) (*Op, *Left, error) {
+	merged, err := apply(have, want)
+	if err != nil {
+		return nil, nil, err
 	}
+	differs := difference(have.Object, merged.Object)
+	if differs == nil {
+		return nil, nil, nil
+	}
+	op := &Op{Verb: Update, Object: merged, Why: differs.String() + " differs", Differs: differs, Again: remembered(have) == remembered(merged)}
 	switch method {
 	case Recreate, RollingRecreate:
-		again := have.GetAnnotations()[LastApplied] == merged.GetAnnotations()[LastApplied]
-		return &Op{Verb: Delete, Object: have, Why: "to be recreated: " + difference + " differs", Differs: difference, Again: again}, nil
+		op.Verb, op.Object, op.Why = Delete, have, "to be recreated: "+op.Why
+		return op, nil, nil
 	case InPlace, RollingInPlace:
-		return &Op{Verb: Update, Object: merged, Why: difference + " differs"}, nil
+		return op, nil, nil
 	}
-	return nil, nil
+	sum, err := digest(map[string]any{"": remembered(merged)})
+	return nil, &Left{Child: have, Field: differs, Wanted: sum}, err
 }
+
+// remembered is what dynamic apply applied to o last.
+func remembered(o *object.Object) string { return o.GetAnnotations()[LastApplied] }

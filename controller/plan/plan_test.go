@@ -343,8 +343,8 @@ func TestAnErrorAboutOneChildDoesNotStopTheOthers(t *testing.T) {
 	}
 	observed := setOf(broken("bad-1", "{"), stored(t, pod(t, "b", "old")), broken("bad-2", "[]"), stored(t, pod(t, "gone", "x")))
 	desired := setOf(pod(t, "a", "x"), pod(t, "bad-1", "new"), pod(t, "b", "new"), pod(t, "bad-2", "new"))
-	ops, err := Children(observed, desired, Rules{podKind: InPlace})
-	checkOps(t, ops,
+	plan, err := Children(observed, desired, Policy{Rules: Rules{podKind: InPlace}})
+	checkOps(t, plan.Ops,
 		"create Pod default/a: desired and missing",
 		"update Pod default/b: spec.image differs",
 		"delete Pod default/gone: no longer desired")

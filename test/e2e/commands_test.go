@@ -351,7 +351,7 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // ours are the warnings that the server itself gives about a parent.
-var ours = regexp.MustCompile(`Warning (SyncError|HookWarning|StatusNotStored) .*`)
+var ours = regexp.MustCompile(`Warning (SyncError|HookWarning|StatusNotStored|Fight) .*`)
 
 func cmdQuiet(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := worldOf(ts).events(args[0])

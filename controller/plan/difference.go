@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+)
+
+// marks are the annotations in which we remember what was applied. Alone they are never a difference.
+var marks = []string{LastApplied, Applied}
+
+// Difference names the first field, in the order of keys, in which a and b differ, such as
+// "spec.containers[0].image"; "" when they are equal. Numbers compare by value, and the annotations that remember
+// what was applied never count.
+func Difference(a, b map[string]any) string { return difference(a, b).String() }
+
+func difference(a, b map[string]any) Path { return diffMap(nil, a, b) }
+
+func diffMap(path Path, a, b map[string]any) Path {
+	keys := slices.Collect(maps.Keys(a))
+	for key := range b {
+		if _, both := a[key]; !both {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if slices.Contains(marks, key) && path.is("metadata", "annotations") {
+			continue
+		}
+		if d := diffField(path.to(key), a, b, key); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func diffField(path Path, a, b map[string]any, key string) Path {
+	left, inA := a[key]
+	right, inB := b[key]
+	if inA && inB {
+		return diffValue(path, left, right)
+	}
+	// An annotations map that holds nothing but our own annotations is as good as none.
+	if path.is("metadata", "annotations") {
+		l, _ := left.(map[string]any)
+		r, _ := right.(map[string]any)
+		return diffMap(path, l, r)
+	}
+	return path
+}
+
+func diffValue(path Path, a, b any) Path {
+	switch left := a.(type) {
+	case map[string]any:
+		if right, ok := b.(map[string]any); ok {
+			return diffMap(path, left, right)
+		}
+	case []any:
+		if right, ok := b.([]any); ok {
+			return diffList(path, left, right)
+		}
+	default:
+		if equalScalar(a, b) {
+			return nil
+		}
+	}
+	return path
+}
+
+func diffList(path Path, a, b []any) Path {
+	if len(a) != len(b) {
+		return path
+	}
+	for i := range a {
+		if d := diffValue(path.to(i), a[i], b[i]); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// lacks is the first field, in the order of keys, that want has and have does not have equal; nil when there is none.
+// What have has beside it is no concern, but a list is compared as a whole. Hollow maps and lists, which the API
+// server may not store, are not missed.
+func lacks(path Path, have, want any) Path {
+	switch want := want.(type) {
+	case map[string]any:
+		if m, ok := have.(map[string]any); ok {
+			return lacksIn(path, m, want)
+		}
+	case []any:
+		if list, ok := have.([]any); ok && len(list) == len(want) {
+			for i := range want {
+				if d := lacks(path.to(i), list[i], want[i]); d != nil {
+					return d
+				}
+			}
+			return nil
+		}
+	default:
+		if equalScalar(have, want) {
+			return nil
+		}
+	}
+	return path
+}
+
+func lacksIn(path Path, have, want map[string]any) Path {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		value, there := have[key]
+		switch {
+		case !there && hollow(want[key]):
+		case slices.Contains(marks, key) && path.is("metadata", "annotations"):
+		case !there && path.is("metadata") && key == "annotations":
+			if d := lacksIn(path.to(key), nil, mapOf(want[key])); d != nil {
+				return d
+			}
+		case !there:
+			return path.to(key)
+		default:
+			if d := lacks(path.to(key), value, want[key]); d != nil {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// mapOf is v if it is a map, else nil.
+func mapOf(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}

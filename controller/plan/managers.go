@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"metascript/controller/object"
+)
+
+// A Manager is somebody who set a field, as the API server remembers it.
+type Manager struct {
+	Name      string
+	Operation string // Apply or Update
+}
+
+// String gives "kubectl (Update)".
+func (m Manager) String() string { return m.Name + " (" + m.Operation + ")" }
+
+// Managers are those who own the field at path of o, or something below it, sorted. They stand in the managedFields,
+// which caches do not have. What cannot be read there is left out.
+func Managers(o *object.Object, path Path) []Manager {
+	var found []Manager
+	for _, entry := range o.GetManagedFields() {
+		m := Manager{entry.Manager, string(entry.Operation)}
+		if set := fieldsOf(entry); set != nil && owns(set, o.Object, path) && !slices.Contains(found, m) {
+			found = append(found, m)
+		}
+	}
+	slices.SortFunc(found, func(a, b Manager) int { return strings.Compare(a.String(), b.String()) })
+	return found
+}
+
+func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+	set := &fieldpath.Set{}
+	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+		return nil
+	}
+	return set
+}
+
+// owns reports whether set has the field to which path leads from v, something below it, or a whole that it is part
+// of.
+func owns(set *fieldpath.Set, v any, path Path) bool {
+	for leaf := range set.Leaves().All() {
+		if meets(leaf, v, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// meets reports whether leaf and path are the same way as far as both go.
+func meets(leaf fieldpath.Path, v any, path Path) bool {
+	for i, element := range leaf {
+		if i == len(path) {
+			return true
+		}
+		v = step(v, path[i])
+		if !leads(element, path[i], v) {
+			return false
+		}
+	}
+	return true
+}
+
+// step is what is behind one step of a path; nil when nothing is.
+func step(v, to any) any {
+	switch to := to.(type) {
+	case string:
+		return mapOf(v)[to]
+	case int:
+		if list, ok := v.([]any); ok && to < len(list) {
+			return list[to]
+		}
+	}
+	return nil
+}
+
+// leads reports whether element is the step to, behind which there is below: the managedFields name the items of a
+// list by their keys, or by their value.
+func leads(element fieldpath.PathElement, to, below any) bool {
+	switch {
+	case element.FieldName != nil:
+		return *element.FieldName == to
+	case element.Index != nil:
+		return *element.Index == to
+	case element.Value != nil:
+		_, isPlace := to.(int)
+		return isPlace && value.Equals(*element.Value, value.NewValueInterface(below))
+	case element.Key != nil:
+		_, isPlace := to.(int)
+		return isPlace && keyed(*element.Key, mapOf(below))
+	}
+	return false
+}
+
+// keyed reports whether item has just these keys.
+func keyed(keys value.FieldList, item map[string]any) bool {
+	for _, key := range keys {
+		field, there := item[key.Name]
+		if !there || !value.Equals(key.Value, value.NewValueInterface(field)) {
+			return false
+		}
+	}
+	return true
+}
