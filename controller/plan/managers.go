@@ -46,12 +46,9 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 // owns reports whether set has the field to which path leads from v, something below it, or a whole that it is part
 // of.
 func owns(set *fieldpath.Set, v any, path Path) bool {
-	for leaf := range set.Leaves().All() {
-		if meets(leaf, v, path) {
-			return true
-		}
-	}
-	return false
+	found := false
+	set.Leaves().Iterate(func(leaf fieldpath.Path) { found = found || meets(leaf, v, path) })
+	return found
 }
 
 // meets reports whether leaf and path are the same way as far as both go.

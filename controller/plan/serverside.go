@@ -207,10 +207,6 @@ func dropMarks(o *object.Object) {
 	}
 }
 
-// open are the places where others may add fields of their own beside ours. Anywhere else, what was added may belong
-// to a whole that we own, and the API server has to be asked.
-var open = []string{"metadata", "metadata.labels", "metadata.annotations", "spec"}
-
 // fingerprint is a digest of have, as far as config has something to do with it.
 func fingerprint(have, config *object.Object) (string, error) {
 	print, err := digest(view(nil, have.Object, config.Object))
@@ -229,12 +225,18 @@ func view(path Path, have, config map[string]any) map[string]any {
 			continue
 		}
 		below := path.to(key)
-		if h, c := mapOf(value), mapOf(want); h != nil && c != nil && slices.Contains(open, below.String()) {
+		if h, c := mapOf(value), mapOf(want); h != nil && c != nil && shared(below) {
 			value = view(below, h, c)
 		}
 		seen[key] = value
 	}
 	return seen
+}
+
+// shared reports whether the map at path is one into which others may put fields of their own beside ours: spec, data
+// and their like, labels and annotations. Any other may be a whole that we own, and the API server has to be asked.
+func shared(path Path) bool {
+	return len(path) == 1 || path.is("metadata", "labels") || path.is("metadata", "annotations")
 }
 
 // digest is short for v as JSON.

@@ -27,7 +27,7 @@ import (
 //	stop                       end it with SIGTERM; it must exit with 0
 //	apply FILE...              create or change the objects in FILE
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
-//	writes MIN MAX             how many writes the server's log tells of is between the two
+//	writes MIN MAX [REGEXP]    how many writes, that begin so, the server's log tells of is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
 //	delete RESOURCE/NAME       delete, and do not wait
 //	patch RESOURCE/NAME JSON   merge-patch; with /status behind NAME the status
@@ -148,6 +148,9 @@ func cmdWrites(ts *testscript.TestScript, _ bool, args []string) {
 	most, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	n := strings.Count(string(text), "msg=wrote ")
+	if len(args) == 3 {
+		n = len(regexp.MustCompile(`(?m)msg=wrote .*op="?(`+args[2]+`)`).FindAll(text, -1))
+	}
 	fmt.Fprintln(ts.Stdout(), n, "writes")
 	if n < least || n > most {
 		ts.Fatalf("%d writes, want %d to %d", n, least, most)
