@@ -12,6 +12,13 @@ import (
 type Set struct {
 	kinds  []Kind
 	groups map[Kind]*group
+	added  []place
+}
+
+// A place is that of an object in its group.
+type place struct {
+	kind Kind
+	i    int
 }
 
 type group struct {
@@ -44,6 +51,7 @@ func (s *Set) Put(o *Object) (replaced bool) {
 		return true
 	}
 	g.index[key] = len(g.objects)
+	s.added = append(s.added, place{o.GroupVersionKind(), len(g.objects)})
 	g.objects = append(g.objects, o)
 	return false
 }
@@ -83,6 +91,17 @@ func (s *Set) All() iter.Seq[*Object] {
 				if !yield(o) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// Added goes through every object in the order in which they were added, whatever their kinds.
+func (s *Set) Added() iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		for _, at := range s.added {
+			if !yield(s.groups[at.kind].objects[at.i]) {
+				return
 			}
 		}
 	}

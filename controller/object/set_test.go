@@ -126,3 +126,26 @@ func TestSortedGoesByNamespaceThenName(t *testing.T) {
 		t.Error("Sorted gives another slice than the one it sorted in place")
 	}
 }
+
+func TestAddedGoesAcrossKinds(t *testing.T) {
+	s := &Set{}
+	s.Declare(statefulSet)
+	second := newObject("apps/v1", "StatefulSet", "default", "b")
+	for _, o := range []*Object{pod("z"), newObject("apps/v1", "StatefulSet", "default", "b"), pod("a"), second, pod("m")} {
+		s.Put(o)
+	}
+	var got []string
+	for o := range s.Added() {
+		got = append(got, Describe(o))
+		if o.GetKind() == "StatefulSet" && o != second {
+			t.Error("an object that was replaced is still there")
+		}
+	}
+	want := []string{"Pod default/z", "StatefulSet default/b", "Pod default/a", "Pod default/m"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	for range s.Added() {
+		break // leaving early is fine
+	}
+}

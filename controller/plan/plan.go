@@ -141,6 +141,15 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 	return plan, errors.Join(failed...)
 }
 
+// Differs names the first field of have that applying want would change; "" when have is as it is wanted.
+func Differs(have, want *object.Object) (string, error) {
+	merged, err := apply(have, want)
+	if err != nil {
+		return "", err
+	}
+	return Difference(have.Object, merged.Object), nil
+}
+
 // child gives the write that leads from have, nil when there is no such child, to want, or what is left of it.
 func (p Policy) child(have, want *object.Object, method Method) (*Op, *Left, error) {
 	switch {
