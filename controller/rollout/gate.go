@@ -1,0 +1,133 @@
+package rollout
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// Rules say which kinds roll, and when to go on.
+type Rules struct {
+	Kinds map[object.Kind]Rule
+
+	// Differs names the first field in which a child differs from what is wanted of it; "" when there is none. By
+	// default it is [plan.Differs].
+	Differs func(have, want *object.Object) (string, error)
+}
+
+// A Rule says when a child of one kind is well.
+type Rule struct {
+	InPlace bool // it is updated, and must have taken note of that
+	Checks  []Check
+}
+
+// A Check says what a condition in a child's status must be. What is nil may be anything.
+type Check struct {
+	Type   string
+	Status *string
+	Reason *string
+}
+
+func (r *Rules) differs(have, want *object.Object) (string, error) {
+	if r.Differs != nil {
+		return r.Differs(have, want)
+	}
+	return plan.Differs(have, want)
+}
+
+// gate says what keeps the next child from moving: the first child at the latest revision with which something is
+// wrong, and what; "" when it is open.
+func (r *rollout) gate() string {
+	for _, c := range r.order {
+		if r.at[c] != newest {
+			continue
+		}
+		if wrong := r.wrong(c); wrong != "" {
+			return c.String() + " " + wrong
+		}
+	}
+	return ""
+}
+
+// wrong says what is wrong with a child at the latest revision, or "".
+func (r *rollout) wrong(c Child) string {
+	have, want := r.observed[c], r.wants[newest][c]
+	if have == nil {
+		return "does not exist yet"
+	}
+	if object.Deleting(have) {
+		return "is still being deleted"
+	}
+	switch difference, err := r.differs(have, want); {
+	case err != nil:
+		return fmt.Sprintf("cannot be compared with what is wanted: %v", err)
+	case difference != "":
+		return "is not updated yet: " + difference + " differs"
+	}
+	rule := r.Kinds[want.GroupVersionKind()]
+	if rule.InPlace {
+		if wrong := unaware(have); wrong != "" {
+			return wrong
+		}
+	}
+	for _, check := range rule.Checks {
+		if wrong := check.wrong(have); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// unaware says that the status of o is about an earlier generation. One that does not tell its generation is taken
+// for current.
+func unaware(o *object.Object) string {
+	var seen int64
+	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "observedGeneration")
+	switch n := value.(type) {
+	case int64:
+		seen = n
+	case float64:
+		seen = int64(n)
+	}
+	if seen > 0 && seen < o.GetGeneration() {
+		return fmt.Sprintf("has not taken note of its update yet: status.observedGeneration is %d, and its generation %d", seen, o.GetGeneration())
+	}
+	return ""
+}
+
+// wrong says how o fails the check, or "".
+func (c *Check) wrong(o *object.Object) string {
+	condition := conditionOf(o, c.Type)
+	if condition == nil {
+		return fmt.Sprintf("has no condition %s in its status", c.Type)
+	}
+	if status, _ := condition["status"].(string); c.Status != nil && status != *c.Status {
+		return fmt.Sprintf("has condition %s with status %q, want %q%s", c.Type, status, *c.Status, because(condition))
+	}
+	if reason, _ := condition["reason"].(string); c.Reason != nil && reason != *c.Reason {
+		return fmt.Sprintf("has condition %s with reason %q, want %q", c.Type, reason, *c.Reason)
+	}
+	return ""
+}
+
+// because quotes what a condition says for itself.
+func because(condition map[string]any) string {
+	if message, _ := condition["message"].(string); message != "" {
+		return ": " + message
+	}
+	return ""
+}
+
+func conditionOf(o *object.Object, name string) map[string]any {
+	list, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
+	items, _ := list.([]any)
+	for _, item := range items {
+		if condition, _ := item.(map[string]any); condition["type"] == name {
+			return condition
+		}
+	}
+	return nil
+}
