@@ -109,14 +109,11 @@ func (r *rollout) rolls(o *object.Object) bool {
 // at the latest, or else at the one that wants it as it is.
 func (r *rollout) revisionOf(c Child) int {
 	at := none
-	for i, revision := range r.revisions {
-		if !revision.Children[c] || r.wants[i][c] == nil {
-			continue
-		}
-		if i == newest || r.is(c, i) {
+	for i := range r.revisions {
+		switch claims := r.claims(i, c); {
+		case claims && (i == newest || r.is(c, i)):
 			return i
-		}
-		if at == none {
+		case claims && at == none:
 			at = i
 		}
 	}
@@ -195,15 +192,11 @@ func (r *rollout) touched(observed *object.Set) *object.Set {
 	return set
 }
 
-// share gives each revision the children that are at it.
+// share gives each revision its children. An older one keeps those that did not move to the latest, also when two claim
+// the same: which of them to believe may be clearer another time.
 func (r *rollout) share(step *Step) {
 	for i, revision := range r.revisions {
-		revision.Children = Children{}
-		for c, at := range r.at {
-			if at == i {
-				revision.Children[c] = true
-			}
-		}
+		revision.Children = r.childrenAt(i)
 		switch {
 		case i == newest:
 			step.Latest = revision
@@ -213,4 +206,19 @@ func (r *rollout) share(step *Step) {
 			step.Drop = append(step.Drop, revision)
 		}
 	}
+}
+
+func (r *rollout) childrenAt(i int) Children {
+	children := Children{}
+	for c, at := range r.at {
+		if at == i || i != newest && at != newest && r.claims(i, c) {
+			children[c] = true
+		}
+	}
+	return children
+}
+
+// claims reports whether revision i has c among its children, and wants it.
+func (r *rollout) claims(i int, c Child) bool {
+	return r.revisions[i].Children[c] && r.wants[i][c] != nil
 }

@@ -209,7 +209,7 @@ func TestNext(t *testing.T) {
 			desired: "a@v2 b@v1", revisions: "v2: a, v1: b", condition: "RolloutWaiting: Pod a is not updated yet: spec.image differs",
 		}, {
 			name: "of two older ones the one that it is like", latest: "v3: z a | z", older: "v1: a | a; v2: a | a", observed: "z@v3! a@v2", rule: ready,
-			desired: "z@v3 a@v2", revisions: "v3: z, v2: a, no v1", condition: `RolloutWaiting: Pod z has condition Ready with status "False", want "True"`,
+			desired: "z@v3 a@v2", revisions: "v3: z, v1: a, v2: a", condition: `RolloutWaiting: Pod z has condition Ready with status "False", want "True"`,
 		}, {
 			name: "a child of which nobody knows the revision stays as it is until its turn", latest: "v2: a b c", observed: "a@v1 b@v1 c@v0",
 			desired: "a@v2", revisions: "v2: a", condition: "RolloutProgressing: updating Pod a",

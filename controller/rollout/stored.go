@@ -71,21 +71,47 @@ func (c Children) read(item any) error {
 }
 
 // Writes gives the operations that store the step, in an order that leaves no child without a revision when they are
-// interrupted: first the latest revision, which alone gains children. A new ControllerRevision is blank with a name
-// and content.
+// interrupted: first the latest, which alone gains children. It is also written, unchanged, when another loses a child
+// that was seen at both: the API server then refuses it, and what follows is not done, unless it still is as it was
+// seen. A new ControllerRevision is blank with a name and content.
 func (s *Step) Writes(blank *object.Object) []plan.Op {
 	var ops []plan.Op
-	for _, r := range append([]Revision{s.Latest}, s.Keep...) {
-		if r.stored == nil {
-			ops = append(ops, plan.Op{Verb: plan.Create, Object: r.encode(blank), Why: "a new revision of the parent"})
-		} else if before, _ := Decode(r.stored); !maps.Equal(before.Children, r.Children) {
+	lost := false
+	for _, r := range s.Keep {
+		lost = lost || r.lost(s.Latest.Children)
+		if r.changed() {
 			ops = append(ops, plan.Op{Verb: plan.Update, Object: r.encode(r.stored), Why: "children moved"})
 		}
 	}
 	for _, r := range s.Drop {
+		lost = lost || r.lost(s.Latest.Children)
 		ops = append(ops, plan.Op{Verb: plan.Delete, Object: r.stored, Why: "no child is at this revision"})
 	}
+	switch latest := s.Latest; {
+	case latest.stored == nil:
+		ops = slices.Insert(ops, 0, plan.Op{Verb: plan.Create, Object: latest.encode(blank), Why: "a new revision of the parent"})
+	case lost || latest.changed():
+		ops = slices.Insert(ops, 0, plan.Op{Verb: plan.Update, Object: latest.encode(latest.stored), Why: "children moved"})
+	}
 	return ops
+}
+
+// before are the children that the revision had.
+func (r *Revision) before() Children {
+	before, _ := Decode(r.stored) // which was possible once
+	return before.Children
+}
+
+func (r *Revision) changed() bool { return !maps.Equal(r.before(), r.Children) }
+
+// lost reports whether the revision had one of these children, and has it no more.
+func (r *Revision) lost(children Children) bool {
+	for c := range r.before() {
+		if children[c] && !r.Children[c] {
+			return true
+		}
+	}
+	return false
 }
 
 // encode is a copy of the ControllerRevision o that says r. Entries and names are sorted.
