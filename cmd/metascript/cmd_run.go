@@ -4,18 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
-	"metascript/controller"
-	"metascript/controller/api/validation"
 	"metascript/controller/hook"
-	"metascript/controller/kube"
-	"metascript/controller/object"
 	"metascript/engine"
 )
 
@@ -53,20 +46,16 @@ unless an object of the kind is given. With the parent's definition among the fi
 }
 
 func runOffline(cmd *cobra.Command, f runFlags) error {
-	trial, err := newTrial(f, cmd.InOrStdin())
+	q, err := f.question(cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
-	sandbox, err := f.sandbox.open(nil, asksForWorkers([]document{{Object: trial.Controller}}))
+	sandbox, err := f.sandbox.open(nil, asksForWorkers([]document{q.controller}))
 	if err != nil {
 		return err
 	}
 	defer sandbox.close()
-	trial.Sandbox = sandbox.Sandbox
-	trial.Log = func(name string, m engine.Message) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
-	}
-	answer, err := trial.Run(cmd.Context())
+	answer, err := q.ask(cmd.Context(), sandbox.Sandbox, cmd.ErrOrStderr())
 	if err != nil {
 		return errors.New(engine.DetailOf(err))
 	}
@@ -76,22 +65,21 @@ func runOffline(cmd *cobra.Command, f runFlags) error {
 	return printAnswer(cmd.OutOrStdout(), answer)
 }
 
-// newTrial reads the files.
-func newTrial(f runFlags, stdin io.Reader) (*controller.Trial, error) {
+// question reads the files.
+func (f *runFlags) question(stdin io.Reader) (*question, error) {
 	docs, err := readFiles(f.files, stdin)
 	if err != nil {
 		return nil, err
 	}
-	defs, err := definitions(docs)
-	if err != nil {
+	q := &question{finalizing: f.finalizing, now: f.now}
+	if q.definitions, err = definitions(docs); err != nil {
 		return nil, err
 	}
 	parents, err := readFiles(f.parents, stdin)
 	if err != nil {
 		return nil, err
 	}
-	children, err := readFiles(f.children, stdin)
-	if err != nil {
+	if q.children, err = readFiles(f.children, stdin); err != nil {
 		return nil, err
 	}
 	found := controllers(docs)
@@ -101,45 +89,8 @@ func newTrial(f runFlags, stdin io.Reader) (*controller.Trial, error) {
 	if len(parents) != 1 {
 		return nil, fmt.Errorf("--parent has %d objects, want one", len(parents))
 	}
-	trial := &controller.Trial{
-		Controller: found[0].Object, Finalizing: f.finalizing,
-		Resources: &kube.Offline{Definitions: defs},
-	}
-	if err := setDefaults(defs, slices.Concat(parents, children)); err != nil {
-		return nil, err
-	}
-	trial.Parent = parents[0].Object
-	for _, doc := range slices.Concat(parents, children) {
-		trial.Resources.Seen = append(trial.Resources.Seen, doc.GroupVersionKind())
-	}
-	for _, child := range children {
-		trial.Children = append(trial.Children, child.Object)
-	}
-	if f.now != "" {
-		if trial.Now, err = time.Parse(time.RFC3339, f.now); err != nil {
-			return nil, fmt.Errorf("--now %q: want a time such as 2026-01-02T15:04:05Z", f.now)
-		}
-	}
-	return trial, nil
-}
-
-// setDefaults completes objects as the API server would, by the definitions that are given.
-func setDefaults(defs []*apiextensionsv1.CustomResourceDefinition, docs []document) error {
-	for _, crd := range defs {
-		validator, err := validation.New(crd)
-		if err != nil {
-			return fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
-		}
-		for _, doc := range docs {
-			if kind := doc.GroupVersionKind(); kind.Group != crd.Spec.Group || kind.Kind != crd.Spec.Names.Kind {
-				continue
-			}
-			if doc.Object.Object, err = validator.Default(doc.Object.Object); err != nil {
-				return fmt.Errorf("%s: %s: %w", doc.file, object.Describe(doc.Object), err)
-			}
-		}
-	}
-	return nil
+	q.controller, q.parent = found[0], parents[0]
+	return q, nil
 }
 
 // printAnswer prints an answer as the document that a hook returns.

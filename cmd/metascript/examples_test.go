@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"metascript/controller/api/v1alpha1"
 )
@@ -26,7 +25,9 @@ func exampleNames(t *testing.T) []string {
 	}
 	var names []string
 	for _, entry := range entries {
-		names = append(names, entry.Name())
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
 	}
 	if len(names) == 0 {
 		t.Fatal("there are no examples")
@@ -43,26 +44,62 @@ func readText(t *testing.T, path string) string {
 	return string(text)
 }
 
-// The script beside a controller is the one inside it: who edits one sees what runs.
+// The script beside a controller is the one inside it: who edits one sees what runs. It is called sync, or like its
+// controller where there are several; modules have the names that they are loaded by.
 func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
 	for _, name := range exampleNames(t) {
 		t.Run(name, func(t *testing.T) {
-			var cc v1alpha1.CompositeController
-			if err := yaml.UnmarshalStrict([]byte(readText(t, example(name, "controller.yaml"))), &cc); err != nil {
+			docs, err := readFiles([]string{example(name, "controller.yaml")}, nil)
+			if err != nil {
 				t.Fatal(err)
 			}
-			files, err := filepath.Glob(example(name, "sync.*"))
-			if err != nil || len(files) != 1 {
-				t.Fatalf("its scripts are %v, %v, want one", files, err)
+			found := controllers(docs)
+			inside := map[string]string{}
+			for _, doc := range found {
+				stem := "sync"
+				if len(found) > 1 {
+					stem = doc.GetName()
+				}
+				scriptFiles(t, doc, stem, inside)
 			}
-			if diff := cmp.Diff(readText(t, files[0]), cc.Spec.Script.Inline); diff != "" {
-				t.Errorf("%s and the text in controller.yaml (-file +inline):\n%s", filepath.Base(files[0]), diff)
-			}
-			if got, want := v1alpha1.LanguageOf(files[0]), cc.Spec.Script.Language; got != want {
-				t.Errorf("the file is %s, and the controller says %s", got, want)
+			if diff := cmp.Diff(scriptsBeside(t, name), inside); diff != "" {
+				t.Errorf("the files and the texts in controller.yaml (-files +inline):\n%s", diff)
 			}
 		})
 	}
+}
+
+// scriptFiles adds the texts of a controller's script, by the names of their files.
+func scriptFiles(t *testing.T, doc document, stem string, inside map[string]string) {
+	t.Helper()
+	spec, _ := doc.Object.Object["spec"].(map[string]any)
+	script, _ := spec["script"].(map[string]any)
+	language, _ := script["language"].(string)
+	extension := map[string]string{"Starlark": ".star", "JavaScript": ".js", "Jsonnet": ".jsonnet"}[language]
+	inside[stem+extension], _ = script["inline"].(string)
+	modules, _ := script["modules"].(map[string]any)
+	for file, text := range modules {
+		if other, known := inside[file]; known && other != text {
+			t.Errorf("%s is not the same in every controller (-one +%s):\n%s", file, doc.GetName(), cmp.Diff(other, text))
+		}
+		inside[file], _ = text.(string)
+	}
+}
+
+// scriptsBeside reads the files in the example's folder that are in a language of scripts.
+func scriptsBeside(t *testing.T, name string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(example(name, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, file := range files {
+		if v1alpha1.LanguageOf(file) != "" {
+			texts[filepath.Base(file)] = readText(t, file)
+		}
+	}
+	return texts
 }
 
 func TestTheControllerInTheREADMEIsTheExample(t *testing.T) {
@@ -74,5 +111,49 @@ func TestTheControllerInTheREADMEIsTheExample(t *testing.T) {
 	want := parseYAML(t, readText(t, example("immortalcontainer", "controller.yaml")))
 	if diff := cmp.Diff(want, parseYAML(t, text)); diff != "" {
 		t.Errorf("README.md and examples/immortalcontainer/controller.yaml (-example +README):\n%s", diff)
+	}
+}
+
+// The answers are those that the cases expect, and worker processes give the same.
+func TestTheCasesOfTheExamples(t *testing.T) {
+	for _, isolation := range []string{"InProcess", "Process"} {
+		t.Run(isolation, func(t *testing.T) {
+			metascript(t, "test", filepath.Join(root, "examples"), "--isolation="+isolation).expect(t, 0, []string{" cases: all as expected\n"}, nil)
+		})
+	}
+}
+
+// Every example has all that a reader looks for.
+func TestTheExamplesAreComplete(t *testing.T) {
+	index := readText(t, filepath.Join(root, "examples", "README.md"))
+	for _, name := range exampleNames(t) {
+		for _, file := range []string{"README.md", "controller.yaml", "parent.yaml", "cases", filepath.Join(root, "test", "e2e", "testdata", "example-"+name+".txtar")} {
+			path := example(name, file)
+			if strings.HasSuffix(file, ".txtar") {
+				path = file
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Error(err)
+			}
+		}
+		if !strings.Contains(index, "]("+name+")") {
+			t.Errorf("examples/README.md has no link to %s", name)
+		}
+	}
+}
+
+func TestCheckOfTheExamples(t *testing.T) {
+	for _, name := range exampleNames(t) {
+		files := []string{"check"}
+		for _, file := range []string{"controller.yaml", "crd.yaml", "parent.yaml"} {
+			if _, err := os.Stat(example(name, file)); err == nil {
+				files = append(files, "-f", example(name, file))
+			}
+		}
+		got := metascript(t, files...)
+		got.expect(t, 0, []string{"controller.yaml: ", ": ok, hooks: ", "parent.yaml: "}, nil)
+		if strings.Contains(got.stdout, "warning") {
+			t.Errorf("%s: there is a warning:\n%s", name, got.stdout)
+		}
 	}
 }

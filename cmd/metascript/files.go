@@ -108,6 +108,11 @@ func parseDocument(text []byte) ([]*object.Object, error) {
 	if m == nil {
 		return nil, nil // nothing but comments
 	}
+	return objectsOf(m)
+}
+
+// objectsOf gives the object that m is, or those of the List that it is.
+func objectsOf(m map[string]any) ([]*object.Object, error) {
 	o := &object.Object{Object: m}
 	if o.GetAPIVersion() == "" || o.GetKind() == "" {
 		return nil, errors.New("apiVersion or kind is missing")
