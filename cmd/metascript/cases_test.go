@@ -64,7 +64,7 @@ func TestTestUpdatesWhatIsExpected(t *testing.T) {
 	}
 	metascript(t, "test", ".").expect(t, 0, []string{"1 cases: all as expected\n"}, nil)
 	writeCase(t, asked+"error: no such thing\n")
-	metascript(t, "test", "--update", ".").expect(t, 0, []string{"cases/a.yaml: updated\n1 cases: 1 updated"}, nil)
+	metascript(t, "test", "-update", ".").expect(t, 0, []string{"cases/a.yaml: updated\n1 cases: 1 updated"}, nil)
 	if diff := cmp.Diff(asked+answered, readText(t, "cases/a.yaml")); diff != "" {
 		t.Errorf("the case (-want +got):\n%s", diff)
 	}

@@ -16,10 +16,10 @@ import (
 // longName is a flag as Go programs take it: a name after one dash.
 var longName = regexp.MustCompile(`^-[a-z][a-z-]+[a-z](=|$)`)
 
-// twoDashes gives the server's arguments with two dashes where there is one before a long name. Metacontroller takes
-// both. Arguments of other verbs are given back as they are.
+// twoDashes gives the arguments of the server, and of test, with two dashes where there is one before a long name:
+// Metacontroller and "go test" take both. Those of other verbs, which have short names too, are given back as they are.
 func twoDashes(args []string) []string {
-	if len(args) > 0 && args[0] != "controller" && !strings.HasPrefix(args[0], "-") {
+	if len(args) > 0 && args[0] != "controller" && args[0] != "test" && !strings.HasPrefix(args[0], "-") {
 		return args
 	}
 	args = slices.Clone(args)
