@@ -244,15 +244,15 @@ func (m *model) sync() bool {
 		}
 		m.checkClaims(v, before)
 	}
-	ops, err := plan.Children(step.Observed, step.Desired, m.methods)
+	planned, err := plan.Children(step.Observed, step.Desired, plan.Policy{Rules: m.methods})
 	if err != nil {
 		m.fail("%v", err)
 	}
-	m.checkPlan(v, ops)
-	for _, op := range ops {
+	m.checkPlan(v, planned.Ops)
+	for _, op := range planned.Ops {
 		_ = m.do(m.pods.store, op)
 	}
-	return len(writes)+len(ops) > 0
+	return len(writes)+len(planned.Ops) > 0
 }
 
 // claims are the children that have a revision, as it is stored.
@@ -377,7 +377,7 @@ func (m *model) checkPlan(v view, ops []plan.Op) {
 		if op.Verb == plan.Create && own != nil && !like(op.Object, own) && !slices.Contains(m.moves, name) {
 			m.fail("%s came back as %s, its revision wants %s", name, named(op.Object), named(own))
 		}
-		if op.Verb == plan.Delete && want != nil && op.Differs == "" {
+		if op.Verb == plan.Delete && want != nil && op.Differs == nil {
 			m.fail("%s is wanted, and deleted: %s", name, op)
 		}
 	}
