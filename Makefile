@@ -14,7 +14,7 @@ FUZZTIME        ?= 5m
 PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$')
 
 .DEFAULT_GOAL := help
-.PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-hostile test-fuzz test-cluster test-e2e bench fuzz lint generate clean
+.PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-hostile test-fuzz test-cluster test-e2e bench bench-cluster fuzz lint generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -65,6 +65,9 @@ bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	cd test/bench; for round in 1 2 3; do for only in bench skip; do \
 	$(CURDIR)/$(BUILD)/bench.test -test.run '^$$' -test.bench . -test.$$only BenchmarkFixed -test.benchtime 200ms || exit; done; done; } \
 	| $(GO) run ./test/bench/report docs/benchmarks.md
+
+bench-cluster: cluster ## 5,000 parents on a real control plane, as scripts and as a webhook: about 10 minutes
+	@set -o pipefail; $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench/scale | $(GO) run ./test/bench/report docs/benchmarks.md
 
 fuzz: ## every fuzz target for FUZZTIME, 5m unless given
 	test/fuzz.sh $(FUZZTIME)

@@ -17,6 +17,7 @@ var tables = map[string]func(*table){
 	"full":     func(t *table) { calls(t, "Call/function=full") },
 	"fixed":    fixed,
 	"fairness": fairness,
+	"scale":    scale,
 }
 
 // A table is one in the making.
@@ -162,6 +163,20 @@ func fairness(t *table) {
 			t.row(who+", "+isolation, number(t.get(name, "calls/s").median),
 				duration(1000*t.get(name, "p50-us").median), duration(1000*t.get(name, "p99-us").median), duration(1000*t.get(name, "p100-us").most))
 		}
+	}
+}
+
+func scale(t *table) {
+	t.head("", "converged after", "a sync", "a sync without a write", "an object in memory", "a change is acted on", "while all are due")
+	for _, by := range []string{"webhook", "Starlark", "JavaScript", "Jsonnet"} {
+		name, who := "Scale/by="+by, by
+		if by == "webhook" {
+			who = "webhook on loopback, in Go"
+		}
+		t.row(who, number(t.cost(name, "converge-s"))+" s",
+			duration(1000*t.cost(name, "cpu-us/sync")), duration(1000*t.cost(name, "cpu-us/idle-sync")),
+			number(t.cost(name, "B/object")/1000)+" KB",
+			duration(1e6*t.cost(name, "quiet-ms")), duration(1e6*t.cost(name, "busy-ms")))
 	}
 }
 
