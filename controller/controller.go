@@ -58,9 +58,10 @@ type Server struct {
 	ready     atomic.Bool // see Waiting
 
 	firsts       *firsts
-	statusPruned atomic.Bool // the API server does not store a status for controllers
-	seen         sync.Map    // ids of controller objects that have been loaded, or tried to
-	told         sync.Map    // id of a controller object -> what the log and its events said of it last
+	statusPruned atomic.Bool  // the API server does not store a status for controllers
+	definedAt    atomic.Int64 // when, in ns, the definition of a kind of controllers changed while we looked
+	seen         sync.Map     // ids of controller objects that have been loaded, or tried to
+	told         sync.Map     // id of a controller object -> what the log and its events said of it last
 
 	controllers map[string]*informer.Informer // by kind
 	queue       workqueue.TypedRateLimitingInterface[id]
@@ -215,7 +216,10 @@ func (s *Server) onDefinition(old, current *object.Object) {
 	}
 	group := groupOf(current.GetName())
 	s.resources.Forget(group)
-	s.statusPruned.Store(false)
+	if group == v1alpha1.Group && edited {
+		s.definedAt.Store(time.Now().UnixNano())
+		s.statusPruned.Store(false)
+	}
 	if edited {
 		s.firsts.forget(group)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -194,11 +195,21 @@ func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1al
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
+	if err == nil && !hasConditions(stored) && time.Since(time.Unix(0, s.definedAt.Load())) < definitionLag {
+		return fmt.Errorf("%s: its status was not stored: the API server may not know the new definition yet", object.Describe(o))
+	}
 	if err == nil && !hasConditions(stored) && !s.statusPruned.Swap(true) {
-		s.Log.Warn("the CustomResourceDefinitions of the controllers are older than this server and keep no status: apply manifests/crds; none is written until they change")
+		s.Log.Warn(oldDefinitions)
+		s.events.Warning(o, "OldDefinitions", "%s", oldDefinitions)
 	}
 	return err
 }
+
+// definitionLag is how long after its change an API server may still go by an old definition.
+const definitionLag = 10 * time.Second
+
+// oldDefinitions is told once, when only the program was replaced and not what came with it.
+const oldDefinitions = "the CustomResourceDefinitions of the controllers are older than this server, and keep neither spec.script nor the status: apply those of its release, in manifests/crds; no status is written until they change"
 
 func hasConditions(o *object.Object) bool {
 	_, found, err := unstructured.NestedSlice(o.Object, "status", "conditions")

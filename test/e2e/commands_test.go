@@ -23,8 +23,15 @@ import (
 
 // commands are what scripts say beside testscript's own:
 //
-//	start [flag...]            run the server and wait until it is ready
-//	stop                       end it with SIGTERM; it must exit with 0
+//	start [as NAME] [flag...]  run the server and wait until it is ready; its health probes are at $HEALTH, its metrics
+//	                           at $METRICS, its log is the file log; those of one with a name are at $HEALTH_NAME,
+//	                           $METRICS_NAME and log-NAME
+//	launch [as NAME] [flag...] the same without waiting
+//	stop [NAME]                end it with SIGTERM; it must exit with 0
+//	crash [NAME]               end it with SIGKILL
+//	ends [NAME]                wait until it has ended by itself, with another exit code than 0
+//	http URL                   print the status code and the body that a GET gives
+//	cluster                    have a cluster of one's own from here on, without any definition
 //	apply FILE...              create or change the objects in FILE
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
 //	writes MIN MAX [REGEXP]    how many writes, that begin so, the server's log tells of is between the two
@@ -32,12 +39,12 @@ import (
 //	delete RESOURCE/NAME       delete, and do not wait
 //	patch RESOURCE/NAME JSON   merge-patch; with /status behind NAME the status
 //	get RESOURCE[/NAME] [PATH] print a field by JSONPath, or the whole as JSON
-//	until REGEXP get ...       wait until what get prints matches
+//	until REGEXP get ...       wait until what get, events or http prints matches
 //	until not REGEXP get ...   wait until it prints something else
 //	until gone RESOURCE/NAME   wait until it is not there
 //	events NAME                print the events about the object of that name, a line each: reason, message
 //	quiet NAME                 the events about NAME have no warning of the server's
-//	log REGEXP                 wait until the server's log matches; with ! it must not match now
+//	log [of NAME] REGEXP       wait until the server's log matches; with ! it must not match now
 //	api down|up|missed         take the API server away from the server, give it back, wait until it was missed
 //	webhook                    serve the hook of webhook_test.go; its address is $WEBHOOK
 //	remember VAR get ...       keep what get prints in a variable
@@ -46,7 +53,12 @@ import (
 // alone, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"start":    cmdStart,
+	"launch":   cmdLaunch,
 	"stop":     cmdStop,
+	"crash":    cmdCrash,
+	"ends":     cmdEnds,
+	"http":     cmdHTTP,
+	"cluster":  cmdCluster,
 	"apply":    cmdApply,
 	"many":     cmdMany,
 	"writes":   cmdWrites,
@@ -62,12 +74,6 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"webhook":  cmdWebhook,
 	"remember": cmdRemember,
 }
-
-func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(worldOf(ts).start(ts.Getenv("WORK"), args...))
-}
-
-func cmdStop(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(worldOf(ts).stop()) }
 
 func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
@@ -326,6 +332,8 @@ func (w *world) read(args []string) (string, error) {
 		return w.get(args[1], args[2:]...)
 	case "events":
 		return w.events(args[1])
+	case "http":
+		return fetch(args[1])
 	}
 	return "", fmt.Errorf("%s cannot be read", args[0])
 }
@@ -365,9 +373,10 @@ func cmdQuiet(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
+	name, args := named("of", args)
 	want, err := regexp.Compile(args[0])
 	ts.Check(err)
-	path := ts.MkAbs("log")
+	path := ts.MkAbs(logOf(name))
 	if neg {
 		text, err := os.ReadFile(path)
 		ts.Check(err)

@@ -45,8 +45,8 @@ func run(m *testing.M) int {
 	if err := build.Run(); err != nil {
 		return fail(fmt.Errorf("build the binary: %w", err))
 	}
-	stop, err := startCluster()
-	if err != nil {
+	var stop func()
+	if config, kubeconfig, stop, err = startCluster(os.Environ()); err != nil {
 		return fail(err)
 	}
 	defer stop()
@@ -61,25 +61,25 @@ func fail(err error) int {
 	return 1
 }
 
-// startCluster runs the test cluster, which itself gives back the one of KUBECONFIG when that is set. It ends when
+// startCluster runs the test cluster, which itself gives back the one of KUBECONFIG when that is in env. It ends when
 // its standard input does, so also when this process dies.
-func startCluster() (stop func(), err error) {
+func startCluster(env []string) (config *rest.Config, kubeconfig string, stop func(), err error) {
 	path, err := filepath.Abs(filepath.Join(root, "build", "cluster"))
 	if err != nil {
-		return nil, err
+		return nil, "", nil, err
 	}
 	cluster := exec.Command(path, "run", "--until-eof")
-	cluster.Stderr = os.Stderr
+	cluster.Stderr, cluster.Env = os.Stderr, env
 	stdin, err := cluster.StdinPipe()
 	if err != nil {
-		return nil, err
+		return nil, "", nil, err
 	}
 	stdout, err := cluster.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return nil, "", nil, err
 	}
 	if err := cluster.Start(); err != nil {
-		return nil, fmt.Errorf("start the test cluster (\"make cluster\" builds it): %w", err)
+		return nil, "", nil, fmt.Errorf("start the test cluster (\"make cluster\" builds it): %w", err)
 	}
 	stop = func() {
 		stdin.Close()
@@ -91,10 +91,10 @@ func startCluster() (stop func(), err error) {
 	}
 	if err != nil {
 		stop()
-		return nil, err
+		return nil, "", nil, err
 	}
 	config.QPS = -1
-	return stop, nil
+	return config, kubeconfig, stop, nil
 }
 
 func readKubeconfig(r io.Reader) (string, error) {

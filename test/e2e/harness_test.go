@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,6 +17,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
@@ -43,9 +41,11 @@ type world struct {
 	proxy  *proxy
 	hooks  *scriptServer // takes over the scripts of controllers; nil: they stay scripts
 
+	config     *rest.Config // of the cluster, and the file that says the same
+	kubeconfig string
+
 	mu      sync.Mutex
-	server  *exec.Cmd
-	log     *os.File
+	servers map[string]*server
 	created []*unstructured.Unstructured // cluster-scoped objects to remove
 }
 
@@ -66,34 +66,47 @@ func setupNamed(env *testscript.Env, suffix string) error {
 	env.Setenv("NAME", w.name)
 	env.Setenv("GROUP", w.name+".example.com")
 	env.Setenv("METASCRIPT", binary)
-	env.Defer(w.end)
+	env.Defer(w.leave)
 	repository, err := filepath.Abs(root)
 	if err != nil {
 		return err
 	}
 	env.Setenv("ROOT", repository)
-	namespace := &unstructured.Unstructured{Object: map[string]any{
+	return w.createNamespace()
+}
+
+func (w *world) createNamespace() error {
+	_, err := w.apply(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": w.name},
-	}}
-	_, err = w.apply(namespace)
+	}})
 	return err
 }
 
 func newWorld(name string) (*world, error) {
+	w := &world{name: name, servers: map[string]*server{}}
+	return w, w.enter(config, kubeconfig)
+}
+
+// enter makes a cluster the one that everything is about.
+func (w *world) enter(config *rest.Config, kubeconfig string) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	disco, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	proxy, err := newProxy(config.Host)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
-	return &world{name: name, client: client, proxy: proxy, mapper: mapper}, nil
+	if w.proxy != nil {
+		w.proxy.close()
+	}
+	w.config, w.kubeconfig, w.client, w.proxy = config, kubeconfig, client, proxy
+	w.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
+	return nil
 }
 
 // ownDefinitions are the CustomResourceDefinitions of the controllers.
@@ -117,16 +130,22 @@ func ownDefinitions() ([]*unstructured.Unstructured, error) {
 	return found, nil
 }
 
-// end removes what the script left, so that it also runs again in a cluster that stays.
-func (w *world) end() {
-	_ = w.stop()
+// leave removes what the script left, so that it also runs again in a cluster that stays.
+func (w *world) leave() {
+	w.stopAll()
+	w.removeAll()
 	w.proxy.close()
+}
+
+// removeAll deletes what is cluster-scoped, and so all that the script made.
+func (w *world) removeAll() {
 	background := metav1.DeletePropagationBackground
 	for i := len(w.created) - 1; i >= 0; i-- {
 		if r, err := w.resource(w.created[i]); err == nil {
 			_ = r.Delete(context.Background(), w.created[i].GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
 		}
 	}
+	w.created = nil
 }
 
 // resource is the client for objects like o.
@@ -195,55 +214,8 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 	return stored, err
 }
 
-// start runs the server against the cluster, by way of the script's proxy.
-func (w *world) start(dir string, args ...string) error {
-	path, err := w.proxiedKubeconfig(dir)
-	if err != nil {
-		return err
-	}
-	log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	health, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	server := exec.Command(binary, append([]string{
-		"controller", "--kubeconfig=" + path, "--target-label-selector=e2e=" + w.name,
-		"--health-probe-bind-address=" + health, "-v=1",
-	}, args...)...)
-	server.Stdout, server.Stderr = log, log
-	if err := server.Start(); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	w.server, w.log = server, log
-	w.mu.Unlock()
-	return eventually(func() error { return probe("http://" + health + "/readyz") })
-}
-
-// stop ends the server with SIGTERM; it must exit with 0.
-func (w *world) stop() error {
-	w.mu.Lock()
-	server := w.server
-	w.server = nil
-	w.mu.Unlock()
-	if server == nil {
-		return nil
-	}
-	defer w.log.Close()
-	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	if err := server.Wait(); err != nil {
-		return fmt.Errorf("after SIGTERM: %w", err)
-	}
-	return nil
-}
-
 func (w *world) proxiedKubeconfig(dir string) (string, error) {
-	raw, err := clientcmd.LoadFromFile(kubeconfig)
+	raw, err := clientcmd.LoadFromFile(w.kubeconfig)
 	if err != nil {
 		return "", err
 	}
@@ -252,18 +224,6 @@ func (w *world) proxiedKubeconfig(dir string) (string, error) {
 	}
 	path := filepath.Join(dir, "kubeconfig")
 	return path, clientcmd.WriteToFile(*raw, path)
-}
-
-func probe(url string) error {
-	resp, err := http.Get(url)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, resp.Status)
-	}
-	return nil
 }
 
 // eventually calls check until it gives nil, for as long as there is patience.

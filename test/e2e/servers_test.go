@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// A server is one that runs.
+type server struct {
+	*exec.Cmd
+	log             *os.File
+	health, metrics string // addresses
+}
+
+// named takes a server's name off arguments such as "as NAME ..."; without one it is "".
+func named(word string, args []string) (name string, rest []string) {
+	if len(args) > 1 && args[0] == word {
+		return args[1], args[2:]
+	}
+	return "", args
+}
+
+// suffixed is what belongs to the server of that name.
+func suffixed(what, separator, name string) string {
+	if name == "" {
+		return what
+	}
+	return what + separator + name
+}
+
+func logOf(name string) string { return suffixed("log", "-", name) }
+
+func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
+	s := launch(ts, args)
+	ts.Check(eventually(func() error {
+		text, err := fetch(s.health + "/readyz")
+		if err == nil && !strings.HasPrefix(text, "200\n") {
+			err = errors.New("it is not ready: " + text)
+		}
+		return err
+	}))
+}
+
+func cmdLaunch(ts *testscript.TestScript, _ bool, args []string) { launch(ts, args) }
+
+func launch(ts *testscript.TestScript, args []string) *server {
+	name, flags := named("as", args)
+	w := worldOf(ts)
+	s, err := w.launch(ts.Getenv("WORK"), name, flags)
+	ts.Check(err)
+	ts.Setenv(suffixed("HEALTH", "_", name), s.health)
+	ts.Setenv(suffixed("METRICS", "_", name), s.metrics)
+	return s
+}
+
+// launch runs a server against the cluster, by way of the script's proxy.
+func (w *world) launch(dir, name string, flags []string) (*server, error) {
+	path, err := w.proxiedKubeconfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(filepath.Join(dir, logOf(name)), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	health, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{log: log, health: "http://" + health, metrics: "http://" + metrics}
+	s.Cmd = exec.Command(binary, append([]string{
+		"controller", "--kubeconfig=" + path, "--target-label-selector=e2e=" + w.name,
+		"--health-probe-bind-address=" + health, "--metrics-address=" + metrics, "-v=1",
+	}, flags...)...)
+	s.Stdout, s.Stderr = log, log
+	if err := s.Start(); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.servers[name] = s
+	return s, nil
+}
+
+// take gives the server of that name, which is not one of those that run any more.
+func (w *world) take(args []string) *server {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name := strings.Join(args, "")
+	s := w.servers[name]
+	delete(w.servers, name)
+	return s
+}
+
+// end signals the server that args name, if it runs, and gives what its end comes to.
+func (w *world) end(args []string, signal syscall.Signal) error {
+	s := w.take(args)
+	if s == nil {
+		return nil
+	}
+	defer s.log.Close()
+	if err := s.Process.Signal(signal); err != nil {
+		return err
+	}
+	return s.Wait()
+}
+
+func cmdStop(ts *testscript.TestScript, _ bool, args []string) {
+	if err := worldOf(ts).end(args, syscall.SIGTERM); err != nil {
+		ts.Fatalf("after SIGTERM: %v", err)
+	}
+}
+
+func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
+	_ = worldOf(ts).end(args, syscall.SIGKILL) // that it was killed
+}
+
+func cmdEnds(ts *testscript.TestScript, _ bool, args []string) {
+	s := worldOf(ts).take(args)
+	defer s.log.Close()
+	if err := s.Wait(); err == nil {
+		ts.Fatalf("it exits with 0")
+	}
+}
+
+// stopAll ends the servers that a script left.
+func (w *world) stopAll() {
+	w.mu.Lock()
+	var names []string
+	for name := range w.servers {
+		names = append(names, name)
+	}
+	w.mu.Unlock()
+	for _, name := range names {
+		_ = w.end([]string{name}, syscall.SIGTERM)
+	}
+}
+
+func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := fetch(args[0])
+	ts.Check(err)
+	fmt.Fprint(ts.Stdout(), text)
+}
+
+// fetch gives the status code and, below it, the body.
+func fetch(url string) (string, error) {
+	resp, err := http.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return fmt.Sprintf("%d\n%s", resp.StatusCode, body), err
+}
+
+func cmdCluster(ts *testscript.TestScript, _ bool, _ []string) {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KUBECONFIG=") })
+	config, kubeconfig, stop, err := startCluster(env)
+	ts.Check(err)
+	ts.Defer(stop)
+	w := worldOf(ts)
+	w.removeAll() // of the cluster that it leaves
+	ts.Check(w.enter(config, kubeconfig))
+	ts.Check(w.createNamespace())
+}
