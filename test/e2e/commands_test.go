@@ -27,7 +27,7 @@ import (
 //	                           at $METRICS, its log is the file log; those of one with a name are at $HEALTH_NAME,
 //	                           $METRICS_NAME and log-NAME
 //	launch [as NAME] [flag...] the same without waiting
-//	stop [NAME]                end it with SIGTERM; it must exit with 0
+//	end [NAME]                 end it with SIGTERM; it must exit with 0
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
 //	http URL                   print the status code and the body that a GET gives
@@ -54,7 +54,7 @@ import (
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"start":    cmdStart,
 	"launch":   cmdLaunch,
-	"stop":     cmdStop,
+	"end":      cmdEnd,
 	"crash":    cmdCrash,
 	"ends":     cmdEnds,
 	"http":     cmdHTTP,

@@ -119,7 +119,7 @@ func (w *world) end(args []string, signal syscall.Signal) error {
 	return s.Wait()
 }
 
-func cmdStop(ts *testscript.TestScript, _ bool, args []string) {
+func cmdEnd(ts *testscript.TestScript, _ bool, args []string) {
 	if err := worldOf(ts).end(args, syscall.SIGTERM); err != nil {
 		ts.Fatalf("after SIGTERM: %v", err)
 	}
