@@ -46,11 +46,13 @@ import (
 //	quiet NAME                 the events about NAME have no warning of the server's
 //	log [of NAME] REGEXP       wait until the server's log matches; with ! it must not match now
 //	api down|up|missed         take the API server away from the server, give it back, wait until it was missed
-//	webhook                    serve the hook of webhook_test.go; its address is $WEBHOOK
+//	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
+//	rotate                     give it another certificate, of another authority
+//	calls PARENT MIN MAX       how many calls of it there were about a parent is between the two
 //	remember VAR get ...       keep what get prints in a variable
 //
-// $GROUP, $NAME, $WEBHOOK and remembered variables are put into files that are applied; other dollars are left
-// alone, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
+// $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $..._PEM and remembered variables are put into files that are applied; other
+// dollars are left alone, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"start":    cmdStart,
 	"launch":   cmdLaunch,
@@ -72,6 +74,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"log":      cmdLog,
 	"api":      cmdAPI,
 	"webhook":  cmdWebhook,
+	"rotate":   cmdRotate,
+	"calls":    cmdCalls,
 	"remember": cmdRemember,
 }
 
@@ -103,7 +107,7 @@ func (w *world) applyFile(ts *testscript.TestScript, file string) error {
 	return nil
 }
 
-var placeholder = regexp.MustCompile(`\$(GROUP|NAME|WEBHOOK|[A-Z]+_UID)\b`)
+var placeholder = regexp.MustCompile(`\$(GROUP|NAME|WEBHOOK|WEBHOOK_HOST|[A-Z]+_UID|[A-Z]+_PEM)\b`)
 
 func (w *world) decode(ts *testscript.TestScript, text string) ([]*unstructured.Unstructured, error) {
 	text = placeholder.ReplaceAllStringFunc(text, func(name string) string { return ts.Getenv(name[1:]) })
@@ -325,7 +329,7 @@ func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprintln(ts.Stdout(), text)
 }
 
-// read runs "get ..." or "events ...".
+// read runs "get ...", "events ..." or "calls ...".
 func (w *world) read(args []string) (string, error) {
 	switch args[0] {
 	case "get":
@@ -334,6 +338,8 @@ func (w *world) read(args []string) (string, error) {
 		return w.events(args[1])
 	case "http":
 		return fetch(args[1])
+	case "calls":
+		return w.webhook.told(args[1]), nil
 	}
 	return "", fmt.Errorf("%s cannot be read", args[0])
 }

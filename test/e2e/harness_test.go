@@ -35,11 +35,12 @@ const poll = 50 * time.Millisecond
 
 // A world is what one script has of its own: a namespace, a group for its kinds, and a server.
 type world struct {
-	name   string // of the script; also its namespace, and the label of its controllers
-	client dynamic.Interface
-	mapper *restmapper.DeferredDiscoveryRESTMapper
-	proxy  *proxy
-	hooks  *scriptServer // takes over the scripts of controllers; nil: they stay scripts
+	name    string // of the script; also its namespace, and the label of its controllers
+	client  dynamic.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+	proxy   *proxy
+	hooks   *scriptServer // takes over the scripts of controllers; nil: they stay scripts
+	webhook *hookServer   // nil: there is none
 
 	config     *rest.Config // of the cluster, and the file that says the same
 	kubeconfig string

@@ -1,58 +1,217 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"metascript/test/authority"
 )
 
-// cmdWebhook serves, as a webhook would be in a cluster, one ConfigMap for each name in the parent's spec.names, with
-// a status that counts those observed. A parent with spec.fail is answered with status 500. /finalize is done once
-// no child is observed.
-func cmdWebhook(ts *testscript.TestScript, _ bool, _ []string) {
+// A hookServer serves, as a webhook would be in a cluster, one ConfigMap for each name in the parent's spec.names, with
+// a status that counts those observed. /finalize is done once no child is observed. Answers have an ETag. What
+// spec.fault of a parent says it does instead; spec.fail is the text of an answer with status 500.
+type hookServer struct {
+	*httptest.Server
+	authorization string // the header that requests must have; "": none
+
+	mu          sync.Mutex
+	certificate tls.Certificate
+	clients     *x509.CertPool // by whom the clients' certificates are signed
+	calls       map[string]int // by the parent's name
+	unchanged   map[string]int // those that were answered with status 304 or 412
+}
+
+// cmdWebhook starts one. "tls" gives it a certificate of an authority of its own, which is $CA_PEM, a string for YAML;
+// "mtls" has it ask for a certificate of that authority too: $CERT_PEM with $KEY_PEM is one. The other words are the
+// header Authorization that it wants.
+func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
+	s := &hookServer{calls: map[string]int{}, unchanged: map[string]int{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /sync", serveHook(false))
-	mux.HandleFunc("POST /finalize", serveHook(true))
-	server := httptest.NewServer(mux)
-	ts.Defer(server.Close)
-	ts.Setenv("WEBHOOK", server.URL)
+	mux.HandleFunc("POST /sync", s.serve(false))
+	mux.HandleFunc("POST /finalize", s.serve(true))
+	s.Server = httptest.NewUnstartedServer(mux)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail on purpose
+	secure := len(args) > 0 && strings.HasSuffix(args[0], "tls")
+	if secure {
+		s.rotate(ts)
+		s.secure(args[0] == "mtls")
+		args = args[1:]
+	} else {
+		s.Start()
+	}
+	s.authorization = strings.Join(args, " ")
+	ts.Defer(s.Close)
+	ts.Setenv("WEBHOOK", s.URL)
+	ts.Setenv("WEBHOOK_HOST", s.Listener.Addr().String())
+	worldOf(ts).webhook = s
+}
+
+// cmdRotate gives the server another authority and certificate, and closes its connections.
+func cmdRotate(ts *testscript.TestScript, _ bool, _ []string) {
+	s := worldOf(ts).webhook
+	s.rotate(ts)
+	s.CloseClientConnections()
+}
+
+func (s *hookServer) rotate(ts *testscript.TestScript) {
+	a, err := authority.New("webhooks")
+	ts.Check(err)
+	pair, err := a.Issue("server")
+	ts.Check(err)
+	client, err := a.Issue("client")
+	ts.Check(err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clients = a.Pool
+	s.certificate, err = pair.TLS()
+	ts.Check(err)
+	for name, text := range map[string]string{"CA_PEM": a.PEM, "CERT_PEM": client.Certificate, "KEY_PEM": client.Key} {
+		quoted, err := json.Marshal(text)
+		ts.Check(err)
+		ts.Setenv(name, string(quoted))
+	}
+}
+
+// secure starts the server with TLS.
+func (s *hookServer) secure(mutual bool) {
+	s.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		now := &tls.Config{Certificates: []tls.Certificate{s.certificate}}
+		if mutual {
+			now.ClientAuth, now.ClientCAs = tls.RequireAndVerifyClientCert, s.clients
+		}
+		return now, nil
+	}}
+	s.StartTLS()
+}
+
+// told gives what calls prints: how many there were about a parent, and how many of them were answered with
+// status 304 or 412.
+func (s *hookServer) told(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%d calls, %d unchanged", s.calls[name], s.unchanged[name])
+}
+
+// cmdCalls checks how many calls there were about a parent.
+func cmdCalls(ts *testscript.TestScript, _ bool, args []string) {
+	s := worldOf(ts).webhook
+	least, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	most, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	fmt.Fprintln(ts.Stdout(), s.told(args[0]))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.calls[args[0]]; n < least || n > most {
+		ts.Fatalf("%d calls about %s, want %d to %d", n, args[0], least, most)
+	}
 }
 
 type hookRequest struct {
 	Parent struct {
-		Spec struct {
-			Names []string
-			Fail  string
+		Metadata struct{ Name string }
+		Spec     struct {
+			Names       []string
+			Fail, Fault string
 		}
 	}
 	Children   map[string]map[string]any
 	Finalizing bool
 }
 
-func serveHook(finalize bool) http.HandlerFunc {
+func (s *hookServer) serve(finalize bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var req hookRequest
 		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		_, _ = io.Copy(io.Discard, r.Body) // else it is not noticed when the caller goes
+		name := req.Parent.Metadata.Name
+		s.count(s.calls, name)
+		if got := r.Header.Get("Authorization"); got != s.authorization {
+			http.Error(w, "not with "+got, http.StatusUnauthorized)
+			return
+		}
 		if fail := req.Parent.Spec.Fail; fail != "" {
 			http.Error(w, fail, http.StatusInternalServerError)
 			return
 		}
-		children := []any{}
-		if !finalize {
-			for _, name := range req.Parent.Spec.Names {
-				children = append(children, map[string]any{
-					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name},
-				})
+		if fault := faults[req.Parent.Spec.Fault]; fault != nil {
+			fault(w, r)
+			return
+		}
+		body, _ := json.Marshal(answer(&req, finalize))
+		etag := fmt.Sprintf(`"%x"`, sha256.Sum256(body))
+		w.Header().Set("ETag", etag)
+		if r.Header.Get("If-None-Match") == etag {
+			s.count(s.unchanged, name)
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write(body)
+	}
+}
+
+func (s *hookServer) count(what map[string]int, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	what[name]++
+}
+
+func answer(req *hookRequest, finalize bool) map[string]any {
+	children := []any{}
+	if !finalize {
+		for _, name := range req.Parent.Spec.Names {
+			children = append(children, map[string]any{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name},
+			})
+		}
+	}
+	observed := len(req.Children["ConfigMap.v1"])
+	return map[string]any{
+		"status": map[string]any{"observed": observed}, "children": children, "finalized": finalize && observed == 0,
+	}
+}
+
+// faults are what a webhook may do wrong, by spec.fault.
+var faults = map[string]http.HandlerFunc{
+	"hang": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	"html": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Welcome</title>")
+	},
+	"half": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"children": [{"kind":`) },
+	"cut": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, `{"children": []`)
+	},
+	"huge": func(w http.ResponseWriter, _ *http.Request) {
+		blanks := make([]byte, 1<<20)
+		for i := 0; i < 200; i++ {
+			if _, err := w.Write(blanks); err != nil {
+				return
 			}
 		}
-		observed := len(req.Children["ConfigMap.v1"])
-		_ = json.NewEncoder(w).Encode(map[string]any{
-			"status": map[string]any{"observed": observed}, "children": children, "finalized": finalize && observed == 0,
-		})
-	}
+	},
+	"500": func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "out of order", http.StatusInternalServerError)
+	},
+	"busy": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "2")
+		w.WriteHeader(http.StatusTooManyRequests)
+	},
 }
