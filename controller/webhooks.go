@@ -111,7 +111,7 @@ func (w *loading) unmet() []string {
 	var found []string
 	for i, entry := range w.endpoints {
 		if !w.met[i] {
-			found = append(found, fmt.Sprintf("endpointConfigs[%d] has no effect: no webhook is at %s, or those that are have settings of their own or take them from an entry before", i, entry.Host))
+			found = append(found, fmt.Sprintf("endpointConfigs[%d] has no effect: no webhook at %s takes its settings from it", i, entry.Host))
 		}
 	}
 	return found
