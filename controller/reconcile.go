@@ -152,12 +152,16 @@ func (l *loop) plan(parent *object.Object, children *object.Set, answer *hook.Re
 	if object.Deleting(parent) && !l.tidiesUp(parent) {
 		return plan.Plan{}, nil
 	}
-	k := l.keptOf(object.RefOf(parent))
-	k.prune(children)
-	return plan.Children(children, answer.Children, plan.Policy{
-		Rules: l.Rules, ServerSide: l.ServerSide, Memory: k.applied,
+	l.keptOf(object.RefOf(parent)).prune(children)
+	return plan.Children(children, answer.Children, l.policy(parent))
+}
+
+// policy says how the parent's children are updated and written.
+func (l *loop) policy(parent *object.Object) plan.Policy {
+	return plan.Policy{
+		Rules: l.Rules, ServerSide: l.ServerSide, Memory: l.keptOf(object.RefOf(parent)).applied,
 		Mark: func(child *object.Object) error { return l.Owner.Mark(parent, child) },
-	})
+	}
 }
 
 // The finalizers with which the garbage collector deletes, or orphans, the children of an object before it goes.
@@ -205,9 +209,18 @@ func (l *loop) carryOut(ctx context.Context, parent *object.Object, op plan.Op, 
 		}
 	}
 	if op.Verb == plan.DryRun || op.Verb == plan.Apply {
-		return 0, l.keptOf(object.RefOf(parent)).applied.Note(stored, op.Object)
+		return l.lookAgain(op, stored), l.keptOf(object.RefOf(parent)).applied.Note(stored, op.Object)
 	}
 	return 0, nil
+}
+
+// lookAgain gives the time after which a rollout is to go on that waited for a child of which an apply has shown that
+// it is as it should be: nothing changed, so that nothing else calls for a reconcile.
+func (l *loop) lookAgain(op plan.Op, stored *object.Object) time.Duration {
+	if !l.Rules[stored.GroupVersionKind()].Rolls() || op.Creates() || stored.GetResourceVersion() != op.Observed.GetResourceVersion() {
+		return 0
+	}
+	return soonest
 }
 
 // unwritten says what it means that op failed with err.

@@ -141,7 +141,24 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 	return plan, errors.Join(failed...)
 }
 
-// Differs names the first field of have that applying want would change; "" when have is as it is wanted.
+// Differs names the first field of have that is not as want says, or else says what is not; "" when have is as it
+// is wanted. A rollout waits for that.
+func (p Policy) Differs(have, want *object.Object) (string, error) {
+	if !p.ServerSide {
+		return Differs(have, want)
+	}
+	config, err := p.configuration(want)
+	if err != nil {
+		return "", err
+	}
+	found, err := p.judge(have, config)
+	if err != nil || found.why == "" || found.differs != nil {
+		return found.differs.String(), err
+	}
+	return "what was applied", nil
+}
+
+// Differs names the first field of have that dynamic apply of want would change; "" when have is as it is wanted.
 func Differs(have, want *object.Object) (string, error) {
 	merged, err := apply(have, want)
 	if err != nil {
