@@ -65,14 +65,19 @@ func TestATruceGetsLongerAndNeverEndsItAll(t *testing.T) {
 }
 
 func TestAFightIsForgottenAfterAWhile(t *testing.T) {
-	k := &kept{applied: plan.Memory{"gone": "x", "uid-of-c": "y"}, fights: map[object.Ref]*fight{
+	k := &kept{applied: plan.Memory{}, fights: map[object.Ref]*fight{
 		{Key: object.Key{Name: "old"}}: {last: time.Now().Add(-2 * fightForgiven)},
 		{Key: object.Key{Name: "new"}}: {last: time.Now()},
 	}}
+	for _, name := range []string{"c", "gone"} {
+		if err := k.applied.Note(configMap(name, widget(nil)), configMap(name, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	observed := &object.Set{}
 	observed.Put(configMap("c", widget(nil)))
 	k.prune(observed)
-	if len(k.fights) != 1 || len(k.applied) != 1 || k.applied["uid-of-c"] != "y" {
+	if _, there := k.applied["uid-of-c"]; len(k.fights) != 1 || len(k.applied) != 1 || !there {
 		t.Errorf("after pruning there are the fights %v and the memory %v", k.fights, k.applied)
 	}
 }

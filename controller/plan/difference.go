@@ -79,51 +79,73 @@ func diffList(path Path, a, b []any) Path {
 	return nil
 }
 
-// lacks is the first field, in the order of keys, that want has and have does not have equal; nil when there is none.
-// What have has beside it is no concern, but a list is compared as a whole. Hollow maps and lists, which the API
-// server may not store, are not missed.
-func lacks(path Path, have, want any) Path {
+// lacks is the first field, in the order of keys, that want has and have does not have equal, of those that are not in
+// known; nil when there is none. What have has beside it is no concern, but a list is compared as a whole. Hollow maps
+// and lists, which the API server may not store, are not missed.
+func lacks(have, want map[string]any, known ...string) Path {
+	return lacking{known}.in(nil, have, want)
+}
+
+type lacking struct{ known []string }
+
+func (l lacking) in(path Path, have, want map[string]any) Path {
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if slices.Contains(marks, key) && path.is("metadata", "annotations") {
+			continue
+		}
+		if d := l.field(path.to(key), have, want[key], key); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func (l lacking) field(path Path, have map[string]any, want any, key string) Path {
+	value, there := have[key]
+	switch {
+	case there:
+		return l.value(path, value, want)
+	case hollow(want):
+		return nil
+	case path.is("metadata", "annotations"):
+		return l.in(path, nil, mapOf(want))
+	}
+	return l.unless(path)
+}
+
+func (l lacking) value(path Path, have, want any) Path {
 	switch want := want.(type) {
 	case map[string]any:
 		if m, ok := have.(map[string]any); ok {
-			return lacksIn(path, m, want)
+			return l.in(path, m, want)
 		}
 	case []any:
 		if list, ok := have.([]any); ok && len(list) == len(want) {
-			for i := range want {
-				if d := lacks(path.to(i), list[i], want[i]); d != nil {
-					return d
-				}
-			}
-			return nil
+			return l.list(path, list, want)
 		}
 	default:
 		if equalScalar(have, want) {
 			return nil
 		}
 	}
-	return path
+	return l.unless(path)
 }
 
-func lacksIn(path Path, have, want map[string]any) Path {
-	for _, key := range slices.Sorted(maps.Keys(want)) {
-		value, there := have[key]
-		switch {
-		case !there && hollow(want[key]):
-		case slices.Contains(marks, key) && path.is("metadata", "annotations"):
-		case !there && path.is("metadata") && key == "annotations":
-			if d := lacksIn(path.to(key), nil, mapOf(want[key])); d != nil {
-				return d
-			}
-		case !there:
-			return path.to(key)
-		default:
-			if d := lacks(path.to(key), value, want[key]); d != nil {
-				return d
-			}
+func (l lacking) list(path Path, have, want []any) Path {
+	for i := range want {
+		if d := l.value(path.to(i), have[i], want[i]); d != nil {
+			return d
 		}
 	}
 	return nil
+}
+
+// unless is path if it is not known already.
+func (l lacking) unless(path Path) Path {
+	if slices.Contains(l.known, path.String()) {
+		return nil
+	}
+	return path
 }
 
 // mapOf is v if it is a map, else nil.

@@ -19,15 +19,29 @@ const Applied = "metacontroller.k8s.io/applied-digest"
 // A Memory holds what children looked like after they were applied last, by their UID. Only what was applied counts,
 // and what others may have put into it; not their own fields beside it. It is for one parent and one goroutine at a
 // time. To lose it is safe, and may cost a request for a child.
-type Memory map[types.UID]string
+type Memory map[types.UID]outcome
+
+// An outcome is what came of an apply.
+type outcome struct {
+	print   string   // a digest of the child
+	spelled []string // fields that are stored in another way than they were applied
+}
+
+// maxSpelled bounds how many fields are remembered to be spelled in another way. Beyond, wrong ones may be named.
+const maxSpelled = 16
 
 // Note remembers that config was applied and came out as stored.
 func (m Memory) Note(stored, config *object.Object) error {
 	print, err := fingerprint(stored, config)
-	if err == nil {
-		m[stored.GetUID()] = print
+	if err != nil {
+		return err
 	}
-	return err
+	o := outcome{print: print}
+	for d := lacks(stored.Object, config.Object); d != nil && len(o.spelled) < maxSpelled; d = lacks(stored.Object, config.Object, o.spelled...) {
+		o.spelled = append(o.spelled, d.String())
+	}
+	m[stored.GetUID()] = o
+	return nil
 }
 
 // Keep forgets all but the children that are observed.
@@ -109,11 +123,14 @@ func (p Policy) judge(have, config *object.Object) (judgement, error) {
 	known, found := p.Memory[have.GetUID()]
 	if same && found {
 		print, err := fingerprint(have, config)
-		if err != nil || print == known {
+		if err != nil || print == known.print {
 			return judgement{}, err
 		}
 	}
-	differs := lacks(nil, have.Object, config.Object)
+	if !same {
+		known = outcome{}
+	}
+	differs := lacks(have.Object, config.Object, known.spelled...)
 	switch {
 	case !onServer(have):
 		return because(differs, "it was not applied on the server's side so far"), nil

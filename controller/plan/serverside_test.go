@@ -1,0 +1,354 @@
+package plan
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/object"
+)
+
+// onServerSide is server-side apply of Pods by method, that remembers nothing.
+func onServerSide(method Method) Policy {
+	return Policy{Rules: rulesFor(method), ServerSide: true, Memory: Memory{}}
+}
+
+// wanted is a Pod as a hook returns it, to be edited.
+const wanted = `
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: default, labels: {app: x}}
+spec: {image: new, cpu: 1000m, ports: [{port: 80}], selector: {app: x}}
+`
+
+// applied is what is on the server after want was applied, changed by edit.
+func applied(t testing.TB, want *object.Object, edit func(o *object.Object)) *object.Object {
+	t.Helper()
+	config, err := Policy{}.configuration(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.SetUID("uid-a")
+	config.SetResourceVersion("7")
+	if edit != nil {
+		edit(config)
+	}
+	return config
+}
+
+// all is edits, one after the other.
+func all(edits ...func(*object.Object)) func(*object.Object) {
+	return func(o *object.Object) {
+		for _, edit := range edits {
+			edit(o)
+		}
+	}
+}
+
+// set puts value at a path of keys.
+func set(value any, path ...string) func(*object.Object) {
+	return func(o *object.Object) {
+		m := o.Object
+		for _, key := range path[:len(path)-1] {
+			if m[key] == nil {
+				m[key] = map[string]any{}
+			}
+			m = m[key].(map[string]any)
+		}
+		if last := path[len(path)-1]; value == nil {
+			delete(m, last)
+		} else {
+			m[last] = value
+		}
+	}
+}
+
+func TestServerSideApplyAsksOnlyForWhatMayHaveChanged(t *testing.T) {
+	// The API server spells an amount differently, and adds a default.
+	stored := all(set("1", "spec", "cpu"), set("Always", "spec", "restartPolicy"))
+	for _, c := range []struct {
+		name       string
+		edit, want func(*object.Object) // what happened to the child since, and what the hook wants differently now
+		remembered string               // the operation, with a memory of the last apply
+		forgotten  string               // the operation, without one
+	}{
+		{"nothing", nil, nil, "", "spec.cpu differs"},
+		{"a status, and versions", all(set("Running", "status", "phase"), set("9", "metadata", "resourceVersion"), set(int64(2), "metadata", "generation")), nil, "", "spec.cpu differs"},
+		{"a field of somebody else", all(set("n1", "spec", "nodeName"), set("x", "metadata", "labels", "theirs"), set("x", "metadata", "annotations", "theirs")), nil, "", "spec.cpu differs"},
+		{"a field of ours", set("old", "spec", "image"), nil, "spec.image differs", "spec.cpu differs"},
+		{"a field of ours is gone", set(nil, "spec", "image"), nil, "spec.image differs", "spec.cpu differs"},
+		{"a label of ours is gone", set(nil, "metadata", "labels"), nil, "metadata.labels differs", "metadata.labels differs"},
+		{"somebody adds to a whole", set("y", "spec", "selector", "more"), nil, "somebody changed it", "spec.cpu differs"},
+		{"what is desired changes", nil, set("newer", "spec", "image"), "spec.cpu differs", "spec.cpu differs"},
+		{"a field is no longer desired", nil, all(set(nil, "spec", "image"), set(nil, "spec", "cpu")), "something in it is no longer desired", "something in it is no longer desired"},
+		{"our annotation is gone", all(set(nil, "metadata", "annotations"), set("1000m", "spec", "cpu")), nil, "it was not applied on the server's side so far", "it was not applied on the server's side so far"},
+		{"dynamic apply took over", set("{}", "metadata", "annotations", LastApplied), nil, "spec.cpu differs", "spec.cpu differs"},
+	} {
+		want := parseObject(t, wanted)
+		have := applied(t, want, stored)
+		config, _ := Policy{}.configuration(want)
+		policy := onServerSide(InPlace)
+		if err := policy.Memory.Note(have, config); err != nil {
+			t.Fatal(err)
+		}
+		all(set(nil, "nothing"), orNone(c.edit))(have)
+		orNone(c.want)(want)
+		for memory, expected := range map[*Policy]string{&policy: c.remembered, {Rules: policy.Rules, ServerSide: true}: c.forgotten} {
+			var texts []string
+			if expected != "" {
+				texts = []string{"apply Pod default/a: " + expected}
+			}
+			check := unchanged(t, have.Object, want.Object)
+			plan, err := Children(setOf(have), setOf(want), *memory)
+			check()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Run(c.name, func(t *testing.T) { checkOps(t, plan.Ops, texts...) })
+			differs, err := memory.Differs(have, want)
+			if (differs == "") != (expected == "") || err != nil {
+				t.Errorf("%s: it differs in %q (%v), and the operation is %q", c.name, differs, err, expected)
+			}
+		}
+	}
+}
+
+func orNone(edit func(*object.Object)) func(*object.Object) {
+	if edit == nil {
+		return func(*object.Object) {}
+	}
+	return edit
+}
+
+func TestWithoutAMemoryEqualFieldsAreEnough(t *testing.T) {
+	want := parseObject(t, wanted)
+	for name, edit := range map[string]func(*object.Object){
+		"nothing":            nil,
+		"a default":          set("Always", "spec", "restartPolicy"),
+		"a field of others":  set("x", "metadata", "annotations", "theirs"),
+		"a default, deeper":  set([]any{map[string]any{"port": int64(80), "protocol": "TCP"}}, "spec", "ports"),
+		"what is not stored": func(*object.Object) { set(map[string]any{}, "spec", "hollow")(want) },
+	} {
+		have := applied(t, want, edit)
+		if name == "what is not stored" {
+			have = applied(t, want, set(nil, "spec", "hollow"))
+		}
+		plan, err := Children(setOf(have), setOf(want), onServerSide(InPlace))
+		if err != nil || len(plan.Ops) > 0 {
+			t.Errorf("%s: got %v, %v, want nothing to do", name, texts(plan.Ops), err)
+		}
+	}
+}
+
+func TestServerSideApplyTreatsADifferenceByItsMethod(t *testing.T) {
+	want := parseObject(t, wanted)
+	have := applied(t, want, set("old", "spec", "image"))
+	for method, expected := range map[Method]string{
+		InPlace: "apply", RollingInPlace: "apply", Recreate: "dry run", RollingRecreate: "dry run", OnDelete: "", "": "",
+	} {
+		policy := onServerSide(method)
+		policy.Memory["uid-a"] = outcome{print: "something else"}
+		plan, err := Children(setOf(have), setOf(want), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if expected == "" {
+			if len(plan.Ops) > 0 || len(plan.Left) != 1 || plan.Left[0].Field.String() != "spec.image" {
+				t.Errorf("method %q: got %v and left %v", method, texts(plan.Ops), plan.Left)
+			}
+			continue
+		}
+		checkOps(t, plan.Ops, expected+" Pod default/a: spec.image differs")
+		if op := plan.Ops[0]; op.Migrate || !op.Again || op.Creates() || op.Observed != have {
+			t.Errorf("method %q: got %+v", method, op)
+		}
+	}
+}
+
+func TestOnDeleteTellsWhatItLeaves(t *testing.T) {
+	want, old := pod(t, "a", "new"), pod(t, "a", "old")
+	for name, policy := range map[string]Policy{"dynamic": {}, "on the server's side": onServerSide("")} {
+		have := stored(t, old)
+		if policy.ServerSide {
+			have = applied(t, old, nil)
+		}
+		first, err := Children(setOf(have), setOf(want), policy)
+		if err != nil || len(first.Ops) > 0 || len(first.Left) != 1 {
+			t.Fatalf("%s: got %v, left %v (%v)", name, texts(first.Ops), first.Left, err)
+		}
+		again, _ := Children(setOf(have), setOf(want), policy)
+		other, _ := Children(setOf(have), setOf(pod(t, "a", "newest")), policy)
+		if first.Left[0].Field.String() != "spec.image" || first.Left[0].Wanted != again.Left[0].Wanted || first.Left[0].Wanted == other.Left[0].Wanted {
+			t.Errorf("%s: left %v, then %v, and with other content %v", name, first.Left, again.Left, other.Left)
+		}
+		none, _ := Children(setOf(have), setOf(old), policy)
+		if len(none.Left) > 0 {
+			t.Errorf("%s: without a difference there is left %v", name, none.Left)
+		}
+	}
+}
+
+func TestWhatIsAppliedIsOursAloneToSay(t *testing.T) {
+	want := parseObject(t, `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+  namespace: default
+  labels: {app: x, none: null}
+  annotations: {ours: "1", metacontroller.k8s.io/last-applied-configuration: "{}", metacontroller.k8s.io/applied-digest: old}`+observedMetadata+`
+spec: {image: x, nothing: null}
+status: {phase: Running}
+`)
+	check := unchanged(t, want.Object)
+	policy := onServerSide(InPlace)
+	policy.Mark = func(child *object.Object) error {
+		set("me", "metadata", "annotations", "owner")(child)
+		return nil
+	}
+	plan, err := Children(setOf(), setOf(want), policy)
+	check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkOps(t, plan.Ops, "apply Pod default/a: desired and missing")
+	op := plan.Ops[0]
+	if !op.Creates() || op.Observed != nil || op.Migrate {
+		t.Errorf("got %+v", op)
+	}
+	sum := digestIn(op.Object)
+	if diff := cmp.Diff(parse(t, `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+  namespace: default
+  labels: {app: x}
+  annotations: {ours: "1", owner: me, metacontroller.k8s.io/applied-digest: `+sum+`}
+spec: {image: x}
+`), op.Object.Object); diff != "" || len(sum) != 32 {
+		t.Errorf("what is applied (-want +got):\n%s", diff)
+	}
+	policy.Mark = func(*object.Object) error { return errors.New("no") }
+	if plan, err = Children(setOf(), setOf(want), policy); err == nil || len(plan.Ops) > 0 {
+		t.Errorf("a child that cannot be marked: got %v, %v", texts(plan.Ops), err)
+	}
+}
+
+func TestAChildOfDynamicApplyIsHandedOver(t *testing.T) {
+	want := pod(t, "a", "x")
+	have := stored(t, want)
+	for method, verb := range map[Method]string{InPlace: "apply", Recreate: "dry run"} {
+		plan, err := Children(setOf(have), setOf(want), onServerSide(method))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkOps(t, plan.Ops, verb+" Pod default/a: it was not applied on the server's side so far")
+		if !plan.Ops[0].Migrate || plan.Ops[0].Again {
+			t.Errorf("got %+v", plan.Ops[0])
+		}
+	}
+	plan, err := Children(setOf(have), setOf(want), onServerSide(OnDelete))
+	if err != nil || len(plan.Ops) > 0 || len(plan.Left) > 0 {
+		t.Errorf("OnDelete: got %v, left %v (%v)", texts(plan.Ops), plan.Left, err)
+	}
+}
+
+func TestADryRunDecidesAboutRecreating(t *testing.T) {
+	want := parseObject(t, wanted)
+	base := applied(t, want, nil)
+	for _, c := range []struct {
+		name    string
+		have    func(*object.Object) // how the child is
+		result  func(*object.Object) // how it would be
+		migrate bool
+		want    string
+	}{
+		{"equal", nil, nil, false, ""},
+		{"equal in another version", nil, all(set("9", "metadata", "resourceVersion"), set(int64(2), "metadata", "generation"), set([]any{}, "metadata", "managedFields")), false, ""},
+		{"a difference", set("old", "spec", "image"), nil, false, "delete Pod default/a: to be recreated: spec.image differs"},
+		{"equal, and not told", set(nil, "metadata", "annotations"), nil, false, "apply Pod default/a: to remember that it is as desired"},
+		{"equal, and handed over", set(nil, "metadata", "annotations"), nil, true, "apply Pod default/a: to remember that it is as desired"},
+		{"gone", nil, set("another", "metadata", "uid"), false, ""},
+	} {
+		have, result := object.Copy(base), object.Copy(base)
+		orNone(c.have)(have)
+		orNone(c.result)(result)
+		op := Op{Verb: DryRun, Object: base, Observed: have, Migrate: c.migrate, Again: true}
+		check := unchanged(t, have.Object, result.Object)
+		next := Tried(op, result)
+		check()
+		got := ""
+		if next != nil {
+			got = next.String()
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+		if next != nil && next.Verb == Delete && (!next.Again || next.Object.GetResourceVersion() != result.GetResourceVersion()) {
+			t.Errorf("%s: got %+v", c.name, next)
+		}
+	}
+}
+
+func TestDynamicApplyTakesAChildBack(t *testing.T) {
+	want := parseObject(t, wanted)
+	for _, c := range []struct {
+		name   string
+		method Method
+		have   func(*object.Object)
+		want   *object.Object
+		op     string
+	}{
+		{"as it was applied", InPlace, nil, want, "update Pod default/a: from server-side back to dynamic apply"},
+		{"as it was applied, and Recreate", Recreate, nil, want, "update Pod default/a: from server-side back to dynamic apply"},
+		{"that drifted, and Recreate", Recreate, set("old", "spec", "image"), want, "update Pod default/a: from server-side back to dynamic apply"},
+		{"from which something is to go", InPlace, nil, pod(t, "a", "new"), "apply Pod default/a: something in it is no longer desired"},
+		{"from which something is to go, and Recreate", Recreate, nil, pod(t, "a", "new"), "dry run Pod default/a: something in it is no longer desired"},
+		{"and OnDelete", OnDelete, nil, want, ""},
+	} {
+		have := applied(t, want, c.have)
+		var expected []string
+		if c.op != "" {
+			expected = []string{c.op}
+		}
+		ops := plan(t, setOf(have), setOf(c.want), rulesFor(c.method))
+		t.Run(c.name, func(t *testing.T) { checkOps(t, ops, expected...) })
+		if len(ops) == 0 || ops[0].Verb != Update {
+			continue
+		}
+		back := object.Copy(have)
+		delete(metadata(back)["annotations"].(map[string]any), Applied)
+		annotate(back, lastApplied(t, stored(t, c.want)))
+		if diff := cmp.Diff(back, ops[0].Object); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestAMemoryKeepsWhatIsThere(t *testing.T) {
+	memory := Memory{"uid-a": {}, "uid-b": {}}
+	memory.Keep(setOf(applied(t, parseObject(t, wanted), nil)))
+	if diff := cmp.Diff([]types.UID{"uid-a"}, slices.Collect(maps.Keys(memory))); diff != "" {
+		t.Errorf("memory (-want +got):\n%s", diff)
+	}
+	memory.Keep(&object.Set{})
+	if len(memory) > 0 {
+		t.Errorf("without children there is %v", memory)
+	}
+}
+
+func TestAPathReadsAsPeopleWriteIt(t *testing.T) {
+	for want, path := range map[string]Path{
+		"": nil, "spec": {"spec"}, "spec.containers[0].image": {"spec", "containers", 0, "image"}, "a[1][2]": {"a", 1, 2},
+		"metadata.annotations.example.com/x": {"metadata", "annotations", "example.com/x"},
+	} {
+		if got := path.String(); got != want {
+			t.Errorf("%#v reads %q, want %q", path, got, want)
+		}
+	}
+}
