@@ -22,16 +22,19 @@ const (
 	provenAfter = 3
 	// habitsKept is of how many scripts it is remembered.
 	habitsKept = 4096
-	// maxAttempts is how often an evaluation is begun that is stopped for no fault of its own; the last time it is left
-	// in peace.
+	// maxAttempts is how often an evaluation is begun that is stopped for no fault of its own.
 	maxAttempts = 6
+	// maxSliced is how many of these attempts end when others wait; the next has all its time. What is begun again is
+	// work done twice: it must stay small beside a timeout, or several scripts that burn theirs would take many times as
+	// long to be told.
+	maxSliced = 2
 )
 
 // lanes keep the scripts that take long from holding up the others. There is a slow lane, with a slot for every four of
 // the fast one and at least one. An evaluation begins in the fast lane, unless its script is known to be slow. When it keeps
 // others waiting there for a short slice, it is stopped, and begins again when its turn comes: it may, since scripts have
 // no effects. The second time, or after a whole slice, it goes on in the slow lane, or begins again there. In that, too, it
-// makes way when another owner waits: after a slice the first time, and after twice as long each time, so that it gets done.
+// makes way once when another owner waits, after two slices; then it is let finish.
 //
 // A script that has been quick a few times in a row is proven. In the fast lane it has precedence over those of which
 // nothing is known, and these make way for it after a trial slice already: so a hundred new ones, bad or not, do not hold
@@ -71,7 +74,7 @@ type turn struct {
 // admit waits for a turn, which must be ended. attempt counts from 0.
 func (l *lanes) admit(ctx context.Context, h habit, attempt int) (*turn, error) {
 	t := &turn{lanes: l, habit: h, patience: slice << attempt}
-	if attempt == maxAttempts-1 {
+	if attempt >= maxSliced {
 		t.patience = math.MaxInt64
 	}
 	for {

@@ -161,7 +161,7 @@ func TestAnEvaluationIsBegunAgain(t *testing.T) {
 			})
 		}
 		calls.Wait()
-		if n := began.Load(); n < 3 || n > 2*maxAttempts {
+		if n := began.Load(); n < 3 || n > 2*(maxSliced+1) {
 			t.Errorf("%d evaluations began", n)
 		}
 		if l := e.lanes; l.fast.free != 2 || l.slow.free != 1 {
@@ -227,8 +227,33 @@ func TestTheSlowLaneIsShared(t *testing.T) {
 			}
 		}
 		calls.Wait()
-		if began.Load() > 100+2*maxAttempts {
+		if began.Load() > 100+2*(maxSliced+1) {
 			t.Errorf("%d evaluations began", began.Load())
+		}
+	})
+}
+
+// Scripts that burn all their time are told one after the other, little later than their time takes.
+func TestManyBurnersAreToldInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const burners, limit = 6, 3 * time.Second
+		var began atomic.Int32
+		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
+		var calls sync.WaitGroup
+		start := time.Now()
+		for i := range burners {
+			p := mustCompile(t, e, fakeScript(fmt.Sprint(i)))
+			calls.Go(func() {
+				_, err := p.Call(t.Context(), "1h", nil, Env{Owner: fmt.Sprint(i), Limits: Limits{Timeout: limit}})
+				wantKind(t, err, KindTimeout)
+			})
+		}
+		calls.Wait()
+		if took, most := time.Since(start), burners*(limit+4*slice); took > most {
+			t.Errorf("the last was told after %s, want %s at most", took, most)
+		}
+		if n := began.Load(); n > burners*(maxSliced+1) {
+			t.Errorf("%d evaluations began", n)
 		}
 	})
 }
