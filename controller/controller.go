@@ -61,6 +61,7 @@ type Server struct {
 	statusPruned atomic.Bool  // the API server does not store a status for controllers
 	definedAt    atomic.Int64 // when, in ns, the definition of a kind of controllers changed while we looked
 	seen         sync.Map     // ids of controller objects that have been loaded, or tried to
+	met          sync.Map     // UID of a controller object -> when it was seen first
 	told         sync.Map     // id of a controller object -> what the log and its events said of it last
 
 	controllers map[string]*informer.Informer // by kind
@@ -197,6 +198,7 @@ func (s *Server) warnIfMissing() {
 func (s *Server) onController(old, current *object.Object) {
 	switch {
 	case current == nil:
+		s.met.Delete(old.GetUID())
 		s.queue.Add(idOf(old))
 	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():
 		s.queue.Add(idOf(current))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -180,6 +181,16 @@ func readyReason(v *verdict) string {
 	return v1alpha1.ReasonScriptNotReady
 }
 
+// introduction is how long after an object was seen first its status is not written: who creates an object and then
+// updates it, as it came back, must not find it changed.
+const introduction = time.Second
+
+// young gives how long o's status is not to be written yet.
+func (s *Server) young(o *object.Object) time.Duration {
+	first, _ := s.met.LoadOrStore(o.GetUID(), time.Now())
+	return introduction - time.Since(first.(time.Time))
+}
+
 // writeStatus writes status into o if it differs from what is there.
 func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1alpha1.ControllerStatus) error {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
@@ -189,6 +200,10 @@ func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1al
 	changed := object.Copy(o)
 	changed.Object["status"] = m
 	if s.statusPruned.Load() || plan.Difference(statusOf(o), statusOf(changed)) == "" {
+		return nil
+	}
+	if wait := s.young(o); wait > 0 {
+		s.queue.AddAfter(idOf(o), wait)
 		return nil
 	}
 	stored, err := s.write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "conditions"})
