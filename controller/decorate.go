@@ -35,7 +35,7 @@ func (l *loop) decorate(ctx context.Context, parent *object.Object, answer *hook
 		return nil, fmt.Errorf("%w: %w", errLookAgain, err)
 	}
 	if err == nil && inStatus {
-		l.noteStored(stored, changed)
+		l.noteStored(stored, changed, answer.FillTimes)
 	}
 	return stored, err
 }

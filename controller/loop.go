@@ -62,6 +62,8 @@ type loop struct {
 	written map[object.Ref]*wrote // what the last reconcile of a parent wrote
 	pruned  map[object.Ref]unstored
 	kept    map[object.Ref]*kept
+
+	timeless map[object.Kind]bool // of parents whose schema has no lastTransitionTime
 }
 
 // wrote remembers what caches must show before a parent's next reconcile.
@@ -84,6 +86,8 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		written: map[object.Ref]*wrote{},
 		pruned:  map[object.Ref]unstored{},
 		kept:    map[object.Ref]*kept{},
+
+		timeless: map[object.Kind]bool{},
 	}
 }
 

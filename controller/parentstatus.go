@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -28,7 +29,7 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 	if err != nil {
 		return nil, err
 	}
-	l.noteStored(stored, changed)
+	l.noteStored(stored, changed, answer.FillTimes)
 	return stored, nil
 }
 
@@ -41,6 +42,9 @@ func (l *loop) hasStatus(parent *object.Object) bool {
 func (l *loop) withStatus(parent *object.Object, answer *hook.Response) *object.Object {
 	changed := object.Copy(parent)
 	status := plan.WithoutNulls(answer.Status)
+	if before, _ := parent.Object["status"].(map[string]any); answer.FillTimes && !l.isTimeless(parent) {
+		fillTransitionTimes(status, before, time.Now())
+	}
 	if l.Shape == hook.Composite {
 		status["observedGeneration"] = parent.GetGeneration()
 	}
@@ -49,12 +53,16 @@ func (l *loop) withStatus(parent *object.Object, answer *hook.Response) *object.
 }
 
 // noteStored remembers a status that the API server did not store as it was written, because the schema of the
-// parent's kind lacks a field, and says so once. Writing it again on every reconcile would be in vain.
-func (l *loop) noteStored(stored, written *object.Object) {
+// parent's kind lacks a field, and says so once. Writing it again on every reconcile would be in vain. Times of
+// transitions that nobody but us asked for are left out from then on, without a word.
+func (l *loop) noteStored(stored, written *object.Object, filled bool) {
 	key := object.RefOf(written)
 	lost := plan.Difference(statusOf(stored), statusOf(written))
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if filled && losesTransitionTimes(stored, written) {
+		l.timeless[key.Kind], lost = true, ""
+	}
 	if lost == "" {
 		delete(l.pruned, key)
 		return
@@ -87,6 +95,14 @@ func (l *loop) retryStatus() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.pruned)
+	clear(l.timeless)
+}
+
+// isTimeless reports whether the schema of parent's kind is known to lack lastTransitionTime.
+func (l *loop) isTimeless(parent *object.Object) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.timeless[parent.GroupVersionKind()]
 }
 
 func statusOf(o *object.Object) map[string]any {

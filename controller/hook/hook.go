@@ -109,6 +109,9 @@ type Response struct {
 	Finalized   bool
 	Events      []Event  // to record on the parent
 	Warnings    []string // what was put up with, in words, to be told on the parent
+
+	// FillTimes says that conditions in Status may leave out lastTransitionTime and are to be given it.
+	FillTimes bool
 }
 
 // Changes are values to set, by key; nil removes one.

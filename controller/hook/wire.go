@@ -76,7 +76,7 @@ func decode(answer map[string]any, req *Request, how manners) (*Response, error)
 			return nil, err
 		}
 	}
-	resp := &Response{Shape: req.Shape}
+	resp := &Response{Shape: req.Shape, FillTimes: how.strict}
 	var err error
 	if resp.Status, err = decodeStatus(answer, req.Shape, how); err != nil {
 		return nil, err

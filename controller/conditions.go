@@ -1,0 +1,67 @@
+package controller
+
+import (
+	"time"
+
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// transitionTime is the field of a condition that says since when its status is what it is.
+const transitionTime = "lastTransitionTime"
+
+// fillTransitionTimes gives each condition of status that leaves out its lastTransitionTime the one that the condition
+// of its type has in before, as long as its status is the same, or else now. It changes status.
+func fillTransitionTimes(status, before map[string]any, now time.Time) {
+	since := map[standpoint]any{}
+	for _, c := range conditionsOf(before) {
+		if at := standpointOf(c); c[transitionTime] != nil && since[at] == nil {
+			since[at] = c[transitionTime]
+		}
+	}
+	for _, c := range conditionsOf(status) {
+		at := standpointOf(c)
+		if at.kind == "" || at.status == "" || c[transitionTime] != nil {
+			continue // it is no condition, or says itself when
+		}
+		c[transitionTime] = since[at]
+		if since[at] == nil {
+			c[transitionTime] = now.UTC().Format(time.RFC3339)
+		}
+	}
+}
+
+// A standpoint is what a condition says, as long as its lastTransitionTime stays.
+type standpoint struct{ kind, status string }
+
+func standpointOf(c map[string]any) standpoint {
+	kind, _ := c["type"].(string)
+	status, _ := c["status"].(string)
+	return standpoint{kind, status}
+}
+
+// losesTransitionTimes reports whether the status of stored lacks nothing of what was written but times of transitions:
+// the schema of the kind has no such field.
+func losesTransitionTimes(stored, written *object.Object) bool {
+	if plan.Difference(statusOf(stored), statusOf(written)) == "" {
+		return false
+	}
+	without := object.Copy(written)
+	status, _ := without.Object["status"].(map[string]any)
+	for _, c := range conditionsOf(status) {
+		delete(c, transitionTime)
+	}
+	return plan.Difference(statusOf(stored), statusOf(without)) == ""
+}
+
+// conditionsOf are the items of status.conditions that are objects.
+func conditionsOf(status map[string]any) []map[string]any {
+	list, _ := status["conditions"].([]any)
+	var conditions []map[string]any
+	for _, item := range list {
+		if c, ok := item.(map[string]any); ok {
+			conditions = append(conditions, c)
+		}
+	}
+	return conditions
+}
