@@ -121,7 +121,7 @@ func both(changes ...func(*object.Object)) func(*object.Object) {
 }
 
 // newTestLoop gives a loop about widgets and ConfigMaps over caches that hold these objects.
-func newTestLoop(t *testing.T, sync, finalize hook.Hook, objects ...runtime.Object) (*loop, *recorder) {
+func newTestLoop(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Object) (*loop, *recorder) {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{widgets: "WidgetList", configMaps: "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)

@@ -1,0 +1,170 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"metascript/controller/metrics"
+	"metascript/controller/object"
+)
+
+// newServer gives a server of no cluster, which does not run.
+func newServer(t *testing.T) *Server {
+	t.Helper()
+	s, err := New(Options{Config: &rest.Config{Host: "http://127.0.0.1:1"}, Metrics: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.events.Shutdown)
+	t.Cleanup(s.queue.ShutDown)
+	return s
+}
+
+func TestAServerIsReadyOnceAndForAll(t *testing.T) {
+	s := newServer(t)
+	if diff := cmp.Diff([]string{"the controller objects are being read"}, s.Waiting()); diff != "" {
+		t.Errorf("it waits for (-want +got):\n%s", diff)
+	}
+	s.known.Store(true)
+	if waiting := s.Waiting(); waiting != nil {
+		t.Errorf("it waits for %v", waiting)
+	}
+	s.known.Store(false)
+	if waiting := s.Waiting(); waiting != nil {
+		t.Errorf("once ready, it waits for %v", waiting)
+	}
+}
+
+func TestALoopSaysWhichCachesAreBeingFilled(t *testing.T) {
+	l, _ := newTestLoop(t, wants(), nil, widget(nil))
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, l.unfilled()); diff != "" {
+		t.Errorf("it waits for (-want +got):\n%s", diff)
+	}
+	l.filled.Store(true)
+	if waiting := l.unfilled(); waiting != nil {
+		t.Errorf("it waits for %v", waiting)
+	}
+}
+
+func TestAServerWhoseLockIsHeldIsNotHealthy(t *testing.T) {
+	s := newServer(t)
+	if err := s.Healthy(t.Context()); err != nil {
+		t.Errorf("it is not healthy: %v", err)
+	}
+	s.mu.Lock()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Healthy(ctx); err == nil {
+		t.Error("it is healthy although one of its locks is held")
+	}
+	s.mu.Unlock()
+	if err := s.Healthy(t.Context()); err != nil {
+		t.Errorf("it is not healthy any more: %v", err)
+	}
+}
+
+func TestALeaseIsGivenBackByItsHolderOnly(t *testing.T) {
+	for _, c := range []struct{ name, holder, want string }{
+		{"ours", "me", ""},
+		{"another's", "you", "you"},
+		{"nobody's", "", ""},
+	} {
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lease"}}
+		lease.Spec.HolderIdentity = &c.holder
+		client := kubefake.NewClientset(lease).CoordinationV1()
+		lock := &resourcelock.LeaseLock{LeaseMeta: lease.ObjectMeta, Client: client, LockConfig: resourcelock.ResourceLockConfig{Identity: "me"}}
+		if err := giveBack(lock); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		stored, err := client.Leases("ns").Get(t.Context(), "lease", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := *stored.Spec.HolderIdentity; got != c.want {
+			t.Errorf("%s: its holder is %q, want %q", c.name, got, c.want)
+		}
+	}
+	none := &resourcelock.LeaseLock{Client: kubefake.NewClientset().CoordinationV1(), LockConfig: resourcelock.ResourceLockConfig{Identity: "me"}}
+	if err := giveBack(none); err != nil {
+		t.Errorf("one that is not there: %v", err)
+	}
+}
+
+func TestAfterALostLeaseNothingFinishes(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	if got := graceAfter(inner); got != grace {
+		t.Errorf("grace %s, want %s", got, grace)
+	}
+	cancel(errLostLease)
+	if got := graceAfter(inner); got != 0 {
+		t.Errorf("grace %s after the lease was lost, want none", got)
+	}
+}
+
+func TestTheSoonerOfTwoPeriods(t *testing.T) {
+	for _, c := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {0, 5, 5}, {5, 0, 5}, {3, 5, 3}, {5, 3, 3}} {
+		if got := sooner(c.a, c.b); got != c.want {
+			t.Errorf("of %d and %d: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// BenchmarkSync is a sync of a parent where nothing changed, from the queue on, with a hook that costs nothing: what
+// metrics add to it is the most that they can.
+func BenchmarkSync(b *testing.B) {
+	for _, counted := range []bool{false, true} {
+		name := "without metrics"
+		if counted {
+			name = "with metrics"
+		}
+		b.Run(name, func(b *testing.B) {
+			parent := widget(func(o *object.Object) {
+				o.Object["status"] = map[string]any{"observed": int64(1), "observedGeneration": int64(1)}
+			})
+			l, write := newTestLoop(b, wants("a"), nil, parent, configMap("a", parent))
+			if counted {
+				m, err := metrics.New(prometheus.NewRegistry())
+				if err != nil {
+					b.Fatal(err)
+				}
+				l.queue.ShutDown()
+				l.Metrics = m
+				l = newLoop(l.Binding, l.events, l.log, func() {})
+			}
+			b.Cleanup(l.close)
+			b.Cleanup(l.queue.ShutDown)
+			if !l.synced(b.Context()) {
+				b.Fatal("the caches did not fill")
+			}
+			observe := l.Metrics.Controller(l.Kind, l.Name).Script("sync")
+			for b.Loop() {
+				l.queue.add(widgetRef("default", "w"), ParentChanged)
+				key, _ := l.queue.Get()
+				l.process(b.Context(), key)
+				l.queue.Done(key)
+				if observe != nil {
+					observe(time.Millisecond, nil)
+				}
+			}
+			if wrote := write.recorded(); len(wrote) > 0 {
+				b.Errorf("%d writes, the first is %s", len(wrote), wrote[0])
+			}
+		})
+	}
+}
