@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
