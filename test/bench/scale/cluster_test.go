@@ -134,12 +134,18 @@ type server struct {
 	metrics string // their URL
 }
 
-func (c *cluster) serve(b *testing.B) *server {
+// build builds the program into dir.
+func build(b *testing.B, dir string) (binary string) {
 	b.Helper()
-	binary := filepath.Join(b.TempDir(), "metascript")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/metascript")
-	build.Dir, build.Stderr = root, os.Stderr
-	must(b, build.Run())
+	binary = filepath.Join(dir, "metascript")
+	command := exec.Command("go", "build", "-o", binary, "./cmd/metascript")
+	command.Dir, command.Stderr = root, os.Stderr
+	must(b, command.Run())
+	return binary
+}
+
+func (c *cluster) serve(b *testing.B, binary string) *server {
+	b.Helper()
 	metrics, health := freeAddress(b), freeAddress(b)
 	command := exec.Command(binary, "controller", "--kubeconfig="+c.kubeconfig, "--metrics-address="+metrics, "--health-probe-bind-address="+health)
 	var log bytes.Buffer

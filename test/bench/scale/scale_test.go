@@ -28,21 +28,22 @@ func count(b *testing.B) int {
 }
 
 func BenchmarkScale(b *testing.B) {
+	binary := build(b, b.TempDir())
 	for _, by := range []string{"webhook", "Starlark", "JavaScript", "Jsonnet"} {
 		b.Run("by="+by, func(b *testing.B) {
 			for b.Loop() {
-				measure(b, by, count(b))
+				measure(b, binary, by, count(b))
 			}
 		})
 	}
 }
 
 // measure measures one server from the beginning.
-func measure(b *testing.B, by string, n int) {
+func measure(b *testing.B, binary, by string, n int) {
 	c := newCluster(b)
 	c.define(b)
 	c.control(b, by)
-	s := c.serve(b)
+	s := c.serve(b, binary)
 	empty := s.resident(b)
 
 	begun := time.Now()
