@@ -431,3 +431,19 @@ func TestAWebhookIsReadStrictlyWhenItsModeOrItsVersionSaysSo(t *testing.T) {
 		}
 	}
 }
+
+func TestNonsenseIsToldAtTheFunctionThatAnsweredIt(t *testing.T) {
+	for language, source := range map[string]string{
+		"Starlark":   "\ndef sync(parent):\n    return {\"childs\": []}\n",
+		"JavaScript": "\nfunction sync() {\n  return {childs: []};\n}\n",
+		"Jsonnet":    "{\n  sync(parent):: { childs: [] },\n}\n",
+	} {
+		t.Run(language, func(t *testing.T) {
+			_, err := load(t, newLoader(), "script: "+inline(language, source)).sync.Call(t.Context(), aboutWidget())
+			var fault *engine.Error
+			if !errors.As(err, &fault) || fault.Kind != engine.KindResult || fault.Pos.Line != 2 || !strings.Contains(fault.Source, "sync(") {
+				t.Errorf("got %v, want an error at line 2 with its text", engine.DetailOf(err))
+			}
+		})
+	}
+}

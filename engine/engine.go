@@ -63,6 +63,15 @@ type Program interface {
 // as leniently as those of a webhook.
 type Ported interface{ Ported() bool }
 
+// A Placed program knows where its functions are written. The position has no line for a function of which it does not.
+type Placed interface{ Place(fn string) Pos }
+
+// An Accuser makes errors about what a program's functions answered, by rules that the engine does not know: of kind
+// Result, at the function, with its line. The programs of an [Engine] are Accusers.
+type Accuser interface {
+	Accuse(fn, msg string) *Error
+}
+
 // Env is what a single call is given besides its argument.
 type Env struct {
 	// Owner names on whose behalf the script runs. Owners take turns, and no two of them share a worker process at

@@ -139,6 +139,20 @@ func (p *program) Ported() bool {
 	return ok && inner.Ported()
 }
 
+// Place implements [Placed]; it is the entry file when the runtime's program knows nothing of it.
+func (p *program) Place(fn string) Pos {
+	if inner, ok := p.inner.(Placed); ok {
+		return inner.Place(fn)
+	}
+	return Pos{File: p.entry}
+}
+
+// Accuse implements [Accuser].
+func (p *program) Accuse(fn, msg string) *Error {
+	e := &Error{Kind: KindResult, Pos: p.Place(fn), Msg: msg}
+	return e.complete(fn, p.files)
+}
+
 // Call implements [Program].
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env Env) (map[string]any, error) {
 	env.Limits = env.Limits.WithDefaults()

@@ -49,9 +49,17 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	}
 	resp, err := decode(answer, req, how)
 	if err != nil {
-		return nil, &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
+		return nil, s.accuse(err)
 	}
 	return resp, nil
+}
+
+// accuse is the error of an answer that breaks a rule.
+func (s *Script) accuse(err error) error {
+	if p, ok := s.Program.(engine.Accuser); ok {
+		return p.Accuse(s.Function, err.Error())
+	}
+	return &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
 }
 
 func (s *Script) call(ctx context.Context, arg map[string]any, env engine.Env) (map[string]any, error) {
@@ -86,7 +94,7 @@ func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, e
 	}
 	body, err := bodyObject(answer["body"])
 	if err != nil {
-		return nil, &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
+		return nil, s.accuse(err)
 	}
 	return body, nil
 }

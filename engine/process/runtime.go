@@ -86,11 +86,20 @@ type program struct {
 	digest    string
 	limits    engine.Limits // for compiling
 	functions []string
+	places    map[string]engine.Pos
 	ported    bool
 }
 
 // Functions implements [engine.Program].
 func (p *program) Functions() []string { return p.functions }
+
+// Place implements [engine.Placed].
+func (p *program) Place(fn string) engine.Pos {
+	if at, known := p.places[fn]; known {
+		return at
+	}
+	return engine.Pos{File: p.script.Entry}
+}
 
 // Ported implements [engine.Ported].
 func (p *program) Ported() bool { return p.ported }
@@ -158,7 +167,10 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 	switch got.kind {
 	case kindProgram:
 		w.programs[p.digest] = true
-		p.ported, p.functions = d.bool(), d.texts()
+		p.ported, p.functions, p.places = d.bool(), d.texts(), map[string]engine.Pos{}
+		for _, fn := range p.functions {
+			p.places[fn] = d.pos()
+		}
 		return w.check(d)
 	case kindFault:
 		return w.fault(d)

@@ -205,6 +205,9 @@ func (s *server) compile(ctx context.Context, c compilation) {
 			ported, ok := p.(engine.Ported)
 			e.bool(ok && ported.Ported())
 			e.texts(p.Functions())
+			for _, fn := range p.Functions() {
+				e.pos(p.(engine.Placed).Place(fn)) // it is an engine's
+			}
 			return nil
 		})
 	}

@@ -283,8 +283,8 @@ func (r *run) where() engine.Pos {
 	return at
 }
 
-// declared is where the entry file declares name, as far as it is known.
-func (p *program) declared(name string) engine.Pos {
+// Place implements [engine.Placed]: where the entry file declares name, as far as it is known.
+func (p *program) Place(name string) engine.Pos {
 	if m, ok := p.modules.Load(p.entry); ok {
 		if at, ok := m.(*module).tops[name]; ok && !p.ported {
 			return m.(*module).pos(p.entry, at)

@@ -54,7 +54,7 @@ func (p *program) Call(ctx context.Context, name string, arg map[string]any, env
 	})
 	if err != nil {
 		if err.Pos.File == "" { // it is about the answer
-			err.Pos = p.declared(name)
+			err.Pos = p.Place(name)
 		}
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (r *run) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
 
 // missing explains that there is no function name.
 func (p *program) missing(name string) *engine.Error {
-	e := &engine.Error{Kind: engine.KindMissing, Pos: p.declared(name)}
+	e := &engine.Error{Kind: engine.KindMissing, Pos: p.Place(name)}
 	e.Msg = fmt.Sprintf("there is no function %q", engine.Clip(name, 80))
 	if slices.Contains(p.private, name) {
 		e.Hint = name + " is declared here, but not exported: a file that exports functions offers no others"
@@ -163,7 +163,7 @@ func (p *program) missing(name string) *engine.Error {
 func (p *program) tooMany(name string, n int64, arg map[string]any) *engine.Error {
 	fields := strings.Join(slices.Sorted(maps.Keys(arg)), ", ")
 	return &engine.Error{
-		Kind: engine.KindParams, Pos: p.declared(name),
+		Kind: engine.KindParams, Pos: p.Place(name),
 		Msg:  fmt.Sprintf("takes %d parameters, but is called with one object, whose fields are %s", n, engine.Clip(fields, 400)),
 		Hint: fmt.Sprintf("take it apart with braces: function %s({…})", name),
 	}

@@ -34,6 +34,15 @@ func (p *program) Functions() []string { return slices.Sorted(maps.Keys(p.functi
 // Ported implements [engine.Ported].
 func (p *program) Ported() bool { return p.ported }
 
+// Place implements [engine.Placed].
+func (p *program) Place(fn string) engine.Pos {
+	f, err := p.function(fn)
+	if at := f.position(); err == nil && at != (engine.Pos{}) {
+		return at
+	}
+	return engine.Pos{File: p.entry}
+}
+
 // Call implements [engine.Program].
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	f, err := p.function(fn)

@@ -21,6 +21,14 @@ type program struct {
 // Functions implements [engine.Program].
 func (p *program) Functions() []string { return slices.Clone(p.functions) }
 
+// Place implements [engine.Placed].
+func (p *program) Place(fn string) engine.Pos {
+	if f, ok := p.globals[fn].(*starlark.Function); ok {
+		return position(f.Position())
+	}
+	return engine.Pos{File: p.entry}
+}
+
 // Call implements [engine.Program].
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	f, fault := p.function(fn)
@@ -39,7 +47,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	}
 	answer, fault := convertAnswer(v, fn, ev.limits)
 	if fault != nil {
-		fault.Pos = position(f.Position())
+		fault.Pos = p.Place(fn)
 		return nil, fault
 	}
 	return answer, nil
