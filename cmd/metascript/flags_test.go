@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -79,27 +81,30 @@ func TestFlagsBecomeOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	type said struct {
-		Workers, Burst, EventsBurst       int
-		QPS                               float32
-		Flush                             time.Duration
-		Strategy                          v1alpha1.ApplyStrategy
-		Manager, Agent, Namespace, ID     string
-		WithoutLimits, WithoutLeaderElect bool
+		Workers, Burst, EventsBurst   int
+		QPS                           float32
+		Flush                         time.Duration
+		Strategy                      v1alpha1.ApplyStrategy
+		Manager, Agent, Namespace, ID string
 	}
 	got := said{
 		Workers: options.Workers, Burst: options.Config.Burst, EventsBurst: options.Events.Burst, QPS: options.Config.QPS,
 		Flush: options.FlushInterval, Strategy: options.ApplyStrategy, Manager: options.FieldManager,
 		Agent: options.Config.UserAgent, Namespace: options.Election.Namespace, ID: options.Election.Name,
 	}
-	if options, err = parsed(t).options(testConfig()); err != nil {
-		t.Fatal(err)
-	}
-	got.WithoutLimits, got.WithoutLeaderElect = options.Config.QPS < 0, options.Election == nil
-	want := said{
-		3, 10, 7, 5, 0, v1alpha1.ServerSideApply, "me", "metacontroller", "metacontroller", "metacontroller", true, true,
-	}
+	want := said{3, 10, 7, 5, 0, v1alpha1.ServerSideApply, "me", "metacontroller", "metacontroller", "metacontroller"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
+	}
+}
+
+func TestByDefaultThereAreNoLimitsAndNoElection(t *testing.T) {
+	options, err := parsed(t).options(testConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if options.Config.QPS >= 0 || options.Election != nil || options.FlushInterval != 30*time.Minute {
+		t.Errorf("QPS %v, election %v, flush interval %s", options.Config.QPS, options.Election, options.FlushInterval)
 	}
 }
 
@@ -171,3 +176,20 @@ func TestAVariableThatNamesNoFile(t *testing.T) {
 }
 
 func testConfig() *rest.Config { return &rest.Config{Host: "https://cluster.example.com"} }
+
+func TestTheDocsHaveEveryFlag(t *testing.T) {
+	text := readText(t, filepath.Join(root, "docs", "server.md"))
+	_, section, _ := strings.Cut(text, "\n## Flags\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var documented, registered []string
+	for _, found := range regexp.MustCompile("`--([a-z-]+)`").FindAllStringSubmatch(section, -1) {
+		documented = append(documented, found[1])
+	}
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	new(serverFlags).register(flags)
+	flags.VisitAll(func(f *pflag.Flag) { registered = append(registered, f.Name) })
+	slices.Sort(documented)
+	if diff := cmp.Diff(registered, documented); diff != "" {
+		t.Errorf("flags (-registered +in docs/server.md):\n%s", diff)
+	}
+}
