@@ -207,6 +207,12 @@ var faults = map[string]http.HandlerFunc{
 			}
 		}
 	},
+	"unknown": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"children": [], "childs": []}`)
+	},
+	"twice": func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"children": [], "children": []}`)
+	},
 	"500": func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
 	},
