@@ -55,9 +55,9 @@ type DecoratorControllerSpec struct {
 	Hooks *DecoratorControllerHooks `json:"hooks,omitempty"`
 
 	// Connection settings for webhooks, by host. The first entry whose host
-	// matches a webhook's URL is used, unless the webhook has a setting of the
-	// kind itself. Without an entry, connections use the system's root
-	// certificates and no credentials.
+	// matches a webhook's URL is used, as a whole, unless the webhook has such
+	// settings itself, of whichever kind. Without an entry, connections use the
+	// system's root certificates and no credentials.
 	EndpointConfigs []EndpointConfig `json:"endpointConfigs,omitempty"`
 
 	// How often every object is synced although nothing changed, in seconds; below

@@ -160,12 +160,11 @@ type WebhookEtagConfig struct {
 	// Whether answers are remembered. False when absent.
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// How long an answer is remembered, in seconds. The server's choice when
-	// absent.
+	// How long an answer is remembered, in seconds. An hour when absent.
 	CacheTimeoutSeconds *int32 `json:"cacheTimeoutSeconds,omitempty"`
 
-	// How often answers that are older are thrown away, in seconds. The server's
-	// choice when absent.
+	// How often answers that are older are thrown away, in seconds. Ten minutes
+	// when absent.
 	CacheCleanupSeconds *int32 `json:"cacheCleanupSeconds,omitempty"`
 }
 
