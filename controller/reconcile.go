@@ -199,7 +199,10 @@ func (l *loop) carryOut(ctx context.Context, parent *object.Object, op plan.Op, 
 		return wait, nil
 	}
 	stored, err := write.Do(ctx, op)
-	if err != nil {
+	switch {
+	case errors.Is(err, plan.ErrFixed):
+		return l.carryOut(ctx, parent, plan.Fixed(op), write)
+	case err != nil:
 		return 0, l.unwritten(ctx, parent, op, err)
 	}
 	l.countRound(parent, op)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,10 +42,37 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 		options.DryRun = []string{metav1.DryRunAll}
 	}
 	stored, err := client.Apply(ctx, config.GetName(), config, options)
-	if op.Observed == nil && apierrors.IsConflict(err) {
-		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Group: config.GroupVersionKind().Group, Resource: config.GetKind()}, config.GetName())
+	switch {
+	case op.Observed == nil && apierrors.IsConflict(err):
+		return nil, apierrors.NewAlreadyExists(named(config), config.GetName())
+	case op.Verb == plan.DryRun && apierrors.IsInvalid(err):
+		return nil, w.anew(ctx, client, op.Object)
 	}
 	return stored, err
+}
+
+// anew says why an object that cannot be changed into config could not be made anew either; [plan.ErrFixed] when it
+// could. To create it is only tried, and fails in the end since its name is taken: until then it was looked at whole.
+func (w *Writer) anew(ctx context.Context, client dynamic.ResourceInterface, config *object.Object) error {
+	_, err := client.Create(ctx, config, metav1.CreateOptions{FieldManager: w.manager(), DryRun: []string{metav1.DryRunAll}})
+	switch {
+	case apierrors.IsAlreadyExists(err), exceedsQuota(err): // which it will not once the old one is gone
+		return plan.ErrFixed
+	case err == nil:
+		return apierrors.NewNotFound(named(config), config.GetName()) // the old one is gone already
+	}
+	return err
+}
+
+// exceedsQuota tells by the words of the error, since it has no type of its own.
+func exceedsQuota(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+}
+
+// named is the resource of o, as errors name it.
+func named(o *object.Object) schema.GroupResource {
+	gvk := o.GroupVersionKind()
+	return schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}
 }
 
 func (w *Writer) manager() string {
@@ -62,8 +90,7 @@ func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, 
 		return nil, err
 	}
 	if live.GetUID() != observed.GetUID() || live.GetResourceVersion() != observed.GetResourceVersion() {
-		gvk := live.GroupVersionKind()
-		return nil, apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, live.GetName(), errors.New("it changed since it was observed"))
+		return nil, apierrors.NewConflict(named(live), live.GetName(), errors.New("it changed since it was observed"))
 	}
 	before := live.GetManagedFields()
 	if err := csaupgrade.UpgradeManagedFields(live, sets.New(FieldManager, w.manager()), w.manager()); err != nil {

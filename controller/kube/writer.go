@@ -22,7 +22,8 @@ type Writer struct {
 }
 
 // Do carries out op and returns the object as the API server stored it; for a dry run, as it would; for a deletion,
-// as it was. Errors are the API server's own, wrapped: apierrors.IsConflict and its like tell them apart.
+// as it was. Errors are the API server's own, wrapped: apierrors.IsConflict and its like tell them apart; a dry run may
+// also give [plan.ErrFixed].
 func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	client, err := w.resource(op.Object)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -178,6 +179,18 @@ func Tried(op Op, result *object.Object) *Op {
 		return nil
 	}
 	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Why: "to remember that it is as desired"}
+}
+
+// ErrFixed is what a dry run gives when a child cannot become as it is desired, but a new one could be.
+var ErrFixed = errors.New("it cannot be changed so, only made anew")
+
+// Fixed gives the write that a dry run leads to that gave ErrFixed.
+func Fixed(op Op) Op {
+	why := "it cannot be changed in place"
+	if op.Differs != nil {
+		why = op.Differs.String() + " differs, and " + why
+	}
+	return Op{Verb: Delete, Object: op.Observed, Why: "to be recreated: " + why, Differs: op.Differs, Again: op.Again}
 }
 
 // bare is o without what changes while nothing of its meaning does.

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -291,6 +292,54 @@ func TestADryRunDecidesAboutRecreating(t *testing.T) {
 		}
 		if next != nil && next.Verb == Delete && (!next.Again || next.Object.GetResourceVersion() != result.GetResourceVersion()) {
 			t.Errorf("%s: got %+v", c.name, next)
+		}
+	}
+}
+
+func TestWhatCannotBeChangedInPlaceIsRecreated(t *testing.T) {
+	have := applied(t, parseObject(t, wanted), nil)
+	for want, op := range map[string]Op{
+		"delete Pod default/a: to be recreated: spec.env differs, and it cannot be changed in place": {Observed: have, Differs: Path{"spec", "env"}, Again: true},
+		"delete Pod default/a: to be recreated: it cannot be changed in place":                       {Observed: have},
+	} {
+		got := Fixed(op)
+		if got.String() != want || got.Object != have || got.Again != op.Again || got.Differs.String() != op.Differs.String() {
+			t.Errorf("got %+v, want %s", got, want)
+		}
+	}
+}
+
+// TestServerSideApplySettles tries random children: what was applied is left alone, with and without a memory, and
+// whatever the hook or somebody else changes of it calls for a write.
+func TestServerSideApplySettles(t *testing.T) {
+	g := generator{rand.New(rand.NewPCG(1, 2))}
+	for range 3000 {
+		want := g.child(podKind, "a")
+		policy := onServerSide(InPlace)
+		have := applied(t, want, nil)
+		quiet := func(when string) {
+			t.Helper()
+			if plan, err := Children(setOf(have), setOf(want), policy); err != nil || len(plan.Ops) > 0 {
+				t.Fatalf("%s: got %v (%v) for %v", when, texts(plan.Ops), err, want.Object)
+			}
+		}
+		quiet("without a memory")
+		config, _ := policy.configuration(want)
+		if err := policy.Memory.Note(have, config); err != nil {
+			t.Fatal(err)
+		}
+		quiet("with a memory")
+		drifted, changed := object.Copy(have), object.Copy(want)
+		g.edit(drifted.Object["spec"].(map[string]any), 3)
+		g.edit(changed.Object["spec"].(map[string]any), 3)
+		plan, err := Children(setOf(drifted), setOf(want), policy)
+		if d := lacks(drifted.Object, config.Object); err != nil || d != nil && len(plan.Ops) != 1 {
+			t.Fatalf("%s was changed: got %v (%v)", d, texts(plan.Ops), err)
+		}
+		now, _ := policy.configuration(changed)
+		plan, err = Children(setOf(have), setOf(changed), policy)
+		if differs := !sameDigest(now, config); err != nil || differs != (len(plan.Ops) == 1) {
+			t.Fatalf("something else is wanted, %t: got %v (%v)", differs, texts(plan.Ops), err)
 		}
 	}
 }
