@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/util/workqueue"
@@ -32,6 +33,7 @@ type Options struct {
 	Sandbox           Sandbox
 	Workers           int                   // per controller; default 8
 	DiscoveryInterval time.Duration         // how long an answer of discovery is used; default 30s
+	DeletionGrace     time.Duration         // how long a controller object is gone before its finalizers are; default 1m
 	FlushInterval     time.Duration         // after which every parent is reconciled; zero: never
 	Selector          labels.Selector       // of controller objects; nil is all
 	Events            kube.EventBudget      // of events about one object
@@ -54,6 +56,7 @@ type Server struct {
 	caches    *informer.Factory
 	events    *kube.Events
 	write     *kube.Writer
+	outlines  metadata.Interface
 	known     atomic.Bool // the controller objects are
 	ready     atomic.Bool // see Waiting
 
@@ -63,6 +66,7 @@ type Server struct {
 	seen         sync.Map     // ids of controller objects that have been loaded, or tried to
 	met          sync.Map     // UID of a controller object -> when it was seen first
 	told         sync.Map     // id of a controller object -> what the log and its events said of it last
+	departed     sync.Map     // id of a controller object -> departure
 
 	controllers map[string]*informer.Informer // by kind
 	queue       workqueue.TypedRateLimitingInterface[id]
@@ -91,6 +95,9 @@ func New(o Options) (*Server, error) {
 	if o.DiscoveryInterval <= 0 {
 		o.DiscoveryInterval = 30 * time.Second
 	}
+	if o.DeletionGrace <= 0 {
+		o.DeletionGrace = time.Minute
+	}
 	if o.Selector == nil {
 		o.Selector = labels.Everything()
 	}
@@ -113,6 +120,10 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
+	outlines, err := metadata.NewForConfig(o.Config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
 	resources := kube.NewResources(discoverer, o.DiscoveryInterval)
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[id](time.Second, o.DiscoveryInterval)
 	s := &Server{
@@ -124,6 +135,7 @@ func New(o Options) (*Server, error) {
 		caches:    informer.NewFactory(client, o.Log),
 		events:    kube.NewEvents(typed, o.Events),
 		write:     &kube.Writer{Client: client, Resources: resources, Manager: o.FieldManager},
+		outlines:  outlines,
 		queue:     workqueue.NewTypedRateLimitingQueue(limiter),
 		running:   map[id]*running{},
 
@@ -199,6 +211,7 @@ func (s *Server) onController(old, current *object.Object) {
 	switch {
 	case current == nil:
 		s.met.Delete(old.GetUID())
+		s.departed.Store(idOf(old), departure{old, time.Now()})
 		s.queue.Add(idOf(old))
 	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():
 		s.queue.Add(idOf(current))

@@ -74,8 +74,9 @@ func (s *Server) load(ctx context.Context, name id) error {
 		s.told.Delete(name)
 		s.seen.Delete(name)
 		s.metrics.Forget(name.Kind, name.Name, name.queue())
-		return nil
+		return s.depart(ctx, name)
 	}
+	s.departed.Delete(name)
 	if r := s.get(name); r != nil && r.about.uid != o.GetUID() {
 		s.stop(name) // that was another object, and is gone
 	}

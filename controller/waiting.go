@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 )
@@ -26,19 +24,10 @@ func (s *Server) tellWaitingOf(ctx context.Context, who id, rule v1alpha1.Resour
 	if err != nil {
 		return nil // the parents went with their kind, or cannot be seen now
 	}
-	options := metav1.ListOptions{Limit: 500}
-	for {
-		page, err := s.client.Resource(resource.GroupVersionResource).List(ctx, options)
-		if err != nil {
-			return err
+	return s.finalizers().Each(ctx, resource, func(parent *object.Object) error {
+		if object.Deleting(parent) && slices.Contains(parent.GetFinalizers(), who.finalizer()) {
+			s.events.Warning(parent, "FinalizeWaiting", "%s does not load, so that its finalize hook cannot be asked: mend the controller, or take finalizer %s off this object", who, who.finalizer())
 		}
-		for i := range page.Items {
-			if parent := &page.Items[i]; object.Deleting(parent) && slices.Contains(parent.GetFinalizers(), who.finalizer()) {
-				s.events.Warning(parent, "FinalizeWaiting", "%s does not load, so that its finalize hook cannot be asked: mend the controller, or take finalizer %s off this object", who, who.finalizer())
-			}
-		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return nil
-		}
-	}
+		return nil
+	})
 }

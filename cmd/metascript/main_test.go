@@ -91,9 +91,9 @@ func TestVersion(t *testing.T) {
 
 func TestHelpNamesEveryVerb(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}} {
-		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  run ", "  test ", "  version ", "--workers"}, nil)
+		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  gc ", "  run ", "  test ", "  version ", "--workers"}, nil)
 	}
-	for _, verb := range []string{"check", "controller", "run", "test", "version"} {
+	for _, verb := range []string{"check", "controller", "gc", "run", "test", "version"} {
 		metascript(t, "help", verb).expect(t, 0, []string{"metascript " + verb}, nil)
 	}
 }
