@@ -1,0 +1,165 @@
+package selection
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// An Index holds the queries of many, and gives those who look for an object. The zero value is empty. It is safe for
+// concurrent use.
+//
+// A query stands in a few buckets, each for something that an object must have to match it: a name, a value of a label,
+// a label of its namespace, or else only a namespace. Where a query leaves a choice, as between two labels that it
+// requires, the buckets that hold the fewest are taken, so that a label which everybody asks for fills none. An object
+// is looked up in the buckets for what it has; only what is found there is compared with it.
+type Index[K comparable] struct {
+	mu      sync.RWMutex
+	queries map[K][]*standing[K]
+	buckets map[bucket][]*standing[K]
+}
+
+// A standing is a query and the buckets that it stands in.
+type standing[K comparable] struct {
+	who   K
+	query Query
+	in    []bucket
+}
+
+// A bucket is for queries about objects that have something. Namespace is "" for those about any.
+type bucket struct {
+	what                  feature
+	namespace, key, value string
+}
+
+// A feature is what a bucket is for.
+type feature uint8
+
+const (
+	anything       feature = iota
+	name                   // in value
+	label                  // in key and value
+	namespaceLabel         // in key and value
+)
+
+// Set replaces the queries of who; none at all removes it.
+func (x *Index[K]) Set(who K, queries ...Query) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, s := range x.queries[who] {
+		x.remove(s)
+	}
+	delete(x.queries, who)
+	if len(queries) == 0 {
+		return
+	}
+	if x.queries == nil {
+		x.queries, x.buckets = map[K][]*standing[K]{}, map[bucket][]*standing[K]{}
+	}
+	for _, q := range queries {
+		s := &standing[K]{who, q, x.place(&q)}
+		x.queries[who] = append(x.queries[who], s)
+		for _, b := range s.in {
+			x.buckets[b] = append(x.buckets[b], s)
+		}
+	}
+}
+
+// Len counts those who have queries.
+func (x *Index[K]) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.queries)
+}
+
+// All gives those who have queries, in no order.
+func (x *Index[K]) All() []K {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	all := make([]K, 0, len(x.queries))
+	for who := range x.queries {
+		all = append(all, who)
+	}
+	return all
+}
+
+// Matching gives those who look for s, each once, in no order.
+func (x *Index[K]) Matching(s *Subject) []K {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if len(x.queries) == 0 {
+		return nil
+	}
+	var found []K
+	seen := map[K]bool{}
+	look := func(b bucket) {
+		for _, candidate := range x.buckets[b] {
+			if !seen[candidate.who] && candidate.query.Matches(s) {
+				seen[candidate.who] = true
+				found = append(found, candidate.who)
+			}
+		}
+	}
+	look(bucket{})
+	features(s, "", look)
+	if s.Namespace != "" {
+		look(bucket{namespace: s.Namespace})
+		features(s, s.Namespace, look)
+	}
+	return found
+}
+
+// features calls look with the buckets, of a namespace or of any, for what s has.
+func features(s *Subject, namespace string, look func(bucket)) {
+	look(bucket{name, namespace, "", s.Name})
+	for key, value := range s.Labels {
+		look(bucket{label, namespace, key, value})
+	}
+	for key, value := range s.NamespaceLabels {
+		look(bucket{namespaceLabel, namespace, key, value})
+	}
+}
+
+// place chooses the buckets of a query: no object matches it that is not looked up in one of them.
+func (x *Index[K]) place(q *Query) []bucket {
+	if q.Names != nil {
+		in := make([]bucket, 0, len(q.Names))
+		for _, n := range q.Names {
+			in = append(in, bucket{name, q.Namespace, "", n})
+		}
+		slices.SortFunc(in, func(a, b bucket) int { return strings.Compare(a.value, b.value) })
+		return slices.Compact(in)
+	}
+	best, least := []bucket{{namespace: q.Namespace}}, -1
+	choose := func(what feature, selector labels.Selector) {
+		for _, r := range Required(selector) {
+			in, size := []bucket(nil), 0
+			for _, value := range r.Values {
+				b := bucket{what, q.Namespace, r.Key, value}
+				in, size = append(in, b), size+len(x.buckets[b])
+			}
+			if least < 0 || size < least {
+				best, least = in, size
+			}
+		}
+	}
+	choose(label, q.Labels)
+	choose(namespaceLabel, q.Namespaces)
+	return best
+}
+
+func (x *Index[K]) remove(s *standing[K]) {
+	for _, b := range s.in {
+		all := x.buckets[b]
+		at := slices.Index(all, s)
+		last := len(all) - 1
+		all[at], all[last] = all[last], nil
+		if last == 0 {
+			delete(x.buckets, b)
+		} else {
+			x.buckets[b] = all[:last]
+		}
+	}
+}
