@@ -3,13 +3,12 @@ package controller
 import (
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/labels"
-
 	"metascript/controller/object"
 )
 
 // onParent queues a parent that changed.
 func (l *loop) onParent(old, current *object.Object) {
+	l.followAdopter(old, current)
 	switch {
 	case current == nil:
 		l.queue.add(object.RefOf(old), ParentChanged) // so that what is kept for it is dropped
@@ -89,21 +88,5 @@ func (l *loop) onChild(old, current *object.Object) {
 	}
 	if current != nil && l.Match != nil && object.ControllerOf(current) == nil {
 		l.queueAdopters(current)
-	}
-}
-
-// queueAdopters queues every parent whose selector matches an orphan.
-func (l *loop) queueAdopters(orphan *object.Object) {
-	if l.Labels != nil && orphan.GetLabels()[generatedLabel] == "" {
-		return // no generated selector matches: nearly all orphans end here
-	}
-	for parent := range l.candidates() {
-		if parent.GetNamespace() != "" && parent.GetNamespace() != orphan.GetNamespace() {
-			continue
-		}
-		selector, err := l.Match(parent)
-		if err == nil && selector.Matches(labels.Set(orphan.GetLabels())) {
-			l.queue.add(object.RefOf(parent), l.news(ChildChanged))
-		}
 	}
 }

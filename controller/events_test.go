@@ -27,6 +27,9 @@ func newEventLoop(t *testing.T, parents ...*object.Object) *loop {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
+	for _, o := range parents {
+		l.followAdopter(nil, o)
+	}
 	return l
 }
 
@@ -162,8 +165,11 @@ func TestAnOrphanThatIsGoneConcernsNobody(t *testing.T) {
 func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T) {
 	sound := named("sound", "default", "u1")
 	_ = unstructured.SetNestedStringMap(sound.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
-	l := newEventLoop(t, named("a", "default", "u2"), sound, named("z", "default", "u3"))
+	l := newEventLoop(t)
 	l.Match = specSelector
+	for _, o := range []*object.Object{named("a", "default", "u2"), sound, named("z", "default", "u3")} {
+		l.followAdopter(nil, o)
+	}
 	l.onChild(nil, with(configMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
 	expectQueued(t, l, "default/sound")
 }
@@ -246,4 +252,27 @@ func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
 	if got := l.queue.take(object.RefOf(widget(nil))); got != Resync {
 		t.Errorf("the reason is %s, want resync", got)
 	}
+}
+
+func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
+	selecting := func(app string, generation int64) *object.Object {
+		o := widget(func(o *object.Object) { o.SetGeneration(generation) })
+		_ = unstructured.SetNestedStringMap(o.Object, map[string]string{"app": app}, "spec", "selector", "matchLabels")
+		return o
+	}
+	orphan := func(app string) *object.Object {
+		return with(configMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
+	}
+	l := newEventLoop(t)
+	l.Match = specSelector
+	before, after := selecting("a", 1), selecting("b", 2)
+	l.followAdopter(nil, before)
+	l.followAdopter(before, after)
+	l.onChild(nil, orphan("a"))
+	expectQueued(t, l)
+	l.onChild(nil, orphan("b"))
+	expectQueued(t, l, "default/w")
+	l.followAdopter(after, nil)
+	l.onChild(nil, orphan("b"))
+	expectQueued(t, l)
 }

@@ -16,6 +16,7 @@ import (
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/selection"
 	"metascript/engine"
 )
 
@@ -57,6 +58,8 @@ type loop struct {
 	filled  atomic.Bool     // the caches are, and the workers work, or stand by
 	leading <-chan struct{} // the workers work once it is closed; nil: at once
 	because Reason          // why all parents are reconciled at first: Resync or ScriptChanged
+
+	adopters selection.Index[object.Ref] // what parents may adopt
 
 	mu      sync.Mutex
 	written map[object.Ref]*wrote // what the last reconcile of a parent wrote

@@ -106,8 +106,8 @@ func (c *claim) orphans(parent *object.Object, cache *informer.Informer, selecto
 		return nil
 	}
 	var found []*object.Object
-	for _, o := range cache.Orphans(parent.GetNamespace()) {
-		if !object.Deleting(o) && o.GetUID() != parent.GetUID() && selector.Matches(labels.Set(o.GetLabels())) {
+	for _, o := range cache.Orphans(parent.GetNamespace(), selector) {
+		if !object.Deleting(o) && o.GetUID() != parent.GetUID() {
 			found = append(found, o)
 		}
 	}

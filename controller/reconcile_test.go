@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 
@@ -123,8 +124,16 @@ func both(changes ...func(*object.Object)) func(*object.Object) {
 // newTestLoop gives a loop about widgets and ConfigMaps over caches that hold these objects.
 func newTestLoop(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Object) (*loop, *recorder) {
 	t.Helper()
+	return newTestLoopOver(t, newTestClient(objects...), sync, finalize)
+}
+
+func newTestClient(objects ...runtime.Object) *fake.FakeDynamicClient {
 	kinds := map[schema.GroupVersionResource]string{widgets: "WidgetList", configMaps: "ConfigMapList"}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+}
+
+func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook.Hook) (*loop, *recorder) {
+	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	caches := informer.NewFactory(client, log)
 	write := &recorder{}

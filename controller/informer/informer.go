@@ -2,8 +2,9 @@
 //
 // [Factory.Open] gives a handle to the cache of a resource; the first handle starts its watch and the last one
 // closed ends it. Caches hold objects without managedFields, which are often half of an object and which nobody
-// here reads. They are indexed by the controller that owns an object and, for those that have none, by namespace,
-// so that claiming children never goes through all objects of a kind.
+// here reads. They are indexed by the controller that owns an object and, for those that have none, by namespace.
+// Indexes by the labels that selectors require are made when such a question first comes, so that neither claiming
+// children nor looking for related objects goes through all objects of a kind.
 //
 // Objects in a cache are shared and must not be changed.
 package informer
@@ -55,6 +56,9 @@ type shared struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 	trouble atomic.Pointer[error] // the last with the watch
+
+	mu      sync.Mutex
+	lookups map[string]bool // the indexes that were made because of a question, by name
 }
 
 // NewFactory gives a Factory without caches.
@@ -101,7 +105,7 @@ func (f *Factory) start(spec Spec) *shared {
 	// Both setters fail only on an informer that has been started.
 	_ = inf.SetTransform(spec.strip)
 	ctx, stop := context.WithCancel(context.Background())
-	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{})}
+	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{}), lookups: map[string]bool{}}
 	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		s.trouble.Store(&err)
 		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
@@ -150,6 +154,14 @@ func ownerIndex(obj any) ([]string, error) {
 		return []string{string(ref.UID)}, nil
 	}
 	return nil, nil
+}
+
+// orphanage is the value for the orphans of a namespace, "" being all.
+func orphanage(namespace string) string {
+	if namespace == "" {
+		return everywhere
+	}
+	return namespace
 }
 
 func orphanIndex(obj any) ([]string, error) {
@@ -271,14 +283,6 @@ func (i *Informer) List() []*object.Object { return objects(i.shared.GetIndexer(
 
 // OwnedBy gives the objects whose controller is the one with that UID, in no order.
 func (i *Informer) OwnedBy(uid types.UID) []*object.Object { return i.indexed(byOwner, string(uid)) }
-
-// Orphans gives the objects in a namespace, or in all when it is "", that have no controller, in no order.
-func (i *Informer) Orphans(namespace string) []*object.Object {
-	if namespace == "" {
-		namespace = everywhere
-	}
-	return i.indexed(byOrphan, namespace)
-}
 
 // CaughtUp reports whether the cache is as new as resourceVersion, which a write to this resource returned.
 func (i *Informer) CaughtUp(resourceVersion string) bool {

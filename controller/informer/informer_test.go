@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -265,10 +266,10 @@ func TestOwnedByAndOrphans(t *testing.T) {
 		{"owned by u1", i.OwnedBy("u1"), []string{"default/mine", "default/mine-among-others", "other/mine-elsewhere"}},
 		{"owned by u2", i.OwnedBy("u2"), []string{"default/of-another"}},
 		{"owned by nobody", i.OwnedBy("u3"), nil},
-		{"orphans in default", i.Orphans("default"), []string{"default/orphan", "default/owned-and-not-controlled"}},
-		{"orphans in other", i.Orphans("other"), []string{"other/orphan-elsewhere"}},
-		{"orphans in a namespace without any", i.Orphans("none"), nil},
-		{"orphans everywhere", i.Orphans(""), []string{"default/orphan", "default/owned-and-not-controlled", "orphan-without-namespace", "other/orphan-elsewhere"}},
+		{"orphans in default", i.Orphans("default", labels.Everything()), []string{"default/orphan", "default/owned-and-not-controlled"}},
+		{"orphans in other", i.Orphans("other", labels.Everything()), []string{"other/orphan-elsewhere"}},
+		{"orphans in a namespace without any", i.Orphans("none", labels.Everything()), nil},
+		{"orphans everywhere", i.Orphans("", labels.Everything()), []string{"default/orphan", "default/owned-and-not-controlled", "orphan-without-namespace", "other/orphan-elsewhere"}},
 	} {
 		if diff := cmp.Diff(c.want, keys(c.got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
@@ -286,13 +287,13 @@ func TestIndexesFollowAnObject(t *testing.T) {
 	seen.expect(t, "there is a")
 	c.update(t, configMap("default", "a", owner("u1", true)))
 	seen.expect(t, "changed is a from value to value")
-	if len(i.OwnedBy("u1")) != 1 || len(i.Orphans("default")) != 0 {
-		t.Errorf("after it was adopted: owned %v, orphans %v", keys(i.OwnedBy("u1")), keys(i.Orphans("default")))
+	if len(i.OwnedBy("u1")) != 1 || len(i.Orphans("default", labels.Everything())) != 0 {
+		t.Errorf("after it was adopted: owned %v, orphans %v", keys(i.OwnedBy("u1")), keys(i.Orphans("default", labels.Everything())))
 	}
 	c.update(t, configMap("default", "a"))
 	seen.expect(t, "changed is a from value to value")
-	if len(i.OwnedBy("u1")) != 0 || len(i.Orphans("default")) != 1 {
-		t.Errorf("after it was released: owned %v, orphans %v", keys(i.OwnedBy("u1")), keys(i.Orphans("default")))
+	if len(i.OwnedBy("u1")) != 0 || len(i.Orphans("default", labels.Everything())) != 1 {
+		t.Errorf("after it was released: owned %v, orphans %v", keys(i.OwnedBy("u1")), keys(i.Orphans("default", labels.Everything())))
 	}
 }
 

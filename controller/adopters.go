@@ -1,0 +1,40 @@
+package controller
+
+import (
+	"metascript/controller/informer"
+	"metascript/controller/object"
+	"metascript/controller/selection"
+)
+
+// followAdopter takes a change of a parent, so that the event of an orphan goes through no parent that it does not
+// concern. A parent that is not known yet finds its orphans in its own first reconcile.
+func (l *loop) followAdopter(old, current *object.Object) {
+	switch {
+	case l.Match == nil || old != nil && current != nil && sameSelector(old, current):
+	case current == nil:
+		l.adopters.Set(object.RefOf(old))
+	default:
+		l.adopters.Set(object.RefOf(current), l.adopts(current)...)
+	}
+}
+
+// sameSelector reports whether two versions of a parent surely select the same.
+func sameSelector(old, current *object.Object) bool {
+	return old.GetUID() == current.GetUID() && current.GetGeneration() > 0 && old.GetGeneration() == current.GetGeneration()
+}
+
+// adopts is the query for what a parent may adopt; none when its selector cannot be read.
+func (l *loop) adopts(parent *object.Object) []selection.Query {
+	selector, err := l.Match(parent)
+	if err != nil {
+		return nil
+	}
+	return []selection.Query{{Namespace: parent.GetNamespace(), Labels: selector}}
+}
+
+// queueAdopters queues every parent whose selector matches an orphan.
+func (l *loop) queueAdopters(orphan *object.Object) {
+	for _, parent := range l.adopters.Matching(informer.SubjectOf(orphan)) {
+		l.queue.add(parent, l.news(ChildChanged))
+	}
+}
