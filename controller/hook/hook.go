@@ -107,8 +107,9 @@ type Response struct {
 	Children    *object.Set    // in the order of the answer, complete: ready to be planned with
 	ResyncAfter time.Duration  // come again then; zero: not on this account
 	Finalized   bool
-	Events      []Event  // to record on the parent
-	Warnings    []string // what was put up with, in words, to be told on the parent
+	Related     []RelatedRule // of a customize hook, whose answer has nothing else
+	Events      []Event       // to record on the parent
+	Warnings    []string      // what was put up with, in words, to be told on the parent
 
 	// FillTimes says that conditions in Status may leave out lastTransitionTime and are to be given it.
 	FillTimes bool

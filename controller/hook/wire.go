@@ -76,6 +76,9 @@ func decode(answer map[string]any, req *Request, how manners) (*Response, error)
 			return nil, err
 		}
 	}
+	if req.Shape == Customizing {
+		return decodeRelated(answer, how)
+	}
 	resp := &Response{Shape: req.Shape, FillTimes: how.strict}
 	var err error
 	if resp.Status, err = decodeStatus(answer, req.Shape, how); err != nil {
@@ -115,6 +118,9 @@ func decode(answer map[string]any, req *Request, how manners) (*Response, error)
 
 // keys are those that an answer may have.
 func (s Shape) keys() []string {
+	if s == Customizing {
+		return []string{FieldRelated}
+	}
 	keys := []string{fieldStatus, s.children(), fieldResync, fieldFinalized, fieldEvents}
 	if s == Decorator {
 		keys = append(keys, fieldLabels, fieldNotes)
@@ -132,10 +138,18 @@ func checkKeys(answer map[string]any, shape Shape) error {
 		if like := engine.Nearest(key, known); like != "" {
 			return fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like)
 		}
-		last := len(known) - 1
-		return fmt.Errorf("unknown key %q in the answer: it may have %s and %s", key, strings.Join(known[:last], ", "), known[last])
+		return fmt.Errorf("unknown key %q in the answer: it may have %s", key, enumerate(known))
 	}
 	return nil
+}
+
+// enumerate gives "a, b and c".
+func enumerate(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // decodeStatus reads the status. Missing or null leaves the parent's as it is when a script answers, or a decorator;

@@ -1,0 +1,218 @@
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/selection"
+	"metascript/engine"
+)
+
+// FieldRelated is the list in the answer of a customize hook.
+const FieldRelated = "relatedResources"
+
+// What an answer of a customize hook may ask for, since it is remembered for every parent.
+const (
+	maxRelated      = 1_000  // rules
+	maxRelatedNames = 10_000 // in all of them
+)
+
+// A RelatedRule names objects of one resource that a controller's other hooks want to see.
+type RelatedRule struct {
+	APIVersion string
+	Resource   string // the plural name
+	selection.Query
+}
+
+// RelatedField is the path of a rule in the answer.
+func RelatedField(i int) string { return fmt.Sprintf("%s[%d]", FieldRelated, i) }
+
+// The fields of a rule.
+var ruleKeys = []string{"apiVersion", "resource", "labelSelector", "namespaceSelector", "namespace", "names"}
+
+// decodeRelated turns the answer of a customize hook into a Response. Without any rule nothing is related.
+func decodeRelated(answer map[string]any, how manners) (*Response, error) {
+	resp := &Response{Shape: Customizing}
+	items, ok := answer[FieldRelated].([]any)
+	if !ok && answer[FieldRelated] != nil {
+		return nil, fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", FieldRelated, typeName(answer[FieldRelated]))
+	}
+	if len(items) > maxRelated {
+		return nil, fmt.Errorf("%s in the answer has %d rules, and %d are the most: select by labels or by namespaces", FieldRelated, len(items), maxRelated)
+	}
+	names := 0
+	for i, item := range items {
+		rule, err := decodeRule(item, how)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", RelatedField(i), err)
+		}
+		if names += len(rule.Names); names > maxRelatedNames {
+			return nil, fmt.Errorf("%s: there are more than %d names in the answer: select by labels or by namespaces", RelatedField(i), maxRelatedNames)
+		}
+		resp.Related = append(resp.Related, rule)
+	}
+	return resp, nil
+}
+
+func decodeRule(item any, how manners) (RelatedRule, error) {
+	var rule RelatedRule
+	m, ok := item.(map[string]any)
+	if !ok {
+		return rule, fmt.Errorf("it is %s, want an object", typeName(item))
+	}
+	if how.knownKeys {
+		if err := onlyKeys(m, "", ruleKeys); err != nil {
+			return rule, err
+		}
+	}
+	var err error
+	if rule.APIVersion, err = textOf(m, "apiVersion", `"v1" or "apps/v1"`); err != nil {
+		return rule, err
+	}
+	if _, err := schema.ParseGroupVersion(rule.APIVersion); err != nil {
+		return rule, fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", rule.APIVersion)
+	}
+	if rule.Resource, err = textOf(m, "resource", `"configmaps", the plural name`); err != nil {
+		return rule, err
+	}
+	rule.Query, err = decodeQuery(m, how)
+	return rule, err
+}
+
+// textOf is a field that must be a string with something in it.
+func textOf(m map[string]any, field, example string) (string, error) {
+	text, ok := m[field].(string)
+	if !ok || text == "" {
+		return "", fmt.Errorf("%s is %s, want a string such as %s", field, missingOr(m[field]), example)
+	}
+	return text, nil
+}
+
+func decodeQuery(m map[string]any, how manners) (q selection.Query, err error) {
+	var byLabels, byNamespaces bool
+	if q.Labels, byLabels, err = decodeSelector(m, "labelSelector", how); err != nil {
+		return q, err
+	}
+	if q.Namespaces, byNamespaces, err = decodeSelector(m, "namespaceSelector", how); err != nil {
+		return q, err
+	}
+	namespace, ok := m["namespace"].(string)
+	if q.Namespace = namespace; !ok && m["namespace"] != nil {
+		return q, fmt.Errorf("namespace is %s, want a string", typeName(m["namespace"]))
+	}
+	if q.Names, err = decodeNames(m["names"], how); err != nil {
+		return q, err
+	}
+	switch {
+	case q.Names != nil && byLabels:
+		err = errors.New("names and labelSelector exclude each other: make two rules of it")
+	case q.Names != nil && byNamespaces:
+		err = errors.New("names and namespaceSelector exclude each other: make two rules of it")
+	case q.Namespace != "" && byNamespaces:
+		err = errors.New("namespace and namespaceSelector exclude each other: a namespace has the label kubernetes.io/metadata.name")
+	}
+	return q, err
+}
+
+// decodeNames reads the list of names. An empty list is no restriction when Metacontroller reads it. From a script,
+// where it most likely was computed, it means what it says: none.
+func decodeNames(v any, how manners) ([]string, error) {
+	items, ok := v.([]any)
+	if !ok && v != nil {
+		return nil, fmt.Errorf("names is %s, want a list of strings", typeName(v))
+	}
+	if v == nil || len(items) == 0 && !how.strict {
+		return nil, nil
+	}
+	names := make([]string, 0, len(items))
+	for i, item := range items {
+		name, ok := item.(string)
+		if !ok || how.strict && name == "" {
+			return nil, fmt.Errorf("names[%d] is %s, want a string", i, missingOr(item))
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// decodeSelector reads a label selector, and whether there is one. An empty one matches everything.
+func decodeSelector(m map[string]any, field string, how manners) (labels.Selector, bool, error) {
+	if m[field] == nil {
+		return nil, false, nil
+	}
+	s, ok := m[field].(map[string]any)
+	if !ok {
+		return nil, false, fmt.Errorf("%s is %s, want an object with matchLabels or matchExpressions", field, typeName(m[field]))
+	}
+	if how.knownKeys {
+		if err := onlyKeys(s, field+".", []string{"matchLabels", "matchExpressions"}); err != nil {
+			return nil, false, err
+		}
+	}
+	if err := checkStrings(field+".matchLabels", s["matchLabels"]); err != nil {
+		return nil, false, err
+	}
+	if err := checkExpressions(field+".matchExpressions", s["matchExpressions"], how); err != nil {
+		return nil, false, err
+	}
+	var parsed metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s, &parsed); err != nil {
+		return nil, false, fmt.Errorf("%s: %w", field, err)
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&parsed)
+	if err != nil {
+		return nil, false, fmt.Errorf("%s: %w", field, err)
+	}
+	return selector, true, nil
+}
+
+// checkExpressions looks at the types in matchExpressions, so that the error names the place.
+func checkExpressions(path string, v any, how manners) error {
+	items, ok := v.([]any)
+	if !ok && v != nil {
+		return fmt.Errorf("%s is %s, want a list of {key, operator, values}", path, typeName(v))
+	}
+	for i, item := range items {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		m, ok := item.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s is %s, want {key, operator, values}", at, typeName(item))
+		}
+		if how.knownKeys {
+			if err := onlyKeys(m, at+".", []string{"key", "operator", "values"}); err != nil {
+				return err
+			}
+		}
+		values, ok := m["values"].([]any)
+		if !ok && m["values"] != nil {
+			return fmt.Errorf("%s.values is %s, want a list of strings", at, typeName(m["values"]))
+		}
+		for n, value := range values {
+			if _, ok := value.(string); !ok {
+				return fmt.Errorf("%s.values[%d] is %s, want a string: put it in quotes", at, n, typeName(value))
+			}
+		}
+	}
+	return nil
+}
+
+// onlyKeys refuses a key that means nothing. The path before it ends in a dot, if there is one.
+func onlyKeys(m map[string]any, path string, known []string) error {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if slices.Contains(known, key) {
+			continue
+		}
+		if like := engine.Nearest(key, known); like != "" {
+			return fmt.Errorf("unknown key %s%s: did you mean %q?", path, key, like)
+		}
+		return fmt.Errorf("unknown key %s%s: it may have %s", path, key, enumerate(known))
+	}
+	return nil
+}
