@@ -16,7 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/util/jsonpath"
 )
@@ -50,6 +52,8 @@ import (
 //	rotate                     give it another certificate, of another authority
 //	calls PARENT MIN MAX       how many calls of it there were about a parent is between the two
 //	remember VAR get ...       keep what get prints in a variable
+//	theirs FILE...             create the objects in FILE as Metacontroller leaves them, status included
+//	sha1 VAR TEXT...           keep the SHA-1 of the texts, one after the other, in a variable
 //
 // $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $..._PEM and remembered variables are put into files that are applied; other
 // dollars are left alone, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
@@ -77,6 +81,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"rotate":   cmdRotate,
 	"calls":    cmdCalls,
 	"remember": cmdRemember,
+	"theirs":   cmdTheirs,
+	"sha1":     cmdSHA1,
 }
 
 func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
@@ -107,15 +113,19 @@ func (w *world) applyFile(ts *testscript.TestScript, file string) error {
 	return nil
 }
 
-var placeholder = regexp.MustCompile(`\$(GROUP|NAME|WEBHOOK|WEBHOOK_HOST|[A-Z]+_UID|[A-Z]+_PEM)\b`)
+var placeholder = regexp.MustCompile(`\$(GROUP|NAME|WEBHOOK|WEBHOOK_HOST|[A-Z]+_(?:UID|PEM|SHA))\b`)
 
 func (w *world) decode(ts *testscript.TestScript, text string) ([]*unstructured.Unstructured, error) {
 	text = placeholder.ReplaceAllStringFunc(text, func(name string) string { return ts.Getenv(name[1:]) })
 	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 	var found []*unstructured.Unstructured
 	for {
+		var raw runtime.RawExtension
+		err := decoder.Decode(&raw)
 		o := &unstructured.Unstructured{}
-		err := decoder.Decode(&o.Object)
+		if err == nil { // as Kubernetes does it: integers stay integers
+			err = utiljson.Unmarshal(raw.Raw, &o.Object)
+		}
 		if len(o.Object) > 0 {
 			found = append(found, o)
 		}
