@@ -198,6 +198,9 @@ func (p Policy) create(want *object.Object) (*Op, error) {
 
 // dynamic gives the write by which dynamic apply leads from have to want, or what OnDelete leaves of it.
 func dynamic(have, want *object.Object, method Method) (*Op, *Left, error) {
+	if settled(have, want) {
+		return nil, nil, nil
+	}
 	merged, err := apply(have, want)
 	if err != nil {
 		return nil, nil, err
