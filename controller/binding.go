@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
+	"metascript/controller/kube"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
@@ -29,8 +31,14 @@ type Binding struct {
 	Parents   []*parentRule
 	Finalizer string // its name
 
-	Sync     hook.Hook
-	Finalize hook.Hook // nil: there is none
+	Sync      hook.Hook
+	Finalize  hook.Hook // nil: there is none
+	Customize hook.Hook // nil: there is none
+
+	CustomizeFor time.Duration // how long an answer of Customize is good for a version of a parent; zero: for ever
+	HomeOnly     bool          // a namespaced parent sees related objects of its own namespace only
+	Discover     finder        // of the resources that Customize names
+	OpenRelated  func(kube.Resource) *informer.Informer
 
 	Owner  Owner
 	Rules  plan.Rules
@@ -48,7 +56,8 @@ type Binding struct {
 	Workers      int
 	Metrics      *metrics.Metrics // nil: none are kept
 
-	versioned atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
+	versioned    atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
+	relatedKinds sync.Map                             // of the related objects there were so far
 
 	children []childCache
 	links    links
@@ -61,6 +70,7 @@ func binding(d *declaration, found resolved) (*Binding, error) {
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{},
 		ResyncPeriod: resyncPeriod(d.ResyncPeriodSeconds),
 	}
+	b.HomeOnly = versionOf(d.listed(hook.Customize), d.Script) != hook.V2
 	var err error
 	if b.Parents, err = parentRules(d, found); err != nil {
 		return nil, err
@@ -108,6 +118,7 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 		return nil, err
 	}
 	b.Controller, b.Sync, b.Finalize = asHooksSee(o), hooks.sync, hooks.finalize
+	s.bindCustomize(b, d, hooks.customize)
 	b.Write, b.Live = s.write, s.write.Get
 	b.Metrics = s.metrics
 	b.ResyncPeriod = sooner(b.ResyncPeriod, s.FlushInterval)
@@ -125,6 +136,24 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 		b.Owner = &claim{children: b.children, selector: b.Match, live: b.Live}
 	}
 	return b, nil
+}
+
+// rememberedFor is how long Metacontroller remembers what a customize webhook answered.
+const rememberedFor = 20 * time.Minute
+
+// bindCustomize fills in what the customize hook needs. A script answers the same when it is asked the same; a webhook
+// may not, and is asked again after a while.
+func (s *Server) bindCustomize(b *Binding, d *declaration, customize hook.Hook) {
+	b.Customize = customize
+	if _, remote := customize.(*hook.Webhook); remote {
+		b.CustomizeFor = rememberedFor
+	}
+	b.Discover = s.resources
+	b.OpenRelated = func(resource kube.Resource) *informer.Informer {
+		b.relatedKinds.Store(resource.ObjectKind(), true)
+		s.firsts.count(b)
+		return s.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
+	}
 }
 
 // asHooksSee is the controller object without what changes while nothing of its meaning does.

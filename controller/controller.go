@@ -245,6 +245,7 @@ func (s *Server) onDefinition(old, current *object.Object) {
 		if edited {
 			s.firsts.count(r.loop.Binding)
 		}
+		r.loop.rediscover(group)
 	}
 	for _, controllers := range s.controllers {
 		for _, o := range controllers.List() {

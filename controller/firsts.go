@@ -28,6 +28,10 @@ func newFirsts() *firsts {
 func (f *firsts) among(kinds ...object.Kind) map[object.Kind]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.amongThem(kinds)
+}
+
+func (f *firsts) amongThem(kinds []object.Kind) map[object.Kind]bool {
 	all := map[object.Kind]bool{}
 	for _, kind := range kinds {
 		if f.version[kind.GroupKind()] == "" {
@@ -54,6 +58,20 @@ func (f *firsts) count(b *Binding) {
 	for kind := range b.Kinds {
 		kinds = append(kinds, kind)
 	}
-	all := f.among(kinds...)
+	b.relatedKinds.Range(func(kind, _ any) bool {
+		kinds = append(kinds, kind.(object.Kind))
+		return true
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock() // also while it is stored: a later count must not be replaced by an earlier one
+	all := f.amongThem(kinds)
 	b.versioned.Store(&all)
+}
+
+// versionedKinds are those that counted last.
+func (b *Binding) versionedKinds() map[object.Kind]bool {
+	if all := b.versioned.Load(); all != nil {
+		return *all
+	}
+	return nil
 }

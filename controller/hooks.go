@@ -95,7 +95,7 @@ func (l *hookLoader) load(ctx context.Context, d *declaration) (loadedHooks, err
 	for _, h := range []struct {
 		name string
 		made *hook.Hook
-	}{{hook.Sync, &loaded.sync}, {hook.Finalize, &loaded.finalize}} {
+	}{{hook.Sync, &loaded.sync}, {hook.Finalize, &loaded.finalize}, {hook.Customize, &loaded.customize}} {
 		if *h.made, err = work.hook(ctx, h.name, d.listed(h.name), &loaded); err != nil {
 			return loaded, err
 		}
@@ -117,8 +117,6 @@ func (w *loading) compile(ctx context.Context, text engine.Script, limits engine
 // check looks at the hooks as a whole.
 func (w *loading) check(d *declaration, loaded *loadedHooks) error {
 	switch {
-	case d.listed(hook.Customize) != nil || w.own.defines(hook.Customize):
-		return unsupported("the customize hook")
 	case loaded.sync != nil:
 		return nil
 	case w.own != nil:

@@ -232,8 +232,6 @@ func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 		{"a script from a file", "script: {file: catset/sync.js}"},
 		{"a script from a ConfigMap", "script: {configMapRef: {name: m, namespace: ns, key: sync.js}}"},
 		{"a script from a file", "hooks: {sync: {script: {file: catset/sync.js}}}"},
-		{"the customize hook", "script: " + inline("Starlark", starlark("sync", "customize"))},
-		{"the customize hook", "{" + script + ", hooks: {customize: {webhook: {url: 'http://x/'}}}}"},
 		{"hooks.sync with a webhook as fallback", "{" + script + ", hooks: {sync: {script: {}, webhook: {url: 'http://x/'}}}}"},
 		{"hooks.sync with a webhook as fallback", "{" + script + ", hooks: {sync: {script: {}, webhook: {url: 'http://x/'}, fallback: OnError}}}"},
 	} {

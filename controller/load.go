@@ -96,7 +96,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 	}
 	if r := s.get(name); r != nil {
 		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
-		v.trouble, v.held = r.loop.trouble(), r.loop.breaker.holds()
+		v.trouble, v.held = r.loop.trouble(), r.loop.holds()
 		if v.filled {
 			v.doubts = append(v.doubts, r.loop.links.problems()...)
 		}

@@ -61,10 +61,15 @@ type loop struct {
 
 	adopters selection.Index[object.Ref] // what parents may adopt
 
+	customizing *breaker // of the customize hook
+	related     related
+
 	mu      sync.Mutex
 	written map[object.Ref]*wrote // what the last reconcile of a parent wrote
 	pruned  map[object.Ref]unstored
 	kept    map[object.Ref]*kept
+
+	customized map[object.Ref]*answerOfCustomize
 
 	timeless map[object.Kind]bool // of parents whose schema has no lastTransitionTime
 }
@@ -89,6 +94,9 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		written: map[object.Ref]*wrote{},
 		pruned:  map[object.Ref]unstored{},
 		kept:    map[object.Ref]*kept{},
+
+		customizing: newBreaker(heldChanged),
+		customized:  map[object.Ref]*answerOfCustomize{},
 
 		timeless: map[object.Kind]bool{},
 	}
@@ -128,6 +136,12 @@ func (l *loop) run(ctx context.Context, begun func()) error {
 	defer late.Stop()
 	workers.Wait()
 	return nil
+}
+
+// close gives the caches back. Nothing reconciles any more.
+func (l *loop) close() {
+	l.related.close()
+	l.Binding.close()
 }
 
 func (l *loop) listen() error {
@@ -259,6 +273,7 @@ func (l *loop) decide(ctx context.Context, key object.Ref, again time.Duration, 
 func (l *loop) request(key object.Ref) {
 	l.queue.Forget(key)
 	l.breaker.forget(key)
+	l.customizing.forget(key)
 	l.queue.add(key, Requested)
 }
 

@@ -40,7 +40,11 @@ func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	answer, err := l.ask(ctx, parent, children)
+	related, err := l.relate(ctx, parent)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := l.ask(ctx, parent, children, related)
 	if err != nil {
 		return 0, err
 	}
@@ -62,6 +66,7 @@ func (l *loop) mine(parent *object.Object) bool {
 func (l *loop) forget(key object.Ref) error {
 	l.queue.Forget(key)
 	l.breaker.forget(key)
+	l.forgetRelated(key)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.written, key)
@@ -108,17 +113,14 @@ func (l *loop) finalizing(parent *object.Object) bool {
 }
 
 // ask calls the hook, unless its script is held.
-func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
+func (l *loop) ask(ctx context.Context, parent *object.Object, children, related *object.Set) (*hook.Response, error) {
 	expect, err := l.expect(parent)
 	if err != nil {
 		return nil, err
 	}
 	req := &hook.Request{
-		Shape: l.Shape, Controller: l.Controller, Parent: parent, Children: children,
-		Finalizing: l.finalizing(parent), Expect: expect,
-	}
-	if versioned := l.versioned.Load(); versioned != nil {
-		req.Versioned = *versioned
+		Shape: l.Shape, Controller: l.Controller, Parent: parent, Children: children, Related: related,
+		Finalizing: l.finalizing(parent), Expect: expect, Versioned: l.versionedKinds(),
 	}
 	ask, q := l.Sync, questionAbout(parent, hook.Sync)
 	if req.Finalizing {
