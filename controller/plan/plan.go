@@ -141,30 +141,28 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 	return plan, errors.Join(failed...)
 }
 
-// Differs names the first field of have that is not as want says, or else says what is not; "" when have is as it
-// is wanted. A rollout waits for that.
-func (p Policy) Differs(have, want *object.Object) (string, error) {
-	if !p.ServerSide {
-		return Differs(have, want)
+// Differs says, in a few words, what of have applying want would change; "" when have is as it is wanted. It is doubtful
+// when only the API server could say, and is asked by the writes of [Children].
+func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, err error) {
+	switch {
+	case p.ServerSide:
+		config, err := p.configuration(want)
+		if err != nil {
+			return "", false, err
+		}
+		found, err := p.judge(have, config)
+		return found.why, found.doubtful, err
+	case onServer(have):
+		return "it was applied on the server's side so far", false, nil
 	}
-	config, err := p.configuration(want)
-	if err != nil {
-		return "", err
-	}
-	found, err := p.judge(have, config)
-	if err != nil || found.why == "" || found.differs != nil {
-		return found.differs.String(), err
-	}
-	return "what was applied", nil
-}
-
-// Differs names the first field of have that dynamic apply of want would change; "" when have is as it is wanted.
-func Differs(have, want *object.Object) (string, error) {
 	merged, err := apply(have, want)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return Difference(have.Object, merged.Object), nil
+	if differs := difference(have.Object, merged.Object); differs != nil {
+		return differs.String() + " differs", false, nil
+	}
+	return "", false, nil
 }
 
 // child gives the write that leads from have, nil when there is no such child, to want, or what is left of it.

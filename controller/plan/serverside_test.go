@@ -110,7 +110,7 @@ func TestServerSideApplyAsksOnlyForWhatMayHaveChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Run(c.name, func(t *testing.T) { checkOps(t, plan.Ops, texts...) })
-			differs, err := memory.Differs(have, want)
+			differs, _, err := memory.Differs(have, want)
 			if (differs == "") != (expected == "") || err != nil {
 				t.Errorf("%s: it differs in %q (%v), and the operation is %q", c.name, differs, err, expected)
 			}

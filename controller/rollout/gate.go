@@ -13,8 +13,8 @@ import (
 type Rules struct {
 	Kinds map[object.Kind]Rule
 
-	// Differs names the first field in which a child differs from what is wanted of it; "" when there is none. By
-	// default it is [plan.Differs].
+	// Differs says in a few words how a child differs from what is wanted of it; "" when it does not. By default it
+	// compares as dynamic apply does.
 	Differs func(have, want *object.Object) (string, error)
 }
 
@@ -35,7 +35,8 @@ func (r *Rules) differs(have, want *object.Object) (string, error) {
 	if r.Differs != nil {
 		return r.Differs(have, want)
 	}
-	return plan.Differs(have, want)
+	what, _, err := plan.Policy{}.Differs(have, want)
+	return what, err
 }
 
 // gate says what keeps the next child from moving: the first child at the latest revision with which something is
@@ -65,7 +66,7 @@ func (r *rollout) wrong(c Child) string {
 	case err != nil:
 		return fmt.Sprintf("cannot be compared with what is wanted: %v", err)
 	case difference != "":
-		return "is not updated yet: " + difference + " differs"
+		return "is not updated yet: " + difference
 	}
 	rule := r.Kinds[want.GroupVersionKind()]
 	if rule.InPlace {
