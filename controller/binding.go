@@ -59,8 +59,9 @@ type Binding struct {
 	versioned    atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 	relatedKinds sync.Map                             // of the related objects there were so far
 
-	children []childCache
-	links    links
+	children  []childCache
+	revisions *revisions // nil: no kind rolls
+	links     links
 }
 
 // binding is as much of a Binding as the declaration alone says.
@@ -90,7 +91,10 @@ func binding(d *declaration, found resolved) (*Binding, error) {
 		b.Rules[rule.ObjectKind()] = rule.method // the last rule of a kind counts
 		b.Kinds[rule.ObjectKind()] = rule.Namespaced
 	}
-	return b, nil
+	if b.revisions, err = rolling(d, found); b.revisions != nil {
+		b.revisions.match, b.revisions.labels = b.Match, b.Labels
+	}
+	return b, err
 }
 
 // maxWorkers bounds maxConcurrentSyncs, as the definition does, which may be an older one.
@@ -176,17 +180,32 @@ func (s *Server) openCaches(b *Binding, found resolved) {
 			b.children = append(b.children, childCache{kind, s.caches.Open(informer.Spec{Resource: rule.GroupVersionResource})})
 		}
 	}
+	if b.revisions != nil {
+		b.revisions.cache, b.revisions.live = s.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}), b.Live
+	}
 }
 
 // close gives the caches back.
 func (b *Binding) close() {
-	for _, parent := range b.Parents {
-		parent.cache.Close()
-	}
-	for _, child := range b.children {
-		child.cache.Close()
+	for _, cache := range b.caches() {
+		cache.Close()
 	}
 	b.links.close()
+}
+
+// caches are those of children and revisions, then those of parents.
+func (b *Binding) caches() []*informer.Informer {
+	var all []*informer.Informer
+	for _, child := range b.children {
+		all = append(all, child.cache)
+	}
+	if b.revisions != nil {
+		all = append(all, b.revisions.cache)
+	}
+	for _, parent := range b.Parents {
+		all = append(all, parent.cache)
+	}
+	return all
 }
 
 // rule is the one about parents of that kind, or nil.
@@ -244,6 +263,9 @@ func (b *Binding) cacheOf(kind object.Kind) *informer.Informer {
 		if child.kind == kind {
 			return child.cache
 		}
+	}
+	if b.revisions != nil && kind == revisionKind {
+		return b.revisions.cache
 	}
 	return nil
 }

@@ -272,11 +272,6 @@ func unsupportedSpec(d *declaration) error {
 	case d.Script != nil && d.Script.Rollback == v1alpha1.RollbackOnError:
 		return unsupported("script.rollback OnError")
 	}
-	for i, child := range d.Children {
-		if child.Method.Rolls() {
-			return unsupported(fmt.Sprintf("%s.updateStrategy.method %s", d.Field.at(i), child.Method))
-		}
-	}
 	return nil
 }
 

@@ -223,10 +223,6 @@ func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 	script := "script: " + inline("Starlark", starlark("sync"))
 	for _, c := range []struct{ want, spec string }{
 		{"revisionHistory.scriptRevisions", "{parentResource: {apiVersion: v1, resource: x, revisionHistory: {scriptRevisions: true}}, " + script + "}"},
-		{"childResources[1].updateStrategy.method RollingRecreate",
-			"{childResources: [{apiVersion: v1, resource: pods}, {apiVersion: v1, resource: services, updateStrategy: {method: RollingRecreate}}], " + script + "}"},
-		{"childResources[0].updateStrategy.method RollingInPlace",
-			"{childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: RollingInPlace}}], " + script + "}"},
 		{"script.libraries", "script: {language: Starlark, inline: x = 1, libraries: [{file: lib.star}]}"},
 		{"script.rollback OnError", "script: {language: Starlark, inline: x = 1, rollback: OnError}"},
 		{"a script from a file", "script: {file: catset/sync.js}"},

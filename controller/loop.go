@@ -155,18 +155,18 @@ func (l *loop) listen() error {
 			return fmt.Errorf("watch %s: %w", child.kind, err)
 		}
 	}
+	if l.revisions != nil {
+		if err := l.revisions.cache.Handle(l.onRevision); err != nil {
+			return fmt.Errorf("watch ControllerRevisions: %w", err)
+		}
+	}
 	return l.links.keys.listen(l.onKey)
 }
 
 // synced waits for every cache: a child that is not cached yet must not be taken for missing.
 func (l *loop) synced(ctx context.Context) bool {
-	for _, child := range l.children {
-		if !child.cache.Synced(ctx) {
-			return false
-		}
-	}
-	for _, parent := range l.Parents {
-		if !parent.cache.Synced(ctx) {
+	for _, cache := range l.caches() {
+		if !cache.Synced(ctx) {
 			return false
 		}
 	}
@@ -369,11 +369,8 @@ func (l *loop) candidates() iter.Seq[*object.Object] {
 // trouble is what keeps the caches from being filled, as far as it is known.
 func (l *loop) trouble() error {
 	var failed []error
-	for _, parent := range l.Parents {
-		failed = append(failed, parent.cache.Trouble())
-	}
-	for _, child := range l.children {
-		failed = append(failed, child.cache.Trouble())
+	for _, cache := range l.caches() {
+		failed = append(failed, cache.Trouble())
 	}
 	return errors.Join(failed...)
 }

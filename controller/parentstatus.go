@@ -29,7 +29,7 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 	if err != nil {
 		return nil, err
 	}
-	l.noteStored(stored, changed, answer.FillTimes)
+	l.noteStored(stored, changed, answer.FillTimes || l.revisions != nil)
 	return stored, nil
 }
 

@@ -44,7 +44,7 @@ func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	answer, err := l.ask(ctx, parent, children, related)
+	answer, children, err := l.consult(ctx, parent, seen{children, related}, write)
 	if err != nil {
 		return 0, err
 	}
@@ -110,32 +110,6 @@ func (l *loop) otherFinalizers(parent *object.Object) []string {
 // finalizing reports whether it is the finalize hook's turn: the parent is going, or is none of ours any more.
 func (l *loop) finalizing(parent *object.Object) bool {
 	return l.hasFinalizer(parent) && (object.Deleting(parent) || !l.selects(parent))
-}
-
-// ask calls the hook, unless its script is held.
-func (l *loop) ask(ctx context.Context, parent *object.Object, children, related *object.Set) (*hook.Response, error) {
-	expect, err := l.expect(parent)
-	if err != nil {
-		return nil, err
-	}
-	req := &hook.Request{
-		Shape: l.Shape, Controller: l.Controller, Parent: parent, Children: children, Related: related,
-		Finalizing: l.finalizing(parent), Expect: expect, Versioned: l.versionedKinds(),
-	}
-	ask, q := l.Sync, questionAbout(parent, hook.Sync)
-	if req.Finalizing {
-		ask, q = l.Finalize, questionAbout(parent, hook.Finalize)
-	}
-	key := object.RefOf(parent)
-	if err := l.breaker.admit(key, q, time.Now()); err != nil {
-		return nil, err
-	}
-	answer, err := ask.Call(ctx, req)
-	if err = l.breaker.note(key, q, err, time.Now()); err != nil {
-		return nil, err
-	}
-	l.pass(parent, answer)
-	return answer, nil
 }
 
 // pass records what an answer has to say to people.

@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"metascript/controller/hook"
+	"metascript/controller/object"
+)
+
+// What is seen of a parent's children, and of the objects that its hook wants to see beside them.
+type seen struct{ children, related *object.Set }
+
+// A variant is a parent as one of its revisions has it, and who answers about it.
+type variant struct {
+	parent         *object.Object
+	revision       string // the name of the ControllerRevision; "" is the parent as it is
+	sync, finalize hook.Hook
+}
+
+// now is the parent as it is.
+func (l *loop) now(parent *object.Object) variant { return variant{parent, "", l.Sync, l.Finalize} }
+
+// ask calls the hook, unless its script is held.
+func (l *loop) ask(ctx context.Context, parent *object.Object, seen seen) (*hook.Response, error) {
+	answers, err := l.askAll(ctx, parent, seen, []variant{l.now(parent)})
+	if err != nil {
+		return nil, err
+	}
+	return answers[0], nil
+}
+
+// askAll calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
+// unless the script is held. One that fails fails all.
+func (l *loop) askAll(ctx context.Context, parent *object.Object, seen seen, variants []variant) ([]*hook.Response, error) {
+	expect, err := l.expect(parent)
+	if err != nil {
+		return nil, err
+	}
+	req := hook.Request{
+		Shape: l.Shape, Controller: l.Controller, Parent: parent, Children: seen.children, Related: seen.related,
+		Finalizing: l.finalizing(parent), Expect: expect, Versioned: l.versionedKinds(),
+	}
+	q := questionAbout(parent, hook.Sync)
+	if req.Finalizing {
+		q = questionAbout(parent, hook.Finalize)
+	}
+	key := object.RefOf(parent)
+	if err := l.breaker.admit(key, q, time.Now()); err != nil {
+		return nil, err
+	}
+	answers, err := l.callAll(ctx, req, variants)
+	if err = l.breaker.note(key, q, err, time.Now()); err != nil {
+		return nil, err
+	}
+	l.pass(parent, answers[0])
+	return answers, nil
+}
+
+// callAll gives the answers, or the first error.
+func (l *loop) callAll(ctx context.Context, req hook.Request, variants []variant) ([]*hook.Response, error) {
+	answers, failed := make([]*hook.Response, len(variants)), make([]error, len(variants))
+	var others sync.WaitGroup
+	for i := 1; i < len(variants); i++ {
+		others.Go(func() { answers[i], failed[i] = l.call(ctx, req, variants[i]) })
+	}
+	answers[0], failed[0] = l.call(ctx, req, variants[0])
+	others.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// call asks about one variant. A panic is an error of this one question, also where nobody else would recover from it.
+func (l *loop) call(ctx context.Context, req hook.Request, v variant) (answer *hook.Response, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			l.log.Error("panic while a hook was asked, please report it", "parent", object.KeyOf(v.parent), "panic", r, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	if v.revision != "" {
+		req = past(req, v)
+	}
+	ask := v.sync
+	if req.Finalizing {
+		ask = v.finalize
+	}
+	answer, err = ask.Call(ctx, &req)
+	if err != nil && v.revision != "" {
+		return nil, fmt.Errorf("asked about the object as ControllerRevision %s has it: %w", v.revision, err)
+	}
+	return answer, err
+}
+
+// past is req about an older variant of the parent. UID and resourceVersion do not identify this one, and its selector
+// need not be today's.
+func past(req hook.Request, v variant) hook.Request {
+	req.Parent, req.Expect.Selector = v.parent, nil
+	req.Versioned = maps.Clone(req.Versioned)
+	delete(req.Versioned, v.parent.GroupVersionKind())
+	return req
+}

@@ -1,0 +1,131 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/rollout"
+)
+
+// consult asks the hook what should be, and gives the children about which something is to be done. When kinds roll, it
+// asks once for each revision of the parent, takes the next step, and stores it: before any child is touched, so that
+// nothing is forgotten by dying.
+func (l *loop) consult(ctx context.Context, parent *object.Object, seen seen, write Writer) (*hook.Response, *object.Set, error) {
+	if l.revisions == nil || object.Deleting(parent) && !l.tidiesUp(parent) {
+		answer, err := l.ask(ctx, parent, seen)
+		return answer, seen.children, err
+	}
+	latest, older, err := l.revisions.read(ctx, parent, write)
+	if err != nil {
+		return nil, nil, err
+	}
+	variants, err := l.variants(parent, older)
+	if err != nil {
+		return nil, nil, err
+	}
+	answers, err := l.askAll(ctx, parent, seen, variants)
+	if err != nil {
+		return nil, nil, err
+	}
+	latest.Desired = answers[0].Children
+	for i := range older {
+		older[i].Desired = l.recognised(parent, answers[i+1].Children)
+	}
+	step, doubtful := l.step(parent, latest, older, seen.children)
+	if err := l.revisions.store(ctx, parent, step, write); err != nil {
+		return nil, nil, err
+	}
+	answer := l.merge(parent, answers, step)
+	if doubtful && step.Condition.Reason == rollout.Waiting {
+		answer.ResyncAfter = soonest // what follows asks the API server, and it may be that nothing changes then
+	}
+	return answer, step.Observed, nil
+}
+
+// step is what to aim for now. It is doubtful when it was not clear whether some child is as it should be.
+func (l *loop) step(parent *object.Object, latest rollout.Revision, older []rollout.Revision, children *object.Set) (step rollout.Step, doubtful bool) {
+	rules, policy := l.revisions.rules, l.policy(parent)
+	rules.Differs = func(have, want *object.Object) (string, error) {
+		what, unclear, err := policy.Differs(have, want)
+		doubtful = doubtful || unclear
+		return what, err
+	}
+	return rollout.Next(latest, older, children, rules), doubtful
+}
+
+// variants are the parent as it is and as its older revisions have it.
+func (l *loop) variants(parent *object.Object, older []rollout.Revision) ([]variant, error) {
+	variants := []variant{l.now(parent)}
+	for _, revision := range older {
+		then, err := rollout.Apply(parent, revision.Patch, l.revisions.paths)
+		if err != nil {
+			return nil, fmt.Errorf("ControllerRevision %s: %w", revision.Name, err)
+		}
+		variants = append(variants, variant{then, revision.Name, l.Sync, l.Finalize})
+	}
+	return variants, nil
+}
+
+// recognised are the children that the parent, as it is now, would recognise. An older revision may want others, of the
+// time before the parent's selector was changed: these are none any more.
+func (l *loop) recognised(parent *object.Object, wanted *object.Set) *object.Set {
+	selector, err := l.Match(parent)
+	if err != nil {
+		return wanted // one that is being deleted recognises what it owns
+	}
+	set := &object.Set{}
+	for o := range wanted.Added() {
+		if selector.Matches(labels.Set(o.GetLabels())) {
+			set.Put(o)
+		}
+	}
+	return set
+}
+
+// merge gives what is to be done after a step as one answer, about the parent as it is: its status and its events are
+// the latest answer's, it comes back when the first of all wants to, and is done when all are.
+func (l *loop) merge(parent *object.Object, answers []*hook.Response, step rollout.Step) *hook.Response {
+	merged := *answers[0]
+	merged.Children = step.Desired
+	merged.Status = l.withUpdated(parent, merged.Status, step.Condition)
+	for _, a := range answers[1:] {
+		merged.Finalized = merged.Finalized && a.Finalized
+		merged.ResyncAfter = soonerOf(merged.ResyncAfter, a.ResyncAfter)
+	}
+	return &merged
+}
+
+// withUpdated is status, or the parent's when there is none, with the condition that tells how far the rollout is. A
+// status whose conditions are no list is left alone.
+func (l *loop) withUpdated(parent *object.Object, status map[string]any, c rollout.Condition) map[string]any {
+	before, _ := parent.Object["status"].(map[string]any)
+	if status == nil {
+		status, _ = object.CopyValue(parent.Object["status"]).(map[string]any)
+	}
+	if status == nil {
+		status = map[string]any{}
+	}
+	list, ok := status["conditions"].([]any)
+	if !ok && status["conditions"] != nil {
+		return status
+	}
+	updated := map[string]any{"type": rollout.UpdatedCondition, "status": "False", "reason": c.Reason, "message": c.Message}
+	if c.Status {
+		updated["status"] = "True"
+	}
+	if !l.isTimeless(parent) {
+		fillTransitionTimes(map[string]any{"conditions": []any{updated}}, before, time.Now())
+	}
+	others := slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+		condition, _ := item.(map[string]any)
+		return condition["type"] == rollout.UpdatedCondition
+	})
+	status["conditions"] = append(others, updated)
+	return status
+}

@@ -1,0 +1,333 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/controller/informer"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/controller/rollout"
+)
+
+var configMapKind = object.Kind{Version: "v1", Kind: "ConfigMap"}
+
+// roll makes the loop's ConfigMaps roll, with these ControllerRevisions.
+func roll(l *loop, stored ...runtime.Object) {
+	kinds := map[schema.GroupVersionResource]string{v1alpha1.ControllerRevisions: "ControllerRevisionList"}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, stored...)
+	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
+	l.Rules[configMapKind] = plan.RollingInPlace
+	l.Labels = generatedLabels
+	l.revisions = &revisions{
+		rules: rollout.Rules{Kinds: map[object.Kind]rollout.Rule{configMapKind: {InPlace: true}}},
+		paths: rollout.DefaultPaths, parent: l.Parents[0].Resource,
+		labels: generatedLabels, match: generatedSelector, live: l.Live,
+		cache: caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}),
+	}
+}
+
+// at is a hook that wants ConfigMaps with the version in the parent's spec.
+func at(names ...string) answer {
+	return func(req *hook.Request) (*hook.Response, error) {
+		version := req.Parent.Object["spec"].(map[string]any)["version"]
+		set := &object.Set{}
+		for _, name := range names {
+			o := configMapAt(name, version, nil)
+			o.SetLabels(req.Expect.Labels)
+			set.Put(o)
+		}
+		return &hook.Response{Children: set, Status: map[string]any{"version": version}, Finalized: true}, nil
+	}
+}
+
+func configMapAt(name string, version any, parent *object.Object) *object.Object {
+	o := configMap(name, parent)
+	o.Object["data"] = map[string]any{"version": version}
+	return o
+}
+
+func atVersion(version string) func(*object.Object) {
+	return func(o *object.Object) { o.Object["spec"] = map[string]any{"version": version} }
+}
+
+// revisionAt is the widget's ControllerRevision of a version.
+func revisionAt(version string, children ...any) *object.Object {
+	o := &object.Object{Object: map[string]any{
+		"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "ControllerRevision",
+		"metadata":    map[string]any{"name": version, "namespace": "default", "resourceVersion": "1"},
+		"parentPatch": map[string]any{"spec": map[string]any{"version": version}},
+		"children":    []any{map[string]any{"apiGroup": "", "kind": "ConfigMap", "names": children}},
+	}}
+	o.SetOwnerReferences([]metav1.OwnerReference{object.ControllerRef(widget(nil))})
+	return o
+}
+
+// updatedOf is the condition in the answer's status: "True OnLatestRevision".
+func updatedOf(status map[string]any) string {
+	for _, c := range conditionsOf(status) {
+		if c["type"] == rollout.UpdatedCondition {
+			return fmt.Sprint(c["status"], " ", c["reason"])
+		}
+	}
+	return ""
+}
+
+const firstRevision = "widgets.example.com-"
+
+func TestARolloutStoresItsRevisionsBeforeItTouchesAChild(t *testing.T) {
+	parent := widget(atVersion("2"))
+	for _, c := range []struct {
+		name     string
+		children []runtime.Object
+		stored   []runtime.Object
+		want     []string // the revision that is made has a long name, left out here
+	}{
+		{"the first time", nil, nil,
+			[]string{"create ControllerRevision", "create ConfigMap default/a", "create ConfigMap default/b", "update status Widget default/w"}},
+		{"the first step",
+			[]runtime.Object{configMapAt("a", "1", parent), configMapAt("b", "1", parent)},
+			[]runtime.Object{revisionAt("1", "a", "b")},
+			[]string{"create ControllerRevision", "update ControllerRevision default/1", "update ConfigMap default/a", "update status Widget default/w"}},
+		{"the last step",
+			[]runtime.Object{configMapAt("a", "2", parent), configMapAt("b", "1", parent)},
+			[]runtime.Object{revisionAt("1", "b"), revisionAt("2", "a")},
+			[]string{"update ControllerRevision default/2", "delete ControllerRevision default/1", "update ConfigMap default/b", "update status Widget default/w"}},
+		{"the end",
+			[]runtime.Object{configMapAt("a", "2", parent), configMapAt("b", "2", parent)},
+			[]runtime.Object{revisionAt("2", "a", "b")},
+			[]string{"update status Widget default/w"}},
+		{"an orphan of the time before",
+			[]runtime.Object{configMapAt("a", "2", parent), configMapAt("b", "2", parent)},
+			[]runtime.Object{orphaned(revisionAt("2", "a", "b"))},
+			[]string{"update ControllerRevision default/2", "update status Widget default/w"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, write := newTestLoop(t, at("a", "b"), nil, append(c.children, parent)...)
+			roll(l, c.stored...)
+			l.Live = func(_ context.Context, o *object.Object) (*object.Object, error) { return o, nil }
+			l.revisions.live = l.Live
+			ops, err := reconcileOnce(t, l, write)
+			for i, op := range ops {
+				if at := strings.Index(op, " default/"+firstRevision); at > 0 {
+					ops[i] = op[:at]
+				}
+			}
+			if diff := cmp.Diff(c.want, ops); diff != "" || err != nil {
+				t.Errorf("operations (-want +got), error %v:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func orphaned(o *object.Object) *object.Object {
+	o.SetOwnerReferences(nil)
+	o.SetLabels(map[string]string{generatedLabel: "u1", groupLabel: "example.com", resourceLabel: "widgets"})
+	return o
+}
+
+func TestWhenARevisionCannotBeStoredNoChildIsTouched(t *testing.T) {
+	parent := widget(atVersion("2"))
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "x", nil)
+	for _, c := range []struct {
+		name      string
+		err       error
+		lookAgain bool
+	}{
+		{"it changed meanwhile", conflict, true},
+		{"our cache did not know of it", apierrors.NewAlreadyExists(schema.GroupResource{}, "x"), true},
+		{"it is forbidden", apierrors.NewForbidden(schema.GroupResource{}, "x", nil), false},
+	} {
+		l, write := newTestLoop(t, at("a"), nil, parent, configMapAt("a", "1", parent))
+		roll(l, revisionAt("1", "a"))
+		write.fail = func(plan.Op) error { return c.err }
+		ops, err := reconcileOnce(t, l, write)
+		if len(ops) != 1 || !strings.HasPrefix(ops[0], "create ControllerRevision") {
+			t.Errorf("%s: operations %v, want only the revision's", c.name, ops)
+		}
+		if err == nil || errors.Is(err, errLookAgain) != c.lookAgain {
+			t.Errorf("%s: error %v, want that it says to look again: %t", c.name, err, c.lookAgain)
+		}
+	}
+}
+
+func TestNothingIsWrittenWhenTheHookFailsAboutAnOlderRevision(t *testing.T) {
+	parent := widget(atVersion("2"))
+	picky := func(req *hook.Request) (*hook.Response, error) {
+		if version := req.Parent.Object["spec"].(map[string]any)["version"]; version == "1" {
+			return nil, fmt.Errorf("version 1 is none of mine")
+		}
+		return at("a")(req)
+	}
+	for name, c := range map[string]struct {
+		hook answer
+		want string
+	}{
+		"an error": {picky, "asked about the object as ControllerRevision 1 has it: version 1 is none of mine"},
+		"a panic": {func(req *hook.Request) (*hook.Response, error) {
+			answer, err := picky(req)
+			if err != nil {
+				panic("no")
+			}
+			return answer, nil
+		}, "panic: no"},
+	} {
+		l, write := newTestLoop(t, c.hook, nil, parent, configMapAt("a", "1", parent))
+		roll(l, revisionAt("1", "a"))
+		ops, err := reconcileOnce(t, l, write)
+		if len(ops) > 0 || err == nil || err.Error() != c.want {
+			t.Errorf("%s: operations %v, error %v, want %s", name, ops, err, c.want)
+		}
+	}
+}
+
+func TestARevisionThatCannotBeReadStopsTheReconcile(t *testing.T) {
+	parent := widget(atVersion("2"))
+	l, write := newTestLoop(t, at("a"), nil, parent, configMapAt("a", "1", parent))
+	damaged := revisionAt("1", "a")
+	damaged.Object["children"] = "a"
+	roll(l, damaged)
+	ops, err := reconcileOnce(t, l, write)
+	if len(ops) > 0 || err == nil || !strings.Contains(err.Error(), `ControllerRevision default/1 cannot be used: children is "a", want a list; mend it, or delete it`) {
+		t.Errorf("operations %v, error %v", ops, err)
+	}
+}
+
+func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
+	parent := widget(atVersion("3"))
+	seen := make(chan string, 3)
+	ask := func(req *hook.Request) (*hook.Response, error) {
+		version := req.Parent.Object["spec"].(map[string]any)["version"].(string)
+		seen <- version
+		answer, err := at("a", "b")(req)
+		answer.ResyncAfter = map[string]time.Duration{"1": time.Minute, "2": time.Second}[version]
+		answer.Finalized = version != "2"
+		return answer, err
+	}
+	l, write := newTestLoop(t, answer(ask), nil, parent, configMapAt("a", "2", parent), configMapAt("b", "1", parent))
+	roll(l, revisionAt("1", "b"), revisionAt("2", "a"))
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	children, err := l.Owner.Claim(t.Context(), parent, write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, observed, err := l.consult(t.Context(), parent, children, write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.ResyncAfter != time.Second || got.Finalized || got.Status["version"] != "3" || observed.Len() != 2 {
+		t.Errorf("answer %+v about %d children, want the status of the latest, to come again in a second, and not finalized", got, observed.Len())
+	}
+	if updated := updatedOf(got.Status); updated != "False RolloutProgressing" {
+		t.Errorf("condition %s, want that it progresses", updated)
+	}
+	asked := map[string]bool{<-seen: true, <-seen: true, <-seen: true}
+	if len(asked) != 3 {
+		t.Errorf("asked about %v, want all three versions", asked)
+	}
+}
+
+// The selector is part of the spec, and may change with it.
+func TestWhatAnOlderRevisionWantsAndNobodyWouldRecogniseIsNotWanted(t *testing.T) {
+	l, _ := newTestLoop(t, at("a"), nil)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	l.Match = func(*object.Object) (labels.Selector, error) { return labels.Parse("app=new") }
+	old, fresh := configMap("old", nil), configMap("new", nil)
+	fresh.SetLabels(map[string]string{"app": "new"})
+	set := &object.Set{}
+	set.Put(old)
+	set.Put(fresh)
+	got := l.recognised(widget(nil), set)
+	if got.Len() != 1 || got.Group(configMapKind)[0] != fresh {
+		t.Errorf("%d children are recognised, want one", got.Len())
+	}
+}
+
+func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
+	parent := widget(func(o *object.Object) {
+		o.Object["status"] = map[string]any{"kept": true, "conditions": []any{
+			map[string]any{"type": "Updated", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"},
+		}}
+	})
+	l, _ := newTestLoop(t, at(), nil)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	for _, c := range []struct {
+		name   string
+		status map[string]any
+		is     rollout.Condition
+		same   bool // time
+		types  []any
+	}{
+		{"the status is the parent's", nil, rollout.Condition{Reason: rollout.Waiting}, true, []any{"Updated"}},
+		{"conditions of the hook's", map[string]any{"conditions": []any{map[string]any{"type": "Updated"}, map[string]any{"type": "Ready"}}}, rollout.Condition{Reason: rollout.Progressing}, true, []any{"Ready", "Updated"}},
+		{"it flips", map[string]any{}, rollout.Condition{Status: true, Reason: rollout.OnLatest}, false, []any{"Updated"}},
+	} {
+		status := l.withUpdated(parent, c.status, c.is)
+		var types []any
+		for _, condition := range conditionsOf(status) {
+			types = append(types, condition["type"])
+			if condition["type"] == "Updated" && (condition["lastTransitionTime"] == "2020-01-01T00:00:00Z") != c.same {
+				t.Errorf("%s: %v, want the time of before: %t", c.name, condition, c.same)
+			}
+		}
+		if diff := cmp.Diff(c.types, types); diff != "" {
+			t.Errorf("%s: conditions (-want +got):\n%s", c.name, diff)
+		}
+		if (status["kept"] == true) != (c.status == nil) {
+			t.Errorf("%s: status %v", c.name, status)
+		}
+	}
+	if odd := l.withUpdated(parent, map[string]any{"conditions": "none"}, rollout.Condition{}); odd["conditions"] != "none" {
+		t.Errorf("conditions that are no list were replaced: %v", odd)
+	}
+}
+
+func TestTheLabelsOfARevision(t *testing.T) {
+	parent := widget(func(o *object.Object) {
+		o.Object["spec"] = map[string]any{
+			"selector": map[string]any{"matchLabels": map[string]any{"app": "w"}},
+			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other", "tier": "t"}}},
+		}
+	})
+	l, _ := newTestLoop(t, at(), nil)
+	roll(l)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	ours := map[string]string{groupLabel: "example.com", resourceLabel: "widgets"}
+	for name, c := range map[string]struct {
+		generated func(*object.Object) map[string]string
+		want      map[string]string
+	}{
+		"a generated selector": {generatedLabels, map[string]string{generatedLabel: "u1"}},
+		"the parent's":         {nil, map[string]string{"app": "w", "tier": "t"}},
+	} {
+		l.revisions.labels = c.generated
+		for key, value := range ours {
+			c.want[key] = value
+		}
+		if diff := cmp.Diff(c.want, l.revisions.blank(parent).GetLabels()); diff != "" {
+			t.Errorf("%s: labels (-want +got):\n%s", name, diff)
+		}
+	}
+}
