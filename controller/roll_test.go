@@ -210,10 +210,10 @@ func TestARevisionThatCannotBeReadStopsTheReconcile(t *testing.T) {
 
 func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 	parent := widget(atVersion("3"))
-	seen := make(chan string, 3)
+	versions := make(chan string, 3)
 	ask := func(req *hook.Request) (*hook.Response, error) {
 		version := req.Parent.Object["spec"].(map[string]any)["version"].(string)
-		seen <- version
+		versions <- version
 		answer, err := at("a", "b")(req)
 		answer.ResyncAfter = map[string]time.Duration{"1": time.Minute, "2": time.Second}[version]
 		answer.Finalized = version != "2"
@@ -230,7 +230,7 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, observed, err := l.consult(t.Context(), parent, children, write)
+	got, observed, err := l.consult(t.Context(), parent, seen{children: children}, write)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 	if updated := updatedOf(got.Status); updated != "False RolloutProgressing" {
 		t.Errorf("condition %s, want that it progresses", updated)
 	}
-	asked := map[string]bool{<-seen: true, <-seen: true, <-seen: true}
+	asked := map[string]bool{<-versions: true, <-versions: true, <-versions: true}
 	if len(asked) != 3 {
 		t.Errorf("asked about %v, want all three versions", asked)
 	}
