@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func Managers(o *object.Object, path Path) []Manager {
 
 func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := &fieldpath.Set{}
-	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
 		return nil
 	}
 	return set
