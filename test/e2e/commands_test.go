@@ -51,6 +51,7 @@ import (
 //	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
 //	rotate                     give it another certificate, of another authority
 //	calls PARENT MIN MAX       how many calls of it there were about a parent is between the two
+//	catset                     serve the webhook of the example catset; its address is $WEBHOOK
 //	remember VAR get ...       keep what get prints in a variable
 //	theirs FILE...             create the objects in FILE as Metacontroller leaves them, status included
 //	sha1 VAR TEXT...           keep the SHA-1 of the texts, one after the other, in a variable
@@ -80,6 +81,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"webhook":  cmdWebhook,
 	"rotate":   cmdRotate,
 	"calls":    cmdCalls,
+	"catset":   cmdCatSet,
 	"remember": cmdRemember,
 	"theirs":   cmdTheirs,
 	"sha1":     cmdSHA1,
