@@ -157,3 +157,16 @@ func TestCheckOfTheExamples(t *testing.T) {
 		}
 	}
 }
+
+// The webhook of the example catset stands in for its script, and nothing else is different.
+func TestTheTwinOfCatSetDiffersInItsHooksOnly(t *testing.T) {
+	spec := func(file string) map[string]any {
+		spec := parseYAML(t, readText(t, example("catset", file)))["spec"].(map[string]any)
+		delete(spec, "script")
+		delete(spec, "hooks")
+		return spec
+	}
+	if diff := cmp.Diff(spec("controller.yaml"), spec(filepath.Join("webhook", "controller.yaml"))); diff != "" {
+		t.Errorf("controller.yaml and webhook/controller.yaml (-script +webhook):\n%s", diff)
+	}
+}
