@@ -73,7 +73,7 @@ fuzz: ## every fuzz target for FUZZTIME, 5m unless given
 	test/fuzz.sh $(FUZZTIME)
 
 lint: ## gofmt, go vet, staticcheck
-	@unformatted=$$(gofmt -l cmd controller engine manifests runtimes scripts test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi
+	@unformatted=$$(gofmt -l cmd controller engine examples manifests runtimes scripts test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
