@@ -162,6 +162,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 func (s *Server) run(ctx context.Context) error {
+	defer s.queue.ShutDown() // also when it ends before it begins
 	s.warnIfMissing()
 	for kind, resource := range kinds {
 		s.controllers[kind] = s.caches.Open(informer.Spec{Resource: resource, Selector: s.Selector.String()})

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -64,8 +65,10 @@ func (s *Server) tellAll(ctx context.Context) {
 // runElected runs the server, which works while it holds the Lease, until ctx is done or the Lease is lost. It gives
 // the Lease back when nothing is under way any more.
 func (s *Server) runElected(ctx context.Context) error {
+	config := rest.CopyConfig(s.Config)
+	config.QPS = -1 // a limit must not cost the Lease
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, s.Election.Namespace, s.Election.Name,
-		resourcelock.ResourceLockConfig{Identity: s.Election.Identity}, s.Config, renewDeadline)
+		resourcelock.ResourceLockConfig{Identity: s.Election.Identity}, config, renewDeadline)
 	if err != nil {
 		return fmt.Errorf("leader election: %w", err)
 	}
@@ -79,7 +82,10 @@ func (s *Server) runElected(ctx context.Context) error {
 				log.Info("this server leads")
 				s.lead()
 			},
-			OnStoppedLeading: func() { stop(errLostLease) },
+			OnStoppedLeading: func() {
+				s.events.Mute(true)
+				stop(errLostLease)
+			},
 		},
 	})
 	if err != nil {

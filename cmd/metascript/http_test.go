@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"metascript/controller"
+)
+
+// get asks a handler and gives the status code and the body.
+func get(t *testing.T, handler http.Handler, path string) (int, string) {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
+	body, err := io.ReadAll(recorder.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recorder.Code, string(body)
+}
+
+// stopped ends what a server began when it was made.
+func stopped(t *testing.T, server *controller.Server) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := server.Run(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsServed(t *testing.T) {
+	sandbox, err := parsed(t).sandbox.open(nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sandbox.close()
+	registry, err := newRegistry(sandbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := controller.New(controller.Options{Config: &rest.Config{Host: "http://127.0.0.1:1"}, Metrics: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopped(t, server)
+	for _, c := range []struct {
+		handler http.Handler
+		path    string
+		code    int
+		want    string
+	}{
+		{probes(server), "/healthz", 200, "ok"},
+		{probes(server), "/readyz", 503, "the controller objects are being read"},
+		{probes(server), "/metrics", 404, ""},
+		{metricsHandler(registry), "/metrics", 200, `metascript_script_slots_busy{isolation="InProcess",lane="fast"} 0`},
+		{metricsHandler(registry), "/metrics", 200, "metascript_leader 0"},
+		{metricsHandler(registry), "/metrics", 200, "go_goroutines"},
+		{profiles(), "/debug/pprof/", 200, "goroutine"},
+		{profiles(), "/debug/pprof/heap?debug=1", 200, "heap profile"},
+	} {
+		if code, body := get(t, c.handler, c.path); code != c.code || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d and %.300s, want %d and %q", c.path, code, body, c.code, c.want)
+		}
+	}
+}
+
+// The default registry belongs to nobody, and everybody adds to it.
+func TestNothingIsInTheDefaultRegistry(t *testing.T) {
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if name := family.GetName(); strings.HasPrefix(name, "metascript_") || strings.HasPrefix(name, "workqueue_") {
+			t.Errorf("%s is in the default registry", name)
+		}
+	}
+}
+
+func TestAnAddressThatIsTaken(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, err = serveAll(slog.New(slog.DiscardHandler),
+		endpoint{"health-probe-bind-address", "127.0.0.1:0", http.NotFoundHandler()},
+		endpoint{"pprof-address", "0", http.NotFoundHandler()},
+		endpoint{"metrics-address", listener.Addr().String(), http.NotFoundHandler()})
+	if err == nil || !strings.HasPrefix(err.Error(), "--metrics-address: ") {
+		t.Errorf("the error is %v", err)
+	}
+}
