@@ -24,6 +24,8 @@ var rules = []rule{
 	{"metascript/scripts", []string{"metascript/controller", "metascript/runtimes", "metascript/cmd"}, "scripts come from anywhere and are run by the engine"},
 	{"metascript/controller/object", []string{"metascript/controller/plan", "metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "objects are at the bottom"},
 	{"metascript/controller/plan", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "a plan is pure: it does no I/O"},
+	{"metascript/controller/rollout", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "a rollout is pure: it does no I/O"},
+	{"metascript/controller/metrics", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/runtimes"}, "metrics only count"},
 	{"metascript/controller/selection", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "who looks for an object is a question of labels and names alone"},
 	{"metascript/controller/hook", []string{"metascript/controller/kube", "metascript/controller/informer", "metascript/controller/api", "metascript/runtimes", "k8s.io/client-go"}, "a hook asks, and does not look into the cluster"},
 	{"metascript/controller/informer", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/plan", "metascript/engine"}, "an informer only watches"},
