@@ -15,6 +15,9 @@ import (
 // writeStatus writes the status, through the subresource, if it differs from the parent's; it gives the parent as it then
 // is.
 func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) (*object.Object, error) {
+	if answer.Status == nil {
+		answer = l.asItIs(parent, answer)
+	}
 	if answer.Status == nil || !l.hasStatus(parent) {
 		return parent, nil
 	}
@@ -31,6 +34,18 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 	}
 	l.noteStored(stored, changed, answer.FillTimes || l.revisions != nil)
 	return stored, nil
+}
+
+// asItIs is an answer without a status with the one that parent has, if that has an observedGeneration: it is ours, and an
+// old one would say that the parent waits for its controller.
+func (l *loop) asItIs(parent *object.Object, answer *hook.Response) *hook.Response {
+	status, _ := parent.Object["status"].(map[string]any)
+	if l.Shape != hook.Composite || status["observedGeneration"] == nil {
+		return answer
+	}
+	same := *answer
+	same.Status, same.FillTimes = status, false
+	return &same
 }
 
 // hasStatus reports whether parents of this kind have the status subresource.

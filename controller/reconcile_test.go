@@ -335,3 +335,32 @@ func TestACacheThatLagsIsWaitedForAndNotForEver(t *testing.T) {
 		t.Error("what was waited for is kept")
 	}
 }
+
+func TestWithoutAStatusInTheAnswerTheParentsStaysAndIsOfItsGeneration(t *testing.T) {
+	silent := answer(func(*hook.Request) (*hook.Response, error) { return &hook.Response{Children: &object.Set{}}, nil })
+	for name, c := range map[string]struct {
+		status map[string]any
+		want   []string
+	}{
+		"none":                 {nil, nil},
+		"without a generation": {map[string]any{"a": "b"}, nil},
+		"of this generation":   {map[string]any{"observedGeneration": int64(1)}, nil},
+		"of an older one":      {map[string]any{"observedGeneration": int64(0), "a": "b"}, []string{"update status Widget default/w"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := widget(func(o *object.Object) {
+				if c.status != nil {
+					o.Object["status"] = c.status
+				}
+			})
+			l, write := newTestLoop(t, silent, nil, parent)
+			got, err := reconcileOnce(t, l, write)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
