@@ -29,6 +29,7 @@ import (
 //	                           at $METRICS, its log is the file log; those of one with a name are at $HEALTH_NAME,
 //	                           $METRICS_NAME and log-NAME
 //	launch [as NAME] [flag...] the same without waiting
+//	user NAME                  start servers as this user from here on, who may do only what roles allow
 //	end [NAME]                 end it with SIGTERM; it must exit with 0
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
@@ -61,6 +62,7 @@ import (
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"start":    cmdStart,
 	"launch":   cmdLaunch,
+	"user":     cmdUser,
 	"end":      cmdEnd,
 	"crash":    cmdCrash,
 	"ends":     cmdEnds,
@@ -86,6 +88,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"theirs":   cmdTheirs,
 	"sha1":     cmdSHA1,
 }
+
+func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).user = args[0] }
 
 func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)

@@ -41,6 +41,7 @@ type world struct {
 	proxy   *proxy
 	hooks   *scriptServer // takes over the scripts of controllers; nil: they stay scripts
 	webhook *hookServer   // nil: there is none
+	user    string        // as whom the server runs; "": as one who may do anything
 
 	config     *rest.Config // of the cluster, and the file that says the same
 	kubeconfig string
@@ -222,6 +223,9 @@ func (w *world) proxiedKubeconfig(dir string) (string, error) {
 	}
 	for _, cluster := range raw.Clusters {
 		cluster.Server = strings.Replace(cluster.Server, w.proxy.target, w.proxy.address(), 1)
+	}
+	for _, user := range raw.AuthInfos {
+		user.Impersonate = w.user
 	}
 	path := filepath.Join(dir, "kubeconfig")
 	return path, clientcmd.WriteToFile(*raw, path)
