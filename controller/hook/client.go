@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 )
@@ -51,7 +52,21 @@ func (c *Client) renew(with TLS) error {
 	if c.idle != nil {
 		c.idle()
 	}
-	c.with, c.current, c.idle = with, &http.Client{Transport: wrapped}, transport.CloseIdleConnections
+	c.with, c.current, c.idle = with, &http.Client{Transport: wrapped, CheckRedirect: redirect}, transport.CloseIdleConnections
+	return nil
+}
+
+// maxRedirects is how often a server may send a call elsewhere.
+const maxRedirects = 10
+
+// redirect follows a server that sends a call elsewhere, but not out of TLS: request and credentials would be readable.
+func redirect(to *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= maxRedirects:
+		return fmt.Errorf("it was redirected %d times", maxRedirects)
+	case via[0].URL.Scheme == "https" && to.URL.Scheme != "https":
+		return fmt.Errorf("it was redirected from https to %s, which is not followed", to.URL.Scheme)
+	}
 	return nil
 }
 

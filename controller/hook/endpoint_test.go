@@ -281,6 +281,30 @@ func TestCredentialsAreNotSentToAnotherHost(t *testing.T) {
 	ask(t, h, newRequest(t))
 }
 
+func TestARedirectOutOfTLSIsNotFollowed(t *testing.T) {
+	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("there was a request without TLS: %s", r.URL)
+	}))
+	t.Cleanup(plain.Close)
+	ours := newAuthority(t, "ours")
+	s := secure(t, ours, &tls.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, plain.URL, http.StatusTemporaryRedirect)
+	})
+	h := s.calling(t, always(Endpoint{TLS: trusting(ours), Authorization: "Bearer hunter2"}))
+	_, err := h.Call(t.Context(), newRequest(t))
+	if got, want := fault(t, h, err), "it was redirected from https to http, which is not followed"; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+func TestARedirectWithoutEndIsAnError(t *testing.T) {
+	h := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusTemporaryRedirect) })
+	_, err := h.Call(t.Context(), newRequest(t))
+	if got, want := fault(t, h, err), "it was redirected 10 times"; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
 func TestWhatIsSecretInAURLIsNeverTold(t *testing.T) {
 	for _, url := range []string{
 		"http://admin:hunter2@127.0.0.1:1/sync", "http://hunter2@127.0.0.1:1/sync", "http://127.0.0.1:1/sync?token=hunter2",

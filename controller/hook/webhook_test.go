@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -370,8 +371,29 @@ func TestAHugeBodyIsNotReadToItsEnd(t *testing.T) {
 	}
 }
 
+// What is sent is small: a thousandth of what it is once it is unpacked.
+func TestAPackedBodyIsBoundedAsItIsUnpacked(t *testing.T) {
+	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Encoding", "gzip")
+		packed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		defer packed.Close()
+		for range maxBody>>20 + 1 {
+			if _, err := packed.Write(blanks); err != nil {
+				return
+			}
+		}
+	})
+	h.Timeout = time.Minute
+	_, err := h.Call(t.Context(), newRequest(t))
+	if got, want := fault(t, h, err), fmt.Sprintf("the answer is larger than %d bytes", maxBody); got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
 func TestAWebhookMayBeCalledConcurrently(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+	h.Answers = NewAnswers(0, 0)
 	req := newRequest(t)
 	check := unchanged(t, req)
 	var calls sync.WaitGroup
