@@ -70,6 +70,17 @@ func TestAWebhookRefersToWhatItsSettingsName(t *testing.T) {
 	}
 }
 
+func TestADecoratorsWebhooksAreMetInTheSameWay(t *testing.T) {
+	d := parseDecorator(t, "{resources: [{apiVersion: v1, resource: pods}], endpointConfigs: [{host: x, "+byBundle+"}], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
+	loaded, err := newLoader().load(t.Context(), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(refs(loaded), ", "); got != "Secret ns/ca" {
+		t.Errorf("it refers to %q, want the entry's Secret", got)
+	}
+}
+
 func TestAnEntryOfNoWebhookIsTold(t *testing.T) {
 	entry := func(host string) string { return "{host: " + host + ", " + byBundle + "}" }
 	loaded := load(t, newLoader(), "{endpointConfigs: ["+entry("x")+", "+entry("elsewhere")+", "+entry("x:443")+"], hooks: {sync: {webhook: {url: 'https://x/'}}}}")

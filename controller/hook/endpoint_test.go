@@ -265,6 +265,17 @@ func TestCredentialsAreSentAndNeverTold(t *testing.T) {
 	}
 }
 
+// A text is cut after what is secret in it is taken out, else a part of that would stay.
+func TestASecretAtTheEndOfALongTextIsNotToldInPart(t *testing.T) {
+	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, strings.Repeat("-", maxError-len("status 401 Unauthorized: ")-4)+"hunter2", http.StatusUnauthorized)
+	})
+	h.Client.Endpoint = always(Endpoint{Authorization: "Bearer hunter2"})
+	if _, err := h.Call(t.Context(), newRequest(t)); err == nil || strings.Contains(err.Error(), "hun") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // It would get them otherwise whom a redirect leads to.
 func TestCredentialsAreNotSentToAnotherHost(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

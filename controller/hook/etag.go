@@ -72,7 +72,10 @@ func (a *Answers) get(key answerKey) (answer, bool) {
 	defer a.mu.Unlock()
 	a.sweep()
 	found, ok := a.kept.Get(key)
-	return found, ok && a.now().Before(found.until)
+	if !ok || !a.now().Before(found.until) {
+		return answer{}, false
+	}
+	return found, true
 }
 
 // put keeps an answer, in place of the one there is.

@@ -139,8 +139,8 @@ func TestAnswersAreForgottenInTime(t *testing.T) {
 		a.now = func() time.Time { return now }
 		a.put(answerKey{parent: "u"}, "e", []byte("x"))
 		now = now.Add(c.wait)
-		if _, kept := a.get(answerKey{parent: "u"}); kept != c.kept {
-			t.Errorf("timeout %s, cleanup %s: after %s it is kept: %t, want %t", c.timeout, c.cleanup, c.wait, kept, c.kept)
+		if found, kept := a.get(answerKey{parent: "u"}); kept != c.kept || (found.etag != "") != c.kept {
+			t.Errorf("timeout %s, cleanup %s: after %s %q is kept: %t, want %t", c.timeout, c.cleanup, c.wait, found.etag, kept, c.kept)
 		}
 	}
 }

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+
+	"metascript/engine"
 )
 
 // hidden stands for a secret in a text.
 const hidden = "(hidden)"
 
-// A hiddenError is an error whose text held secrets.
+// maxError is how long an error of a call is told.
+const maxError = 1 << 10
+
+// A hiddenError is an error whose text held secrets, or was too long.
 type hiddenError struct {
 	text string
 	error
@@ -19,7 +24,7 @@ type hiddenError struct {
 func (e *hiddenError) Error() string { return e.text }
 func (e *hiddenError) Unwrap() error { return e.error }
 
-// hide takes secrets out of what err says: a server may have answered with them.
+// hide takes secrets out of what err says, since a server may have answered with them, and then what is too much.
 func hide(err error, secrets []string) error {
 	if err == nil {
 		return nil
@@ -28,7 +33,7 @@ func hide(err error, secrets []string) error {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, hidden)
 	}
-	if text == err.Error() {
+	if text = engine.Clip(text, maxError); text == err.Error() {
 		return err
 	}
 	return &hiddenError{text, err}

@@ -3,6 +3,9 @@
 // process, [Webhook] posts the same JSON to a server. Both speak the wire protocol of wire.go, which is
 // Metacontroller's.
 //
+// How a webhook's server is met is an [Endpoint], which may change while calls are made; a [Client] keeps connections that
+// fit it. [Answers] are kept by their ETags, and [Metrics] count.
+//
 // An answer is judged here, before anything is done with it: a child without a name, of a kind that was not
 // declared, or with labels that its parent would not recognise is an error that names the child by its index and
 // kind. Scripts are judged strictly, webhooks as Metacontroller does.

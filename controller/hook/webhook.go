@@ -160,16 +160,16 @@ func beginning(body []byte) string {
 	return fmt.Sprintf("; it begins with %q", engine.Clip(text, 80))
 }
 
-// maxComplaint is how much is read of an answer that is none.
-const maxComplaint = 1 << 10
+// maxComplaint is how much is read of an answer that is none; less is told, once secrets are out of it.
+const maxComplaint = 64 << 10
 
 func readBody(resp *http.Response) ([]byte, error) {
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
 		return nil, retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	case resp.StatusCode != http.StatusOK:
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 2*maxComplaint)) // what there is of it
-		return nil, fmt.Errorf("status %s: %s", resp.Status, engine.Clip(string(text), maxComplaint))
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxComplaint)) // what there is of it
+		return nil, fmt.Errorf("status %s: %s", resp.Status, text)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
 	switch {
