@@ -3,7 +3,8 @@
 // A [Server] follows the controller objects of a cluster. For each it makes a [Binding], which says what the object
 // means: which objects are its parents, whom to ask what their children should be, how to know and update the
 // children, and as whom to write. For each Binding a loop runs, on its own: its queue, its workers, its failures. Where
-// scripts run, and how much they may ask for, is the [Sandbox]'s, which is one for all.
+// scripts run, and how much they may ask for, is the [Sandbox]'s, which is one for all; what webhooks have open, the
+// Secrets they refer to among it, is the Binding's (webhooks.go, keyring.go).
 //
 // # The life of one reconcile
 //
