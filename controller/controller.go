@@ -57,6 +57,7 @@ type Server struct {
 	events    *kube.Events
 	write     *kube.Writer
 	outlines  metadata.Interface
+	opened    atomic.Bool // the caches of controller objects are
 	known     atomic.Bool // the controller objects are
 	ready     atomic.Bool // see Waiting
 
@@ -178,6 +179,7 @@ func (s *Server) run(ctx context.Context) error {
 	if err := crds.Handle(s.onDefinition); err != nil {
 		return err
 	}
+	s.opened.Store(true)
 	for kind := range kinds {
 		if !s.controllers[kind].Synced(ctx) {
 			return nil // ctx is done

@@ -25,5 +25,8 @@
 // Whatever goes wrong before the plan leaves everything as it is: on an error nothing is deleted.
 // Afterwards the loop alone decides: forget the key, come again after a while, or back off.
 //
+// Of servers that run side by side one leads, as leader.go says: in the others everything is there, caches, loops and
+// queues, and no worker works. health.go says when a server is ready, and metrics.go what is counted.
+//
 // Objects in caches are shared and never changed; hooks see them through read-only views.
 package controller

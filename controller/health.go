@@ -26,7 +26,7 @@ func (s *Server) Waiting() []string {
 
 func (s *Server) waiting() []string {
 	if !s.known.Load() {
-		return []string{"the controller objects are being read"}
+		return s.unknown()
 	}
 	var all []string
 	for _, controllers := range s.controllers {
@@ -41,6 +41,23 @@ func (s *Server) waiting() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// unknown says what has to be read before controllers can be loaded, and what keeps it from being read.
+func (s *Server) unknown() []string {
+	if !s.opened.Load() {
+		return []string{"the server is about to start"}
+	}
+	var all []string
+	for kind, cache := range s.controllers {
+		if err := cache.Trouble(); err != nil {
+			all = append(all, fmt.Sprintf("the %ss are being read: %v", kind, err))
+		} else if !cache.Filled() {
+			all = append(all, fmt.Sprintf("the %ss are being read", kind))
+		}
+	}
+	slices.Sort(all)
+	return append(all, "the CustomResourceDefinitions are being read")
 }
 
 // unfilled says which caches are being filled, without those that cannot be.

@@ -31,7 +31,7 @@ func newServer(t *testing.T) *Server {
 
 func TestAServerIsReadyOnceAndForAll(t *testing.T) {
 	s := newServer(t)
-	if diff := cmp.Diff([]string{"the controller objects are being read"}, s.Waiting()); diff != "" {
+	if diff := cmp.Diff([]string{"the server is about to start"}, s.Waiting()); diff != "" {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
 	}
 	s.known.Store(true)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -11,9 +10,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/client-go/rest"
-
-	"metascript/controller"
 )
 
 // get asks a handler and gives the status code and the body.
@@ -28,16 +24,6 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	return recorder.Code, string(body)
 }
 
-// stopped ends what a server began when it was made.
-func stopped(t *testing.T, server *controller.Server) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := server.Run(ctx); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestWhatIsServed(t *testing.T) {
 	sandbox, err := parsed(t).sandbox.open(nil, false)
 	if err != nil {
@@ -48,23 +34,15 @@ func TestWhatIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := controller.New(controller.Options{Config: &rest.Config{Host: "http://127.0.0.1:1"}, Metrics: registry})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stopped(t, server)
 	for _, c := range []struct {
 		handler http.Handler
 		path    string
 		code    int
 		want    string
 	}{
-		{probes(server), "/healthz", 200, "ok"},
-		{probes(server), "/readyz", 503, "the controller objects are being read"},
-		{probes(server), "/metrics", 404, ""},
 		{metricsHandler(registry), "/metrics", 200, `metascript_script_slots_busy{isolation="InProcess",lane="fast"} 0`},
-		{metricsHandler(registry), "/metrics", 200, "metascript_leader 0"},
 		{metricsHandler(registry), "/metrics", 200, "go_goroutines"},
+		{metricsHandler(registry), "/", 404, ""},
 		{profiles(), "/debug/pprof/", 200, "goroutine"},
 		{profiles(), "/debug/pprof/heap?debug=1", 200, "heap profile"},
 	} {
