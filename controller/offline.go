@@ -154,6 +154,16 @@ func kindsOf(rules []*parentRule) string {
 	return strings.Join(names, "; ")
 }
 
+// Doubts are what a controller object says that is accepted but has no effect, or less than it says, as far as that
+// shows without its scripts. One that cannot be read has none.
+func Doubts(o *object.Object, in Sandbox) []string {
+	d, err := declare(o)
+	if err != nil {
+		return nil
+	}
+	return doubtsOf(d, in.withDefaults())
+}
+
 // Check compiles the scripts of a controller object and finds its hooks, without a cluster. It gives the hooks' names
 // and what is accepted but probably not meant.
 func Check(ctx context.Context, o *object.Object, in Sandbox) (hooks, doubts []string, err error) {

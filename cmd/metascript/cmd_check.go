@@ -35,7 +35,7 @@ among the files; what has no definition there is passed over.`,
 				return err
 			}
 			if len(docs) == 0 {
-				return fmt.Errorf("no objects in %s", strings.Join(files, ", "))
+				return fmt.Errorf("no objects in %s%s", strings.Join(files, ", "), nested(files))
 			}
 			sandbox, err := flags.open(nil, asksForWorkers(docs))
 			if err != nil {
@@ -55,20 +55,15 @@ among the files; what has no definition there is passed over.`,
 var errFound = errors.New("not all is well")
 
 func check(cmd *cobra.Command, docs []document, sandbox controller.Sandbox) error {
-	c := &checker{out: cmd.OutOrStdout(), sandbox: sandbox, known: map[schema.GroupKind]*validation.Validator{}}
-	own, err := manifests.CRDs()
-	if err != nil {
-		return err
-	}
 	theirs, err := definitions(docs)
 	if err != nil {
 		return err
 	}
-	for _, crd := range append(own, theirs...) {
-		if err := c.learn(crd); err != nil {
-			return err
-		}
+	c, err := newChecker(theirs)
+	if err != nil {
+		return err
 	}
+	c.out, c.sandbox = cmd.OutOrStdout(), sandbox
 	for _, doc := range docs {
 		c.check(cmd, doc)
 	}
@@ -83,6 +78,36 @@ type checker struct {
 	sandbox controller.Sandbox
 	known   map[schema.GroupKind]*validation.Validator
 	found   bool // something is wrong
+}
+
+// newChecker knows our own definitions and theirs.
+func newChecker(theirs []*apiextensionsv1.CustomResourceDefinition) (*checker, error) {
+	c := &checker{known: map[schema.GroupKind]*validation.Validator{}}
+	own, err := manifests.CRDs()
+	if err != nil {
+		return nil, err
+	}
+	for _, crd := range append(own, theirs...) {
+		if err := c.learn(crd); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// warn says what check would say of a controller that is run nevertheless.
+func warn(out io.Writer, doc document, sandbox controller.Sandbox) error {
+	c, err := newChecker(nil)
+	if err != nil {
+		return err
+	}
+	for _, err := range c.known[doc.GroupVersionKind().GroupKind()].Validate(doc.Object.Object) {
+		fmt.Fprintf(out, "warning: %s: the API server would refuse it, or leave it out: %v\n", doc.file, err)
+	}
+	for _, doubt := range controller.Doubts(doc.Object, sandbox) {
+		fmt.Fprintf(out, "warning: %s: %s\n", doc.file, doubt)
+	}
+	return nil
 }
 
 func (c *checker) learn(crd *apiextensionsv1.CustomResourceDefinition) error {

@@ -55,6 +55,9 @@ func runOffline(cmd *cobra.Command, f runFlags) error {
 		return err
 	}
 	defer sandbox.close()
+	if err := warn(cmd.ErrOrStderr(), q.controller, sandbox.Sandbox); err != nil {
+		return err
+	}
 	answer, err := q.ask(cmd.Context(), sandbox.Sandbox, cmd.ErrOrStderr())
 	if err != nil {
 		return errors.New(engine.DetailOf(err))

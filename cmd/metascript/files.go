@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -66,6 +67,17 @@ func expand(paths []string) ([]string, error) {
 		}
 	}
 	return files, nil
+}
+
+// nested says, to whoever finds nothing there, that folders have folders in them, which are not looked into.
+func nested(paths []string) string {
+	for _, path := range paths {
+		entries, err := os.ReadDir(path)
+		if err == nil && slices.ContainsFunc(entries, os.DirEntry.IsDir) {
+			return fmt.Sprintf(": the folders in %s are not looked into, name them one by one", path)
+		}
+	}
+	return ""
 }
 
 func readFile(path string, stdin io.Reader) ([]byte, error) {

@@ -391,3 +391,34 @@ func TestWhoInsistsOnAProcessIsRefusedWhereItCannotBeHad(t *testing.T) {
 		t.Errorf("who does not insist is refused: %v", err)
 	}
 }
+
+func TestRunWarnsOfWhatCheckRefuses(t *testing.T) {
+	inFolder(t, `
+-- c.yaml --
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: c}
+spec:
+  generateSelector: true
+  parentResource: {apiVersion: example.com/v1, resource: widgets}
+  resyncPeriodSecond: 3
+  script:
+    language: JavaScript
+    inline: "exports.sync = () => ({children: []})"
+    timeout: 10m
+-- w.yaml --
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+`)
+	metascript(t, "run", "-f", "c.yaml", "--parent", "w.yaml").expect(t, 0, []string{"children: []"},
+		[]string{"warning: c.yaml: ", "resyncPeriodSecond", "timeout"})
+}
+
+func TestCheckSaysThatItDoesNotLookIntoFolders(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	metascript(t, "check", "-f", dir).expect(t, 1, nil, []string{"no objects in " + dir, "folders in " + dir + " are not looked into"})
+}
