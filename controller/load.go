@@ -40,9 +40,10 @@ type verdict struct {
 	doubts    []string
 	active    *loaded // what runs now; nil: nothing
 	filled    bool    // the caches of what runs are
-	trouble   error   // why not
+	trouble   error   // why not, or why they are not kept up to date
 	parents   int
 	held      holding // of what runs
+	denied    denial  // to what runs
 }
 
 // err is the first reason why the object does not run as it is written.
@@ -96,7 +97,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 	}
 	if r := s.get(name); r != nil {
 		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
-		v.trouble, v.held = r.loop.trouble(), r.loop.holds()
+		v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.holds(), r.loop.denials.sum()
 		if v.filled {
 			v.doubts = append(v.doubts, r.loop.links.problems()...)
 		}
@@ -193,6 +194,8 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
 		if v.err() != nil {
 			s.events.Warning(o, "CreateError", "%s", after.Message)
+		} else if v.trouble != nil {
+			s.events.Warning(o, "SyncError", "%s", after.Message)
 		}
 	}
 	return s.writeStatus(ctx, o, status)

@@ -53,6 +53,7 @@ type loop struct {
 	queue   *queue
 	counts  *metrics.Controller
 	breaker *breaker
+	denials *denials
 	events  *kube.Events
 	log     *slog.Logger
 	filled  atomic.Bool     // the caches are, and the workers work, or stand by
@@ -71,7 +72,8 @@ type loop struct {
 
 	customized map[object.Ref]*answerOfCustomize
 
-	timeless map[object.Kind]bool // of parents whose schema has no lastTransitionTime
+	timeless map[object.Kind]bool   // of parents whose schema has no lastTransitionTime
+	said     map[object.Ref]*saying // the failures that the log has of a parent
 }
 
 // wrote remembers what caches must show before a parent's next reconcile.
@@ -88,6 +90,7 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		queue:   newQueue(b.queue(), b.Metrics.QueueMetrics()),
 		counts:  b.Metrics.Controller(b.Kind, b.Name),
 		breaker: newBreaker(heldChanged),
+		denials: newDenials(heldChanged),
 		because: Resync,
 		events:  events,
 		log:     log.With("controller", b.Name),
@@ -99,6 +102,7 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		customized:  map[object.Ref]*answerOfCustomize{},
 
 		timeless: map[object.Kind]bool{},
+		said:     map[object.Ref]*saying{},
 	}
 }
 
@@ -217,6 +221,7 @@ func (l *loop) process(ctx context.Context, key object.Ref) {
 	again, err := l.guarded(ctx, key)
 	l.counts.Synced(time.Since(began))
 	l.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
+	l.denials.note(key, err)
 	l.decide(ctx, key, again, err)
 }
 
@@ -242,6 +247,7 @@ func (l *loop) decide(ctx context.Context, key object.Ref, again time.Duration, 
 	switch {
 	case err == nil:
 		l.queue.Forget(key)
+		l.worked(key)
 	case ctx.Err() != nil: // stopping
 	case errors.As(err, &held): // a change of the parent, or of the script, is what comes next
 		if held.news {
@@ -277,12 +283,39 @@ func (l *loop) request(key object.Ref) {
 	l.queue.add(key, Requested)
 }
 
-// report tells of a failed reconcile: whole in the log, on one line in an event on the parent.
+// report tells of a failed reconcile: whole in the log, on one line in an event on the parent. The log has the same
+// failure of the same parent ever more seldom; events have their budget.
 func (l *loop) report(key object.Ref, reason string, err error) {
-	l.log.Warn("reconcile failed", "kind", key.Kind.Kind, "parent", key, "error", engine.DetailOf(err))
+	if times := l.repeated(key, err); times&(times-1) == 0 {
+		l.log.Warn("reconcile failed", "kind", key.Kind.Kind, "parent", key, "times", times, "error", engine.DetailOf(err))
+	}
 	if parent := l.parent(key); parent != nil {
 		l.events.Warning(parent, reason, "%s", err.Error())
 	}
+}
+
+// A saying is a failure and how often in a row it came.
+type saying struct {
+	text  string
+	times int
+}
+
+// repeated gives how often in a row a parent failed like this.
+func (l *loop) repeated(key object.Ref, err error) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.said[key]; s == nil || s.text != err.Error() {
+		l.said[key] = &saying{text: err.Error()}
+	}
+	l.said[key].times++
+	return l.said[key].times
+}
+
+// worked notes that a parent's reconcile did not fail.
+func (l *loop) worked(key object.Ref) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.said, key)
 }
 
 // lags gives how long to wait, zero for not at all, because the caches have yet to show what the last reconcile of key
@@ -366,11 +399,11 @@ func (l *loop) candidates() iter.Seq[*object.Object] {
 	}
 }
 
-// trouble is what keeps the caches from being filled, as far as it is known.
+// trouble is what keeps the caches from being filled, or up to date, as far as it is known.
 func (l *loop) trouble() error {
 	var failed []error
 	for _, cache := range l.caches() {
-		failed = append(failed, cache.Trouble())
+		failed = append(failed, cache.Trouble(), cache.Stale())
 	}
 	return errors.Join(failed...)
 }

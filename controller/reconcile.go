@@ -72,6 +72,7 @@ func (l *loop) forget(key object.Ref) error {
 	delete(l.written, key)
 	delete(l.pruned, key)
 	delete(l.kept, key)
+	delete(l.said, key)
 	return nil
 }
 
@@ -176,6 +177,8 @@ func (l *loop) carryOut(ctx context.Context, parent *object.Object, op plan.Op, 
 	}
 	stored, err := write.Do(ctx, op)
 	switch {
+	case op.Creates() && namespaceGoes(err):
+		return l.namespaceGoes(parent, op), nil
 	case errors.Is(err, plan.ErrFixed):
 		return l.carryOut(ctx, parent, plan.Fixed(op), write)
 	case err != nil:
@@ -191,6 +194,19 @@ func (l *loop) carryOut(ctx context.Context, parent *object.Object, op plan.Op, 
 		return l.lookAgain(op, stored), l.keptOf(object.RefOf(parent)).applied.Note(stored, op.Object)
 	}
 	return 0, nil
+}
+
+// untilGone is how often it is looked whether a namespace that is being deleted is gone.
+const untilGone = 30 * time.Second
+
+// namespaceGoes says that op has to wait, since the namespace of a child to be created is being deleted: trying again
+// before it is gone is in vain. Most often the parent goes with it.
+func (l *loop) namespaceGoes(parent *object.Object, op plan.Op) time.Duration {
+	l.log.Debug("namespace is being deleted", "parent", object.RefOf(parent), "op", op.String())
+	if parent.GetNamespace() != op.Object.GetNamespace() { // there could be no event in it
+		l.events.Warning(parent, "NamespaceTerminating", "%s is not created, since its namespace is being deleted", object.Describe(op.Object))
+	}
+	return untilGone
 }
 
 // lookAgain gives the time after which a rollout is to go on that waited for a child of which an apply has shown that

@@ -30,7 +30,7 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 		status.ActiveGeneration, status.Parents = v.active.generation, &parents
 		status.Script = scriptStatus(d.Status.Script, v.active)
 	}
-	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
+	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
 		if c := conditionOf(kind, d, v); c.Status != "" {
 			c.Type, c.ObservedGeneration = kind, d.Object.Generation
 			c.Message = engine.Clip(c.Message, maxConditionMessage)
@@ -69,6 +69,8 @@ func conditionOf(kind string, d *declaration, v *verdict) metav1.Condition {
 		return scriptCondition(d, v)
 	case v1alpha1.ConditionScriptsHeld:
 		return heldCondition(v)
+	case v1alpha1.ConditionPermitted:
+		return permittedCondition(v)
 	case v1alpha1.ConditionSpecSound:
 		return soundCondition(v)
 	}
@@ -150,6 +152,8 @@ func readyCondition(d *declaration, v *verdict) metav1.Condition {
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled: "+v.trouble.Error())
 	case err == nil && !v.filled:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled")
+	case err == nil && v.trouble != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonCachesStale, "changes go unnoticed: "+v.trouble.Error())
 	case err == nil:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", v.active.generation))
 	case v.active != nil && (v.active.generation != d.Object.Generation || v.active.uid != d.Object.UID):

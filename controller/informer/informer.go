@@ -16,7 +16,9 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,7 +57,7 @@ type shared struct {
 	handles int
 	stop    context.CancelFunc
 	done    chan struct{}
-	trouble atomic.Pointer[error] // the last with the watch
+	trouble atomic.Pointer[trouble] // the last with the watch
 
 	mu      sync.Mutex
 	lookups map[string]bool // the indexes that were made because of a question, by name
@@ -107,7 +109,7 @@ func (f *Factory) start(spec Spec) *shared {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{}), lookups: map[string]bool{}}
 	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		s.trouble.Store(&err)
+		s.trouble.Store(&trouble{err, time.Now()})
 		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
 	})
 	go func() {
@@ -256,9 +258,32 @@ func (i *Informer) Filled() bool { return i.shared.HasSynced() }
 // Trouble is why the cache is not filled yet, as far as it is known: the last error of its watch.
 func (i *Informer) Trouble() error {
 	if last := i.shared.trouble.Load(); last != nil && !i.shared.HasSynced() {
-		return *last
+		return last.err
 	}
 	return nil
+}
+
+// Stale is why the cache, once filled, is not kept up to date, if that is no passing thing: its watch is not permitted
+// any more, or what it is about is not served.
+func (i *Informer) Stale() error {
+	if last := i.shared.trouble.Load(); last != nil && i.shared.HasSynced() && last.lasts() {
+		return last.err
+	}
+	return nil
+}
+
+// A trouble is an error of a watch.
+type trouble struct {
+	err error
+	at  time.Time
+}
+
+// afresh is how long an error of a watch counts: it is tried again at least every 30 seconds.
+const afresh = time.Minute
+
+// lasts reports whether the watch is still in trouble, most likely.
+func (t *trouble) lasts() bool {
+	return time.Since(t.at) < afresh && (apierrors.IsForbidden(t.err) || apierrors.IsUnauthorized(t.err) || apierrors.IsNotFound(t.err))
 }
 
 // Close takes the handlers off and gives the handle back.

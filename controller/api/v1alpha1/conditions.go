@@ -15,6 +15,9 @@ const (
 	// ConditionScriptsHeld is True, with the reason LimitExceeded, while there are parents for which the script is not
 	// run, since it hit a limit twice in a row. It is absent otherwise.
 	ConditionScriptsHeld = "ScriptsHeld"
+	// ConditionPermitted is False, with the reason Forbidden, while the API server does not permit something that the
+	// controller has to do. It is absent otherwise.
+	ConditionPermitted = "Permitted"
 )
 
 // Reasons of the condition Ready.
@@ -25,6 +28,8 @@ const (
 	ReasonPaused = "Paused"
 	// ReasonStarting: False, nothing is known to be wrong, and caches are being filled.
 	ReasonStarting = "Starting"
+	// ReasonCachesStale: False, a watch is interrupted for more than a moment, so that changes go unnoticed.
+	ReasonCachesStale = "CachesStale"
 	// ReasonRunningPreviousVersion: False, the edit could not be put to use, and the generation before runs.
 	ReasonRunningPreviousVersion = "RunningPreviousVersion"
 	// ReasonInvalidSpec: False, the spec cannot work whatever the cluster holds.
@@ -42,6 +47,9 @@ const (
 	// ReasonScriptNotReady: False, see the condition ScriptReady.
 	ReasonScriptNotReady = "ScriptNotReady"
 )
+
+// ReasonForbidden is the reason of the condition Permitted.
+const ReasonForbidden = "Forbidden"
 
 // ReasonDoubtful is the reason of the condition SpecSound.
 const ReasonDoubtful = "Doubtful"

@@ -1,0 +1,104 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/object"
+)
+
+// denials are the parents whose last reconcile failed since the API server did not permit something. They are told of
+// in a condition of the controller, since it is most often the server's role that lacks a verb. It is safe for
+// concurrent use.
+type denials struct {
+	notify func() // called when there is a first one, and when there is none any more
+
+	mu      sync.Mutex
+	parents map[object.Ref]error
+}
+
+func newDenials(notify func()) *denials {
+	return &denials{notify: notify, parents: map[object.Ref]error{}}
+}
+
+// note takes what came of a parent's reconcile.
+func (d *denials) note(parent object.Ref, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := len(d.parents)
+	if denied := forbidden(err); denied != nil {
+		d.parents[parent] = denied
+	} else {
+		delete(d.parents, parent)
+	}
+	if after := len(d.parents); after != before && after+before == 1 {
+		d.notify()
+	}
+}
+
+// sum gives how many parents there are, one of them, and its error. It is the same one as long as there are the same.
+func (d *denials) sum() denial {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sum := denial{parents: len(d.parents)}
+	for parent, err := range d.parents {
+		if sum.err == nil || cmp.Less(parent.String(), sum.first.String()) {
+			sum.first, sum.err = parent, err
+		}
+	}
+	return sum
+}
+
+// A denial says for how many parents something was not permitted, and what for one of them.
+type denial struct {
+	parents int
+	first   object.Ref
+	err     error
+}
+
+// forbidden is the first error in err by which the API server says that something is not permitted, or nil. What may
+// not be created in a namespace that is being deleted is no matter of permission.
+func forbidden(err error) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case apierrors.APIStatus:
+		if apierrors.IsForbidden(err) && !namespaceGoes(err) {
+			return err
+		}
+		return nil
+	case interface{ Unwrap() error }:
+		return forbidden(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if denied := forbidden(one); denied != nil {
+				return denied
+			}
+		}
+	}
+	return nil
+}
+
+// namespaceGoes reports that something could not be created since its namespace is being deleted.
+func namespaceGoes(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// permittedCondition is there only while something is not permitted. The API server's text names the verb and the
+// resource.
+func permittedCondition(v *verdict) metav1.Condition {
+	if denied := forbidden(v.trouble); denied != nil {
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, denied.Error())
+	}
+	if v.denied.parents == 0 {
+		return metav1.Condition{}
+	}
+	return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden,
+		fmt.Sprintf("parents for which something is not permitted: %d; for %s: %v", v.denied.parents, v.denied.first, v.denied.err))
+}
