@@ -46,18 +46,29 @@ func (l *loop) inVain(ctx context.Context, parent *object.Object, op plan.Op) ti
 		f = &fight{}
 		all[child] = f
 	}
-	if f.rounds >= fightsAllowed && f.rounds > f.reported {
-		f.reported, f.truce = f.rounds, min(max(2*f.truce, firstTruce), lastTruce)
-		f.until = time.Now().Add(f.truce)
+	wait, news := f.weigh()
+	if news {
 		l.reportFight(ctx, parent, op, f.rounds)
 	}
-	return max(time.Until(f.until), 0)
+	return wait
 }
+
+// weigh gives how long the next write has to wait, zero for not at all, and whether that is news to tell.
+func (f *fight) weigh() (wait time.Duration, news bool) {
+	if f.rounds >= fightsAllowed && f.rounds > f.reported {
+		f.reported, f.truce, news = f.rounds, min(max(2*f.truce, firstTruce), lastTruce), true
+		f.until = time.Now().Add(f.truce)
+	}
+	return max(time.Until(f.until), 0), news
+}
+
+// count counts a write.
+func (f *fight) count() { f.rounds, f.last = f.rounds+1, time.Now() }
 
 // countRound notes that op was carried out.
 func (l *loop) countRound(parent *object.Object, op plan.Op) {
 	if f := l.keptOf(object.RefOf(parent)).fights[object.RefOf(op.Object)]; f != nil && op.Differs != nil && op.Verb != plan.DryRun {
-		f.rounds, f.last = f.rounds+1, time.Now()
+		f.count()
 	}
 }
 

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"maps"
 	"time"
 
 	"metascript/controller/object"
@@ -12,6 +13,10 @@ type kept struct {
 	applied plan.Memory
 	fights  map[object.Ref]*fight
 	left    map[object.Ref]string // the differences that were told of
+
+	strangers   map[object.Ref]*fight // children that were deleted and that somebody made again
+	status      map[string]any        // what was last to be the parent's status
+	statusFight *fight
 }
 
 // keptOf gives what is kept for a parent, of which only one reconcile runs at a time.
@@ -20,7 +25,7 @@ func (l *loop) keptOf(parent object.Ref) *kept {
 	defer l.mu.Unlock()
 	k := l.kept[parent]
 	if k == nil {
-		k = &kept{applied: plan.Memory{}, fights: map[object.Ref]*fight{}}
+		k = &kept{applied: plan.Memory{}, fights: map[object.Ref]*fight{}, strangers: map[object.Ref]*fight{}}
 		l.kept[parent] = k
 	}
 	return k
@@ -29,10 +34,8 @@ func (l *loop) keptOf(parent object.Ref) *kept {
 // prune forgets about children that are gone. A fight outlives its child, which is recreated.
 func (k *kept) prune(observed *object.Set) {
 	k.applied.Keep(observed)
-	for child, f := range k.fights {
-		if time.Since(f.last) > fightForgiven {
-			delete(k.fights, child)
-		}
+	for _, fights := range []map[object.Ref]*fight{k.fights, k.strangers} {
+		maps.DeleteFunc(fights, func(_ object.Ref, f *fight) bool { return time.Since(f.last) > fightForgiven })
 	}
 }
 

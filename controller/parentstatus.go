@@ -13,27 +13,31 @@ import (
 )
 
 // writeStatus writes the status, through the subresource, if it differs from the parent's; it gives the parent as it then
-// is.
-func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) (*object.Object, error) {
+// is, and how long the status has to wait when it is fought over.
+func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) (*object.Object, time.Duration, error) {
 	if answer.Status == nil {
 		answer = l.asItIs(parent, answer)
 	}
 	if answer.Status == nil || !l.hasStatus(parent) {
-		return parent, nil
+		return parent, 0, nil
 	}
 	changed := l.withStatus(parent, answer)
 	if plan.Difference(statusOf(parent), statusOf(changed)) == "" || l.unstorable(parent, changed) {
-		return parent, nil
+		return parent, 0, nil
+	}
+	if wait := l.statusInVain(parent, changed, answer); wait > 0 {
+		return parent, wait, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})
 	if gone(err) {
-		return nil, fmt.Errorf("%w: %w", errLookAgain, err)
+		return nil, 0, fmt.Errorf("%w: %w", errLookAgain, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	l.keptOf(object.RefOf(parent)).statusFight.count()
 	l.noteStored(stored, changed, answer.FillTimes || l.revisions != nil)
-	return stored, nil
+	return stored, 0, nil
 }
 
 // asItIs is an answer without a status with the one that parent has, if that has an observedGeneration: it is ours, and an

@@ -54,7 +54,8 @@ func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	todo, unplanned := l.plan(parent, children, answer)
 	l.tellLeft(parent, todo.Left)
 	again, unwritten := l.apply(ctx, parent, todo.Ops, write)
-	return soonerOf(answer.ResyncAfter, again), l.settle(ctx, parent, answer, write, join(unplanned, unwritten))
+	later, err := l.settle(ctx, parent, answer, write, join(unplanned, unwritten))
+	return soonerOf(answer.ResyncAfter, soonerOf(again, later)), err
 }
 
 // mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
@@ -172,7 +173,7 @@ func soonerOf(a, b time.Duration) time.Duration {
 
 // carryOut does one write, and what a dry run leads to, unless it has to wait.
 func (l *loop) carryOut(ctx context.Context, parent *object.Object, op plan.Op, write Writer) (time.Duration, error) {
-	if wait := l.inVain(ctx, parent, op); wait > 0 {
+	if wait := max(l.inVain(ctx, parent, op), l.strange(parent, op)); wait > 0 {
 		return wait, nil
 	}
 	stored, err := write.Do(ctx, op)
@@ -272,18 +273,18 @@ func (l *loop) occupied(ctx context.Context, parent, child *object.Object) error
 }
 
 // settle writes the status, whatever else failed, and takes our finalizer off when the hook is done with a parent
-// that goes and nothing failed. It gives all that failed.
-func (l *loop) settle(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer, failed error) error {
-	stored, err := l.writeStatus(ctx, parent, answer, write)
+// that goes and nothing failed. It gives all that failed, and how long a status has to wait that is fought over.
+func (l *loop) settle(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer, failed error) (time.Duration, error) {
+	stored, wait, err := l.writeStatus(ctx, parent, answer, write)
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
 		stored = parent // a status that the API server does not take must not keep a parent from going
 	case err != nil:
-		return join(failed, err)
+		return wait, join(failed, err)
 	}
 	if failed != nil || !answer.Finalized || !l.finalizing(stored) {
-		return join(failed, err)
+		return wait, join(failed, err)
 	}
 	_, letGo := l.setFinalizers(ctx, stored, l.otherFinalizers(stored), "the hook has finalized", write)
-	return join(err, letGo)
+	return wait, join(err, letGo)
 }
