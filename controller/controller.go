@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -43,7 +44,8 @@ type Options struct {
 	ApplyStrategy v1alpha1.ApplyStrategy // of controllers that do not say theirs; default DynamicApply
 	FieldManager  string                 // under which server-side apply owns fields; default kube.FieldManager
 
-	Election *Election // nil: no other server runs beside this one
+	Election  *Election // nil: no other server runs beside this one
+	Namespace string    // the server's own; default metacontroller
 }
 
 // A Server runs the controllers of a cluster: one loop for each controller object, started, replaced and stopped as
@@ -88,6 +90,9 @@ var kinds = map[string]schema.GroupVersionResource{
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
+// defaultNamespace is where Metacontroller is at home.
+const defaultNamespace = "metacontroller"
+
 // New connects to a cluster; nothing runs before Run.
 func New(o Options) (*Server, error) {
 	if o.Workers <= 0 {
@@ -105,6 +110,7 @@ func New(o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	o.Namespace = cmp.Or(o.Namespace, defaultNamespace)
 	counts, err := o.count()
 	if err != nil {
 		return nil, err
@@ -191,6 +197,7 @@ func (s *Server) run(ctx context.Context) error {
 	s.known.Store(true)
 	var workers sync.WaitGroup
 	workers.Go(func() { s.tellAll(ctx) })
+	workers.Go(func() { s.sweep(ctx) })
 	for range loaders {
 		workers.Go(func() { s.work(ctx) })
 	}

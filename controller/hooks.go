@@ -265,8 +265,6 @@ func unsupported(what string) error { return &unsupportedError{what} }
 // unsupportedSpec looks for settings beside the hooks that this version does not do.
 func unsupportedSpec(d *declaration) error {
 	switch {
-	case d.ScriptRevisions:
-		return unsupported("revisionHistory.scriptRevisions")
 	case d.Script != nil && len(d.Script.Libraries) > 0:
 		return unsupported("script.libraries")
 	case d.Script != nil && d.Script.Rollback == v1alpha1.RollbackOnError:
@@ -300,6 +298,11 @@ func doubtsOf(d *declaration, in *Sandbox) []string {
 		if len(child.Checks) > 0 && !child.Method.Rolls() {
 			doubts = append(doubts, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.at(i), child.Method))
 		}
+	}
+	if d.ScriptRevisions && d.Script == nil {
+		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect without spec.script")
+	} else if d.ScriptRevisions && !slices.ContainsFunc(d.Children, func(c childDeclaration) bool { return c.Method.Rolls() }) {
+		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method")
 	}
 	return doubts
 }

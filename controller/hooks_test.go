@@ -222,7 +222,6 @@ func TestAnEmptyHookIsLeftOutAndTold(t *testing.T) {
 func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 	script := "script: " + inline("Starlark", starlark("sync"))
 	for _, c := range []struct{ want, spec string }{
-		{"revisionHistory.scriptRevisions", "{parentResource: {apiVersion: v1, resource: x, revisionHistory: {scriptRevisions: true}}, " + script + "}"},
 		{"script.libraries", "script: {language: Starlark, inline: x = 1, libraries: [{file: lib.star}]}"},
 		{"script.rollback OnError", "script: {language: Starlark, inline: x = 1, rollback: OnError}"},
 		{"a script from a file", "script: {file: catset/sync.js}"},

@@ -147,6 +147,9 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 		v.spec = err
 		return
 	}
+	if binding.revisions != nil {
+		binding.revisions.scripts = s.versionsOf(d, loader, v.hooks.digest)
+	}
 	s.start(ctx, o, binding, loaded{d.Object.UID, d.Object.Generation, found, v.hooks, time.Now()})
 }
 

@@ -31,9 +31,10 @@ var revisionKind = v1alpha1.GroupVersion.WithKind(v1alpha1.KindControllerRevisio
 
 // revisions know the ControllerRevisions of a controller's parents. Only a controller with kinds that roll has them.
 type revisions struct {
-	rules  rollout.Rules
-	paths  []string // the revisioned fields
-	parent kube.Resource
+	rules   rollout.Rules
+	paths   []string        // the revisioned fields
+	scripts *scriptVersions // nil: an edit of the script makes no revision
+	parent  kube.Resource
 
 	labels func(parent *object.Object) map[string]string // of children that are known by them; nil: they have others
 	match  func(parent *object.Object) (labels.Selector, error)
@@ -84,6 +85,9 @@ func (r *revisions) read(ctx context.Context, parent *object.Object, write Write
 	var failed []error
 	for _, o := range object.Sorted(found) {
 		revision, err := rollout.Decode(o)
+		if r.scripts == nil {
+			revision.Script = "" // the one that runs serves all
+		}
 		stored, failed = append(stored, revision), append(failed, err)
 	}
 	if err := errors.Join(failed...); err != nil {
@@ -91,6 +95,9 @@ func (r *revisions) read(ctx context.Context, parent *object.Object, write Write
 	}
 	if latest.Patch, err = rollout.Patch(parent, r.paths); err != nil {
 		return latest, nil, err
+	}
+	if r.scripts != nil {
+		latest.Script = r.scripts.digest
 	}
 	if latest.Name, err = rollout.Name(r.parent.GroupResource(), string(parent.GetUID()), latest.Patch, latest.Script); err != nil {
 		return latest, nil, fmt.Errorf("%s: %w", object.Describe(parent), err)
@@ -151,6 +158,11 @@ func (r *revisions) blank(parent *object.Object) *object.Object {
 // store writes the revisions of a step, all of them or as many as come before one that fails. That the world changed
 // under it is no failure: the caches will tell.
 func (r *revisions) store(ctx context.Context, parent *object.Object, step rollout.Step, write Writer) error {
+	if r.scripts != nil {
+		if err := r.scripts.keep(ctx); err != nil {
+			return err
+		}
+	}
 	for _, op := range step.Writes(r.blank(parent)) {
 		_, err := write.Do(ctx, op)
 		switch {

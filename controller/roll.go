@@ -25,7 +25,7 @@ func (l *loop) consult(ctx context.Context, parent *object.Object, seen seen, wr
 	if err != nil {
 		return nil, nil, err
 	}
-	variants, err := l.variants(parent, older)
+	variants, err := l.variants(ctx, parent, older)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,16 +60,34 @@ func (l *loop) step(parent *object.Object, latest rollout.Revision, older []roll
 }
 
 // variants are the parent as it is and as its older revisions have it.
-func (l *loop) variants(parent *object.Object, older []rollout.Revision) ([]variant, error) {
+func (l *loop) variants(ctx context.Context, parent *object.Object, older []rollout.Revision) ([]variant, error) {
 	variants := []variant{l.now(parent)}
 	for _, revision := range older {
 		then, err := rollout.Apply(parent, revision.Patch, l.revisions.paths)
 		if err != nil {
 			return nil, fmt.Errorf("ControllerRevision %s: %w", revision.Name, err)
 		}
-		variants = append(variants, variant{then, revision.Name, l.Sync, l.Finalize})
+		asked, err := l.respondents(ctx, revision)
+		if err != nil {
+			return nil, err
+		}
+		asked.parent, asked.revision = then, revision.Name
+		variants = append(variants, asked)
 	}
 	return variants, nil
+}
+
+// respondents are who answers about an older revision: the script that it was made with, when that is part of it.
+func (l *loop) respondents(ctx context.Context, revision rollout.Revision) (variant, error) {
+	v, scripts := variant{sync: l.Sync, finalize: l.Finalize}, l.revisions.scripts
+	if scripts == nil || revision.Script == "" || revision.Script == scripts.digest {
+		return v, nil
+	}
+	then, err := scripts.hooks(ctx, revision)
+	if v.sync = then.sync; then.finalize != nil {
+		v.finalize = then.finalize
+	}
+	return v, err
 }
 
 // recognised are the children that the parent, as it is now, would recognise. An older revision may want others, of the

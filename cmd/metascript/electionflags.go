@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -30,19 +31,18 @@ func (f *electionFlags) register(flags *pflag.FlagSet) {
 // namespaceFile is where a Pod finds its namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// election is what the flags ask for; nil: there is none.
-func (f *electionFlags) election() (*controller.Election, error) {
+// podNamespace is the namespace of the Pod that this is, or "".
+func podNamespace() string {
+	text, _ := os.ReadFile(namespaceFile) // outside of a Pod there is none
+	return cmp.Or(os.Getenv("POD_NAMESPACE"), strings.TrimSpace(string(text)))
+}
+
+// election is what the flags ask for, in the server's own namespace by default; nil: there is none.
+func (f *electionFlags) election(own string) (*controller.Election, error) {
 	if !f.on {
 		return nil, nil
 	}
-	namespace := f.namespace
-	if namespace == "" {
-		namespace = os.Getenv("POD_NAMESPACE")
-	}
-	if namespace == "" {
-		text, _ := os.ReadFile(namespaceFile) // outside of a Pod there is none
-		namespace = strings.TrimSpace(string(text))
-	}
+	namespace := cmp.Or(f.namespace, own)
 	if namespace == "" {
 		return nil, errors.New("--leader-election needs --leader-election-namespace, since this is no Pod, which would know its own")
 	}

@@ -113,7 +113,7 @@ func TestLeaderElectionNeedsANamespace(t *testing.T) {
 	if _, err := os.Stat(namespaceFile); err == nil {
 		t.Skip("the test runs in a Pod, which knows its own")
 	}
-	if _, err := parsed(t, "-leader-election").election.election(); err == nil || !strings.Contains(err.Error(), "--leader-election-namespace") {
+	if _, err := parsed(t, "-leader-election").election.election(""); err == nil || !strings.Contains(err.Error(), "--leader-election-namespace") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -24,6 +25,7 @@ type serverFlags struct {
 	qps               float32
 	burst             int
 	selector          string
+	namespace         string
 	events            kube.EventBudget
 	strategy          choice
 	fieldManager      string
@@ -50,6 +52,7 @@ func (f *serverFlags) register(flags *pflag.FlagSet) {
 	flags.Float32Var(&f.qps, "client-go-qps", 0, "requests per second to the API server; 0 is no limit here: API Priority and Fairness guards the server")
 	flags.IntVar(&f.burst, "client-go-burst", 0, "requests at once above --client-go-qps")
 	flags.StringVar(&f.selector, "target-label-selector", "", "run only the controller objects whose labels match")
+	flags.StringVar(&f.namespace, "namespace", "", "where the server keeps what is its own; by default the Pod's, or else metacontroller")
 	flags.Float32Var(&f.events.QPS, "events-qps", 1./300, "events per second about one object; the default is one in five minutes")
 	flags.IntVar(&f.events.Burst, "events-burst", 25, "events at once about one object")
 	flags.Var(&f.strategy, "apply-strategy", "how objects are updated by controllers that do not say it themselves: "+f.strategy.words())
@@ -92,7 +95,8 @@ func (f *serverFlags) options(config *rest.Config) (controller.Options, error) {
 	if err != nil {
 		return controller.Options{}, fmt.Errorf("--target-label-selector %q: %w", f.selector, err)
 	}
-	election, err := f.election.election()
+	namespace := cmp.Or(f.namespace, podNamespace())
+	election, err := f.election.election(namespace)
 	if err != nil {
 		return controller.Options{}, err
 	}
@@ -103,7 +107,7 @@ func (f *serverFlags) options(config *rest.Config) (controller.Options, error) {
 	return controller.Options{
 		Config: f.limited(config), Workers: f.workers, Selector: selector, Events: f.events,
 		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval,
-		ApplyStrategy: strategy, FieldManager: f.fieldManager, Election: election,
+		ApplyStrategy: strategy, FieldManager: f.fieldManager, Election: election, Namespace: namespace,
 	}, nil
 }
 

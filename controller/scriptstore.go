@@ -1,0 +1,201 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/controller/rollout"
+)
+
+// A scriptStore keeps scripts that revisions refer to, each once, in ConfigMaps in the server's own namespace.
+type scriptStore struct {
+	namespace string
+	write     Writer
+	live      func(ctx context.Context, o *object.Object) (*object.Object, error)
+}
+
+const (
+	scriptLabel  = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
+	scriptKey    = "script"                                    // in their data: a ControllerScript in YAML
+	scriptPrefix = "metascript-script-"                        // of their names, before the digest
+)
+
+// configMap is the one for a digest, without data.
+func (s *scriptStore) configMap(digest string) *object.Object {
+	o := &object.Object{}
+	o.SetAPIVersion("v1")
+	o.SetKind("ConfigMap")
+	o.SetName(scriptPrefix + digest)
+	o.SetNamespace(s.namespace)
+	o.SetLabels(map[string]string{scriptLabel: "true"})
+	return o
+}
+
+// put stores a script, unless it is there.
+func (s *scriptStore) put(ctx context.Context, digest string, script *v1alpha1.ControllerScript) error {
+	text, err := yaml.Marshal(script)
+	if err != nil {
+		return fmt.Errorf("store the script for its revisions: %w", err)
+	}
+	o := s.configMap(digest)
+	o.Object["data"] = map[string]any{scriptKey: string(text)}
+	_, err = s.write.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "revisions refer to the script"})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
+// get reads a script. Whether it is what its name says, is for the caller to find out.
+func (s *scriptStore) get(ctx context.Context, digest string) (*v1alpha1.ControllerScript, error) {
+	o, err := s.live(ctx, s.configMap(digest))
+	if err != nil {
+		return nil, err
+	}
+	text, _, _ := unstructured.NestedString(o.Object, "data", scriptKey)
+	script := &v1alpha1.ControllerScript{}
+	return script, yaml.UnmarshalStrict([]byte(text), script)
+}
+
+// scriptVersions are the versions of a controller's script whose edits roll out too. It is safe for concurrent use.
+type scriptVersions struct {
+	store  scriptStore
+	digest string // of the version that runs
+	script *v1alpha1.ControllerScript
+	load   func(ctx context.Context, script *v1alpha1.ControllerScript) (loadedHooks, error)
+
+	mu     sync.Mutex
+	stored bool                   // the version that runs is
+	older  map[string]loadedHooks // by digest
+}
+
+// keep stores the version that runs, so that it is there when it is an older one.
+func (v *scriptVersions) keep(ctx context.Context) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.stored {
+		return nil
+	}
+	err := v.store.put(ctx, v.digest, v.script)
+	v.stored = err == nil
+	return err
+}
+
+// hooks are those of an older version. What is stored is compiled like any script, and not taken at its word.
+func (v *scriptVersions) hooks(ctx context.Context, revision rollout.Revision) (loadedHooks, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if known, found := v.older[revision.Script]; found {
+		return known, nil
+	}
+	script, err := v.store.get(ctx, revision.Script)
+	var hooks loadedHooks
+	if err == nil {
+		hooks, err = v.load(ctx, script)
+	}
+	if err == nil && hooks.digest != revision.Script {
+		err = fmt.Errorf("it was changed: its digest is %s", hooks.digest)
+	}
+	if err != nil {
+		return loadedHooks{}, fmt.Errorf("the script of ControllerRevision %s, in ConfigMap %s/%s, cannot be used: %w; delete the ControllerRevision: its children then move to the latest revision one by one",
+			revision.Name, v.store.namespace, scriptPrefix+revision.Script, err)
+	}
+	v.older[revision.Script] = hooks
+	return hooks, nil
+}
+
+// versionsOf are the versions of d's script, or nil when its edits do not roll out.
+func (s *Server) versionsOf(d *declaration, loader hookLoader, digest string) *scriptVersions {
+	if !d.ScriptRevisions || d.Script == nil {
+		return nil
+	}
+	return &scriptVersions{
+		store:  scriptStore{s.Namespace, s.write, s.write.Get},
+		digest: digest, script: d.Script, older: map[string]loadedHooks{},
+		load: func(ctx context.Context, script *v1alpha1.ControllerScript) (loadedHooks, error) {
+			then := *d
+			then.Script = script
+			return loader.load(ctx, &then)
+		},
+	}
+}
+
+// sweepPeriod is how often stored scripts are looked at. One that is younger may be another server's, which is about to
+// refer to it.
+const sweepPeriod = 30 * time.Second
+
+// sweep removes the stored scripts that no revision refers to, again and again, until ctx is done.
+func (s *Server) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if !s.leads() {
+				continue
+			}
+			if err := s.sweepOnce(ctx, s.write); err != nil && ctx.Err() == nil {
+				s.Log.Warn("scripts that no revision refers to were not removed; trying again", "namespace", s.Namespace, "error", err)
+			}
+		}
+	}
+}
+
+func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
+	scripts, err := s.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: scriptLabel})
+	if err != nil || len(scripts.Items) == 0 {
+		return err
+	}
+	used, err := s.usedScripts(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range scripts.Items {
+		o := &scripts.Items[i]
+		if used[o.GetName()] || time.Since(o.GetCreationTimestamp().Time) < sweepPeriod {
+			continue
+		}
+		_, err := write.Do(ctx, plan.Op{Verb: plan.Delete, Object: o, Why: "no revision refers to the script"})
+		if err != nil && !gone(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// usedScripts are the names of the ConfigMaps to which revisions refer, or will refer since the script runs.
+func (s *Server) usedScripts(ctx context.Context) (map[string]bool, error) {
+	used := map[string]bool{}
+	options := metav1.ListOptions{Limit: 500}
+	for {
+		page, err := s.outlines.Resource(v1alpha1.ControllerRevisions).List(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		for _, revision := range page.Items {
+			used[scriptPrefix+revision.Annotations[rollout.ScriptAnnotation]] = true
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			break
+		}
+	}
+	for _, r := range s.all() {
+		if revisions := r.loop.revisions; revisions != nil && revisions.scripts != nil {
+			used[scriptPrefix+revisions.scripts.digest] = true
+		}
+	}
+	return used, nil
+}

@@ -1,0 +1,135 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/controller/rollout"
+)
+
+// A memoryStore is the API server for a scriptStore.
+type memoryStore map[string]*object.Object
+
+func (m memoryStore) Do(_ context.Context, op plan.Op) (*object.Object, error) {
+	if m[op.Object.GetName()] != nil {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{}, op.Object.GetName())
+	}
+	m[op.Object.GetName()] = op.Object
+	return op.Object, nil
+}
+
+func (m memoryStore) get(_ context.Context, o *object.Object) (*object.Object, error) {
+	if m[o.GetName()] == nil {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, o.GetName())
+	}
+	return m[o.GetName()], nil
+}
+
+// versionsIn are those of a script whose digest is its text.
+func versionsIn(m memoryStore, text string) *scriptVersions {
+	return &scriptVersions{
+		store: scriptStore{"home", m, m.get}, digest: text, older: map[string]loadedHooks{},
+		script: &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Inline: text}},
+		load: func(_ context.Context, s *v1alpha1.ControllerScript) (loadedHooks, error) {
+			if s.Inline == "broken" {
+				return loadedHooks{}, errors.New("it does not compile")
+			}
+			return loadedHooks{digest: s.Inline}, nil
+		},
+	}
+}
+
+func TestAScriptIsStoredOnceAndFoundByTheNextServer(t *testing.T) {
+	m := memoryStore{}
+	for range 2 {
+		first := versionsIn(m, "first\n  line")
+		for range 2 {
+			if err := first.keep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(m) != 1 {
+		t.Fatalf("%d are stored, want one", len(m))
+	}
+	second := versionsIn(m, "second")
+	for range 2 {
+		hooks, err := second.hooks(t.Context(), rollout.Revision{Name: "r", Script: "first\n  line"})
+		if err != nil || hooks.digest != "first\n  line" {
+			t.Errorf("got %q, %v", hooks.digest, err)
+		}
+		clear(m) // it is read once
+	}
+}
+
+func TestAStoredScriptIsNotTakenAtItsWord(t *testing.T) {
+	for name, c := range map[string]struct{ stored, want string }{
+		"it is gone":                {"", `configmaps "metascript-script-d" not found`},
+		"it is another one":         {"inline: other", "it was changed: its digest is other"},
+		"it does not compile":       {"inline: broken", "it does not compile"},
+		"it is none":                {"[]", "error unmarshaling JSON"},
+		"it has fields of no sense": {"{inline: d, more: 1}", `unknown field "more"`},
+	} {
+		m := memoryStore{}
+		versions := versionsIn(m, "now")
+		if c.stored != "" {
+			o := versions.store.configMap("d")
+			o.Object["data"] = map[string]any{scriptKey: c.stored}
+			m[o.GetName()] = o
+		}
+		_, err := versions.hooks(t.Context(), rollout.Revision{Name: "r", Script: "d"})
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "the script of ControllerRevision r, in ConfigMap home/metascript-script-d, cannot be used: ") {
+			t.Errorf("%s: error %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
+	old := metav1.NewTime(time.Now().Add(-2 * sweepPeriod))
+	store := scriptStore{namespace: "home"}
+	script := func(digest string, created metav1.Time) *object.Object {
+		o := store.configMap(digest)
+		o.SetCreationTimestamp(created)
+		return o
+	}
+	other := script("other", old)
+	other.SetLabels(nil)
+	kinds := map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds,
+		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), other)
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	revision := &metav1.PartialObjectMetadata{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindControllerRevision},
+		ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "default", Annotations: map[string]string{rollout.ScriptAnnotation: "used"}},
+	}
+	write := &recorder{}
+	l, _ := newTestLoop(t, at(), nil)
+	roll(l)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	l.revisions.scripts = &scriptVersions{digest: "runs"}
+	s := &Server{Options: Options{Namespace: "home"}, client: client, outlines: metadatafake.NewSimpleMetadataClient(scheme, revision), running: map[id]*running{{}: {loop: l}}}
+	if err := s.sweepOnce(t.Context(), write); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"delete ConfigMap home/metascript-script-unused"}, write.recorded()); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+}
