@@ -18,6 +18,8 @@
 //   - the children, claimed by the Owner, which adopts and releases
 //   - the question, put to the hook: a script or a webhook; no script that the breaker holds, since it hit a limit for
 //     this parent again and again
+//   - where kinds of children roll: the question once for each revision of the parent, and the next step by package
+//     rollout, stored in ControllerRevisions before anything else is done
 //   - the plan: what to write, as data, by package plan
 //   - the writes, each through the Writer; one that fails does not stop the others
 //   - the status, written if it differs; then our finalizer off, if the hook is done
