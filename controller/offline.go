@@ -1,17 +1,23 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/selection"
 	"metascript/engine"
 )
 
@@ -20,6 +26,7 @@ type Trial struct {
 	Controller *object.Object   // a CompositeController or DecoratorController
 	Parent     *object.Object   // or what is decorated
 	Children   []*object.Object // as they would be observed
+	Related    []*object.Object // what there is beside them, of which the customize hook picks
 	Finalizing bool             // ask the finalize hook
 	Now        time.Time        // request.now; zero is the clock
 	Resources  *kube.Offline
@@ -47,7 +54,12 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
 	}
-	req, err := t.request(d, found)
+	b, err := binding(d, found)
+	if err != nil {
+		return nil, err
+	}
+	b.Customize = hooks.customize
+	req, err := t.request(ctx, d, found, b)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +113,7 @@ func (t *Trial) loader() *hookLoader {
 }
 
 // request is what the hook would be asked.
-func (t *Trial) request(d *declaration, found resolved) (*hook.Request, error) {
-	b, err := binding(d, found)
-	if err != nil {
-		return nil, err
-	}
+func (t *Trial) request(ctx context.Context, d *declaration, found resolved, b *Binding) (*hook.Request, error) {
 	rule := b.rule(t.Parent.GroupVersionKind())
 	if rule == nil {
 		return nil, fmt.Errorf("%s is a %s, and %s is about %s", object.Describe(t.Parent), t.Parent.GroupVersionKind(), object.Describe(t.Controller), kindsOf(b.Parents))
@@ -120,13 +128,18 @@ func (t *Trial) request(d *declaration, found resolved) (*hook.Request, error) {
 	req := &hook.Request{
 		Shape: d.Shape, Controller: asHooksSee(t.Controller), Parent: parent, Children: &object.Set{}, Finalizing: t.Finalizing,
 	}
+	var err error
 	if req.Expect, err = b.expect(parent); err != nil {
 		return nil, err
 	}
 	for _, rule := range found.children {
 		req.Children.Declare(rule.ObjectKind())
 	}
-	return req, t.observe(req, d.Field)
+	if err := t.observe(req, d.Field); err != nil {
+		return nil, err
+	}
+	req.Related, err = t.relate(ctx, b, req)
+	return req, err
 }
 
 // observe puts the observed children into a request.
@@ -143,6 +156,54 @@ func (t *Trial) observe(req *hook.Request, field childField) error {
 		req.Children.Put(o)
 	}
 	return nil
+}
+
+// relate picks the related objects that the customize hook asks for.
+func (t *Trial) relate(ctx context.Context, b *Binding, req *hook.Request) (*object.Set, error) {
+	if b.Customize == nil {
+		if len(t.Related) > 0 {
+			return nil, fmt.Errorf("%s has no customize hook, which would ask for related objects", object.Describe(t.Controller))
+		}
+		return nil, nil
+	}
+	answer, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent})
+	if err != nil {
+		return nil, err
+	}
+	rules, err := relatedRules(b, req.Parent, answer.Related, t.Resources)
+	if err != nil {
+		return nil, err
+	}
+	return selectRelated(rules, t.find), nil
+}
+
+// find gives the related objects that a rule is about.
+func (t *Trial) find(rule relatedRule) []*object.Object {
+	var found []*object.Object
+	for _, given := range t.Related {
+		o := object.Copy(given)
+		if rule.Namespaced && o.GetNamespace() == "" {
+			o.SetNamespace(cmp.Or(t.Parent.GetNamespace(), metav1.NamespaceDefault))
+		}
+		subject := selection.Subject{
+			Namespace: o.GetNamespace(), Name: o.GetName(), Labels: o.GetLabels(), NamespaceLabels: t.namespaceLabels(o.GetNamespace()),
+		}
+		if o.GroupVersionKind() == rule.ObjectKind() && rule.query.Matches(&subject) {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// namespaceLabels gives the labels of a namespace that is among the related objects. Every namespace has its name as one.
+func (t *Trial) namespaceLabels(name string) labels.Set {
+	found := labels.Set{corev1.LabelMetadataName: name}
+	for _, o := range t.Related {
+		if o.GroupVersionKind() == namespaces.ObjectKind() && o.GetName() == name {
+			maps.Copy(found, o.GetLabels())
+		}
+	}
+	return found
 }
 
 // kindsOf names the kinds of parents for people.

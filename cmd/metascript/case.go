@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -30,6 +31,7 @@ type caseInput struct {
 	Object      map[string]any   `json:"object"`
 	Children    []map[string]any `json:"children"`
 	Attachments []map[string]any `json:"attachments"`
+	Related     []map[string]any `json:"related"`
 	Finalizing  bool             `json:"finalizing"`
 	Now         string           `json:"now"`
 }
@@ -91,14 +93,17 @@ func (c *testCase) question(s *suite) (*question, error) {
 	if q.parent, err = c.parent(s); err != nil {
 		return nil, err
 	}
-	for field, items := range map[string][]map[string]any{"children": c.input.Children, "attachments": c.input.Attachments} {
-		docs, err := c.documents(field, items)
-		if err != nil {
-			return nil, err
-		}
-		q.children = append(q.children, docs...)
+	children, err := c.documents("children", c.input.Children)
+	if err != nil {
+		return nil, err
 	}
-	return q, nil
+	attachments, err := c.documents("attachments", c.input.Attachments)
+	if err != nil {
+		return nil, err
+	}
+	q.children = slices.Concat(children, attachments)
+	q.related, err = c.documents("related", c.input.Related)
+	return q, err
 }
 
 // pick finds the controller that the case is about.

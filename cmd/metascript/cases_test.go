@@ -133,3 +133,69 @@ func TestTestWantsFoldersWithCases(t *testing.T) {
 	metascript(t, "test", ".").expect(t, 1, nil, []string{"error: cases: there are no cases"})
 	metascript(t, "test", "nosuch").expect(t, 1, nil, []string{"error: nosuch: "})
 }
+
+// What is related is what the customize hook asks for, found as the server finds it.
+func TestRelatedObjectsArePicked(t *testing.T) {
+	const controller = `
+-- controller.yaml --
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: c}
+spec:
+  generateSelector: true
+  parentResource: {apiVersion: example.com/v1, resource: widgets}
+  script:
+    language: Starlark
+    version: VERSION
+    inline: |
+      def customize(parent):
+          return {"relatedResources": [{"apiVersion": "v1", "resource": "configmaps"} | parent["spec"]]}
+
+      def sync(related):
+          return {"status": {"related": [o["metadata"]["namespace"] + "/" + o["metadata"]["name"] for o in related["ConfigMap.v1"].values()]}, "children": []}
+-- related.yaml --
+{apiVersion: v1, kind: ConfigMap, metadata: {name: near, labels: {a: b}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: far, namespace: far}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: unknown, namespace: unknown}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: far, labels: {distance: great}}}
+-- parent.yaml --
+{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: home}, spec: SPEC}
+`
+	for _, c := range []struct {
+		version, spec string
+		want          []any
+		fails         string
+	}{
+		{"v1", "{labelSelector: {}}", []any{"home/near"}, ""},
+		{"v2", "{labelSelector: {}}", []any{"far/far", "home/near", "unknown/unknown"}, ""},
+		{"v2", "{labelSelector: {matchLabels: {a: b}}}", []any{"home/near"}, ""},
+		{"v2", "{names: [far, near], namespace: far}", []any{"far/far"}, ""},
+		{"v2", "{namespaceSelector: {matchLabels: {distance: great}}}", []any{"far/far"}, ""},
+		{"v2", "{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: unknown}}}", []any{"unknown/unknown"}, ""},
+		{"v1", "{namespace: far}", nil, `namespace is "far": Widget home/w sees only its own namespace`},
+		{"v1", "{resource: gadgets}", nil, `relatedResources[0] of the customize hook: what kind is resource "gadgets"`},
+		{"v1", "{nmaes: []}", nil, `did you mean "names"?`},
+	} {
+		t.Run(c.version+" "+c.spec, func(t *testing.T) {
+			inFolder(t, strings.NewReplacer("VERSION", c.version, "SPEC", c.spec).Replace(controller))
+			got := metascript(t, "run", "-f", "controller.yaml", "--parent", "parent.yaml", "--related", "related.yaml")
+			if c.fails != "" {
+				got.expect(t, 1, nil, []string{c.fails})
+				return
+			}
+			if got.code != 0 {
+				t.Fatal(got.stderr)
+			}
+			want := map[string]any{"children": []any{}, "status": map[string]any{"related": c.want}}
+			if diff := cmp.Diff(want, parseYAML(t, got.stdout)); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+	inFolder(t, caseController)
+	metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml", "--related", "children.yaml").
+		expect(t, 1, nil, []string{"CompositeController c has no customize hook"})
+}

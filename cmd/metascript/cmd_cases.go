@@ -35,6 +35,7 @@ A case is one document:
   controller: widgets          # which one, if controller.yaml has several
   parent: {...}                # or "object:"; without it, the object in parent.yaml
   children: [...]              # or "attachments:"; what is observed
+  related: [...]               # what there is beside them, of which the customize hook picks
   finalizing: true             # ask the finalize hook
   now: 2026-01-02T15:04:05Z    # what the script sees as request.now
   answer: {...}                # what is expected, as "metascript run" prints it; it comes last

@@ -13,10 +13,10 @@ import (
 )
 
 type runFlags struct {
-	files, parents, children []string
-	finalizing               bool
-	now                      string
-	sandbox                  sandboxFlags
+	files, parents, children, related []string
+	finalizing                        bool
+	now                               string
+	sandbox                           sandboxFlags
 }
 
 func runCommand() *cobra.Command {
@@ -37,6 +37,7 @@ unless an object of the kind is given. With the parent's definition among the fi
 	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or folders with the controller, and with definitions; "-" is standard input`)
 	flags.StringSliceVar(&f.parents, "parent", nil, "file with the parent")
 	flags.StringSliceVar(&f.children, "children", nil, "files with the children that are observed")
+	flags.StringSliceVar(&f.related, "related", nil, "files with what there is beside them, of which the customize hook picks")
 	flags.BoolVar(&f.finalizing, "finalizing", false, "ask the finalize hook")
 	flags.StringVar(&f.now, "now", "", "the time that the script sees as request.now, such as 2026-01-02T15:04:05Z; the clock when absent")
 	f.sandbox.register(flags)
@@ -83,6 +84,9 @@ func (f *runFlags) question(stdin io.Reader) (*question, error) {
 		return nil, err
 	}
 	if q.children, err = readFiles(f.children, stdin); err != nil {
+		return nil, err
+	}
+	if q.related, err = readFiles(f.related, stdin); err != nil {
 		return nil, err
 	}
 	found := controllers(docs)

@@ -20,7 +20,7 @@ import (
 // A question is what a hook is asked offline.
 type question struct {
 	controller, parent document
-	children           []document
+	children, related  []document
 	definitions        []*apiextensionsv1.CustomResourceDefinition
 	finalizing         bool
 	now                string // RFC 3339; the clock when empty
@@ -28,7 +28,7 @@ type question struct {
 
 // ask asks it. What the script prints goes to log. It completes the question's objects.
 func (q *question) ask(ctx context.Context, sandbox controller.Sandbox, log io.Writer) (*hook.Response, error) {
-	given := slices.Concat([]document{q.parent}, q.children)
+	given := slices.Concat([]document{q.parent}, q.children, q.related)
 	if err := setDefaults(q.definitions, given); err != nil {
 		return nil, err
 	}
@@ -44,6 +44,9 @@ func (q *question) ask(ctx context.Context, sandbox controller.Sandbox, log io.W
 	}
 	for _, child := range q.children {
 		trial.Children = append(trial.Children, child.Object)
+	}
+	for _, o := range q.related {
+		trial.Related = append(trial.Related, o.Object)
 	}
 	if q.now != "" {
 		now, err := time.Parse(time.RFC3339, q.now)
