@@ -129,7 +129,7 @@ func (w *world) decode(ts *testscript.TestScript, text string) ([]*unstructured.
 		var raw runtime.RawExtension
 		err := decoder.Decode(&raw)
 		o := &unstructured.Unstructured{}
-		if err == nil { // as Kubernetes does it: integers stay integers
+		if err == nil && len(raw.Raw) > 0 { // as Kubernetes does it: integers stay integers; one with nothing but comments is empty
 			err = utiljson.Unmarshal(raw.Raw, &o.Object)
 		}
 		if len(o.Object) > 0 {
