@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
 	"metascript/controller"
 	"metascript/controller/object"
@@ -36,7 +37,7 @@ func collect(cmd *cobra.Command, kubeconfig string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	config.QPS = -1
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // all kinds are listed, those of old too
 	collector, err := controller.NewCollector(config)
 	if err != nil {
 		return err

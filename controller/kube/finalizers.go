@@ -31,6 +31,9 @@ func (f *Finalizers) Each(ctx context.Context, r Resource, visit func(o *object.
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := f.Client.Resource(r.GroupVersionResource).List(ctx, options)
+		if apierrors.IsNotFound(err) {
+			return errors.Join(failed...) // a kind that is not served any more took its objects along
+		}
 		if err != nil {
 			return errors.Join(append(failed, fmt.Errorf("list %s: %w", r.GroupResource(), err))...)
 		}
