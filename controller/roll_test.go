@@ -20,6 +20,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/rollout"
@@ -328,6 +329,88 @@ func TestTheLabelsOfARevision(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.want, l.revisions.blank(parent).GetLabels()); diff != "" {
 			t.Errorf("%s: labels (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestWhichKindsRoll(t *testing.T) {
+	pod := kube.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}
+	parent := kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true}
+	declared := func(methods ...plan.Method) (*declaration, resolved) {
+		d, found := &declaration{Parents: []parentDeclaration{{Field: "parentResource"}}}, resolved{parents: []kube.Resource{parent}}
+		for _, method := range methods {
+			rule := childDeclaration{Method: method, Checks: []v1alpha1.StatusConditionCheck{{Type: "Ready"}}}
+			d.Children, found.children = append(d.Children, rule), append(found.children, childRule{pod, method})
+		}
+		return d, found
+	}
+	ready := []rollout.Check{{Type: "Ready"}}
+	for _, c := range []struct {
+		methods []plan.Method
+		want    map[object.Kind]rollout.Rule
+	}{
+		{nil, nil},
+		{[]plan.Method{plan.InPlace}, nil},
+		{[]plan.Method{plan.RollingInPlace, plan.Recreate}, nil},
+		{[]plan.Method{plan.OnDelete, plan.RollingInPlace}, map[object.Kind]rollout.Rule{pod.ObjectKind(): {InPlace: true, Checks: ready}}},
+		{[]plan.Method{plan.RollingRecreate}, map[object.Kind]rollout.Rule{pod.ObjectKind(): {Checks: ready}}},
+	} {
+		r, err := rolling(declared(c.methods...))
+		if err != nil || (r == nil) != (c.want == nil) {
+			t.Errorf("%v: got %v, %v", c.methods, r, err)
+			continue
+		}
+		if r == nil {
+			continue
+		}
+		if diff := cmp.Diff(c.want, r.rules.Kinds); diff != "" {
+			t.Errorf("%v: rules (-want +got):\n%s", c.methods, diff)
+		}
+		if diff := cmp.Diff(rollout.DefaultPaths, r.paths); diff != "" {
+			t.Errorf("%v: paths (-want +got):\n%s", c.methods, diff)
+		}
+	}
+	parent.Namespaced = false
+	if _, err := rolling(declared(plan.RollingInPlace)); err == nil || !strings.Contains(err.Error(), "parentResource widgets is cluster-scoped, and its children cannot roll") {
+		t.Errorf("error %v, want that a cluster-scoped parent cannot roll", err)
+	}
+}
+
+// What we write ourselves leads to no reconcile; what others do to a ControllerRevision may.
+func TestWhichChangesOfARevisionMatter(t *testing.T) {
+	sound, damaged, strange := revisionAt("1", "a"), revisionAt("1", int64(1)), revisionAt("1", "a")
+	strange.SetOwnerReferences(nil)
+	for _, c := range []struct {
+		name         string
+		old, current *object.Object
+		queued       int
+	}{
+		{"it is made", nil, sound, 0},
+		{"it changes", sound, revisionAt("1", "b"), 0},
+		{"it is damaged", sound, damaged, 1},
+		{"it is mended", damaged, sound, 1},
+		{"it is gone", sound, nil, 1},
+		{"somebody else's is gone", strange, nil, 0},
+	} {
+		l, _ := newTestLoop(t, at(), nil)
+		t.Cleanup(l.close)
+		t.Cleanup(l.queue.ShutDown)
+		l.onRevision(c.old, c.current)
+		if got := l.queue.Len(); got != c.queued {
+			t.Errorf("%s: %d parents are queued, want %d", c.name, got, c.queued)
+		}
+	}
+}
+
+func TestScriptRevisionsWithoutEffectAreDoubtful(t *testing.T) {
+	rolls := []childDeclaration{{Method: plan.RollingInPlace}}
+	for want, d := range map[string]*declaration{
+		"": {ScriptRevisions: true, Script: &v1alpha1.ControllerScript{}, Children: rolls},
+		"parentResource.revisionHistory.scriptRevisions has no effect without spec.script":                                  {ScriptRevisions: true, Children: rolls},
+		"parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method": {ScriptRevisions: true, Script: &v1alpha1.ControllerScript{}},
+	} {
+		if got := strings.Join(doubtsOf(d, (&Sandbox{}).withDefaults()), "; "); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

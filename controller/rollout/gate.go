@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -114,13 +115,20 @@ func (c *Check) wrong(o *object.Object) string {
 	return ""
 }
 
-// because quotes what a condition says for itself.
+// because quotes what a condition says for itself, or how that begins.
 func because(condition map[string]any) string {
-	if message, _ := condition["message"].(string); message != "" {
-		return ": " + message
+	message, _ := condition["message"].(string)
+	if message == "" {
+		return ""
 	}
-	return ""
+	if len(message) > maxQuote {
+		message = strings.ToValidUTF8(message[:maxQuote], "") + "…"
+	}
+	return ": " + message
 }
+
+// maxQuote is how much of a text is quoted, whose length others decide on.
+const maxQuote = 500
 
 func conditionOf(o *object.Object, name string) map[string]any {
 	list, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")

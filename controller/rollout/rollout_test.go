@@ -306,6 +306,7 @@ func TestChecks(t *testing.T) {
 		{full, with(map[string]any{"type": "Ready"}), `has condition Ready with status "", want "True"`},
 		{full, with(map[string]any{"type": "Ready", "status": true}), `has condition Ready with status "", want "True"`},
 		{full, with(map[string]any{"type": "Ready", "status": "False", "message": "no disk"}), `has condition Ready with status "False", want "True": no disk`},
+		{full, with(map[string]any{"type": "Ready", "status": "False", "message": strings.Repeat("é", 1000)}), `has condition Ready with status "False", want "True": ` + strings.Repeat("é", 250) + "…"},
 		{full, with(map[string]any{"type": "Ready", "status": "True", "reason": "Bad"}), `has condition Ready with reason "Bad", want "Good"`},
 	} {
 		if got := c.check.wrong(c.o); got != c.want {
