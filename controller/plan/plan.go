@@ -155,14 +155,11 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 	case onServer(have):
 		return "it was applied on the server's side so far", false, nil
 	}
-	merged, err := apply(have, want)
-	if err != nil {
+	op, _, err := dynamic(have, want, InPlace)
+	if op == nil || err != nil {
 		return "", false, err
 	}
-	if differs := difference(have.Object, merged.Object); differs != nil {
-		return differs.String() + " differs", false, nil
-	}
-	return "", false, nil
+	return op.Why, false, nil
 }
 
 // child gives the write that leads from have, nil when there is no such child, to want, or what is left of it.
