@@ -26,6 +26,11 @@ type Script struct {
 
 // Call runs the function. An answer that breaks a rule is an [*engine.Error] of kind Result.
 func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
+	resp, err := s.run(ctx, req)
+	return resp, req.hush(err)
+}
+
+func (s *Script) run(ctx context.Context, req *Request) (*Response, error) {
 	arg, now := encode(req, s.Version), s.now()
 	arg["now"] = now.UTC().Format(time.RFC3339)
 	env := engine.Env{Owner: s.Owner, Limits: s.Limits, Identify: req.identifier(s.Owner)}

@@ -51,7 +51,7 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("no answer within %s: %w", timeout, err)
 	}
-	return nil, fmt.Errorf("webhook %s: %w", w.Address(), err)
+	return nil, fmt.Errorf("webhook %s: %w", w.Address(), req.hush(err))
 }
 
 // Address is the URL as it may be shown: a password or a token may be in the rest of it.

@@ -31,7 +31,7 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	}
 	stored, err := w.do(ctx, client, op)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err)
+		return nil, fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), hush(err, op.Object))
 	}
 	return stored, nil
 }

@@ -1,0 +1,65 @@
+package hook
+
+import (
+	"errors"
+	"iter"
+
+	"metascript/controller/object"
+	"metascript/engine"
+)
+
+// hush gives err without what is in the Secrets that a request has: a script's error may quote a value, and a webhook
+// that fails may send back what it was sent.
+func (req *Request) hush(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := object.Redact(err.Error(), req.objects())
+	var fault *engine.Error
+	if !errors.As(err, &fault) {
+		if text == err.Error() {
+			return err
+		}
+		return errors.New(text) // not wrapped, so that nobody finds the original
+	}
+	clean := *fault
+	for _, field := range []*string{&clean.Msg, &clean.Hint, &clean.Stack} {
+		*field = object.Redact(*field, req.objects())
+	}
+	switch {
+	case text == err.Error() && clean.Msg == fault.Msg && clean.Hint == fault.Hint && clean.Stack == fault.Stack:
+		return err
+	case err == error(fault):
+		return &clean
+	}
+	return &hushed{text, &clean}
+}
+
+// A hushed error is one about a fault of a script.
+type hushed struct {
+	text  string
+	fault *engine.Error
+}
+
+func (h *hushed) Error() string { return h.text }
+
+func (h *hushed) Unwrap() error { return h.fault }
+
+// objects are all that a request has.
+func (req *Request) objects() iter.Seq[*object.Object] {
+	return func(yield func(*object.Object) bool) {
+		if !yield(req.Parent) {
+			return
+		}
+		for _, set := range []*object.Set{req.Children, req.Related} {
+			if set == nil {
+				continue
+			}
+			for o := range set.All() {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"metascript/controller/object"
+	"metascript/engine"
+)
+
+// withSecret is a request about a Secret's owner.
+func withSecret() *Request {
+	secret := &object.Object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s"}, "data": map[string]any{"a": "aHVzaC1odXNo"},
+	}}
+	parent := &object.Object{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": "w"}}}
+	req := &Request{Parent: parent, Controller: &object.Object{Object: map[string]any{}}, Children: &object.Set{}}
+	req.Children.Put(secret)
+	return req
+}
+
+func TestAScriptsErrorDoesNotTellASecret(t *testing.T) {
+	fault := &engine.Error{Kind: engine.KindRaised, Msg: "int: invalid literal hush-hush", Hint: "aHVzaC1odXNo?"}
+	for name, err := range map[string]error{"itself": fault, "wrapped": fmt.Errorf("hush-hush: %w", fault), "another": errors.New("hush-hush")} {
+		got := withSecret().hush(err)
+		var e *engine.Error
+		if strings.Contains(engine.DetailOf(got), "hush") || strings.Contains(got.Error(), "aHVzaC") {
+			t.Errorf("%s: got %s", name, engine.DetailOf(got))
+		}
+		if errors.As(err, &e) != errors.As(got, &e) {
+			t.Errorf("%s: its kind is lost", name)
+		}
+	}
+	if fault.Msg != "int: invalid literal hush-hush" {
+		t.Error("the error itself was changed")
+	}
+	if withSecret().hush(nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
+func TestAWebhookThatSendsBackWhatItWasSentDoesNotTellASecret(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `cannot use {"a": "aHVzaC1odXNo"}, which is hush-hush`, http.StatusInternalServerError)
+	}))
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	_, err := (&Webhook{URL: server.URL}).Call(t.Context(), withSecret())
+	if err == nil || strings.Contains(err.Error(), "hush-") || strings.Contains(err.Error(), "aHVz") || !strings.Contains(err.Error(), "cannot use") {
+		t.Errorf("got %v", err)
+	}
+}
