@@ -8,8 +8,7 @@ import (
 	"metascript/engine"
 )
 
-// hush gives err without what is in the Secrets that a request has: a script's error may quote a value, and a webhook
-// that fails may send back what it was sent.
+// hush gives a script's error without what is in the Secrets that a request has, since it may quote a value.
 func (req *Request) hush(err error) error {
 	if err == nil {
 		return nil
@@ -20,7 +19,7 @@ func (req *Request) hush(err error) error {
 		if text == err.Error() {
 			return err
 		}
-		return errors.New(text) // not wrapped, so that nobody finds the original
+		return &hiddenError{text, err}
 	}
 	clean := *fault
 	for _, field := range []*string{&clean.Msg, &clean.Hint, &clean.Stack} {

@@ -17,6 +17,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	strictjson "sigs.k8s.io/json"
 
+	"metascript/controller/object"
 	"metascript/engine"
 )
 
@@ -51,7 +52,7 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("no answer within %s: %w", timeout, err)
 	}
-	return nil, fmt.Errorf("webhook %s: %w", w.Address(), req.hush(err))
+	return nil, fmt.Errorf("webhook %s: %w", w.Address(), err)
 }
 
 // Address is the URL as it may be shown: a password or a token may be in the rest of it.
@@ -73,7 +74,10 @@ func (w *Webhook) ask(ctx context.Context, req *Request) (*Response, error) {
 		return nil, err
 	}
 	resp, err := w.exchange(ctx, client, met, req)
-	return resp, hide(err, secretsOf(address, met))
+	if err != nil {
+		err = hide(err, append(secretsOf(address, met), object.Secrets(req.objects())...))
+	}
+	return resp, err
 }
 
 // exchange posts req and reads the answer, or takes the one that is kept when the server says that it still holds.

@@ -22,21 +22,26 @@ func IsSecret(o *Object) bool {
 	return kind.Group == "" && kind.Kind == "Secret"
 }
 
-// Redact gives text without what is in the Secrets among objects: their values as they are stored, decoded, line by
-// line, and as JSON writes them. Values of less than four bytes are left, and so is what was derived from one.
+// Redact gives text without what is in the Secrets among objects.
 func Redact(text string, objects iter.Seq[*Object]) string {
+	for _, value := range Secrets(objects) {
+		text = strings.ReplaceAll(text, value, redacted)
+	}
+	return text
+}
+
+// Secrets are the texts of what is in the Secrets among objects, the longest first, since one may be a part of another:
+// values as they are stored, decoded, line by line, and as JSON writes them. Values of less than four bytes are not
+// among them, and neither is what was derived from one.
+func Secrets(objects iter.Seq[*Object]) []string {
 	var hidden []string
 	for o := range objects {
 		if o != nil && IsSecret(o) {
 			hidden = append(hidden, secretsOf(o)...)
 		}
 	}
-	// The longest first, since one may be a part of another.
-	slices.SortFunc(hidden, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, value := range slices.Compact(hidden) {
-		text = strings.ReplaceAll(text, value, redacted)
-	}
-	return text
+	slices.SortFunc(hidden, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(hidden)
 }
 
 // secretsOf are the texts that must not be told of a Secret.
