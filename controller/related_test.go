@@ -1,0 +1,338 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+
+	"metascript/controller/hook"
+	"metascript/controller/informer"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/selection"
+)
+
+var (
+	secretObjects = kube.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Kind: "Secret", Namespaced: true}
+	secretsRule   = hook.RelatedRule{APIVersion: "v1", Resource: "secrets"}
+)
+
+// served are the resources that discovery knows of.
+type served []kube.Resource
+
+func (s served) ByName(apiVersion, plural string) (kube.Resource, error) {
+	for _, r := range s {
+		if r.GroupVersion().String() == apiVersion && r.GroupVersionResource.Resource == plural {
+			return r, nil
+		}
+	}
+	return kube.Resource{}, &kube.NotServedError{APIVersion: apiVersion, Name: plural}
+}
+
+func secretOf(namespace, name string, with map[string]string) *object.Object {
+	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name, "namespace": namespace}}}
+	o.SetLabels(with)
+	return o
+}
+
+func namespace(name string, with map[string]string) *object.Object {
+	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+	o.SetLabels(with)
+	return o
+}
+
+// A customizedLoop is a loop whose customize hook answers with rules, by the name of the parent.
+type customizedLoop struct {
+	*loop
+	rules  map[string][]hook.RelatedRule
+	asked  []string // parents
+	caches *informer.Factory
+}
+
+func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop {
+	t.Helper()
+	l, _ := newTestLoop(t, wants(), nil)
+	kinds := map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList", namespaces.GroupVersionResource: "NamespaceList"}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+	c := &customizedLoop{l, map[string][]hook.RelatedRule{}, nil, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
+	l.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
+		c.asked = append(c.asked, req.Parent.GetName())
+		return &hook.Response{Related: c.rules[req.Parent.GetName()]}, nil
+	})
+	l.Discover = served{secretObjects, namespaces}
+	l.OpenRelated = func(r kube.Resource) *informer.Informer {
+		return c.caches.Open(informer.Spec{Resource: r.GroupVersionResource})
+	}
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	return c
+}
+
+// relateAll gives what a parent sees, once the caches are filled: the queue tells it.
+func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string {
+	t.Helper()
+	for {
+		set, err := c.relate(t.Context(), parent)
+		if errors.Is(err, errLookAgain) {
+			key, _ := c.queue.Get()
+			if why := c.queue.take(key); why != RelatedChanged {
+				t.Fatalf("%s is queued because of %s", key, why)
+			}
+			c.queue.Done(key)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var seen []string
+		for o := range set.All() {
+			seen = append(seen, object.Describe(o))
+		}
+		return seen
+	}
+}
+
+func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
+	c := newCustomizedLoop(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
+	c.rules["w"] = []hook.RelatedRule{secretsRule}
+	if set, err := c.relate(t.Context(), widget(nil)); set != nil || !errors.Is(err, errLookAgain) {
+		t.Errorf("got %v, %v, want to look again", set, err)
+	}
+	if diff := cmp.Diff([]string{"Secret default/a", "Secret other/b"}, c.relateAll(t, widget(nil))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
+	c := newCustomizedLoop(t)
+	c.CustomizeFor = time.Hour
+	again := func(change func(*object.Object), want int) {
+		t.Helper()
+		c.relateAll(t, widget(change))
+		if len(c.asked) != want {
+			t.Errorf("it was asked %d times, want %d", len(c.asked), want)
+		}
+	}
+	again(nil, 1)
+	again(version("2"), 1) // of the status, or of labels
+	again(func(o *object.Object) { o.SetGeneration(2) }, 2)
+	again(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
+	again(func(o *object.Object) { o.SetGeneration(0) }, 4)
+	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
+	c.customized[widgetRef("default", "w")].at = time.Now().Add(-2 * time.Hour)
+	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
+	c.forgetRelated(widgetRef("default", "w"))
+	if len(c.customized) > 0 {
+		t.Error("something is kept for a parent that is gone")
+	}
+}
+
+func TestACacheIsClosedWhenNobodyNeedsItAnyMore(t *testing.T) {
+	c := newCustomizedLoop(t)
+	c.rules["a"] = []hook.RelatedRule{secretsRule}
+	c.rules["b"] = []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Namespaces: labels.Everything()}}}
+	a, b := named("a", "default", "u1"), named("b", "default", "u2")
+	c.relateAll(t, a)
+	c.relateAll(t, b)
+	for _, step := range []struct {
+		do   func()
+		want int
+	}{
+		{func() {}, 2},
+		{func() { c.forgetRelated(object.RefOf(a)) }, 2},
+		{func() { c.rules["b"] = []hook.RelatedRule{secretsRule}; b.SetGeneration(2); c.relateAll(t, b) }, 1},
+		{func() { c.forgetRelated(object.RefOf(b)) }, 0},
+	} {
+		step.do()
+		if got := c.caches.Running(); got != step.want {
+			t.Errorf("%d caches are open, want %d", got, step.want)
+		}
+	}
+}
+
+func TestVersion1KeepsANamespacedParentAtHome(t *testing.T) {
+	home, cluster := widget(nil), widget(func(o *object.Object) { o.SetNamespace("") })
+	selector := labels.Everything()
+	for _, c := range []struct {
+		name   string
+		parent *object.Object
+		query  selection.Query
+		want   string // the namespace, or an error
+	}{
+		{"any", home, selection.Query{}, "default"},
+		{"its own", home, selection.Query{Namespace: "default"}, "default"},
+		{"another", home, selection.Query{Namespace: "far"}, `namespace is "far": Widget default/w sees only its own namespace`},
+		{"selected", home, selection.Query{Namespaces: selector}, "namespaceSelector: Widget default/w sees only its own namespace"},
+		{"any, of a cluster-scoped parent", cluster, selection.Query{}, ""},
+		{"one, of a cluster-scoped parent", cluster, selection.Query{Namespace: "far"}, "far"},
+	} {
+		q, err := atHome(c.parent, c.query)
+		got := q.Namespace
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAResourceThatIsNotServedIsAnErrorThatNamesTheRule(t *testing.T) {
+	c := newCustomizedLoop(t)
+	c.rules["w"] = []hook.RelatedRule{secretsRule, {APIVersion: "example.org/v1", Resource: "gadgets"}}
+	_, err := c.relate(t.Context(), widget(nil))
+	if err == nil || !strings.HasPrefix(err.Error(), `relatedResources[1] of the customize hook: the API server does not serve resource "gadgets" in example.org/v1`) {
+		t.Errorf("got %v", err)
+	}
+	c.rediscover("example.com")
+	expectRelated(t, c.loop)
+	c.rediscover("example.org")
+	expectRelated(t, c.loop, "default/w")
+}
+
+// expectRelated checks that these parents, and no others, are queued because of what is related to them.
+func expectRelated(t *testing.T, l *loop, want ...string) {
+	t.Helper()
+	because := map[string]string{}
+	for _, key := range want {
+		because[key] = "related"
+	}
+	if diff := cmp.Diff(because, queued(l)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}
+
+// Whatever rules 30 parents have, an event queues those that see something else after it than before, and none that saw
+// the object neither before nor after.
+func TestEventsQueueWhomTheyConcern(t *testing.T) {
+	random := rand.New(rand.NewPCG(11, 12))
+	few := []string{"a", "b", "c"}
+	pick := func() string { return few[random.IntN(len(few))] }
+	some := func() map[string]string { return map[string]string{"x": pick(), "y": pick()} }
+	var there []runtime.Object
+	namespaceLabels := map[string]labels.Set{}
+	for _, name := range few {
+		namespaceLabels[name] = some()
+		there = append(there, namespace(name, namespaceLabels[name]))
+	}
+	c := newCustomizedLoop(t, there...)
+	var parents []*object.Object
+	for n := range 30 {
+		parent := named(fmt.Sprintf("w%d", n), "default", "u")
+		var rules []hook.RelatedRule
+		for range 1 + random.IntN(2) {
+			rule := secretsRule
+			switch random.IntN(4) {
+			case 0:
+				rule.Names = []string{pick()}
+			case 1:
+				rule.Labels = labels.SelectorFromSet(labels.Set{"x": pick(), "y": pick()})
+			case 2:
+				rule.Namespace = pick()
+			case 3:
+				rule.Namespaces = labels.SelectorFromSet(labels.Set{"x": pick()})
+			}
+			rules = append(rules, rule)
+		}
+		c.rules[parent.GetName()] = rules
+		parents = append(parents, parent)
+	}
+	for _, parent := range parents {
+		c.relateAll(t, parent)
+	}
+	queued(c.loop)
+	sees := func(parent string, o *object.Object) bool {
+		s := informer.SubjectOf(o)
+		s.NamespaceLabels = namespaceLabels[s.Namespace]
+		return slices.ContainsFunc(c.rules[parent], func(r hook.RelatedRule) bool { return r.Matches(s) })
+	}
+	cache := c.related.caches[secretObjects.GroupVersionResource]
+	for n := range 100 {
+		old := with(secretOf(pick(), pick(), some()), version(fmt.Sprint(2*n)))
+		current := with(object.Copy(old), version(fmt.Sprint(2*n+1)))
+		current.SetLabels(some())
+		c.onRelated(cache, old, current)
+		var want []string
+		for _, parent := range parents {
+			if sees(parent.GetName(), old) || sees(parent.GetName(), current) {
+				want = append(want, "default/"+parent.GetName())
+			}
+		}
+		expectRelated(t, c.loop, want...)
+	}
+}
+
+func TestANamespaceConcernsThoseForWhomItJoinsOrLeaves(t *testing.T) {
+	c := newCustomizedLoop(t, namespace("a", map[string]string{"team": "red"}))
+	rule := secretsRule
+	rule.Namespaces = labels.SelectorFromSet(labels.Set{"team": "red"})
+	c.rules["w"] = []hook.RelatedRule{rule}
+	c.relateAll(t, widget(nil))
+	queued(c.loop)
+	cache := c.related.caches[namespaces.GroupVersionResource]
+	red, blue := with(namespace("a", map[string]string{"team": "red"}), version("1")), with(namespace("a", map[string]string{"team": "blue"}), version("2"))
+	for _, c2 := range []struct {
+		name         string
+		old, current *object.Object
+		want         []string
+	}{
+		{"it leaves", red, blue, []string{"default/w"}},
+		{"it joins", blue, red, []string{"default/w"}},
+		{"it stays, and something else changes", red, with(object.Copy(red), version("3")), nil},
+		{"it stays away", blue, with(object.Copy(blue), version("3")), nil},
+		{"it is new", nil, red, []string{"default/w"}},
+		{"it is deleted", red, nil, []string{"default/w"}},
+	} {
+		c.onRelated(cache, c2.old, c2.current)
+		t.Run(c2.name, func(t *testing.T) { expectRelated(t, c.loop, c2.want...) })
+	}
+}
+
+func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
+	l, _ := newTestLoop(t, wants(), nil, widget(nil))
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList"})
+	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
+	l.Customize = answer(func(*hook.Request) (*hook.Response, error) {
+		return &hook.Response{Related: []hook.RelatedRule{secretsRule}}, nil
+	})
+	seen := make(chan bool)
+	l.Sync = answer(func(req *hook.Request) (*hook.Response, error) {
+		seen <- slices.Contains(req.Related.Kinds(), secretObjects.ObjectKind())
+		return &hook.Response{Children: &object.Set{}}, nil
+	})
+	l.Discover = served{secretObjects}
+	l.OpenRelated = func(r kube.Resource) *informer.Informer {
+		return caches.Open(informer.Spec{Resource: r.GroupVersionResource})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- l.run(ctx, func() {}) }()
+	if !<-seen {
+		t.Error("sync saw no group of Secrets")
+	}
+	cancel()
+	for done := false; !done; {
+		select {
+		case <-seen:
+		case err := <-ended:
+			if done = true; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n := caches.Running(); n > 0 {
+		t.Errorf("%d caches are open", n)
+	}
+}
