@@ -16,6 +16,8 @@
 //   - the parent, from the cache; gone, or none of ours: done
 //   - our finalizer, put on while there is a finalize hook
 //   - the children, claimed by the Owner, which adopts and releases
+//   - the related objects, for which the customize hook asks: customize.go remembers its answers, and related.go has the
+//     caches and an index, by package selection, of who looks for what, so that a change concerns nobody else
 //   - the question, put to the hook: a script or a webhook; no script that the breaker holds, since it hit a limit for
 //     this parent again and again
 //   - where kinds of children roll: the question once for each revision of the parent, and the next step by package
