@@ -11,11 +11,12 @@ import (
 const transitionTime = "lastTransitionTime"
 
 // fillTransitionTimes gives each condition of status that leaves out its lastTransitionTime the one that the condition
-// of its type has in before, as long as its status is the same, or else now. It changes status.
+// of its type has in before, as long as its status is the same, or else now. One that has none there has none as long,
+// since nobody knows when. It changes status.
 func fillTransitionTimes(status, before map[string]any, now time.Time) {
 	since := map[standpoint]any{}
 	for _, c := range conditionsOf(before) {
-		if at := standpointOf(c); c[transitionTime] != nil && since[at] == nil {
+		if at := standpointOf(c); since[at] == nil {
 			since[at] = c[transitionTime]
 		}
 	}
@@ -24,9 +25,11 @@ func fillTransitionTimes(status, before map[string]any, now time.Time) {
 		if at.kind == "" || at.status == "" || c[transitionTime] != nil {
 			continue // it is no condition, or says itself when
 		}
-		c[transitionTime] = since[at]
-		if since[at] == nil {
+		switch since, known := since[at]; {
+		case !known:
 			c[transitionTime] = now.UTC().Format(time.RFC3339)
+		case since != nil:
+			c[transitionTime] = since
 		}
 	}
 }

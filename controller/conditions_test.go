@@ -33,7 +33,7 @@ func TestConditionsKeepTheirTimeWhileTheirStatusIsTheSame(t *testing.T) {
 		"same":                {withConditions(cond("Ready", "True", "")), withConditions(cond("Ready", "True", long))},
 		"flips":               {withConditions(cond("Ready", "False", "")), withConditions(cond("Ready", "False", now))},
 		"new":                 {withConditions(cond("Synced", "True", "")), withConditions(cond("Synced", "True", now))},
-		"had none":            {withConditions(cond("Odd", "True", "")), withConditions(cond("Odd", "True", now))},
+		"had none":            {withConditions(cond("Odd", "True", "")), withConditions(cond("Odd", "True", ""))},
 		"its own":             {withConditions(cond("Ready", "True", "2021-01-01T00:00:00Z")), withConditions(cond("Ready", "True", "2021-01-01T00:00:00Z"))},
 		"not a condition":     {withConditions("text", map[string]any{"phase": "a"}), withConditions("text", map[string]any{"phase": "a"})},
 		"odd types":           {withConditions(map[string]any{"type": []any{}, "status": map[string]any{}}), withConditions(map[string]any{"type": []any{}, "status": map[string]any{}})},
