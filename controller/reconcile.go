@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -237,9 +238,50 @@ func (l *loop) unwritten(ctx context.Context, parent *object.Object, op plan.Op,
 func join(failed ...error) error {
 	real := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil || errors.Is(err, errLookAgain) })
 	if len(real) > 0 {
-		return errors.Join(real...)
+		return errors.Join(fold(real)...)
 	}
 	return errors.Join(failed...)
+}
+
+// fold makes one error of those that have the same cause, such as a kind that is not permitted: it names the first object
+// and counts the others.
+func fold(failed []error) []error {
+	var folded []error
+	same := map[string]*foldedError{}
+	for _, err := range failed {
+		cause := errors.Unwrap(err)
+		if cause == nil {
+			folded = append(folded, err)
+			continue
+		}
+		f := same[cause.Error()]
+		if f == nil {
+			f = &foldedError{error: err, cause: cause}
+			same[cause.Error()] = f
+			folded = append(folded, f)
+			continue
+		}
+		f.more++
+	}
+	return folded
+}
+
+// A foldedError stands for several with one cause.
+type foldedError struct {
+	error // the first
+	cause error
+	more  int
+}
+
+func (e *foldedError) Unwrap() error { return e.error }
+
+func (e *foldedError) Error() string {
+	text := e.error.Error()
+	what, ends := strings.CutSuffix(text, ": "+e.cause.Error())
+	if e.more == 0 || !ends {
+		return text
+	}
+	return fmt.Sprintf("%s and %d more: %v", what, e.more, e.cause)
 }
 
 // occupied says who has the name of a child that could not be created: the parent itself, when only our cache did

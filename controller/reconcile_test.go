@@ -364,3 +364,25 @@ func TestWithoutAStatusInTheAnswerTheParentsStaysAndIsOfItsGeneration(t *testing
 		})
 	}
 }
+
+func TestErrorsWithOneCauseAreTold(t *testing.T) {
+	denied, full := errors.New("pods is forbidden"), errors.New("the quota is used up")
+	for _, c := range []struct {
+		name   string
+		failed []error
+		want   string
+	}{
+		{"one", []error{fmt.Errorf("create Pod a: %w", denied)}, "create Pod a: pods is forbidden"},
+		{"three", []error{fmt.Errorf("create Pod a: %w", denied), fmt.Errorf("create Pod b: %w", denied), fmt.Errorf("create Pod c: %w", denied)}, "create Pod a and 2 more: pods is forbidden"},
+		{"of several causes", []error{fmt.Errorf("create Pod a: %w", denied), fmt.Errorf("create Pod b: %w", full), fmt.Errorf("create Pod c: %w", denied), denied},
+			"create Pod a and 1 more: pods is forbidden\ncreate Pod b: the quota is used up\npods is forbidden"},
+		{"beside those that only ask to look again", []error{errLookAgain, fmt.Errorf("create Pod a: %w", denied)}, "create Pod a: pods is forbidden"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := join(c.failed...)
+			if err.Error() != c.want || !errors.Is(err, denied) {
+				t.Errorf("got %q, want %q", err, c.want)
+			}
+		})
+	}
+}

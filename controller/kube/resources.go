@@ -30,9 +30,15 @@ type Resource struct {
 func (r Resource) ObjectKind() object.Kind { return r.GroupVersion().WithKind(r.Kind) }
 
 // A NotServedError says that the API server does not serve a resource, now.
-type NotServedError struct{ APIVersion, Name string }
+type NotServedError struct {
+	APIVersion, Name string
+	ByKind           bool // Name is a kind, not a plural
+}
 
 func (e *NotServedError) Error() string {
+	if e.ByKind {
+		return fmt.Sprintf("the API server does not serve the kind %s in %s: is its CustomResourceDefinition applied?", e.Name, e.APIVersion)
+	}
 	return fmt.Sprintf("the API server does not serve resource %q in %s: is its CustomResourceDefinition applied, and the name its plural?", e.Name, e.APIVersion)
 }
 
@@ -71,13 +77,15 @@ func NewResources(client discoverer, keep time.Duration) *Resources {
 
 // ByName finds a resource by its plural name. When the server does not serve it, the error is a [*NotServedError].
 func (r *Resources) ByName(apiVersion, plural string) (Resource, error) {
-	return r.find(apiVersion, plural, r.keep, func(found Resource) bool { return found.Resource == plural })
+	missing := &NotServedError{APIVersion: apiVersion, Name: plural}
+	return r.find(missing, r.keep, func(found Resource) bool { return found.Resource == plural })
 }
 
 // ByKind finds the resource of a kind. It is for writing: what was ever answered is good enough, until Forget.
 func (r *Resources) ByKind(kind object.Kind) (Resource, error) {
 	const ever = 100 * 365 * 24 * time.Hour
-	return r.find(kind.GroupVersion().String(), kind.Kind, ever, func(found Resource) bool { return found.Kind == kind.Kind })
+	missing := &NotServedError{APIVersion: kind.GroupVersion().String(), Name: kind.Kind, ByKind: true}
+	return r.find(missing, ever, func(found Resource) bool { return found.Kind == kind.Kind })
 }
 
 // Forget drops what is known of a group, since something in it changed.
@@ -92,9 +100,9 @@ func (r *Resources) Forget(group string) {
 	}
 }
 
-// find looks in an answer that is kept and not older than keep, else asks.
-func (r *Resources) find(apiVersion, name string, keep time.Duration, match func(Resource) bool) (Resource, error) {
-	gv, err := schema.ParseGroupVersion(apiVersion)
+// find looks in an answer that is kept and not older than keep, else asks. It gives missing when there is no match.
+func (r *Resources) find(missing *NotServedError, keep time.Duration, match func(Resource) bool) (Resource, error) {
+	gv, err := schema.ParseGroupVersion(missing.APIVersion)
 	if err != nil {
 		return Resource{}, err
 	}
@@ -104,19 +112,19 @@ func (r *Resources) find(apiVersion, name string, keep time.Duration, match func
 		return old.resources[at], nil
 	}
 	if at < 0 && age < missKept {
-		return Resource{}, &NotServedError{apiVersion, name}
+		return Resource{}, missing
 	}
 	resources, err := r.ask(gv)
 	if err != nil && at >= 0 {
 		return old.resources[at], nil
 	}
 	if err != nil {
-		return Resource{}, fmt.Errorf("discover %s: %w", apiVersion, err)
+		return Resource{}, fmt.Errorf("discover %s: %w", missing.APIVersion, err)
 	}
 	if at := slices.IndexFunc(resources, match); at >= 0 {
 		return resources[at], nil
 	}
-	return Resource{}, &NotServedError{apiVersion, name}
+	return Resource{}, missing
 }
 
 func (r *Resources) kept(gv schema.GroupVersion) answer {

@@ -27,7 +27,7 @@ type Writer struct {
 func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	client, err := w.resource(op.Object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", op, err)
+		return nil, fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err)
 	}
 	stored, err := w.do(ctx, client, op)
 	if err != nil {
