@@ -387,6 +387,7 @@ func TestWhichChangesOfARevisionMatter(t *testing.T) {
 	}{
 		{"it is made", nil, sound, 0},
 		{"it changes", sound, revisionAt("1", "b"), 0},
+		{"it says something else", sound, revisionAt("2", "a"), 1},
 		{"it is damaged", sound, damaged, 1},
 		{"it is mended", damaged, sound, 1},
 		{"it is gone", sound, nil, 1},
