@@ -1,0 +1,32 @@
+package controller
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+func TestTheLogHasTheSameFailureEverMoreSeldom(t *testing.T) {
+	l, _ := newTestLoop(t, wants(), nil)
+	defer l.close()
+	defer l.queue.ShutDown()
+	var log bytes.Buffer
+	l.log = slog.New(slog.NewTextHandler(&log, nil))
+	w := widgetRef("default", "w")
+	lines := func() int { return strings.Count(log.String(), "reconcile failed") }
+	for range 1000 {
+		l.report(w, "SyncError", errors.New("same"))
+	}
+	if n := lines(); n != 10 {
+		t.Errorf("the log has it %d times, want 10", n)
+	}
+	l.report(w, "SyncError", errors.New("another"))
+	l.worked(w)
+	l.report(w, "SyncError", errors.New("another"))
+	l.report(widgetRef("default", "v"), "SyncError", errors.New("another"))
+	if n := lines(); n != 13 {
+		t.Errorf("the log has %d lines, want 13", n)
+	}
+}
