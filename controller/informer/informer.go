@@ -278,8 +278,8 @@ type trouble struct {
 	at  time.Time
 }
 
-// afresh is how long an error of a watch counts: it is tried again at least every 30 seconds.
-const afresh = time.Minute
+// afresh is how long an error of a watch counts: it is tried again at least every minute.
+const afresh = 2 * time.Minute
 
 // lasts reports whether the watch is still in trouble, most likely.
 func (t *trouble) lasts() bool {
