@@ -109,7 +109,7 @@ func (f *Factory) start(spec Spec) *shared {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{}), lookups: map[string]bool{}}
 	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		s.trouble.Store(&trouble{err, time.Now()})
+		s.trouble.Store(&trouble{err, time.Now(), inf.LastSyncResourceVersion()})
 		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
 	})
 	go func() {
@@ -266,7 +266,7 @@ func (i *Informer) Trouble() error {
 // Stale is why the cache, once filled, is not kept up to date, if that is no passing thing: its watch is not permitted
 // any more, or what it is about is not served.
 func (i *Informer) Stale() error {
-	if last := i.shared.trouble.Load(); last != nil && i.shared.HasSynced() && last.lasts() {
+	if last := i.shared.trouble.Load(); last != nil && i.shared.HasSynced() && last.lasts(i.shared.LastSyncResourceVersion()) {
 		return last.err
 	}
 	return nil
@@ -276,14 +276,16 @@ func (i *Informer) Stale() error {
 type trouble struct {
 	err error
 	at  time.Time
+
+	version string // of the cache
 }
 
 // afresh is how long an error of a watch counts: it is tried again at least every minute.
 const afresh = 2 * time.Minute
 
-// lasts reports whether the watch is still in trouble, most likely.
-func (t *trouble) lasts() bool {
-	return time.Since(t.at) < afresh && (apierrors.IsForbidden(t.err) || apierrors.IsUnauthorized(t.err) || apierrors.IsNotFound(t.err))
+// lasts reports whether the watch is still in trouble, most likely, now that the cache has that version.
+func (t *trouble) lasts(version string) bool {
+	return version == t.version && time.Since(t.at) < afresh && (apierrors.IsForbidden(t.err) || apierrors.IsUnauthorized(t.err) || apierrors.IsNotFound(t.err))
 }
 
 // Close takes the handlers off and gives the handle back.
