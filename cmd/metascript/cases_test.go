@@ -55,16 +55,16 @@ func writeCase(t *testing.T, text string) {
 
 func TestTestUpdatesWhatIsExpected(t *testing.T) {
 	inCaseFolder(t, asked)
-	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it says neither answer nor error; --update writes", answered, "1 cases: 1 not as expected\n"}, []string{"error: "})
+	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it says neither answer nor error; --update writes", answered, "1 case: 1 not as expected\n"}, []string{"error: "})
 	for range 2 {
-		metascript(t, "test", "--update", ".").expect(t, 0, []string{"1 cases: "}, nil)
+		metascript(t, "test", "--update", ".").expect(t, 0, []string{"1 case: "}, nil)
 		if diff := cmp.Diff(asked+answered, readText(t, "cases/a.yaml")); diff != "" {
 			t.Errorf("the case (-want +got):\n%s", diff)
 		}
 	}
-	metascript(t, "test", ".").expect(t, 0, []string{"1 cases: all as expected\n"}, nil)
+	metascript(t, "test", ".").expect(t, 0, []string{"1 case: all as expected\n"}, nil)
 	writeCase(t, asked+"error: no such thing\n")
-	metascript(t, "test", "-update", ".").expect(t, 0, []string{"cases/a.yaml: updated\n1 cases: 1 updated"}, nil)
+	metascript(t, "test", "-update", ".").expect(t, 0, []string{"cases/a.yaml: updated\n1 case: 1 updated\n"}, nil)
 	if diff := cmp.Diff(asked+answered, readText(t, "cases/a.yaml")); diff != "" {
 		t.Errorf("the case (-want +got):\n%s", diff)
 	}
@@ -85,7 +85,7 @@ func TestTestTellsADifference(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			writeCase(t, c.text)
-			metascript(t, "test", ".").expect(t, 1, append(c.want, "1 cases: 1 not as expected\n"), []string{"error: not every answer"})
+			metascript(t, "test", ".").expect(t, 1, append(c.want, "1 case: 1 not as expected\n"), []string{"error: not every answer"})
 			if got := readText(t, "cases/a.yaml"); got != c.text {
 				t.Errorf("the case is now:\n%s", got)
 			}

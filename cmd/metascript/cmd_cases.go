@@ -75,7 +75,7 @@ func runCases(cmd *cobra.Command, dirs []string, f casesFlags) error {
 			return err
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d cases: %s\n", r.cases, r.summary())
+	fmt.Fprintln(cmd.OutOrStdout(), r.summary())
 	if r.differ > 0 {
 		return errDiffers
 	}
@@ -202,11 +202,15 @@ func (r *caseRunner) run(c *testCase, q *question) error {
 }
 
 func (r *caseRunner) summary() string {
+	cases := "1 case"
+	if r.cases != 1 {
+		cases = fmt.Sprintf("%d cases", r.cases)
+	}
 	switch {
 	case r.differ > 0:
-		return fmt.Sprintf("%d not as expected", r.differ)
+		return fmt.Sprintf("%s: %d not as expected", cases, r.differ)
 	case r.updated > 0:
-		return fmt.Sprintf("%d updated, the others as expected", r.updated)
+		return fmt.Sprintf("%s: %d updated", cases, r.updated)
 	}
-	return "all as expected"
+	return cases + ": all as expected"
 }
