@@ -17,6 +17,8 @@ type kept struct {
 	strangers   map[object.Ref]*fight // children that were deleted and that somebody made again
 	status      map[string]any        // what was last to be the parent's status
 	statusFight *fight
+
+	pace pace
 }
 
 // keptOf gives what is kept for a parent, of which only one reconcile runs at a time.

@@ -213,7 +213,7 @@ func (l *loop) work(ctx context.Context, stop <-chan struct{}) {
 // process reconciles one parent and decides when to come again.
 func (l *loop) process(ctx context.Context, key object.Ref) {
 	why := l.queue.take(key)
-	if wait := l.lags(key); wait > 0 {
+	if wait := max(l.lags(key), l.rests(key, why)); wait > 0 {
 		l.queue.postpone(key, why, wait)
 		return
 	}
@@ -222,6 +222,7 @@ func (l *loop) process(ctx context.Context, key object.Ref) {
 	l.counts.Synced(time.Since(began))
 	l.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	l.denials.note(key, err)
+	l.endRound(key)
 	l.decide(ctx, key, again, err)
 }
 
@@ -350,6 +351,8 @@ func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	t.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", op.String(), "error", err)
 	if err == nil {
 		t.note(t.shows(op, stored))
+		_, isChild := t.Kinds[op.Object.GroupVersionKind()]
+		t.keptOf(t.key).pace.note(op, isChild)
 	}
 	return stored, err
 }

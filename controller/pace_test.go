@@ -1,0 +1,70 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+func TestWhatIsWrittenAgainAndAgainIsTold(t *testing.T) {
+	update := plan.Op{Verb: plan.Update, Object: configMap("c", nil), Differs: plan.Path{"data"}}
+	other := plan.Op{Verb: plan.Update, Object: configMap("d", nil), Differs: plan.Path{"data"}}
+	create := plan.Op{Verb: plan.Create, Object: configMap("c", nil)}
+	status := plan.Op{Verb: plan.UpdateStatus, Object: widget(nil)}
+	for _, c := range []struct {
+		name  string
+		every time.Duration
+		round func(i int) []plan.Op
+		told  string
+	}{
+		{"a child", time.Millisecond, func(int) []plan.Op { return []plan.Op{update} }, "data of ConfigMap default/c"},
+		{"the status", time.Millisecond, func(int) []plan.Op { return []plan.Op{status} }, "status"},
+		{"the status, beside children that change one by one", time.Millisecond, func(i int) []plan.Op {
+			one := object.Copy(update.Object)
+			one.SetName(string(rune('a' + i)))
+			return []plan.Op{{Verb: plan.Update, Object: one, Differs: update.Differs}, status}
+		}, ""},
+		{"children that are made one by one", time.Millisecond, func(int) []plan.Op { return []plan.Op{create, status} }, ""},
+		{"a child, but slowly", 2 * time.Second, func(int) []plan.Op { return []plan.Op{update} }, ""},
+		{"a child, with a pause", time.Millisecond, func(i int) []plan.Op {
+			if i == hurried/2 {
+				return nil
+			}
+			return []plan.Op{update}
+		}, ""},
+		{"two in turns", time.Millisecond, func(i int) []plan.Op { return [][]plan.Op{{update}, {other}}[i%2] }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, now, told := &pace{}, time.Now(), ""
+			for i := range hurried + 1 {
+				for _, op := range c.round(i) {
+					p.note(op, op.Verb != plan.UpdateStatus)
+				}
+				now = now.Add(c.every)
+				if often := p.end(widget(nil), now); often != "" {
+					told += often
+				}
+			}
+			if told != c.told {
+				t.Errorf("told of %q, want %q", told, c.told)
+			}
+			if rests := now.Before(p.until); rests != (c.told != "") {
+				t.Errorf("it rests: %t", rests)
+			}
+		})
+	}
+}
+
+func TestANewGenerationIsANewPace(t *testing.T) {
+	update := plan.Op{Verb: plan.Update, Object: configMap("c", nil), Differs: plan.Path{"data"}}
+	p, now := &pace{}, time.Now()
+	for i := range 3 * hurried {
+		p.note(update, true)
+		parent := widget(func(o *object.Object) { o.SetGeneration(int64(1 + i/(hurried-1))) })
+		if often := p.end(parent, now); often != "" {
+			t.Fatalf("round %d: told of %s", i, often)
+		}
+	}
+}
