@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,13 +19,16 @@ func cmdCatSet(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(build.Run())
 
 	server := exec.Command(program, "-listen", "127.0.0.1:0", filepath.Join(folder, "sync.js"))
-	server.Stderr = ts.Stderr()
+	log, err := os.Create(ts.MkAbs("catset.log"))
+	ts.Check(err)
+	server.Stderr = log
 	stdout, err := server.StdoutPipe()
 	ts.Check(err)
 	ts.Check(server.Start())
 	ts.Defer(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
+		log.Close()
 	})
 	address, err := bufio.NewReader(stdout).ReadString('\n')
 	ts.Check(err)
