@@ -72,8 +72,9 @@ type loop struct {
 
 	customized map[object.Ref]*answerOfCustomize
 
-	timeless map[object.Kind]bool   // of parents whose schema has no lastTransitionTime
-	said     map[object.Ref]*saying // the failures that the log has of a parent
+	timeless   map[object.Kind]bool   // of parents whose schema has no lastTransitionTime
+	statusless map[object.Kind]bool   // of parents that have lost their status subresource
+	said       map[object.Ref]*saying // the failures that the log has of a parent
 }
 
 // wrote remembers what caches must show before a parent's next reconcile.
@@ -101,8 +102,9 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		customizing: newBreaker(heldChanged),
 		customized:  map[object.Ref]*answerOfCustomize{},
 
-		timeless: map[object.Kind]bool{},
-		said:     map[object.Ref]*saying{},
+		timeless:   map[object.Kind]bool{},
+		statusless: map[object.Kind]bool{},
+		said:       map[object.Ref]*saying{},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/hook"
@@ -29,6 +30,9 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 		return parent, wait, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})
+	if l.losesStatus(ctx, parent, err) {
+		return parent, 0, nil
+	}
 	if gone(err) {
 		return nil, 0, fmt.Errorf("%w: %w", errLookAgain, err)
 	}
@@ -54,7 +58,10 @@ func (l *loop) asItIs(parent *object.Object, answer *hook.Response) *hook.Respon
 
 // hasStatus reports whether parents of this kind have the status subresource.
 func (l *loop) hasStatus(parent *object.Object) bool {
-	return l.rule(parent.GroupVersionKind()).HasStatus
+	kind := parent.GroupVersionKind()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.rule(kind).HasStatus && !l.statusless[kind]
 }
 
 // withStatus is a copy of parent with the status of the answer.
@@ -122,6 +129,24 @@ func (l *loop) retryStatus() {
 	}
 	clear(l.pruned)
 	clear(l.timeless)
+	clear(l.statusless)
+}
+
+// losesStatus notes that there is no status subresource any more for parents of this kind, if that is why err says that
+// parent is not found, and tells it once. Nothing is written to it until the definition changes.
+func (l *loop) losesStatus(ctx context.Context, parent *object.Object, err error) bool {
+	if !apierrors.IsNotFound(err) {
+		return false
+	}
+	if _, err := l.Live(ctx, parent); err != nil {
+		return false // it is the parent that is gone
+	}
+	kind := parent.GroupVersionKind()
+	l.mu.Lock()
+	l.statusless[kind] = true
+	l.mu.Unlock()
+	l.events.Warning(parent, "StatusNotStored", "%v: no status is written until it is; children are looked after", &noStatusError{l.rule(kind).Resource})
+	return true
 }
 
 // isTimeless reports whether the schema of parent's kind is known to lack lastTransitionTime.

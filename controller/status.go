@@ -160,6 +160,9 @@ func readyCondition(d *declaration, v *verdict) metav1.Condition {
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
 			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, v.active.generation, err))
 	}
+	if v.active != nil {
+		return condition(metav1.ConditionFalse, readyReason(v), fmt.Sprintf("%v; what was started before keeps running", err))
+	}
 	return condition(metav1.ConditionFalse, readyReason(v), err.Error())
 }
 
