@@ -97,8 +97,17 @@ func (l *loop) noteStored(stored, written *object.Object, filled bool) {
 	told = told && before.uid == stored.GetUID()
 	l.pruned[key] = unstored{stored.GetUID(), statusOf(written), statusOf(stored)}
 	if !told && lost != "status.observedGeneration" {
-		l.events.Warning(stored, "StatusNotStored", "the API server does not store %s as the hook returned it: does the schema of %s have the field?", lost, l.rule(stored.GroupVersionKind()).GroupResource())
+		l.events.Warning(stored, "StatusNotStored", "%s", l.notStored(stored, lost))
 	}
+}
+
+// notStored says which field of the status of a parent is lost.
+func (l *loop) notStored(parent *object.Object, field string) string {
+	kind := l.rule(parent.GroupVersionKind()).GroupResource()
+	if l.revisions != nil && field == "status.conditions" {
+		return fmt.Sprintf("the API server does not store status.conditions, where the condition Updated tells how far a rollout is: give the schema of %s the field", kind)
+	}
+	return fmt.Sprintf("the API server does not store %s as the hook returned it: does the schema of %s have the field?", field, kind)
 }
 
 // An unstored status is one that the API server did not store as it was written.

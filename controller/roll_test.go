@@ -415,3 +415,20 @@ func TestScriptRevisionsWithoutEffectAreDoubtful(t *testing.T) {
 		}
 	}
 }
+
+func TestASchemaWithoutConditionsIsToldOfByWhatIsMissing(t *testing.T) {
+	l, _ := newTestLoop(t, at(), nil)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	const plain = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
+	if got := l.notStored(widget(nil), "status.conditions"); got != plain {
+		t.Errorf("got %q, want %q", got, plain)
+	}
+	roll(l)
+	if got := l.notStored(widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
+		t.Errorf("got %q", got)
+	}
+	if got := l.notStored(widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
+		t.Errorf("got %q", got)
+	}
+}
