@@ -12,22 +12,31 @@ import (
 	"metascript/controller/object"
 )
 
-// What is seen of a parent's children, and of the objects that its hook wants to see beside them.
-type seen struct{ children, related *object.Set }
-
 // A variant is a parent as one of its revisions has it, and who answers about it.
 type variant struct {
-	parent         *object.Object
-	revision       string // the name of the ControllerRevision; "" is the parent as it is
-	sync, finalize hook.Hook
+	parent   *object.Object
+	revision string      // the name of the ControllerRevision; "" is the parent as it is
+	related  *object.Set // what the hook sees beside the children
+
+	sync, finalize, customize hook.Hook
 }
 
 // now is the parent as it is.
-func (l *loop) now(parent *object.Object) variant { return variant{parent, "", l.Sync, l.Finalize} }
+func (l *loop) now(parent *object.Object) variant {
+	return variant{parent: parent, sync: l.Sync, finalize: l.Finalize, customize: l.Customize}
+}
+
+// about says in err which variant it is about.
+func (v *variant) about(err error) error {
+	if err == nil || v.revision == "" {
+		return err
+	}
+	return fmt.Errorf("asked about the object as ControllerRevision %s has it: %w", v.revision, err)
+}
 
 // ask calls the hook, unless its script is held.
-func (l *loop) ask(ctx context.Context, parent *object.Object, seen seen) (*hook.Response, error) {
-	answers, err := l.askAll(ctx, parent, seen, []variant{l.now(parent)})
+func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
+	answers, err := l.askAll(ctx, parent, children, []variant{l.now(parent)})
 	if err != nil {
 		return nil, err
 	}
@@ -36,13 +45,16 @@ func (l *loop) ask(ctx context.Context, parent *object.Object, seen seen) (*hook
 
 // askAll calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
 // unless the script is held. One that fails fails all.
-func (l *loop) askAll(ctx context.Context, parent *object.Object, seen seen, variants []variant) ([]*hook.Response, error) {
+func (l *loop) askAll(ctx context.Context, parent *object.Object, children *object.Set, variants []variant) ([]*hook.Response, error) {
+	if err := l.relate(ctx, parent, variants); err != nil {
+		return nil, err
+	}
 	expect, err := l.expect(parent)
 	if err != nil {
 		return nil, err
 	}
 	req := hook.Request{
-		Shape: l.Shape, Controller: l.Controller, Parent: parent, Children: seen.children, Related: seen.related,
+		Shape: l.Shape, Controller: l.Controller, Parent: parent, Children: children,
 		Finalizing: l.finalizing(parent), Expect: expect, Versioned: l.versionedKinds(),
 	}
 	q := questionAbout(parent, hook.Sync)
@@ -86,7 +98,7 @@ func (l *loop) call(ctx context.Context, req hook.Request, v variant) (answer *h
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	if v.revision != "" {
+	if req.Related = v.related; v.revision != "" {
 		req = past(req, v)
 	}
 	ask := v.sync
@@ -94,10 +106,7 @@ func (l *loop) call(ctx context.Context, req hook.Request, v variant) (answer *h
 		ask = v.finalize
 	}
 	answer, err = ask.Call(ctx, &req)
-	if err != nil && v.revision != "" {
-		return nil, fmt.Errorf("asked about the object as ControllerRevision %s has it: %w", v.revision, err)
-	}
-	return answer, err
+	return answer, v.about(err)
 }
 
 // past is req about an older variant of the parent. UID and resourceVersion do not identify this one, and its selector

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -13,29 +14,46 @@ import (
 	"metascript/controller/selection"
 )
 
-// relate gives the objects that the customize hook wants the other hooks to see, a group for every rule; nil when there
-// is no customize hook. While a cache that is needed is being filled, the error asks to look again.
-func (l *loop) relate(ctx context.Context, parent *object.Object) (*object.Set, error) {
+// relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
+// every rule; none when there is no customize hook. While a cache that is needed is being filled, the error asks to look
+// again.
+func (l *loop) relate(ctx context.Context, parent *object.Object, variants []variant) error {
 	if l.Customize == nil {
-		return nil, nil
+		return nil
 	}
-	asked, err := l.customize(ctx, parent)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := relatedRules(l.Binding, parent, asked.rules, l.Discover)
-	if err != nil {
-		return nil, err
-	}
-	if asked.caches == nil || !slices.EqualFunc(asked.looked, rules, relatedRule.sameResource) {
-		asked.looked, asked.caches = rules, l.lookFor(ctx, object.RefOf(parent), rules)
-	}
-	for i, rule := range rules {
-		if err := asked.caches.ready(rule); err != nil {
-			return nil, fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(i), err)
+	kept := l.customizedOf(object.RefOf(parent))
+	rules, answers := make([][]relatedRule, len(variants)), make([]*answerOfCustomize, len(variants))
+	for i, v := range variants {
+		var err error
+		if answers[i], err = l.customize(ctx, parent, v, kept); err == nil {
+			rules[i], err = relatedRules(l.Binding, v.parent, answers[i].rules, l.Discover)
+		}
+		if err != nil {
+			return v.about(err)
 		}
 	}
-	return selectRelated(rules, asked.caches.find), nil
+	caches := l.needed(ctx, parent, kept, answers, slices.Concat(rules...))
+	for i := range variants {
+		for n, rule := range rules[i] {
+			if err := caches.ready(rule); err != nil {
+				return fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(n), err)
+			}
+		}
+		variants[i].related = selectRelated(rules[i], caches.find)
+	}
+	return nil
+}
+
+// needed gives the caches that rules are about, after it has the parent look for that, unless it does already.
+func (l *loop) needed(ctx context.Context, parent *object.Object, kept *customized, answers []*answerOfCustomize, rules []relatedRule) relatedCaches {
+	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.looked, rules, relatedRule.sameResource) {
+		kept.used, kept.looked = answers, rules
+		kept.caches = l.lookFor(ctx, object.RefOf(parent), rules)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		maps.DeleteFunc(kept.answers, func(_ string, a *answerOfCustomize) bool { return !slices.Contains(answers, a) })
+	}
+	return kept.caches
 }
 
 // relatedRules looks up the resources of the rules, and keeps a namespaced parent at home when the hook is of version 1.
@@ -69,38 +87,58 @@ func atHome(parent *object.Object, q selection.Query) (selection.Query, error) {
 	return q, nil
 }
 
+// customized is what is remembered for a parent of its customize hook's answers.
+type customized struct {
+	answers map[string]*answerOfCustomize // by the name of the revision
+
+	// What the parent looks for because of them, once discovery knew the resources. Only the parent's reconcile uses it.
+	used   []*answerOfCustomize
+	looked []relatedRule
+	caches relatedCaches
+}
+
 // An answerOfCustomize is remembered until the parent changes, or its time is over.
 type answerOfCustomize struct {
 	question
 	at    time.Time
 	rules []hook.RelatedRule
-
-	// What the parent looks for because of it, once discovery knew the resources. Only the parent's reconcile uses them.
-	looked []relatedRule
-	caches relatedCaches
 }
 
-// customize asks the customize hook, unless it has answered about this version of the parent.
-func (l *loop) customize(ctx context.Context, parent *object.Object) (*answerOfCustomize, error) {
-	key, q, now := object.RefOf(parent), questionAbout(parent, hook.Customize), time.Now()
+func (l *loop) customizedOf(parent object.Ref) *customized {
 	l.mu.Lock()
-	last := l.customized[key]
-	l.mu.Unlock()
+	defer l.mu.Unlock()
+	kept := l.customized[parent]
+	if kept == nil {
+		kept = &customized{answers: map[string]*answerOfCustomize{}}
+		l.customized[parent] = kept
+	}
+	return kept
+}
+
+// customize asks the customize hook about a variant of parent, unless it has answered about this version of it.
+func (l *loop) customize(ctx context.Context, parent *object.Object, v variant, kept *customized) (*answerOfCustomize, error) {
+	key, q, now := object.RefOf(parent), questionAbout(parent, hook.Customize), time.Now()
+	last := kept.answers[v.revision]
 	if last != nil && last.question == q && (l.CustomizeFor == 0 || now.Sub(last.at) < l.CustomizeFor) {
 		return last, nil
 	}
-	if err := l.customizing.admit(key, q, now); err != nil {
-		return nil, err
+	remembered := &answerOfCustomize{question: q, at: now}
+	if v.customize != nil { // an older script may have had none
+		if err := l.customizing.admit(key, q, now); err != nil {
+			return nil, err
+		}
+		req := hook.Request{Shape: hook.Customizing, Controller: l.Controller, Parent: parent, Versioned: l.versionedKinds()}
+		if v.revision != "" {
+			req = past(req, v)
+		}
+		answer, err := v.customize.Call(ctx, &req)
+		if err = l.customizing.note(key, q, err, now); err != nil {
+			return nil, err
+		}
+		remembered.rules = answer.Related
 	}
-	answer, err := l.Customize.Call(ctx, &hook.Request{
-		Shape: hook.Customizing, Controller: l.Controller, Parent: parent, Versioned: l.versionedKinds(),
-	})
-	if err = l.customizing.note(key, q, err, now); err != nil {
-		return nil, err
-	}
-	remembered := &answerOfCustomize{question: q, at: now, rules: answer.Related}
 	l.mu.Lock()
-	l.customized[key] = remembered
+	kept.answers[v.revision] = remembered
 	l.mu.Unlock()
 	return remembered, nil
 }
@@ -118,12 +156,16 @@ func (l *loop) forgetRelated(parent object.Ref) {
 func (l *loop) rediscover(group string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for parent, answer := range l.customized {
-		if slices.ContainsFunc(answer.rules, func(rule hook.RelatedRule) bool {
-			gv, err := schema.ParseGroupVersion(rule.APIVersion)
-			return err == nil && gv.Group == group
-		}) {
-			l.queue.add(parent, RelatedChanged)
+	inGroup := func(rule hook.RelatedRule) bool {
+		gv, err := schema.ParseGroupVersion(rule.APIVersion)
+		return err == nil && gv.Group == group
+	}
+	for parent, kept := range l.customized {
+		for _, answer := range kept.answers {
+			if slices.ContainsFunc(answer.rules, inGroup) {
+				l.queue.add(parent, RelatedChanged)
+				break
+			}
 		}
 	}
 }

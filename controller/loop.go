@@ -70,7 +70,7 @@ type loop struct {
 	pruned  map[object.Ref]unstored
 	kept    map[object.Ref]*kept
 
-	customized map[object.Ref]*answerOfCustomize
+	customized map[object.Ref]*customized
 
 	timeless   map[object.Kind]bool   // of parents whose schema has no lastTransitionTime
 	statusless map[object.Kind]bool   // of parents that have lost their status subresource
@@ -100,7 +100,7 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		kept:    map[object.Ref]*kept{},
 
 		customizing: newBreaker(heldChanged),
-		customized:  map[object.Ref]*answerOfCustomize{},
+		customized:  map[object.Ref]*customized{},
 
 		timeless:   map[object.Kind]bool{},
 		statusless: map[object.Kind]bool{},

@@ -41,11 +41,7 @@ func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	related, err := l.relate(ctx, parent)
-	if err != nil {
-		return 0, err
-	}
-	answer, children, err := l.consult(ctx, parent, seen{children, related}, write)
+	answer, children, err := l.consult(ctx, parent, children, write)
 	if err != nil {
 		return 0, err
 	}

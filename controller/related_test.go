@@ -80,11 +80,18 @@ func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop 
 	return c
 }
 
+// seen gives what a parent sees.
+func (c *customizedLoop) seen(t *testing.T, parent *object.Object) (*object.Set, error) {
+	variants := []variant{c.now(parent)}
+	err := c.relate(t.Context(), parent, variants)
+	return variants[0].related, err
+}
+
 // relateAll gives what a parent sees, once the caches are filled: the queue tells it.
 func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string {
 	t.Helper()
 	for {
-		set, err := c.relate(t.Context(), parent)
+		set, err := c.seen(t, parent)
 		if errors.Is(err, errLookAgain) {
 			key, _ := c.queue.Get()
 			if why := c.queue.take(key); why != RelatedChanged {
@@ -107,7 +114,7 @@ func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string
 func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
 	c := newCustomizedLoop(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
 	c.rules["w"] = []hook.RelatedRule{secretsRule}
-	if set, err := c.relate(t.Context(), widget(nil)); set != nil || !errors.Is(err, errLookAgain) {
+	if set, err := c.seen(t, widget(nil)); set != nil || !errors.Is(err, errLookAgain) {
 		t.Errorf("got %v, %v, want to look again", set, err)
 	}
 	if diff := cmp.Diff([]string{"Secret default/a", "Secret other/b"}, c.relateAll(t, widget(nil))); diff != "" {
@@ -131,7 +138,7 @@ func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 	again(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
 	again(func(o *object.Object) { o.SetGeneration(0) }, 4)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
-	c.customized[widgetRef("default", "w")].at = time.Now().Add(-2 * time.Hour)
+	c.customized[widgetRef("default", "w")].answers[""].at = time.Now().Add(-2 * time.Hour)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
 	c.forgetRelated(widgetRef("default", "w"))
 	if len(c.customized) > 0 {
@@ -192,7 +199,7 @@ func TestVersion1KeepsANamespacedParentAtHome(t *testing.T) {
 func TestAResourceThatIsNotServedIsAnErrorThatNamesTheRule(t *testing.T) {
 	c := newCustomizedLoop(t)
 	c.rules["w"] = []hook.RelatedRule{secretsRule, {APIVersion: "example.org/v1", Resource: "gadgets"}}
-	_, err := c.relate(t.Context(), widget(nil))
+	_, err := c.seen(t, widget(nil))
 	if err == nil || !strings.HasPrefix(err.Error(), `relatedResources[1] of the customize hook: the API server does not serve resource "gadgets" in example.org/v1`) {
 		t.Errorf("got %v", err)
 	}
@@ -334,5 +341,48 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 	}
 	if n := caches.Running(); n > 0 {
 		t.Errorf("%d caches are open", n)
+	}
+}
+
+// An older revision may look for something else.
+func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
+	c := newCustomizedLoop(t, secretOf("default", "one", nil), secretOf("default", "two", nil))
+	asked := 0
+	l := c.loop
+	l.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
+		asked++
+		name := req.Parent.Object["spec"].(map[string]any)["version"].(string)
+		return &hook.Response{Related: []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Names: []string{name}}}}}, nil
+	})
+	now, then := widget(atVersion("two")), widget(atVersion("one"))
+	relate := func(variants ...variant) {
+		t.Helper()
+		for errors.Is(l.relate(t.Context(), now, variants), errLookAgain) {
+			key, _ := l.queue.Get()
+			l.queue.take(key)
+			l.queue.Done(key)
+		}
+	}
+	latest, older, silent := l.now(now), l.now(then), l.now(then)
+	older.revision, silent.revision, silent.customize = "r1", "r0", nil
+	variants := []variant{latest, older, silent}
+	for range 2 {
+		relate(variants...)
+	}
+	var got []string
+	for _, v := range variants {
+		for o := range v.related.All() {
+			got = append(got, v.revision+" sees "+o.GetName())
+		}
+	}
+	if diff := cmp.Diff([]string{" sees two", "r1 sees one"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if asked != 2 {
+		t.Errorf("it was asked %d times, want once for each", asked)
+	}
+	relate(latest)
+	if kept := l.customized[object.RefOf(now)]; len(kept.answers) != 1 || len(kept.looked) != 1 {
+		t.Errorf("%d answers are kept, about %d resources, want the latest's only", len(kept.answers), len(kept.looked))
 	}
 }

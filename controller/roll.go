@@ -16,10 +16,10 @@ import (
 // consult asks the hook what should be, and gives the children about which something is to be done. When kinds roll, it
 // asks once for each revision of the parent, takes the next step, and stores it: before any child is touched, so that
 // nothing is forgotten by dying.
-func (l *loop) consult(ctx context.Context, parent *object.Object, seen seen, write Writer) (*hook.Response, *object.Set, error) {
+func (l *loop) consult(ctx context.Context, parent *object.Object, children *object.Set, write Writer) (*hook.Response, *object.Set, error) {
 	if l.revisions == nil || object.Deleting(parent) && !l.tidiesUp(parent) {
-		answer, err := l.ask(ctx, parent, seen)
-		return answer, seen.children, err
+		answer, err := l.ask(ctx, parent, children)
+		return answer, children, err
 	}
 	latest, older, err := l.revisions.read(ctx, parent, write)
 	if err != nil {
@@ -29,7 +29,7 @@ func (l *loop) consult(ctx context.Context, parent *object.Object, seen seen, wr
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := l.askAll(ctx, parent, seen, variants)
+	answers, err := l.askAll(ctx, parent, children, variants)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,7 +37,7 @@ func (l *loop) consult(ctx context.Context, parent *object.Object, seen seen, wr
 	for i := range older {
 		older[i].Desired = l.recognised(parent, answers[i+1].Children)
 	}
-	step, doubtful := l.step(parent, latest, older, seen.children)
+	step, doubtful := l.step(parent, latest, older, children)
 	if err := l.revisions.store(ctx, parent, step, write); err != nil {
 		return nil, nil, err
 	}
@@ -79,11 +79,12 @@ func (l *loop) variants(ctx context.Context, parent *object.Object, older []roll
 
 // respondents are who answers about an older revision: the script that it was made with, when that is part of it.
 func (l *loop) respondents(ctx context.Context, revision rollout.Revision) (variant, error) {
-	v, scripts := variant{sync: l.Sync, finalize: l.Finalize}, l.revisions.scripts
+	v, scripts := l.now(nil), l.revisions.scripts
 	if scripts == nil || revision.Script == "" || revision.Script == scripts.digest {
 		return v, nil
 	}
 	then, err := scripts.hooks(ctx, revision)
+	v.customize = then.customize
 	if v.sync = then.sync; then.finalize != nil {
 		v.finalize = then.finalize
 	}

@@ -231,7 +231,7 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, observed, err := l.consult(t.Context(), parent, seen{children: children}, write)
+	got, observed, err := l.consult(t.Context(), parent, children, write)
 	if err != nil {
 		t.Fatal(err)
 	}
