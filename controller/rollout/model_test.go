@@ -272,7 +272,7 @@ func (m *model) claims() Children {
 func (m *model) checkClaims(v view, before Children) {
 	after := m.claims()
 	for c := range before {
-		if !after[c] && get(v.latest.Desired, c.Name) != nil && v.own(c.Name) != nil {
+		if !after[c] && get(v.latest.Desired, c.Name) != nil {
 			m.fail("%s is without a revision", c)
 		}
 	}

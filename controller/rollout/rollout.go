@@ -193,7 +193,7 @@ func (r *rollout) touched(observed *object.Set) *object.Set {
 }
 
 // share gives each revision its children. An older one keeps those that did not move to the latest, also when two claim
-// the same: which of them to believe may be clearer another time.
+// the same, or when it does not want one now: whom to believe may be clearer another time.
 func (r *rollout) share(step *Step) {
 	for i, revision := range r.revisions {
 		revision.Children = r.childrenAt(i)
@@ -211,14 +211,14 @@ func (r *rollout) share(step *Step) {
 func (r *rollout) childrenAt(i int) Children {
 	children := Children{}
 	for c, at := range r.at {
-		if at == i || i != newest && at != newest && r.claims(i, c) {
+		if at == i || at != newest && r.revisions[i].Children[c] {
 			children[c] = true
 		}
 	}
 	return children
 }
 
-// claims reports whether revision i has c among its children, and wants it.
+// claims reports whether c may be at revision i: it is among its children, and wanted there.
 func (r *rollout) claims(i int, c Child) bool {
 	return r.revisions[i].Children[c] && r.wants[i][c] != nil
 }

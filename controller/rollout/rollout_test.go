@@ -215,7 +215,7 @@ func TestNext(t *testing.T) {
 			desired: "a@v2", revisions: "v2: a", condition: "RolloutProgressing: updating Pod a",
 		}, {
 			name: "as does one that its own revision does not want", latest: "v2: a b c | a", older: "v1: b | b c", observed: "a@v2 b@v1 c@v1",
-			desired: "a@v2 b@v2", revisions: "v2: a b, no v1", condition: "RolloutProgressing: updating Pod b",
+			desired: "a@v2 b@v2", revisions: "v2: a b, v1: c", condition: "RolloutProgressing: updating Pod b",
 		}, {
 			name: "and when it is gone, it is new", latest: "v2: a b c | a", older: "v1: b | b c", observed: "a@v2! b@v1", rule: ready,
 			desired: "a@v2 b@v1 c@v2", revisions: "v2: a c, v1: b", condition: `RolloutWaiting: Pod a has condition Ready with status "False", want "True"`,
