@@ -135,10 +135,12 @@ func (s *Server) versionsOf(d *declaration, loader hookLoader, digest string) *s
 // refer to it.
 const sweepPeriod = 30 * time.Second
 
-// sweep removes the stored scripts that no revision refers to, again and again, until ctx is done.
+// sweep removes the stored scripts that no revision refers to, again and again, until ctx is done. What keeps it from that
+// is said once, since most servers have no such scripts, and need no right to look.
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepPeriod)
 	defer tick.Stop()
+	said := ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -147,8 +149,10 @@ func (s *Server) sweep(ctx context.Context) {
 			if !s.leads() {
 				continue
 			}
-			if err := s.sweepOnce(ctx, s.write); err != nil && ctx.Err() == nil {
-				s.Log.Warn("scripts that no revision refers to were not removed; trying again", "namespace", s.Namespace, "error", err)
+			err := s.sweepOnce(ctx, s.write)
+			if err != nil && err.Error() != said && ctx.Err() == nil {
+				said = err.Error()
+				s.Log.Warn("scripts that no revision refers to are not removed; trying again", "namespace", s.Namespace, "error", err)
 			}
 		}
 	}
