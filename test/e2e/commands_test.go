@@ -39,7 +39,7 @@ import (
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
 //	writes MIN MAX [REGEXP]    how many writes, that begin so, the server's log tells of is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
-//	delete RESOURCE/NAME       delete, and do not wait
+//	delete RESOURCE/NAME [HOW] delete, and do not wait; in the Background, or as HOW says: Foreground, Orphan
 //	patch RESOURCE/NAME JSON   merge-patch; with /status behind NAME the status
 //	get RESOURCE[/NAME] [PATH] print a field by JSONPath, or the whole as JSON
 //	until REGEXP get ...       wait until what get, events or http prints matches
@@ -246,8 +246,11 @@ func cmdDelete(ts *testscript.TestScript, _ bool, args []string) {
 	resource, name, _ := split(args[0])
 	r, err := worldOf(ts).named(resource)
 	ts.Check(err)
-	background := metav1.DeletePropagationBackground
-	ts.Check(r.Delete(context.Background(), name, metav1.DeleteOptions{PropagationPolicy: &background}))
+	propagation := metav1.DeletePropagationBackground
+	if len(args) > 1 {
+		propagation = metav1.DeletionPropagation(args[1])
+	}
+	ts.Check(r.Delete(context.Background(), name, metav1.DeleteOptions{PropagationPolicy: &propagation}))
 }
 
 func cmdPatch(ts *testscript.TestScript, neg bool, args []string) {
