@@ -128,13 +128,18 @@ func (l *loop) unstorable(parent, changed *object.Object) bool {
 // untilServed is how long an API server may take to serve what a definition says by now.
 const untilServed = 5 * time.Second
 
-// retryStatus forgets which statuses were not stored, since the definition of the parents' kind changed, and has their
+// retryStatus forgets which statuses were not stored, or not written, since the definition of the parents' kind changed, and has their
 // parents reconciled.
 func (l *loop) retryStatus() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key := range l.pruned {
 		l.queue.addAfter(key, Resync, untilServed)
+	}
+	for parent := range l.candidates() {
+		if l.statusless[parent.GroupVersionKind()] {
+			l.queue.addAfter(object.RefOf(parent), Resync, untilServed)
+		}
 	}
 	clear(l.pruned)
 	clear(l.timeless)

@@ -112,7 +112,8 @@ const (
 )
 
 // watch waits for the evaluation s to end, and ends ctx when its time is up, keeping an eye on its turn and on memory
-// meanwhile. It reports whether it ended, at the latest a grace period after ctx is done.
+// meanwhile. It reports whether it ended, at the latest a grace period after ctx is done or, if it was only to make way, its
+// time is up.
 func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) {
 	tick := time.NewTimer(min(lookEvery, ctx.deadline.Sub(turn.began)))
 	defer tick.Stop()
@@ -129,7 +130,11 @@ func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) 
 			tick.Reset(e.look(ctx, turn, s))
 		}
 	}
-	tick.Reset(e.grace)
+	patience := e.grace
+	if errors.Is(context.Cause(ctx), errSlice) { // it may take all its time for not making way
+		patience += max(0, time.Until(ctx.deadline))
+	}
+	tick.Reset(patience)
 	select {
 	case <-s.done:
 		return true

@@ -190,6 +190,17 @@ func (w *world) named(resource string) (dynamic.ResourceInterface, error) {
 	return w.resource(&unstructured.Unstructured{Object: map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind}})
 }
 
+// notGoing waits until an object of that name, which another script may have left, is not being deleted.
+func (w *world) notGoing(r dynamic.ResourceInterface, name string) error {
+	return eventually(func() error {
+		there, err := r.Get(context.Background(), name, metav1.GetOptions{})
+		if err == nil && there.GetDeletionTimestamp() != nil {
+			return fmt.Errorf("%s is still being deleted", name)
+		}
+		return nil
+	})
+}
+
 // apply is server-side apply by the user "e2e".
 func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	r, err := w.resource(o)
@@ -207,6 +218,11 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 			if err := w.hooks.takeOver(o); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if o.GetKind() == "CustomResourceDefinition" {
+		if err := w.notGoing(r, o.GetName()); err != nil {
+			return nil, err
 		}
 	}
 	stored, err := r.Apply(context.Background(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
