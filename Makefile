@@ -10,6 +10,7 @@ CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go'
 CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
 INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
+FACTS            = echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS)
 FUZZTIME        ?= 5m
 PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$')
 
@@ -61,13 +62,13 @@ test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG n
 bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
 	$(GO) test -c -o $(BUILD)/bench.test ./test/bench
-	@set -o pipefail; { echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS); \
+	@set -o pipefail; { $(FACTS); \
 	cd test/bench; for round in 1 2 3; do for only in bench skip; do \
 	$(CURDIR)/$(BUILD)/bench.test -test.run '^$$' -test.bench . -test.$$only BenchmarkFixed -test.benchtime 200ms || exit; done; done; } \
 	| $(GO) run ./test/bench/report docs/benchmarks.md
 
 bench-cluster: cluster ## 5,000 parents on a real control plane, as scripts and as a webhook: about 10 minutes
-	@set -o pipefail; $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench/scale | $(GO) run ./test/bench/report docs/benchmarks.md
+	@set -o pipefail; { $(FACTS); $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench/scale; } | $(GO) run ./test/bench/report docs/benchmarks.md
 
 fuzz: ## every fuzz target for FUZZTIME, 5m unless given
 	test/fuzz.sh $(FUZZTIME)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"regexp"
 	"slices"
@@ -21,6 +22,12 @@ type fact struct{ key, value string }
 // procs is what "go test" puts behind a name, which is none where there is one processor.
 var procs = regexp.MustCompile(`-(\d+)$`)
 
+// isFact tells facts from other lines with a colon, such as errors: what "go test" says of the machine, and versions.
+var isFact = regexp.MustCompile(`^((goos|goarch|pkg|cpu|go): \S|\S+/\S+: v\d|\S+\.\S+: v\d)`)
+
+// errFailed says that the benchmarks did not all run.
+var errFailed = errors.New("the benchmarks failed: no table is written")
+
 // read reads lines, and copies them to echo as they come.
 func read(from io.Reader, echo io.Writer) (*results, error) {
 	r := &results{samples: map[string]map[string][]float64{}}
@@ -29,13 +36,16 @@ func read(from io.Reader, echo io.Writer) (*results, error) {
 		if _, err := io.WriteString(echo, lines.Text()+"\n"); err != nil {
 			return nil, err
 		}
+		if lines.Text() == "FAIL" {
+			return nil, errFailed
+		}
 		r.line(lines.Text())
 	}
 	return r, lines.Err()
 }
 
 func (r *results) line(line string) {
-	if key, value, ok := strings.Cut(line, ": "); ok && !strings.ContainsAny(key, " \t") {
+	if key, value, _ := strings.Cut(line, ": "); isFact.MatchString(line) {
 		r.know(key, strings.TrimSpace(value))
 		return
 	}
