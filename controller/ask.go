@@ -31,7 +31,7 @@ func (v *variant) about(err error) error {
 	if err == nil || v.revision == "" {
 		return err
 	}
-	return fmt.Errorf("asked about the object as ControllerRevision %s has it: %w", v.revision, err)
+	return &revisionError{v.revision, err}
 }
 
 // ask calls the hook, unless its script is held.
@@ -107,6 +107,18 @@ func (l *loop) call(ctx context.Context, req hook.Request, v variant) (answer *h
 	}
 	answer, err = ask.Call(ctx, &req)
 	return answer, v.about(err)
+}
+
+// A revisionError says that the hook does not answer about an older revision of a parent, so that its rollout stands.
+type revisionError struct {
+	revision string
+	error
+}
+
+func (e *revisionError) Unwrap() error { return e.error }
+
+func (e *revisionError) Error() string {
+	return fmt.Sprintf("asked about the object as ControllerRevision %s has it: %v; have the hook answer about it too, or delete that ControllerRevision: its children then move to the latest revision one by one", e.revision, e.error)
 }
 
 // past is req about an older variant of the parent. UID and resourceVersion do not identify this one, and its selector

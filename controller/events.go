@@ -34,6 +34,13 @@ func requests(old, current *object.Object) bool {
 
 func paused(parent *object.Object) bool { return parent.GetAnnotations()[pausedParent] == "true" }
 
+// tellPaused tells of a parent that cannot go since it rests.
+func (l *loop) tellPaused(parent *object.Object) {
+	if object.Deleting(parent) && l.hasFinalizer(parent) {
+		l.events.Warning(parent, "FinalizeWaiting", "it is paused by the annotation %s, so that its finalize hook is not asked: take the annotation off, or finalizer %s", pausedParent, l.Finalizer)
+	}
+}
+
 // news is why, once the caches are filled. What fills them did not just change, and comes after what does.
 func (l *loop) news(why Reason) Reason {
 	if l.filled.Load() {

@@ -11,6 +11,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
+	"metascript/controller/rollout"
 	"metascript/engine"
 	"metascript/scripts"
 )
@@ -298,6 +299,10 @@ func doubtsOf(d *declaration, in *Sandbox) []string {
 		if len(child.Checks) > 0 && !child.Method.Rolls() {
 			doubts = append(doubts, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.at(i), child.Method))
 		}
+	}
+	_, odd := rollout.Paths(d.FieldPaths)
+	for _, doubt := range odd {
+		doubts = append(doubts, "parentResource.revisionHistory.fieldPaths: "+doubt)
 	}
 	if d.ScriptRevisions && d.Script == nil {
 		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect without spec.script")

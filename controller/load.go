@@ -109,7 +109,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 	if err := s.tell(ctx, d, o, v); err != nil {
 		return err
 	}
-	if v.active == nil && v.err() != nil {
+	if v.active == nil && (v.err() != nil || d.Settings.Paused) {
 		if err := s.tellWaiting(ctx, d); err != nil {
 			return err
 		}

@@ -24,6 +24,7 @@ func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 		return 0, l.forget(key)
 	}
 	if paused(parent) {
+		l.tellPaused(parent)
 		return 0, nil
 	}
 	if err := l.findable(parent); err != nil {

@@ -44,7 +44,7 @@ type revisions struct {
 
 // rolling gives the revisions of a controller, without a cache, or nil when no kind of children rolls.
 func rolling(d *declaration, found resolved) (*revisions, error) {
-	r := &revisions{rules: rollout.Rules{Kinds: map[object.Kind]rollout.Rule{}}, paths: d.FieldPaths}
+	r := &revisions{rules: rollout.Rules{Kinds: map[object.Kind]rollout.Rule{}}}
 	for i, rule := range d.Children {
 		kind := found.children[i].ObjectKind()
 		delete(r.rules.Kinds, kind) // the last rule of a kind counts
@@ -58,9 +58,7 @@ func rolling(d *declaration, found resolved) (*revisions, error) {
 	if r.parent = found.parents[0]; !r.parent.Namespaced {
 		return nil, fmt.Errorf("%s %s is cluster-scoped, and its children cannot roll: how far they are is kept in ControllerRevisions, which are in the namespace of the parent; use method Recreate or InPlace", d.Parents[0].Field, r.parent.Resource)
 	}
-	if len(r.paths) == 0 {
-		r.paths = rollout.DefaultPaths
-	}
+	r.paths, _ = rollout.Paths(d.FieldPaths)
 	return r, nil
 }
 
@@ -158,12 +156,13 @@ func (r *revisions) blank(parent *object.Object) *object.Object {
 // store writes the revisions of a step, all of them or as many as come before one that fails. That the world changed
 // under it is no failure: the caches will tell.
 func (r *revisions) store(ctx context.Context, parent *object.Object, step rollout.Step, write Writer) error {
-	if r.scripts != nil {
+	writes := step.Writes(r.blank(parent))
+	if r.scripts != nil && len(writes) > 0 {
 		if err := r.scripts.keep(ctx); err != nil {
 			return err
 		}
 	}
-	for _, op := range step.Writes(r.blank(parent)) {
+	for _, op := range writes {
 		_, err := write.Do(ctx, op)
 		switch {
 		case err == nil:

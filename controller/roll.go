@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/rollout"
+	"metascript/engine"
 )
 
 // consult asks the hook what should be, and gives the children about which something is to be done. When kinds roll, it
@@ -31,7 +33,7 @@ func (l *loop) consult(ctx context.Context, parent *object.Object, children *obj
 	}
 	answers, err := l.askAll(ctx, parent, children, variants)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, join(err, l.standStill(ctx, parent, err, write))
 	}
 	latest.Desired = answers[0].Children
 	for i := range older {
@@ -46,6 +48,18 @@ func (l *loop) consult(ctx context.Context, parent *object.Object, children *obj
 		answer.ResyncAfter = soonest // what follows asks the API server, and it may be that nothing changes then
 	}
 	return answer, step.Observed, nil
+}
+
+// standStill has the condition tell that the rollout waits for a hook that does not answer about an older revision. What
+// it said before is not so any more.
+func (l *loop) standStill(ctx context.Context, parent *object.Object, why error, write Writer) error {
+	var about *revisionError
+	if !errors.As(why, &about) {
+		return nil
+	}
+	status := l.withUpdated(parent, nil, rollout.Condition{Reason: rollout.Waiting, Message: engine.Clip(why.Error(), maxConditionMessage)})
+	_, _, err := l.writeStatus(ctx, parent, &hook.Response{Shape: l.Shape, Status: status}, write)
+	return err
 }
 
 // step is what to aim for now. It is doubtful when it was not clear whether some child is as it should be.

@@ -28,6 +28,7 @@ type scriptStore struct {
 const (
 	scriptLabel  = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
 	scriptKey    = "script"                                    // in their data: a ControllerScript in YAML
+	scriptTime   = "metacontroller.k8s.io/stored-at"           // an annotation: when one was stored last
 	scriptPrefix = "metascript-script-"                        // of their names, before the digest
 )
 
@@ -39,10 +40,12 @@ func (s *scriptStore) configMap(digest string) *object.Object {
 	o.SetName(scriptPrefix + digest)
 	o.SetNamespace(s.namespace)
 	o.SetLabels(map[string]string{scriptLabel: "true"})
+	o.SetAnnotations(map[string]string{scriptTime: time.Now().UTC().Format(time.RFC3339)})
 	return o
 }
 
-// put stores a script, unless it is there.
+// put stores a script. One that is there is marked as new, so that nobody removes it before a revision refers to it: who
+// has judged it by its age before gets a conflict.
 func (s *scriptStore) put(ctx context.Context, digest string, script *v1alpha1.ControllerScript) error {
 	text, err := yaml.Marshal(script)
 	if err != nil {
@@ -51,8 +54,16 @@ func (s *scriptStore) put(ctx context.Context, digest string, script *v1alpha1.C
 	o := s.configMap(digest)
 	o.Object["data"] = map[string]any{scriptKey: string(text)}
 	_, err = s.write.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "revisions refer to the script"})
-	if apierrors.IsAlreadyExists(err) {
-		return nil
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	there, err := s.live(ctx, o)
+	if err == nil {
+		o.SetResourceVersion(there.GetResourceVersion())
+		_, err = s.write.Do(ctx, plan.Op{Verb: plan.Update, Object: o, Why: "revisions refer to the script again"})
+	}
+	if gone(err) {
+		return fmt.Errorf("%w: %w", errLookAgain, err)
 	}
 	return err
 }
@@ -75,21 +86,14 @@ type scriptVersions struct {
 	script *v1alpha1.ControllerScript
 	load   func(ctx context.Context, script *v1alpha1.ControllerScript) (loadedHooks, error)
 
-	mu     sync.Mutex
-	stored bool                   // the version that runs is
-	older  map[string]loadedHooks // by digest
+	mu    sync.Mutex
+	older map[string]loadedHooks // by digest
 }
 
-// keep stores the version that runs, so that it is there when it is an older one.
+// keep stores the version that runs, so that it is there when it is an older one. It comes before each write of a
+// revision, since a script that none refers to is removed.
 func (v *scriptVersions) keep(ctx context.Context) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.stored {
-		return nil
-	}
-	err := v.store.put(ctx, v.digest, v.script)
-	v.stored = err == nil
-	return err
+	return v.store.put(ctx, v.digest, v.script)
 }
 
 // hooks are those of an older version. What is stored is compiled like any script, and not taken at its word.
@@ -169,7 +173,7 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 	}
 	for i := range scripts.Items {
 		o := &scripts.Items[i]
-		if used[o.GetName()] || time.Since(o.GetCreationTimestamp().Time) < sweepPeriod {
+		if used[o.GetName()] || time.Since(storedAt(o)) < sweepPeriod {
 			continue
 		}
 		_, err := write.Do(ctx, plan.Op{Verb: plan.Delete, Object: o, Why: "no revision refers to the script"})
@@ -178,6 +182,14 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 		}
 	}
 	return nil
+}
+
+// storedAt is when a script was stored last.
+func storedAt(o *object.Object) time.Time {
+	if at, err := time.Parse(time.RFC3339, o.GetAnnotations()[scriptTime]); err == nil {
+		return at
+	}
+	return o.GetCreationTimestamp().Time
 }
 
 // usedScripts are the names of the ConfigMaps to which revisions refer, or will refer since the script runs.

@@ -25,7 +25,7 @@ import (
 type memoryStore map[string]*object.Object
 
 func (m memoryStore) Do(_ context.Context, op plan.Op) (*object.Object, error) {
-	if m[op.Object.GetName()] != nil {
+	if op.Verb == plan.Create && m[op.Object.GetName()] != nil {
 		return nil, apierrors.NewAlreadyExists(schema.GroupResource{}, op.Object.GetName())
 	}
 	m[op.Object.GetName()] = op.Object
@@ -104,13 +104,16 @@ func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
 	script := func(digest string, created metav1.Time) *object.Object {
 		o := store.configMap(digest)
 		o.SetCreationTimestamp(created)
+		o.SetAnnotations(nil)
 		return o
 	}
+	again := script("again", old)
+	again.SetAnnotations(map[string]string{scriptTime: time.Now().UTC().Format(time.RFC3339)})
 	other := script("other", old)
 	other.SetLabels(nil)
 	kinds := map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds,
-		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), other)
+		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), again, other)
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)

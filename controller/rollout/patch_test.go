@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,7 +76,7 @@ func TestPatch(t *testing.T) {
 
 func TestAPathThroughWhatIsNoObject(t *testing.T) {
 	_, err := Patch(parseObject(t, parent), []string{"spec.replicas.x"})
-	want := "Set default/web: revisionHistory.fieldPaths names spec.replicas.x: .spec.replicas.x accessor error: 3 is of the type int64, expected map[string]interface{}"
+	want := "Set default/web: revisionHistory.fieldPaths names spec.replicas.x: what it goes through is no object"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
@@ -106,5 +107,24 @@ func TestName(t *testing.T) {
 	long := schema.GroupResource{Group: "example.com", Resource: string(make([]byte, 300))}
 	if got, err := Name(long, "u-1", nil, ""); err != nil || len(got) != 253 {
 		t.Errorf("a long name has %d characters (error %v), want 253", len(got), err)
+	}
+}
+
+func TestPathsThatCannotBeRevisionedAreLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		declared, want []string
+		doubts         int
+	}{
+		{nil, []string{"spec"}, 0},
+		{[]string{"spec.template", "metadata.labels", "metadata.annotations.a"}, []string{"spec.template", "metadata.labels", "metadata.annotations.a"}, 0},
+		{[]string{"status", "spec.image"}, []string{"spec.image"}, 1},
+		{[]string{"status.a"}, []string{"spec"}, 1},
+		{[]string{"metadata"}, []string{"metadata.labels", "metadata.annotations"}, 1},
+		{[]string{"metadata.resourceVersion", "", "spec..a", "spec"}, []string{"spec"}, 3},
+	} {
+		paths, doubts := Paths(c.declared)
+		if !slices.Equal(paths, c.want) || len(doubts) != c.doubts {
+			t.Errorf("%q: paths are %q and doubts %q, want %q and %d doubts", c.declared, paths, doubts, c.want, c.doubts)
+		}
 	}
 }
