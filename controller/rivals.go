@@ -36,6 +36,9 @@ func (s *Server) rivals(l *loop) []string {
 // shares gives the first parent, by its key, that both look after, or nil.
 func (l *loop) shares(other *loop) *object.Object {
 	var first *object.Object
+	if !slices.ContainsFunc(l.Parents, func(r *parentRule) bool { return other.isAbout(r.ObjectKind()) }) {
+		return nil // most do not: no parent need be looked at
+	}
 	for parent := range l.candidates() {
 		if !other.looksAfter(parent) || !l.selects(parent) {
 			continue
@@ -45,6 +48,11 @@ func (l *loop) shares(other *loop) *object.Object {
 		}
 	}
 	return first
+}
+
+// isAbout reports whether objects of that kind, in whatever version, may be parents of l.
+func (l *loop) isAbout(kind object.Kind) bool {
+	return slices.ContainsFunc(l.Parents, func(r *parentRule) bool { return r.ObjectKind().GroupKind() == kind.GroupKind() })
 }
 
 // looksAfter reports whether o is a parent of l, in whatever version it comes.
