@@ -3,8 +3,10 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -117,13 +119,25 @@ func (s *Server) load(ctx context.Context, name id) error {
 	return v.retry()
 }
 
+// discover looks up the resources that d names, and the one that keeps how far its rollouts are.
+func (s *Server) discover(d *declaration) (resolved, error) {
+	found, err := resolve(d, s.resources)
+	if err != nil || !slices.ContainsFunc(d.Children, func(c childDeclaration) bool { return c.Method.Rolls() }) {
+		return found, err
+	}
+	if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), v1alpha1.ControllerRevisions.Resource); err != nil {
+		return resolved{}, fmt.Errorf("rolling updates: %w", err)
+	}
+	return found, nil
+}
+
 // try loads d, and on success starts its loop unless that very version runs already.
 func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *verdict) {
 	v.doubts = doubtsOf(d, s.sandbox)
 	if v.spec = refuse(d); v.spec != nil {
 		return
 	}
-	found, err := resolve(d, s.resources)
+	found, err := s.discover(d)
 	if v.asked, v.resources = true, err; err == nil {
 		if r := s.get(d.id()); r != nil && r.about.is(d, found) {
 			v.hooks, v.doubts = r.about.hooks, append(v.doubts, r.about.hooks.doubts...)
