@@ -20,11 +20,11 @@ func Decode(o *object.Object) (Revision, error) {
 	r := Revision{Name: o.GetName(), Script: o.GetAnnotations()[ScriptAnnotation], Children: Children{}, stored: o}
 	var ok bool
 	if r.Patch, ok = o.Object["parentPatch"].(map[string]any); !ok {
-		return r, damaged(o, "parentPatch is %s, want an object", typeName(o.Object["parentPatch"]))
+		return r, damaged(o, "parentPatch is %s, want an object", shown(o.Object["parentPatch"]))
 	}
 	list, ok := o.Object["children"].([]any)
 	if !ok && o.Object["children"] != nil {
-		return r, damaged(o, "children is %s, want a list", typeName(o.Object["children"]))
+		return r, damaged(o, "children is %s, want a list", shown(o.Object["children"]))
 	}
 	for i, item := range list {
 		if err := r.Children.read(item); err != nil {
@@ -44,24 +44,24 @@ func damaged(o *object.Object, format string, args ...any) error {
 func (c Children) read(item any) error {
 	entry, ok := item.(map[string]any)
 	if !ok {
-		return fmt.Errorf(" is %s, want an object", typeName(item))
+		return fmt.Errorf(" is %s, want an object", shown(item))
 	}
 	group, isText := entry["apiGroup"].(string)
 	if !isText && entry["apiGroup"] != nil {
-		return fmt.Errorf(".apiGroup is %s, want a string", typeName(entry["apiGroup"]))
+		return fmt.Errorf(".apiGroup is %s, want a string", shown(entry["apiGroup"]))
 	}
 	kind, ok := entry["kind"].(string)
 	if !ok || kind == "" {
-		return fmt.Errorf(".kind is %s, want a kind such as \"Pod\"", typeName(entry["kind"]))
+		return fmt.Errorf(".kind is %s, want a kind such as \"Pod\"", shown(entry["kind"]))
 	}
 	names, ok := entry["names"].([]any)
 	if !ok && entry["names"] != nil {
-		return fmt.Errorf(".names is %s, want a list", typeName(entry["names"]))
+		return fmt.Errorf(".names is %s, want a list", shown(entry["names"]))
 	}
 	for i, value := range names {
 		name, ok := value.(string)
 		if !ok || name == "" {
-			return fmt.Errorf(".names[%d] is %s, want a name", i, typeName(value))
+			return fmt.Errorf(".names[%d] is %s, want a name", i, shown(value))
 		}
 		// A name has no slash: some versions of Metacontroller know children as namespace/name.
 		name = name[strings.LastIndex(name, "/")+1:]
@@ -147,8 +147,8 @@ func (c Children) entries() []any {
 	return entries
 }
 
-// typeName names the type of a JSON value for people.
-func typeName(v any) string {
+// shown gives what stands in the place of what is wanted: a scalar as it is, and of others the type.
+func shown(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "missing"
