@@ -129,7 +129,11 @@ func (l *loop) plan(parent *object.Object, children *object.Set, answer *hook.Re
 		return plan.Plan{}, nil
 	}
 	l.keptOf(object.RefOf(parent)).prune(children)
-	return plan.Children(children, answer.Children, l.policy(parent))
+	planned, err := plan.Children(children, answer.Children, l.policy(parent))
+	if answer.Finalized && object.Deleting(parent) {
+		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates) // the parent goes at once, and they with it
+	}
+	return planned, err
 }
 
 // policy says how the parent's children are updated and written.

@@ -198,6 +198,13 @@ func TestReconcile(t *testing.T) {
 		{"asks finalize of a parent that goes, tidies up, and takes the finalizer off",
 			both(deleting, withFinalizers(ours)), wants("new"), answer(finalized),
 			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
+		{"creates nothing for a parent that goes at once",
+			both(deleting, withFinalizers(ours)), wants("new"), answer(func(req *hook.Request) (*hook.Response, error) {
+				answer, err := wants("new")(req)
+				answer.Status, answer.Finalized = nil, true
+				return answer, err
+			}),
+			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
 		{"leaves the children to the garbage collector when it is to delete them",
 			both(deleting, withFinalizers(ours, "foregroundDeletion")), wants("new"), answer(finalized),
 			[]string{"update Widget default/w"}},
