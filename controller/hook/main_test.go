@@ -14,33 +14,17 @@ import (
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/engine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// parse reads YAML as engines and caches have it: whole numbers are int64, others float64. No text at all is nil.
-func parse(t testing.TB, text string) map[string]any {
-	t.Helper()
-	data, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	var m map[string]any
-	if err := utiljson.Unmarshal(data, &m); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return m
-}
-
-func parseObject(t testing.TB, text string) *object.Object {
-	t.Helper()
-	return &object.Object{Object: parse(t, text)}
-}
+// Objects out of YAML.
+var parse, parseObject = objecttest.Parse, objecttest.ParseObject
 
 var (
 	podKind     = object.Kind{Version: "v1", Kind: "Pod"}

@@ -9,11 +9,11 @@ import (
 // settled reports, in a tenth of the time of a merge, that one would change nothing: have says that just this was
 // applied to it last, and has every field of it. It may be false of what a merge finds to be equal.
 func settled(have, want *object.Object) bool {
-	last := remembered(have)
-	if last == "" || !holds(have.Object, withoutLastApplied(want).Object) {
+	last, clean := remembered(have), withoutLastApplied(want).Object
+	if last == "" || !holds(have.Object, clean) {
 		return false
 	}
-	text, err := json.Marshal(withoutLastApplied(want).Object)
+	text, err := json.Marshal(clean)
 	return err == nil && string(text) == last
 }
 

@@ -6,30 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
-// parse reads YAML as caches hold it.
-func parse(t testing.TB, text string) map[string]any {
-	t.Helper()
-	data, err := yaml.YAMLToJSONStrict([]byte(text))
-	if err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	var m map[string]any
-	if err := utiljson.Unmarshal(data, &m); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return m
-}
-
-func parseObject(t testing.TB, text string) *object.Object {
-	t.Helper()
-	return &object.Object{Object: parse(t, text)}
-}
+// Objects out of YAML.
+var parse, parseObject = objecttest.Parse, objecttest.ParseObject
 
 const parent = `{apiVersion: example.com/v1, kind: Set, metadata: {name: web, namespace: default, uid: u-1, labels: {x: y}}, spec: {replicas: 3, template: {image: a}}, status: {n: 1}}`
 
