@@ -50,8 +50,8 @@ test-unit: ## unit tests and the conformance suite, with the race detector
 test-hostile: ## scripts that attack the server, each in a process of its own
 	$(GO) test -count=1 ./test/hostile
 
-test-fuzz: ## every fuzz target for two seconds
-	test/fuzz.sh 2s
+test-fuzz: ## every fuzz target for 2,000 inputs: by count, since the clock's end is a race in Go 1.26
+	test/fuzz.sh 2000x
 
 test-cluster: cluster ## the tests of the test cluster itself
 	cd test/cluster && $(GO) test -race -count=1 ./controlplane/... ./smoke/...
