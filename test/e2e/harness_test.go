@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -136,7 +137,35 @@ func ownDefinitions() ([]*unstructured.Unstructured, error) {
 func (w *world) leave() {
 	w.stopAll()
 	w.removeAll()
+	w.letGo()
 	w.proxy.close()
+}
+
+// holders says which script has which CustomResourceDefinition of which cluster. An example's is the same for every script that applies it,
+// and goes, with all its objects, when a script leaves; so they take turns.
+var (
+	holdersMu sync.Mutex
+	holders   = map[string]*world{}
+)
+
+// hold waits until no other script has the CustomResourceDefinition.
+func (w *world) hold(name string) error {
+	name += " of " + w.config.Host
+	return eventually(func() error {
+		holdersMu.Lock()
+		defer holdersMu.Unlock()
+		if other := holders[name]; other != nil && other != w {
+			return fmt.Errorf("%s is held by the script %s", name, other.name)
+		}
+		holders[name] = w
+		return nil
+	})
+}
+
+func (w *world) letGo() {
+	holdersMu.Lock()
+	defer holdersMu.Unlock()
+	maps.DeleteFunc(holders, func(_ string, by *world) bool { return by == w })
 }
 
 // removeAll deletes what is cluster-scoped, and so all that the script made.
@@ -221,6 +250,9 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 		}
 	}
 	if o.GetKind() == "CustomResourceDefinition" {
+		if err := w.hold(o.GetName()); err != nil {
+			return nil, err
+		}
 		if err := w.notGoing(r, o.GetName()); err != nil {
 			return nil, err
 		}
