@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
@@ -184,17 +185,21 @@ func kwok(f folder, api *client) component {
 	}
 }
 
-// freePorts returns ports that nothing listens on. They are held together
-// until all are known, so that they differ.
+// freePorts returns ports that nothing listens on. They are below those that
+// the system gives to connections and to listeners on port 0: of those, another
+// may have one before the component does. They are held together until all are
+// known, so that they differ.
 func freePorts(n int) ([]int, error) {
 	var ports []int
-	for range n {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	for tries := 100 * n; len(ports) < n; tries-- {
+		port := 20000 + rand.IntN(10000)
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			defer listener.Close()
+			ports = append(ports, port)
+		} else if tries == 0 {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		defer listener.Close()
-		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil
 }
