@@ -421,7 +421,7 @@ func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(eventually(func() error {
 		text, err := os.ReadFile(path)
 		if err == nil && !want.Match(text) {
-			err = fmt.Errorf("no match of %q in the log, which is:\n%s", args[0], text)
+			err = fmt.Errorf("the log has no match of %q", args[0])
 		}
 		return err
 	}))

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -70,13 +71,31 @@ func setupNamed(env *testscript.Env, suffix string) error {
 	env.Setenv("NAME", w.name)
 	env.Setenv("GROUP", w.name+".example.com")
 	env.Setenv("METASCRIPT", binary)
-	env.Defer(w.leave)
+	env.Defer(func() {
+		w.leave()
+		tellLogs(env)
+	})
 	repository, err := filepath.Abs(root)
 	if err != nil {
 		return err
 	}
 	env.Setenv("ROOT", repository)
 	return w.createNamespace()
+}
+
+// tellLogs shows the ends of the servers' logs if the script failed.
+func tellLogs(env *testscript.Env) {
+	t, ok := env.T().(testing.TB)
+	if !ok || !t.Failed() {
+		return
+	}
+	logs, _ := filepath.Glob(filepath.Join(env.WorkDir, "log*")) // the pattern is sound
+	for _, path := range logs {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			t.Logf("the end of %s:\n%s", filepath.Base(path), text[max(0, len(text)-32<<10):])
+		}
+	}
 }
 
 func (w *world) createNamespace() error {

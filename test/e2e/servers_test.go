@@ -44,17 +44,13 @@ func logOf(name string) string { return suffixed("log", "-", name) }
 
 func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	s := launch(ts, args)
-	err := eventually(func() error {
+	ts.Check(eventually(func() error {
 		text, err := fetch(s.health + "/readyz")
 		if err == nil && !strings.HasPrefix(text, "200\n") {
 			err = errors.New("it is not ready: " + text)
 		}
 		return err
-	})
-	if err != nil {
-		log, _ := os.ReadFile(s.log.Name())
-		ts.Fatalf("%v; its log:\n%s", err, log)
-	}
+	}))
 }
 
 func cmdLaunch(ts *testscript.TestScript, _ bool, args []string) { launch(ts, args) }
