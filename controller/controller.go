@@ -260,6 +260,7 @@ func (s *Server) onDefinition(old, current *object.Object) {
 	for _, controllers := range s.controllers {
 		for _, o := range controllers.List() {
 			s.queue.Add(idOf(o))
+			s.queue.AddAfter(idOf(o), untilServed)
 		}
 	}
 }
@@ -288,7 +289,7 @@ func (s *Server) work(ctx context.Context) {
 }
 
 // How often the status of a controller that runs is looked at, for the count of its parents, and of one whose caches
-// are being filled.
+// are being filled or in trouble.
 const (
 	refresh     = time.Minute
 	whileFilled = 5 * time.Second
@@ -305,7 +306,7 @@ func (s *Server) process(ctx context.Context, name id) {
 		return
 	}
 	s.queue.Forget(name)
-	if r := s.get(name); r != nil && !r.loop.filled.Load() {
+	if r := s.get(name); r != nil && (!r.loop.filled.Load() || r.loop.trouble() != nil) {
 		s.queue.AddAfter(name, whileFilled)
 	} else if s.object(name) != nil {
 		s.queue.AddAfter(name, refresh)

@@ -30,7 +30,7 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 		return parent, wait, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})
-	if l.losesStatus(ctx, parent, err) {
+	if l.losesStatus(parent, err) {
 		return parent, 0, nil
 	}
 	if gone(err) {
@@ -147,19 +147,21 @@ func (l *loop) retryStatus() {
 }
 
 // losesStatus notes that there is no status subresource any more for parents of this kind, if that is why err says that
-// parent is not found, and tells it once. Nothing is written to it until the definition changes.
-func (l *loop) losesStatus(ctx context.Context, parent *object.Object, err error) bool {
+// parent is not found, and tells it once. Nothing is written to it until the definition changes. A parent is also not found
+// when it is gone, or while its kind is not served: discovery tells which.
+func (l *loop) losesStatus(parent *object.Object, err error) bool {
 	if !apierrors.IsNotFound(err) {
 		return false
 	}
-	if _, err := l.Live(ctx, parent); err != nil {
-		return false // it is the parent that is gone
-	}
 	kind := parent.GroupVersionKind()
+	now, err := l.Discover.ByName(kind.GroupVersion().String(), l.rule(kind).Resource.Resource)
+	if err != nil || now.HasStatus {
+		return false
+	}
 	l.mu.Lock()
 	l.statusless[kind] = true
 	l.mu.Unlock()
-	l.events.Warning(parent, "StatusNotStored", "%v: no status is written until it is; children are looked after", &noStatusError{l.rule(kind).Resource})
+	l.events.Warning(parent, "StatusNotStored", "%v: no status is written until it is; children are looked after", &noStatusError{now})
 	return true
 }
 

@@ -226,6 +226,38 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// A status that cannot be written is given up only when the kind has none any more, and not when its definition is being
+// changed or the parent is gone.
+func TestAStatusIsNotFound(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		discover served
+		givenUp  bool
+	}{
+		{"since the kind has no status any more", served{{GroupVersionResource: widgets, Kind: "Widget"}}, true},
+		{"since the parent is gone, or its kind was not served for a moment", served{{GroupVersionResource: widgets, Kind: "Widget", HasStatus: true}}, false},
+		{"since the kind is not served", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, write := newTestLoop(t, wants(), nil, widget(nil))
+			l.Discover = c.discover
+			write.fail = func(op plan.Op) error {
+				if op.Verb == plan.UpdateStatus {
+					return apierrors.NewNotFound(widgets.GroupResource(), op.Object.GetName())
+				}
+				return nil
+			}
+			_, err := reconcileOnce(t, l, write)
+			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, errLookAgain) {
+				t.Errorf("error %v", err)
+			}
+			if known := l.hasStatus(widget(nil)); known == c.givenUp {
+				t.Errorf("it is taken to have a status: %v", known)
+			}
+		})
+	}
+}
+
 func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
 	for name, ask := range map[string]answer{
 		"with an error": func(*hook.Request) (*hook.Response, error) { return nil, errors.New("out of order") },

@@ -51,8 +51,9 @@ type Resources struct {
 	keep    time.Duration
 	flights singleflight.Group
 
-	mu    sync.Mutex
-	known map[schema.GroupVersion]answer
+	mu      sync.Mutex
+	known   map[schema.GroupVersion]answer
+	changed map[string]time.Time // when a group was forgotten last
 }
 
 // A discoverer is as much of a discovery client as is needed here.
@@ -68,17 +69,18 @@ type answer struct {
 const (
 	discoveryTimeout = 10 * time.Second // of one question
 	missKept         = time.Second      // how long it is believed that a group version has no such resource
+	settling         = 10 * time.Second // how long discovery may take to show a change; so long no answer is kept for longer than that
 )
 
 // NewResources asks client, and keeps what it says for so long.
 func NewResources(client discoverer, keep time.Duration) *Resources {
-	return &Resources{client: client, keep: keep, known: map[schema.GroupVersion]answer{}}
+	return &Resources{client: client, keep: keep, known: map[schema.GroupVersion]answer{}, changed: map[string]time.Time{}}
 }
 
 // ByName finds a resource by its plural name. When the server does not serve it, the error is a [*NotServedError].
 func (r *Resources) ByName(apiVersion, plural string) (Resource, error) {
 	missing := &NotServedError{APIVersion: apiVersion, Name: plural}
-	return r.find(missing, r.keep, func(found Resource) bool { return found.Resource == plural })
+	return r.find(missing, r.keeps(apiVersion), func(found Resource) bool { return found.Resource == plural })
 }
 
 // ByKind finds the resource of a kind. It is for writing: what was ever answered is good enough, until Forget.
@@ -88,10 +90,22 @@ func (r *Resources) ByKind(kind object.Kind) (Resource, error) {
 	return r.find(missing, ever, func(found Resource) bool { return found.Kind == kind.Kind })
 }
 
-// Forget drops what is known of a group, since something in it changed.
+// keeps is for how long an answer is used.
+func (r *Resources) keeps(apiVersion string) time.Duration {
+	group, _, _ := strings.Cut(apiVersion, "/")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.changed[group]) < settling {
+		return min(r.keep, missKept)
+	}
+	return r.keep
+}
+
+// Forget drops what is known of a group, since something in it changed. The API server shows that a moment later.
 func (r *Resources) Forget(group string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.changed[group] = time.Now()
 	for gv := range r.known {
 		if gv.Group == group {
 			delete(r.known, gv)

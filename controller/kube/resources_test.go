@@ -84,6 +84,36 @@ func TestWhatIsNotServedIsToldAndSoonAskedAgain(t *testing.T) {
 	}
 }
 
+// The API server says a moment later what follows from a definition that changed: an answer of that moment is not kept.
+func TestAnAnswerSoonAfterAChangeIsAskedForAgain(t *testing.T) {
+	client := always("widgets")
+	r := NewResources(client, time.Hour)
+	find := func(group string) {
+		if _, err := r.ByName(group+"/v1", "widgets"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Forget("example.com")
+	for _, group := range []string{"example.com", "other.com"} {
+		find(group)
+		gv := schema.GroupVersion{Group: group, Version: "v1"}
+		r.known[gv] = answer{r.known[gv].resources, time.Now().Add(-2 * missKept)}
+	}
+	find("other.com")
+	if n := client.count.Load(); n != 2 {
+		t.Errorf("%d questions, want none about a group in which nothing changed", n)
+	}
+	find("example.com")
+	if n := client.count.Load(); n != 3 {
+		t.Errorf("%d questions, want another about the group that changed", n)
+	}
+	r.changed["example.com"] = time.Now().Add(-2 * settling)
+	find("example.com")
+	if n := client.count.Load(); n != 3 {
+		t.Errorf("%d questions, want none any more", n)
+	}
+}
+
 func TestAnOldAnswerIsBetterThanNone(t *testing.T) {
 	var broken error
 	client := &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves("widgets"), broken }}
