@@ -13,7 +13,8 @@ func (req *Request) hush(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := object.Redact(err.Error(), req.objects())
+	secrets := object.Secrets(req.objects())
+	text := object.Redact(err.Error(), secrets)
 	var fault *engine.Error
 	if !errors.As(err, &fault) {
 		if text == err.Error() {
@@ -23,7 +24,7 @@ func (req *Request) hush(err error) error {
 	}
 	clean := *fault
 	for _, field := range []*string{&clean.Msg, &clean.Hint, &clean.Stack} {
-		*field = object.Redact(*field, req.objects())
+		*field = object.Redact(*field, secrets)
 	}
 	switch {
 	case text == err.Error() && clean.Msg == fault.Msg && clean.Hint == fault.Hint && clean.Stack == fault.Stack:

@@ -16,7 +16,8 @@ func hush(err error, o *object.Object) error {
 	if err == nil || !object.IsSecret(o) {
 		return err
 	}
-	redact := func(text string) string { return object.Redact(text, slices.Values([]*object.Object{o})) }
+	secrets := object.Secrets(slices.Values([]*object.Object{o}))
+	redact := func(text string) string { return object.Redact(text, secrets) }
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		if text := redact(err.Error()); text != err.Error() {

@@ -22,10 +22,10 @@ func IsSecret(o *Object) bool {
 	return kind.Group == "" && kind.Kind == "Secret"
 }
 
-// Redact gives text without what is in the Secrets among objects.
-func Redact(text string, objects iter.Seq[*Object]) string {
-	for _, value := range Secrets(objects) {
-		text = strings.ReplaceAll(text, value, redacted)
+// Redact gives text without secrets, which are those that Secrets gives.
+func Redact(text string, secrets []string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
 	}
 	return text
 }

@@ -21,11 +21,11 @@ func TestWhatIsInASecretIsRedacted(t *testing.T) {
 		`quoted say \"hush\" again`:     "quoted [redacted]",
 		"not plainly, a value of a map": "not plainly, a value of a map",
 	} {
-		if got := Redact(text, slices.Values([]*Object{config, secret, nil})); got != want {
+		if got := Redact(text, Secrets(slices.Values([]*Object{config, secret, nil}))); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
-	if got := Redact("encoded "+"c2F5ICJodXNoIiBhZ2Fpbg==", slices.Values([]*Object{secret})); strings.Contains(got, "c2F5") {
+	if got := Redact("encoded "+"c2F5ICJodXNoIiBhZ2Fpbg==", Secrets(slices.Values([]*Object{secret}))); strings.Contains(got, "c2F5") {
 		t.Errorf("got %q", got)
 	}
 }
