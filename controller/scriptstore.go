@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/rollout"
@@ -195,18 +196,11 @@ func storedAt(o *object.Object) time.Time {
 // usedScripts are the names of the ConfigMaps to which revisions refer, or will refer since the script runs.
 func (s *Server) usedScripts(ctx context.Context) (map[string]bool, error) {
 	used := map[string]bool{}
-	options := metav1.ListOptions{Limit: 500}
-	for {
-		page, err := s.outlines.Resource(v1alpha1.ControllerRevisions).List(ctx, options)
-		if err != nil {
-			return nil, err
-		}
-		for _, revision := range page.Items {
-			used[scriptPrefix+revision.Annotations[rollout.ScriptAnnotation]] = true
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			break
-		}
+	err := kube.EachOutline(ctx, s.outlines, v1alpha1.ControllerRevisions, func(revision *metav1.PartialObjectMetadata) {
+		used[scriptPrefix+revision.Annotations[rollout.ScriptAnnotation]] = true
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, r := range s.all() {
 		if revisions := r.loop.revisions; revisions != nil && revisions.scripts != nil {

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/util/retry"
 
@@ -24,31 +25,36 @@ type Finalizers struct {
 // pageSize bounds what is in memory at a time.
 const pageSize = 500
 
+// EachOutline calls visit for the metadata of each object of a resource. The error is the client's.
+func EachOutline(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, visit func(*metav1.PartialObjectMetadata)) error {
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		page, err := client.Resource(resource).List(ctx, options)
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			visit(&page.Items[i])
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return nil
+		}
+	}
+}
+
 // Each calls visit for each object of a resource that has finalizers; objects hold their metadata only. An error of
 // visit does not keep it from the others.
 func (f *Finalizers) Each(ctx context.Context, r Resource, visit func(o *object.Object) error) error {
 	var failed []error
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := f.Client.Resource(r.GroupVersionResource).List(ctx, options)
-		if apierrors.IsNotFound(err) {
-			return errors.Join(failed...) // a kind that is not served any more took its objects along
+	err := EachOutline(ctx, f.Client, r.GroupVersionResource, func(item *metav1.PartialObjectMetadata) {
+		if len(item.Finalizers) > 0 {
+			failed = append(failed, visit(outline(r, item.ObjectMeta)))
 		}
-		if err != nil {
-			return errors.Join(append(failed, fmt.Errorf("list %s: %w", r.GroupResource(), err))...)
-		}
-		for _, item := range page.Items {
-			if len(item.Finalizers) == 0 {
-				continue
-			}
-			if err := visit(outline(r, item.ObjectMeta)); err != nil {
-				failed = append(failed, err)
-			}
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return errors.Join(failed...)
-		}
+	})
+	if err != nil && !apierrors.IsNotFound(err) { // a kind that is not served any more took its objects along
+		failed = append(failed, fmt.Errorf("list %s: %w", r.GroupResource(), err))
 	}
+	return errors.Join(failed...)
 }
 
 // outline is an object of which nothing is known but what names it, and its finalizers.
