@@ -233,8 +233,12 @@ func (s *Server) object(name id) *object.Object {
 	return s.controllers[name.Kind].Get(object.Key{Name: name.Name})
 }
 
-// onDefinition looks at every controller again when a kind appears, changes or goes, since it may be theirs.
+// onDefinition looks at every controller again when a kind appears, changes or goes, since it may be theirs. It does so
+// a second time when the API server serves what the definition says.
 func (s *Server) onDefinition(old, current *object.Object) {
+	if !s.known.Load() {
+		return // it was there before us, and no controller has been looked at
+	}
 	edited := old != nil && (current == nil || old.GetGeneration() != current.GetGeneration())
 	if current == nil {
 		current = old

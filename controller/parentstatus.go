@@ -128,8 +128,8 @@ func (l *loop) unstorable(parent, changed *object.Object) bool {
 // untilServed is how long an API server may take to serve what a definition says by now.
 const untilServed = 5 * time.Second
 
-// retryStatus forgets which statuses were not stored, or not written, since the definition of the parents' kind changed, and has their
-// parents reconciled.
+// retryStatus forgets which statuses were not stored, or not written, since the definition of the parents' kind changed,
+// and has their parents reconciled.
 func (l *loop) retryStatus() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
