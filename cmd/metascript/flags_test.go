@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -109,10 +108,6 @@ func TestByDefaultThereAreNoLimitsAndNoElection(t *testing.T) {
 }
 
 func TestLeaderElectionNeedsANamespace(t *testing.T) {
-	t.Setenv("POD_NAMESPACE", "")
-	if _, err := os.Stat(namespaceFile); err == nil {
-		t.Skip("the test runs in a Pod, which knows its own")
-	}
 	if _, err := parsed(t, "-leader-election").election.election(""); err == nil || !strings.Contains(err.Error(), "--leader-election-namespace") {
 		t.Errorf("the error is %v", err)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,8 +159,8 @@ func (w *world) leave() {
 	w.proxy.close()
 }
 
-// holders says which script has which CustomResourceDefinition of which cluster. An example's is the same for every script that applies it,
-// and goes, with all its objects, when a script leaves; so they take turns.
+// holders says which script has which CustomResourceDefinition of which cluster. An example's is the same for every
+// script that applies it, and goes, with all its objects, when a script leaves; so they take turns.
 var (
 	holdersMu sync.Mutex
 	holders   = map[string]*world{}
@@ -315,16 +313,4 @@ func eventually(check func() error) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// freeAddress is one that nothing listens on. It is below the ports that the system gives to connections and to listeners
-// on port 0: of those, another may have it before the server does.
-func freeAddress() (address string, err error) {
-	for range 100 {
-		var listener net.Listener
-		if listener, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))); err == nil {
-			return listener.Addr().String(), listener.Close()
-		}
-	}
-	return "", err
 }

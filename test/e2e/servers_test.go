@@ -15,6 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"metascript/test/address"
 )
 
 // A server is one that runs.
@@ -75,11 +77,11 @@ func (w *world) launch(dir, name string, flags []string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	health, err := freeAddress()
+	health, err := address.Free()
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := freeAddress()
+	metrics, err := address.Free()
 	if err != nil {
 		return nil, err
 	}

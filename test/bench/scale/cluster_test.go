@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,6 +23,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
+
+	"metascript/test/address"
 )
 
 const root = "../../.."
@@ -146,7 +147,10 @@ func build(b *testing.B, dir string) (binary string) {
 
 func (c *cluster) serve(b *testing.B, binary string) *server {
 	b.Helper()
-	metrics, health := freeAddress(b), freeAddress(b)
+	metrics, err := address.Free()
+	must(b, err)
+	health, err := address.Free()
+	must(b, err)
 	command := exec.Command(binary, "controller", "--kubeconfig="+c.kubeconfig, "--metrics-address="+metrics, "--health-probe-bind-address="+health)
 	var log bytes.Buffer
 	command.Stderr = &log
@@ -166,13 +170,6 @@ func (c *cluster) serve(b *testing.B, binary string) *server {
 		return err == nil && resp.StatusCode == http.StatusOK
 	})
 	return &server{command, "http://" + metrics + "/metrics"}
-}
-
-func freeAddress(b *testing.B) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(b, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // syncs is how many there have been.
