@@ -192,7 +192,7 @@ func kwok(f folder, api *client) component {
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for tries := 100 * n; len(ports) < n; tries-- {
-		port := 20000 + rand.IntN(10000)
+		port := 11000 + rand.IntN(9000)
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err == nil {
 			defer listener.Close()
