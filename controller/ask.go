@@ -22,8 +22,8 @@ type variant struct {
 }
 
 // now is the parent as it is.
-func (l *loop) now(parent *object.Object) variant {
-	return variant{parent: parent, sync: l.Sync, finalize: l.Finalize, customize: l.Customize}
+func (t *turn) now(parent *object.Object) variant {
+	return variant{parent: parent, sync: t.Sync, finalize: t.Finalize, customize: t.Customize}
 }
 
 // about says in err which variant it is about.
@@ -35,8 +35,8 @@ func (v *variant) about(err error) error {
 }
 
 // ask calls the hook, unless its script is held.
-func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
-	answers, err := l.askAll(ctx, parent, children, []variant{l.now(parent)})
+func (t *turn) ask(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
+	answers, err := t.askAll(ctx, parent, children, []variant{t.now(parent)})
 	if err != nil {
 		return nil, err
 	}
@@ -45,31 +45,31 @@ func (l *loop) ask(ctx context.Context, parent *object.Object, children *object.
 
 // askAll calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
 // unless the script is held. One that fails fails all.
-func (l *loop) askAll(ctx context.Context, parent *object.Object, children *object.Set, variants []variant) ([]*hook.Response, error) {
-	if err := l.relate(ctx, parent, variants); err != nil {
+func (t *turn) askAll(ctx context.Context, parent *object.Object, children *object.Set, variants []variant) ([]*hook.Response, error) {
+	if err := t.relate(ctx, parent, variants); err != nil {
 		return nil, err
 	}
-	expect, err := l.expect(parent)
+	expect, err := t.expect(parent)
 	if err != nil {
 		return nil, err
 	}
 	req := hook.Request{
-		Shape: l.Shape, Controller: l.Controller, Parent: parent, Children: children,
-		Finalizing: l.finalizing(parent), Expect: expect, Versioned: l.versionedKinds(),
+		Shape: t.Shape, Controller: t.Controller, Parent: parent, Children: children,
+		Finalizing: t.finalizing(parent), Expect: expect, Versioned: t.versionedKinds(),
 	}
 	q := questionAbout(parent, hook.Sync)
 	if req.Finalizing {
 		q = questionAbout(parent, hook.Finalize)
 	}
 	key := object.RefOf(parent)
-	if err := l.breaker.admit(key, q, time.Now()); err != nil {
+	if err := t.breaker.admit(key, q, time.Now()); err != nil {
 		return nil, err
 	}
-	answers, err := l.callAll(ctx, req, variants)
-	if err = l.breaker.note(key, q, err, time.Now()); err != nil {
+	answers, err := t.callAll(ctx, req, variants)
+	if err = t.breaker.note(key, q, err, time.Now()); err != nil {
 		return nil, err
 	}
-	l.pass(parent, answers[0])
+	t.pass(parent, answers[0])
 	return answers, nil
 }
 

@@ -31,14 +31,10 @@ type Binding struct {
 	Parents   []*parentRule
 	Finalizer string // its name
 
-	Sync      hook.Hook
-	Finalize  hook.Hook // nil: there is none
-	Customize hook.Hook // nil: there is none
-
-	CustomizeFor time.Duration // how long an answer of Customize is good for a version of a parent; zero: for ever
-	HomeOnly     bool          // a namespaced parent sees related objects of its own namespace only
-	Discover     finder        // of the resources that Customize names
-	OpenRelated  func(kube.Resource) *informer.Informer
+	Hooks              // that it begins with
+	HomeOnly    bool   // a namespaced parent sees related objects of its own namespace only
+	Discover    finder // of the resources that Customize names
+	OpenRelated func(kube.Resource) *informer.Informer
 
 	Owner  Owner
 	Rules  plan.Rules
@@ -121,8 +117,8 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 	if err != nil {
 		return nil, err
 	}
-	b.Controller, b.Sync, b.Finalize = asHooksSee(o), hooks.sync, hooks.finalize
-	s.bindCustomize(b, d, hooks.customize)
+	b.Controller, b.Hooks = asHooksSee(o), hooks.answering()
+	s.bindCustomize(b)
 	b.Write, b.Live = s.write, s.write.Get
 	b.Metrics = s.metrics
 	b.ResyncPeriod = sooner(b.ResyncPeriod, s.FlushInterval)
@@ -145,13 +141,18 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 // rememberedFor is how long Metacontroller remembers what a customize webhook answered.
 const rememberedFor = 20 * time.Minute
 
-// bindCustomize fills in what the customize hook needs. A script answers the same when it is asked the same; a webhook
-// may not, and is asked again after a while.
-func (s *Server) bindCustomize(b *Binding, d *declaration, customize hook.Hook) {
-	b.Customize = customize
-	if _, remote := customize.(*hook.Webhook); remote {
-		b.CustomizeFor = rememberedFor
+// answering are the hooks for a loop. A script answers the same when it is asked the same; a webhook may not, and is asked
+// again after a while.
+func (h *loadedHooks) answering() Hooks {
+	hooks := Hooks{Sync: h.sync, Finalize: h.finalize, Customize: h.customize}
+	if _, pure := h.customize.(*hook.Script); !pure {
+		hooks.CustomizeFor = rememberedFor
 	}
+	return hooks
+}
+
+// bindCustomize fills in what the customize hook needs.
+func (s *Server) bindCustomize(b *Binding) {
 	b.Discover = s.resources
 	b.OpenRelated = func(resource kube.Resource) *informer.Informer {
 		b.relatedKinds.Store(resource.ObjectKind(), true)

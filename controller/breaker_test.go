@@ -13,9 +13,9 @@ import (
 	"metascript/engine"
 )
 
-// A turn is one time that a parent's script may be run: what it would come to, and what is to come of it.
-type turn struct {
-	after time.Duration // since the turn before
+// An attempt is one time that a parent's script may be run: what it would come to, and what is to come of it.
+type attempt struct {
+	after time.Duration // since the one before
 	asked question      // zero: as before
 	comes error         // of running the script
 	want  string        // "runs" and what follows, or why it does not run
@@ -29,23 +29,23 @@ func TestBreaker(t *testing.T) {
 	broken := &engine.Error{Kind: engine.KindRuntime, Msg: "broken"}
 	for _, c := range []struct {
 		name  string
-		turns []turn
+		turns []attempt
 	}{
-		{"a script that answers is run again", []turn{{want: "runs"}, {want: "runs"}}},
-		{"one limit is forgiven", []turn{{comes: steps, want: "runs: steps"}, {want: "runs"}, {comes: steps, want: "runs: steps"}, {want: "runs"}}},
-		{"two in a row are not", []turn{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"}, {want: "held: steps"}, {after: 24 * time.Hour, want: "held: steps"}}},
-		{"of whatever kinds", []turn{{comes: output, want: "runs: output"}, {comes: stack, want: "runs: held now: stack"}, {want: "held: stack"}}},
-		{"wrapped ones count", []turn{{comes: fmt.Errorf("x: %w", memory), want: "runs: x: memory"}, {comes: memory, want: "runs: held now: memory"}}},
-		{"other errors neither count nor forgive", []turn{{comes: steps, want: "runs: steps"}, {comes: broken, want: "runs: broken"},
+		{"a script that answers is run again", []attempt{{want: "runs"}, {want: "runs"}}},
+		{"one limit is forgiven", []attempt{{comes: steps, want: "runs: steps"}, {want: "runs"}, {comes: steps, want: "runs: steps"}, {want: "runs"}}},
+		{"two in a row are not", []attempt{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"}, {want: "held: steps"}, {after: 24 * time.Hour, want: "held: steps"}}},
+		{"of whatever kinds", []attempt{{comes: output, want: "runs: output"}, {comes: stack, want: "runs: held now: stack"}, {want: "held: stack"}}},
+		{"wrapped ones count", []attempt{{comes: fmt.Errorf("x: %w", memory), want: "runs: x: memory"}, {comes: memory, want: "runs: held now: memory"}}},
+		{"other errors neither count nor forgive", []attempt{{comes: steps, want: "runs: steps"}, {comes: broken, want: "runs: broken"},
 			{comes: errors.New("503"), want: "runs: 503"}, {comes: memory, want: "runs: held now: memory"}}},
-		{"another spec is another question", []turn{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"},
+		{"another spec is another question", []attempt{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"},
 			{asked: edited, comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"}, {want: "held: steps"}}},
-		{"so is another object of the same name", []turn{{comes: steps, want: "runs: steps"}, {asked: question{"u2", "1", "sync"}, comes: steps, want: "runs: steps"}}},
-		{"so is another hook", []turn{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"}, {asked: question{"u1", "1", "finalize"}, want: "runs"}}},
-		{"a timeout pauses, longer each time", []turn{{comes: late, want: "runs: pause of 5s begins: late"}, {want: "pause of 5s: late"}, {after: 2 * time.Second, want: "pause of 3s: late"},
+		{"so is another object of the same name", []attempt{{comes: steps, want: "runs: steps"}, {asked: question{"u2", "1", "sync"}, comes: steps, want: "runs: steps"}}},
+		{"so is another hook", []attempt{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"}, {asked: question{"u1", "1", "finalize"}, want: "runs"}}},
+		{"a timeout pauses, longer each time", []attempt{{comes: late, want: "runs: pause of 5s begins: late"}, {want: "pause of 5s: late"}, {after: 2 * time.Second, want: "pause of 3s: late"},
 			{after: 3 * time.Second, comes: late, want: "runs: pause of 10s begins: late"}, {after: 10 * time.Second, want: "runs"}, {comes: late, want: "runs: pause of 5s begins: late"}}},
-		{"another spec ends a pause", []turn{{comes: late, want: "runs: pause of 5s begins: late"}, {asked: edited, want: "runs"}}},
-		{"timeouts are no strikes", []turn{{comes: steps, want: "runs: steps"}, {comes: late, want: "runs: pause of 5s begins: late"},
+		{"another spec ends a pause", []attempt{{comes: late, want: "runs: pause of 5s begins: late"}, {asked: edited, want: "runs"}}},
+		{"timeouts are no strikes", []attempt{{comes: steps, want: "runs: steps"}, {comes: late, want: "runs: pause of 5s begins: late"},
 			{after: time.Minute, comes: late, want: "runs: pause of 10s begins: late"}, {after: time.Minute, comes: steps, want: "runs: held now: steps"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -171,10 +171,10 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 			t.Errorf("for the parent whose script is held it did: %s", op)
 		}
 	}
-	if got := l.breaker.holds(); got.parents != 1 || got.first != bad {
+	if got := l.current.Load().breaker.holds(); got.parents != 1 || got.first != bad {
 		t.Errorf("it holds %+v, want %s", got, bad)
 	}
-	if err := l.forget(bad); err != nil || l.breaker.holds().parents != 0 {
+	if err := l.forget(bad); err != nil || l.current.Load().breaker.holds().parents != 0 {
 		t.Errorf("a parent that is gone is held")
 	}
 }
@@ -196,8 +196,8 @@ func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
 	for range 5 {
 		l.process(t.Context(), key)
 	}
-	if asked != 1 || len(write.recorded()) > 0 || l.breaker.holds().parents > 0 {
-		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.recorded(), l.breaker.holds())
+	if asked != 1 || len(write.recorded()) > 0 || l.current.Load().breaker.holds().parents > 0 {
+		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.recorded(), l.current.Load().breaker.holds())
 	}
 	if n := l.queue.NumRequeues(key); n != 1 {
 		t.Errorf("it backs off for %d failures, want one", n)

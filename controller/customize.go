@@ -17,22 +17,23 @@ import (
 // relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
 // every rule; none when there is no customize hook. While a cache that is needed is being filled, the error asks to look
 // again.
-func (l *loop) relate(ctx context.Context, parent *object.Object, variants []variant) error {
-	if l.Customize == nil {
+func (t *turn) relate(ctx context.Context, parent *object.Object, variants []variant) error {
+	if t.Customize == nil {
+		t.related.dropAny(object.RefOf(parent)) // that the version before asked for
 		return nil
 	}
-	kept := l.customizedOf(object.RefOf(parent))
+	kept := t.customizedOf(object.RefOf(parent))
 	rules, answers := make([][]relatedRule, len(variants)), make([]*answerOfCustomize, len(variants))
 	for i, v := range variants {
 		var err error
-		if answers[i], err = l.customize(ctx, parent, v, kept); err == nil {
-			rules[i], err = relatedRules(l.Binding, v.parent, answers[i].rules, l.Discover)
+		if answers[i], err = t.customize(ctx, parent, v, kept); err == nil {
+			rules[i], err = relatedRules(t.Binding, v.parent, answers[i].rules, t.Discover)
 		}
 		if err != nil {
 			return v.about(err)
 		}
 	}
-	caches := l.needed(ctx, parent, kept, answers, slices.Concat(rules...))
+	caches := t.needed(ctx, parent, kept, answers, slices.Concat(rules...))
 	for i := range variants {
 		for n, rule := range rules[i] {
 			if err := caches.ready(rule); err != nil {
@@ -45,12 +46,12 @@ func (l *loop) relate(ctx context.Context, parent *object.Object, variants []var
 }
 
 // needed gives the caches that rules are about, after it has the parent look for that, unless it does already.
-func (l *loop) needed(ctx context.Context, parent *object.Object, kept *customized, answers []*answerOfCustomize, rules []relatedRule) relatedCaches {
+func (t *turn) needed(ctx context.Context, parent *object.Object, kept *customized, answers []*answerOfCustomize, rules []relatedRule) relatedCaches {
 	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.looked, rules, relatedRule.sameResource) {
 		kept.used, kept.looked = answers, rules
-		kept.caches = l.lookFor(ctx, object.RefOf(parent), rules)
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		kept.caches = t.lookFor(ctx, object.RefOf(parent), rules)
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		maps.DeleteFunc(kept.answers, func(_ string, a *answerOfCustomize) bool { return !slices.Contains(answers, a) })
 	}
 	return kept.caches
@@ -104,50 +105,49 @@ type answerOfCustomize struct {
 	rules []hook.RelatedRule
 }
 
-func (l *loop) customizedOf(parent object.Ref) *customized {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	kept := l.customized[parent]
+func (t *turn) customizedOf(parent object.Ref) *customized {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept := t.customized[parent]
 	if kept == nil {
 		kept = &customized{answers: map[string]*answerOfCustomize{}}
-		l.customized[parent] = kept
+		t.customized[parent] = kept
 	}
 	return kept
 }
 
 // customize asks the customize hook about a variant of parent, unless it has answered about this version of it.
-func (l *loop) customize(ctx context.Context, parent *object.Object, v variant, kept *customized) (*answerOfCustomize, error) {
+func (t *turn) customize(ctx context.Context, parent *object.Object, v variant, kept *customized) (*answerOfCustomize, error) {
 	key, q, now := object.RefOf(parent), questionAbout(parent, hook.Customize), time.Now()
 	last := kept.answers[v.revision]
-	if last != nil && last.question == q && (l.CustomizeFor == 0 || now.Sub(last.at) < l.CustomizeFor) {
+	if last != nil && last.question == q && (t.CustomizeFor == 0 || now.Sub(last.at) < t.CustomizeFor) {
 		return last, nil
 	}
 	remembered := &answerOfCustomize{question: q, at: now}
 	if v.customize != nil { // an older script may have had none
-		if err := l.customizing.admit(key, q, now); err != nil {
+		if err := t.customizing.admit(key, q, now); err != nil {
 			return nil, err
 		}
-		req := hook.Request{Shape: hook.Customizing, Controller: l.Controller, Parent: parent, Versioned: l.versionedKinds()}
+		req := hook.Request{Shape: hook.Customizing, Controller: t.Controller, Parent: parent, Versioned: t.versionedKinds()}
 		if v.revision != "" {
 			req = past(req, v)
 		}
 		answer, err := v.customize.Call(ctx, &req)
-		if err = l.customizing.note(key, q, err, now); err != nil {
+		if err = t.customizing.note(key, q, err, now); err != nil {
 			return nil, err
 		}
 		remembered.rules = answer.Related
 	}
-	l.mu.Lock()
+	t.mu.Lock()
 	kept.answers[v.revision] = remembered
-	l.mu.Unlock()
+	t.mu.Unlock()
 	return remembered, nil
 }
 
 // forgetRelated drops what is kept for a parent that is gone.
 func (l *loop) forgetRelated(parent object.Ref) {
-	l.customizing.forget(parent)
 	l.mu.Lock()
-	delete(l.customized, parent)
+	delete(l.current.Load().customized, parent)
 	l.mu.Unlock()
 	l.related.drop(parent)
 }
@@ -160,7 +160,7 @@ func (l *loop) rediscover(group string) {
 		gv, err := schema.ParseGroupVersion(rule.APIVersion)
 		return err == nil && gv.Group == group
 	}
-	for parent, kept := range l.customized {
+	for parent, kept := range l.current.Load().customized {
 		for _, answer := range kept.answers {
 			if slices.ContainsFunc(answer.rules, inGroup) {
 				l.queue.add(parent, RelatedChanged)
@@ -168,12 +168,4 @@ func (l *loop) rediscover(group string) {
 			}
 		}
 	}
-}
-
-// holds gives the parents for which a script is held.
-func (l *loop) holds() holding {
-	if held := l.breaker.holds(); held.parents > 0 {
-		return held
-	}
-	return l.customizing.holds()
 }

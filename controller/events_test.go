@@ -60,7 +60,7 @@ func named(name, namespace string, uid types.UID) *object.Object {
 	return widget(func(o *object.Object) { o.SetName(name); o.SetNamespace(namespace); o.SetUID(uid) })
 }
 
-func version(v string) func(*object.Object) {
+func versioned(v string) func(*object.Object) {
 	return func(o *object.Object) { o.SetResourceVersion(v) }
 }
 
@@ -105,7 +105,7 @@ func TestAChildOfAClusterScopedParentConcernsItFromAnyNamespace(t *testing.T) {
 func TestAChildThatChangesHandsConcernsBoth(t *testing.T) {
 	l := newEventLoop(t)
 	old, current := controlled("example.com/v1", "Widget", "before"), controlled("example.com/v1", "Widget", "after")
-	l.onChild(with(old, version("1")), with(current, version("2")))
+	l.onChild(with(old, versioned("1")), with(current, versioned("2")))
 	expectQueued(t, l, "default/before", "default/after")
 }
 
@@ -114,7 +114,7 @@ func TestAChildThatIsReleasedConcernsWhoHadItAndWhoMayAdoptIt(t *testing.T) {
 	l := newEventLoop(t, parent, heir)
 	old := configMap("a", parent)
 	current := matching("a", heir)
-	l.onChild(with(old, version("1")), with(current, version("2")))
+	l.onChild(with(old, versioned("1")), with(current, versioned("2")))
 	expectQueued(t, l, "default/w", "default/heir")
 }
 
@@ -151,7 +151,7 @@ func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
 func TestAnOrphanThatBeginsToMatchConcernsItsAdopter(t *testing.T) {
 	parent := widget(nil)
 	l := newEventLoop(t, parent)
-	l.onChild(with(configMap("a", nil), version("1")), with(matching("a", parent), version("2")))
+	l.onChild(with(configMap("a", nil), versioned("1")), with(matching("a", parent), versioned("2")))
 	expectQueued(t, l, "default/w")
 }
 
@@ -178,9 +178,9 @@ func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
 	parent := widget(nil)
 	l := newEventLoop(t, parent)
 	l.onParent(parent, object.Copy(parent))
-	child := with(configMap("a", parent), version("5"))
+	child := with(configMap("a", parent), versioned("5"))
 	l.onChild(child, object.Copy(child))
-	orphan := with(matching("b", parent), version("5"))
+	orphan := with(matching("b", parent), versioned("5"))
 	l.onChild(orphan, object.Copy(orphan))
 	expectQueued(t, l)
 }
@@ -214,7 +214,7 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for ignore, want := range map[bool]bool{false: c.counts, true: c.countsAnyhow} {
 				old := widget(c.before)
-				current := with(object.Copy(old), version("2"))
+				current := with(object.Copy(old), versioned("2"))
 				if c.change != nil {
 					c.change(current)
 				}

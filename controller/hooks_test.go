@@ -249,7 +249,7 @@ func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
 
 func TestWhatIsOnlySpelledOutIsNotRefused(t *testing.T) {
 	for name, spec := range map[string]string{
-		"defaults": "{isolation: InProcess, applyStrategy: DynamicApply, endpointConfigs: [], script: {language: Starlark, inline: x = 1, rollback: Never, libraries: []}}",
+		"defaults": "{isolation: InProcess, applyStrategy: DynamicApply, endpointConfigs: [], script: {language: Starlark, inline: x = 1, rollback: Off, libraries: []}}",
 		"methods":  "childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: OnDelete}}, {apiVersion: v1, resource: nodes, updateStrategy: {}}]",
 		"webhook":  "hooks: {sync: {webhook: {url: 'http://x/', responseUnMarshallMode: loose, etag: {enabled: false}}}}",
 	} {

@@ -19,6 +19,8 @@ type kept struct {
 	statusFight *fight
 
 	pace pace
+
+	outdated bool // the hooks are others now: only what was applied still counts
 }
 
 // keptOf gives what is kept for a parent, of which only one reconcile runs at a time.
@@ -27,10 +29,23 @@ func (l *loop) keptOf(parent object.Ref) *kept {
 	defer l.mu.Unlock()
 	k := l.kept[parent]
 	if k == nil {
-		k = &kept{applied: plan.Memory{}, fights: map[object.Ref]*fight{}, strangers: map[object.Ref]*fight{}}
+		k = newKept(plan.Memory{})
 		l.kept[parent] = k
 	}
 	return k
+}
+
+// renew forgets, before a reconcile, what is outdated. In the midst of one it is needed.
+func (l *loop) renew(parent object.Ref) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k := l.kept[parent]; k != nil && k.outdated {
+		l.kept[parent] = newKept(k.applied)
+	}
+}
+
+func newKept(applied plan.Memory) *kept {
+	return &kept{applied: applied, fights: map[object.Ref]*fight{}, strangers: map[object.Ref]*fight{}}
 }
 
 // prune forgets about children that are gone. A fight outlives its child, which is recreated.

@@ -99,7 +99,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 	}
 	if r := s.get(name); r != nil {
 		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
-		v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.holds(), r.loop.denials.sum()
+		v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
 		v.doubts = append(v.doubts, s.rivals(r.loop)...)
 		if v.filled {
 			v.doubts = append(v.doubts, r.loop.links.problems()...)

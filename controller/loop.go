@@ -52,7 +52,7 @@ type loop struct {
 	*Binding
 	queue   *queue
 	counts  *metrics.Controller
-	breaker *breaker
+	current atomic.Pointer[version]
 	denials *denials
 	events  *kube.Events
 	log     *slog.Logger
@@ -62,15 +62,12 @@ type loop struct {
 
 	adopters selection.Index[object.Ref] // what parents may adopt
 
-	customizing *breaker // of the customize hook
-	related     related
+	related related
 
 	mu      sync.Mutex
 	written map[object.Ref]*wrote // what the last reconcile of a parent wrote
 	pruned  map[object.Ref]unstored
 	kept    map[object.Ref]*kept
-
-	customized map[object.Ref]*customized
 
 	timeless   map[object.Kind]bool   // of parents whose schema has no lastTransitionTime
 	statusless map[object.Kind]bool   // of parents that have lost their status subresource
@@ -86,11 +83,10 @@ type wrote struct {
 // newLoop gives a loop for b. It calls heldChanged when the script begins to be held for parents, and when it is for
 // none any more.
 func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func()) *loop {
-	return &loop{
+	l := &loop{
 		Binding: b,
 		queue:   newQueue(b.queue(), b.Metrics.QueueMetrics()),
 		counts:  b.Metrics.Controller(b.Kind, b.Name),
-		breaker: newBreaker(heldChanged),
 		denials: newDenials(heldChanged),
 		because: Resync,
 		events:  events,
@@ -99,13 +95,12 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		pruned:  map[object.Ref]unstored{},
 		kept:    map[object.Ref]*kept{},
 
-		customizing: newBreaker(heldChanged),
-		customized:  map[object.Ref]*customized{},
-
 		timeless:   map[object.Kind]bool{},
 		statusless: map[object.Kind]bool{},
 		said:       map[object.Ref]*saying{},
 	}
+	l.current.Store(newVersion(b.Hooks, b.revisions, heldChanged))
+	return l
 }
 
 // run reconciles until ctx is done, lets what is under way end, and gives the caches back. It calls begun when the
@@ -215,6 +210,7 @@ func (l *loop) work(ctx context.Context, stop <-chan struct{}) {
 // process reconciles one parent and decides when to come again.
 func (l *loop) process(ctx context.Context, key object.Ref) {
 	why := l.queue.take(key)
+	l.renew(key)
 	if wait := max(l.lags(key), l.rests(key, why)); wait > 0 {
 		l.queue.postpone(key, why, wait)
 		return
@@ -281,8 +277,7 @@ func (l *loop) decide(ctx context.Context, key object.Ref, again time.Duration, 
 // request has a parent reconciled at once, as if it had never failed.
 func (l *loop) request(key object.Ref) {
 	l.queue.Forget(key)
-	l.breaker.forget(key)
-	l.customizing.forget(key)
+	l.current.Load().forgive(key)
 	l.queue.add(key, Requested)
 }
 

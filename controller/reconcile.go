@@ -18,41 +18,41 @@ import (
 
 // reconcile brings the parent's children to what its hook says they should be. It gives the time after which to
 // come again, zero for none.
-func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
-	parent := l.parent(key)
-	if parent == nil || !l.mine(parent) {
-		return 0, l.forget(key)
+func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
+	parent := t.parent(key)
+	if parent == nil || !t.mine(parent) {
+		return 0, t.forget(key)
 	}
 	if paused(parent) {
-		l.tellPaused(parent)
+		t.tellPaused(parent)
 		return 0, nil
 	}
-	if err := l.findable(parent); err != nil {
+	if err := t.findable(parent); err != nil {
 		return 0, err // before a finalizer is on that could not come off
 	}
-	write := tracker{l, key}
-	parent, err := l.keepFinalizer(ctx, parent, write)
+	write := tracker{t.loop, key}
+	parent, err := t.keepFinalizer(ctx, parent, write)
 	if err != nil {
 		return 0, err
 	}
-	if !l.mine(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0 {
+	if !t.mine(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0 {
 		return 0, nil // our finalizer was all that was left of it
 	}
-	children, err := l.Owner.Claim(ctx, parent, write)
+	children, err := t.Owner.Claim(ctx, parent, write)
 	if err != nil {
 		return 0, err
 	}
-	answer, children, err := l.consult(ctx, parent, children, write)
+	answer, children, err := t.consult(ctx, parent, children, write)
 	if err != nil {
 		return 0, err
 	}
-	if parent, err = l.decorate(ctx, parent, answer, write); err != nil {
+	if parent, err = t.decorate(ctx, parent, answer, write); err != nil {
 		return answer.ResyncAfter, err // attachments must not be ahead of what they are attached to
 	}
-	todo, unplanned := l.plan(parent, children, answer)
-	l.tellLeft(parent, todo.Left)
-	again, unwritten := l.apply(ctx, parent, todo.Ops, write)
-	later, err := l.settle(ctx, parent, answer, write, join(unplanned, unwritten))
+	todo, unplanned := t.plan(parent, children, answer)
+	t.tellLeft(parent, todo.Left)
+	again, unwritten := t.apply(ctx, parent, todo.Ops, write)
+	later, err := t.settle(ctx, parent, answer, write, join(unplanned, unwritten))
 	return soonerOf(answer.ResyncAfter, soonerOf(again, later)), err
 }
 
@@ -64,7 +64,7 @@ func (l *loop) mine(parent *object.Object) bool {
 // forget drops what is kept for a parent that is gone.
 func (l *loop) forget(key object.Ref) error {
 	l.queue.Forget(key)
-	l.breaker.forget(key)
+	l.current.Load().forgive(key)
 	l.forgetRelated(key)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,16 +77,16 @@ func (l *loop) forget(key object.Ref) error {
 
 // keepFinalizer adds our finalizer while there is a finalize hook to call, and takes it off when there is none any
 // more. The reconcile goes on with the object that came back, since neither may cause an event.
-func (l *loop) keepFinalizer(ctx context.Context, parent *object.Object, write Writer) (*object.Object, error) {
-	has := l.hasFinalizer(parent)
-	wants := l.Finalize != nil && (has || !object.Deleting(parent) && l.selects(parent))
+func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write Writer) (*object.Object, error) {
+	has := t.hasFinalizer(parent)
+	wants := t.Finalize != nil && (has || !object.Deleting(parent) && t.selects(parent))
 	switch {
 	case has == wants:
 		return parent, nil
 	case wants:
-		return l.setFinalizers(ctx, parent, append(slices.Clone(parent.GetFinalizers()), l.Finalizer), "there is a finalize hook", write)
+		return t.setFinalizers(ctx, parent, append(slices.Clone(parent.GetFinalizers()), t.Finalizer), "there is a finalize hook", write)
 	}
-	return l.setFinalizers(ctx, parent, l.otherFinalizers(parent), "there is no finalize hook", write)
+	return t.setFinalizers(ctx, parent, t.otherFinalizers(parent), "there is no finalize hook", write)
 }
 
 func (l *loop) setFinalizers(ctx context.Context, parent *object.Object, finalizers []string, why string, write Writer) (*object.Object, error) {

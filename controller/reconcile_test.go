@@ -144,7 +144,7 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 			selectors: []parentSelector{{labels: labels.Everything()}},
 			cache:     caches.Open(informer.Spec{Resource: widgets}),
 		}},
-		Finalizer: testFinalizer, Sync: sync, Finalize: finalize,
+		Finalizer: testFinalizer, Hooks: Hooks{Sync: sync, Finalize: finalize},
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{{Version: "v1", Kind: "ConfigMap"}: true},
 		Match: generatedSelector, Write: write, Workers: 2,
 		Live: func(_ context.Context, o *object.Object) (*object.Object, error) {
@@ -159,6 +159,9 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 	t.Cleanup(events.Shutdown)
 	return newLoop(b, events, log, func() {}), write
 }
+
+// reset has l begin with the hooks and revisions that it was given since.
+func reset(l *loop) { l.current.Store(newVersion(l.Hooks, l.revisions, func() {})) }
 
 // reconcileOnce fills the caches, reconciles the one widget, and gives the operations.
 func reconcileOnce(t *testing.T, l *loop, write *recorder) ([]string, error) {

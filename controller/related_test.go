@@ -75,6 +75,7 @@ func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop 
 	l.OpenRelated = func(r kube.Resource) *informer.Informer {
 		return c.caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}
+	reset(l)
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	return c
@@ -82,8 +83,8 @@ func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop 
 
 // seen gives what a parent sees.
 func (c *customizedLoop) seen(t *testing.T, parent *object.Object) (*object.Set, error) {
-	variants := []variant{c.now(parent)}
-	err := c.relate(t.Context(), parent, variants)
+	variants := []variant{c.turn().now(parent)}
+	err := c.turn().relate(t.Context(), parent, variants)
 	return variants[0].related, err
 }
 
@@ -124,7 +125,7 @@ func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
 
 func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 	c := newCustomizedLoop(t)
-	c.CustomizeFor = time.Hour
+	c.current.Load().CustomizeFor = time.Hour
 	again := func(change func(*object.Object), want int) {
 		t.Helper()
 		c.relateAll(t, widget(change))
@@ -133,15 +134,15 @@ func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 		}
 	}
 	again(nil, 1)
-	again(version("2"), 1) // of the status, or of labels
+	again(versioned("2"), 1) // of the status, or of labels
 	again(func(o *object.Object) { o.SetGeneration(2) }, 2)
 	again(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
 	again(func(o *object.Object) { o.SetGeneration(0) }, 4)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
-	c.customized[widgetRef("default", "w")].answers[""].at = time.Now().Add(-2 * time.Hour)
+	c.current.Load().customized[widgetRef("default", "w")].answers[""].at = time.Now().Add(-2 * time.Hour)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
 	c.forgetRelated(widgetRef("default", "w"))
-	if len(c.customized) > 0 {
+	if len(c.current.Load().customized) > 0 {
 		t.Error("something is kept for a parent that is gone")
 	}
 }
@@ -267,8 +268,8 @@ func TestEventsQueueWhomTheyConcern(t *testing.T) {
 	}
 	cache := c.related.caches[secretObjects.GroupVersionResource]
 	for n := range 100 {
-		old := with(secretOf(pick(), pick(), some()), version(fmt.Sprint(2*n)))
-		current := with(object.Copy(old), version(fmt.Sprint(2*n+1)))
+		old := with(secretOf(pick(), pick(), some()), versioned(fmt.Sprint(2*n)))
+		current := with(object.Copy(old), versioned(fmt.Sprint(2*n+1)))
 		current.SetLabels(some())
 		c.onRelated(cache, old, current)
 		var want []string
@@ -289,7 +290,7 @@ func TestANamespaceConcernsThoseForWhomItJoinsOrLeaves(t *testing.T) {
 	c.relateAll(t, widget(nil))
 	queued(c.loop)
 	cache := c.related.caches[namespaces.GroupVersionResource]
-	red, blue := with(namespace("a", map[string]string{"team": "red"}), version("1")), with(namespace("a", map[string]string{"team": "blue"}), version("2"))
+	red, blue := with(namespace("a", map[string]string{"team": "red"}), versioned("1")), with(namespace("a", map[string]string{"team": "blue"}), versioned("2"))
 	for _, c2 := range []struct {
 		name         string
 		old, current *object.Object
@@ -297,8 +298,8 @@ func TestANamespaceConcernsThoseForWhomItJoinsOrLeaves(t *testing.T) {
 	}{
 		{"it leaves", red, blue, []string{"default/w"}},
 		{"it joins", blue, red, []string{"default/w"}},
-		{"it stays, and something else changes", red, with(object.Copy(red), version("3")), nil},
-		{"it stays away", blue, with(object.Copy(blue), version("3")), nil},
+		{"it stays, and something else changes", red, with(object.Copy(red), versioned("3")), nil},
+		{"it stays away", blue, with(object.Copy(blue), versioned("3")), nil},
 		{"it is new", nil, red, []string{"default/w"}},
 		{"it is deleted", red, nil, []string{"default/w"}},
 	} {
@@ -319,6 +320,7 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 		seen <- slices.Contains(req.Related.Kinds(), secretObjects.ObjectKind())
 		return &hook.Response{Children: &object.Set{}}, nil
 	})
+	reset(l)
 	l.Discover = served{secretObjects}
 	l.OpenRelated = func(r kube.Resource) *informer.Informer {
 		return caches.Open(informer.Spec{Resource: r.GroupVersionResource})
@@ -354,16 +356,17 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 		name := req.Parent.Object["spec"].(map[string]any)["version"].(string)
 		return &hook.Response{Related: []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Names: []string{name}}}}}, nil
 	})
+	reset(l)
 	now, then := widget(atVersion("two")), widget(atVersion("one"))
 	relate := func(variants ...variant) {
 		t.Helper()
-		for errors.Is(l.relate(t.Context(), now, variants), errLookAgain) {
+		for errors.Is(l.turn().relate(t.Context(), now, variants), errLookAgain) {
 			key, _ := l.queue.Get()
 			l.queue.take(key)
 			l.queue.Done(key)
 		}
 	}
-	latest, older, silent := l.now(now), l.now(then), l.now(then)
+	latest, older, silent := l.turn().now(now), l.turn().now(then), l.turn().now(then)
 	older.revision, silent.revision, silent.customize = "r1", "r0", nil
 	variants := []variant{latest, older, silent}
 	for range 2 {
@@ -382,7 +385,7 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 		t.Errorf("it was asked %d times, want once for each", asked)
 	}
 	relate(latest)
-	if kept := l.customized[object.RefOf(now)]; len(kept.answers) != 1 || len(kept.looked) != 1 {
+	if kept := l.current.Load().customized[object.RefOf(now)]; len(kept.answers) != 1 || len(kept.looked) != 1 {
 		t.Errorf("%d answers are kept, about %d resources, want the latest's only", len(kept.answers), len(kept.looked))
 	}
 }

@@ -18,32 +18,32 @@ import (
 // consult asks the hook what should be, and gives the children about which something is to be done. When kinds roll, it
 // asks once for each revision of the parent, takes the next step, and stores it: before any child is touched, so that
 // nothing is forgotten by dying.
-func (l *loop) consult(ctx context.Context, parent *object.Object, children *object.Set, write Writer) (*hook.Response, *object.Set, error) {
-	if l.revisions == nil || object.Deleting(parent) && !l.tidiesUp(parent) {
-		answer, err := l.ask(ctx, parent, children)
+func (t *turn) consult(ctx context.Context, parent *object.Object, children *object.Set, write Writer) (*hook.Response, *object.Set, error) {
+	if t.revisions == nil || object.Deleting(parent) && !t.tidiesUp(parent) {
+		answer, err := t.ask(ctx, parent, children)
 		return answer, children, err
 	}
-	latest, older, err := l.revisions.read(ctx, parent, write)
+	latest, older, err := t.revisions.read(ctx, parent, write)
 	if err != nil {
 		return nil, nil, err
 	}
-	variants, err := l.variants(ctx, parent, older)
+	variants, err := t.variants(ctx, parent, older)
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := l.askAll(ctx, parent, children, variants)
+	answers, err := t.askAll(ctx, parent, children, variants)
 	if err != nil {
-		return nil, nil, join(err, l.standStill(ctx, parent, err, write))
+		return nil, nil, join(err, t.standStill(ctx, parent, err, write))
 	}
 	latest.Desired = answers[0].Children
 	for i := range older {
-		older[i].Desired = l.recognised(parent, answers[i+1].Children)
+		older[i].Desired = t.recognised(parent, answers[i+1].Children)
 	}
-	step, doubtful := l.step(parent, latest, older, children)
-	if err := l.revisions.store(ctx, parent, step, write); err != nil {
+	step, doubtful := t.step(parent, latest, older, children)
+	if err := t.revisions.store(ctx, parent, step, write); err != nil {
 		return nil, nil, err
 	}
-	answer := l.merge(parent, answers, step)
+	answer := t.merge(parent, answers, step)
 	if doubtful && step.Condition.Reason == rollout.Waiting {
 		answer.ResyncAfter = soonest // what follows asks the API server, and it may be that nothing changes then
 	}
@@ -74,14 +74,14 @@ func (l *loop) step(parent *object.Object, latest rollout.Revision, older []roll
 }
 
 // variants are the parent as it is and as its older revisions have it.
-func (l *loop) variants(ctx context.Context, parent *object.Object, older []rollout.Revision) ([]variant, error) {
-	variants := []variant{l.now(parent)}
+func (t *turn) variants(ctx context.Context, parent *object.Object, older []rollout.Revision) ([]variant, error) {
+	variants := []variant{t.now(parent)}
 	for _, revision := range older {
-		then, err := rollout.Apply(parent, revision.Patch, l.revisions.paths)
+		then, err := rollout.Apply(parent, revision.Patch, t.revisions.paths)
 		if err != nil {
 			return nil, fmt.Errorf("ControllerRevision %s: %w", revision.Name, err)
 		}
-		asked, err := l.respondents(ctx, revision)
+		asked, err := t.respondents(ctx, revision)
 		if err != nil {
 			return nil, err
 		}
@@ -92,8 +92,8 @@ func (l *loop) variants(ctx context.Context, parent *object.Object, older []roll
 }
 
 // respondents are who answers about an older revision: the script that it was made with, when that is part of it.
-func (l *loop) respondents(ctx context.Context, revision rollout.Revision) (variant, error) {
-	v, scripts := l.now(nil), l.revisions.scripts
+func (t *turn) respondents(ctx context.Context, revision rollout.Revision) (variant, error) {
+	v, scripts := t.now(nil), t.revisions.scripts
 	if scripts == nil || revision.Script == "" || revision.Script == scripts.digest {
 		return v, nil
 	}

@@ -42,6 +42,7 @@ func roll(l *loop, stored ...runtime.Object) {
 		labels: generatedLabels, match: generatedSelector, live: l.Live,
 		cache: caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}),
 	}
+	reset(l)
 }
 
 // at is a hook that wants ConfigMaps with the version in the parent's spec.
@@ -235,7 +236,7 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, observed, err := l.consult(t.Context(), parent, children, write)
+	got, observed, err := l.turn().consult(t.Context(), parent, children, write)
 	if err != nil {
 		t.Fatal(err)
 	}

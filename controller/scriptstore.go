@@ -203,7 +203,7 @@ func (s *Server) usedScripts(ctx context.Context) (map[string]bool, error) {
 		return nil, err
 	}
 	for _, r := range s.all() {
-		if revisions := r.loop.revisions; revisions != nil && revisions.scripts != nil {
+		if revisions := r.loop.current.Load().revisions; revisions != nil && revisions.scripts != nil {
 			used[scriptPrefix+revisions.scripts.digest] = true
 		}
 	}

@@ -15,6 +15,9 @@ const (
 	// ConditionScriptsHeld is True, with the reason LimitExceeded, while there are parents for which the script is not
 	// run, since it hit a limit twice in a row. It is absent otherwise.
 	ConditionScriptsHeld = "ScriptsHeld"
+	// ConditionFallbackActive is True while webhooks answer in place of scripts, and False while they need not. It is
+	// there for a controller with a hook that has both.
+	ConditionFallbackActive = "FallbackActive"
 	// ConditionPermitted is False, with the reason Forbidden, while the API server does not permit something that the
 	// controller has to do. It is absent otherwise.
 	ConditionPermitted = "Permitted"
@@ -70,6 +73,10 @@ const (
 	ReasonLoaded = "Loaded"
 	// ReasonSourceNotFound: False, the file, the ConfigMap or its key is not there.
 	ReasonSourceNotFound = "SourceNotFound"
+	// ReasonSourceInvalid: False, what is there cannot be a script: it is not text, too large, or no file.
+	ReasonSourceInvalid = "SourceInvalid"
+	// ReasonRolledBack: False, the version that was loaded last failed for too many parents, and the one before it runs.
+	ReasonRolledBack = "RolledBack"
 	// ReasonCompileError: False, the message says where.
 	ReasonCompileError = "CompileError"
 	// ReasonFunctionNotFound: False, the script lacks a function that a hook names.
@@ -78,4 +85,16 @@ const (
 	ReasonLimitExceeded = "LimitExceeded"
 	// ReasonCallFailed: False, a call failed by a fault of the script.
 	ReasonCallFailed = "CallFailed"
+)
+
+// Reasons of the condition FallbackActive.
+const (
+	// ReasonScriptAnswers: False, as it should be.
+	ReasonScriptAnswers = "ScriptAnswers"
+	// ReasonScriptNotLoaded: True, there is no script to ask.
+	ReasonScriptNotLoaded = "ScriptNotLoaded"
+	// ReasonScriptUnavailable: True, the script takes too long or breaks limits.
+	ReasonScriptUnavailable = "ScriptUnavailable"
+	// ReasonScriptFailing: True, the script fails by a fault of its own.
+	ReasonScriptFailing = "ScriptFailing"
 )

@@ -161,7 +161,7 @@ var rules = []struct {
 	{"library outside", "", `script: {file: a.js, libraries: [{file: ..}]}`, `spec.script.libraries[0].file: Invalid value: "..": file is a path below the scripts directory, such as lib/conditions.star, without . and ..`},
 
 	{"version and rollback", "", `script: {file: a.js, version: v2, rollback: OnError}`, ""},
-	{"unknown rollback", "", `script: {file: a.js, rollback: Always}`, `spec.script.rollback: Unsupported value: "Always": supported values: "Never", "OnError"`},
+	{"unknown rollback", "", `script: {file: a.js, rollback: Always}`, `spec.script.rollback: Unsupported value: "Always": supported values: "Off", "OnError"`},
 
 	{"fallback", "", `hooks: {sync: {script: {file: a.js}, webhook: {url: "http://a"}, fallback: OnError}}`, ""},
 	{"script and webhook", "", `hooks: {sync: {script: {file: a.js}, webhook: {url: "http://a"}}}`, ""},

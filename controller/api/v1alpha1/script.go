@@ -163,20 +163,29 @@ type ControllerScript struct {
 	// hook. v1 when absent.
 	Version HookVersion `json:"version,omitempty"`
 
-	// What happens when a new version of the script, once it loaded, keeps
-	// failing. Never: it stays in use and says so. OnError: the last version that
-	// worked is used again until the script is edited. Never when absent.
+	// What happens when a new version of the script, once it loaded, fails. Off: it
+	// stays in use, and its parents are tried again. OnError: when it fails for
+	// more than rollbackPercent of the parents for which the version before it did
+	// not fail, that one is used again until the script is edited. Off when absent.
 	Rollback Rollback `json:"rollback,omitempty"`
+
+	// Of how many of the parents that a new version was tried for it may fail, in
+	// percent, before it is given up. It is judged once ten were tried, or all
+	// there are. Without effect unless rollback is OnError. 20 when absent.
+	//
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=99
+	RollbackPercent *int32 `json:"rollbackPercent,omitempty"`
 }
 
 // Rollback says when the last version of a script that worked is used again.
 //
-// +kubebuilder:validation:Enum=Never;OnError
+// +kubebuilder:validation:Enum=Off;OnError
 type Rollback string
 
 // The rollbacks.
 const (
-	RollbackNever   Rollback = "Never"
+	RollbackOff     Rollback = "Off"
 	RollbackOnError Rollback = "OnError"
 )
 
@@ -184,22 +193,46 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="has(self.file) != has(self.configMapRef)",message="a library has exactly one of file and configMapRef"
 type ScriptLibrary struct {
-	// The name by which scripts load it, such as conditions.star. When absent, the
-	// last part of the file's path, or configMapRef's key.
+	// The name by which scripts load it, such as conditions.star, or below which
+	// they load its files, such as lib for lib/conditions.star. When absent, the
+	// last part of the file's path, configMapRef's key, or without a key its name.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="name is a file name or a path, such as lib or conditions.star, without . and .."
 	Name string `json:"name,omitempty"`
 
 	// The path of the source below the server's scripts directory, such as
-	// lib/conditions.star.
+	// lib/conditions.star, or of a folder, which stands for all files below it.
 	//
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file is a path below the scripts directory, such as lib/conditions.star, without . and .."
 	File string `json:"file,omitempty"`
 
-	// The key of a ConfigMap whose value is the source.
-	ConfigMapRef *ConfigMapKeyRef `json:"configMapRef,omitempty"`
+	// The key of a ConfigMap whose value is the source, or a whole ConfigMap.
+	ConfigMapRef *LibraryConfigMapRef `json:"configMapRef,omitempty"`
+}
+
+// A LibraryConfigMapRef names a ConfigMap that holds source text, or one key of
+// it.
+type LibraryConfigMapRef struct {
+	// The name of the ConfigMap.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// The namespace of the ConfigMap.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+
+	// The key whose value is the source. When absent, all keys are loadable below
+	// the library's name.
+	//
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
 }
 
 // A HookScript is the script of one hook: a source of its own, or only the

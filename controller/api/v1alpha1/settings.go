@@ -65,7 +65,8 @@ type ControllerStatus struct {
 
 	// How the controller is: Ready says whether it runs with the spec last
 	// written, ResourcesDiscovered whether the API server has all resources it
-	// names, ScriptReady whether its scripts are loaded. ScriptsHeld is there
+	// names, ScriptReady whether its scripts are loaded, FallbackActive whether
+	// webhooks answer in their place. ScriptsHeld is there
 	// while a script is not run for some parents, since it hit a limit for them,
 	// and SpecSound while the spec says something that is not, or not wholly,
 	// done.
@@ -103,4 +104,13 @@ type ScriptStatus struct {
 
 	// When this version of the script was put to use.
 	LoadedAt *metav1.Time `json:"loadedAt,omitempty"`
+
+	// The ConfigMap in the server's namespace that keeps the last version of the
+	// controller, spec and scripts together, that was good. It runs again when the
+	// server restarts while the source is broken.
+	LastGood string `json:"lastGood,omitempty"`
+
+	// The version that was given up, as script.rollback says. It is not tried
+	// again; an edit is.
+	GivenUp string `json:"givenUp,omitempty"`
 }
