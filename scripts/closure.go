@@ -1,0 +1,165 @@
+package scripts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing/fstest"
+	"unicode/utf8"
+
+	"metascript/engine"
+)
+
+// maxFiles bounds the files of one script.
+const maxFiles = 1000
+
+// A closure collects what an entry reaches: itself, and what its files mention, and so on.
+//
+// A file that is certainly loaded must be readable, or the script is not. One that is only mentioned is left out when
+// it cannot be read or is too much, since nothing says that it is meant.
+type closure struct {
+	from     files
+	language string
+	limit    int64
+	left     int64 // of limit
+
+	texts      map[string][]byte
+	certain    []string // yet to be taken
+	perhaps    []string // then these
+	everything bool     // a text may load what it does not mention
+}
+
+func newClosure(from files, language string, limit int64) *closure {
+	return &closure{from: from, language: language, limit: limit, left: limit, texts: map[string][]byte{}}
+}
+
+// run takes what is waiting, and all that it mentions.
+func (c *closure) run() error {
+	for {
+		switch {
+		case len(c.certain) > 0:
+			name := c.certain[0]
+			c.certain = c.certain[1:]
+			if err := c.take(name, true); err != nil {
+				return err
+			}
+		case len(c.perhaps) > 0:
+			name := c.perhaps[0]
+			c.perhaps = c.perhaps[1:]
+			_ = c.take(name, false) // nothing says that it is loaded
+		default:
+			return nil
+		}
+	}
+}
+
+func (c *closure) take(name string, certain bool) error {
+	if _, taken := c.texts[name]; taken {
+		return nil
+	}
+	text, err := c.from.read(name, c.limit)
+	if err != nil {
+		return err
+	}
+	switch {
+	case int64(len(name)+len(text)) > c.left:
+		return invalid(name, fmt.Sprintf("the script's files are too large: with this one more than the %d bytes that are allowed", c.limit), "leave out what the script does not need, or split the controller")
+	case len(c.texts) >= maxFiles:
+		return invalid(name, fmt.Sprintf("the script has more than %d files", maxFiles), "leave out what the script does not need")
+	}
+	if err := checkText(name, text); err != nil {
+		return err
+	}
+	c.add(name, text, certain)
+	return nil
+}
+
+func (c *closure) add(name string, text []byte, certain bool) {
+	c.left -= int64(len(name) + len(text))
+	c.texts[name] = text
+	c.follow(name, string(text), certain)
+}
+
+// follow queues what a text mentions.
+func (c *closure) follow(name, text string, certain bool) {
+	if c.language == engine.JavaScript && path.Ext(name) == ".json" {
+		return
+	}
+	found, everything := mentions(c.language, text)
+	c.everything = c.everything || everything
+	for _, m := range found {
+		file, ok := engine.FindFile(finder{c.from}, name, m.name, suffixes[c.language]...)
+		if _, taken := c.texts[file]; !ok || taken {
+			continue
+		}
+		c.queue(file, certain && m.direct)
+	}
+}
+
+func (c *closure) queue(name string, certain bool) {
+	if certain {
+		c.certain = append(c.certain, name)
+	} else {
+		c.perhaps = append(c.perhaps, name)
+	}
+}
+
+// all queues every file there is. Those in the script's language, and JSON, must be readable: any may be loaded.
+func (c *closure) all() error {
+	names, err := c.from.list(".", true)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return s[0] == '.' }) {
+			continue // what editors and git put aside
+		}
+		ending := path.Ext(name)
+		c.queue(name, endings[ending] == c.language || ending == ".json")
+	}
+	return c.run()
+}
+
+// suffixes are what the runtimes try behind a name; none is the name as it is.
+var suffixes = map[string][]string{engine.JavaScript: {"", ".js", ".json"}}
+
+// files are the texts as an fs.FS.
+func (c *closure) files() fstest.MapFS {
+	files := fstest.MapFS{}
+	for name, text := range c.texts {
+		files[name] = &fstest.MapFile{Data: text, Mode: 0o444}
+	}
+	return files
+}
+
+// checkText says where a text is not UTF-8.
+func checkText(name string, text []byte) error {
+	if utf8.Valid(text) {
+		return nil
+	}
+	at := 0
+	for at < len(text) {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size <= 1 {
+			break
+		}
+		at += size
+	}
+	before := text[:at]
+	pos := engine.Pos{
+		File: name,
+		Line: 1 + bytes.Count(before, []byte("\n")),
+		Col:  1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]),
+	}
+	return invalid(pos.String(), fmt.Sprintf("is not UTF-8: there is a byte 0x%02x", text[at]), "save the file as UTF-8")
+}
+
+// asError gives the Error in err.
+func asError(err error) (*Error, bool) {
+	var e *Error
+	ok := errors.As(err, &e)
+	return e, ok
+}

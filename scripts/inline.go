@@ -1,0 +1,44 @@
+package scripts
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"metascript/engine"
+)
+
+// entries are the names under which the text in spec.script.inline is known, in errors and to its modules.
+var entries = map[string]string{
+	engine.Starlark:   "sync.star",
+	engine.JavaScript: "sync.js",
+	engine.Jsonnet:    "sync.jsonnet",
+}
+
+// Inline is a script from source text and the modules beside it, a map of file names to source text.
+func Inline(language, source string, modules map[string]string) (engine.Script, error) {
+	made, err := Sources{}.Assemble(Wanted{Language: language, Inline: source, Modules: modules}, false)
+	return made.Script, err
+}
+
+// inline gives the entry of a text, and the text and its modules by name.
+func inline(w *Wanted) (entry string, files map[string]string, err error) {
+	entry, known := entries[w.Language]
+	if !known {
+		return "", nil, fmt.Errorf("language %q: want one of %s", w.Language, strings.Join(slices.Sorted(maps.Keys(entries)), ", "))
+	}
+	files = map[string]string{entry: w.Inline}
+	for name, text := range w.Modules {
+		if !fs.ValidPath(name) || name == "." {
+			return "", nil, fmt.Errorf("module %q: the name of a file is wanted, such as lib/labels%s", name, path.Ext(entry))
+		}
+		if name == entry {
+			return "", nil, fmt.Errorf("module %q: that is the name of the script itself; give the module another", name)
+		}
+		files[name] = text
+	}
+	return entry, files, nil
+}

@@ -1,0 +1,126 @@
+// Package mounttest writes directories as the kubelet does for volumes of ConfigMaps, for tests of who reads them.
+package mounttest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	dataLink    = "..data"
+	newDataLink = "..data_tmp"
+)
+
+// Write makes files, by slash-separated paths, be what is in dir, in the steps that the kubelet takes:
+//
+//  1. a new directory with the time in its name, and the files in it
+//  2. a link ..data_tmp to it, renamed to ..data, which is the one moment when all files change
+//  3. links to ..data/NAME for names that are new
+//  4. such links for names that are gone are removed
+//  5. the directory of the version before is removed
+//
+// The kubelet, like Write, has one writer for a directory, and does nothing when nothing changes.
+func Write(dir string, files map[string]string) error {
+	before, err := os.Readlink(filepath.Join(dir, dataLink))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if before != "" && same(filepath.Join(dir, before), files) {
+		return nil
+	}
+	version, err := newVersion(dir, files)
+	if err != nil {
+		return err
+	}
+	if err := os.Symlink(version, filepath.Join(dir, newDataLink)); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(dir, newDataLink), filepath.Join(dir, dataLink)); err != nil {
+		return err
+	}
+	if err := link(dir, files); err != nil {
+		return err
+	}
+	if before == "" {
+		return nil
+	}
+	if err := unlink(dir, before, files); err != nil {
+		return err
+	}
+	return os.RemoveAll(filepath.Join(dir, before))
+}
+
+// same reports whether a version has exactly these files.
+func same(version string, files map[string]string) bool {
+	count := 0
+	err := filepath.WalkDir(version, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(version, file)
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if want, ok := files[filepath.ToSlash(name)]; ok && want == string(text) {
+			count++
+			return err
+		}
+		return fs.ErrInvalid
+	})
+	return err == nil && count == len(files)
+}
+
+func newVersion(dir string, files map[string]string) (string, error) {
+	version, err := os.MkdirTemp(dir, time.Now().UTC().Format("..2006_01_02_15_04_05."))
+	if err != nil {
+		return "", err
+	}
+	for name, text := range files {
+		file := filepath.Join(version, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Base(version), os.Chmod(version, 0o755)
+}
+
+// link makes the names that users see.
+func link(dir string, files map[string]string) error {
+	for name := range files {
+		first, _, _ := strings.Cut(name, "/")
+		err := os.Symlink(filepath.Join(dataLink, first), filepath.Join(dir, first))
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlink removes the names that users saw in the version before, and that are gone.
+func unlink(dir, before string, files map[string]string) error {
+	entries, err := os.ReadDir(filepath.Join(dir, before))
+	if err != nil {
+		return err
+	}
+	kept := map[string]bool{}
+	for name := range files {
+		first, _, _ := strings.Cut(name, "/")
+		kept[first] = true
+	}
+	for _, e := range entries {
+		if !kept[e.Name()] {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package scripts
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"metascript/engine"
+)
+
+// Wanted says of what a script is made, as spec.script does.
+type Wanted struct {
+	Language string // "" is what the ending of the entry's name tells
+
+	// Exactly one of these is set.
+	Inline    string // the text itself
+	File      string // a path below a scripts directory
+	ConfigMap Key    // with the Key in it
+
+	Modules   map[string]string // beside Inline, texts by name
+	Libraries []Library
+	Limit     int64 // bytes of all files together, with their names; 0: the engine's default
+}
+
+// A Key names a ConfigMap, and in it a key; no key stands for all.
+type Key struct{ Namespace, Name, Key string }
+
+// String gives namespace/name or namespace/name/key.
+func (k Key) String() string { return strings.TrimSuffix(k.Namespace+"/"+k.Name+"/"+k.Key, "/") }
+
+// A Library is a file, or a folder with all that is below it, that scripts load as Name or as Name/path.
+// Exactly one of File and ConfigMap is set; a ConfigMap without Key is a folder.
+type Library struct {
+	Name      string // "": the last part of File, or the ConfigMap's Key, or its name
+	File      string
+	ConfigMap Key
+}
+
+func (l Library) name() string {
+	if l.File != "" {
+		return cmp.Or(l.Name, path.Base(l.File))
+	}
+	return cmp.Or(l.Name, l.ConfigMap.Key, l.ConfigMap.Name)
+}
+
+// String says where the library comes from.
+func (l Library) String() string {
+	if l.File != "" {
+		return l.File
+	}
+	return "ConfigMap " + l.ConfigMap.String()
+}
+
+// ConfigMapNames are the ConfigMaps that w names, each once and without a Key.
+func (w *Wanted) ConfigMapNames() []Key {
+	var names []Key
+	for _, k := range append([]Key{w.ConfigMap}, configMapsOf(w.Libraries)...) {
+		if k.Key = ""; k.Name != "" && !slices.Contains(names, k) {
+			names = append(names, k)
+		}
+	}
+	return names
+}
+
+func configMapsOf(libraries []Library) []Key {
+	keys := make([]Key, len(libraries))
+	for i, l := range libraries {
+		keys[i] = l.ConfigMap
+	}
+	return keys
+}
+
+// UsesFiles reports whether w names a file or a folder below a scripts directory.
+func (w *Wanted) UsesFiles() bool {
+	return w.File != "" || slices.ContainsFunc(w.Libraries, func(l Library) bool { return l.File != "" })
+}
+
+// source says where the script comes from.
+func (w *Wanted) source() string {
+	switch {
+	case w.File != "":
+		return "file " + w.File
+	case w.ConfigMap.Name != "":
+		return "configMap " + w.ConfigMap.String()
+	}
+	return "inline"
+}
+
+// endings are the languages by the ending of a file's name.
+var endings = map[string]string{
+	".star":      engine.Starlark,
+	".js":        engine.JavaScript,
+	".jsonnet":   engine.Jsonnet,
+	".libsonnet": engine.Jsonnet,
+}
+
+// language is the one that is set, or the one that the entry's ending tells.
+func (w *Wanted) language(entry string) (string, error) {
+	if language := cmp.Or(w.Language, endings[path.Ext(entry)]); language != "" {
+		return language, nil
+	}
+	return "", invalid(w.source(), "the language cannot be told from its name", "set language, or let the name end in .star, .js, .jsonnet or .libsonnet")
+}
+
+func (w *Wanted) limit() int64 { return engine.Limits{Source: w.Limit}.WithDefaults().Source }
