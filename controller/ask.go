@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -66,11 +67,20 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 		return nil, err
 	}
 	answers, err := t.callAll(ctx, req, variants)
+	t.judge(key, err)
 	if err = t.breaker.note(key, q, err, time.Now()); err != nil {
 		return nil, err
 	}
 	t.pass(parent, answers[0])
 	return answers, nil
+}
+
+// judge notes how the version did. What an older one of a rollout does says nothing of it.
+func (t *turn) judge(parent object.Ref, err error) {
+	var about *revisionError
+	if !errors.As(err, &about) {
+		t.trial.note(parent, err)
+	}
 }
 
 // callAll gives the answers, or the first error.

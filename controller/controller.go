@@ -26,6 +26,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
+	"metascript/scripts"
 )
 
 // Options configure a Server. Only Config and an engine in Sandbox are needed.
@@ -43,6 +44,8 @@ type Options struct {
 
 	ApplyStrategy v1alpha1.ApplyStrategy // of controllers that do not say theirs; default DynamicApply
 	FieldManager  string                 // under which server-side apply owns fields; default kube.FieldManager
+
+	Folders *scripts.Folders // where scripts in files are; nil: nowhere
 
 	Election  *Election // nil: no other server runs beside this one
 	Namespace string    // the server's own; default metacontroller
@@ -70,6 +73,12 @@ type Server struct {
 	met          sync.Map     // UID of a controller object -> when it was seen first
 	told         sync.Map     // id of a controller object -> what the log and its events said of it last
 	departed     sync.Map     // id of a controller object -> departure
+
+	followed *followed // ConfigMaps with scripts
+	filed    sync.Map  // ids of controller objects with scripts in files
+	goods    sync.Map  // id of a controller object -> *goodVersion
+	rejects  sync.Map  // id of a controller object -> rejection
+	warned   sync.Map  // id of a controller object -> what the log warned of last
 
 	controllers map[string]*informer.Informer // by kind
 	queue       workqueue.TypedRateLimitingInterface[id]
@@ -150,6 +159,7 @@ func New(o Options) (*Server, error) {
 		leading:     make(chan struct{}),
 		metrics:     counts,
 	}
+	s.followed = newFollowed(s.caches, func(of id) { s.queue.Add(of) })
 	return s, s.collect()
 }
 
@@ -185,6 +195,10 @@ func (s *Server) run(ctx context.Context) error {
 	if err := crds.Handle(s.onDefinition); err != nil {
 		return err
 	}
+	if s.Folders != nil {
+		defer s.Folders.Follow(s.onFiles)()
+	}
+	defer s.followed.close()
 	s.opened.Store(true)
 	for kind := range kinds {
 		if !s.controllers[kind].Synced(ctx) {
@@ -198,6 +212,9 @@ func (s *Server) run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	workers.Go(func() { s.tellAll(ctx) })
 	workers.Go(func() { s.sweep(ctx) })
+	if s.Folders != nil {
+		workers.Go(func() { s.Folders.Run(ctx) })
+	}
 	for range loaders {
 		workers.Go(func() { s.work(ctx) })
 	}

@@ -133,6 +133,9 @@ func (t *turn) customize(ctx context.Context, parent *object.Object, v variant, 
 			req = past(req, v)
 		}
 		answer, err := v.customize.Call(ctx, &req)
+		if err != nil {
+			t.judge(key, v.about(err))
+		}
 		if err = t.customizing.note(key, q, err, now); err != nil {
 			return nil, err
 		}

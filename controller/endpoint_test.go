@@ -72,7 +72,7 @@ func TestAWebhookRefersToWhatItsSettingsName(t *testing.T) {
 
 func TestADecoratorsWebhooksAreMetInTheSameWay(t *testing.T) {
 	d := parseDecorator(t, "{resources: [{apiVersion: v1, resource: pods}], endpointConfigs: [{host: x, "+byBundle+"}], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
-	loaded, err := newLoader().load(t.Context(), d)
+	loaded, err := newLoader().read(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestConnectionSettingsThatCannotWorkAreRefused(t *testing.T) {
 			"hooks.sync.webhook": "hooks: {sync: {webhook: {url: 'https://x/', " + c.settings + "}}}",
 			"endpointConfigs[0]": "{endpointConfigs: [{host: x, " + c.settings + "}], hooks: {sync: {webhook: {url: 'https://x/'}}}}",
 		} {
-			_, err := newLoader().load(t.Context(), parseController(t, spec))
+			_, err := newLoader().read(t.Context(), parseController(t, spec))
 			if err == nil || !strings.HasPrefix(err.Error(), at+": ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%s: error %v, want one of %s with %q", name, err, at, c.want)
 			}
@@ -122,7 +122,7 @@ func TestAURLThatCannotBeCalledIsRefusedWithoutBeingShown(t *testing.T) {
 		"{url: 'hunter2'}", "{url: 'ftp://admin:hunter2@x/'}", "{url: 'http://admin:hunter2@[/'}", "{url: 'http:///hunter2'}",
 		"{service: {name: s, namespace: ns}, path: hunter2}",
 	} {
-		_, err := newLoader().load(t.Context(), parseController(t, "hooks: {sync: {webhook: "+webhook+"}}"))
+		_, err := newLoader().read(t.Context(), parseController(t, "hooks: {sync: {webhook: "+webhook+"}}"))
 		if err == nil || err.Error() != "hooks.sync.webhook: its URL must be http:// or https://, a host and a path" {
 			t.Errorf("%s: error %v", webhook, err)
 		}

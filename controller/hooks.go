@@ -23,12 +23,14 @@ var errNoHooks = errors.New("no hooks defined")
 type loadedHooks struct {
 	sync, finalize, customize hook.Hook
 
-	names     []string           // of the hooks there are, sorted
-	isolation v1alpha1.Isolation // that scripts have; "" without one
-	language  string             // of spec.script; "" without one
-	digest    string             // of spec.script
-	doubts    []string           // what is accepted and probably not meant
-	links     links              // of webhooks
+	names     []string              // of the hooks there are, sorted
+	isolation v1alpha1.Isolation    // that scripts have; "" without one
+	digest    string                // of spec.script
+	status    v1alpha1.ScriptStatus // about the scripts, without times; zero without scripts
+	doubts    []string              // what is accepted and probably not meant
+	links     links                 // of webhooks
+
+	webhooks map[string]*hook.Webhook // by the name of their hook
 }
 
 // A functionError says that a script does not define a function that a hook needs.
@@ -37,6 +39,8 @@ type functionError struct{ error }
 // A hookLoader makes the hooks of a controller object.
 type hookLoader struct {
 	sandbox *Sandbox
+	sources scripts.Sources
+	before  *loadedHooks // whose webhooks serve on; nil: there are none, or their settings may have changed
 	log     func(hookName string, req *hook.Request, m engine.Message)
 	now     func() time.Time
 	observe func(hookName string) func(took time.Duration, err error) // of calls of scripts; nil: nobody is told
@@ -59,19 +63,25 @@ type loading struct {
 	owner  string                     // of the scripts: the controller object
 	engine engine.Runtime             // what runs its scripts, if it has some
 	script *v1alpha1.ControllerScript // spec.script, or nil
-	own    *compiled                  // of script, or nil
+	parts  parts
+	wants  map[string]scripts.Wanted // of what the parts are
+	own    *compiled                 // of script, or nil
 
 	endpoints []v1alpha1.EndpointConfig
 	met       map[int]bool // which of them are of a webhook
 }
 
-// load compiles the scripts of d and finds out which hooks there are. A script that does not compile is an error
-// with an [*engine.Error] in it.
-func (l *hookLoader) load(ctx context.Context, d *declaration) (loadedHooks, error) {
-	loaded := loadedHooks{links: links{keys: keyring{}}}
+// load compiles the scripts of d, which were gathered before, and finds out which hooks there are. A script that does not
+// compile is an error with an [*engine.Error] in it.
+func (l *hookLoader) load(ctx context.Context, d *declaration, gathered parts) (loadedHooks, error) {
+	loaded := loadedHooks{links: links{keys: keyring{}}, webhooks: map[string]*hook.Webhook{}}
+	if l.before != nil {
+		loaded.links, loaded.webhooks = l.before.links, l.before.webhooks
+	}
 	var err error
 	work := loading{
 		hookLoader: l, owner: d.Kind + "/" + d.Object.Name, script: d.Script, endpoints: d.EndpointConfigs, met: map[int]bool{},
+		parts: gathered, wants: l.wants(d),
 	}
 	if d.hasScript() {
 		loaded.isolation = l.sandbox.isolation(d.Settings.Isolation)
@@ -80,16 +90,10 @@ func (l *hookLoader) load(ctx context.Context, d *declaration) (loadedHooks, err
 		}
 	}
 	if d.Script != nil {
-		text, err := source(d.Script.ScriptSource)
-		if err != nil {
-			return loaded, fmt.Errorf("spec.script: %w", err)
-		}
-		limits := l.sandbox.limits(d.Script.ScriptSource)
-		if work.own, err = work.compile(ctx, text, limits); err != nil {
+		if work.own, err = work.compile(ctx, "", l.limits(d.Script.ScriptSource, d.Script)); err != nil {
 			return loaded, err
 		}
-		loaded.language = text.Language
-		if loaded.digest, err = text.Digest(limits); err != nil {
+		if loaded.digest, err = gathered[""].Script.Digest(engine.Limits{Source: maxStored}); err != nil {
 			return loaded, err
 		}
 	}
@@ -103,16 +107,43 @@ func (l *hookLoader) load(ctx context.Context, d *declaration) (loadedHooks, err
 	}
 	slices.Sort(loaded.names)
 	loaded.doubts = append(loaded.doubts, work.unmet()...)
-	return loaded, work.check(d, &loaded)
+	if err := work.check(d, &loaded); err != nil {
+		return loaded, err
+	}
+	loaded.status, err = gathered.status(loaded.names)
+	return loaded, err
 }
 
-func (w *loading) compile(ctx context.Context, text engine.Script, limits engine.Limits) (*compiled, error) {
-	text.Owner = w.owner
-	program, err := w.engine.Compile(ctx, text, limits)
+// read is gather and load, for those who have no use for what is between them.
+func (l *hookLoader) read(ctx context.Context, d *declaration) (loadedHooks, error) {
+	gathered, err := l.gather(d)
+	if err != nil {
+		return loadedHooks{}, err
+	}
+	loaded, err := l.load(ctx, d, gathered)
+	loaded.doubts = append(loaded.doubts, gathered.doubts()...)
+	return loaded, err
+}
+
+// compile compiles a part.
+func (w *loading) compile(ctx context.Context, name string, limits engine.Limits) (*compiled, error) {
+	part := w.parts[name]
+	program, err := w.compilePart(ctx, part, limits)
+	if missesFile(err) { // what could be loaded tells more than what was, and may be found after all
+		if all, unread := w.sources.Assemble(w.wants[name], true); unread == nil {
+			program, err = w.compilePart(ctx, all, limits)
+		}
+	}
 	if err != nil {
 		return nil, w.sandbox.explain(err, limits)
 	}
-	return &compiled{program, text.Entry}, nil
+	return &compiled{program, part.Entry}, nil
+}
+
+func (w *loading) compilePart(ctx context.Context, part scripts.Assembled, limits engine.Limits) (engine.Program, error) {
+	text := part.Script
+	text.Owner = w.owner
+	return w.engine.Compile(ctx, text, limits)
 }
 
 // check looks at the hooks as a whole.
@@ -165,13 +196,10 @@ func (w *loading) listedScript(ctx context.Context, name string, set *v1alpha1.H
 	if w.script != nil {
 		inherit(&settings, w.script.ScriptSource)
 	}
-	if settings.Inline != "" || settings.File != "" || settings.ConfigMapRef != nil {
-		text, err := source(settings)
-		if err != nil {
-			return nil, fmt.Errorf("hooks.%s.script: %w", name, err)
-		}
-		if script, err = w.compile(ctx, text, w.sandbox.limits(settings)); err != nil {
-			return nil, fmt.Errorf("hooks.%s.script: %w", name, err)
+	if hasSource(settings) {
+		var err error
+		if script, err = w.compile(ctx, name, w.limits(settings, w.script)); err != nil {
+			return nil, fmt.Errorf("%s: %w", where(name), err)
 		}
 	}
 	if script == nil {
@@ -202,7 +230,7 @@ func inherit(settings *v1alpha1.ScriptSource, from v1alpha1.ScriptSource) {
 }
 
 func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings v1alpha1.ScriptSource, script *compiled) hook.Hook {
-	limits := w.sandbox.limits(settings)
+	limits := w.limits(settings, w.script)
 	made := &hook.Script{
 		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
 		Version: versionOf(set, w.script), Limits: limits, Now: w.now,
@@ -227,21 +255,6 @@ func versionOf(set *v1alpha1.Hook, script *v1alpha1.ControllerScript) string {
 	return hook.V1
 }
 
-// source finds the text of a script.
-func source(s v1alpha1.ScriptSource) (engine.Script, error) {
-	switch {
-	case s.File != "":
-		return engine.Script{}, unsupported("a script from a file")
-	case s.ConfigMapRef != nil:
-		return engine.Script{}, unsupported("a script from a ConfigMap")
-	}
-	modules := make(map[string]string, len(s.Modules))
-	for name, text := range s.Modules {
-		modules[name] = string(text)
-	}
-	return scripts.Inline(string(s.Language), s.Inline, modules)
-}
-
 func ported(p engine.Program) bool {
 	foreign, ok := p.(engine.Ported)
 	return ok && foreign.Ported()
@@ -262,17 +275,6 @@ type unsupportedError struct{ what string }
 func (e *unsupportedError) Error() string { return e.what + " is not supported by this version" }
 
 func unsupported(what string) error { return &unsupportedError{what} }
-
-// unsupportedSpec looks for settings beside the hooks that this version does not do.
-func unsupportedSpec(d *declaration) error {
-	switch {
-	case d.Script != nil && len(d.Script.Libraries) > 0:
-		return unsupported("script.libraries")
-	case d.Script != nil && d.Script.Rollback == v1alpha1.RollbackOnError:
-		return unsupported("script.rollback OnError")
-	}
-	return nil
-}
 
 // contradiction refuses two rules about one resource: its objects would be seen in two versions, and those of the one
 // would be deleted since the other is desired.

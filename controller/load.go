@@ -16,6 +16,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/engine"
+	"metascript/scripts"
 )
 
 // loaded says what a loop was made of. It is what status tells about the version that runs.
@@ -24,12 +25,14 @@ type loaded struct {
 	generation int64
 	found      resolved
 	hooks      loadedHooks
+	identity   string // of spec and scripts together
 	at         time.Time
+	of         *candidate // that it was made of
 }
 
-// is reports whether the version that runs, if one does, is the one of d with these resources.
-func (l *loaded) is(d *declaration, found resolved) bool {
-	return l != nil && l.uid == d.Object.UID && l.generation == d.Object.Generation && reflect.DeepEqual(l.found, found)
+// fits reports whether the loop that runs, if one does, is that of c but for the scripts.
+func (l *loaded) fits(c *candidate) bool {
+	return l != nil && l.uid == c.object.GetUID() && l.generation == c.object.GetGeneration() && reflect.DeepEqual(l.found, c.found)
 }
 
 // A verdict is what came of loading a controller object: nil errors when it runs as it is written.
@@ -40,7 +43,9 @@ type verdict struct {
 	spec      error // anything else
 	hooks     loadedHooks
 	doubts    []string
+	givenUp   string  // the identity of the version that was
 	active    *loaded // what runs now; nil: nothing
+	lastGood  string  // what is stored of the version that was good last
 	filled    bool    // the caches of what runs are
 	trouble   error   // why not, or why they are not kept up to date
 	parents   int
@@ -65,6 +70,10 @@ func (v *verdict) retry() error {
 	if errors.As(v.script, &e) && (e.Kind == engine.KindTimeout || e.Kind == engine.KindCanceled) {
 		return v.script
 	}
+	var source *scripts.Error
+	if errors.As(v.script, &source) && source.Reason == scripts.Unsettled {
+		return v.script
+	}
 	return v.resources
 }
 
@@ -76,11 +85,14 @@ func (s *Server) load(ctx context.Context, name id) error {
 		s.stop(name)
 		s.told.Delete(name)
 		s.seen.Delete(name)
+		s.leaveSources(name)
+		s.goods.Delete(name)
+		s.rejects.Delete(name)
 		s.metrics.Forget(name.Kind, name.Name, name.queue())
 		return s.depart(ctx, name)
 	}
 	s.departed.Delete(name)
-	if r := s.get(name); r != nil && r.about.uid != o.GetUID() {
+	if r := s.get(name); r != nil && r.about.Load().uid != o.GetUID() {
 		s.stop(name) // that was another object, and is gone
 	}
 	v := &verdict{}
@@ -98,12 +110,16 @@ func (s *Server) load(ctx context.Context, name id) error {
 		return nil
 	}
 	if r := s.get(name); r != nil {
-		v.active, v.filled, v.parents = &r.about, r.loop.filled.Load(), r.loop.count()
+		v.active, v.filled, v.parents = r.about.Load(), r.loop.filled.Load(), r.loop.count()
+		v.lastGood = s.settle(ctx, d.id(), r)
 		v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
 		v.doubts = append(v.doubts, s.rivals(r.loop)...)
 		if v.filled {
 			v.doubts = append(v.doubts, r.loop.links.problems()...)
 		}
+	}
+	if kept, found := s.rejects.Load(name); found {
+		v.givenUp = kept.(rejection).identity
 	}
 	if !s.leads() {
 		return v.retry() // whoever leads tells
@@ -131,45 +147,131 @@ func (s *Server) discover(d *declaration) (resolved, error) {
 	return found, nil
 }
 
-// try loads d, and on success starts its loop unless that very version runs already.
+// try loads d, and on success has its loop be that version, unless it is already. If it cannot be loaded, the last good
+// version is kept running, or run again.
 func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *verdict) {
 	v.doubts = doubtsOf(d, s.sandbox)
 	if v.spec = refuse(d); v.spec != nil {
 		return
 	}
-	found, err := s.discover(d)
-	if v.asked, v.resources = true, err; err == nil {
-		if r := s.get(d.id()); r != nil && r.about.is(d, found) {
-			v.hooks, v.doubts = r.about.hooks, append(v.doubts, r.about.hooks.doubts...)
-			return
-		}
-	}
-	loader := hookLoader{
-		sandbox: s.sandbox, log: s.logPrint(d.Object.Name), observe: s.metrics.Controller(d.Kind, d.Object.Name).Script,
-	}
-	if v.hooks, err = loader.load(ctx, d); err != nil {
-		v.hooks = loadedHooks{} // as a whole or not at all
-		v.blame(err)
-		return
-	}
-	v.doubts = append(v.doubts, v.hooks.doubts...)
-	if v.resources != nil {
-		return
-	}
-	binding, err := s.bind(d, o, found, v.hooks)
+	c := &candidate{declaration: d, object: o}
+	c.found, v.resources = s.discover(d)
+	v.asked = true
+	loader := s.loader(c)
+	hooks, err := s.prepare(ctx, c, loader)
+	v.doubts = append(v.doubts, c.parts.doubts()...)
 	if err != nil {
-		v.spec = err
+		v.blame(err)
+		if v.resources == nil && v.script != nil {
+			s.hold(ctx, c, v)
+		}
 		return
+	}
+	v.hooks, v.doubts = hooks, append(v.doubts, hooks.doubts...)
+	if v.resources == nil && !s.runs(c) {
+		v.spec = s.activate(ctx, c, loader, hooks)
+	}
+}
+
+// runs reports whether c is the version that runs.
+func (s *Server) runs(c *candidate) bool {
+	r := s.get(c.id())
+	return r != nil && r.about.Load().fits(c) && r.about.Load().identity == c.identity
+}
+
+// prepare reads and compiles the scripts of c, unless they run.
+func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) (loadedHooks, error) {
+	err := s.followSources(ctx, c.declaration, loader)
+	if err == nil {
+		c.parts, err = loader.gather(c.declaration)
+	}
+	if err == nil {
+		c.identity, err = identity(c.object.Object["spec"], c.parts)
+	}
+	if err == nil {
+		err = s.givenUp(c)
+	}
+	if err != nil {
+		return loadedHooks{}, err
+	}
+	if s.runs(c) {
+		return s.get(c.id()).about.Load().hooks, nil
+	}
+	hooks, err := loader.load(ctx, c.declaration, c.parts)
+	if err != nil {
+		return loadedHooks{}, err // as a whole or not at all
+	}
+	return hooks, nil
+}
+
+// loader makes the hooks of c.
+func (s *Server) loader(c *candidate) *hookLoader {
+	l := &hookLoader{
+		sandbox: s.sandbox, sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.followed.get},
+		log: s.logPrint(c.object.GetName()), observe: s.metrics.Controller(c.Kind, c.Object.Name).Script,
+	}
+	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
+		l.before = &r.about.Load().hooks
+	}
+	return l
+}
+
+// activate has the loop of c be that version: in the loop that runs, if no more than the scripts are others.
+func (s *Server) activate(ctx context.Context, c *candidate, loader *hookLoader, hooks loadedHooks) error {
+	about := &loaded{c.object.GetUID(), c.object.GetGeneration(), c.found, hooks, c.identity, time.Now(), c}
+	versions := s.versionsOf(c, loader, &about.hooks)
+	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
+		before := r.about.Swap(about)
+		r.loop.swap(s.versionFor(ctx, c, r.loop, hooks, versions))
+		s.tellSwap(c, before, about)
+		return nil
+	}
+	binding, err := s.bind(c.declaration, c.object, c.found, hooks)
+	if err != nil {
+		return err
 	}
 	if binding.revisions != nil {
-		binding.revisions.scripts = s.versionsOf(d, loader, v.hooks.digest)
+		binding.revisions.scripts = versions
 	}
-	s.start(ctx, o, binding, loaded{d.Object.UID, d.Object.Generation, found, v.hooks, time.Now()})
+	s.start(ctx, c, binding, about)
+	return nil
+}
+
+// versionFor is the next version of a loop's hooks.
+func (s *Server) versionFor(ctx context.Context, c *candidate, l *loop, hooks loadedHooks, versions *scriptVersions) *version {
+	var with *revisions
+	if l.revisions != nil {
+		copied := *l.revisions
+		copied.scripts = versions
+		with = &copied
+	}
+	next := newVersion(hooks.answering(), with, func() { s.queue.Add(c.id()) })
+	next.trial = s.trialOf(ctx, c, l)
+	return next
+}
+
+// tellSwap tells that the scripts of a controller are others.
+func (s *Server) tellSwap(c *candidate, before, now *loaded) {
+	was, is := short(before.hooks.status.Digest), short(now.hooks.status.Digest)
+	s.Log.Info("scripts swapped", "controller", c.Object.Name, "source", now.hooks.status.Source, "digest", is, "before", was)
+	if why := s.rejected(c.id(), before.identity); why != nil {
+		s.events.Warning(c.object, "ScriptRolledBack", "%s again, in place of %s: %s", is, was, why)
+		s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("rolledback")
+		return
+	}
+	s.events.Normal(c.object, "ScriptReloaded", "%s: %s in place of %s", now.hooks.status.Source, is, was)
+	s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("loaded")
+}
+
+// short is a digest for people.
+func short(digest string) string {
+	const enough = len("sha256:") + 12
+	return digest[:min(len(digest), enough)]
 }
 
 // refuse says why d is not run, whatever its hooks are.
 func refuse(d *declaration) error {
-	failed := []error{unsupportedSpec(d), contradiction(d)}
+	failed := []error{contradiction(d)}
 	if len(d.Parents) == 0 {
 		failed = append(failed, errors.New("resources is empty: name a resource whose objects are to be decorated"))
 	}
@@ -184,9 +286,12 @@ func refuse(d *declaration) error {
 func (v *verdict) blame(err error) {
 	var inScript *engine.Error
 	var function *functionError
-	if errors.As(err, &inScript) || errors.As(err, &function) {
+	var source *scripts.Error
+	var rejected *givenUpError
+	switch {
+	case errors.As(err, &inScript), errors.As(err, &function), errors.As(err, &source), errors.As(err, &rejected):
 		v.script = err
-	} else {
+	default:
 		v.spec = err
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/selection"
 	"metascript/engine"
+	"metascript/scripts"
 )
 
 // A Trial is one sync without a cluster: what would the controller's hook answer?
@@ -31,6 +32,7 @@ type Trial struct {
 	Now        time.Time        // request.now; zero is the clock
 	Resources  *kube.Offline
 	Sandbox    Sandbox
+	Sources    scripts.Sources                         // where scripts are that are not in the controller object
 	Log        func(hookName string, m engine.Message) // what scripts print; nil drops it
 }
 
@@ -46,7 +48,7 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	if err := refuse(d); err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
 	}
-	hooks, err := t.loader().load(ctx, d)
+	hooks, err := t.loader().read(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
 	}
@@ -102,7 +104,7 @@ func (t *Trial) resources(d *declaration) *kube.Offline {
 }
 
 func (t *Trial) loader() *hookLoader {
-	l := &hookLoader{sandbox: t.Sandbox.withDefaults()}
+	l := &hookLoader{sandbox: t.Sandbox.withDefaults(), sources: t.Sources}
 	if t.Log != nil {
 		l.log = func(name string, _ *hook.Request, m engine.Message) { t.Log(name, m) }
 	}
@@ -227,7 +229,7 @@ func Doubts(o *object.Object, in Sandbox) []string {
 
 // Check compiles the scripts of a controller object and finds its hooks, without a cluster. It gives the hooks' names
 // and what is accepted but probably not meant.
-func Check(ctx context.Context, o *object.Object, in Sandbox) (hooks, doubts []string, err error) {
+func Check(ctx context.Context, o *object.Object, in Sandbox, from scripts.Sources) (hooks, doubts []string, err error) {
 	d, err := declare(o)
 	if err != nil {
 		return nil, nil, err
@@ -236,6 +238,6 @@ func Check(ctx context.Context, o *object.Object, in Sandbox) (hooks, doubts []s
 		return nil, nil, err
 	}
 	sandbox := in.withDefaults()
-	loaded, err := (&hookLoader{sandbox: sandbox}).load(ctx, d)
+	loaded, err := (&hookLoader{sandbox: sandbox, sources: from}).read(ctx, d)
 	return loaded.names, append(doubtsOf(d, sandbox), loaded.doubts...), err
 }

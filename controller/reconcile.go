@@ -21,7 +21,7 @@ import (
 func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
 	parent := t.parent(key)
 	if parent == nil || !t.mine(parent) {
-		return 0, t.forget(key)
+		return 0, t.loop.forget(key)
 	}
 	if paused(parent) {
 		t.tellPaused(parent)
@@ -64,7 +64,7 @@ func (l *loop) mine(parent *object.Object) bool {
 // forget drops what is kept for a parent that is gone.
 func (l *loop) forget(key object.Ref) error {
 	l.queue.Forget(key)
-	l.current.Load().forgive(key)
+	l.current.Load().forget(key)
 	l.forgetRelated(key)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"metascript/controller/object"
@@ -14,14 +15,15 @@ import (
 // running is a loop and the version of the controller object that it runs.
 type running struct {
 	loop   *loop
-	about  loaded
+	about  atomic.Pointer[loaded]
 	object *object.Object // the controller object
 	stop   context.CancelFunc
 	done   chan struct{}
 }
 
 // start runs a loop, in place of the one that may run for the same object.
-func (s *Server) start(ctx context.Context, o *object.Object, b *Binding, about loaded) {
+func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loaded) {
+	o := c.object
 	replaces := s.stop(b.id)
 	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
@@ -30,7 +32,9 @@ func (s *Server) start(ctx context.Context, o *object.Object, b *Binding, about 
 	if replaces {
 		loop.because = ScriptChanged
 	}
-	r := &running{loop: loop, about: about, object: o, stop: cancel, done: make(chan struct{})}
+	loop.current.Load().trial = s.trialOf(ctx, c, loop)
+	r := &running{loop: loop, object: o, stop: cancel, done: make(chan struct{})}
+	r.about.Store(about)
 	s.mu.Lock()
 	s.running[b.id] = r
 	s.mu.Unlock()
@@ -50,7 +54,8 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 		}
 	}()
 	begun := func() {
-		s.Log.Info("started", "controller", o.GetName(), "generation", r.about.generation, "isolation", r.about.hooks.isolation)
+		about := r.about.Load()
+		s.Log.Info("started", "controller", o.GetName(), "generation", about.generation, "isolation", about.hooks.isolation)
 		s.events.Normal(o, "Started", "started controller %s", o.GetName())
 		s.queue.Add(idOf(o)) // so that the status tells it
 	}

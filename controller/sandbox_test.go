@@ -46,7 +46,7 @@ func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
 			sandbox := Sandbox{InProcess: engines[inProcess], Process: engines[process], Floor: c.floor}.withDefaults()
 			cc := parseController(t, "{"+script+", isolation: '"+string(c.asked)+"'}")
 			l := &hookLoader{sandbox: sandbox}
-			if _, err := l.load(t.Context(), cc); err != nil {
+			if _, err := l.read(t.Context(), cc); err != nil {
 				t.Fatal(err)
 			}
 			for where, e := range engines {
@@ -65,13 +65,13 @@ func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
 
 func TestIsolationThatCannotBeHadIsRefusedForScriptsAlone(t *testing.T) {
 	cc := parseController(t, "{isolation: Process, script: "+inline("Starlark", starlark("sync"))+"}")
-	_, err := newLoader().load(t.Context(), cc)
+	_, err := newLoader().read(t.Context(), cc)
 	var refused *isolationError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "no seccomp") {
 		t.Errorf("got error %v, want what is missing", err)
 	}
 	cc = parseController(t, "{isolation: Process, hooks: {sync: {webhook: {url: 'http://x/'}}}}")
-	if _, err := newLoader().load(t.Context(), cc); err != nil {
+	if _, err := newLoader().read(t.Context(), cc); err != nil {
 		t.Errorf("a controller without a script is refused: %v", err)
 	}
 	if got := strings.Join(doubtsOf(cc, newSandbox()), "; "); !strings.Contains(got, "isolation Process has no effect") {

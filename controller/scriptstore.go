@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type scriptStore struct {
 const (
 	scriptLabel  = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
 	scriptKey    = "script"                                    // in their data: a ControllerScript in YAML
+	filesKey     = "files"                                     // in their binaryData: what it was read as, if that is from elsewhere
 	scriptTime   = "metacontroller.k8s.io/stored-at"           // an annotation: when one was stored last
 	scriptPrefix = "metascript-script-"                        // of their names, before the digest
 )
@@ -47,13 +49,24 @@ func (s *scriptStore) configMap(digest string) *object.Object {
 
 // put stores a script. One that is there is marked as new, so that nobody removes it before a revision refers to it: who
 // has judged it by its age before gets a conflict.
-func (s *scriptStore) put(ctx context.Context, digest string, script *v1alpha1.ControllerScript) error {
+func (s *scriptStore) put(ctx context.Context, digest string, script *v1alpha1.ControllerScript, part parts) error {
 	text, err := yaml.Marshal(script)
 	if err != nil {
 		return fmt.Errorf("store the script for its revisions: %w", err)
 	}
 	o := s.configMap(digest)
 	o.Object["data"] = map[string]any{scriptKey: string(text)}
+	if !contained(script) {
+		files, err := part.packed()
+		if err != nil {
+			return fmt.Errorf("store the script for its revisions: %w", err)
+		}
+		packed, err := pack(files)
+		if err != nil {
+			return fmt.Errorf("store the script for its revisions: %w", err)
+		}
+		o.Object["binaryData"] = map[string]any{filesKey: packed}
+	}
 	_, err = s.write.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "revisions refer to the script"})
 	if !apierrors.IsAlreadyExists(err) {
 		return err
@@ -70,22 +83,34 @@ func (s *scriptStore) put(ctx context.Context, digest string, script *v1alpha1.C
 }
 
 // get reads a script. Whether it is what its name says, is for the caller to find out.
-func (s *scriptStore) get(ctx context.Context, digest string) (*v1alpha1.ControllerScript, error) {
+func (s *scriptStore) get(ctx context.Context, digest string) (*v1alpha1.ControllerScript, parts, error) {
 	o, err := s.live(ctx, s.configMap(digest))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	text, _, _ := unstructured.NestedString(o.Object, "data", scriptKey)
 	script := &v1alpha1.ControllerScript{}
-	return script, yaml.UnmarshalStrict([]byte(text), script)
+	if err := yaml.UnmarshalStrict([]byte(text), script); err != nil || contained(script) {
+		return script, nil, err
+	}
+	var files map[string]packedPart
+	packed, _, _ := unstructured.NestedString(o.Object, "binaryData", filesKey)
+	err = unpack(packed, &files)
+	return script, unpacked(files), err
+}
+
+// contained reports whether a script needs nothing that is not in the controller object itself.
+func contained(script *v1alpha1.ControllerScript) bool {
+	return script.Inline != "" && len(script.Libraries) == 0
 }
 
 // scriptVersions are the versions of a controller's script whose edits roll out too. It is safe for concurrent use.
 type scriptVersions struct {
-	store  scriptStore
+	store  *scriptStore
 	digest string // of the version that runs
 	script *v1alpha1.ControllerScript
-	load   func(ctx context.Context, script *v1alpha1.ControllerScript) (loadedHooks, error)
+	part   parts // what it was read as
+	load   func(ctx context.Context, script *v1alpha1.ControllerScript, part parts) (loadedHooks, error)
 
 	mu    sync.Mutex
 	older map[string]loadedHooks // by digest
@@ -94,7 +119,7 @@ type scriptVersions struct {
 // keep stores the version that runs, so that it is there when it is an older one. It comes before each write of a
 // revision, since a script that none refers to is removed.
 func (v *scriptVersions) keep(ctx context.Context) error {
-	return v.store.put(ctx, v.digest, v.script)
+	return v.store.put(ctx, v.digest, v.script, v.part)
 }
 
 // hooks are those of an older version. What is stored is compiled like any script, and not taken at its word.
@@ -104,10 +129,10 @@ func (v *scriptVersions) hooks(ctx context.Context, revision rollout.Revision) (
 	if known, found := v.older[revision.Script]; found {
 		return known, nil
 	}
-	script, err := v.store.get(ctx, revision.Script)
+	script, part, err := v.store.get(ctx, revision.Script)
 	var hooks loadedHooks
 	if err == nil {
-		hooks, err = v.load(ctx, script)
+		hooks, err = v.load(ctx, script, part)
 	}
 	if err == nil && hooks.digest != revision.Script {
 		err = fmt.Errorf("it was changed: its digest is %s", hooks.digest)
@@ -120,18 +145,33 @@ func (v *scriptVersions) hooks(ctx context.Context, revision rollout.Revision) (
 	return hooks, nil
 }
 
-// versionsOf are the versions of d's script, or nil when its edits do not roll out.
-func (s *Server) versionsOf(d *declaration, loader hookLoader, digest string) *scriptVersions {
-	if !d.ScriptRevisions || d.Script == nil {
+// scripts is the server's store.
+func (s *Server) scripts() *scriptStore { return &scriptStore{s.Namespace, s.write, s.write.Get} }
+
+// versionsOf are the versions of c's script, or nil when its edits do not roll out. Older ones have the webhooks of the one
+// that runs.
+func (s *Server) versionsOf(c *candidate, loader *hookLoader, now *loadedHooks) *scriptVersions {
+	if !c.ScriptRevisions || c.Script == nil {
 		return nil
 	}
+	older := *loader
+	older.before = now
 	return &scriptVersions{
-		store:  scriptStore{s.Namespace, s.write, s.write.Get},
-		digest: digest, script: d.Script, older: map[string]loadedHooks{},
-		load: func(ctx context.Context, script *v1alpha1.ControllerScript) (loadedHooks, error) {
-			then := *d
+		store: s.scripts(), digest: now.digest, script: c.Script, part: parts{"": c.parts[""]}, older: map[string]loadedHooks{},
+		load: func(ctx context.Context, script *v1alpha1.ControllerScript, part parts) (loadedHooks, error) {
+			then := *c.declaration
 			then.Script = script
-			return loader.load(ctx, &then)
+			gathered := maps.Clone(c.parts)
+			if len(part) > 0 {
+				gathered[""] = part[""]
+				return older.load(ctx, &then, gathered)
+			}
+			own, err := older.gather(&then)
+			if err != nil {
+				return loadedHooks{}, err
+			}
+			gathered[""] = own[""]
+			return older.load(ctx, &then, gathered)
 		},
 	}
 }
@@ -177,7 +217,7 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 		if used[o.GetName()] || time.Since(storedAt(o)) < sweepPeriod {
 			continue
 		}
-		_, err := write.Do(ctx, plan.Op{Verb: plan.Delete, Object: o, Why: "no revision refers to the script"})
+		_, err := write.Do(ctx, plan.Op{Verb: plan.Delete, Object: o, Why: "nothing refers to the script"})
 		if err != nil && !gone(err) {
 			return err
 		}
@@ -193,7 +233,7 @@ func storedAt(o *object.Object) time.Time {
 	return o.GetCreationTimestamp().Time
 }
 
-// usedScripts are the names of the ConfigMaps to which revisions refer, or will refer since the script runs.
+// usedScripts are the names of the ConfigMaps to which revisions and controllers refer, or will refer since the script runs.
 func (s *Server) usedScripts(ctx context.Context) (map[string]bool, error) {
 	used := map[string]bool{}
 	err := kube.EachOutline(ctx, s.outlines, v1alpha1.ControllerRevisions, func(revision *metav1.PartialObjectMetadata) {
@@ -201,6 +241,9 @@ func (s *Server) usedScripts(ctx context.Context) (map[string]bool, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range s.versionsInUse() {
+		used[name] = true
 	}
 	for _, r := range s.all() {
 		if revisions := r.loop.current.Load().revisions; revisions != nil && revisions.scripts != nil {

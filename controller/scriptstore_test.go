@@ -42,9 +42,9 @@ func (m memoryStore) get(_ context.Context, o *object.Object) (*object.Object, e
 // versionsIn are those of a script whose digest is its text.
 func versionsIn(m memoryStore, text string) *scriptVersions {
 	return &scriptVersions{
-		store: scriptStore{"home", m, m.get}, digest: text, older: map[string]loadedHooks{},
+		store: &scriptStore{"home", m, m.get}, digest: text, older: map[string]loadedHooks{},
 		script: &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Inline: text}},
-		load: func(_ context.Context, s *v1alpha1.ControllerScript) (loadedHooks, error) {
+		load: func(_ context.Context, s *v1alpha1.ControllerScript, _ parts) (loadedHooks, error) {
 			if s.Inline == "broken" {
 				return loadedHooks{}, errors.New("it does not compile")
 			}

@@ -18,6 +18,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/engine"
+	"metascript/scripts"
 )
 
 // statusFor is the status of a controller object after a verdict.
@@ -28,7 +29,7 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 	if v.active != nil {
 		parents := int32(v.parents)
 		status.ActiveGeneration, status.Parents = v.active.generation, &parents
-		status.Script = scriptStatus(d.Status.Script, v.active)
+		status.Script = scriptStatus(d.Status.Script, v)
 	}
 	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
 		if c := conditionOf(kind, d, v); c.Status != "" {
@@ -45,14 +46,14 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 // maxConditionMessage is how long the API server takes a condition's message.
 const maxConditionMessage = 32 << 10
 
-func scriptStatus(before *v1alpha1.ScriptStatus, active *loaded) *v1alpha1.ScriptStatus {
-	if active.hooks.digest == "" {
+func scriptStatus(before *v1alpha1.ScriptStatus, v *verdict) *v1alpha1.ScriptStatus {
+	if v.active.hooks.status.Digest == "" {
 		return nil
 	}
-	status := &v1alpha1.ScriptStatus{
-		Language: v1alpha1.Language(active.hooks.language), Hooks: active.hooks.names,
-		Source: "inline", Digest: "sha256:" + active.hooks.digest,
-		LoadedAt: &metav1.Time{Time: active.at.UTC().Truncate(1e9)},
+	status := v.active.hooks.status.DeepCopy()
+	status.LoadedAt, status.LastGood = &metav1.Time{Time: v.active.at.UTC().Truncate(1e9)}, v.lastGood
+	if v.givenUp != "" {
+		status.GivenUp = "sha256:" + v.givenUp
 	}
 	if before != nil && before.Digest == status.Digest {
 		status.LoadedAt = before.LoadedAt // a restart of the server is no new version
@@ -106,14 +107,30 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 	}
 	message := engine.DetailOf(v.script)
 	if v.active != nil {
-		message += fmt.Sprintf("\ngeneration %d keeps running", v.active.generation)
+		message += "\n" + v.stays(d) + " keeps running"
 	}
 	return condition(metav1.ConditionFalse, scriptReason(v.script), message)
 }
 
+// stays is what runs in place of what is written.
+func (v *verdict) stays(d *declaration) string {
+	if v.active.generation != d.Object.Generation || v.active.hooks.status.Digest == "" {
+		return fmt.Sprintf("generation %d", v.active.generation)
+	}
+	return fmt.Sprintf("the version loaded at %s, %s,", v.active.at.UTC().Format(time.RFC3339), short(v.active.hooks.status.Digest))
+}
+
 func scriptReason(err error) string {
 	var e *engine.Error
+	var source *scripts.Error
+	var rejected *givenUpError
 	switch {
+	case errors.As(err, &rejected):
+		return v1alpha1.ReasonRolledBack
+	case errors.As(err, &source) && source.Reason == scripts.NotFound:
+		return v1alpha1.ReasonSourceNotFound
+	case errors.As(err, &source):
+		return v1alpha1.ReasonSourceInvalid
 	case !errors.As(err, &e):
 		return v1alpha1.ReasonFunctionNotFound
 	case e.Kind.Limit():
@@ -159,6 +176,8 @@ func readyCondition(d *declaration, v *verdict) metav1.Condition {
 	case v.active != nil && (v.active.generation != d.Object.Generation || v.active.uid != d.Object.UID):
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
 			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, v.active.generation, err))
+	case v.active != nil && v.script != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("the script is not in use, and %s keeps running: %s", v.stays(d), err))
 	}
 	if v.active != nil {
 		return condition(metav1.ConditionFalse, readyReason(v), fmt.Sprintf("%v; what was started before keeps running", err))

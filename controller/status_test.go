@@ -49,13 +49,13 @@ func withScript(source string) string {
 func judge(t *testing.T, cc *declaration, in names, active *loaded) *verdict {
 	t.Helper()
 	v := &verdict{active: active, filled: active != nil, doubts: doubtsOf(cc, newSandbox())}
-	if v.spec = unsupportedSpec(cc); v.spec != nil || cc.Settings.Paused {
+	if cc.Settings.Paused {
 		return v
 	}
 	_, v.resources = resolve(cc, in)
 	v.asked = true
 	var err error
-	if v.hooks, err = newLoader().load(t.Context(), cc); err != nil {
+	if v.hooks, err = newLoader().read(t.Context(), cc); err != nil {
 		v.blame(err)
 	}
 	v.doubts = append(v.doubts, v.hooks.doubts...)
@@ -107,10 +107,6 @@ func TestConditionsOfAController(t *testing.T) {
 			[]string{"ResourcesDiscovered: True Discovered", "ScriptReady: True Loaded", "Ready: False Starting"}, "Ready", nil},
 		{"paused, and nothing was tried", soundSpec + "paused: true", nil, 0,
 			[]string{"Ready: True Paused"}, "Ready", []string{"spec.paused", "nothing is written"}},
-		{"what is not supported", soundSpec + "  rollback: OnError", nil, 0,
-			[]string{"Ready: False NotSupported"}, "Ready", []string{"script.rollback OnError is not supported by this version"}},
-		{"what is not supported, while an older generation runs", soundSpec + "  rollback: OnError", nil, 3,
-			[]string{"Ready: False RunningPreviousVersion"}, "Ready", []string{"generation 7", "generation 3 keeps running", "script.rollback OnError"}},
 		{"more isolation than can be had", soundSpec + "isolation: Process", nil, 0,
 			[]string{"ResourcesDiscovered: True Discovered", "Ready: False IsolationUnavailable"}, "Ready", []string{"isolation Process", "the system lacks: no seccomp"}},
 		{"more isolation than can be had, while an older generation runs", soundSpec + "isolation: Process", nil, 3,

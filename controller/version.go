@@ -24,6 +24,7 @@ type version struct {
 	revisions   *revisions // with the scripts that they are of; nil: no kind rolls
 	breaker     *breaker
 	customizing *breaker // of the customize hook
+	trial       *trial
 
 	customized map[object.Ref]*customized // guarded by the loop's mu
 }
@@ -34,7 +35,7 @@ func newVersion(hooks Hooks, revisions *revisions, heldChanged func()) *version 
 	return &version{
 		Hooks: hooks, revisions: revisions,
 		breaker: newBreaker(heldChanged), customizing: newBreaker(heldChanged),
-		customized: map[object.Ref]*customized{},
+		trial: unjudged(), customized: map[object.Ref]*customized{},
 	}
 }
 
@@ -44,6 +45,12 @@ func (v *version) holds() holding {
 		return held
 	}
 	return v.customizing.holds()
+}
+
+// forget drops a parent that is gone.
+func (v *version) forget(parent object.Ref) {
+	v.forgive(parent)
+	v.trial.forget(parent)
 }
 
 // forgive has a parent asked about as if it had never failed.

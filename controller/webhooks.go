@@ -89,6 +89,9 @@ func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *loadedHooks) 
 		at = fmt.Sprintf("endpointConfigs[%d]", entry)
 		w.met[entry] = true
 	}
+	if w.before != nil {
+		return w.before.webhooks[name], nil
+	}
 	met, err := newEndpoint(settings, loaded.links.keys)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
@@ -96,6 +99,7 @@ func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *loadedHooks) 
 	metrics := hook.NewMetrics(name, w.labels(made))
 	made.Client.Endpoint, made.Client.Wrap = met.now, metrics.Wrap
 	loaded.links.webhooks = append(loaded.links.webhooks, made)
+	loaded.webhooks[name] = made
 	loaded.links.metrics = append(loaded.links.metrics, metrics)
 	return made, nil
 }

@@ -30,7 +30,7 @@ func testCommand() *cobra.Command {
 No cluster is needed and nothing is written. A difference is printed, and the exit code is 1.
 
 DIR has a controller.yaml, a crd.yaml if its kinds have definitions, and cases/*.yaml; or it is a folder of such folders.
-A case is one document:
+Scripts in files are looked for below --scripts-dir, and then in DIR itself. A case is one document:
 
   controller: widgets          # which one, if controller.yaml has several
   parent: {...}                # or "object:"; without it, the object in parent.yaml
@@ -69,7 +69,7 @@ func runCases(cmd *cobra.Command, dirs []string, f casesFlags) error {
 		return err
 	}
 	defer sandbox.close()
-	r := &caseRunner{cmd: cmd, sandbox: sandbox.Sandbox, update: f.update}
+	r := &caseRunner{cmd: cmd, sandbox: sandbox.Sandbox, update: f.update, folders: f.sandbox.folders}
 	for _, s := range suites {
 		if err := r.suite(s); err != nil {
 			return err
@@ -86,6 +86,7 @@ func runCases(cmd *cobra.Command, dirs []string, f casesFlags) error {
 type suite struct {
 	dir         string
 	controllers []document
+	others      []document // of controller.yaml
 	definitions []*apiextensionsv1.CustomResourceDefinition
 	parents     []document // of parent.yaml
 	cases       []string   // the files
@@ -121,7 +122,7 @@ func readSuite(dir string) (*suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &suite{dir: dir, controllers: controllers(docs)}
+	s := &suite{dir: dir, controllers: controllers(docs), others: docs}
 	crds, err := readIfThere(filepath.Join(dir, "crd.yaml"))
 	if err != nil {
 		return nil, err
@@ -154,6 +155,7 @@ type caseRunner struct {
 	cmd     *cobra.Command
 	sandbox controller.Sandbox
 	update  bool
+	folders []string
 
 	cases, differ, updated int
 }
@@ -168,6 +170,7 @@ func (r *caseRunner) suite(s *suite) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
+		q.sources = offlineSources(append(slices.Clone(r.folders), s.dir), s.others)
 		if err := r.run(c, q); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"metascript/controller/object"
 	"metascript/engine"
 	"metascript/manifests"
+	"metascript/scripts"
 )
 
 func checkCommand() *cobra.Command {
@@ -42,7 +43,7 @@ among the files; what has no definition there is passed over.`,
 				return err
 			}
 			defer sandbox.close()
-			return check(cmd, docs, sandbox.Sandbox)
+			return check(cmd, docs, sandbox.Sandbox, flags.folders)
 		},
 	}
 	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, `files or folders with the objects; "-" is standard input`)
@@ -54,7 +55,7 @@ among the files; what has no definition there is passed over.`,
 // errFound is what check exits with after it told what is wrong.
 var errFound = errors.New("not all is well")
 
-func check(cmd *cobra.Command, docs []document, sandbox controller.Sandbox) error {
+func check(cmd *cobra.Command, docs []document, sandbox controller.Sandbox, folders []string) error {
 	theirs, err := definitions(docs)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func check(cmd *cobra.Command, docs []document, sandbox controller.Sandbox) erro
 	if err != nil {
 		return err
 	}
-	c.out, c.sandbox = cmd.OutOrStdout(), sandbox
+	c.out, c.sandbox, c.sources = cmd.OutOrStdout(), sandbox, offlineSources(folders, docs)
 	for _, doc := range docs {
 		c.check(cmd, doc)
 	}
@@ -76,6 +77,7 @@ func check(cmd *cobra.Command, docs []document, sandbox controller.Sandbox) erro
 type checker struct {
 	out     io.Writer
 	sandbox controller.Sandbox
+	sources scripts.Sources
 	known   map[schema.GroupKind]*validation.Validator
 	found   bool // something is wrong
 }
@@ -153,7 +155,7 @@ func (c *checker) check(cmd *cobra.Command, doc document) {
 
 // compile compiles the scripts of a controller; it gives what to say when nothing is wrong.
 func (c *checker) compile(cmd *cobra.Command, name string, o *object.Object) (said string, wrong bool) {
-	hooks, doubts, err := controller.Check(cmd.Context(), o, c.sandbox)
+	hooks, doubts, err := controller.Check(cmd.Context(), o, c.sandbox, c.sources)
 	if err != nil {
 		fmt.Fprintf(c.out, "%s: %s\n", name, engine.DetailOf(err))
 		return "", true

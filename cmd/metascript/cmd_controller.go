@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"metascript/controller"
+	"metascript/scripts"
 )
 
 func controllerCommand() *cobra.Command {
@@ -48,6 +49,7 @@ func serve(cmd *cobra.Command, f serverFlags) error {
 		log.Info("controllers cannot have isolation Process here", "missing", strings.Join(sandbox.Missing, "; "))
 	}
 	options.Log, options.Sandbox = log, sandbox.Sandbox
+	options.Folders = scripts.NewFolders(f.sandbox.folders, log)
 	return run(cmd.Context(), f, options, sandbox, log)
 }
 

@@ -75,7 +75,7 @@ func (f *runFlags) question(stdin io.Reader) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &question{finalizing: f.finalizing, now: f.now}
+	q := &question{finalizing: f.finalizing, now: f.now, sources: offlineSources(f.sandbox.folders, docs)}
 	if q.definitions, err = definitions(docs); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/engine"
+	"metascript/scripts"
 )
 
 // A question is what a hook is asked offline.
@@ -24,6 +25,7 @@ type question struct {
 	definitions        []*apiextensionsv1.CustomResourceDefinition
 	finalizing         bool
 	now                string // RFC 3339; the clock when empty
+	sources            scripts.Sources
 }
 
 // ask asks it. What the script prints goes to log. It completes the question's objects.
@@ -34,7 +36,7 @@ func (q *question) ask(ctx context.Context, sandbox controller.Sandbox, log io.W
 	}
 	trial := &controller.Trial{
 		Controller: q.controller.Object, Parent: q.parent.Object, Finalizing: q.finalizing,
-		Resources: &kube.Offline{Definitions: q.definitions}, Sandbox: sandbox,
+		Resources: &kube.Offline{Definitions: q.definitions}, Sandbox: sandbox, Sources: q.sources,
 		Log: func(name string, m engine.Message) {
 			fmt.Fprintf(log, "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
 		},

@@ -26,6 +26,7 @@ type sandboxFlags struct {
 	timeout                time.Duration
 	steps                  int64
 	memory, output, logged resource.QuantityValue
+	folders                []string // where scripts in files are
 }
 
 // isolation is a flag's value.
@@ -45,6 +46,7 @@ func (i *isolation) Set(text string) error {
 func (f *sandboxFlags) register(flags *pflag.FlagSet) {
 	f.isolation = isolation(v1alpha1.IsolationInProcess)
 	f.memory, f.output, f.logged = quantity(256<<20), quantity(16<<20), quantity(64<<10)
+	flags.StringArrayVar(&f.folders, "scripts-dir", nil, "a folder with scripts, below which script.file is; with several, the first that has the file counts")
 	flags.Var(&f.isolation, "isolation", "where scripts run at least; Process runs all in worker processes, whatever spec.isolation says")
 	flags.DurationVar(&f.timeout, "max-script-timeout", 30*time.Second, "the most that script.timeout may be")
 	flags.Int64Var(&f.steps, "max-script-steps", 1_000_000_000, "the most that script.limits.steps may be")

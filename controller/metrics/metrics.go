@@ -22,6 +22,7 @@ type Metrics struct {
 
 	syncs, scripts *prometheus.HistogramVec
 	errors         *prometheus.CounterVec
+	reloads        *prometheus.CounterVec
 }
 
 // The labels that name a controller are those of Metacontroller's metrics.
@@ -40,6 +41,7 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, with its hook and its writes.", buckets, nameLabel, typeLabel),
 		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, with the waiting for its turn.", buckets, nameLabel, typeLabel, "hook"),
 		errors:  r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
+		reloads: r.counters("metascript_script_reloads_total", "Versions of scripts, by what came of them: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
 	}
 	return m, *r.failed
 }
@@ -89,6 +91,13 @@ func (c *Controller) Script(hook string) func(took time.Duration, err error) {
 	}
 }
 
+// Reloaded counts a version of the controller's scripts that was loaded, rejected or rolledback.
+func (c *Controller) Reloaded(result string) {
+	if c != nil {
+		c.of.reloads.WithLabelValues(c.name, c.kind, result).Inc()
+	}
+}
+
 // Forget drops the series of a controller that is gone. The name of its queue is queue.
 func (m *Metrics) Forget(kind, name, queue string) {
 	if m == nil {
@@ -99,6 +108,7 @@ func (m *Metrics) Forget(kind, name, queue string) {
 	m.syncs.DeletePartialMatch(gone)
 	m.scripts.DeletePartialMatch(gone)
 	m.errors.DeletePartialMatch(gone)
+	m.reloads.DeletePartialMatch(gone)
 }
 
 // A registry makes metrics and registers them. It keeps the errors, so that whoever makes many looks once.

@@ -160,7 +160,10 @@ var rules = []struct {
 	{"library with two sources", "", `script: {file: a.js, libraries: [{file: b, configMapRef: {name: a, namespace: b, key: c}}]}`, `spec.script.libraries[0]: Invalid value: a library has exactly one of file and configMapRef`},
 	{"library outside", "", `script: {file: a.js, libraries: [{file: ..}]}`, `spec.script.libraries[0].file: Invalid value: "..": file is a path below the scripts directory, such as lib/conditions.star, without . and ..`},
 
-	{"version and rollback", "", `script: {file: a.js, version: v2, rollback: OnError}`, ""},
+	{"library whose name leads out", "", `script: {file: a.js, libraries: [{file: b, name: ../b}]}`, `spec.script.libraries[0].name: Invalid value: "../b": name is a file name or a path, such as lib or conditions.star, without . and ..`},
+	{"version and rollback", "", `script: {file: a.js, version: v2, rollback: OnError, rollbackPercent: 5}`, ""},
+	{"a library that is a folder, or all of a ConfigMap", "", `script: {file: a.js, libraries: [{file: lib}, {name: shared, configMapRef: {name: a, namespace: b}}]}`, ""},
+	{"a rollback for none", "", `script: {file: a.js, rollbackPercent: 100}`, `spec.script.rollbackPercent: Invalid value: 100: spec.script.rollbackPercent in body should be less than or equal to 99`},
 	{"unknown rollback", "", `script: {file: a.js, rollback: Always}`, `spec.script.rollback: Unsupported value: "Always": supported values: "Off", "OnError"`},
 
 	{"fallback", "", `hooks: {sync: {script: {file: a.js}, webhook: {url: "http://a"}, fallback: OnError}}`, ""},

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"metascript/scripts"
+)
+
+// offlineSources are where scripts are found without a cluster: below the folders, and in the ConfigMaps among documents.
+func offlineSources(dirs []string, docs []document) scripts.Sources {
+	return scripts.Sources{
+		Folders: scripts.NewFolders(dirs, slog.New(slog.DiscardHandler)),
+		ConfigMaps: func(namespace, name string) (*scripts.ConfigMap, error) {
+			for _, doc := range docs {
+				if doc.GetKind() == "ConfigMap" && doc.GetNamespace() == namespace && doc.GetName() == name {
+					return configMapOf(doc), nil
+				}
+			}
+			return nil, errors.New("it is not among the files; give its file, with the namespace in it, as well")
+		},
+	}
+}
+
+func configMapOf(doc document) *scripts.ConfigMap {
+	found := &scripts.ConfigMap{}
+	found.Data, _, _ = unstructured.NestedStringMap(doc.Object.Object, "data")
+	binary, _, _ := unstructured.NestedMap(doc.Object.Object, "binaryData")
+	for key := range binary {
+		found.Binary = append(found.Binary, key)
+	}
+	return found
+}

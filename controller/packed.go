@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"testing/fstest"
+
+	"metascript/engine"
+	"metascript/scripts"
+)
+
+// maxStored bounds what is unpacked, and read again: more than scripts and a spec may hold together.
+const maxStored = 8 << 20
+
+// A packedPart is a part as it is stored.
+type packedPart struct {
+	Language string            `json:"language"`
+	Entry    string            `json:"entry"`
+	Source   string            `json:"source"`
+	Files    map[string][]byte `json:"files"`
+}
+
+// pack writes v as JSON, compressed, in the form that binaryData of a ConfigMap has.
+func pack(v any) (string, error) {
+	var packed bytes.Buffer
+	zip := gzip.NewWriter(&packed)
+	err := errors.Join(json.NewEncoder(zip).Encode(v), zip.Close())
+	return base64.StdEncoding.EncodeToString(packed.Bytes()), err
+}
+
+// unpack reads what pack wrote, or whatever else is there.
+func unpack(text string, v any) error {
+	packed, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return err
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return err
+	}
+	plain, err := io.ReadAll(io.LimitReader(zip, maxStored+1))
+	if err != nil {
+		return err
+	}
+	if len(plain) > maxStored {
+		return fmt.Errorf("it is larger than %s", engine.Size(maxStored))
+	}
+	return json.Unmarshal(plain, v)
+}
+
+// packed gives the parts as they are stored.
+func (p parts) packed() (map[string]packedPart, error) {
+	all := map[string]packedPart{}
+	for name, part := range p {
+		files := map[string][]byte{}
+		err := fs.WalkDir(part.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && entry.Type().IsRegular() {
+				files[path], err = fs.ReadFile(part.Files, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", where(name), err)
+		}
+		all[name] = packedPart{part.Language, part.Entry, part.Source, files}
+	}
+	return all, nil
+}
+
+// unpacked gives the parts that were stored so.
+func unpacked(all map[string]packedPart) parts {
+	found := parts{}
+	for name, packed := range all {
+		files := fstest.MapFS{}
+		for path, text := range packed.Files {
+			files[path] = &fstest.MapFile{Data: text, Mode: 0o444}
+		}
+		found[name] = scripts.Assembled{
+			Script: engine.Script{Language: packed.Language, Entry: packed.Entry, Files: files}, Source: packed.Source,
+		}
+	}
+	return found
+}

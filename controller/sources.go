@@ -1,0 +1,185 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"metascript/controller/informer"
+	"metascript/controller/object"
+	"metascript/scripts"
+)
+
+// Followed are the ConfigMaps that controllers have scripts in, and no others, as they are now. Each is watched by its
+// name, once, however many controllers name it. It is safe for concurrent use.
+type followed struct {
+	caches  *informer.Factory
+	changed func(id) // is told of each controller whose ConfigMap is another than before
+
+	mu   sync.Mutex
+	maps map[scripts.Key]*followedMap
+}
+
+type followedMap struct {
+	*informer.Informer
+	users map[id]bool
+}
+
+func newFollowed(caches *informer.Factory, changed func(id)) *followed {
+	return &followed{caches: caches, changed: changed, maps: map[scripts.Key]*followedMap{}}
+}
+
+// follow watches the ConfigMaps that a controller names now, and no longer those that it named before.
+func (f *followed) follow(user id, names []scripts.Key) error {
+	for _, m := range f.leave(user, names) {
+		m.Close() // not under the lock, for which its handler may be waiting
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range names {
+		if err := f.open(name, user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave gives what nobody follows any more once user follows no more than names.
+func (f *followed) leave(user id, names []scripts.Key) []*followedMap {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var unused []*followedMap
+	for name, m := range f.maps {
+		if slices.Contains(names, name) {
+			continue
+		}
+		if delete(m.users, user); len(m.users) == 0 {
+			delete(f.maps, name)
+			unused = append(unused, m)
+		}
+	}
+	return unused
+}
+
+// open begins to watch a ConfigMap, unless it is watched already.
+func (f *followed) open(name scripts.Key, user id) error {
+	if m := f.maps[name]; m != nil {
+		m.users[user] = true
+		return nil
+	}
+	m := &followedMap{
+		f.caches.Open(informer.Spec{Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Namespace: name.Namespace, Name: name.Name}),
+		map[id]bool{user: true},
+	}
+	f.maps[name] = m
+	err := m.Handle(func(old, current *object.Object) {
+		if !reflect.DeepEqual(textOf(old), textOf(current)) {
+			f.tell(m)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("watch ConfigMap %s: %w", name, err)
+	}
+	return nil
+}
+
+// tell tells of the controllers that name a ConfigMap.
+func (f *followed) tell(m *followedMap) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for user := range m.users {
+		f.changed(user)
+	}
+}
+
+// settled waits until what a controller names is there, or known not to be, or cannot be read.
+func (f *followed) settled(ctx context.Context, names []scripts.Key) {
+	for _, name := range names {
+		f.mu.Lock()
+		m := f.maps[name]
+		f.mu.Unlock()
+		if m != nil {
+			m.Settled(ctx)
+		}
+	}
+}
+
+// get gives a ConfigMap as it is now.
+func (f *followed) get(namespace, name string) (*scripts.ConfigMap, error) {
+	f.mu.Lock()
+	m := f.maps[scripts.Key{Namespace: namespace, Name: name}]
+	f.mu.Unlock()
+	if m == nil {
+		return nil, fmt.Errorf("ConfigMap %s/%s is not watched", namespace, name)
+	}
+	if o := m.Get(object.Key{Namespace: namespace, Name: name}); o != nil {
+		return textOf(o), nil
+	}
+	if err := m.Trouble(); err != nil {
+		return nil, fmt.Errorf("it cannot be read: %w", err)
+	}
+	return nil, fmt.Errorf("it does not exist")
+}
+
+// textOf is what a ConfigMap holds; nil for none.
+func textOf(o *object.Object) *scripts.ConfigMap {
+	if o == nil {
+		return nil
+	}
+	text := &scripts.ConfigMap{}
+	text.Data, _, _ = unstructured.NestedStringMap(o.Object, "data")
+	binary, _, _ := unstructured.NestedMap(o.Object, "binaryData")
+	for key := range binary {
+		text.Binary = append(text.Binary, key)
+	}
+	slices.Sort(text.Binary)
+	return text
+}
+
+// close ends all watches.
+func (f *followed) close() {
+	f.mu.Lock()
+	all := f.maps
+	f.maps = map[scripts.Key]*followedMap{}
+	f.mu.Unlock()
+	for _, m := range all {
+		m.Close()
+	}
+}
+
+// followSources has a controller loaded again when one of its sources changes, and waits until they can be read.
+func (s *Server) followSources(ctx context.Context, d *declaration, loader *hookLoader) error {
+	var names []scripts.Key
+	files := false
+	for _, wanted := range loader.wants(d) {
+		names = append(names, wanted.ConfigMapNames()...)
+		files = files || wanted.UsesFiles()
+	}
+	if s.filed.Delete(d.id()); files {
+		s.filed.Store(d.id(), true)
+	}
+	if err := s.followed.follow(d.id(), names); err != nil {
+		return err
+	}
+	s.followed.settled(ctx, names)
+	return nil
+}
+
+// onFiles has every controller loaded again that has scripts in files. Those of which nothing changed go on as they are.
+func (s *Server) onFiles() {
+	s.filed.Range(func(of, _ any) bool {
+		s.queue.Add(of.(id))
+		return true
+	})
+}
+
+// leaveSources forgets the sources of a controller that is gone.
+func (s *Server) leaveSources(of id) {
+	s.filed.Delete(of)
+	_ = s.followed.follow(of, nil)
+}
