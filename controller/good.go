@@ -101,12 +101,19 @@ var errNoneGood = errors.New("no version was good before")
 
 // hold keeps the last good version running, or has it run again, since what is written cannot be used.
 func (s *Server) hold(ctx context.Context, c *candidate, v *verdict) {
-	if r := s.get(c.id()); r != nil && s.rejected(c.id(), r.about.Load().identity) == nil {
-		return
+	var rejected error
+	if r := s.get(c.id()); r != nil {
+		if rejected = s.rejected(c.id(), r.about.Load().identity); rejected == nil {
+			return
+		}
 	}
 	before, err := s.lastGood(ctx, c)
 	if err == nil {
 		err = s.revive(ctx, before)
+	}
+	if err == nil && rejected != nil {
+		s.events.Warning(c.object, "ScriptRolledBack", "%s: %v", s.get(c.id()).about.Load().hooks.status.Source, rejected)
+		s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("rolledback")
 	}
 	if err != nil && !errors.Is(err, errNoneGood) && ctx.Err() == nil {
 		v.doubts = append(v.doubts, err.Error())
@@ -140,7 +147,7 @@ func (s *Server) settle(ctx context.Context, of id, r *running) string {
 
 // trialOf is how the next version of a loop is judged: not at all if that is not asked for, if it was good before, or if
 // there is none to go back to.
-func (s *Server) trialOf(ctx context.Context, c *candidate, l *loop) *trial {
+func (s *Server) trialOf(ctx context.Context, c *candidate, l *loop, excused map[object.Ref]bool) *trial {
 	if c.Script == nil || c.Script.Rollback != v1alpha1.RollbackOnError {
 		return unjudged()
 	}
@@ -153,7 +160,7 @@ func (s *Server) trialOf(ctx context.Context, c *candidate, l *loop) *trial {
 		}
 		return l.count()
 	}
-	return newTrial(percentOf(c.Script), l.current.Load().trial.failing(), parents, func() { s.queue.Add(c.id()) })
+	return newTrial(percentOf(c.Script), excused, parents, func() { s.queue.Add(c.id()) })
 }
 
 // defaultPercent is rollbackPercent when it is not set.

@@ -160,6 +160,9 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 	loader := s.loader(c)
 	hooks, err := s.prepare(ctx, c, loader)
 	v.doubts = append(v.doubts, c.parts.doubts()...)
+	if _, files := s.filed.Load(c.id()); files && s.Folders != nil {
+		v.doubts = append(v.doubts, s.Folders.Problems()...)
+	}
 	if err != nil {
 		v.blame(err)
 		if v.resources == nil && v.script != nil {
@@ -169,8 +172,24 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 	}
 	v.hooks, v.doubts = hooks, append(v.doubts, hooks.doubts...)
 	if v.resources == nil && !s.runs(c) {
-		v.spec = s.activate(ctx, c, loader, hooks)
+		v.spec = s.put(ctx, c, loader, hooks)
 	}
+}
+
+// put has c run, and tells of scripts that are others.
+func (s *Server) put(ctx context.Context, c *candidate, loader *hookLoader, hooks loadedHooks) error {
+	before := s.get(c.id())
+	was := ""
+	if before != nil {
+		was = before.about.Load().hooks.status.Digest
+	}
+	if err := s.activate(ctx, c, loader, hooks); err != nil || before != s.get(c.id()) {
+		return err
+	}
+	s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("loaded")
+	s.Log.Info("scripts swapped", "controller", c.Object.Name, "source", hooks.status.Source, "digest", short(hooks.status.Digest), "before", short(was))
+	s.events.Normal(c.object, "ScriptReloaded", "%s: %s in place of %s", hooks.status.Source, short(hooks.status.Digest), short(was))
+	return nil
 }
 
 // runs reports whether c is the version that runs.
@@ -221,9 +240,8 @@ func (s *Server) activate(ctx context.Context, c *candidate, loader *hookLoader,
 	about := &loaded{c.object.GetUID(), c.object.GetGeneration(), c.found, hooks, c.identity, time.Now(), c}
 	versions := s.versionsOf(c, loader, &about.hooks)
 	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
-		before := r.about.Swap(about)
+		r.about.Store(about)
 		r.loop.swap(s.versionFor(ctx, c, r.loop, hooks, versions))
-		s.tellSwap(c, before, about)
 		return nil
 	}
 	binding, err := s.bind(c.declaration, c.object, c.found, hooks)
@@ -246,21 +264,8 @@ func (s *Server) versionFor(ctx context.Context, c *candidate, l *loop, hooks lo
 		with = &copied
 	}
 	next := newVersion(hooks.answering(), with, func() { s.queue.Add(c.id()) })
-	next.trial = s.trialOf(ctx, c, l)
+	next.trial = s.trialOf(ctx, c, l, l.failing())
 	return next
-}
-
-// tellSwap tells that the scripts of a controller are others.
-func (s *Server) tellSwap(c *candidate, before, now *loaded) {
-	was, is := short(before.hooks.status.Digest), short(now.hooks.status.Digest)
-	s.Log.Info("scripts swapped", "controller", c.Object.Name, "source", now.hooks.status.Source, "digest", is, "before", was)
-	if why := s.rejected(c.id(), before.identity); why != nil {
-		s.events.Warning(c.object, "ScriptRolledBack", "%s again, in place of %s: %s", is, was, why)
-		s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("rolledback")
-		return
-	}
-	s.events.Normal(c.object, "ScriptReloaded", "%s: %s in place of %s", now.hooks.status.Source, is, was)
-	s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("loaded")
 }
 
 // short is a digest for people.
@@ -315,7 +320,10 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 	said := string(o.GetUID()) + after.Reason + after.Message
 	if before, _ := s.told.Swap(idOf(o), said); before != said {
 		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
-		if v.err() != nil {
+		if v.replaced(d) {
+			s.events.Warning(o, "ScriptRejected", "%s", after.Message)
+			s.metrics.Controller(d.Kind, d.Object.Name).Reloaded("rejected")
+		} else if v.err() != nil {
 			s.events.Warning(o, "CreateError", "%s", after.Message)
 		} else if v.trouble != nil {
 			s.events.Warning(o, "SyncError", "%s", after.Message)

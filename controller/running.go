@@ -23,7 +23,10 @@ type running struct {
 
 // start runs a loop, in place of the one that may run for the same object.
 func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loaded) {
-	o := c.object
+	o, failing := c.object, map[object.Ref]bool(nil)
+	if before := s.get(b.id); before != nil {
+		failing = before.loop.failing()
+	}
 	replaces := s.stop(b.id)
 	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
@@ -32,7 +35,7 @@ func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loa
 	if replaces {
 		loop.because = ScriptChanged
 	}
-	loop.current.Load().trial = s.trialOf(ctx, c, loop)
+	loop.current.Load().trial = s.trialOf(ctx, c, loop, failing)
 	r := &running{loop: loop, object: o, stop: cancel, done: make(chan struct{})}
 	r.about.Store(about)
 	s.mu.Lock()

@@ -160,7 +160,9 @@ func (s *Server) followSources(ctx context.Context, d *declaration, loader *hook
 		names = append(names, wanted.ConfigMapNames()...)
 		files = files || wanted.UsesFiles()
 	}
-	if s.filed.Delete(d.id()); files {
+	if !files {
+		s.filed.Delete(d.id())
+	} else {
 		s.filed.Store(d.id(), true)
 	}
 	if err := s.followed.follow(d.id(), names); err != nil {

@@ -29,6 +29,8 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 	if v.active != nil {
 		parents := int32(v.parents)
 		status.ActiveGeneration, status.Parents = v.active.generation, &parents
+	}
+	if d.hasScript() {
 		status.Script = scriptStatus(d.Status.Script, v)
 	}
 	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
@@ -47,13 +49,19 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 const maxConditionMessage = 32 << 10
 
 func scriptStatus(before *v1alpha1.ScriptStatus, v *verdict) *v1alpha1.ScriptStatus {
-	if v.active.hooks.status.Digest == "" {
-		return nil
+	if v.active == nil || v.active.hooks.status.Digest == "" {
+		if before == nil || before.LastGood == "" {
+			return nil
+		}
+		return &v1alpha1.ScriptStatus{Hooks: before.Hooks, LastGood: before.LastGood, GivenUp: before.GivenUp} // what is needed to go on
 	}
 	status := v.active.hooks.status.DeepCopy()
 	status.LoadedAt, status.LastGood = &metav1.Time{Time: v.active.at.UTC().Truncate(1e9)}, v.lastGood
 	if v.givenUp != "" {
 		status.GivenUp = "sha256:" + v.givenUp
+	}
+	if before != nil && status.LastGood == "" {
+		status.LastGood = before.LastGood
 	}
 	if before != nil && before.Digest == status.Digest {
 		status.LoadedAt = before.LoadedAt // a restart of the server is no new version
@@ -110,6 +118,12 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 		message += "\n" + v.stays(d) + " keeps running"
 	}
 	return condition(metav1.ConditionFalse, scriptReason(v.script), message)
+}
+
+// replaced reports whether something else than what is written runs because of the scripts alone.
+func (v *verdict) replaced(d *declaration) bool {
+	var rejected *givenUpError
+	return v.script != nil && v.spec == nil && v.active != nil && v.active.generation == d.Object.Generation && !errors.As(v.script, &rejected)
 }
 
 // stays is what runs in place of what is written.

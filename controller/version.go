@@ -94,6 +94,9 @@ const (
 	spreadOver      = 5 * time.Minute
 )
 
+// failing are the parents for which the version that there is fails.
+func (l *loop) failing() map[object.Ref]bool { return l.current.Load().trial.failing() }
+
 // spread queues every parent, as if none had ever failed, spread over some time if there are many.
 func (l *loop) spread(why Reason) {
 	var all []object.Ref
