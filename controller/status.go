@@ -191,7 +191,7 @@ func readyCondition(d *declaration, v *verdict) metav1.Condition {
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
 			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, v.active.generation, err))
 	case v.active != nil && v.script != nil:
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("the script is not in use, and %s keeps running: %s", v.stays(d), err))
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("the script as it is now cannot be used, and %s keeps running: %s", v.stays(d), err))
 	}
 	if v.active != nil {
 		return condition(metav1.ConditionFalse, readyReason(v), fmt.Sprintf("%v; what was started before keeps running", err))
