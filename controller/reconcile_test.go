@@ -37,13 +37,14 @@ var (
 type recorder struct {
 	mu   sync.Mutex
 	ops  []string
+	last []*object.Object // that were written, whatever the operation
 	fail func(plan.Op) error
 }
 
 func (r *recorder) Do(_ context.Context, op plan.Op) (*object.Object, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ops = append(r.ops, string(op.Verb)+" "+object.Describe(op.Object))
+	r.ops, r.last = append(r.ops, string(op.Verb)+" "+object.Describe(op.Object)), append(r.last, op.Object)
 	if r.fail != nil {
 		if err := r.fail(op); err != nil {
 			return nil, err

@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"metascript/controller/hook"
+	"metascript/controller/object"
+)
+
+// telling is a hook whose answer makes the parent's status tell which version it is of, before and after it waits.
+func telling(version string, began chan<- string, goOn <-chan bool) hook.Hook {
+	return answer(func(*hook.Request) (*hook.Response, error) {
+		if began != nil {
+			began <- version
+			<-goOn
+		}
+		return &hook.Response{Children: &object.Set{}, Status: map[string]any{"version": version}}, nil
+	})
+}
+
+func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
+	began, goOn := make(chan string), make(chan bool)
+	l, write := newTestLoop(t, telling("old", began, goOn), nil, widget(nil))
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	key := object.RefOf(widget(nil))
+	var under sync.WaitGroup
+	under.Go(func() { l.process(t.Context(), key) })
+	<-began
+	old := l.current.Load()
+	l.swap(newVersion(Hooks{Sync: telling("new", nil, nil)}, nil, func() {}))
+	if l.queue.Len() != 1 {
+		t.Errorf("%d parents are queued after the swap, want the one", l.queue.Len())
+	}
+	goOn <- true
+	under.Wait()
+	l.process(t.Context(), key)
+	var told []string
+	for _, o := range write.last {
+		told = append(told, fmt.Sprint(o.Object["status"].(map[string]any)["version"]))
+	}
+	if fmt.Sprint(told) != "[old new]" {
+		t.Errorf("the status told %v, want old and then new", told)
+	}
+	if l.current.Load() == old {
+		t.Error("the old version is still there")
+	}
+}
+
+func TestASwapForgivesAndForgets(t *testing.T) {
+	l, _ := newTestLoop(t, wants(), nil, widget(nil))
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	key := object.RefOf(widget(nil))
+	for range 9 {
+		l.queue.limiter.When(key)
+	}
+	l.keptOf(key).pace.rest = time.Hour
+	l.repeated(key, fmt.Errorf("x"))
+	l.swap(newVersion(Hooks{Sync: wants()}, nil, func() {}))
+	l.renew(key)
+	if n := l.queue.NumRequeues(key); n != 0 || l.keptOf(key).pace.rest != 0 || len(l.said) != 0 {
+		t.Errorf("after a swap it backs off %d times, rests %s and has said %d things", n, l.keptOf(key).pace.rest, len(l.said))
+	}
+}
+
+func TestAllParentsAreSpreadOverTime(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		want time.Duration // when the last is queued
+	}{{1, 0}, {spreadAtOnce, 0}, {spreadAtOnce + 1, 5 * time.Millisecond}, {10_000, 9900 * 5 * time.Millisecond}} {
+		if got := spreadDelay(c.n-1, c.n); got != c.want {
+			t.Errorf("the last of %d comes after %s, want %s", c.n, got, c.want)
+		}
+	}
+	if last := spreadDelay(999_999, 1_000_000); last > spreadOver {
+		t.Errorf("the last of a million comes after %s", last)
+	}
+	var objects []runtime.Object
+	for i := range spreadAtOnce + 50 {
+		objects = append(objects, widget(func(o *object.Object) { o.SetName(fmt.Sprint("w", i)) }))
+	}
+	l, _ := newTestLoop(t, wants(), nil, objects...)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	l.spread(ScriptChanged)
+	seen := map[object.Ref]bool{}
+	for len(seen) < len(objects) { // those that come later come by themselves
+		key, _ := l.queue.Get()
+		seen[key] = true
+		if why := l.queue.take(key); why != ScriptChanged {
+			t.Fatalf("%s was queued because of %q", key, why)
+		}
+		l.queue.Done(key)
+	}
+}
