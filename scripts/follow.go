@@ -1,0 +1,177 @@
+package scripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Run follows the directories until ctx is done, and tells those who Follow.
+//
+// It watches every folder below them, and every link and folder on the way there, so that a directory may come, go
+// and be replaced. Where there can be no watch it polls, and beside a watch it polls slowly.
+func (f *Folders) Run(ctx context.Context) {
+	w := &watch{Folders: f}
+	defer w.drop()
+	w.look(ctx)
+	f.notify()
+	for w.next(ctx) {
+	}
+}
+
+// A watch is what only the goroutine of Run touches.
+type watch struct {
+	*Folders
+	watcher *fsnotify.Watcher // nil: polling
+	watched map[string]stamp  // by it
+	trouble string            // why there is none
+	last    *survey
+	looked  time.Time // when that was
+	burst   burst
+}
+
+// next waits for something to happen, and deals with it. It reports whether to go on.
+func (w *watch) next(ctx context.Context) bool {
+	wait := time.NewTimer(w.wait())
+	defer wait.Stop()
+	events, failures := w.channels()
+	select {
+	case <-ctx.Done():
+		return false
+	case e, alive := <-events:
+		switch {
+		case !alive:
+			w.fail(ctx, errors.New("the watch ended"))
+		case w.last.concerns(e.Name):
+			w.burst.add(time.Now())
+		}
+	case err, alive := <-failures:
+		switch {
+		case !alive:
+			w.fail(ctx, errors.New("the watch ended"))
+		case errors.Is(err, fsnotify.ErrEventOverflow): // nobody knows what was missed
+			w.look(ctx)
+			w.tell()
+		default:
+			w.fail(ctx, err)
+		}
+	case <-wait.C:
+		if changed := w.look(ctx); changed || w.burst.pending() {
+			w.tell()
+		}
+	}
+	return true
+}
+
+func (w *watch) channels() (<-chan fsnotify.Event, <-chan error) {
+	if w.watcher == nil {
+		return nil, nil
+	}
+	return w.watcher.Events, w.watcher.Errors
+}
+
+// wait is how long to wait for events before looking without one.
+func (w *watch) wait() time.Duration {
+	switch {
+	case w.burst.pending():
+		return time.Until(w.burst.over(w.pace))
+	case w.watcher == nil:
+		return time.Until(w.looked.Add(w.pace.poll))
+	}
+	return time.Until(w.looked.Add(w.pace.slow))
+}
+
+func (w *watch) tell() {
+	w.burst = burst{}
+	w.notify()
+}
+
+// fail goes on without a watch for now.
+func (w *watch) fail(ctx context.Context, err error) {
+	w.drop()
+	w.trouble = err.Error()
+	w.burst.add(time.Now()) // what was missed?
+	w.say(ctx)
+}
+
+func (w *watch) drop() {
+	if w.watcher != nil {
+		_ = w.watcher.Close() // it always works
+		w.watcher, w.watched = nil, nil
+	}
+}
+
+// look brings the watch in line with the folders there are now, and reports whether anything changed since the last
+// look. What changes after look was called is seen by the watch.
+func (w *watch) look(ctx context.Context) (changed bool) {
+	w.trouble = ""
+	var now *survey
+	for i := range maxLooks {
+		now = look(w.dirs)
+		if i > 0 && maps.Equal(now.watches, w.watched) {
+			break // nothing came before it was watched
+		}
+		if err := w.follow(now.watches); err != nil {
+			w.drop()
+			w.trouble = err.Error()
+			break
+		}
+	}
+	changed = w.last == nil || w.last.print != now.print
+	w.last, w.looked = now, time.Now()
+	w.say(ctx)
+	return changed
+}
+
+// maxLooks bounds how often one look tries to catch up with what changes meanwhile.
+const maxLooks = 5
+
+// follow watches folders. When one that is watched is no longer where it was, the watch begins anew, since it would
+// mistake it for what may be there now.
+func (w *watch) follow(folders map[string]stamp) error {
+	if len(folders) > maxWatches {
+		return fmt.Errorf("there are more than %d folders", maxWatches)
+	}
+	old := w.watcher
+	if old == nil || !within(folders, w.watched) {
+		made, err := w.newWatcher()
+		if err != nil {
+			return err
+		}
+		if w.watcher = made; old != nil {
+			defer old.Close() // once the new one is complete
+		}
+	}
+	w.watched = folders
+	for dir := range folders {
+		err := w.watcher.Add(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
+
+// within reports whether all of some are among all.
+func within(all, some map[string]stamp) bool {
+	for dir, id := range some {
+		if all[dir] != id {
+			return false
+		}
+	}
+	return true
+}
+
+// say reports all problems.
+func (w *watch) say(ctx context.Context) {
+	problems := w.last.problems
+	if w.trouble != "" {
+		problems = append(problems[:len(problems):len(problems)], fmt.Sprintf("the scripts directories are polled every %s, since they cannot be watched: %s", w.pace.poll, w.trouble))
+	}
+	w.report(ctx, problems)
+}
