@@ -91,6 +91,7 @@ func (t *trial) count(parent object.Ref, fault *engine.Error) bool {
 	t.failed[parent] = fault != nil
 	if fault != nil {
 		t.bad++
+		t.why.parent, t.why.err = parent, fault
 	}
 	if t.percent < 0 || t.came != undecided {
 		return false
@@ -100,7 +101,7 @@ func (t *trial) count(parent object.Ref, fault *engine.Error) bool {
 		enough = min(enough, t.eligible())
 	}
 	if tried >= enough && t.bad*100 > t.percent*tried {
-		t.came, t.why = givenUp, givenUpError{tried, t.bad, parent, fault}
+		t.came, t.why.tried, t.why.failed = givenUp, tried, t.bad
 	}
 	return t.came != undecided
 }
