@@ -26,6 +26,22 @@
 //   - the writes, each through the Writer; one that fails does not stop the others
 //   - the status, written if it differs; then our finalizer off, if the hook is done
 //
+// # Versions of scripts
+//
+// Scripts come from package scripts (gather.go, sources.go). An edit is read and compiled in the queue of controller
+// objects, beside the loop that runs, and takes the place of the hooks there in one step (version.go): a reconcile is a
+// turn of one version from its beginning to its end. What each choice covers:
+//
+//   - a source that is broken, half-written, emptied or gone: nothing changes, since a version is used as a whole or not
+//     at all; the one before is in memory
+//   - a server that is restarted meanwhile: good.go keeps the last good version, spec and scripts together, in a ConfigMap
+//     named by its content, to which the controller's status points. It is compiled and checked like any other
+//   - a version that compiles and fails: trial.go counts for whom, and gives it up if that is asked for
+//   - a rollout that is under way: scriptstore.go keeps each version that a revision refers to
+//   - a script that is broken for good, and a webhook that does the same: hook.Fallback
+//
+// What is stored is swept when nothing refers to it.
+//
 // Whatever goes wrong before the plan leaves everything as it is: on an error nothing is deleted.
 // Afterwards the loop alone decides: forget the key, come again after a while, or back off.
 //
