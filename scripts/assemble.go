@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"testing/fstest"
 	"time"
 
 	"metascript/engine"
@@ -65,8 +66,8 @@ type reading struct {
 	wanted     *Wanted
 	everything bool
 
-	views  []*view
-	doubts []string
+	views []*view
+	shelf shelf // its own files, then libraries
 }
 
 // attempt reports, beside what came of it, whether no file changed meanwhile. If one did, even an error means nothing.
@@ -79,7 +80,13 @@ func (r *reading) attempt() (made Assembled, err error, settled bool) {
 		}
 	}
 	made, err = r.assemble()
-	return made, err, !slices.ContainsFunc(r.views, func(v *view) bool { return !v.settled() })
+	if slices.ContainsFunc(r.views, func(v *view) bool { return !v.settled() }) {
+		return Assembled{}, nil, false
+	}
+	if err == nil {
+		made.Doubts = r.doubts(made.Files.(fstest.MapFS))
+	}
+	return made, err, true
 }
 
 // An origin is where the entry comes from.
@@ -103,22 +110,17 @@ func (r *reading) assemble() (Assembled, error) {
 	if err != nil {
 		return Assembled{}, err
 	}
-	shelf := append(shelf{from.own}, libraries...)
-	c, err := r.close(from, language, shelf)
-	if err != nil {
-		return Assembled{}, err
-	}
-	r.doubt(shelf, c)
+	r.shelf = append(shelf{from.own}, libraries...)
+	files, err := r.collect(from, language)
 	return Assembled{
-		Script: engine.Script{Language: language, Entry: from.entry, Files: c.files()},
+		Script: engine.Script{Language: language, Entry: from.entry, Files: files},
 		Source: r.wanted.source(),
-		Doubts: r.doubts,
-	}, nil
+	}, err
 }
 
-// close collects what the entry reaches.
-func (r *reading) close(from origin, language string, shelf shelf) (*closure, error) {
-	c := newClosure(shelf, language, r.wanted.limit())
+// collect reads what the entry reaches.
+func (r *reading) collect(from origin, language string) (fstest.MapFS, error) {
+	c := newClosure(r.shelf, language, r.wanted.limit())
 	for _, name := range slices.Sorted(maps.Keys(from.whole)) {
 		c.add(name, []byte(from.whole[name]), true) // the engine says whether it is too large
 	}
@@ -134,7 +136,7 @@ func (r *reading) close(from origin, language string, shelf shelf) (*closure, er
 	if from.whole == nil && strings.TrimSpace(string(c.texts[from.entry])) == "" {
 		return nil, invalid(from.source, "is empty", "write the script into it")
 	}
-	return c, nil
+	return c.files(), nil
 }
 
 func (r *reading) origin() (origin, error) {
@@ -248,19 +250,24 @@ func (r *reading) library(l Library) (part, error) {
 	return part{files: v, at: l.File}, err
 }
 
-// doubt notes what is odd about what was taken.
-func (r *reading) doubt(s shelf, c *closure) {
-	for _, p := range s {
+// doubts are what is odd about a script, or about what lies beside its files.
+func (r *reading) doubts(files fstest.MapFS) []string {
+	var doubts, names []string
+	for _, p := range r.shelf {
 		if gone, ok := p.files.(missing); ok {
-			r.doubts = append(r.doubts, gone.err.Error())
+			doubts = append(doubts, gone.err.Error())
 		}
 	}
-	var names []string
-	for name := range c.texts {
-		names = append(names, s.names(path.Dir(name))...)
+	folders := map[string]bool{}
+	for name := range files {
+		if folder := path.Dir(name); !folders[folder] {
+			folders[folder] = true
+			names = append(names, r.shelf.names(folder)...)
+		}
 	}
 	slices.Sort(names)
 	for _, pair := range alike(slices.Compact(names)) {
-		r.doubts = append(r.doubts, fmt.Sprintf("%s and %s differ only in case: rename one", pair[0], pair[1]))
+		doubts = append(doubts, fmt.Sprintf("%s and %s differ only in case: rename one", pair[0], pair[1]))
 	}
+	return doubts
 }

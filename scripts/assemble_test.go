@@ -34,9 +34,6 @@ func put(t testing.TB, dir string, files map[string]string) {
 
 func mount(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	if err := mounttest.Write(dir, files); err != nil {
 		t.Fatal(err)
 	}

@@ -117,6 +117,9 @@ func (c *closure) all() error {
 		if slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return s[0] == '.' }) {
 			continue // what editors and git put aside
 		}
+		if !c.from.has(name) {
+			continue // a link to a folder
+		}
 		ending := path.Ext(name)
 		c.queue(name, endings[ending] == c.language || ending == ".json")
 	}

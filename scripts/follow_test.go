@@ -220,7 +220,6 @@ func TestFollow(t *testing.T) {
 		}},
 		{"the kubelet writes versions", func(f *following, dir string) {
 			for i := range 50 {
-				must(os.MkdirAll(dir+"/m", 0o755))
 				must(mounttest.Write(dir+"/m", map[string]string{"sync.star": fmt.Sprint("x = ", i), fmt.Sprint(i): ""}))
 				f.until("mounting", f.reads("m/sync.star", fmt.Sprint("x = ", i)))
 			}

@@ -8,8 +8,8 @@ import (
 
 // A stamp tells one state of a file from another: equal stamps mean that nothing was written in between.
 type stamp struct {
-	link    string // where it leads, of what was asked for as a link
-	there   bool
+	failed  string // why there is no more to say
+	link    string // where it leads, of a link
 	mode    fs.FileMode
 	size    int64
 	written time.Time
@@ -17,8 +17,17 @@ type stamp struct {
 }
 
 func stampOf(info os.FileInfo, err error) stamp {
-	if err != nil {
+	switch {
+	case err != nil:
+		return stamp{failed: err.Error()}
+	case info == nil:
 		return stamp{}
 	}
-	return stamp{there: true, mode: info.Mode(), size: info.Size(), written: info.ModTime(), id: identify(info)}
+	return stamp{mode: info.Mode(), size: info.Size(), written: info.ModTime(), id: identify(info)}
+}
+
+// stampDir tells one directory from another, and ignores what happens in it.
+func stampDir(dir string) stamp {
+	s := stampOf(os.Stat(dir))
+	return stamp{failed: s.failed, id: s.id.still()}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,27 +24,33 @@ type view struct {
 	root *os.Root // nil when there is no such directory
 	err  error    // why not
 
-	self     stamp
-	versions map[string]string // by folder, where its ..data leads
-	noted    map[string]stamp  // by path below dir
-	torn     bool              // a file was another when it was opened than when it was looked at
+	self  stamp
+	noted map[string]glance // by path below dir
+	torn  bool              // a file was another when it was opened than when it was looked at
+}
+
+// A glance is what was seen at a path: all later questions get the same answer, and it is checked in the end.
+type glance struct {
+	info os.FileInfo
+	err  error
+	link string // of a link that was not followed
+}
+
+// stamp is equal for glances at the same state.
+func (g glance) stamp() stamp {
+	s := stampOf(g.info, g.err)
+	s.link = g.link
+	return s
 }
 
 // dataLink is what the kubelet calls the link to the current version.
 const dataLink = "..data"
 
 func open(dir string) *view {
-	v := &view{dir: dir, versions: map[string]string{}, noted: map[string]stamp{}}
+	v := &view{dir: dir, noted: map[string]glance{}}
 	v.self = stampDir(dir)
 	v.root, v.err = os.OpenRoot(dir)
 	return v
-}
-
-// stampDir ignores what happens in the directory.
-func stampDir(dir string) stamp {
-	info, err := os.Stat(dir)
-	s := stampOf(info, err)
-	return stamp{there: s.there, id: s.id.still()}
 }
 
 func (v *view) close() {
@@ -58,44 +65,39 @@ func (v *view) settled() bool {
 		return false
 	}
 	for file, before := range v.noted {
-		if path.Base(file) == dataLink {
-			if v.link(file) != before {
-				return false
-			}
-		} else if stampOf(v.root.Stat(file)) != before {
+		if v.glance(file).stamp() != before.stamp() {
 			return false
 		}
 	}
 	return true
 }
 
-func (v *view) link(file string) stamp {
-	target, err := v.root.Readlink(file)
-	return stamp{link: target, there: err == nil}
-}
-
-// stat looks at a path below dir, and notes what it sees.
-func (v *view) stat(file string) (os.FileInfo, error) {
-	info, err := v.root.Stat(file)
-	if _, ok := v.noted[file]; !ok {
-		v.noted[file] = stampOf(info, err)
+// glance looks at a path below dir. Of the kubelet's link it wants to know where it leads, of all others what is there.
+func (v *view) glance(file string) (g glance) {
+	if path.Base(file) == dataLink {
+		g.link, g.err = v.root.Readlink(file)
+	} else {
+		g.info, g.err = v.root.Stat(file)
 	}
-	return info, err
+	return g
 }
 
-// version is the folder that holds the current version of a folder's files, or "".
+// look is a glance at what was not seen before.
+func (v *view) look(file string) glance {
+	seen, ok := v.noted[file]
+	if !ok {
+		seen = v.glance(file)
+		v.noted[file] = seen
+	}
+	return seen
+}
+
+// version is the folder in a folder that holds the current version of its files, or "".
 func (v *view) version(folder string) string {
-	if target, ok := v.versions[folder]; ok {
-		return target
+	target := v.look(path.Join(folder, dataLink)).link
+	if !filepath.IsLocal(target) || strings.Contains(target, "/") {
+		return ""
 	}
-	file := path.Join(folder, dataLink)
-	s := v.link(file)
-	v.noted[file] = s
-	target := ""
-	if s.there && filepath.IsLocal(s.link) && !strings.Contains(s.link, "/") {
-		target = s.link
-	}
-	v.versions[folder] = target
 	return target
 }
 
@@ -106,7 +108,7 @@ func (v *view) place(name string) string {
 		next := path.Join(at, part)
 		if target := v.version(at); target != "" {
 			versioned := path.Join(at, target, part)
-			if _, err := v.stat(versioned); !absent(err) {
+			if !absent(v.look(versioned).err) {
 				next = versioned
 			}
 		}
@@ -130,8 +132,8 @@ func (v *view) has(name string) bool {
 	case v.root == nil:
 		return !absent(v.err)
 	}
-	info, err := v.stat(v.place(name))
-	return err == nil && !info.IsDir() || err != nil && !absent(err)
+	seen := v.look(v.place(name))
+	return seen.err == nil && !seen.info.IsDir() || seen.err != nil && !absent(seen.err)
 }
 
 // plain reports whether name can be that of a file. Names that begin with two dots are the kubelet's.
@@ -144,8 +146,8 @@ func (v *view) isFolder(name string) bool {
 	if v.root == nil || !plain(name) {
 		return false
 	}
-	info, err := v.stat(v.place(name))
-	return err == nil && info.IsDir()
+	seen := v.look(v.place(name))
+	return seen.err == nil && seen.info.IsDir()
 }
 
 func (v *view) read(name string, limit int64) ([]byte, error) {
@@ -153,9 +155,10 @@ func (v *view) read(name string, limit int64) ([]byte, error) {
 		return nil, v.explain(name, v.err)
 	}
 	file := v.place(name)
-	info, err := v.stat(file)
+	seen := v.look(file)
+	err := seen.err
 	if err == nil {
-		err = readable(name, info, limit)
+		err = readable(name, seen.info, limit)
 	}
 	if err != nil {
 		return nil, v.explain(name, err)
@@ -165,9 +168,9 @@ func (v *view) read(name string, limit int64) ([]byte, error) {
 		return nil, v.explain(name, err)
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil || stampOf(info, nil) != v.noted[file] {
-		v.torn = true
-		return nil, v.explain(name, err)
+	if info, err := f.Stat(); stampOf(info, err) != seen.stamp() {
+		v.torn = true // and whatever is said now will not be heard
+		return nil, &Error{Reason: Unsettled, Source: "file " + name, Msg: "changes while it is read"}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(text)) > limit {
@@ -234,73 +237,102 @@ const (
 )
 
 // list gives names in a folder; links to folders are not followed. A shallow one notes nothing, since nothing that
-// is read depends on it.
+// is read depends on it, and has the names of folders too.
 func (v *view) list(folder string, deep bool) ([]string, error) {
 	if v.root == nil {
 		return nil, nil
 	}
-	var names []string
-	seen := 0
-	var visit func(folder string, depth int) error
-	visit = func(folder string, depth int) error {
-		entries, err := v.entries(folder, deep)
-		if err != nil {
-			return v.explain(folder, err)
-		}
-		if seen += len(entries); seen > maxEntries || depth > maxDepth {
-			return invalid("folder "+folder, fmt.Sprintf("has more than %d entries, or folders deeper than %d", maxEntries, maxDepth), "let the script load files by plain names, so that no others are looked at")
-		}
-		for _, e := range entries {
-			name := path.Join(folder, e.Name())
-			if !e.IsDir() {
-				names = append(names, name)
-			} else if deep && e.Name()[0] != '.' {
-				if err := visit(name, depth+1); err != nil {
-					return err
-				}
+	l := lister{view: v, deep: deep}
+	err := l.visit(folder, 0)
+	return l.names, err
+}
+
+type lister struct {
+	*view
+	deep  bool
+	names []string
+	seen  int
+}
+
+func (l *lister) visit(folder string, depth int) error {
+	places, err := l.entries(folder)
+	if err != nil {
+		return l.explain(folder, err)
+	}
+	if l.seen += len(places); l.seen > maxEntries || depth > maxDepth {
+		return invalid("folder "+folder, fmt.Sprintf("has more than %d entries, or folders deeper than %d", maxEntries, maxDepth), "let the script load files by plain names, so that no others are looked at")
+	}
+	for _, base := range slices.Sorted(maps.Keys(places)) {
+		name := path.Join(folder, base)
+		if !l.deep || !l.isDir(places[base]) {
+			l.names = append(l.names, name)
+		} else if base[0] != '.' {
+			if err := l.visit(name, depth+1); err != nil {
+				return err
 			}
 		}
-		return nil
 	}
-	err := visit(folder, 0)
-	return names, err
+	return nil
 }
 
-// entries are what is in a folder: what its current version has, and what lies beside that.
-func (v *view) entries(folder string, note bool) ([]fs.DirEntry, error) {
-	at := v.place(folder)
-	if folder == "." {
-		at = "."
-	}
-	beside, err := v.readDir(at, note)
-	target := v.version(at)
-	if err != nil || target == "" {
-		return slices.DeleteFunc(beside, hidden), err
-	}
-	within, err := v.readDir(path.Join(at, target), note)
-	beside = slices.DeleteFunc(beside, func(e fs.DirEntry) bool {
-		return hidden(e) || e.Type()&fs.ModeSymlink != 0 && strings.HasPrefix(v.link(path.Join(at, e.Name())).link, dataLink+"/")
-	})
-	return append(within, beside...), err
+// isDir does not count links.
+func (v *view) isDir(at string) bool {
+	info, err := v.root.Lstat(at)
+	return err == nil && info.IsDir()
 }
 
-func hidden(e fs.DirEntry) bool { return strings.HasPrefix(e.Name(), "..") }
-
-func (v *view) readDir(at string, note bool) ([]fs.DirEntry, error) {
-	if note {
-		if _, err := v.stat(at); err != nil {
+// entries gives the names in a folder, and where they lie: in its current version, or else beside that.
+func (l *lister) entries(folder string) (map[string]string, error) {
+	at := "."
+	if folder != "." {
+		at = l.place(folder)
+	}
+	places := map[string]string{}
+	beside, err := l.readDir(at)
+	if err != nil {
+		return nil, err
+	}
+	target := l.version(at)
+	if target != "" {
+		within, err := l.readDir(path.Join(at, target))
+		if err != nil {
 			return nil, err
 		}
+		for _, name := range within {
+			places[name] = path.Join(at, target, name)
+		}
 	}
-	f, err := v.root.Open(at)
+	for _, name := range beside {
+		file := path.Join(at, name)
+		_, found := places[name]
+		stale := target != "" && !found && l.leadsToVersion(file)
+		if !found && !stale && !strings.HasPrefix(name, "..") {
+			places[name] = file
+		}
+	}
+	return places, nil
+}
+
+// leadsToVersion reports whether a file is one of the links that the kubelet shows to users.
+func (v *view) leadsToVersion(file string) bool {
+	target, err := v.root.Readlink(file)
+	return err == nil && strings.HasPrefix(target, dataLink+"/")
+}
+
+func (l *lister) readDir(at string) ([]string, error) {
+	if l.deep {
+		if seen := l.look(at); seen.err != nil {
+			return nil, seen.err
+		}
+	}
+	f, err := l.root.Open(at)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	entries, err := f.ReadDir(maxEntries + 1)
+	names, err := f.Readdirnames(maxEntries + 1)
 	if err == io.EOF {
 		err = nil
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return entries, err
+	return names, err
 }

@@ -23,8 +23,11 @@ const (
 //  4. such links for names that are gone are removed
 //  5. the directory of the version before is removed
 //
-// The kubelet, like Write, has one writer for a directory, and does nothing when nothing changes.
+// Dir is made when it is not there. The kubelet, like Write, has one writer for a directory, and does nothing when nothing changes.
 func Write(dir string, files map[string]string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	before, err := os.Readlink(filepath.Join(dir, dataLink))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

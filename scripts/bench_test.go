@@ -1,0 +1,39 @@
+package scripts
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// BenchmarkAssemble reads a script of five files from a mount, beside which there are a hundred others.
+func BenchmarkAssemble(b *testing.B) {
+	dir := b.TempDir()
+	files := version(0)
+	for i := range 100 {
+		files[fmt.Sprint("unused-", i, ".star")] = "x"
+	}
+	mount(b, filepath.Join(dir, "catset"), files)
+	from := in(dir)
+	for b.Loop() {
+		if _, err := from.Assemble(Wanted{File: "catset/sync.star", Libraries: []Library{{File: "catset/shared"}}}, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkEditToNotification is the time from an edit until a follower is told; most of it is the wait for more.
+func BenchmarkEditToNotification(b *testing.B) {
+	dir := b.TempDir()
+	file := filepath.Join(dir, "sync.star")
+	f := follow(b, NewFolders(nil, nil).pace, dir)
+	f.run()
+	for i := 0; b.Loop(); i++ {
+		if err := os.WriteFile(file, []byte(fmt.Sprint("x = ", i, time.Now())), 0o644); err != nil {
+			b.Fatal(err)
+		}
+		f.wait("an edit")
+	}
+}
