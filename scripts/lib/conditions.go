@@ -1,0 +1,69 @@
+package lib
+
+// Conditions are a list of objects, each with a type of its own, as status.conditions has them.
+
+// getCondition gives the condition of a type, or null.
+func getCondition(c *call) (any, error) {
+	i, err := c.find(c.text(1))
+	if i < 0 || err != nil {
+		return nil, err
+	}
+	return c.list(0)[i], nil
+}
+
+// isTrueCondition reports whether there is a condition of a type whose status is True.
+func isTrueCondition(c *call) (any, error) {
+	i, err := c.find(c.text(1))
+	if i < 0 || err != nil {
+		return false, err
+	}
+	return c.list(0)[i].(map[string]any)["status"] == "True", nil
+}
+
+// setCondition gives the conditions with one more, or with another in the place of the one of its type.
+func setCondition(c *call) (any, error) {
+	condition := c.object(1)
+	for _, field := range []string{"type", "status"} {
+		if s, ok := condition[field].(string); !ok || s == "" {
+			return nil, c.errorf("condition.%s is %s, want a string such as %s", field, given(condition[field]), examples[field])
+		}
+	}
+	i, err := c.find(condition["type"].(string))
+	if err != nil {
+		return nil, err
+	}
+	list := c.list(0)
+	if err := c.meter.Hold(16*int64(len(list)+1), "the list of conditions"); err != nil {
+		return nil, err
+	}
+	out := append(make([]any, 0, len(list)+1), list...)
+	if i < 0 {
+		return append(out, condition), nil
+	}
+	out[i] = condition
+	return out, nil
+}
+
+var examples = map[string]string{"type": "Ready", "status": "True, False or Unknown"}
+
+func given(v any) string {
+	if v == "" {
+		return "empty"
+	}
+	return string(typeOf(v))
+}
+
+// find gives the index of the condition of a type, -1 for none.
+func (c *call) find(kind string) (int, error) {
+	found := -1
+	for i, v := range c.list(0) {
+		condition, ok := v.(map[string]any)
+		if !ok {
+			return -1, c.errorf("conditions[%d] is %s, want an object", i, typeOf(v))
+		}
+		if found < 0 && condition["type"] == kind {
+			found = i
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,71 @@
+package lib
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"unicode/utf8"
+)
+
+// encodeBase64 writes the bytes of a text, in UTF-8, as base64.
+func encodeBase64(c *call) (any, error) {
+	text := c.text(0)
+	if err := c.meter.Hold(2*int64(len(text)), "the base64 text"); err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.EncodeToString([]byte(text)), c.meter.Spend(int64(len(text)) / bytesPerStep)
+}
+
+// decodeBase64 reads base64 whose bytes are a text.
+func decodeBase64(c *call) (any, error) {
+	text := c.text(0)
+	if err := c.meter.Hold(int64(len(text)), "the decoded base64"); err != nil {
+		return nil, err
+	}
+	if err := c.meter.Spend(int64(len(text)) / bytesPerStep); err != nil {
+		return nil, err
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, c.errorf("%v", err)
+	}
+	if !utf8.Valid(data) {
+		err := c.errorf("what is encoded is no text: it is not UTF-8")
+		err.Hint = "pass binary data on as it is, encoded"
+		return nil, err
+	}
+	return string(data), nil
+}
+
+// sha256Text gives the SHA-256 of a text's bytes, in hexadecimal.
+func sha256Text(c *call) (any, error) {
+	if err := c.meter.Spend(int64(len(c.text(0))) / 16); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(c.text(0)))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+const (
+	// hashLetters cannot make words, and are what Kubernetes uses in names.
+	hashLetters = "bcdfghjklmnpqrstvwxz2456789"
+	// hashLength is for some 47 bits.
+	hashLength = 10
+)
+
+// hashValue gives a short text that is the same for equal values, for use in names.
+func hashValue(c *call) (any, error) {
+	s := &c.sizes[0]
+	if err := c.meter.Hold(2*(s.bytes+s.escape+24*s.nodes), "the value's JSON"); err != nil {
+		return nil, err
+	}
+	if err := c.meter.Spend((s.bytes + 24*s.nodes) / 8); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(writeJSON(c.args[0], 0)))
+	name := make([]byte, hashLength)
+	for i := range name {
+		name[i] = hashLetters[(int(sum[2*i])<<8|int(sum[2*i+1]))%len(hashLetters)]
+	}
+	return string(name), nil
+}
