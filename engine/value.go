@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// A Walk bounds the conversion of a script's answer to a JSON-shaped value: it counts nodes and bytes, limits
-// nesting (and so ends on a value that contains itself), and knows the path of the value at hand for messages.
+// A Walk bounds the conversion of a script's answer, or of another value of a script's, to a JSON-shaped value: it counts
+// nodes and bytes, limits nesting (and so ends on a value that contains itself), and knows the path of the value at hand
+// for messages.
 //
 // A runtime calls Enter before each element of a list or map and Leave after it, and Count for every value.
 type Walk struct {
 	limits Limits
+	of     string // what is not the answer
 	nodes  int
 	bytes  int64
 	path   []step
@@ -25,6 +27,17 @@ type step struct {
 
 // NewWalk starts a walk within l.
 func NewWalk(l Limits) *Walk { return &Walk{limits: l.WithDefaults()} }
+
+// nodeSize is what a value takes in memory, its text not counted.
+const nodeSize = 64
+
+// NewArgument starts a walk over a value that a script gives to a function of ours, which messages call of. It is bounded
+// by l.Memory, and by how deeply it may be nested.
+func NewArgument(of string, depth int, l Limits) *Walk {
+	l = l.WithDefaults()
+	l.Output, l.Nodes, l.Depth = l.Memory, int(l.Memory/nodeSize), depth
+	return &Walk{limits: l, of: of}
+}
 
 // EnterKey goes down to the value of a map's key.
 func (w *Walk) EnterKey(key string) *Error {
@@ -47,6 +60,9 @@ func (w *Walk) Leave() { w.path = w.path[:len(w.path)-1] }
 func (w *Walk) Count(n int) *Error {
 	w.nodes++
 	w.bytes += int64(n)
+	if w.of != "" {
+		return w.countMemory()
+	}
 	if w.nodes > w.limits.Nodes {
 		return &Error{
 			Kind: KindOutput, Msg: fmt.Sprintf("the answer has more than %d values", w.limits.Nodes),
@@ -62,9 +78,22 @@ func (w *Walk) Count(n int) *Error {
 	return nil
 }
 
+func (w *Walk) countMemory() *Error {
+	if w.bytes+int64(w.nodes)*nodeSize <= w.limits.Memory {
+		return nil
+	}
+	return TooMuchMemory(Pos{}, w.limits, w.of)
+}
+
 func (w *Walk) checkDepth() *Error {
 	if len(w.path) <= w.limits.Depth {
 		return nil
+	}
+	if w.of != "" {
+		return &Error{
+			Kind: KindRuntime, Msg: fmt.Sprintf("%s is nested deeper than %d levels at %s", w.of, w.limits.Depth, w.Path()),
+			Hint: "does a value contain itself?",
+		}
 	}
 	return &Error{
 		Kind: KindOutput, Msg: fmt.Sprintf("the answer is nested deeper than %d levels at %s", w.limits.Depth, w.Path()),
@@ -72,8 +101,12 @@ func (w *Walk) checkDepth() *Error {
 	}
 }
 
-// Errorf is a KindResult error about the value at hand; its message begins with the value's path.
+// Errorf is an error about the value at hand, of KindResult if it is the answer's; its message begins with the value's
+// path.
 func (w *Walk) Errorf(format string, args ...any) *Error {
+	if w.of != "" {
+		return &Error{Kind: KindRuntime, Msg: w.of + w.at() + " " + Clip(fmt.Sprintf(format, args...), maxMsg)}
+	}
 	return &Error{Kind: KindResult, Msg: "the answer" + w.at() + " " + Clip(fmt.Sprintf(format, args...), maxMsg)}
 }
 

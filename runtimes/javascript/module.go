@@ -76,6 +76,9 @@ func (r *run) load(name string) (exports, error) {
 	if e, ok := r.exports[name]; ok {
 		return e, nil
 	}
+	if name == builtIn {
+		return r.keep(name, exports{value: r.library()}), nil
+	}
 	if at := slices.Index(r.loading, name); at >= 0 {
 		cycle := strings.Join(append(r.loading[at:len(r.loading):len(r.loading)], name), " -> ")
 		return exports{}, &engine.Error{Kind: engine.KindModule, Msg: "files require each other in a cycle: " + cycle}
@@ -90,11 +93,16 @@ func (r *run) load(name string) (exports, error) {
 	if err != nil {
 		return exports{}, err
 	}
+	return r.keep(name, e), nil
+}
+
+// keep notes what a module exports.
+func (r *run) keep(name string, e exports) exports {
 	if r.exports == nil {
 		r.exports = map[string]exports{}
 	}
 	r.exports[name] = e
-	return e, nil
+	return e
 }
 
 // execute runs a module's top level.
@@ -145,18 +153,22 @@ func (p *program) resolve(from, name string) (string, error) {
 	if file, found := engine.FindFile(p.files, from, name, "", ".js", ".json"); found {
 		return file, nil
 	}
+	if slices.Contains(libraryNames, name) {
+		return builtIn, nil
+	}
 	msg := fmt.Sprintf("there is no file %q to require", engine.Clip(name, maxText))
 	if others := engine.ListFiles(p.files, from); others != "" {
 		msg += "; there is " + others
 	} else {
 		msg += "; the script has no other files"
 	}
+	msg += "; metascript is built in"
 	hint := ""
 	switch {
 	case slices.Contains(strings.Split(name, "/"), "..") || path.IsAbs(name):
 		hint = "a file name must not be absolute or lead upwards with .."
 	case !strings.Contains(name, "."):
-		hint = "only the script's own files can be required, no packages and no modules of Node.js"
+		hint = "only the script's own files and metascript can be required, no packages and no modules of Node.js"
 	}
 	return "", &engine.Error{Kind: engine.KindModule, Msg: engine.Clip(msg, maxText), Hint: hint}
 }

@@ -105,10 +105,19 @@ var hints = map[string]string{
 	"an iterator": "use [...iterator]",
 }
 
-// An answer is the walk through a script's answer.
+// An answer is the walk through a script's answer, or through what it gives to a function of ours.
 type answer struct {
 	*engine.Walk
 	limits engine.Limits
+	look   func() // ends the call if it is to stop; nil where that is seen to
+}
+
+// Count counts a value.
+func (a *answer) Count(n int) *engine.Error {
+	if a.look != nil {
+		a.look()
+	}
+	return a.Walk.Count(n)
 }
 
 func (a *answer) value(v goja.Value) (any, *engine.Error) {
@@ -237,6 +246,9 @@ func (a *answer) elements(o *goja.Object) (any, *engine.Error) {
 // then their length says nothing about their size.
 func (a *answer) list(n int64, element func(int) (any, *engine.Error)) (any, *engine.Error) {
 	if n > int64(a.limits.Nodes) {
+		if a.look != nil {
+			return nil, engine.TooMuchMemory(engine.Pos{}, a.limits, "the array")
+		}
 		return nil, &engine.Error{
 			Kind: engine.KindOutput,
 			Msg: fmt.Sprintf("the answer has an array of %d elements at %s, but may have %d values in all",

@@ -76,6 +76,8 @@ func (g *guard) fault(err error, f function) error {
 		return g.overflow(e)
 	case raising && inScript(failed.Loc()):
 		e.Kind = engine.KindRaised
+	case g.mistake != nil && raised.Msg == g.mistake.Msg:
+		e.Kind, e.Hint = g.mistake.Kind, g.mistake.Hint
 	case g.request.read != nil && aboutFunction(msg):
 		return g.request.read.fault(*e)
 	default:
@@ -155,6 +157,11 @@ func (g *guard) hint(msg string) string {
 	if n, ok := g.failed.(*ast.Index); ok {
 		if v, ok := n.Target.(*ast.Var); ok && v.Id == "std" {
 			return didYouMean(name, stdNames())
+		}
+	}
+	if g.library {
+		if hint := didYouMean(name, libraryNames()); hint != "" {
+			return hint
 		}
 	}
 	return cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(g.request.keys))), optional)

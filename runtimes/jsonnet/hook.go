@@ -111,6 +111,8 @@ type guard struct {
 	at      *ast.LocationRange // the script's node that was begun last
 	failed  ast.Node           // the innermost node whose evaluation gave an error
 	stopped *engine.Error      // why the guard ended the evaluation
+	mistake *engine.Error      // what the library said that the interpreter's error says
+	library bool               // whether the script imports it
 
 	request request // whose nodes to fill in
 

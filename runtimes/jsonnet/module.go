@@ -38,6 +38,11 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 	if l.loaded[file] {
 		return nil
 	}
+	if file == builtIn {
+		l.loaded[file] = true
+		l.binds = append(l.binds, ast.LocalBind{Variable: variable(file), Body: library()})
+		return nil
+	}
 	if i := slices.Index(l.chain, file); i >= 0 {
 		return &engine.Error{
 			Kind: engine.KindModule, Pos: position(at),
@@ -189,6 +194,9 @@ func (l *loader) linkData(name *ast.LiteralString, at *ast.LocationRange) error 
 	if err != nil {
 		return err
 	}
+	if file == builtIn {
+		return &engine.Error{Kind: engine.KindModule, Pos: position(at), Msg: libraryFile + " is built in, and has no text"}
+	}
 	if _, ok := l.data[file]; !ok {
 		text, err := fs.ReadFile(l.files, file)
 		if err != nil {
@@ -206,6 +214,9 @@ func (l *loader) resolve(name string, at *ast.LocationRange) (string, error) {
 	if file, found := engine.FindFile(l.files, at.FileName, name); found {
 		return file, nil
 	}
+	if name == libraryFile {
+		return builtIn, nil
+	}
 	return "", &engine.Error{
 		Kind: engine.KindModule, Pos: position(at),
 		Msg:  fmt.Sprintf("import %q: no such file", engine.Clip(name, maxName)),
@@ -221,10 +232,11 @@ const (
 
 // loadable says what can be imported.
 func (l *loader) loadable() string {
+	const builtIn = "; " + libraryFile + " is built in"
 	if names := engine.ListFiles(l.files, l.chain...); names != "" {
-		return "files that can be imported: " + names
+		return "files that can be imported: " + names + builtIn
 	}
-	return "there is nothing to import: put the file beside the script"
+	return "the script has no other files: put the file beside it" + builtIn
 }
 
 // list joins names with commas, at most maxListed of them.

@@ -31,8 +31,8 @@ type (
 
 	// A thunk is an element, a variable or an argument: evaluated, it has content.
 	thunk struct {
-		_       unsafe.Pointer // the environment
-		_       ast.Node       // the body
+		env     unsafe.Pointer
+		body    ast.Node
 		content value
 		_       error
 	}
@@ -101,6 +101,9 @@ func checkAssertions(i interpreter, o *objectValue) error
 //go:linkname callFunction github.com/google/go-jsonnet.(*valueFunction).call
 func callFunction(f unsafe.Pointer, i interpreter, args callArguments) (value, error)
 
+//go:linkname raise github.com/google/go-jsonnet.(*interpreter).Error
+func raise(i interpreter, msg string) error
+
 //go:linkname valueCmp github.com/google/go-jsonnet.valueCmp
 func valueCmp(i interpreter, x, y value) (int, error)
 
@@ -164,6 +167,14 @@ func newArray(elements []*thunk) value {
 	v := learned.array
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&arrayValue{elements: elements})
 	return v
+}
+
+// noVariables is an environment, which is empty, and read only.
+var noVariables [16]unsafe.Pointer
+
+// evaluated gives the value of a node that has no free variables.
+func evaluated(n ast.Node, i interpreter) (value, error) {
+	return force(&thunk{env: unsafe.Pointer(&noVariables), body: n}, i)
 }
 
 // newString gives the interpreter's string.
@@ -273,7 +284,11 @@ func learn(v value) error {
 		learned.text = v
 	case arrayKind:
 		learned.array = v
-		return sameShape(rv.Elem().FieldByName("elements").Type().Elem().Elem(), reflect.TypeFor[thunk]())
+		element := rv.Elem().FieldByName("elements").Type().Elem().Elem()
+		if env, ok := element.FieldByName("env"); !ok || env.Type.Kind() != reflect.Pointer || env.Type.Elem().Size() > unsafe.Sizeof(noVariables) {
+			return errors.New("environments are larger")
+		}
+		return sameShape(element, reflect.TypeFor[thunk]())
 	case objectKind:
 		return learnLayers((*objectValue)(wordsOf(v).data), rv.Elem().FieldByName("uncached").Elem())
 	case functionKind:

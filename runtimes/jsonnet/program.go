@@ -20,6 +20,7 @@ type program struct {
 	data      map[string]gojsonnet.Contents // every file of data
 	functions map[string]function
 	ported    bool
+	library   bool // whether it imports the library
 }
 
 // portedName is what Functions calls the function of a file that is a function.
@@ -103,6 +104,7 @@ func (p *program) evaluate(ctx context.Context, g *guard, expr ast.Node) (any, e
 	taken.SetFreeVariables(expr.FreeVariables())
 	root := localNode(p.binds, taken)
 	g.root, g.answer = root, expr
+	g.library = p.library
 	g.hook(ctx).install(vm)
 	_, err := vm.Evaluate(root)
 	if g.raised != nil {

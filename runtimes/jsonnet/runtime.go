@@ -79,7 +79,7 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 	if err := files.load(ctx, s.Entry, nil); err != nil {
 		return nil, err
 	}
-	p := &program{entry: s.Entry, binds: files.binds, data: files.data}
+	p := &program{entry: s.Entry, binds: files.binds, data: files.data, library: files.loaded[builtIn]}
 	if err := p.discover(ctx, limits); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 // looked at before it begins: the tables below say what is done about it. All others of std are written in Jsonnet,
 // and come down to these and to nodes: std.repeat, lines, flattenArrays, format, set*, mergePatch, prune, deepJoin,
 // asciiLower, stringChars and slices among them. std.extVar and std.native find nothing: a VM is given neither.
+// What std.native is given by our library is a call of one of its functions (library.go).
 //
 //	+                      the sum's size; a value made a string is walked; a + b + c... of strings is carried
 //	                       out before it nests as deep as the stack; objects of many layers are refused
@@ -106,6 +107,7 @@ var functionChecks = map[string]check{
 	"trace":             traced,
 	"removeAt":          only(checkRemoveAt),
 	"modulo":            modulo,
+	"native":            called,
 	"length":            only(checkLayers),
 	"objectFieldsEx":    only(checkLayers),
 	"objectHasEx":       only(checkLayers),

@@ -25,6 +25,7 @@ type request struct {
 
 // A place is where a value is in the request; nil is the whole.
 type place struct {
+	whole string // what else than the request, of a value that is all of it
 	in    *place
 	key   string // in a map
 	index int    // in a list, where key is ""
@@ -35,6 +36,8 @@ func (p *place) String() string {
 	switch {
 	case p == nil:
 		return "request"
+	case p.whole != "":
+		return p.whole
 	case p.key == "":
 		return p.in.String() + "[" + strconv.Itoa(p.index) + "]"
 	case !identifier.MatchString(p.key):
@@ -114,6 +117,9 @@ const maxLevel = 4
 func (r *request) kept(v map[string]any, at *place) ast.Node {
 	level := 0
 	for p := at; p != nil; p = p.in {
+		if p.whole != "" {
+			return nil // whatever it claims to be
+		}
 		level++
 	}
 	if r.identify == nil || level == 0 || level > maxLevel {
@@ -191,8 +197,9 @@ func (r *request) key(key string) *ast.LiteralString {
 type outcome struct {
 	*engine.Walk
 	*guard
-	i interpreter
-	f function // whose answer it is
+	i        interpreter
+	f        function // whose answer it is
+	argument bool     // it is no answer, but what a function of the library is given
 }
 
 // convert gives the JSON-shaped value of v. Its error is an [*engine.Error], or one of the interpreter's.
@@ -233,7 +240,7 @@ func (o *outcome) wide(v value) (any, error) {
 		return w.value, o.limit(o.Count(len(strconv.FormatInt(w.value, 10))))
 	}
 	err := o.Errorf("is a function")
-	if o.Path() == "" {
+	if o.Path() == "" && !o.argument {
 		err = o.Errorf("is a function, want an object")
 	}
 	err.Hint = "call it, or hide the field with ::"

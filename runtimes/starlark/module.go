@@ -98,6 +98,10 @@ func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
 		return err
 	}
 	globals, ok := l.loaded[file]
+	if file == builtIn {
+		globals, ok = library(), true
+		l.loaded[file] = globals
+	}
 	if !ok {
 		if globals, err = l.load(ctx, file); err != nil {
 			return loadedAt(err, at)
@@ -108,7 +112,7 @@ func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
 		if !globals.Has(name.Name) {
 			return &engine.Error{
 				Kind: engine.KindModule, Pos: position(name.NamePos),
-				Msg:  fmt.Sprintf("load: %s defines no %s", file, quote(name.Name)),
+				Msg:  fmt.Sprintf("load: %s defines no %s", strings.TrimPrefix(file, builtIn[:1]), quote(name.Name)),
 				Hint: suggest(name.Name, public(globals), "it defines "),
 			}
 		}
@@ -136,6 +140,9 @@ func (l *loader) resolve(name string, at engine.Pos) (string, error) {
 	if file, found := engine.FindFile(l.files, at.File, name); found {
 		return file, l.checkCycle(file, at)
 	}
+	if name == libraryFile {
+		return builtIn, nil
+	}
 	return "", &engine.Error{
 		Kind: engine.KindModule, Pos: at,
 		Msg:  fmt.Sprintf("load: there is no file %s", quote(name)),
@@ -157,10 +164,11 @@ func (l *loader) checkCycle(file string, at engine.Pos) error {
 
 // loadable says what can be loaded.
 func (l *loader) loadable() string {
+	const builtIn = "; " + libraryFile + " is built in"
 	if names := engine.ListFiles(l.files, l.chain...); names != "" {
-		return "files that can be loaded: " + names
+		return "files that can be loaded: " + names + builtIn
 	}
-	return "there is nothing to load: put the file beside the script"
+	return "the script has no other files: put the file beside it" + builtIn
 }
 
 // syntaxError translates an error of parsing or resolving file.

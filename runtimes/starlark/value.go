@@ -14,7 +14,7 @@ import (
 func convertAnswer(v starlark.Value, fn string, l engine.Limits) (map[string]any, *engine.Error) {
 	switch v.(type) {
 	case dict, *starlark.Dict:
-		out, err := (&answer{engine.NewWalk(l)}).convert(v)
+		out, err := (&answer{Walk: engine.NewWalk(l)}).convert(v)
 		if err != nil {
 			return nil, err
 		}
@@ -31,7 +31,18 @@ func convertAnswer(v starlark.Value, fn string, l engine.Limits) (map[string]any
 }
 
 // An answer converts values, counting.
-type answer struct{ *engine.Walk }
+type answer struct {
+	*engine.Walk
+	spend func(steps int64) error // nil where steps no longer matter
+}
+
+// Count counts a value.
+func (a *answer) Count(n int) *engine.Error {
+	if a.spend != nil && a.spend(1) != nil {
+		return &engine.Error{Kind: engine.KindSteps} // the evaluation knows why it ends
+	}
+	return a.Walk.Count(n)
+}
 
 func (a *answer) convert(v starlark.Value) (any, *engine.Error) {
 	switch v := v.(type) {

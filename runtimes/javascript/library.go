@@ -1,0 +1,146 @@
+package javascript
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"metascript/engine"
+	"metascript/scripts/lib"
+)
+
+// libraryNames are by which a script requires the library, unless it has a file that is meant.
+var libraryNames = []string{"metascript", "metascript.js"}
+
+// builtIn is what the library is called among the files, of which none can have that name.
+const builtIn = "\x00metascript"
+
+// A library is the object that a script sees, or one of the groups in it. It makes a function when a script asks for
+// one, since most scripts use few.
+type library struct {
+	r     *run
+	group string // "" for the whole
+	names []string
+	made  map[string]goja.Value
+}
+
+func (r *run) library() goja.Value {
+	return r.vm.NewDynamicObject(&library{r: r, names: lib.Names(), made: map[string]goja.Value{}})
+}
+
+// ofAny are names that JavaScript, a script that looks at objects in general, or source.go asks any object for.
+var ofAny = []string{
+	restProperty,
+	"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "then", "toJSON",
+	"toLocaleString", "toString", "valueOf",
+}
+
+// Get makes what is called name. To ask for what there is not is an error that says what was meant.
+func (l *library) Get(name string) goja.Value {
+	if v, ok := l.made[name]; ok {
+		return v
+	}
+	if !slices.Contains(l.names, name) {
+		if !slices.Contains(ofAny, name) {
+			panic(l.r.throwable(l.unknown(name)))
+		}
+		return nil
+	}
+	l.made[name] = l.make(name)
+	return l.made[name]
+}
+
+func (l *library) make(name string) goja.Value {
+	members := []string{}
+	for _, f := range lib.Functions() {
+		switch group, member := f.Group(); {
+		case group == l.group && member == name:
+			return l.r.vm.ToValue(l.r.libraryFunction(f))
+		case l.group == "" && group == name:
+			members = append(members, member)
+		}
+	}
+	return l.r.vm.NewDynamicObject(&library{r: l.r, group: name, names: members, made: map[string]goja.Value{}})
+}
+
+func (l *library) unknown(name string) *engine.Error {
+	from := "metascript"
+	if l.group != "" {
+		from += "." + l.group
+	}
+	e := &engine.Error{Kind: engine.KindModule, Msg: from + " has no " + engine.Clip(name, 80), Hint: "it has " + strings.Join(l.names, ", ")}
+	if near := engine.Nearest(name, l.names); near != "" {
+		e.Hint = "did you mean " + near + "?"
+	}
+	return e
+}
+
+func (l *library) Has(name string) bool        { return slices.Contains(l.names, name) }
+func (l *library) Set(string, goja.Value) bool { return false }
+func (l *library) Delete(string) bool          { return false }
+func (l *library) Keys() []string              { return l.names }
+
+// libraryFunction makes a function of f. Like others of JavaScript's, it takes no notice of arguments too many.
+func (r *run) libraryFunction(f *lib.Function) native {
+	return func(call goja.FunctionCall) goja.Value {
+		r.begin()
+		defer r.end()
+		args := make([]any, len(f.Params))
+		for i, p := range f.Params {
+			v := call.Argument(i)
+			if goja.IsUndefined(v) {
+				if !p.Optional {
+					panic(r.throwable(&engine.Error{Kind: engine.KindRuntime, Msg: f.Name + ": " + p.Name + " is missing"}))
+				}
+				continue
+			}
+			args[i] = r.data(v, f.Name+": "+p.Name)
+		}
+		result, err := f.Call(args, meter{r})
+		if err != nil {
+			panic(r.libraryFault(err))
+		}
+		return r.value(result, place{})
+	}
+}
+
+// data gives the JSON-shaped value of v, which messages call what.
+func (r *run) data(v goja.Value, what string) any {
+	limits := r.limits
+	limits.Nodes, limits.Output = int(limits.Memory/elementSize), limits.Memory
+	a := answer{Walk: engine.NewArgument(what, lib.MaxDepth, r.limits), limits: limits, look: r.check}
+	data, fault := a.value(v)
+	if fault == nil {
+		return data
+	}
+	if fault.Kind.Limit() || fault.Kind == engine.KindOutput {
+		r.refuse(fault)
+	}
+	panic(r.throwable(fault))
+}
+
+// libraryFault is what to panic with for an error of the library's.
+func (r *run) libraryFault(err error) any {
+	var mistake *lib.Error
+	if errors.As(err, &mistake) {
+		return r.throwable(&engine.Error{Kind: engine.KindRuntime, Msg: mistake.Msg, Hint: mistake.Hint})
+	}
+	return r.throwable(err)
+}
+
+// A meter bounds the library's functions. There are no steps in JavaScript.
+type meter struct{ r *run }
+
+// Spend implements [lib.Meter].
+func (m meter) Spend(int64) error {
+	m.r.check()
+	return nil
+}
+
+// Hold implements [lib.Meter].
+func (m meter) Hold(bytes int64, what string) error {
+	m.r.need(float64(bytes), what)
+	return nil
+}

@@ -1,0 +1,149 @@
+package jsonnet
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/go-jsonnet/ast"
+
+	"metascript/engine"
+	"metascript/scripts/lib"
+)
+
+// libraryFile is the name by which a script imports the library, unless it has a file of that name itself.
+const libraryFile = "metascript.libsonnet"
+
+// builtIn is what the library is called among the files, of which none can have that name.
+const builtIn = "\x00" + libraryFile
+
+// library is the tree of that file. It is an object of functions like
+//
+//	decode(text):: std.native(['yaml.decode', text])
+//
+// so that the interpreter binds the parameters. What std.native does with a list is called, below.
+var library = sync.OnceValue(func() ast.Node {
+	var b strings.Builder
+	open := ""
+	for _, f := range lib.Functions() {
+		group, name := f.Group()
+		if group != open {
+			if open != "" {
+				b.WriteString("},\n")
+			}
+			if group != "" {
+				fmt.Fprintf(&b, "%s:: {\n", group)
+			}
+			open = group
+		}
+		var params, args []string
+		for _, p := range f.Params {
+			args = append(args, p.Name)
+			if p.Optional {
+				params = append(params, p.Name+"=null")
+			} else {
+				params = append(params, p.Name)
+			}
+		}
+		fmt.Fprintf(&b, "%s(%s):: std.native(['%s', %s]),\n", name, strings.Join(params, ", "), f.Name, strings.Join(args, ", "))
+	}
+	if open != "" {
+		b.WriteString("},\n")
+	}
+	return withStd("", mustParse("{\n"+b.String()+"}"))
+})
+
+// functions are the library's, by name.
+var functions = sync.OnceValue(func() map[string]*lib.Function {
+	m := map[string]*lib.Function{}
+	for _, f := range lib.Functions() {
+		m[f.Name] = f
+	}
+	return m
+})
+
+// libraryNames lists what may follow a dot.
+func libraryNames() []string {
+	names := lib.Names()
+	for _, f := range lib.Functions() {
+		if group, name := f.Group(); group != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// called is std.native of a list: the name of a function of the library, and its arguments.
+func called(o *operation) (value, error, bool) {
+	list, _ := arrayOf(o.args[0])
+	if len(list) == 0 {
+		return nil, nil, false
+	}
+	name, err := o.element(list[0], 0)
+	if err != nil {
+		return nil, err, true
+	}
+	f := functions()[string(runesOf(name))]
+	if f == nil || len(list)-1 != len(f.Params) {
+		return nil, nil, false
+	}
+	args := make([]any, len(f.Params))
+	for i, p := range f.Params {
+		if args[i], err = o.data(list[i+1], f.Name+": "+p.Name); err != nil {
+			return nil, err, true
+		}
+	}
+	result, err := f.Call(args, meter{o})
+	if err != nil {
+		return nil, o.mistaken(err), true
+	}
+	v, err := evaluated(o.request.node(result, &place{whole: "the result of " + f.Name}), o.i)
+	return v, err, true
+}
+
+// data gives the JSON-shaped value of an argument, which messages call what.
+func (o *operation) data(t *thunk, what string) (any, error) {
+	v, err := o.element(t, 0)
+	if err != nil {
+		return nil, err
+	}
+	out := outcome{Walk: engine.NewArgument(what, lib.MaxDepth, o.limits), guard: o.guard, i: o.i, argument: true}
+	data, err := out.convert(v)
+	var fault *engine.Error
+	if errors.As(err, &fault) {
+		return nil, o.mistaken(fault)
+	}
+	return data, err
+}
+
+// mistaken makes an error of the interpreter's, which has the position, of one of the library's or of ours.
+func (o *operation) mistaken(err error) error {
+	var mistake *lib.Error
+	var fault *engine.Error
+	switch {
+	case errors.As(err, &mistake):
+		o.guard.mistake = &engine.Error{Kind: engine.KindRuntime, Msg: mistake.Msg, Hint: mistake.Hint}
+	case errors.As(err, &fault):
+		o.guard.mistake = fault
+	default:
+		return err
+	}
+	return raise(o.i, o.guard.mistake.Msg)
+}
+
+// A meter bounds the library's functions.
+type meter struct{ o *operation }
+
+// Spend implements [lib.Meter].
+func (m meter) Spend(steps int64) error {
+	m.o.charge(steps)
+	return nil
+}
+
+// Hold implements [lib.Meter].
+func (m meter) Hold(bytes int64, what string) error {
+	m.o.what = what
+	m.o.size(float64(bytes))
+	return nil
+}
