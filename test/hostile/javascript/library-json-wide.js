@@ -1,0 +1,7 @@
+// class: memory
+// attacks: a text of JSON with a value for every two bytes
+// want: Memory|Steps|Timeout
+const {json} = require("metascript");
+function sync() {
+  return {v: json.decode("[" + "0,".repeat(2e6) + "0]")};
+}

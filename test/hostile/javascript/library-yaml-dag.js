@@ -1,0 +1,9 @@
+// class: memory
+// attacks: yaml.encode(x) of a value with 2^60 parts
+// want: Memory|Steps|Timeout
+const {yaml} = require("metascript");
+function sync() {
+  let x = ["a"];
+  for (let i = 0; i < 60; i++) x = [x, x];
+  return {v: yaml.encode(x)};
+}

@@ -1,0 +1,8 @@
+// class: stack
+// attacks: a text of JSON that is nested deeply
+// want: Runtime
+local m = import 'metascript.libsonnet';
+{
+  local big(n, c) = std.foldl(function(s, i) s + s, std.range(1, n), c),
+  sync(parent, children): { v: m.json.decode(big(20, '[')) },
+}
