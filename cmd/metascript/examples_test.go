@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,11 @@ func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
 				}
 				scriptFiles(t, doc, stem, inside)
 			}
+			for _, doc := range docs {
+				if doc.GetKind() == "ConfigMap" {
+					maps.Copy(inside, configMapOf(doc).Data)
+				}
+			}
 			if diff := cmp.Diff(scriptsBeside(t, name), inside); diff != "" {
 				t.Errorf("the files and the texts in controller.yaml (-files +inline):\n%s", diff)
 			}
@@ -74,6 +80,9 @@ func scriptFiles(t *testing.T, doc document, stem string, inside map[string]stri
 	t.Helper()
 	spec, _ := doc.Object.Object["spec"].(map[string]any)
 	script, _ := spec["script"].(map[string]any)
+	if script["inline"] == nil {
+		return // it is in a ConfigMap
+	}
 	language, _ := script["language"].(string)
 	extension := map[string]string{"Starlark": ".star", "JavaScript": ".js", "Jsonnet": ".jsonnet"}[language]
 	inside[stem+extension], _ = script["inline"].(string)
