@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"metascript/scripts"
@@ -15,11 +17,11 @@ func offlineSources(dirs []string, docs []document) scripts.Sources {
 		Folders: scripts.NewFolders(dirs, slog.New(slog.DiscardHandler)),
 		ConfigMaps: func(namespace, name string) (*scripts.ConfigMap, error) {
 			for _, doc := range docs {
-				if doc.GetKind() == "ConfigMap" && doc.GetNamespace() == namespace && doc.GetName() == name {
+				if doc.GetKind() == "ConfigMap" && cmp.Or(doc.GetNamespace(), metav1.NamespaceDefault) == namespace && doc.GetName() == name {
 					return configMapOf(doc), nil
 				}
 			}
-			return nil, errors.New("it is not among the files; give its file, with the namespace in it, as well")
+			return nil, errors.New("it is not among the files; give its file as well")
 		},
 	}
 }
