@@ -43,7 +43,8 @@ const (
 )
 
 // Assemble reads a script: its entry and what that reaches, all of one version; inline, all its modules. With
-// everything, it is all that the script could load, whether it does or not.
+// everything, it is all that the script could load, whether it does or not, as far as it can be read: that is for
+// hints in errors about files that are not there.
 //
 // An error is an [*Error], or is about w itself.
 func (s Sources) Assemble(w Wanted, everything bool) (Assembled, error) {
@@ -129,7 +130,7 @@ func (r *reading) collect(from origin, language string) (fstest.MapFS, error) {
 		return nil, err
 	}
 	if r.everything || c.everything {
-		if err := c.all(); err != nil {
+		if err := c.all(c.everything); err != nil {
 			return nil, err
 		}
 	}
@@ -248,26 +249,4 @@ func (r *reading) library(l Library) (part, error) {
 	}
 	v, err := r.viewOf(l.File, source)
 	return part{files: v, at: l.File}, err
-}
-
-// doubts are what is odd about a script, or about what lies beside its files.
-func (r *reading) doubts(files fstest.MapFS) []string {
-	var doubts, names []string
-	for _, p := range r.shelf {
-		if gone, ok := p.files.(missing); ok {
-			doubts = append(doubts, gone.err.Error())
-		}
-	}
-	folders := map[string]bool{}
-	for name := range files {
-		if folder := path.Dir(name); !folders[folder] {
-			folders[folder] = true
-			names = append(names, r.shelf.names(folder)...)
-		}
-	}
-	slices.Sort(names)
-	for _, pair := range alike(slices.Compact(names)) {
-		doubts = append(doubts, fmt.Sprintf("%s and %s differ only in case: rename one", pair[0], pair[1]))
-	}
-	return doubts
 }

@@ -107,10 +107,10 @@ func (c *closure) queue(name string, certain bool) {
 	}
 }
 
-// all queues every file there is. Those in the script's language, and JSON, must be readable: any may be loaded.
-func (c *closure) all() error {
+// all takes every file there is. If any may be loaded, those in the script's language, and JSON, must be readable.
+func (c *closure) all(certain bool) error {
 	names, err := c.from.list(".", true)
-	if err != nil {
+	if err != nil && certain {
 		return err
 	}
 	for _, name := range names {
@@ -121,7 +121,7 @@ func (c *closure) all() error {
 			continue // a link to a folder
 		}
 		ending := path.Ext(name)
-		c.queue(name, endings[ending] == c.language || ending == ".json")
+		c.queue(name, certain && (endings[ending] == c.language || ending == ".json"))
 	}
 	return c.run()
 }

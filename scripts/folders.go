@@ -3,6 +3,7 @@ package scripts
 import (
 	"context"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ type Folders struct {
 
 	pace       pace
 	newWatcher func() (*fsnotify.Watcher, error)
+	mounts     func() ([]byte, error) // what mountinfo says
 
 	mu        sync.Mutex
 	followers []*func()
@@ -37,6 +39,7 @@ func NewFolders(dirs []string, log *slog.Logger) *Folders {
 		dirs: dirs, log: log,
 		pace:       pace{quiet: 100 * time.Millisecond, longest: time.Second, poll: 2 * time.Second, slow: 10 * time.Second},
 		newWatcher: fsnotify.NewWatcher,
+		mounts:     func() ([]byte, error) { return os.ReadFile(mountinfo) },
 	}
 }
 

@@ -45,9 +45,9 @@ func numbers(files map[string]string) []string {
 
 // While versions come without end, no reader sees a mixture of two, and after the last one a follower has been told.
 func TestVersionsAreNeverMixed(t *testing.T) {
-	versions := 3000
+	versions := 1000
 	if testing.Short() {
-		versions = 300
+		versions = 100
 	}
 	for name, update := range map[string]func(dir string, files map[string]string) error{
 		"as the kubelet does": mounttest.Write,

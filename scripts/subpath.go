@@ -1,0 +1,61 @@
+package scripts
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mountinfo is where Linux lists the mounts of a process; see proc(5).
+const mountinfo = "/proc/self/mountinfo"
+
+// frozen lists the mount points at or below dir that the kubelet made by subPath. Such a mount shows one file or
+// folder of one version of a volume, and is never updated.
+func frozen(mounts, dir string) []string {
+	var points []string
+	for line := range strings.Lines(mounts) {
+		fields := strings.Fields(line)
+		if len(fields) < 5 {
+			continue
+		}
+		root, point := unescape.Replace(fields[3]), unescape.Replace(fields[4])
+		if below(point, dir) && (ofVersion(root) || isFile(point)) {
+			points = append(points, point)
+		}
+	}
+	return points
+}
+
+// unescape is how the list writes spaces and the like.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// ofVersion reports whether what is mounted lies in the folder of one version, or where the kubelet keeps subPaths.
+func ofVersion(root string) bool {
+	return slices.ContainsFunc(strings.Split(root, "/"), func(part string) bool {
+		return strings.HasPrefix(part, "..") || part == "volume-subpaths"
+	})
+}
+
+func isFile(point string) bool {
+	info, err := os.Lstat(point)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// below reports whether a path is dir, or below it.
+func below(file, dir string) bool {
+	return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// frozen reports whether the file called name is mounted by subPath.
+func (v *view) frozen(name, mounts string) bool {
+	dir, err := filepath.EvalSymlinks(v.dir)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return false // it is not there any more
+	}
+	file := filepath.Join(dir, filepath.FromSlash(v.place(name)))
+	return slices.ContainsFunc(frozen(mounts, dir), func(point string) bool { return below(file, point) })
+}
