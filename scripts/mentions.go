@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"metascript/engine"
@@ -25,63 +26,105 @@ var (
 	prose = regexp.MustCompile(`^[ \t]+\w`) // "we require that"
 )
 
-// maxMention bounds the name of a file with its folders.
-const maxMention = 1024
+const (
+	maxMention  = 1024     // bytes of the name of a file with its folders
+	maxMentions = maxFiles // in one text, of either kind
+	maxArgument = 256      // bytes behind a loading word in which its argument is looked for
+)
 
-// mentions lists what a text may load, and more: any literal that looks like the name of a file. It reports everything when the
-// text may load what it does not mention: a name with an escape in it, or one that is only known at run time.
+// mentions lists what a text may load, and more: any literal that looks like the name of a file. It reports everything
+// when the text may load what it does not mention: a name with an escape in it, or one that is only known at run time.
 //
 // It knows no grammar, and needs none to miss nothing: a literal without escapes is what stands between two quotes
 // with no such quote between them. Names in comments are mentioned too, and only cause a file too many.
 func mentions(language, text string) (found []mention, everything bool) {
-	for _, at := range loaders[language].FindAllStringIndex(text, -1) {
-		name, ok := argument(language, text[at[1]:])
-		switch {
-		case ok:
-			found = append(found, mention{name, true})
-		case language == engine.JavaScript && !prose.MatchString(text[at[1]:]):
-			everything = true
-		case name != "":
-			everything = true
+	loaded, everything := arguments(language, text)
+	for name := range loaded {
+		found = append(found, mention{name, true})
+	}
+	for name := range literals(text) {
+		if !loaded[name] {
+			found = append(found, mention{name, false})
 		}
 	}
+	slices.SortFunc(found, func(a, b mention) int { return strings.Compare(a.name, b.name) })
+	return found, everything
+}
+
+// literals are what stands between quotes and looks like the name of a file; the first of them when there are many.
+func literals(text string) map[string]bool {
+	found := map[string]bool{}
 	for _, quote := range []string{`"`, `'`, "`"} {
-		parts := strings.Split(text, quote)
-		for i := 1; i < len(parts)-1; i++ {
-			if name := parts[i]; len(name) <= maxMention && strings.ContainsAny(name, "./") && !strings.ContainsAny(name, "\n\\") {
-				found = append(found, mention{name, false})
+		_, rest, _ := strings.Cut(text, quote)
+		for rest != "" && len(found) < maxMentions {
+			var name string
+			name, rest, _ = strings.Cut(rest, quote)
+			if len(name) <= maxMention && strings.ContainsAny(name, "./") && !strings.ContainsAny(name, "\n\\()'`\"") {
+				found[name] = true
 			}
 		}
+	}
+	return found
+}
+
+// arguments are the literals that follow loading words. It reports everything when one is followed by something else.
+func arguments(language, text string) (found map[string]bool, everything bool) {
+	found = map[string]bool{}
+	word := loaders[language]
+	for !everything {
+		at := word.FindStringIndex(text)
+		if at == nil {
+			break
+		}
+		behind := text[at[1]:min(len(text), at[1]+maxArgument)]
+		text = text[at[1]:]
+		switch name, is := argument(language, behind); is {
+		case plainName:
+			found[name] = true
+		case oddName:
+			everything = true
+		case noName: // only JavaScript's word is an ordinary value
+			everything = language == engine.JavaScript && !prose.MatchString(behind)
+		}
+		everything = everything || len(found) > maxMentions
 	}
 	return found, everything
 }
 
-// maxArgument bounds how far behind a loading word its argument is looked for.
-const maxArgument = 4 << 10
+// What follows a loading word.
+const (
+	noName    = iota
+	plainName // a literal that is the name, as it is written
+	oddName   // a literal, and the name is another
+)
 
-func skipGap(text string) string { return text[len(gap.FindString(text)):] }
-
-// argument is the literal that follows a loading word. Without ok, a name says that there is one and it is not plain.
-func argument(language, text string) (name string, ok bool) {
-	text = skipGap(text[:min(len(text), maxArgument)])
+// argument is the literal that text, which follows a loading word, begins with.
+func argument(language, text string) (name string, is int) {
+	text = skipGap(text)
 	if language != engine.Jsonnet {
-		if text, ok = strings.CutPrefix(text, "("); !ok {
-			return "", false
+		opened := false
+		if text, opened = strings.CutPrefix(text, "("); !opened {
+			return "", noName
 		}
 		text = skipGap(text)
 	}
 	text = strings.TrimLeft(text, "r@") // raw and verbatim strings
+	if strings.HasPrefix(text, "/*") {
+		return "", oddName // behind a long comment
+	}
 	if text == "" || !strings.Contains("\"'`", text[:1]) {
-		return "", false
+		return "", noName
 	}
 	quote := text[:1]
 	name, after, closed := strings.Cut(text[1:], quote)
 	if !closed || name == "" || strings.ContainsAny(name, "\n\\") || strings.Contains(name, "${") || strings.HasPrefix(after, quote) {
-		return "an odd one", false
+		return "", oddName
 	}
 	after = skipGap(after)
 	if language == engine.JavaScript && !strings.HasPrefix(after, ")") && !strings.HasPrefix(after, ",") {
-		return "an odd one", false // 'a' + b
+		return "", oddName // 'a' + b
 	}
-	return name, true
+	return name, plainName
 }
+
+func skipGap(text string) string { return text[len(gap.FindString(text)):] }
