@@ -141,13 +141,16 @@ var documents = []string{
 
 func TestYAMLIsReadAsKubernetesReadsIt(t *testing.T) {
 	for _, text := range documents {
-		sameYAML(t, text)
+		ours, theirs := sameYAML(t, text)
+		if (ours != nil) != (theirs != nil) && !differs(ours) {
+			t.Errorf("yaml.decode(%q): %v, Kubernetes: %v", text, ours, theirs)
+		}
 	}
 }
 
-// differs says where we mean to differ: numbers beyond 64 bits, keys that are there twice, times of which Go has no string.
+// differs says whether we mean to differ: in numbers beyond 64 bits, keys that are there twice, and several documents.
 func differs(err error) bool {
-	for _, part := range []string{"beyond 64 bits", "is there twice", "nested", "documents", "no text", "too many", "larger than", "<<"} {
+	for _, part := range []string{"beyond 64 bits", "is there twice", "documents", "no number that JSON has"} {
 		if err != nil && strings.Contains(err.Error(), part) {
 			return true
 		}
@@ -155,21 +158,16 @@ func differs(err error) bool {
 	return false
 }
 
-func sameYAML(t *testing.T, text string) {
+// sameYAML sees that what both read is the same, and gives the errors. Kubernetes reads the first document only.
+func sameYAML(t *testing.T, text string) (ours, theirs error) {
 	t.Helper()
 	got, ours := call("yaml.decode", text)
-	if differs(ours) || strings.Contains(text, "!") && !strings.Contains(text, "!!") { // a tag that is none
-		return
-	}
 	var want any
-	theirs := yaml.Unmarshal([]byte(text), &want)
-	if (ours != nil) != (theirs != nil) {
-		t.Errorf("yaml.decode(%q) = %v, %v, Kubernetes has %v, %v", text, got, ours, want, theirs)
-		return
-	}
-	if ours == nil && !cmp.Equal(asFloats(got), asFloats(want)) {
+	theirs = yaml.Unmarshal([]byte(text), &want)
+	if ours == nil && theirs == nil && !cmp.Equal(asFloats(got), asFloats(want)) {
 		t.Errorf("yaml.decode(%q) = %#v, Kubernetes has %#v", text, got, want)
 	}
+	return ours, theirs
 }
 
 // asFloats makes all numbers float64, as encoding/json does.
@@ -239,7 +237,11 @@ func FuzzYAMLIsReadAsKubernetesReadsIt(f *testing.F) {
 	for _, text := range documents {
 		f.Add(text)
 	}
-	f.Fuzz(sameYAML)
+	f.Fuzz(func(t *testing.T, text string) {
+		if !strings.Contains(text, "!") { // tags that are none are read in another way
+			_, _ = sameYAML(t, text)
+		}
+	})
 }
 
 func FuzzYAMLIsWrittenSoThatKubernetesReadsTheSame(f *testing.F) {
