@@ -45,7 +45,7 @@ func (t *turn) ask(ctx context.Context, parent *object.Object, children *object.
 }
 
 // askAll calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
-// unless the script is held. One that fails fails all.
+// unless the script is held and no webhook stands in for it. One that fails fails all.
 func (t *turn) askAll(ctx context.Context, parent *object.Object, children *object.Set, variants []variant) ([]*hook.Response, error) {
 	if err := t.relate(ctx, parent, variants); err != nil {
 		return nil, err
@@ -58,18 +58,24 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 		Shape: t.Shape, Controller: t.Controller, Parent: parent, Children: children,
 		Finalizing: t.finalizing(parent), Expect: expect, Versioned: t.versionedKinds(),
 	}
-	q := questionAbout(parent, hook.Sync)
+	asked := hook.Sync
 	if req.Finalizing {
-		q = questionAbout(parent, hook.Finalize)
+		asked = hook.Finalize
 	}
-	key := object.RefOf(parent)
-	if err := t.breaker.admit(key, q, time.Now()); err != nil {
-		return nil, err
+	key, q := object.RefOf(parent), questionAbout(parent, asked)
+	standsIn, period := t.standsIn(asked)
+	if !standsIn {
+		if err := t.breaker.admit(key, q, time.Now()); err != nil {
+			return nil, err
+		}
 	}
 	answers, err := t.callAll(ctx, req, variants)
 	t.judge(key, err)
 	if err = t.breaker.note(key, q, err, time.Now()); err != nil {
 		return nil, err
+	}
+	if _, now := t.standsIn(asked); now != period && len(variants) > 1 {
+		return nil, errLookAgain // some may be the script's answers, and some the webhook's
 	}
 	t.pass(parent, answers[0])
 	return answers, nil

@@ -49,6 +49,7 @@ type Binding struct {
 	FieldManager string // of server-side apply
 
 	ResyncPeriod time.Duration // zero: never
+	ProbeEvery   time.Duration // of scripts in whose place webhooks answer; zero: hook.ProbeEvery
 	Workers      int
 	Metrics      *metrics.Metrics // nil: none are kept
 
@@ -121,7 +122,7 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 	s.bindCustomize(b)
 	b.Write, b.Live = s.write, s.write.Get
 	b.Metrics = s.metrics
-	b.ResyncPeriod = sooner(b.ResyncPeriod, s.FlushInterval)
+	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, s.FlushInterval), s.ProbeEvery
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, s.ApplyStrategy) == v1alpha1.ServerSideApply
 	b.FieldManager = s.FieldManager
 	if b.Workers == 0 {

@@ -167,6 +167,15 @@ func (b *breaker) forget(parent object.Ref) {
 	b.drop(parent)
 }
 
+// clear drops what is known of all parents.
+func (b *breaker) clear() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for parent := range b.parents {
+		b.drop(parent)
+	}
+}
+
 func (b *breaker) drop(parent object.Ref) {
 	r := b.parents[parent]
 	delete(b.parents, parent)

@@ -36,6 +36,7 @@ type Options struct {
 	Workers           int                   // per controller; default 8
 	DiscoveryInterval time.Duration         // how long an answer of discovery is used; default 30s
 	DeletionGrace     time.Duration         // how long a controller object is gone before its finalizers are; default 1m
+	ProbeEvery        time.Duration         // of scripts in whose place webhooks answer; default hook.ProbeEvery
 	FlushInterval     time.Duration         // after which every parent is reconciled; zero: never
 	Selector          labels.Selector       // of controller objects; nil is all
 	Events            kube.EventBudget      // of events about one object

@@ -101,8 +101,9 @@ type customized struct {
 // An answerOfCustomize is remembered until the parent changes, or its time is over.
 type answerOfCustomize struct {
 	question
-	at    time.Time
-	rules []hook.RelatedRule
+	at     time.Time
+	period int // see hook.Fallback
+	rules  []hook.RelatedRule
 }
 
 func (t *turn) customizedOf(parent object.Ref) *customized {
@@ -120,13 +121,16 @@ func (t *turn) customizedOf(parent object.Ref) *customized {
 func (t *turn) customize(ctx context.Context, parent *object.Object, v variant, kept *customized) (*answerOfCustomize, error) {
 	key, q, now := object.RefOf(parent), questionAbout(parent, hook.Customize), time.Now()
 	last := kept.answers[v.revision]
-	if last != nil && last.question == q && (t.CustomizeFor == 0 || now.Sub(last.at) < t.CustomizeFor) {
+	standsIn, period := t.standsIn(hook.Customize)
+	if last != nil && last.question == q && (t.CustomizeFor == 0 || now.Sub(last.at) < t.CustomizeFor) && last.period == period && !t.due(key) {
 		return last, nil
 	}
-	remembered := &answerOfCustomize{question: q, at: now}
+	remembered := &answerOfCustomize{question: q, at: now, period: period}
 	if v.customize != nil { // an older script may have had none
-		if err := t.customizing.admit(key, q, now); err != nil {
-			return nil, err
+		if !standsIn {
+			if err := t.customizing.admit(key, q, now); err != nil {
+				return nil, err
+			}
 		}
 		req := hook.Request{Shape: hook.Customizing, Controller: t.Controller, Parent: parent, Versioned: t.versionedKinds()}
 		if v.revision != "" {

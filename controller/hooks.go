@@ -44,6 +44,8 @@ type hookLoader struct {
 	log     func(hookName string, req *hook.Request, m engine.Message)
 	now     func() time.Time
 	observe func(hookName string) func(took time.Duration, err error) // of calls of scripts; nil: nobody is told
+
+	probeEvery time.Duration // see hook.Fallback
 }
 
 // A compiled script knows the name under which errors show it.
@@ -171,7 +173,7 @@ func (w *loading) hook(ctx context.Context, name string, set *v1alpha1.Hook, loa
 			doubt = fmt.Sprintf("hooks.%s is empty and is left out: give it a webhook or a script", name)
 		}
 	case set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever:
-		err = unsupported(fmt.Sprintf("hooks.%s with a webhook as fallback of its script", name))
+		made, err = w.fallback(ctx, name, set, loaded)
 	case set.Script != nil:
 		made, err = w.listedScript(ctx, name, set)
 	default:
@@ -209,6 +211,19 @@ func (w *loading) listedScript(ctx context.Context, name string, set *v1alpha1.H
 		return nil, &functionError{fmt.Errorf("hooks.%s: %s defines no function %s; it defines %s", name, script.entry, function, list(script.Functions()))}
 	}
 	return w.scriptHook(name, function, set, settings, script), nil
+}
+
+// fallback is a hook with a script that a webhook stands in for.
+func (w *loading) fallback(ctx context.Context, name string, set *v1alpha1.Hook, loaded *loadedHooks) (hook.Hook, error) {
+	script, err := w.listedScript(ctx, name, set)
+	if err != nil {
+		return nil, err
+	}
+	webhook, err := w.webhook(name, set, loaded)
+	if err != nil {
+		return nil, err
+	}
+	return &hook.Fallback{Script: script, Webhook: webhook, OnError: set.Fallback == v1alpha1.FallbackOnError, ProbeEvery: w.probeEvery}, nil
 }
 
 // inherit fills in the timeout and the limits that a hook's script does not set itself.
@@ -267,14 +282,6 @@ func list(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-// An unsupportedError says that a controller asks for what this version does not do. It is not run at all, since
-// running it without would do something else than it says.
-type unsupportedError struct{ what string }
-
-func (e *unsupportedError) Error() string { return e.what + " is not supported by this version" }
-
-func unsupported(what string) error { return &unsupportedError{what} }
 
 // contradiction refuses two rules about one resource: its objects would be seen in two versions, and those of the one
 // would be deleted since the other is desired.

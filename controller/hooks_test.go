@@ -219,26 +219,6 @@ func TestAnEmptyHookIsLeftOutAndTold(t *testing.T) {
 	}
 }
 
-func TestWhatThisVersionCannotDoIsRefusedByItsName(t *testing.T) {
-	script := "script: " + inline("Starlark", starlark("sync"))
-	for _, c := range []struct{ want, spec string }{
-		{"hooks.sync with a webhook as fallback", "{" + script + ", hooks: {sync: {script: {}, webhook: {url: 'http://x/'}}}}"},
-		{"hooks.sync with a webhook as fallback", "{" + script + ", hooks: {sync: {script: {}, webhook: {url: 'http://x/'}, fallback: OnError}}}"},
-	} {
-		t.Run(c.want, func(t *testing.T) {
-			cc := parseController(t, c.spec)
-			_, err := newLoader().read(t.Context(), cc)
-			var refused *unsupportedError
-			if !errors.As(err, &refused) {
-				t.Fatalf("got error %v, want that it is not supported", err)
-			}
-			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "is not supported by this version") {
-				t.Errorf("got %q, want it to name %s", err, c.want)
-			}
-		})
-	}
-}
-
 func TestWhatIsOnlySpelledOutIsNotRefused(t *testing.T) {
 	for name, spec := range map[string]string{
 		"defaults": "{isolation: InProcess, applyStrategy: DynamicApply, endpointConfigs: [], script: {language: Starlark, inline: x = 1, rollback: Off, libraries: []}}",

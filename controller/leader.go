@@ -143,6 +143,19 @@ func (l *loop) awaitTurn(ctx context.Context) bool {
 	}
 }
 
+// leads reports whether the workers may work.
+func (l *loop) leads() bool {
+	if l.leading == nil {
+		return true
+	}
+	select {
+	case <-l.leading:
+		return true
+	default:
+		return false
+	}
+}
+
 // graceAfter is how long what is under way may go on when ctx is done: not at all when another server may work.
 func graceAfter(ctx context.Context) time.Duration {
 	if errors.Is(context.Cause(ctx), errLostLease) {

@@ -50,7 +50,8 @@ type verdict struct {
 	trouble   error   // why not, or why they are not kept up to date
 	parents   int
 	held      holding // of what runs
-	denied    denial  // to what runs
+	fallbacks []fallback
+	denied    denial // to what runs
 }
 
 // err is the first reason why the object does not run as it is written.
@@ -113,6 +114,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 		v.active, v.filled, v.parents = r.about.Load(), r.loop.filled.Load(), r.loop.count()
 		v.lastGood = s.settle(ctx, d.id(), r)
 		v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
+		v.fallbacks = r.loop.current.Load().fallbacks()
 		v.doubts = append(v.doubts, s.rivals(r.loop)...)
 		if v.filled {
 			v.doubts = append(v.doubts, r.loop.links.problems()...)
@@ -227,7 +229,7 @@ func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) 
 func (s *Server) loader(c *candidate) *hookLoader {
 	l := &hookLoader{
 		sandbox: s.sandbox, sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.followed.get},
-		log: s.logPrint(c.object.GetName()), observe: s.metrics.Controller(c.Kind, c.Object.Name).Script,
+		log: s.logPrint(c.object.GetName()), observe: s.metrics.Controller(c.Kind, c.Object.Name).Script, probeEvery: s.ProbeEvery,
 	}
 	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
 		l.before = &r.about.Load().hooks

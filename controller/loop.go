@@ -57,6 +57,7 @@ type loop struct {
 	events  *kube.Events
 	log     *slog.Logger
 	filled  atomic.Bool     // the caches are, and the workers work, or stand by
+	changed func()          // is called when the status of the controller has something to tell
 	leading <-chan struct{} // the workers work once it is closed; nil: at once
 	because Reason          // why all parents are reconciled at first: Resync or ScriptChanged
 
@@ -72,6 +73,7 @@ type loop struct {
 	timeless   map[object.Kind]bool   // of parents whose schema has no lastTransitionTime
 	statusless map[object.Kind]bool   // of parents that have lost their status subresource
 	said       map[object.Ref]*saying // the failures that the log has of a parent
+	standing   map[string]bool        // the hooks of which was told that their webhooks answer in place of scripts
 }
 
 // wrote remembers what caches must show before a parent's next reconcile.
@@ -80,15 +82,16 @@ type wrote struct {
 	shown []func() bool
 }
 
-// newLoop gives a loop for b. It calls heldChanged when the script begins to be held for parents, and when it is for
-// none any more.
-func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func()) *loop {
+// newLoop gives a loop for b. It calls changed when the script begins to be held for parents, and when it is for none any
+// more, and when a webhook takes over from a script, or the other way round.
+func newLoop(b *Binding, events *kube.Events, log *slog.Logger, changed func()) *loop {
 	l := &loop{
 		Binding: b,
 		queue:   newQueue(b.queue(), b.Metrics.QueueMetrics()),
 		counts:  b.Metrics.Controller(b.Kind, b.Name),
-		denials: newDenials(heldChanged),
+		denials: newDenials(changed),
 		because: Resync,
+		changed: changed,
 		events:  events,
 		log:     log.With("controller", b.Name),
 		written: map[object.Ref]*wrote{},
@@ -98,8 +101,11 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, heldChanged func
 		timeless:   map[object.Kind]bool{},
 		statusless: map[object.Kind]bool{},
 		said:       map[object.Ref]*saying{},
+		standing:   map[string]bool{},
 	}
-	l.current.Store(newVersion(b.Hooks, b.revisions, heldChanged))
+	first := newVersion(b.Hooks, b.revisions, changed)
+	l.follow(first)
+	l.current.Store(first)
 	return l
 }
 
@@ -121,6 +127,7 @@ func (l *loop) run(ctx context.Context, begun func()) error {
 		return nil
 	}
 	begun()
+	l.tellFallbacks()
 	// What is under way when ctx ends is let finish, for a while.
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -128,6 +135,7 @@ func (l *loop) run(ctx context.Context, begun func()) error {
 	for range l.Workers {
 		workers.Go(func() { l.work(working, ctx.Done()) })
 	}
+	workers.Go(func() { l.probe(ctx) })
 	if l.ResyncPeriod > 0 {
 		workers.Go(func() { l.resync(ctx) })
 	}

@@ -40,6 +40,7 @@ type collector struct{ server *Server }
 var (
 	queueDepth    = prometheus.NewDesc("metascript_queue_depth", "Parents that wait for a sync.", []string{"controller_name", "controller_type"}, nil)
 	cachedObjects = prometheus.NewDesc("metascript_cached_objects", "Objects in caches.", []string{"group", "version", "resource"}, nil)
+	fallbacks     = prometheus.NewDesc("metascript_fallback_active", "Whether the webhook of a hook answers in place of its script: 1 or 0.", []string{"controller_name", "controller_type", "hook"}, nil)
 	leader        = prometheus.NewDesc("metascript_leader", "Whether this server works: 1, or 0 while it stands by.", nil, nil)
 )
 
@@ -47,6 +48,7 @@ var (
 func (c collector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- queueDepth
 	descs <- cachedObjects
+	descs <- fallbacks
 	descs <- leader
 }
 
@@ -57,13 +59,20 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, r := range c.server.all() {
 		gauge(queueDepth, r.loop.queue.Len(), r.loop.Name, r.loop.Kind)
+		for _, f := range r.loop.current.Load().fallbacks() {
+			active, _ := f.Active()
+			gauge(fallbacks, oneIf(active), r.loop.Name, r.loop.Kind, f.name)
+		}
 	}
 	for resource, n := range c.server.caches.Sizes() {
 		gauge(cachedObjects, n, resource.Group, resource.Version, resource.Resource)
 	}
-	leads := 0
-	if c.server.leads() {
-		leads = 1
+	gauge(leader, oneIf(c.server.leads()))
+}
+
+func oneIf(is bool) int {
+	if is {
+		return 1
 	}
-	gauge(leader, leads)
+	return 0
 }

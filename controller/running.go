@@ -23,17 +23,17 @@ type running struct {
 
 // start runs a loop, in place of the one that may run for the same object.
 func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loaded) {
-	o, failing := c.object, map[object.Ref]bool(nil)
-	if before := s.get(b.id); before != nil {
+	o, before, failing := c.object, s.get(b.id), map[object.Ref]bool(nil)
+	if before != nil {
 		failing = before.loop.failing()
 	}
-	replaces := s.stop(b.id)
+	s.stop(b.id)
 	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
 	loop := newLoop(b, s.events, s.Log, func() { s.queue.Add(b.id) }) // so that the status tells it
 	loop.leading = s.leading
-	if replaces {
-		loop.because = ScriptChanged
+	if before != nil {
+		loop.because, loop.standing = ScriptChanged, before.loop.standing
 	}
 	loop.current.Load().trial = s.trialOf(ctx, c, loop, failing)
 	r := &running{loop: loop, object: o, stop: cancel, done: make(chan struct{})}

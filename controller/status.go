@@ -33,7 +33,7 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 	if d.hasScript() {
 		status.Script = scriptStatus(d.Status.Script, v)
 	}
-	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
+	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionFallbackActive, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
 		if c := conditionOf(kind, d, v); c.Status != "" {
 			c.Type, c.ObservedGeneration = kind, d.Object.Generation
 			c.Message = engine.Clip(c.Message, maxConditionMessage)
@@ -78,6 +78,8 @@ func conditionOf(kind string, d *declaration, v *verdict) metav1.Condition {
 		return scriptCondition(d, v)
 	case v1alpha1.ConditionScriptsHeld:
 		return heldCondition(v)
+	case v1alpha1.ConditionFallbackActive:
+		return fallbackCondition(v.fallbacks)
 	case v1alpha1.ConditionPermitted:
 		return permittedCondition(v)
 	case v1alpha1.ConditionSpecSound:
@@ -201,15 +203,12 @@ func readyCondition(d *declaration, v *verdict) metav1.Condition {
 
 func readyReason(v *verdict) string {
 	var noStatus *noStatusError
-	var unsupported *unsupportedError
 	var isolation *isolationError
 	switch {
 	case errors.Is(v.spec, errNoHooks):
 		return v1alpha1.ReasonNoHooks
 	case errors.As(v.spec, &isolation):
 		return v1alpha1.ReasonIsolationUnavailable
-	case errors.As(v.spec, &unsupported):
-		return v1alpha1.ReasonNotSupported
 	case v.spec != nil:
 		return v1alpha1.ReasonInvalidSpec
 	case errors.As(v.resources, &noStatus):

@@ -51,6 +51,9 @@ func (v *version) holds() holding {
 func (v *version) forget(parent object.Ref) {
 	v.forgive(parent)
 	v.trial.forget(parent)
+	for _, f := range v.fallbacks() {
+		f.Forget(parent)
+	}
 }
 
 // forgive has a parent asked about as if it had never failed.
@@ -76,14 +79,23 @@ func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 
 // swap puts a version in the place of the one there is. Turns under way end with that one; all parents come anew.
 func (l *loop) swap(v *version) {
+	l.follow(v)
 	l.current.Store(v)
+	if l.leads() {
+		l.tellFallbacks()
+	}
+	l.startAnew(ScriptChanged)
+}
+
+// startAnew has all parents asked about anew, by others than before.
+func (l *loop) startAnew(why Reason) {
 	l.mu.Lock()
 	for _, kept := range l.kept {
 		kept.outdated = true
 	}
 	clear(l.said)
 	l.mu.Unlock()
-	l.spread(ScriptChanged)
+	l.spread(why)
 }
 
 // So many parents are queued at once when all are, and so many a second after that, unless it would take longer than

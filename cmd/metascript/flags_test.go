@@ -65,16 +65,17 @@ func TestWrongFlagsAreExplained(t *testing.T) {
 }
 
 func TestValuesThatMeanNothingAreRefused(t *testing.T) {
-	got := metascript(t, strings.Fields("-workers=0 -discovery-interval=0s -cache-flush-interval=-1s -client-go-qps=-1 -events-qps=0 -events-burst=0")...)
+	got := metascript(t, strings.Fields("-workers=0 -discovery-interval=0s -cache-flush-interval=-1s -fallback-probe-interval=0 -client-go-qps=-1 -events-qps=0 -events-burst=0")...)
 	got.expect(t, 1, nil, []string{
 		"--workers must be at least 1", "--discovery-interval must be above 0", "--cache-flush-interval must be 0 or above",
+		"--fallback-probe-interval must be above 0",
 		"--client-go-qps must be 0 or above", "--events-qps must be above 0", "--events-burst must be at least 1",
 	})
 }
 
 func TestFlagsBecomeOptions(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "metacontroller")
-	f := parsed(t, strings.Fields("-workers=3 -cache-flush-interval=0 -apply-strategy=server-side-apply -apply-strategy-ssa-field-manager=me -client-go-qps=5 -client-go-burst=10 -leader-election -events-burst=7")...)
+	f := parsed(t, strings.Fields("-workers=3 -cache-flush-interval=0 -fallback-probe-interval=1m -apply-strategy=server-side-apply -apply-strategy-ssa-field-manager=me -client-go-qps=5 -client-go-burst=10 -leader-election -events-burst=7")...)
 	options, err := f.options(testConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -82,16 +83,16 @@ func TestFlagsBecomeOptions(t *testing.T) {
 	type said struct {
 		Workers, Burst, EventsBurst   int
 		QPS                           float32
-		Flush                         time.Duration
+		Flush, Probe                  time.Duration
 		Strategy                      v1alpha1.ApplyStrategy
 		Manager, Agent, Namespace, ID string
 	}
 	got := said{
 		Workers: options.Workers, Burst: options.Config.Burst, EventsBurst: options.Events.Burst, QPS: options.Config.QPS,
-		Flush: options.FlushInterval, Strategy: options.ApplyStrategy, Manager: options.FieldManager,
+		Flush: options.FlushInterval, Probe: options.ProbeEvery, Strategy: options.ApplyStrategy, Manager: options.FieldManager,
 		Agent: options.Config.UserAgent, Namespace: options.Election.Namespace, ID: options.Election.Name,
 	}
-	want := said{3, 10, 7, 5, 0, v1alpha1.ServerSideApply, "me", "metacontroller", "metacontroller", "metacontroller"}
+	want := said{3, 10, 7, 5, 0, time.Minute, v1alpha1.ServerSideApply, "me", "metacontroller", "metacontroller", "metacontroller"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}

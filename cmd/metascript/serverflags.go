@@ -13,6 +13,7 @@ import (
 
 	"metascript/controller"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
 	"metascript/controller/kube"
 )
 
@@ -22,6 +23,7 @@ type serverFlags struct {
 	workers           int
 	discoveryInterval time.Duration
 	flushInterval     time.Duration
+	probeInterval     time.Duration
 	qps               float32
 	burst             int
 	selector          string
@@ -49,6 +51,7 @@ func (f *serverFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "how many parents of one controller are reconciled at the same time")
 	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is used; a new CustomResourceDefinition is noticed at once")
 	flags.DurationVar(&f.flushInterval, "cache-flush-interval", 30*time.Minute, "after which every parent is reconciled although nothing changed; 0 is never")
+	flags.DurationVar(&f.probeInterval, "fallback-probe-interval", hook.ProbeEvery, "how often a script in whose place a webhook answers is tried again, for one parent")
 	flags.Float32Var(&f.qps, "client-go-qps", 0, "requests per second to the API server; 0 is no limit here: API Priority and Fairness guards the server")
 	flags.IntVar(&f.burst, "client-go-burst", 0, "requests at once above --client-go-qps")
 	flags.StringVar(&f.selector, "target-label-selector", "", "run only the controller objects whose labels match")
@@ -76,6 +79,7 @@ func (f *serverFlags) check() error {
 		{"workers", f.workers < 1, "at least 1"},
 		{"discovery-interval", f.discoveryInterval <= 0, "above 0"},
 		{"cache-flush-interval", f.flushInterval < 0, "0 or above"},
+		{"fallback-probe-interval", f.probeInterval <= 0, "above 0"},
 		{"client-go-qps", f.qps < 0, "0 or above"},
 		{"client-go-burst", f.burst < 0, "0 or above"},
 		{"events-qps", f.events.QPS <= 0, "above 0"},
@@ -106,7 +110,7 @@ func (f *serverFlags) options(config *rest.Config) (controller.Options, error) {
 	}
 	return controller.Options{
 		Config: f.limited(config), Workers: f.workers, Selector: selector, Events: f.events,
-		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval,
+		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval, ProbeEvery: f.probeInterval,
 		ApplyStrategy: strategy, FieldManager: f.fieldManager, Election: election, Namespace: namespace,
 	}, nil
 }

@@ -28,7 +28,7 @@ type Fallback struct {
 	Webhook  Hook
 
 	OnError    bool          // also errors of the script's own making mean that it is broken
-	ProbeEvery time.Duration // default five minutes
+	ProbeEvery time.Duration // default ProbeEvery
 
 	// Switched is told of each switch, with the reason of one to the webhook; nil: nobody is. It is called with a lock
 	// held: it must not block, nor use the Fallback.
@@ -40,12 +40,13 @@ type Fallback struct {
 	tally   tally
 	active  bool  // the webhook answers
 	why     error // it is active
-	periods int   // how many switches there were
+	period  int   // how many switches there were
 	probed  time.Time
 	probing bool
 }
 
-const defaultProbeEvery = 5 * time.Minute
+// ProbeEvery is how often a script that is broken is probed, when nothing else is said.
+const ProbeEvery = 5 * time.Minute
 
 // Call asks who answers at the moment.
 func (f *Fallback) Call(ctx context.Context, req *Request) (*Response, error) {
@@ -94,14 +95,14 @@ func (f *Fallback) begin(parent object.Ref) assignment {
 		f.probed, f.probing = f.now(), true
 		f.tally.pass(known)
 	}
-	return assignment{parent, f.periods, !f.active || probe, f.active}
+	return assignment{parent, f.period, !f.active || probe, f.active}
 }
 
 // end notes what came of the script, and reports whether the webhook is to answer.
 func (f *Fallback) end(a assignment, err error) (active bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if a.period != f.periods {
+	if a.period != f.period {
 		return f.active
 	}
 	if a.webhook {
@@ -123,7 +124,7 @@ func (f *Fallback) end(a assignment, err error) (active bool) {
 
 func (f *Fallback) change(active bool, why error) {
 	f.active, f.why = active, why
-	f.periods++
+	f.period++
 	f.probed = f.now()
 	if f.Switched != nil {
 		f.Switched(active, why)
@@ -136,7 +137,7 @@ func (f *Fallback) due(parent *attempt) bool {
 	if !f.active || f.probing {
 		return false
 	}
-	every, waited := cmp.Or(max(f.ProbeEvery, 0), defaultProbeEvery), f.now().Sub(f.probed)
+	every, waited := cmp.Or(max(f.ProbeEvery, 0), ProbeEvery), f.now().Sub(f.probed)
 	return waited >= every && (parent.failed || f.tally.failing == 0) || waited >= 2*every
 }
 
@@ -153,6 +154,20 @@ func (f *Fallback) Candidate() (object.Ref, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tally.next(f.due)
+}
+
+// Due reports whether a call about parent would be a probe.
+func (f *Fallback) Due(parent object.Ref) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.Script != nil && f.due(f.tally.begin(parent))
+}
+
+// Period counts the switches. Answers of different periods may be of different minds.
+func (f *Fallback) Period() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.period
 }
 
 // Forget drops what is known of a parent that is gone.

@@ -43,8 +43,6 @@ const (
 	ReasonResourcesNotDiscovered = "ResourcesNotDiscovered"
 	// ReasonNoStatusSubresource: False, the parent's resource has no status subresource.
 	ReasonNoStatusSubresource = "NoStatusSubresource"
-	// ReasonNotSupported: False, the spec asks for what this version of the server does not do.
-	ReasonNotSupported = "NotSupported"
 	// ReasonIsolationUnavailable: False, the server cannot run scripts as isolated as they are to be.
 	ReasonIsolationUnavailable = "IsolationUnavailable"
 	// ReasonScriptNotReady: False, see the condition ScriptReady.
