@@ -70,7 +70,9 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 		}
 	}
 	answers, err := t.callAll(ctx, req, variants)
-	t.judge(key, err)
+	if _, now := t.standsIn(asked); !standsIn && now == period {
+		t.judge(key, err) // it was the script that answered
+	}
 	if err = t.breaker.note(key, q, err, time.Now()); err != nil {
 		return nil, err
 	}

@@ -69,6 +69,9 @@ func (l *loop) switched(v *version, name string, active bool, why error) {
 	v.breaker.clear()
 	v.customizing.clear()
 	l.tellSwitch(name, active, why)
+	if active {
+		v.trial.giveUp(why)
+	}
 	l.startAnew(ScriptChanged)
 }
 

@@ -25,12 +25,13 @@ type trial struct {
 	parents func() int          // how many there are
 	decided func()              // called once, when the version is given up
 
-	mu     sync.Mutex
-	began  time.Time
-	failed map[object.Ref]bool // by parent it was tried for
-	bad    int                 // how many of them
-	came   outcome
-	why    givenUpError
+	mu      sync.Mutex
+	began   time.Time
+	failed  map[object.Ref]bool // by parent it was tried for
+	bad     int                 // how many of them
+	came    outcome
+	why     string
+	example string // the last failure
 }
 
 // An outcome is that of a trial.
@@ -55,18 +56,15 @@ func newTrial(percent int, excused map[object.Ref]bool, parents func() int, deci
 // unjudged is a trial of a version that is taken for good.
 func unjudged() *trial { return newTrial(-1, nil, nil, func() {}) }
 
-// A givenUpError says that a version of the scripts was given up.
-type givenUpError struct {
-	tried, failed int
-	parent        object.Ref // for one of which it failed
-	err           error      // like this
-}
+// A givenUpError says that a version of the scripts was given up. The reason is empty when it was the server before that
+// knew it.
+type givenUpError struct{ reason string }
 
 func (e *givenUpError) Error() string {
-	if e.err == nil { // it was the server before that knew
-		return "this version failed for too many parents, and was given up; it is not tried again before it is edited"
+	if e.reason == "" {
+		return "this version was given up, and is not tried again before it is edited"
 	}
-	return fmt.Sprintf("this version failed for %d of the first %d parents, and was given up; it is not tried again before it is edited. It failed for %s: %s", e.failed, e.tried, e.parent, engine.DetailOf(e.err))
+	return "this version was given up, and is not tried again before it is edited: " + e.reason
 }
 
 // note takes what came of asking a script about a parent.
@@ -91,7 +89,7 @@ func (t *trial) count(parent object.Ref, fault *engine.Error) bool {
 	t.failed[parent] = fault != nil
 	if fault != nil {
 		t.bad++
-		t.why.parent, t.why.err = parent, fault
+		t.example = fmt.Sprintf("%s: %s", parent, engine.DetailOf(fault))
 	}
 	if t.percent < 0 || t.came != undecided {
 		return false
@@ -101,7 +99,7 @@ func (t *trial) count(parent object.Ref, fault *engine.Error) bool {
 		enough = min(enough, t.eligible())
 	}
 	if tried >= enough && t.bad*100 > t.percent*tried {
-		t.came, t.why.tried, t.why.failed = givenUp, tried, t.bad
+		t.came, t.why = givenUp, fmt.Sprintf("it failed for %d of the first %d parents, last for %s", t.bad, tried, t.example)
 	}
 	return t.came != undecided
 }
@@ -115,6 +113,19 @@ func (t *trial) eligible() int {
 		}
 	}
 	return all
+}
+
+// giveUp decides against the version, unless it was found good before: it is broken for most parents, as why says.
+func (t *trial) giveUp(why error) {
+	t.mu.Lock()
+	decided := t.percent >= 0 && t.came == undecided
+	if decided {
+		t.came, t.why = givenUp, engine.DetailOf(why)
+	}
+	t.mu.Unlock()
+	if decided {
+		t.decided()
+	}
 }
 
 // forget drops a parent that is gone.
@@ -156,8 +167,7 @@ func (t *trial) outcome() (outcome, error) {
 		t.came = good
 	}
 	if t.came == givenUp {
-		why := t.why
-		return givenUp, &why
+		return givenUp, &givenUpError{t.why}
 	}
 	return t.came, nil
 }

@@ -69,6 +69,24 @@ func TestATrialIsDecidedByTheShareOfParents(t *testing.T) {
 	}
 }
 
+func TestATrialIsOverWhenAWebhookHasToAnswer(t *testing.T) {
+	told := 0
+	trial := newTrial(20, nil, func() int { return 30 }, func() { told++ })
+	trial.note(widgetRef("default", "a"), nil)
+	for range 2 {
+		trial.giveUp(errors.New("it is broken"))
+	}
+	if got, why := trial.outcome(); got != givenUp || told != 1 || !strings.Contains(why.Error(), "it is broken") {
+		t.Errorf("it came to %d, %v, told %d times", got, why, told)
+	}
+	sound := newTrial(20, nil, func() int { return 1 }, func() { t.Error("a version that was good was given up") })
+	sound.note(widgetRef("default", "a"), nil)
+	if got, _ := sound.outcome(); got != good {
+		t.Fatalf("it came to %d", got)
+	}
+	sound.giveUp(errors.New("it is broken later"))
+}
+
 func TestATrialKnowsWhoFails(t *testing.T) {
 	fault := &engine.Error{Kind: engine.KindTimeout}
 	a, b, c := widgetRef("default", "a"), widgetRef("default", "b"), widgetRef("default", "c")
