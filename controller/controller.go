@@ -79,7 +79,7 @@ type Server struct {
 	filed    sync.Map  // ids of controller objects with scripts in files
 	goods    sync.Map  // id of a controller object -> *goodVersion
 	rejects  sync.Map  // id of a controller object -> rejection
-	warned   sync.Map  // id of a controller object -> what the log warned of last
+	warned   sync.Map  // why good versions are not kept, as far as it was told
 
 	controllers map[string]*informer.Informer // by kind
 	queue       workqueue.TypedRateLimitingInterface[id]

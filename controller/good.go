@@ -63,7 +63,7 @@ func (s *Server) keepGood(ctx context.Context, c *candidate) string {
 	if !g.stored && s.leads() {
 		err := s.scripts().putVersion(ctx, c)
 		if g.stored = err == nil; !g.stored && ctx.Err() == nil {
-			s.sayOnce(c.id(), "the last good version of the scripts is not kept for a restart; trying again", err)
+			s.warnNotKept(c.id(), err)
 		}
 	}
 	if !g.stored {
@@ -72,10 +72,15 @@ func (s *Server) keepGood(ctx context.Context, c *candidate) string {
 	return name
 }
 
-// sayOnce logs a warning about a controller unless it was the last one.
-func (s *Server) sayOnce(of id, text string, err error) {
-	if before, _ := s.warned.Swap(of, err.Error()); before != err.Error() {
-		s.Log.Warn(text, "controller", of.Name, "namespace", s.Namespace, "error", err)
+// warnNotKept tells, once for each cause, that good versions are not kept: what is in the way for one controller is in the
+// way for all.
+func (s *Server) warnNotKept(of id, err error) {
+	cause := string(apierrors.ReasonForError(err))
+	if apierrors.IsNotFound(err) {
+		err = fmt.Errorf("%w: create the namespace, or choose another by --namespace", err)
+	}
+	if _, told := s.warned.LoadOrStore(cause, true); !told {
+		s.Log.Warn("good versions of scripts are not kept for a restart; trying again", "namespace", s.Namespace, "controller", of.Name, "error", err)
 	}
 }
 
