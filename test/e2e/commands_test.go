@@ -29,6 +29,8 @@ import (
 //	                           at $METRICS, its log is the file log; those of one with a name are at $HEALTH_NAME,
 //	                           $METRICS_NAME and log-NAME
 //	launch [as NAME] [flag...] the same without waiting
+//	mount DIR FOLDER           make DIR a volume that holds the files of FOLDER, or swap what it holds, as the kubelet does it
+//	weak                       start servers without root's right to read every file from here on
 //	user NAME                  start servers as this user from here on, who may do only what roles allow
 //	end [NAME]                 end it with SIGTERM; it must exit with 0
 //	crash [NAME]               end it with SIGKILL
@@ -62,6 +64,8 @@ import (
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"start":    cmdStart,
 	"launch":   cmdLaunch,
+	"mount":    cmdMount,
+	"weak":     cmdWeak,
 	"user":     cmdUser,
 	"end":      cmdEnd,
 	"crash":    cmdCrash,
@@ -90,6 +94,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 }
 
 func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).user = args[0] }
+
+func cmdWeak(ts *testscript.TestScript, _ bool, _ []string) { worldOf(ts).weak = true }
 
 func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)

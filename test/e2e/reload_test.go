@@ -1,0 +1,286 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+)
+
+// swaps is how often a test of reloads edits what it edits; METASCRIPT_SWAPS says another number. It waits for its parents
+// every tenth time.
+const swaps, swapsAtOnce = 100, 10
+
+// perLanguage is how many parents each controller has.
+const perLanguage = 7
+
+// TestMountedReloads swaps a mounted ConfigMap, with an entry, four modules and a library folder that all say which version
+// they are, again and again while parents are reconciled all the time. No answer ever has two versions in it, no parent goes
+// back to one before, nothing is taken to be broken, and none that stays is missed.
+func TestMountedReloads(t *testing.T) {
+	r := newReloading(t, "mounted-reloads")
+	volume := filepath.Join(r.dir, "scripts")
+	edit := func(version int) error { return mount(volume, volumeOf(version)) }
+	r.run(t, edit, "{file: app/sync.%[1]s, libraries: [{file: shared/lib}]}", "--scripts-dir="+volume)
+}
+
+// TestConfigMapReloads does the same to a ConfigMap that is read through the API.
+func TestConfigMapReloads(t *testing.T) {
+	r := newReloading(t, "configmap-reloads")
+	edit := func(version int) error {
+		data := map[string]any{}
+		for name, text := range filesOf(version) {
+			data[strings.TrimPrefix(name, "lib/")] = strings.ReplaceAll(text, "lib/lib.", "lib.")
+		}
+		_, err := r.apply(&unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "source"}, "data": data,
+		}})
+		return err
+	}
+	r.run(t, edit, "{configMapRef: {name: source, namespace: "+r.name+", key: sync.%[1]s}}")
+}
+
+// volumeOf is a mounted ConfigMap of which items have paths.
+func volumeOf(version int) map[string]string {
+	files := map[string]string{}
+	for name, text := range filesOf(version) {
+		if strings.HasPrefix(name, "lib/") {
+			files["shared/"+name] = text
+		} else {
+			files["app/"+name] = text
+		}
+	}
+	return files
+}
+
+var modules = []string{"one", "two", "three", "four", "lib/lib"}
+
+// filesOf is a script in three languages whose status says the versions of all its files.
+func filesOf(version int) map[string]string {
+	v := strconv.Itoa(version)
+	files := map[string]string{}
+	star, js, jsonnet := []string{v}, []string{v}, []string{v}
+	var loads strings.Builder
+	for i, name := range modules {
+		files[name+".star"] = "version = " + v
+		files[name+".js"] = "exports.version = " + v
+		files[name+".libsonnet"] = "{ version: " + v + " }"
+		fmt.Fprintf(&loads, "load(%q, v%d = \"version\")\n", name+".star", i)
+		star = append(star, fmt.Sprintf("v%d", i))
+		js = append(js, fmt.Sprintf("require(%q).version", name+".js"))
+		jsonnet = append(jsonnet, fmt.Sprintf("(import '%s.libsonnet').version", name))
+	}
+	files["sync.star"] = loads.String() + "def sync(parent):\n    return {\"children\": [], \"status\": {\"versions\": [" + strings.Join(star, ", ") + "]}}\n"
+	files["sync.js"] = "exports.sync = () => ({children: [], status: {versions: [" + strings.Join(js, ", ") + "]}});\n"
+	files["sync.jsonnet"] = "{ sync(parent):: { children: [], status: { versions: [" + strings.Join(jsonnet, ", ") + "] } } }\n"
+	return files
+}
+
+// A reloading is a test of reloads: controllers in three languages, and one in worker processes, with parents each.
+type reloading struct {
+	*world
+	dir     string
+	widgets dynamic.ResourceInterface
+
+	mu    sync.Mutex
+	at    map[string]int64 // the version of each parent
+}
+
+func newReloading(t *testing.T, name string) *reloading {
+	t.Parallel()
+	w, err := newWorld(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &reloading{world: w, dir: t.TempDir(), at: map[string]int64{}}
+	t.Cleanup(func() {
+		w.leave()
+		if log, err := os.ReadFile(filepath.Join(r.dir, "log")); err == nil && t.Failed() {
+			t.Logf("the end of the log:\n%s", log[max(0, len(log)-32<<10):])
+		}
+	})
+	if err := w.createNamespace(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// run edits as often as it is to, with the script of every controller being script for its language.
+func (r *reloading) run(t *testing.T, edit func(version int) error, script string, flags ...string) {
+	must(t, edit(0))
+	must(t, r.populate(script))
+	s, err := r.launch(r.dir, "", append(flags, "--namespace="+r.name))
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var busy sync.WaitGroup
+	defer busy.Wait()
+	defer cancel()
+	busy.Go(func() { r.watch(ctx, t) })
+	must(t, eventually(func() error { return r.reached(0) }))
+	busy.Go(func() { r.bother(ctx, t) })
+
+	n := swaps
+	if text := os.Getenv("METASCRIPT_SWAPS"); text != "" {
+		n, err = strconv.Atoi(text)
+		must(t, err)
+	}
+	for version := 1; version <= n; version++ {
+		must(t, edit(version))
+		if version%swapsAtOnce == 0 || version == n {
+			must(t, eventually(func() error { return r.reached(int64(version)) }))
+		}
+	}
+	metrics, err := fetch(s.metrics + "/metrics")
+	must(t, err)
+	for line := range strings.Lines(metrics) {
+		if strings.Contains(line, `result="rejected"`) && !strings.HasSuffix(line, " 0\n") {
+			t.Errorf("an edit was taken to be broken: %s", line)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// populate makes the kind, the controllers and the parents.
+func (r *reloading) populate(script string) error {
+	group := r.name + ".example.com"
+	crd, err := parse(strings.ReplaceAll(fmt.Sprintf(crdTemplate, "Widget", "widgets", "Namespaced", "status: {}"), "$GROUP", group))
+	if err != nil {
+		return err
+	}
+	if _, err := r.apply(crd); err != nil {
+		return err
+	}
+	if err := r.established(crd); err != nil {
+		return err
+	}
+	for _, c := range []struct{ name, ending, isolation string }{
+		{"starlark", "star", "InProcess"}, {"javascript", "js", "InProcess"}, {"jsonnet", "jsonnet", "InProcess"}, {"isolated", "star", "Process"},
+	} {
+		controller := fmt.Sprintf(reloadingController, r.name, c.name, group, c.isolation, fmt.Sprintf(script, c.ending))
+		if err := r.applyText(controller); err != nil {
+			return err
+		}
+		for i := range perLanguage {
+			if err := r.applyText(fmt.Sprintf(reloadingParent, group, c.name, i)); err != nil {
+				return err
+			}
+		}
+	}
+	r.widgets, err = r.named("widgets." + group)
+	return err
+}
+
+const reloadingController = `
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: %[1]s-%[2]s}
+spec:
+  generateSelector: true
+  isolation: %[4]s
+  parentResource: {apiVersion: %[3]s/v1, resource: widgets, labelSelector: {matchLabels: {by: %[2]s}}}
+  script: %[5]s
+`
+
+const reloadingParent = `
+apiVersion: %[1]s/v1
+kind: Widget
+metadata: {name: %[2]s-%[3]d, labels: {by: %[2]s}}
+`
+
+func parse(text string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	return o, yaml.Unmarshal([]byte(text), &o.Object)
+}
+
+func (r *reloading) applyText(text string) error {
+	o, err := parse(text)
+	if err == nil {
+		_, err = r.apply(o)
+	}
+	return err
+}
+
+// watch looks at every status that a parent ever has.
+func (r *reloading) watch(ctx context.Context, t *testing.T) {
+	changes, err := r.widgets.Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer changes.Stop()
+	for change := range changes.ResultChan() {
+		parent, ok := change.Object.(*unstructured.Unstructured)
+		if !ok {
+			t.Errorf("the watch ends: %v", change.Object)
+			return
+		}
+		versions, _, _ := unstructured.NestedSlice(parent.Object, "status", "versions")
+		if len(versions) > 0 {
+			r.note(t, parent.GetName(), versions)
+		}
+	}
+}
+
+// note takes down which version a parent has.
+func (r *reloading) note(t *testing.T, name string, versions []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	version, _ := versions[0].(int64)
+	if len(versions) != 1+len(modules) || slices.ContainsFunc(versions, func(v any) bool { return v != versions[0] }) {
+		t.Errorf("%s has a mixture of versions: %v", name, versions)
+	}
+	if version < r.at[name] {
+		t.Errorf("%s goes back from version %d to %d", name, r.at[name], version)
+	}
+	r.at[name] = version
+}
+
+// reached reports which parent has another version.
+func (r *reloading) reached(version int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.at) != 4*perLanguage {
+		return fmt.Errorf("%d parents have a version, want %d", len(r.at), 4*perLanguage)
+	}
+	for name, at := range r.at {
+		if at != version {
+			return fmt.Errorf("%s is at version %d, want %d", name, at, version)
+		}
+	}
+	return nil
+}
+
+// bother has one parent after the other reconciled until ctx is done.
+func (r *reloading) bother(ctx context.Context, t *testing.T) {
+	for round := 0; ; round++ {
+		for _, by := range []string{"starlark", "javascript", "jsonnet", "isolated"} {
+			name := fmt.Sprintf("%s-%d", by, round%perLanguage)
+			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"metacontroller.k8s.io/sync-requested-at":"%d"}}}`, round)
+			_, err := r.widgets.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err != nil:
+				t.Error(err)
+				return
+			}
+		}
+	}
+}
