@@ -93,8 +93,8 @@ type reloading struct {
 	dir     string
 	widgets dynamic.ResourceInterface
 
-	mu    sync.Mutex
-	at    map[string]int64 // the version of each parent
+	mu sync.Mutex
+	at map[string]int64 // the version of each parent
 }
 
 func newReloading(t *testing.T, name string) *reloading {
