@@ -227,7 +227,10 @@ func (r *reloading) watch(ctx context.Context, t *testing.T) {
 	defer changes.Stop()
 	for change := range changes.ResultChan() {
 		parent, ok := change.Object.(*unstructured.Unstructured)
-		if !ok {
+		switch {
+		case ctx.Err() != nil:
+			return
+		case !ok:
 			t.Errorf("the watch ends: %v", change.Object)
 			return
 		}
