@@ -2,7 +2,7 @@ package scripts
 
 import (
 	"errors"
-	"io/fs"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -187,7 +187,7 @@ func TestAssembleConfigMap(t *testing.T) {
 func TestInlineKeepsItsDigest(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"shared/x.star": "x = 1", "shared/y.star": ""})
-	s, err := Inline(engine.Starlark, "def sync(): pass", map[string]string{"lib/labels.star": "x = 1", "empty.star": ""})
+	s, err := script(engine.Starlark, "def sync(): pass", map[string]string{"lib/labels.star": "x = 1", "empty.star": ""})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,5 +236,26 @@ func TestAssembleReadsMounts(t *testing.T) {
 	if diff := cmp.Diff("catset/lib/a.star catset/old.star catset/sync.star", names(t, made.Script)); diff != "" {
 		t.Error(diff)
 	}
-	var _ fs.FS = made.Files
+}
+
+// Scripts that are read together see every ConfigMap, and every file, as it is at one moment.
+func TestAssembleAllReadsEachConfigMapOnce(t *testing.T) {
+	reads := 0
+	from := Sources{ConfigMaps: func(string, string) (*ConfigMap, error) {
+		reads++
+		return &ConfigMap{Data: map[string]string{"a.star": "load('lib/b.star', 'b')", "b.star": fmt.Sprint("b = ", reads)}}, nil
+	}}
+	lib := []Library{{Name: "lib", ConfigMap: Key{"default", "all", ""}}}
+	made, failed := from.AssembleAll(map[string]Wanted{
+		"a": {ConfigMap: Key{"default", "all", "a.star"}, Libraries: lib},
+		"b": {ConfigMap: Key{"default", "all", "b.star"}},
+		"c": {ConfigMap: Key{"default", "all", "c.star"}},
+	}, false)
+	if reads != 1 || len(made) != 2 || len(failed) != 1 {
+		t.Errorf("read %d times, made %v, failed %v", reads, made, failed)
+	}
+	refused(t, failed["c"], NotFound, "it has no key c.star")
+	if diff := cmp.Diff(map[string]string{"a.star": "load('lib/b.star', 'b')", "lib/b.star": "b = 1"}, contents(t, made["a"].Script)); diff != "" {
+		t.Error(diff)
+	}
 }

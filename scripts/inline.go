@@ -18,12 +18,6 @@ var entries = map[string]string{
 	engine.Jsonnet:    "sync.jsonnet",
 }
 
-// Inline is a script from source text and the modules beside it, a map of file names to source text.
-func Inline(language, source string, modules map[string]string) (engine.Script, error) {
-	made, err := Sources{}.Assemble(Wanted{Language: language, Inline: source, Modules: modules}, false)
-	return made.Script, err
-}
-
 // inline gives the entry of a text, and the text and its modules by name.
 func inline(w *Wanted) (entry string, files map[string]string, err error) {
 	entry, known := entries[w.Language]

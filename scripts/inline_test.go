@@ -8,12 +8,17 @@ import (
 	"metascript/engine"
 )
 
+// script makes one from text and modules.
+func script(language, source string, modules map[string]string) (Assembled, error) {
+	return Sources{}.Assemble(Wanted{Language: language, Inline: source, Modules: modules}, false)
+}
+
 func TestInline(t *testing.T) {
-	s, err := Inline(engine.Starlark, "def sync(): pass", map[string]string{"lib/labels.star": "x = 1"})
+	s, err := script(engine.Starlark, "def sync(): pass", map[string]string{"lib/labels.star": "x = 1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Entry != "sync.star" || s.Language != engine.Starlark {
+	if s.Source != "inline" || s.Entry != "sync.star" || s.Language != engine.Starlark {
 		t.Errorf("got entry %q in %q, want sync.star in Starlark", s.Entry, s.Language)
 	}
 	for name, want := range map[string]string{"sync.star": "def sync(): pass", "lib/labels.star": "x = 1"} {
@@ -32,7 +37,7 @@ func TestInlineRefuses(t *testing.T) {
 		{engine.JavaScript, "", `module "": the name of a file is wanted`},
 		{engine.JavaScript, "sync.js", `module "sync.js": that is the name of the script itself`},
 	} {
-		_, err := Inline(c.language, "", map[string]string{c.module: ""})
+		_, err := script(c.language, "", map[string]string{c.module: ""})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Inline(%q, module %q): got error %v, want %q", c.language, c.module, err, c.want)
 		}

@@ -1,0 +1,49 @@
+package scripts
+
+import "slices"
+
+// A moment is what one attempt sees of the sources: every thing once.
+type moment struct {
+	sources    Sources
+	views      []*view // of the scripts directories, once they are open
+	configMaps map[Key]answer
+}
+
+type answer struct {
+	*ConfigMap
+	err error
+}
+
+// open opens the scripts directories, unless they are open.
+func (m *moment) open() {
+	if m.sources.Folders == nil || m.views != nil {
+		return
+	}
+	for _, dir := range m.sources.Folders.dirs {
+		m.views = append(m.views, open(dir))
+	}
+}
+
+func (m *moment) close() {
+	for _, v := range m.views {
+		v.close()
+	}
+}
+
+// settled reports whether all files are still as they were seen.
+func (m *moment) settled() bool {
+	return !slices.ContainsFunc(m.views, func(v *view) bool { return !v.settled() })
+}
+
+func (m *moment) configMap(namespace, name string) (*ConfigMap, error) {
+	if m.sources.ConfigMaps == nil {
+		return nil, notFound("ConfigMap "+namespace+"/"+name, "there is no cluster to read it from", "")
+	}
+	key := Key{Namespace: namespace, Name: name}
+	seen, ok := m.configMaps[key]
+	if !ok {
+		seen.ConfigMap, seen.err = m.sources.ConfigMaps(namespace, name)
+		m.configMaps[key] = seen
+	}
+	return seen.ConfigMap, seen.err
+}
