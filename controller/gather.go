@@ -90,15 +90,11 @@ func librariesOf(own *v1alpha1.ControllerScript) []scripts.Library {
 	return all
 }
 
-// gather reads the scripts of d from their sources, as they are now.
+// gather reads the scripts of d from their sources, all as they are at one moment.
 func (l *hookLoader) gather(d *declaration) (parts, error) {
-	found := parts{}
-	for name, wanted := range l.wants(d) {
-		part, err := l.sources.Assemble(wanted, false)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where(name), err)
-		}
-		found[name] = part
+	found, failed := l.sources.AssembleAll(l.wants(d), false)
+	for _, name := range slices.Sorted(maps.Keys(failed)) {
+		return nil, fmt.Errorf("%s: %w", where(name), failed[name])
 	}
 	return found, nil
 }
