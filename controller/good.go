@@ -141,7 +141,7 @@ func (s *Server) revive(ctx context.Context, c *candidate) error {
 
 // settle keeps the version that runs if it is good. It gives the name of what is stored of the last one that was.
 func (s *Server) settle(ctx context.Context, of id, r *running) string {
-	if came, _ := r.loop.current.Load().trial.outcome(); came == good {
+	if came, _ := r.loop.current.Load().trial.outcome(); came == good && r.about.Load().hooks.lacks == "" {
 		return s.keepGood(ctx, r.about.Load().of)
 	}
 	if kept, found := s.goods.Load(of); found {

@@ -26,6 +26,7 @@ type loadedHooks struct {
 	names     []string              // of the hooks there are, sorted
 	isolation v1alpha1.Isolation    // that scripts have; "" without one
 	digest    string                // of spec.script
+	lacks     string                // why some scripts are not loaded, and webhooks alone answer; "": all are
 	status    v1alpha1.ScriptStatus // about the scripts, without times; zero without scripts
 	doubts    []string              // what is accepted and probably not meant
 	links     links                 // of webhooks
@@ -40,6 +41,7 @@ type functionError struct{ error }
 type hookLoader struct {
 	sandbox *Sandbox
 	sources scripts.Sources
+	lacking *lacking     // nil: all scripts must load
 	before  *loadedHooks // whose webhooks serve on; nil: there are none, or their settings may have changed
 	log     func(hookName string, req *hook.Request, m engine.Message)
 	now     func() time.Time
@@ -69,6 +71,9 @@ type loading struct {
 	wants  map[string]scripts.Wanted // of what the parts are
 	own    *compiled                 // of script, or nil
 
+	finalizer string
+	served    []string // the hooks that there were when the scripts were last loaded
+
 	endpoints []v1alpha1.EndpointConfig
 	met       map[int]bool // which of them are of a webhook
 }
@@ -83,7 +88,10 @@ func (l *hookLoader) load(ctx context.Context, d *declaration, gathered parts) (
 	var err error
 	work := loading{
 		hookLoader: l, owner: d.Kind + "/" + d.Object.Name, script: d.Script, endpoints: d.EndpointConfigs, met: map[int]bool{},
-		parts: gathered, wants: l.wants(d),
+		parts: gathered, wants: l.wants(d), finalizer: d.id().finalizer(),
+	}
+	if d.Status.Script != nil {
+		work.served = d.Status.Script.Hooks
 	}
 	if d.hasScript() {
 		loaded.isolation = l.sandbox.isolation(d.Settings.Isolation)
@@ -92,10 +100,7 @@ func (l *hookLoader) load(ctx context.Context, d *declaration, gathered parts) (
 		}
 	}
 	if d.Script != nil {
-		if work.own, err = work.compile(ctx, "", l.limits(d.Script.ScriptSource, d.Script)); err != nil {
-			return loaded, err
-		}
-		if loaded.digest, err = gathered[""].Script.Digest(engine.Limits{Source: maxStored}); err != nil {
+		if loaded.digest, err = work.compileOwn(ctx); err != nil {
 			return loaded, err
 		}
 	}
@@ -127,8 +132,19 @@ func (l *hookLoader) read(ctx context.Context, d *declaration) (loadedHooks, err
 	return loaded, err
 }
 
+// compileOwn compiles spec.script and gives its digest.
+func (w *loading) compileOwn(ctx context.Context) (digest string, err error) {
+	if w.own, err = w.compile(ctx, "", w.limits(w.script.ScriptSource, w.script)); err != nil {
+		return "", w.lacking.note("", err)
+	}
+	return w.parts[""].Script.Digest(engine.Limits{Source: maxStored})
+}
+
 // compile compiles a part.
 func (w *loading) compile(ctx context.Context, name string, limits engine.Limits) (*compiled, error) {
+	if err := w.lacking.part(name); err != nil {
+		return nil, err
+	}
 	part := w.parts[name]
 	program, err := w.compilePart(ctx, part, limits)
 	if missesFile(err) { // what could be loaded tells more than what was, and may be found after all
@@ -169,13 +185,17 @@ func (w *loading) hook(ctx context.Context, name string, set *v1alpha1.Hook, loa
 	case set == nil || set.Script == nil && set.Webhook == nil:
 		if w.own.defines(name) {
 			made = w.scriptHook(name, name, set, w.script.ScriptSource, w.own)
+		} else if w.mayDefine(name) {
+			made, err = w.unloaded(name, w.lacking.part(""))
 		} else if set != nil {
 			doubt = fmt.Sprintf("hooks.%s is empty and is left out: give it a webhook or a script", name)
 		}
-	case set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever:
+	case fallsBack(set):
 		made, err = w.fallback(ctx, name, set, loaded)
 	case set.Script != nil:
-		made, err = w.listedScript(ctx, name, set)
+		if made, err = w.listedScript(ctx, name, set); err != nil {
+			made, err = w.unloaded(name, err)
+		}
 	default:
 		made, err = w.webhook(name, set, loaded)
 	}
@@ -204,6 +224,9 @@ func (w *loading) listedScript(ctx context.Context, name string, set *v1alpha1.H
 			return nil, fmt.Errorf("%s: %w", where(name), err)
 		}
 	}
+	if why := w.lacking.part(""); script == nil && why != nil {
+		return nil, why
+	}
 	if script == nil {
 		return nil, fmt.Errorf("hooks.%s.script names the function %s, and there is no script to find it in", name, function)
 	}
@@ -211,19 +234,6 @@ func (w *loading) listedScript(ctx context.Context, name string, set *v1alpha1.H
 		return nil, &functionError{fmt.Errorf("hooks.%s: %s defines no function %s; it defines %s", name, script.entry, function, list(script.Functions()))}
 	}
 	return w.scriptHook(name, function, set, settings, script), nil
-}
-
-// fallback is a hook with a script that a webhook stands in for.
-func (w *loading) fallback(ctx context.Context, name string, set *v1alpha1.Hook, loaded *loadedHooks) (hook.Hook, error) {
-	script, err := w.listedScript(ctx, name, set)
-	if err != nil {
-		return nil, err
-	}
-	webhook, err := w.webhook(name, set, loaded)
-	if err != nil {
-		return nil, err
-	}
-	return &hook.Fallback{Script: script, Webhook: webhook, OnError: set.Fallback == v1alpha1.FallbackOnError, ProbeEvery: w.probeEvery}, nil
 }
 
 // inherit fills in the timeout and the limits that a hook's script does not set itself.

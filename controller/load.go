@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,6 +170,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 		v.blame(err)
 		if v.resources == nil && v.script != nil {
 			s.hold(ctx, c, v)
+			s.standIn(ctx, c, loader, v)
 		}
 		return
 	}
@@ -190,7 +192,7 @@ func (s *Server) put(ctx context.Context, c *candidate, loader *hookLoader, hook
 	}
 	s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("loaded")
 	s.Log.Info("scripts swapped", "controller", c.Object.Name, "source", hooks.status.Source, "digest", short(hooks.status.Digest), "before", short(was))
-	s.events.Normal(c.object, "ScriptReloaded", "%s: %s in place of %s", hooks.status.Source, short(hooks.status.Digest), short(was))
+	s.events.Normal(c.object, "ScriptReloaded", "%s: %s in place of %s", hooks.status.Source, short(hooks.status.Digest), cmp.Or(short(was), "none"))
 	return nil
 }
 

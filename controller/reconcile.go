@@ -76,10 +76,11 @@ func (l *loop) forget(key object.Ref) error {
 }
 
 // keepFinalizer adds our finalizer while there is a finalize hook to call, and takes it off when there is none any
-// more. The reconcile goes on with the object that came back, since neither may cause an event.
+// more. While the script is not loaded that would say whether there is one, it stays as it is. The reconcile goes on with the object that came back, since neither may cause an event.
 func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write Writer) (*object.Object, error) {
 	has := t.hasFinalizer(parent)
-	wants := t.Finalize != nil && (has || !object.Deleting(parent) && t.selects(parent))
+	_, unknown := t.Finalize.(unloadedHook)
+	wants := t.Finalize != nil && (has || !unknown && !object.Deleting(parent) && t.selects(parent))
 	switch {
 	case has == wants:
 		return parent, nil

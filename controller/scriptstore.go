@@ -151,7 +151,7 @@ func (s *Server) scripts() *scriptStore { return &scriptStore{s.Namespace, s.wri
 // versionsOf are the versions of c's script, or nil when its edits do not roll out. Older ones have the webhooks of the one
 // that runs.
 func (s *Server) versionsOf(c *candidate, loader *hookLoader, now *loadedHooks) *scriptVersions {
-	if !c.ScriptRevisions || c.Script == nil {
+	if !c.ScriptRevisions || now.digest == "" {
 		return nil
 	}
 	older := *loader

@@ -50,7 +50,7 @@ const maxConditionMessage = 32 << 10
 
 func scriptStatus(before *v1alpha1.ScriptStatus, v *verdict) *v1alpha1.ScriptStatus {
 	if v.active == nil || v.active.hooks.status.Digest == "" {
-		if before == nil || before.LastGood == "" {
+		if before == nil || before.LastGood == "" && len(before.Hooks) == 0 {
 			return nil
 		}
 		return &v1alpha1.ScriptStatus{Hooks: before.Hooks, LastGood: before.LastGood, GivenUp: before.GivenUp} // what is needed to go on
@@ -117,7 +117,7 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 	}
 	message := engine.DetailOf(v.script)
 	if v.active != nil {
-		message += "\n" + v.stays(d) + " keeps running"
+		message += "\n" + v.stays(d)
 	}
 	return condition(metav1.ConditionFalse, scriptReason(v.script), message)
 }
@@ -125,15 +125,18 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 // replaced reports whether something else than what is written runs because of the scripts alone.
 func (v *verdict) replaced(d *declaration) bool {
 	var rejected *givenUpError
-	return v.script != nil && v.spec == nil && v.active != nil && v.active.generation == d.Object.Generation && !errors.As(v.script, &rejected)
+	return v.script != nil && v.spec == nil && v.active != nil && v.active.generation == d.Object.Generation && v.active.hooks.lacks == "" && !errors.As(v.script, &rejected)
 }
 
-// stays is what runs in place of what is written.
+// stays says what runs in place of what is written.
 func (v *verdict) stays(d *declaration) string {
-	if v.active.generation != d.Object.Generation || v.active.hooks.status.Digest == "" {
-		return fmt.Sprintf("generation %d", v.active.generation)
+	if v.active.hooks.lacks != "" {
+		return fmt.Sprintf("generation %d runs with webhooks in place of scripts", v.active.generation)
 	}
-	return fmt.Sprintf("the version loaded at %s, %s,", v.active.at.UTC().Format(time.RFC3339), short(v.active.hooks.status.Digest))
+	if v.active.generation != d.Object.Generation || v.active.hooks.status.Digest == "" {
+		return fmt.Sprintf("generation %d keeps running", v.active.generation)
+	}
+	return fmt.Sprintf("the version loaded at %s, %s, keeps running", v.active.at.UTC().Format(time.RFC3339), short(v.active.hooks.status.Digest))
 }
 
 func scriptReason(err error) string {
@@ -192,8 +195,10 @@ func readyCondition(d *declaration, v *verdict) metav1.Condition {
 	case v.active != nil && (v.active.generation != d.Object.Generation || v.active.uid != d.Object.UID):
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
 			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, v.active.generation, err))
+	case v.active != nil && v.script != nil && v.active.hooks.lacks != "":
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonScriptNotReady, fmt.Sprintf("%s: %s", v.stays(d), err))
 	case v.active != nil && v.script != nil:
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("the script as it is now cannot be used, and %s keeps running: %s", v.stays(d), err))
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("the script as it is now cannot be used, and %s: %s", v.stays(d), err))
 	}
 	if v.active != nil {
 		return condition(metav1.ConditionFalse, readyReason(v), fmt.Sprintf("%v; what was started before keeps running", err))

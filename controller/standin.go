@@ -1,0 +1,126 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+)
+
+// standIn has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the
+// webhooks that stand beside the others, if there are some. Half a spec with the half of another would not do; this is one
+// spec, and a hook without an answer is an error.
+func (s *Server) standIn(ctx context.Context, c *candidate, loader *hookLoader, v *verdict) {
+	r := s.get(c.id())
+	if r != nil && r.about.Load().hooks.lacks == "" || !c.hasFallback() {
+		return
+	}
+	with, in := *loader, *c
+	with.lacking = &lacking{parts: map[string]error{}}
+	hooks, err := with.loadRest(ctx, &in)
+	if err != nil || s.runs(&in) {
+		return // what keeps it from being loaded is told already
+	}
+	v.spec = s.activate(ctx, &in, &with, hooks)
+}
+
+// loadRest makes the hooks of c as far as they can be made.
+func (l *hookLoader) loadRest(ctx context.Context, c *candidate) (loadedHooks, error) {
+	c.parts = parts{}
+	for name, wanted := range l.wants(c.declaration) {
+		part, err := l.sources.Assemble(wanted, false)
+		if err != nil {
+			l.lacking.parts[name] = fmt.Errorf("%s: %w", where(name), err)
+			continue
+		}
+		c.parts[name] = part
+	}
+	hooks, err := l.load(ctx, c.declaration, c.parts)
+	if err != nil {
+		return loadedHooks{}, err
+	}
+	digests, err := c.parts.digests()
+	if err != nil {
+		return loadedHooks{}, err
+	}
+	hooks.status, hooks.lacks = v1alpha1.ScriptStatus{}, errors.Join(l.lacking.hooks...).Error()
+	c.identity, err = sum([]any{c.object.Object["spec"], digests, hooks.lacks})
+	return hooks, err
+}
+
+// lacking is what a loading does without. A nil one does without nothing.
+type lacking struct {
+	parts map[string]error // those that do not load, and why
+	hooks []error          // whose scripts do not load
+}
+
+// part is why the part of that name does not load.
+func (l *lacking) part(name string) error {
+	if l == nil {
+		return nil
+	}
+	return l.parts[name]
+}
+
+// note does without a part, unless that is not allowed.
+func (l *lacking) note(name string, err error) error {
+	if l == nil {
+		return err
+	}
+	l.parts[name] = err
+	return nil
+}
+
+// An unloadedHook is one that only a script can answer, which is not loaded. Its error is none of a script, since none was
+// called.
+type unloadedHook struct{ error }
+
+// Call never answers.
+func (h unloadedHook) Call(context.Context, *hook.Request) (*hook.Response, error) {
+	return nil, h.error
+}
+
+// unloaded does without the script of a hook, unless that is not allowed.
+func (w *loading) unloaded(name string, why error) (hook.Hook, error) {
+	if w.lacking == nil {
+		return nil, why
+	}
+	w.lacking.hooks = append(w.lacking.hooks, why)
+	text := fmt.Sprintf("the script that answers for the hook %s is not loaded: %v", name, why)
+	if name == hook.Finalize {
+		text += fmt.Sprintf("; mend it, or take finalizer %s off this object", w.finalizer)
+	}
+	return unloadedHook{errors.New(text)}, nil
+}
+
+// mayDefine reports whether spec.script, which is not loaded, may serve a hook that is not listed. Whether there is a
+// finalize hook is not known then, so that finalizers stay as they are; a customize hook is there if there was one.
+func (w *loading) mayDefine(name string) bool {
+	return w.lacking.part("") != nil && (name != hook.Customize || slices.Contains(w.served, name))
+}
+
+// hasFallback reports whether there is a hook that a webhook answers while its script is not loaded.
+func (d *declaration) hasFallback() bool {
+	return slices.ContainsFunc(d.Hooks, func(h listedHook) bool { return fallsBack(h.Hook) })
+}
+
+func fallsBack(set *v1alpha1.Hook) bool {
+	return set != nil && set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever
+}
+
+// fallback is a hook with a script that a webhook stands in for.
+func (w *loading) fallback(ctx context.Context, name string, set *v1alpha1.Hook, loaded *loadedHooks) (hook.Hook, error) {
+	made := &hook.Fallback{OnError: set.Fallback == v1alpha1.FallbackOnError, ProbeEvery: w.probeEvery}
+	script, err := w.listedScript(ctx, name, set)
+	if err != nil {
+		if _, err := w.unloaded(name, err); err != nil {
+			return nil, err
+		}
+	}
+	made.Script, made.Unloaded = script, err
+	made.Webhook, err = w.webhook(name, set, loaded)
+	return made, err
+}
