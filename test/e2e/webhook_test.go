@@ -20,7 +20,7 @@ import (
 )
 
 // A hookServer serves, as a webhook would be in a cluster, one ConfigMap for each name in the parent's spec.names, with
-// a status that counts those observed. /finalize is done once no child is observed. Answers have an ETag. What
+// a status that counts those observed and has the parent's spec.round. /finalize is done once no child is observed. Answers have an ETag. What
 // spec.fault of a parent says it does instead; spec.fail is the text of an answer with status 500.
 type hookServer struct {
 	*httptest.Server
@@ -127,6 +127,7 @@ type hookRequest struct {
 		Spec     struct {
 			Names       []string
 			Fail, Fault string
+			Round       int
 		}
 	}
 	Children   map[string]map[string]any
@@ -183,8 +184,12 @@ func answer(req *hookRequest, finalize bool) map[string]any {
 		}
 	}
 	observed := len(req.Children["ConfigMap.v1"])
+	status := map[string]any{"observed": observed}
+	if round := req.Parent.Spec.Round; round > 0 {
+		status["round"] = round
+	}
 	return map[string]any{
-		"status": map[string]any{"observed": observed}, "children": children, "finalized": finalize && observed == 0,
+		"status": status, "children": children, "finalized": finalize && observed == 0,
 	}
 }
 
