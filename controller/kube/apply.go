@@ -37,7 +37,7 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 	}
 	config := object.Copy(op.Object)
 	config.SetResourceVersion(version)
-	options := metav1.ApplyOptions{FieldManager: w.manager(), Force: true}
+	options := metav1.ApplyOptions{FieldManager: w.manager(), Force: true, DryRun: w.dryRun()}
 	if op.Verb == plan.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
@@ -103,7 +103,7 @@ func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, 
 	}
 	delete(annotations, plan.LastApplied)
 	live.SetAnnotations(annotations)
-	return client.Update(ctx, live, metav1.UpdateOptions{FieldManager: w.manager()})
+	return client.Update(ctx, live, metav1.UpdateOptions{FieldManager: w.manager(), DryRun: w.dryRun()})
 }
 
 // sameEntry reports whether an entry was left as it is.

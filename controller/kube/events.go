@@ -27,6 +27,9 @@ type EventBudget struct {
 
 // Events records events about objects. What controllers report and what hooks ask for have budgets of their own.
 type Events struct {
+	// Divert, if it is set before there are any, is given each event, and reports whether it is not to be recorded.
+	Divert func(o *object.Object, kind, reason, note string) bool
+
 	broadcasters []record.EventBroadcaster
 	own, asked   record.EventRecorder
 	muted        atomic.Bool
@@ -78,9 +81,10 @@ func (e *Events) Asked(o *object.Object, kind, reason, message string) {
 }
 
 func (e *Events) record(recorder record.EventRecorder, o *object.Object, kind, reason, note string) {
-	if !e.muted.Load() {
-		recorder.Event(reference(o), kind, reason, note)
+	if e.muted.Load() || e.Divert != nil && e.Divert(o, kind, reason, note) {
+		return
 	}
+	recorder.Event(reference(o), kind, reason, note)
 }
 
 // reference is what an event says of its object, so that recording needs nothing else of it.

@@ -19,6 +19,7 @@ type Writer struct {
 	Client    dynamic.Interface
 	Resources *Resources
 	Manager   string // who applies on the server's side; FieldManager if empty
+	DryRun    bool   // everything is only tried: the API server looks at it as at any write, and stores nothing
 }
 
 // Do carries out op and returns the object as the API server stored it; for a dry run, as it would; for a deletion,
@@ -39,22 +40,30 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 func (w *Writer) do(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*object.Object, error) {
 	switch op.Verb {
 	case plan.Create:
-		return client.Create(ctx, op.Object, metav1.CreateOptions{FieldManager: FieldManager})
+		return client.Create(ctx, op.Object, metav1.CreateOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
 	case plan.Update:
-		return client.Update(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager})
+		return client.Update(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
 	case plan.UpdateStatus:
-		return client.UpdateStatus(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager})
+		return client.UpdateStatus(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
 	case plan.Apply, plan.DryRun:
 		return w.apply(ctx, client, op)
 	case plan.Delete:
 		uid, version, background := op.Object.GetUID(), op.Object.GetResourceVersion(), metav1.DeletePropagationBackground
 		return op.Object, client.Delete(ctx, op.Object.GetName(), metav1.DeleteOptions{
-			PropagationPolicy: &background,
+			PropagationPolicy: &background, DryRun: w.dryRun(),
 			// Not what was released, adopted or changed since it was judged.
 			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 		})
 	}
 	return nil, fmt.Errorf("unknown verb %q", op.Verb)
+}
+
+// dryRun is what requests say so that nothing is stored.
+func (w *Writer) dryRun() []string {
+	if !w.DryRun {
+		return nil
+	}
+	return []string{metav1.DryRunAll}
 }
 
 // Get reads an object from the API server, past every cache.
