@@ -48,6 +48,10 @@ type Binding struct {
 	ServerSide   bool   // write children by server-side apply
 	FieldManager string // of server-side apply
 
+	Only     func(object.Ref) bool // the parents that are reconciled; nil: all
+	Observer Observer              // nil: nobody is told
+	DryRun   bool                  // what is written is not stored
+
 	ResyncPeriod time.Duration // zero: never
 	ProbeEvery   time.Duration // of scripts in whose place webhooks answer; zero: hook.ProbeEvery
 	Workers      int
@@ -121,6 +125,7 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 	b.Controller, b.Hooks = asHooksSee(o), hooks.answering()
 	s.bindCustomize(b)
 	b.Write, b.Live = s.write, s.write.Get
+	b.Only, b.Observer, b.DryRun = s.Only, s.Observer, s.DryRun
 	b.Metrics = s.metrics
 	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, s.FlushInterval), s.ProbeEvery
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, s.ApplyStrategy) == v1alpha1.ServerSideApply

@@ -48,6 +48,11 @@ type Options struct {
 
 	Folders *scripts.Folders // where scripts in files are; nil: nowhere
 
+	Given    *Given                // the controller objects; nil: those in the cluster
+	Only     func(object.Ref) bool // the parents that are reconciled; nil: all
+	Observer Observer              // is told what is done; nil: nobody is
+	DryRun   bool                  // everything is only tried, and nothing stored in the cluster
+
 	Election  *Election // nil: no other server runs beside this one
 	Namespace string    // the server's own; default metacontroller
 }
@@ -81,7 +86,7 @@ type Server struct {
 	rejects  sync.Map  // id of a controller object -> rejection
 	warned   sync.Map  // why good versions are not kept, as far as it was told
 
-	controllers map[string]*informer.Informer // by kind
+	controllers map[string]roster // by kind
 	queue       workqueue.TypedRateLimitingInterface[id]
 
 	leading chan struct{} // closed when the server begins to work
@@ -151,16 +156,17 @@ func New(o Options) (*Server, error) {
 		firsts:    newFirsts(),
 		caches:    informer.NewFactory(client, o.Log),
 		events:    kube.NewEvents(typed, o.Events),
-		write:     &kube.Writer{Client: client, Resources: resources, Manager: o.FieldManager},
+		write:     &kube.Writer{Client: client, Resources: resources, Manager: o.FieldManager, DryRun: o.DryRun},
 		outlines:  outlines,
 		queue:     workqueue.NewTypedRateLimitingQueue(limiter),
 		running:   map[id]*running{},
 
-		controllers: map[string]*informer.Informer{},
+		controllers: map[string]roster{},
 		leading:     make(chan struct{}),
 		metrics:     counts,
 	}
 	s.followed = newFollowed(s.caches, func(of id) { s.queue.Add(of) })
+	s.events.Divert = s.divert
 	return s, s.collect()
 }
 
@@ -181,9 +187,8 @@ func (s *Server) Run(ctx context.Context) error {
 
 func (s *Server) run(ctx context.Context) error {
 	defer s.queue.ShutDown() // also when it ends before it begins
-	s.warnIfMissing()
-	for kind, resource := range kinds {
-		s.controllers[kind] = s.caches.Open(informer.Spec{Resource: resource, Selector: s.Selector.String()})
+	for kind := range kinds {
+		s.controllers[kind] = s.open(kind)
 		defer s.controllers[kind].Close()
 	}
 	crds := s.caches.Open(informer.Spec{Resource: definitions, MetadataOnly: true})
@@ -212,7 +217,9 @@ func (s *Server) run(ctx context.Context) error {
 	s.known.Store(true)
 	var workers sync.WaitGroup
 	workers.Go(func() { s.tellAll(ctx) })
-	workers.Go(func() { s.sweep(ctx) })
+	if s.Given == nil { // else there are others in the cluster, whose scripts are not ours to remove
+		workers.Go(func() { s.sweep(ctx) })
+	}
 	if s.Folders != nil {
 		workers.Go(func() { s.Folders.Run(ctx) })
 	}
@@ -226,13 +233,16 @@ func (s *Server) run(ctx context.Context) error {
 	return nil
 }
 
-// warnIfMissing tells, at the start, what a watch that fails for ever would not tell well.
-func (s *Server) warnIfMissing() {
-	for kind, resource := range kinds {
-		if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
-			s.Log.Warn("the API server does not serve "+kind+"s; apply manifests/crds; waiting", "error", err)
-		}
+// open gives the controller objects of a kind. It tells what a watch that fails for ever would not tell well.
+func (s *Server) open(kind string) roster {
+	if s.Given != nil {
+		return s.Given.of(kind)
 	}
+	resource := kinds[kind]
+	if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
+		s.Log.Warn("the API server does not serve "+kind+"s; apply manifests/crds; waiting", "error", err)
+	}
+	return s.caches.Open(informer.Spec{Resource: resource, Selector: s.Selector.String()})
 }
 
 func (s *Server) onController(old, current *object.Object) {

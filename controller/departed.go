@@ -93,7 +93,7 @@ func (s *Server) letGoOf(ctx context.Context, name id, rule v1alpha1.ResourceRul
 	}
 	finalizers := s.finalizers()
 	err = finalizers.Each(ctx, resource, func(o *object.Object) error {
-		if !slices.Contains(o.GetFinalizers(), name.finalizer()) {
+		if !slices.Contains(o.GetFinalizers(), name.finalizer()) || s.Only != nil && !s.Only(object.RefOf(o)) {
 			return nil
 		}
 		taken, err := finalizers.TakeOff(ctx, o, name.finalizer(), fmt.Sprintf("%s is deleted", name))

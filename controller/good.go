@@ -60,7 +60,7 @@ func (s *Server) keepGood(ctx context.Context, c *candidate) string {
 		s.goods.Store(c.id(), g)
 	}
 	name := scriptPrefix + c.identity
-	if !g.stored && s.leads() {
+	if !g.stored && s.leads() && s.Given == nil { // what is given is no more when the server is
 		err := s.scripts().putVersion(ctx, c)
 		if g.stored = err == nil; !g.stored && ctx.Err() == nil {
 			s.warnNotKept(c.id(), err)

@@ -245,6 +245,7 @@ func (s *Server) activate(ctx context.Context, c *candidate, loader *hookLoader,
 	versions := s.versionsOf(c, loader, &about.hooks)
 	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
 		r.about.Store(about)
+		s.loaded(c.object)
 		r.loop.swap(s.versionFor(ctx, c, r.loop, hooks, versions))
 		return nil
 	}
@@ -321,6 +322,9 @@ var levels = map[engine.Level]slog.Level{
 // logPrint is where a controller's scripts print.
 func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Message) {
 	return func(hookName string, req *hook.Request, m engine.Message) {
+		if s.Observer != nil {
+			s.Observer.Printed(About{name, object.RefOf(req.Parent)}, hookName, m)
+		}
 		s.Log.Log(context.Background(), levels[m.Level], m.Text, "controller", name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
 	}
 }

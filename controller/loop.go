@@ -218,6 +218,10 @@ func (l *loop) work(ctx context.Context, stop <-chan struct{}) {
 // process reconciles one parent and decides when to come again.
 func (l *loop) process(ctx context.Context, key object.Ref) {
 	why := l.queue.take(key)
+	if l.Only != nil && !l.Only(key) {
+		l.queue.Forget(key)
+		return
+	}
 	l.renew(key)
 	if wait := max(l.lags(key), l.rests(key, why)); wait > 0 {
 		l.queue.postpone(key, why, wait)
@@ -228,7 +232,11 @@ func (l *loop) process(ctx context.Context, key object.Ref) {
 	l.counts.Synced(time.Since(began))
 	l.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	l.denials.note(key, err)
+	l.reconciled(key, err)
 	l.endRound(key)
+	if l.DryRun {
+		again = l.unremember(key, again)
+	}
 	l.decide(ctx, key, again, err)
 }
 
@@ -352,7 +360,9 @@ type tracker struct {
 
 // Do implements Writer.
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
+	before := t.observed(op)
 	stored, err := t.Write.Do(ctx, op)
+	t.wrote(Write{op, before, stored, err})
 	t.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", op.String(), "error", err)
 	if err == nil {
 		t.note(t.shows(op, stored))

@@ -59,6 +59,7 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 	begun := func() {
 		about := r.about.Load()
 		s.Log.Info("started", "controller", o.GetName(), "generation", about.generation, "isolation", about.hooks.isolation)
+		s.loaded(o)
 		s.events.Normal(o, "Started", "started controller %s", o.GetName())
 		s.queue.Add(idOf(o)) // so that the status tells it
 	}

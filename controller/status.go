@@ -245,11 +245,11 @@ func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1al
 	if s.statusPruned.Load() || plan.Difference(statusOf(o), statusOf(changed)) == "" {
 		return nil
 	}
-	if wait := s.young(o); wait > 0 {
+	if wait := s.young(o); wait > 0 && s.Given == nil {
 		s.queue.AddAfter(idOf(o), wait)
 		return nil
 	}
-	stored, err := s.write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "conditions"})
+	stored, err := s.controllerWriter().Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "conditions"})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -261,6 +261,14 @@ func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1al
 		s.events.Warning(o, "OldDefinitions", "%s", oldDefinitions)
 	}
 	return err
+}
+
+// controllerWriter writes to controller objects.
+func (s *Server) controllerWriter() Writer {
+	if s.Given != nil {
+		return s.Given
+	}
+	return s.write
 }
 
 // definitionLag is how long after its change an API server may still go by an old definition.
