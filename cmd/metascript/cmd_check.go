@@ -97,14 +97,27 @@ func newChecker(theirs []*apiextensionsv1.CustomResourceDefinition) (*checker, e
 	return c, nil
 }
 
+// refusals are what the API server would say against a controller.
+func refusals(doc document) ([]string, error) {
+	c, err := newChecker(nil)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, err := range c.known[doc.GroupVersionKind().GroupKind()].Validate(doc.Object.Object) {
+		all = append(all, fmt.Sprintf("%s: the API server would refuse it, or leave it out: %v", doc.file, err))
+	}
+	return all, nil
+}
+
 // warn says what check would say of a controller that is run nevertheless.
 func warn(out io.Writer, doc document, sandbox controller.Sandbox) error {
-	c, err := newChecker(nil)
+	refused, err := refusals(doc)
 	if err != nil {
 		return err
 	}
-	for _, err := range c.known[doc.GroupVersionKind().GroupKind()].Validate(doc.Object.Object) {
-		fmt.Fprintf(out, "warning: %s: the API server would refuse it, or leave it out: %v\n", doc.file, err)
+	for _, text := range refused {
+		fmt.Fprintf(out, "warning: %s\n", text)
 	}
 	for _, doubt := range controller.Doubts(doc.Object, sandbox) {
 		fmt.Fprintf(out, "warning: %s: %s\n", doc.file, doubt)

@@ -21,7 +21,7 @@ func rootCommand() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(explainFlag)
 	root.Flags().AddFlagSet(server.Flags())
-	root.AddCommand(server, runCommand(), testCommand(), checkCommand(), gcCommand(), typesCommand(), versionCommand())
+	root.AddCommand(server, devCommand(), runCommand(), testCommand(), checkCommand(), gcCommand(), typesCommand(), versionCommand())
 	return root
 }
 

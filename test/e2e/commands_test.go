@@ -35,6 +35,9 @@ import (
 //	end [NAME]                 end it with SIGTERM; it must exit with 0
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
+//	dev [flag...]              run "metascript dev" beside the servers, under the name dev; its output is the file log-dev
+//	fill FILE...               put into files what apply puts into those that it applies
+//	versions FILE              write the resourceVersions of all objects in the script's namespace into FILE
 //	http URL                   print the status code and the body that a GET gives
 //	cluster                    have a cluster of one's own from here on, without any definition
 //	apply FILE...              create or change the objects in FILE
@@ -70,6 +73,9 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"end":      cmdEnd,
 	"crash":    cmdCrash,
 	"ends":     cmdEnds,
+	"dev":      cmdDev,
+	"fill":     cmdFill,
+	"versions": cmdVersions,
 	"http":     cmdHTTP,
 	"cluster":  cmdCluster,
 	"apply":    cmdApply,
@@ -127,8 +133,12 @@ func (w *world) applyFile(ts *testscript.TestScript, file string) error {
 
 var placeholder = regexp.MustCompile(`\$(GROUP|NAME|WEBHOOK|WEBHOOK_HOST|[A-Z]+_(?:UID|PEM|SHA))\b`)
 
+func fill(ts *testscript.TestScript, text string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(name string) string { return ts.Getenv(name[1:]) })
+}
+
 func (w *world) decode(ts *testscript.TestScript, text string) ([]*unstructured.Unstructured, error) {
-	text = placeholder.ReplaceAllStringFunc(text, func(name string) string { return ts.Getenv(name[1:]) })
+	text = fill(ts, text)
 	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 	var found []*unstructured.Unstructured
 	for {

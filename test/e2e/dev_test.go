@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// cmdDev runs in the script's folder. Its files are saved in place, as a plain editor does it.
+func cmdDev(ts *testscript.TestScript, _ bool, args []string) {
+	w, dir := worldOf(ts), ts.Getenv("WORK")
+	path, err := w.proxiedKubeconfig(dir)
+	ts.Check(err)
+	log, err := os.OpenFile(filepath.Join(dir, logOf("dev")), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	ts.Check(err)
+	s := &server{Cmd: exec.Command(binary, append([]string{"dev", "--kubeconfig=" + path}, args...)...), log: log}
+	s.Dir, s.Stdout, s.Stderr = dir, log, log
+	ts.Check(s.Start())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.servers["dev"] = s
+}
+
+func cmdFill(ts *testscript.TestScript, _ bool, args []string) {
+	for _, file := range args {
+		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(fill(ts, ts.ReadFile(file))), 0o600))
+	}
+}
+
+func cmdVersions(ts *testscript.TestScript, _ bool, args []string) {
+	text, err := worldOf(ts).versions()
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// versions lists the objects in the namespace, whatever their kinds, with their resourceVersions.
+func (w *world) versions() (string, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(w.config)
+	if err != nil {
+		return "", err
+	}
+	groups, err := client.ServerPreferredNamespacedResources()
+	if err != nil && len(groups) == 0 { // other scripts' kinds come and go
+		return "", err
+	}
+	var lines []string
+	for _, group := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, groups) {
+		gv, err := schema.ParseGroupVersion(group.GroupVersion)
+		if err != nil {
+			return "", err
+		}
+		for _, r := range group.APIResources {
+			list, err := w.client.Resource(gv.WithResource(r.Name)).Namespace(w.name).List(context.Background(), metav1.ListOptions{})
+			if err != nil {
+				continue // of a kind that is gone by now
+			}
+			for _, o := range list.Items {
+				lines = append(lines, fmt.Sprintf("%s/%s %s", r.Name, o.GetName(), o.GetResourceVersion()))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n") + "\n", nil
+}
