@@ -141,6 +141,7 @@ func (r *reloading) run(t *testing.T, edit func(version int) error, script strin
 			must(t, eventually(func() error { return r.reached(int64(version)) }))
 		}
 	}
+	must(t, r.goOn(n, edit))
 	metrics, err := fetch(s.metrics + "/metrics")
 	must(t, err)
 	for line := range strings.Lines(metrics) {
@@ -148,6 +149,35 @@ func (r *reloading) run(t *testing.T, edit func(version int) error, script strin
 			t.Errorf("an edit was taken to be broken: %s", line)
 		}
 	}
+}
+
+// goOn edits without a pause until all parents are beyond where they are now, and then waits for the last version: edits
+// that never end keep none from being used.
+func (r *reloading) goOn(version int, edit func(version int) error) error {
+	beyond := int64(version)
+	err := eventually(func() error {
+		version++
+		if err := edit(version); err != nil {
+			return err
+		}
+		return r.beyond(beyond)
+	})
+	if err != nil {
+		return err
+	}
+	return eventually(func() error { return r.reached(int64(version)) })
+}
+
+// beyond reports which parent is not beyond that version.
+func (r *reloading) beyond(version int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, at := range r.at {
+		if at <= version {
+			return fmt.Errorf("%s is at version %d still", name, at)
+		}
+	}
+	return nil
 }
 
 func must(t *testing.T, err error) {
