@@ -83,7 +83,8 @@ type Server struct {
 	followed *followed // ConfigMaps with scripts
 	filed    sync.Map  // ids of controller objects with scripts in files
 	goods    sync.Map  // id of a controller object -> *goodVersion
-	rejects  sync.Map  // id of a controller object -> rejection
+	rejects  sync.Map  // id of a controller object -> *rejection
+	judged   sync.Map  // UIDs of controller objects of which this server knows, better than their status, what was given up
 	warned   sync.Map  // why good versions are not kept, as far as it was told
 
 	controllers map[string]roster // by kind
@@ -249,6 +250,7 @@ func (s *Server) onController(old, current *object.Object) {
 	switch {
 	case current == nil:
 		s.met.Delete(old.GetUID())
+		s.judged.Delete(old.GetUID())
 		s.departed.Store(idOf(old), departure{old, time.Now()})
 		s.queue.Add(idOf(old))
 	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():

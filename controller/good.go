@@ -1,19 +1,26 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
+	"reflect"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/engine"
 )
 
 // A candidate is a controller object as it is written, with what was found for it: what a loop is made of.
@@ -34,14 +41,17 @@ type candidate struct {
 // before, and nobody who may write ConfigMaps alone can have a script run. It is compiled and checked like any other.
 type goodVersion struct {
 	candidate
-	stored bool
+	stored time.Time // when it was seen to be; zero: it is not
+	cannot error     // why it never will be
 }
+
+// storedFor is how long it is trusted that what is stored is still there, and as it was.
+const storedFor = 10 * time.Minute
 
 // A storedVersion is how a version is kept in a ConfigMap.
 type storedVersion struct {
-	Generation int64                 `json:"generation"`
-	Spec       any                   `json:"spec"`
-	Scripts    map[string]packedPart `json:"scripts"`
+	Spec    any                   `json:"spec"`
+	Scripts map[string]packedPart `json:"scripts"`
 }
 
 // versionKey is the key of a stored version, in binaryData.
@@ -53,23 +63,35 @@ func (s *Server) keepGood(ctx context.Context, c *candidate) string {
 		s.goods.Delete(c.id())
 		return ""
 	}
-	kept, _ := s.goods.Load(c.id())
-	g, known := kept.(*goodVersion)
-	if !known || g.identity != c.identity {
+	g := s.good(c)
+	if g == nil || g.identity != c.identity {
 		g = &goodVersion{candidate: *c}
 		s.goods.Store(c.id(), g)
 	}
-	name := scriptPrefix + c.identity
-	if !g.stored && s.leads() && s.Given == nil { // what is given is no more when the server is
+	if time.Since(g.stored) > storedFor && g.cannot == nil && s.Given == nil { // what is given is no more when the server is
 		err := s.scripts().putVersion(ctx, c)
-		if g.stored = err == nil; !g.stored && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			g.stored = time.Now()
+		case errors.Is(err, errTooLarge) || apierrors.IsInvalid(err):
+			g.cannot = err
+		case ctx.Err() == nil:
 			s.warnNotKept(c.id(), err)
 		}
 	}
-	if !g.stored {
+	if g.stored.IsZero() {
 		return ""
 	}
-	return name
+	return scriptPrefix + c.identity
+}
+
+// good is the last good version of the very object that c is of, as far as this server knows it, or nil.
+func (s *Server) good(c *candidate) *goodVersion {
+	kept, _ := s.goods.Load(c.id())
+	if g, _ := kept.(*goodVersion); g != nil && g.object.GetUID() == c.object.GetUID() {
+		return g
+	}
+	return nil
 }
 
 // warnNotKept tells, once for each cause, that good versions are not kept: what is in the way for one controller is in the
@@ -86,8 +108,8 @@ func (s *Server) warnNotKept(of id, err error) {
 
 // lastGood is the version of a controller that was good last: of this server, or else the stored one that its status names.
 func (s *Server) lastGood(ctx context.Context, c *candidate) (*candidate, error) {
-	if kept, found := s.goods.Load(c.id()); found {
-		before := kept.(*goodVersion).candidate
+	if g := s.good(c); g != nil {
+		before := g.candidate
 		return &before, nil
 	}
 	if c.Status.Script == nil || c.Status.Script.LastGood == "" {
@@ -98,7 +120,7 @@ func (s *Server) lastGood(ctx context.Context, c *candidate) (*candidate, error)
 	if err != nil {
 		return nil, fmt.Errorf("the version that was good last, in ConfigMap %s/%s, cannot be used: %w", s.Namespace, name, err)
 	}
-	s.goods.Store(c.id(), &goodVersion{*before, true})
+	s.goods.Store(c.id(), &goodVersion{candidate: *before, stored: time.Now()})
 	return before, nil
 }
 
@@ -108,7 +130,8 @@ var errNoneGood = errors.New("no version was good before")
 func (s *Server) hold(ctx context.Context, c *candidate, v *verdict) {
 	var rejected error
 	if r := s.get(c.id()); r != nil {
-		if rejected = s.rejected(c.id(), r.about.Load().identity); rejected == nil {
+		about := r.about.Load()
+		if rejected = s.rejected(c, about.identity); rejected == nil && about.hooks.lacks == "" {
 			return
 		}
 	}
@@ -117,7 +140,7 @@ func (s *Server) hold(ctx context.Context, c *candidate, v *verdict) {
 		err = s.revive(ctx, before)
 	}
 	if err == nil && rejected != nil {
-		s.events.Warning(c.object, "ScriptRolledBack", "%s: %v", s.get(c.id()).about.Load().hooks.status.Source, rejected)
+		s.events.Warning(c.object, "ScriptRolledBack", "%v", rejected)
 		s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("rolledback")
 	}
 	if err != nil && !errors.Is(err, errNoneGood) && ctx.Err() == nil {
@@ -139,15 +162,27 @@ func (s *Server) revive(ctx context.Context, c *candidate) error {
 	return s.activate(ctx, c, loader, hooks)
 }
 
-// settle keeps the version that runs if it is good. It gives the name of what is stored of the last one that was.
-func (s *Server) settle(ctx context.Context, of id, r *running) string {
-	if came, _ := r.loop.current.Load().trial.outcome(); came == good && r.about.Load().hooks.lacks == "" {
-		return s.keepGood(ctx, r.about.Load().of)
+// settled keeps the version that runs if it is good. It gives the name of what is stored of the last one that was.
+func (s *Server) settled(ctx context.Context, r *running) string {
+	about := r.about.Load()
+	if !s.leads() {
+		return "" // nothing has been tried here
 	}
-	if kept, found := s.goods.Load(of); found {
-		return scriptPrefix + kept.(*goodVersion).identity
+	if came, _ := r.loop.current.Load().trial.outcome(); came == good && about.hooks.lacks == "" {
+		return s.keepGood(ctx, about.of)
+	}
+	if g := s.good(about.of); g != nil && !g.stored.IsZero() {
+		return scriptPrefix + g.identity
 	}
 	return ""
+}
+
+// unkept says why a good version will not outlive the server, if that is the version's own fault.
+func (s *Server) unkept(c *candidate) []string {
+	if g := s.good(c); g != nil && g.cannot != nil {
+		return []string{fmt.Sprintf("the version that runs is not kept for a restart of the server while its source is broken: %v", g.cannot)}
+	}
+	return nil
 }
 
 // trialOf is how the next version of a loop is judged: not at all if that is not asked for, if it was good before, or if
@@ -178,25 +213,42 @@ func percentOf(script *v1alpha1.ControllerScript) int {
 	return int(*script.RollbackPercent)
 }
 
-// putVersion stores a version, unless it is there.
+// maxConfigMap is how much a ConfigMap may hold.
+const maxConfigMap = 1 << 20
+
+var errTooLarge = fmt.Errorf("spec and scripts are larger than the %s that a ConfigMap may hold, even compressed", engine.Size(maxConfigMap))
+
+// putVersion stores a version, unless it is there and the controller's status names it. One that nothing names is marked as
+// new, so that nobody removes it before the status does; one that was changed is mended.
 func (s *scriptStore) putVersion(ctx context.Context, c *candidate) error {
 	o := s.configMap(c.identity)
-	if _, err := s.live(ctx, o); !apierrors.IsNotFound(err) {
-		return err
-	}
-	scripts, err := c.parts.packed()
+	packed, err := c.parts.packed()
 	if err != nil {
 		return err
 	}
-	text, err := pack(storedVersion{c.object.GetGeneration(), c.object.Object["spec"], scripts})
+	text, err := pack(storedVersion{c.object.Object["spec"], packed})
 	if err != nil {
 		return err
 	}
-	o.Object["binaryData"] = map[string]any{versionKey: text}
-	_, err = s.write.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "the last good version of " + c.id().String()})
-	if apierrors.IsAlreadyExists(err) {
+	if base64.StdEncoding.DecodedLen(len(text)) > maxConfigMap {
+		return errTooLarge
+	}
+	data := map[string]any{versionKey: text}
+	there, err := s.live(ctx, o)
+	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
+	if err == nil && named && reflect.DeepEqual(there.Object["binaryData"], data) {
 		return nil
 	}
+	verb := plan.Update
+	if apierrors.IsNotFound(err) {
+		verb = plan.Create
+	} else if err != nil {
+		return err
+	} else {
+		o.SetResourceVersion(there.GetResourceVersion())
+	}
+	o.Object["binaryData"] = data
+	_, err = s.write.Do(ctx, plan.Op{Verb: verb, Object: o, Why: "the last good version of " + c.id().String()})
 	return err
 }
 
@@ -212,8 +264,11 @@ func (s *scriptStore) getVersion(ctx context.Context, name string, of *object.Ob
 		return nil, err
 	}
 	c := &candidate{object: object.Copy(of), parts: unpacked(version.Scripts)}
-	c.object.Object["spec"] = version.Spec
-	c.object.SetGeneration(version.Generation)
+	if !reflect.DeepEqual(of.Object["spec"], version.Spec) {
+		c.object.Object["spec"] = version.Spec
+		ran, _, _ := unstructured.NestedInt64(of.Object, "status", "activeGeneration")
+		c.object.SetGeneration(cmp.Or(ran, of.GetGeneration()-1))
+	}
 	if c.identity, err = identity(version.Spec, c.parts); err != nil {
 		return nil, err
 	}
@@ -224,49 +279,76 @@ func (s *scriptStore) getVersion(ctx context.Context, name string, of *object.Ob
 	return c, err
 }
 
-// versionsInUse are the names of the stored versions that controllers may fall back on.
-func (s *Server) versionsInUse() []string {
-	var names []string
-	s.goods.Range(func(_, kept any) bool {
-		names = append(names, scriptPrefix+kept.(*goodVersion).identity)
-		return true
-	})
-	for _, controllers := range s.controllers {
-		for _, o := range controllers.List() {
+// fallenBackOn adds the names of the stored versions that the status of a controller names, as the API server has it now:
+// the controller may be another server's.
+func (s *Server) fallenBackOn(ctx context.Context, used map[string]bool) error {
+	for kind, resource := range kinds {
+		all, err := s.client.Resource(resource).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("list %ss: %w", kind, err)
+		}
+		for _, o := range all.Items {
 			name, _, _ := unstructured.NestedString(o.Object, "status", "script", "lastGood")
-			names = append(names, name)
+			used[name] = true
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return nil
 }
 
-// A rejection is the version of a controller that was given up, and why.
+// A rejection is the version of a controller object that was given up, and why.
 type rejection struct {
+	uid      types.UID
 	identity string
 	why      error
 }
 
-// rejected is why a version of a controller was given up; nil: it was not.
-func (s *Server) rejected(of id, identity string) error {
-	kept, found := s.rejects.Load(of)
-	if r, _ := kept.(rejection); found && r.identity == identity {
+// rejected is why a version of c's controller was given up; nil: it was not.
+func (s *Server) rejected(c *candidate, identity string) error {
+	kept, _ := s.rejects.Load(c.id())
+	if r, _ := kept.(*rejection); r != nil && r.uid == c.object.GetUID() && r.identity == identity {
 		return r.why
 	}
 	return nil
 }
 
-// givenUp reports as an error that c was given up, here or by the server before. One that was edited is not.
-func (s *Server) givenUp(c *candidate) error {
-	if s.runs(c) {
-		if came, why := s.get(c.id()).loop.current.Load().trial.outcome(); came == givenUp {
-			s.rejects.Store(c.id(), rejection{c.identity, why})
-		}
-	} else if script := c.Status.Script; script != nil && script.GivenUp == "sha256:"+c.identity && s.rejected(c.id(), c.identity) == nil {
-		s.rejects.Store(c.id(), rejection{c.identity, &givenUpError{}})
+// givenUp reports as an error that c was given up, here or by the server before. One that was edited is not, nor is one for
+// which there is none to go back to.
+func (s *Server) givenUp(ctx context.Context, c *candidate) error {
+	reject := func(why error) {
+		s.rejects.Store(c.id(), &rejection{c.object.GetUID(), c.identity, why})
 	}
-	why := s.rejected(c.id(), c.identity)
+	if r := s.runs(c); r != nil {
+		if came, why := r.loop.current.Load().trial.outcome(); came == givenUp {
+			reject(why)
+		}
+	}
+	// The status tells what the server before knew. What this one knows, once it leads, is newer.
+	if _, known := s.judged.Load(c.object.GetUID()); !known && c.Status.Script != nil && s.rejected(c, c.identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.identity {
+		reject(&givenUpError{toldBefore(c.Status.Conditions)})
+	}
+	if s.leads() {
+		s.judged.Store(c.object.GetUID(), true)
+	}
+	why := s.rejected(c, c.identity)
 	if why == nil {
 		s.rejects.Delete(c.id())
+		return nil
+	}
+	if _, err := s.lastGood(ctx, c); err != nil {
+		return nil
 	}
 	return why
+}
+
+// toldBefore is why a version was given up, as the condition has it that the server before wrote.
+func toldBefore(conditions []metav1.Condition) string {
+	told := meta.FindStatusCondition(conditions, v1alpha1.ConditionScriptReady)
+	if told == nil || told.Reason != v1alpha1.ReasonRolledBack {
+		return ""
+	}
+	_, reason, _ := strings.Cut(told.Message, notTriedAgain+": ")
+	if end := strings.LastIndex(reason, "\n"); end >= 0 {
+		reason = reason[:end] // what keeps running
+	}
+	return reason
 }

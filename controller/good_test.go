@@ -15,7 +15,7 @@ func versionOfFile(t *testing.T, spec string, files fstest.MapFS) *candidate {
 	t.Helper()
 	o := &object.Object{Object: map[string]any{
 		"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController",
-		"metadata": map[string]any{"name": "c", "uid": "u", "generation": int64(3)}, "spec": map[string]any{"note": spec},
+		"metadata": map[string]any{"name": "c", "uid": "u"}, "spec": map[string]any{"note": spec},
 	}}
 	c := &candidate{object: o, parts: parts{"": scripts.Assembled{
 		Script: engine.Script{Language: engine.Starlark, Entry: "a.star", Files: files}, Source: "file a.star",
@@ -54,7 +54,7 @@ func TestAGoodVersionIsFoundByTheNextServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer text.Close()
-	if got.identity != kept.identity || got.object.GetGeneration() != 3 || got.object.Object["spec"].(map[string]any)["note"] != "as it was" || got.parts[""].Source != "file a.star" {
+	if got.identity != kept.identity || got.object.GetGeneration() != 8 || got.object.Object["spec"].(map[string]any)["note"] != "as it was" || got.parts[""].Source != "file a.star" {
 		t.Errorf("got %+v of generation %d", got.object.Object["spec"], got.object.GetGeneration())
 	}
 	if edited.Object["spec"].(map[string]any)["note"] != "edited since" {

@@ -89,7 +89,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 		s.seen.Delete(name)
 		s.leaveSources(name)
 		s.goods.Delete(name)
-		s.rejects.Delete(name)
+		s.rejects.Delete(name) // those of judged go with the object, in onController
 		s.metrics.Forget(name.Kind, name.Name, name.queue())
 		return s.depart(ctx, name)
 	}
@@ -113,7 +113,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 	}
 	if r := s.get(name); r != nil {
 		v.active, v.filled, v.parents = r.about.Load(), r.loop.filled.Load(), r.loop.count()
-		v.lastGood = s.settle(ctx, d.id(), r)
+		v.lastGood = s.settled(ctx, r)
 		v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
 		v.fallbacks = r.loop.current.Load().fallbacks()
 		v.doubts = append(v.doubts, s.rivals(r.loop)...)
@@ -121,8 +121,8 @@ func (s *Server) load(ctx context.Context, name id) error {
 			v.doubts = append(v.doubts, r.loop.links.problems()...)
 		}
 	}
-	if kept, found := s.rejects.Load(name); found {
-		v.givenUp = kept.(rejection).identity
+	if kept, found := s.rejects.Load(name); found && kept.(*rejection).uid == o.GetUID() {
+		v.givenUp = kept.(*rejection).identity
 	}
 	if !s.leads() {
 		return v.retry() // whoever leads tells
@@ -166,6 +166,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 	if _, files := s.filed.Load(c.id()); files && s.Folders != nil {
 		v.doubts = append(v.doubts, s.Folders.Problems()...)
 	}
+	v.doubts = append(append(v.doubts, s.followed.stale(c.id())...), s.unkept(c)...)
 	if err != nil {
 		v.blame(err)
 		if v.resources == nil && v.script != nil {
@@ -175,7 +176,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 		return
 	}
 	v.hooks, v.doubts = hooks, append(v.doubts, hooks.doubts...)
-	if v.resources == nil && !s.runs(c) {
+	if v.resources == nil && s.runs(c) == nil {
 		v.spec = s.put(ctx, c, loader, hooks)
 	}
 }
@@ -196,10 +197,12 @@ func (s *Server) put(ctx context.Context, c *candidate, loader *hookLoader, hook
 	return nil
 }
 
-// runs reports whether c is the version that runs.
-func (s *Server) runs(c *candidate) bool {
-	r := s.get(c.id())
-	return r != nil && r.about.Load().fits(c) && r.about.Load().identity == c.identity
+// runs gives what runs if c is the version that does, or nil.
+func (s *Server) runs(c *candidate) *running {
+	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) && r.about.Load().identity == c.identity {
+		return r
+	}
+	return nil
 }
 
 // prepare reads and compiles the scripts of c, unless they run.
@@ -212,13 +215,13 @@ func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) 
 		c.identity, err = identity(c.object.Object["spec"], c.parts)
 	}
 	if err == nil {
-		err = s.givenUp(c)
+		err = s.givenUp(ctx, c)
 	}
 	if err != nil {
 		return loadedHooks{}, err
 	}
-	if s.runs(c) {
-		return s.get(c.id()).about.Load().hooks, nil
+	if r := s.runs(c); r != nil {
+		return r.about.Load().hooks, nil
 	}
 	hooks, err := loader.load(ctx, c.declaration, c.parts)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -212,9 +213,18 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 	if err != nil {
 		return err
 	}
-	for i := range scripts.Items {
-		o := &scripts.Items[i]
-		if used[o.GetName()] || time.Since(storedAt(o)) < sweepPeriod {
+	unused := slices.DeleteFunc(scripts.Items, func(o object.Object) bool {
+		return used[o.GetName()] || time.Since(storedAt(&o)) < sweepPeriod
+	})
+	if len(unused) == 0 {
+		return nil
+	}
+	if err := s.fallenBackOn(ctx, used); err != nil {
+		return err
+	}
+	for i := range unused {
+		o := &unused[i]
+		if used[o.GetName()] {
 			continue
 		}
 		_, err := write.Do(ctx, plan.Op{Verb: plan.Delete, Object: o, Why: "nothing refers to the script"})
@@ -242,9 +252,10 @@ func (s *Server) usedScripts(ctx context.Context) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range s.versionsInUse() {
-		used[name] = true
-	}
+	s.goods.Range(func(_, kept any) bool {
+		used[scriptPrefix+kept.(*goodVersion).identity] = true
+		return true
+	})
 	for _, r := range s.all() {
 		if revisions := r.loop.current.Load().revisions; revisions != nil && revisions.scripts != nil {
 			used[scriptPrefix+revisions.scripts.digest] = true

@@ -111,9 +111,15 @@ func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
 	again.SetAnnotations(map[string]string{scriptTime: time.Now().UTC().Format(time.RFC3339)})
 	other := script("other", old)
 	other.SetLabels(nil)
-	kinds := map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}
+	kinds := map[schema.GroupVersionResource]string{
+		configMaps: "ConfigMapList", v1alpha1.CompositeControllers: "CompositeControllerList", v1alpha1.DecoratorControllers: "DecoratorControllerList",
+	}
+	elsewhere := &object.Object{Object: map[string]any{"status": map[string]any{"script": map[string]any{"lastGood": "metascript-script-good"}}}}
+	elsewhere.SetAPIVersion(v1alpha1.GroupVersion.String())
+	elsewhere.SetKind(v1alpha1.KindCompositeController)
+	elsewhere.SetName("of-another-server")
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds,
-		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), again, other)
+		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), script("good", old), again, other, elsewhere)
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)

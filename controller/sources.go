@@ -126,6 +126,20 @@ func (f *followed) get(namespace, name string) (*scripts.ConfigMap, error) {
 	return nil, fmt.Errorf("it does not exist")
 }
 
+// stale says which of the ConfigMaps that a controller names are not kept up to date.
+func (f *followed) stale(user id) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []string
+	for name, m := range f.maps {
+		if err := m.Stale(); err != nil && m.users[user] {
+			all = append(all, fmt.Sprintf("changes of ConfigMap %s go unnoticed: %v", name, err))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // textOf is what a ConfigMap holds; nil for none.
 func textOf(o *object.Object) *scripts.ConfigMap {
 	if o == nil {

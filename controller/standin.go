@@ -21,7 +21,7 @@ func (s *Server) standIn(ctx context.Context, c *candidate, loader *hookLoader, 
 	with, in := *loader, *c
 	with.lacking = &lacking{parts: map[string]error{}}
 	hooks, err := with.loadRest(ctx, &in)
-	if err != nil || s.runs(&in) {
+	if err != nil || s.runs(&in) != nil {
 		return // what keeps it from being loaded is told already
 	}
 	v.spec = s.activate(ctx, &in, &with, hooks)

@@ -26,7 +26,7 @@ type trial struct {
 	decided func()              // called once, when the version is given up
 
 	mu      sync.Mutex
-	began   time.Time
+	began   time.Time           // when a parent was asked about first; zero: none was, since this server stands by
 	failed  map[object.Ref]bool // by parent it was tried for
 	bad     int                 // how many of them
 	came    outcome
@@ -48,9 +48,9 @@ const (
 	longEnough  = 10 * time.Minute // for a version that was not given up to be good, though some parents were not seen
 )
 
-// newTrial gives a trial that begins now.
+// newTrial gives a trial that begins with the first parent.
 func newTrial(percent int, excused map[object.Ref]bool, parents func() int, decided func()) *trial {
-	return &trial{percent: percent, excused: excused, parents: parents, decided: decided, began: time.Now(), failed: map[object.Ref]bool{}}
+	return &trial{percent: percent, excused: excused, parents: parents, decided: decided, failed: map[object.Ref]bool{}}
 }
 
 // unjudged is a trial of a version that is taken for good.
@@ -62,10 +62,12 @@ type givenUpError struct{ reason string }
 
 func (e *givenUpError) Error() string {
 	if e.reason == "" {
-		return "this version was given up, and is not tried again before it is edited"
+		return notTriedAgain
 	}
-	return "this version was given up, and is not tried again before it is edited: " + e.reason
+	return notTriedAgain + ": " + e.reason
 }
+
+const notTriedAgain = "this version was given up, and is not tried again before it is edited"
 
 // note takes what came of asking a script about a parent.
 func (t *trial) note(parent object.Ref, err error) {
@@ -86,7 +88,9 @@ func (t *trial) count(parent object.Ref, fault *engine.Error) bool {
 		return false
 	}
 	t.drop(parent)
-	t.failed[parent] = fault != nil
+	if t.failed[parent] = fault != nil; t.began.IsZero() {
+		t.began = time.Now()
+	}
 	if fault != nil {
 		t.bad++
 		t.example = fmt.Sprintf("%s: %s", parent, engine.DetailOf(fault))
@@ -163,7 +167,7 @@ func (t *trial) outcome() (outcome, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.came == undecided && (len(t.failed) >= t.eligible() || time.Since(t.began) > longEnough) {
+	if t.came == undecided && (len(t.failed) >= t.eligible() || !t.began.IsZero() && time.Since(t.began) > longEnough) {
 		t.came = good
 	}
 	if t.came == givenUp {
