@@ -77,6 +77,93 @@ func FuzzEcho(f *testing.F) {
 	})
 }
 
+// users give what the library makes of what they were given.
+var users = []struct{ language, entry, text string }{
+	{engine.Starlark, "sync.star", `
+load("metascript.star", "hash", "json", "merge", "yaml")
+
+def sync(given):
+    return {
+        "hash": hash(given), "json": json.encode(given), "yaml": yaml.encode(given), "merged": merge(given, given),
+        "read": [json.decode(json.encode(given)), yaml.decode(yaml.encode(given)), json.decode(json.encode(given, 2))],
+    }
+`}, {engine.JavaScript, "sync.js", `
+const {hash, json, merge, yaml} = require('metascript')
+exports.sync = ({given}) => ({
+  hash: hash(given), json: json.encode(given), yaml: yaml.encode(given), merged: merge(given, given),
+  read: [json.decode(json.encode(given)), yaml.decode(yaml.encode(given)), json.decode(json.encode(given, 2))],
+})
+`}, {engine.Jsonnet, "sync.jsonnet", `
+local m = import 'metascript.libsonnet';
+{
+  sync(given):: {
+    hash: m.hash(given), json: m.json.encode(given), yaml: m.yaml.encode(given), merged: m.merge(given, given),
+    read: [m.json.decode(m.json.encode(given)), m.yaml.decode(m.yaml.encode(given)), m.json.decode(m.json.encode(given, 2))],
+  },
+}
+`},
+}
+
+// FuzzLibrary gives arbitrary JSON to the library: it must come to the same in each language, and what was written is read
+// as it was.
+func FuzzLibrary(f *testing.F) {
+	for _, text := range []string{
+		`null`, `{"a":[1,-2.5,true,"x",{"b":{}}]}`, `["",[],{},0,-0.0,1e15,1e-7,9007199254740991]`, `{"on":"yes","~":"null","<<":"=","1":"0x1"}`,
+		`"\u0000\u2028\ud83d\ude00<>&\\"`, `{"a":" b\n\n c","d":"\te"}`, `{"__proto__":{"x":null},"length":2}`,
+	} {
+		f.Add(text)
+	}
+	var programs []engine.Program
+	for _, u := range users {
+		s := engine.Script{Language: u.language, Entry: u.entry, Files: fstest.MapFS{u.entry: {Data: []byte(u.text)}}}
+		p, err := runtimes.All()[u.language].Compile(f.Context(), s, engine.Limits{})
+		if err != nil {
+			f.Fatal(engine.DetailOf(err))
+		}
+		programs = append(programs, p)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		given, ok := parse(text)
+		if !ok {
+			return
+		}
+		var first any
+		for i, p := range programs {
+			answer, err := p.Call(t.Context(), "sync", map[string]any{"given": given}, engine.Env{})
+			if err != nil {
+				t.Fatalf("%s: %s", users[i].language, engine.DetailOf(err))
+			}
+			for _, read := range answer["read"].([]any) {
+				if !reflect.DeepEqual(withoutSign(plain(read)), withoutSign(plain(given))) {
+					t.Errorf("%s reads %#v, wrote %#v", users[i].language, read, given)
+				}
+			}
+			if got := withoutSign(plain(answer)); first == nil {
+				first = got
+			} else if !reflect.DeepEqual(got, first) {
+				t.Errorf("%s: got %#v, in %s it is %#v", users[i].language, got, users[0].language, first)
+			}
+		}
+	})
+}
+
+// withoutSign gives v with zeros without a sign.
+func withoutSign(v any) any {
+	switch v := v.(type) {
+	case float64:
+		return v + 0
+	case []any:
+		for i := range v {
+			v[i] = withoutSign(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = withoutSign(v[key])
+		}
+	}
+	return v
+}
+
 // parse reads JSON that is well within the limits, and whose numbers all languages can hold.
 func parse(text string) (value any, ok bool) {
 	const maxText, maxDepth = 4 << 10, 20

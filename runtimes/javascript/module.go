@@ -150,10 +150,15 @@ func (r *run) requireFrom(from string) func(goja.FunctionCall) goja.Value {
 // resolve finds the file that name means in the file at from: relative to its folder, and if the name does not
 // begin with a dot, then from the root. The ending .js or .json may be left out.
 func (p *program) resolve(from, name string) (string, error) {
+	candidate := slices.Contains(libraryNames, name)
+	if _, known := p.library.Load(from + "\x00" + name); candidate && known {
+		return builtIn, nil
+	}
 	if file, found := engine.FindFile(p.files, from, name, "", ".js", ".json"); found {
 		return file, nil
 	}
-	if slices.Contains(libraryNames, name) {
+	if candidate {
+		p.library.Store(from+"\x00"+name, true)
 		return builtIn, nil
 	}
 	msg := fmt.Sprintf("there is no file %q to require", engine.Clip(name, maxText))

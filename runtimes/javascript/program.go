@@ -27,6 +27,7 @@ type program struct {
 	private   []string // functions that are declared but not offered, because others are exported
 	ported    bool
 	modules   sync.Map // path -> *module: each file is compiled once, when it is first needed
+	library   sync.Map // the requires, as file and name, that were found to mean the library: looking for a file takes long
 }
 
 func (p *program) Functions() []string { return slices.Clone(p.functions) }

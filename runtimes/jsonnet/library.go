@@ -3,6 +3,7 @@ package jsonnet
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -65,7 +66,7 @@ var functions = sync.OnceValue(func() map[string]*lib.Function {
 
 // libraryNames lists what may follow a dot.
 func libraryNames() []string {
-	names := lib.Names()
+	names := slices.Clone(lib.Names())
 	for _, f := range lib.Functions() {
 		if group, name := f.Group(); group != "" {
 			names = append(names, name)

@@ -80,11 +80,13 @@ func (f *Function) Group() (group, name string) {
 	return "", f.Name
 }
 
-// Functions lists all functions; the groups' are together.
+// Functions lists all functions; those of a group are together. The list is shared.
 func Functions() []*Function { return functions }
 
-// Names lists what a script finds in the library: groups, and functions that stand alone.
-func Names() []string {
+// Names lists what a script finds in the library: groups, and functions that stand alone. The list is shared.
+func Names() []string { return names }
+
+var names = func() []string {
 	var names []string
 	for _, f := range functions {
 		group, name := f.Group()
@@ -96,7 +98,7 @@ func Names() []string {
 		}
 	}
 	return names
-}
+}()
 
 // Call gives the result for args, one JSON-shaped value for each parameter.
 func (f *Function) Call(args []any, m Meter) (any, error) {

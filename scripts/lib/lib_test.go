@@ -282,3 +282,33 @@ func TestWorkIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// FuzzFunctions gives arbitrary text to every function: there is a result or an error.
+func FuzzFunctions(f *testing.F) {
+	for _, text := range []string{"", "1.2.3-a.1+b", ">=1 <2 || ^0.1", "1.5Gi", "-.5e3", "[1, {\"a\": null}]", "a: &x [*x]\n---\n!!binary x", "Ready", "YWE="} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := call("yaml.decode", text)
+		if err != nil {
+			v = text
+		}
+		args := map[lib.Type]any{
+			lib.String: text, lib.Any: v, lib.Quantity: text, lib.Number: int64(len(text)),
+			lib.Object: obj{"type": text, "status": text, "matchExpressions": arr{v}, text: v}, lib.List: arr{obj{"type": text}, v},
+		}
+		for _, f := range lib.Functions() {
+			var given arr
+			for _, p := range f.Params {
+				given = append(given, args[p.Type])
+			}
+			if v, err := f.Call(given, &free{}); err == nil && v == nil && f.Result != lib.Any {
+				t.Errorf("%s(%v) gives nothing", f.Name, given)
+			}
+			if len(f.Params) > 0 && f.Params[0].Type == lib.Object { // a selector that has nothing else
+				given[0] = obj{"matchLabels": v, "matchExpressions": arr{obj{"key": text, "operator": "In", "values": arr{text}}}}
+				_, _ = f.Call(given, &free{})
+			}
+		}
+	})
+}
