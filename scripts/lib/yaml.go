@@ -61,10 +61,24 @@ var sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]
 // yamlString gives the node of a string, in quotes where a reader of YAML 1.1 would see something else in it.
 func yamlString(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if _, old := oldBools[s]; old || s == "<<" || s == "=" || sexagesimal.MatchString(s) {
+	if _, old := oldBools[s]; old || s == "<<" || s == "=" || sexagesimal.MatchString(s) || !isBlock(s) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
+}
+
+// isBlock reports whether a text, if it has lines, can stand as a block: what begins a line is not always taken for its own.
+func isBlock(s string) bool {
+	if !strings.Contains(s, "\n") {
+		return true
+	}
+	for line := range strings.Lines(s) {
+		text := strings.TrimLeft(line, " ")
+		if text == "" || text[0] == '\t' || text == "\n" && line != "\n" {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *call) wrongYAML(err error) *Error {
@@ -120,11 +134,10 @@ func (c *call) documents() ([]any, error) {
 	}
 }
 
-// What bounds a text of YAML: how the time that reading it takes grows with its length, with what is nested within a line,
-// and with its directives is not known well enough.
+// What bounds a text of YAML: its length, its directives, and how many brackets are open or indicators such as "- " stand
+// in a row. Reading it takes a time that grows faster than some of them.
 const (
 	maxYAML   = 1 << 20
-	maxMarks  = 1000
 	maxTags   = 100
 	maxNested = 1000
 )
@@ -140,32 +153,45 @@ func (c *call) weighYAML(text string) error {
 	if strings.Count(text, "%TAG") > maxTags {
 		return c.errorf("the text has more than %d directives", maxTags)
 	}
-	nodes, open, marks := int64(1), 0, 0
-	for i := range len(text) {
-		switch text[i] {
-		case '[', '{':
-			nodes++
-			open++
-			marks = 0
-		case ']', '}':
-			open = max(0, open-1)
-		case ',', ':', '\n', '?', '-':
-			nodes++
-			marks++
-		case ' ':
-			marks++
-		default:
-			marks = 0
-		}
-		if text[i] == '\n' {
-			marks = 0
-		}
-		if open > maxNested || marks > maxMarks {
-			return c.errorf("%s: nested too deeply", lineOf(text, int64(i)))
-		}
+	nodes, deep := countYAML(text)
+	if deep >= 0 {
+		return c.errorf("%s: nested too deeply", lineOf(text, int64(deep)))
 	}
 	if err := c.meter.Hold(int64(len(text))+nodeSize*nodes, "the decoded YAML"); err != nil {
 		return err
 	}
 	return c.meter.Spend(4*int64(len(text)) + 20*nodes)
+}
+
+// countYAML gives how many nodes there are in a text at most, and where too many brackets are open or indicators in a row, or
+// -1.
+func countYAML(text string) (nodes int64, deep int) {
+	nodes, open, row := 1, 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '[', '{':
+			nodes++
+			open++
+			row = 0
+		case ']', '}':
+			open = max(0, open-1)
+			row = 0
+		case '-', '?', ':':
+			nodes++
+			row++
+			if i+1 < len(text) && text[i+1] != ' ' && text[i+1] != '\t' {
+				row = 0
+			}
+		case ' ', '\t':
+		case ',', '\n':
+			nodes++
+			row = 0
+		default:
+			row = 0
+		}
+		if open > maxNested || row > maxNested {
+			return nodes, i
+		}
+	}
+	return nodes, -1
 }
