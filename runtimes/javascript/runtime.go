@@ -44,7 +44,8 @@
 // In the hands of an attacker, goja has surely more to offer than we know of: that is what isolation in a process of
 // its own is for.
 //
-// Map the way through the package: Compile here, Call in program.go, require in module.go, errors and their positions
+// Map the way through the package: Compile here, Call in program.go, require in module.go, what require("metascript") gives
+// in library.go, errors and their positions
 // in error.go.
 package javascript
 

@@ -18,6 +18,9 @@
 // A call has a VM of its own (program.go). The request becomes nodes of a syntax tree, each filled in when the
 // interpreter first evaluates it (value.go), so that a large request of which little is read costs little.
 //
+// The library that every language has is imported as metascript.libsonnet: a file that calls std.native, which has no other
+// use here (library.go).
+//
 // # Limits
 //
 // The interpreter has no notion of a context, of steps or of a deadline. Its hook for debuggers is called before

@@ -17,7 +17,8 @@
 // # Dialect
 //
 // Sets, and if and for at the top level, are on; while and recursion are off. There are the modules json (encode,
-// decode), math, and time (parsing and arithmetic, no clock); see builtin.go. Dot access works on what comes from the
+// decode), math, and time (parsing and arithmetic, no clock); see builtin.go. The library that every language has is loaded
+// as metascript.star (library.go). Dot access works on what comes from the
 // request: parent.spec.image is parent["spec"]["image"], but a method of dicts such as items wins over a field of that
 // name. To a script, a view's type is "dict" or "list", and it behaves like one that is frozen. What `x |= y` and
 // `x += y` do where x is a view is to make a new dict or list, as with tuples.
