@@ -63,6 +63,7 @@ func TestTheExamplesFitTheSchema(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			q.sources = offlineSources([]string{s.dir}, s.others)
 			if _, err := q.ask(t.Context(), sandbox, io.Discard); (err != nil) != (c.want.Error != "") {
 				t.Errorf("%s: %v", file, err)
 			}
