@@ -2,56 +2,104 @@ package scripts
 
 import (
 	"context"
-	"errors"
 	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"metascript/engine"
-	"metascript/engine/enginetest"
 	"metascript/runtimes"
 )
 
-// closing compiles of a script only what its entry reaches.
-type closing struct{ engine.Runtime }
+// opened are files that note which of them are opened; looking whether one is there does not count.
+type opened struct {
+	fstest.MapFS
+	names map[string]bool
+}
 
-func (r closing) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
-	all := texts{source: "test", data: map[string]string{}}
-	err := fs.WalkDir(s.Files, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
+func (o opened) Open(name string) (fs.File, error) {
+	o.names[name] = true
+	return o.MapFS.Open(name)
+}
+
+func (o opened) ReadFile(name string) ([]byte, error) {
+	o.names[name] = true
+	return o.MapFS.ReadFile(name)
+}
+
+// Whatever file a script of the conformance suite opens while it is compiled and runs, it reaches.
+func TestWhatIsLoadedIsReached(t *testing.T) {
+	cases, err := filepath.Glob("../engine/enginetest/testdata/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("no cases, %v", err)
+	}
+	loaded := map[string]int{}
+	for _, file := range cases {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		text, err := fs.ReadFile(s.Files, name)
-		all.data[name] = string(text)
-		return err
-	})
+		all := fstest.MapFS{}
+		for _, f := range archive.Files {
+			all[f.Name] = &fstest.MapFile{Data: f.Data}
+		}
+		for name := range all {
+			language := endings[path.Ext(name)]
+			if strings.TrimSuffix(path.Base(name), path.Ext(name)) != "sync" || strings.HasPrefix(filepath.Base(file), "limit") {
+				continue
+			}
+			files := opened{all, map[string]bool{}}
+			run(t, engine.Script{Language: language, Entry: name, Files: files})
+			reached := reach(t, language, name, all)
+			for other := range files.names {
+				if info, err := all.Stat(other); err != nil || info.IsDir() {
+					continue
+				}
+				if loaded[language]++; !slices.Contains(reached, other) {
+					t.Errorf("%s: %s opens %s, and reaches only %s", file, name, other, reached)
+				}
+			}
+		}
+	}
+	for language, n := range loaded {
+		if n < 50 {
+			t.Errorf("%s: only %d files were opened", language, n)
+		}
+	}
+}
+
+// run compiles and calls a script, whatever comes of it.
+func run(t *testing.T, s engine.Script) {
+	t.Helper()
+	ctx := context.Background()
+	program, err := runtimes.All()[s.Language].Compile(ctx, s, engine.Limits{})
 	if err != nil {
-		return nil, err
+		return
 	}
-	program, err := r.reached(ctx, s, all, l, false)
-	if e := (*engine.Error)(nil); errors.As(err, &e) && e.Kind == engine.KindModule {
-		return r.reached(ctx, s, all, l, true) // now its hint says what there is
-	}
-	return program, err
+	_, _ = program.Call(ctx, "sync", map[string]any{}, engine.Env{})
 }
 
-func (r closing) reached(ctx context.Context, s engine.Script, all texts, l engine.Limits, everything bool) (engine.Program, error) {
-	c := newClosure(all, s.Language, 1<<40)
-	c.queue(s.Entry, true)
-	if err := c.run(); err != nil {
-		return nil, err
+// reach lists what an entry reaches.
+func reach(t *testing.T, language, entry string, all fstest.MapFS) []string {
+	t.Helper()
+	data := map[string]string{}
+	for name, file := range all {
+		data[name] = string(file.Data)
 	}
-	if everything || c.everything {
-		if err := c.all(c.everything); err != nil {
-			return nil, err
-		}
+	c := newClosure(texts{data: data}, language, 1<<30)
+	c.queue(entry, true)
+	err := c.run()
+	if err == nil && c.everything {
+		err = c.all(true)
 	}
-	s.Files = c.files()
-	return r.Runtime.Compile(ctx, s, l)
-}
-
-// All that is promised of scripts holds when they consist of what the entry reaches.
-func TestConformance(t *testing.T) {
-	for language, runtime := range runtimes.All() {
-		t.Run(language, func(t *testing.T) { enginetest.Run(t, language, closing{runtime}) })
+	if err != nil {
+		t.Error(err)
 	}
+	return slices.Collect(maps.Keys(c.texts))
 }

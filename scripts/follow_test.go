@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -23,12 +24,14 @@ import (
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
-// A following is Folders at work.
+// A following is Folders at work, and one who follows them and reads all files when told.
 type following struct {
 	*Folders
 	t       testing.TB
-	changed chan struct{} // after every change, once it is read
-	log     *bytesLog     // what was logged
+	read    func() map[string]string           // reads all files
+	known   *atomic.Pointer[map[string]string] // what was last read
+	changed chan struct{}                      // after that
+	log     *bytesLog                          // what was logged
 	last    *atomic.Pointer[fsnotify.Watcher]
 	broken  *atomic.Pointer[error] // what the next watchers fail with
 }
@@ -57,6 +60,7 @@ func follow(t testing.TB, p pace, dirs ...string) *following {
 	log := &bytesLog{}
 	f := &following{
 		Folders: NewFolders(dirs, slog.New(slog.NewTextHandler(log, nil))), t: t, log: log,
+		read: func() map[string]string { return textsBelow(dirs[len(dirs)-1]) }, known: &atomic.Pointer[map[string]string]{},
 		changed: make(chan struct{}, 1), last: &atomic.Pointer[fsnotify.Watcher]{}, broken: &atomic.Pointer[error]{},
 	}
 	f.pace = p
@@ -74,6 +78,8 @@ func follow(t testing.TB, p pace, dirs ...string) *following {
 // run follows until the test is over, and waits for the first call.
 func (f *following) run() {
 	stop := f.Follow(func() {
+		all := f.read()
+		f.known.Store(&all)
 		select {
 		case f.changed <- struct{}{}:
 		default:
@@ -98,7 +104,7 @@ func (f *following) wait(what string) {
 	}
 }
 
-// until waits for a call after which ok.
+// until waits for a call that makes ok true.
 func (f *following) until(what string, ok func() bool) {
 	f.t.Helper()
 	for !ok() {
@@ -106,20 +112,33 @@ func (f *following) until(what string, ok func() bool) {
 	}
 }
 
-// reads reports whether the script sync.star is text.
+// reads reports whether, when it was last told, the follower read that text. So it was told after it was written.
 func (f *following) reads(file, text string) func() bool {
+	return func() bool { return (*f.known.Load())[file] == text }
+}
+
+// fails reports whether, when it was last told, there was no such file.
+func (f *following) fails(file string) func() bool {
 	return func() bool {
-		made, err := Sources{Folders: f.Folders}.Assemble(Wanted{File: file}, false)
-		return err == nil && contents(f.t, made.Script)[file] == text
+		_, ok := (*f.known.Load())[file]
+		return !ok
 	}
 }
 
-// fails reports whether there is no such script.
-func (f *following) fails(file string) func() bool {
-	return func() bool {
-		_, err := Sources{Folders: f.Folders}.Assemble(Wanted{File: file}, false)
-		return err != nil
-	}
+// textsBelow reads all files.
+func textsBelow(dir string) map[string]string {
+	all := map[string]string{}
+	files := os.DirFS(dir)
+	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil // it comes and goes
+		}
+		if text, err := fs.ReadFile(files, name); err == nil {
+			all[name] = string(text)
+		}
+		return nil
+	})
+	return all
 }
 
 func (f *following) hasProblems(n int) func() bool {

@@ -60,8 +60,15 @@ func TestVersionsAreNeverMixed(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := follow(t, quick, dir)
-			f.run()
 			wanted := Wanted{File: "catset/sync.star", Libraries: []Library{{File: "catset/shared"}}}
+			f.read = func() map[string]string {
+				made, err := Sources{Folders: f.Folders}.Assemble(wanted, false)
+				if err != nil {
+					return nil // it changes, and so there will be another call
+				}
+				return contents(t, made.Script)
+			}
+			f.run()
 			ctx, done := context.WithCancel(t.Context())
 			var readers sync.WaitGroup
 			var reads, unsettled atomic.Int64
