@@ -45,7 +45,7 @@ func numbers(files map[string]string) []string {
 
 // While versions come without end, no reader sees a mixture of two, and after the last one a follower has been told.
 func TestVersionsAreNeverMixed(t *testing.T) {
-	versions := 1000
+	versions := 500
 	if testing.Short() {
 		versions = 100
 	}
