@@ -150,3 +150,20 @@ func TestMounttestDoesNothingWhenNothingChanges(t *testing.T) {
 		t.Errorf("got %v, %v", entries, err)
 	}
 }
+
+// A name is no link out of a directory because it reads like the error about one.
+func TestNamesThatReadLikeErrors(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	put(t, second, map[string]string{
+		"escapes.star": "load('landscapes/hills.star', 'x')",
+		"l/hills.star": "x = 1",
+	})
+	made, err := in(first, filepath.Join(first, "escapes"), second).Assemble(Wanted{File: "escapes.star", Libraries: []Library{{Name: "landscapes", File: "l"}}}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"escapes.star": "load('landscapes/hills.star', 'x')", "landscapes/hills.star": "x = 1"}
+	if diff := cmp.Diff(want, contents(t, made.Script)); diff != "" {
+		t.Error(diff)
+	}
+}

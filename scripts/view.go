@@ -122,8 +122,11 @@ func absent(err error) bool {
 	return err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ELOOP) && !escapes(err)
 }
 
-// escapes reports whether err is that of [os.Root] for a link that leads out of it.
-func escapes(err error) bool { return strings.Contains(err.Error(), "escapes") }
+// escapes reports whether err is that of [os.Root] for a link that leads out of it. The path in it says nothing.
+func escapes(err error) bool {
+	var inPath *fs.PathError
+	return errors.As(err, &inPath) && strings.Contains(inPath.Err.Error(), "escapes")
+}
 
 func (v *view) has(name string) bool {
 	switch {
