@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 )
@@ -247,28 +248,41 @@ func (r *reloading) applyText(text string) error {
 	return err
 }
 
-// watch looks at every status that a parent ever has.
+// watch looks at every status that a parent ever has. The API server ends watches when it is busy: one that ended goes on
+// where it was.
 func (r *reloading) watch(ctx context.Context, t *testing.T) {
-	changes, err := r.widgets.Watch(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Error(err)
-		return
+	seen := ""
+	for ctx.Err() == nil {
+		changes, err := r.widgets.Watch(ctx, metav1.ListOptions{ResourceVersion: seen})
+		if err != nil && ctx.Err() == nil {
+			t.Error(err)
+			return
+		}
+		if err == nil {
+			seen = r.follow(ctx, t, changes, seen)
+		}
 	}
+}
+
+// follow takes down what a watch tells until it ends, and gives the resourceVersion of the last that it told.
+func (r *reloading) follow(ctx context.Context, t *testing.T, changes watch.Interface, seen string) string {
 	defer changes.Stop()
 	for change := range changes.ResultChan() {
 		parent, ok := change.Object.(*unstructured.Unstructured)
 		switch {
 		case ctx.Err() != nil:
-			return
+			return seen
 		case !ok:
-			t.Errorf("the watch ends: %v", change.Object)
-			return
+			t.Errorf("the watch fails: %v", change.Object)
+			return seen
 		}
+		seen = parent.GetResourceVersion()
 		versions, _, _ := unstructured.NestedSlice(parent.Object, "status", "versions")
 		if len(versions) > 0 {
 			r.note(t, parent.GetName(), versions)
 		}
 	}
+	return seen
 }
 
 // note takes down which version a parent has.
@@ -292,10 +306,15 @@ func (r *reloading) reached(version int64) error {
 	if len(r.at) != 4*perLanguage {
 		return fmt.Errorf("%d parents have a version, want %d", len(r.at), 4*perLanguage)
 	}
+	var behind []string
 	for name, at := range r.at {
 		if at != version {
-			return fmt.Errorf("%s is at version %d, want %d", name, at, version)
+			behind = append(behind, fmt.Sprintf("%s at %d", name, at))
 		}
+	}
+	if len(behind) > 0 {
+		slices.Sort(behind)
+		return fmt.Errorf("want version %d, but there are %s", version, strings.Join(behind, ", "))
 	}
 	return nil
 }
