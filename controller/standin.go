@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
@@ -21,8 +22,8 @@ func (s *Server) standIn(ctx context.Context, c *candidate, loader *hookLoader, 
 	with, in := *loader, *c
 	with.lacking = &lacking{parts: map[string]error{}}
 	hooks, err := with.loadRest(ctx, &in)
-	if err != nil || s.runs(&in) != nil {
-		return // what keeps it from being loaded is told already
+	if err != nil || hooks.lacks == "" || s.runs(&in) != nil {
+		return // what keeps it from being loaded is told already, or was gone a moment later
 	}
 	v.spec = s.activate(ctx, &in, &with, hooks)
 }
@@ -46,7 +47,7 @@ func (l *hookLoader) loadRest(ctx context.Context, c *candidate) (loadedHooks, e
 	if err != nil {
 		return loadedHooks{}, err
 	}
-	hooks.status, hooks.lacks = v1alpha1.ScriptStatus{}, errors.Join(l.lacking.hooks...).Error()
+	hooks.status, hooks.lacks = v1alpha1.ScriptStatus{}, l.lacking.String()
 	c.identity, err = sum([]any{c.object.Object["spec"], digests, hooks.lacks})
 	return hooks, err
 }
@@ -72,6 +73,15 @@ func (l *lacking) note(name string, err error) error {
 	}
 	l.parts[name] = err
 	return nil
+}
+
+// String says what is lacking; "" is nothing.
+func (l *lacking) String() string {
+	var all []string
+	for _, err := range l.hooks {
+		all = append(all, err.Error())
+	}
+	return strings.Join(all, "; ")
 }
 
 // An unloadedHook is one that only a script can answer, which is not loaded. Its error is none of a script, since none was

@@ -1,0 +1,240 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/engine"
+)
+
+// A mood is that of a script: what it fails with, if it does.
+type mood struct{ err error }
+
+func (m *mood) script(names ...string) answer {
+	return func(req *hook.Request) (*hook.Response, error) {
+		if m.err != nil {
+			return nil, m.err
+		}
+		return wants(names...)(req)
+	}
+}
+
+var (
+	late    = &engine.Error{Kind: engine.KindTimeout, Msg: "late"}
+	mistake = &engine.Error{Kind: engine.KindRuntime, Msg: "mistake"}
+)
+
+// newFallbackLoop gives a loop about widgets, whose caches are filled, and how often the controller's status was to change.
+func newFallbackLoop(t *testing.T, f *hook.Fallback, parents ...*object.Object) (*loop, *recorder, *int) {
+	t.Helper()
+	l, write := newTestLoop(t, f, nil)
+	if len(parents) > 0 {
+		client := newTestClient()
+		for _, p := range parents {
+			if err := client.Tracker().Create(widgets, p, p.GetNamespace()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.close()
+		l, write = newTestLoopOver(t, client, f, nil)
+	}
+	told := 0
+	l.changed = func() { told++ }
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	return l, write, &told
+}
+
+func other() *object.Object {
+	return widget(func(o *object.Object) { o.SetName("other"); o.SetUID("u2") })
+}
+
+// What is paused is asked about at once when the webhook answers, and nothing is known against it when the script does.
+func TestASwitchForgivesAllParents(t *testing.T) {
+	script := &mood{late}
+	clock := time.Now()
+	f := &hook.Fallback{Script: script.script("from-script"), Webhook: wants("from-webhook"), Now: func() time.Time { return clock }}
+	l, write, told := newFallbackLoop(t, f, widget(nil), other())
+	first, second := widgetRef("default", "w"), widgetRef("default", "other")
+	l.process(t.Context(), first)
+	l.process(t.Context(), first)
+	if len(write.recorded()) > 0 || *told > 0 || len(queued(l)) > 0 {
+		t.Fatalf("after a timeout it wrote %v, told %d times", write.recorded(), *told)
+	}
+	l.process(t.Context(), second)
+	if got := queued(l); got["default/other"] != "script" || got["default/w"] != "script" || *told != 1 {
+		t.Errorf("at the switch %v are queued, and it was told %d times", got, *told)
+	}
+	l.process(t.Context(), first)
+	want := []string{
+		"create ConfigMap default/from-webhook", "update status Widget default/other",
+		"create ConfigMap default/from-webhook", "update status Widget default/w",
+	}
+	if diff := cmp.Diff(want, write.recorded()); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+
+	script.err, clock = nil, clock.Add(hook.ProbeEvery)
+	l.written = map[object.Ref]*wrote{}
+	l.process(t.Context(), first)
+	if got := queued(l); got["default/other"] != "script" || got["default/w"] != "script" || *told != 2 {
+		t.Errorf("at the switch back %v are queued, and it was told %d times", got, *told)
+	}
+	if n := len(l.current.Load().breaker.parents); n > 0 {
+		t.Errorf("something is known of %d parents", n)
+	}
+}
+
+func TestAVersionThatWasReplacedTellsNothing(t *testing.T) {
+	script := &mood{late}
+	f := &hook.Fallback{Script: script.script(), Webhook: wants()}
+	l, _, told := newFallbackLoop(t, f, widget(nil))
+	before := l.turn()
+	next := newVersion(Hooks{Sync: &hook.Fallback{Script: wants(), Webhook: wants()}}, nil, func() {})
+	l.swap(next)
+	queued(l)
+	for range 2 {
+		_, _ = before.ask(t.Context(), widget(nil), &object.Set{})
+		before.breaker.clear()
+	}
+	if active, _ := f.Active(); !active || *told > 0 || len(queued(l)) > 0 {
+		t.Errorf("the old one's webhook answers: %t, told %d times", active, *told)
+	}
+}
+
+// Each switch is told once, whether it came by a new version or by itself.
+func TestWhoAnswersIsToldOnce(t *testing.T) {
+	l, _, told := newFallbackLoop(t, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()})
+	version := func(sync, finalize hook.Hook) {
+		l.swap(newVersion(Hooks{Sync: sync, Finalize: finalize}, nil, func() {}))
+	}
+	loaded, unloaded := func() hook.Hook { return &hook.Fallback{Script: wants(), Webhook: wants()} }, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}
+	for _, c := range []struct {
+		what string
+		do   func()
+		want int
+	}{
+		{"it begins without a script", l.tellFallbacks, 1},
+		{"it is told again", l.tellFallbacks, 0},
+		{"another version without a script", func() { version(unloaded, nil) }, 0},
+		{"the script is there", func() { version(loaded(), nil) }, 1},
+		{"it is another one", func() { version(loaded(), nil) }, 0},
+		{"another hook's is not", func() { version(loaded(), unloaded) }, 1},
+		{"there is no such hook any more", func() { version(wants(), nil) }, 1},
+	} {
+		*told = 0
+		if c.do(); *told != c.want {
+			t.Errorf("%s: told %d times, want %d", c.what, *told, c.want)
+		}
+	}
+}
+
+// A server that stands by tells nothing before its time.
+func TestAStandbyDoesNotTellWhoAnswers(t *testing.T) {
+	l, _, told := newFallbackLoop(t, &hook.Fallback{Script: wants(), Webhook: wants()})
+	l.leading = make(chan struct{})
+	l.swap(newVersion(Hooks{Sync: &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}}, nil, func() {}))
+	if *told > 0 {
+		t.Errorf("it was told %d times", *told)
+	}
+}
+
+// When some answers about the revisions of a parent may be the script's, and some the webhook's, none is used.
+func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
+	script := &mood{late}
+	f := &hook.Fallback{Script: script.script("a"), Webhook: wants("a")}
+	l, _, _ := newFallbackLoop(t, f, widget(nil))
+	parent, turn := widget(nil), l.turn()
+	_, _ = f.Call(t.Context(), aboutWidget())
+	older := turn.now(parent)
+	older.revision, older.sync = "older", wants("a")
+	variants := func() []variant { return []variant{turn.now(parent), older} }
+	if _, err := turn.askAll(t.Context(), parent, &object.Set{}, variants()); !errors.Is(err, errLookAgain) {
+		t.Errorf("while it switches: %v", err)
+	}
+	if answers, err := turn.askAll(t.Context(), parent, &object.Set{}, variants()); err != nil || len(answers) != 2 {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// What a customize hook answered is not remembered beyond a switch, and a probe asks it although nothing changed.
+func TestACustomizeHookIsAskedAgainAfterASwitch(t *testing.T) {
+	c := newCustomizedLoop(t)
+	script, clock, asked := &mood{}, time.Now(), map[string]int{}
+	var mu sync.Mutex
+	ask := func(who string, m *mood) answer {
+		return func(*hook.Request) (*hook.Response, error) {
+			mu.Lock() // a probe asks both at a time
+			defer mu.Unlock()
+			asked[who]++
+			return &hook.Response{}, m.err
+		}
+	}
+	c.Customize = &hook.Fallback{Script: ask("script", script), Webhook: ask("webhook", &mood{}), Now: func() time.Time { return clock }}
+	first := newVersion(c.Hooks, nil, func() {})
+	c.follow(first)
+	c.current.Store(first)
+	relate := func(change func(*object.Object), want string) {
+		t.Helper()
+		_, _ = c.seen(t, widget(change))
+		if got := fmt.Sprint(asked); got != want {
+			t.Errorf("asked %v, want %s", got, want)
+		}
+	}
+	edited := func(n int64) func(*object.Object) { return func(o *object.Object) { o.SetGeneration(n) } }
+	relate(nil, "map[script:1]")
+	relate(nil, "map[script:1]")
+	script.err = &engine.Error{Kind: engine.KindSteps}
+	relate(edited(2), "map[script:2]")
+	relate(edited(2), "map[script:3 webhook:1]")
+	relate(edited(2), "map[script:3 webhook:2]") // what it answered at the switch may be of either side
+	relate(edited(2), "map[script:3 webhook:2]")
+	clock = clock.Add(hook.ProbeEvery)
+	relate(edited(2), "map[script:4 webhook:3]")
+	relate(edited(2), "map[script:4 webhook:3]")
+	script.err, clock = nil, clock.Add(hook.ProbeEvery)
+	relate(edited(2), "map[script:5 webhook:4]")
+	relate(edited(2), "map[script:6 webhook:4]")
+	relate(edited(2), "map[script:6 webhook:4]")
+}
+
+func TestTheConditionSaysWhoAnswers(t *testing.T) {
+	script := &mood{}
+	broken := func(err error) *hook.Fallback {
+		f := &hook.Fallback{Script: script.script(), Webhook: wants(), OnError: true}
+		script.err = err
+		for range 2 {
+			_, _ = f.Call(t.Context(), aboutWidget())
+		}
+		return f
+	}
+	unloaded := &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}
+	for _, c := range []struct {
+		name  string
+		hooks Hooks
+		want  metav1.Condition
+	}{
+		{"nobody stands in", Hooks{Sync: wants()}, metav1.Condition{}},
+		{"the script answers", Hooks{Sync: wants(), Finalize: broken(nil)}, condition("False", "ScriptAnswers", "the scripts of all hooks answer")},
+		{"not loaded", Hooks{Sync: unloaded}, condition("True", "ScriptNotLoaded", "the webhook answers for the hook sync: no file")},
+		{"late", Hooks{Sync: broken(late)}, condition("True", "ScriptUnavailable", "the webhook answers for the hook sync: the script failed for 1 of 1 parents, last for default/w: late")},
+		{"mistaken", Hooks{Sync: broken(nil), Customize: broken(mistake)}, condition("True", "ScriptFailing", "the webhook answers for the hook customize: the script failed for 1 of 1 parents, last for default/w: mistake")},
+		{"both", Hooks{Sync: broken(mistake), Finalize: unloaded}, condition("True", "ScriptFailing",
+			"the webhook answers for the hook sync: the script failed for 1 of 1 parents, last for default/w: mistake\nthe webhook answers for the hook finalize: no file")},
+	} {
+		if diff := cmp.Diff(c.want, fallbackCondition(c.hooks.fallbacks())); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+)
+
+// answers says who answers a hook of a spec whose scripts do not all load.
+func answers(t *testing.T, h hook.Hook) string {
+	t.Helper()
+	switch h := h.(type) {
+	case unloadedHook:
+		_, err := h.Call(t.Context(), aboutWidget())
+		return err.Error()
+	case *hook.Fallback:
+		if h.Script == nil {
+			return "webhook, since " + h.Unloaded.Error()
+		}
+		return "script " + who(t, h.Script)
+	case nil:
+		return "nobody"
+	}
+	return who(t, h)
+}
+
+func TestWebhooksStandInForScriptsThatDoNotLoad(t *testing.T) {
+	const webhook = "webhook: {url: 'http://x/'}"
+	gone, broken := "{file: gone.star}", inline("Starlark", "def sync(:")
+	sound := inline("Starlark", starlark("sync", "finalize"))
+	const noFile, noCompile = "spec.script: ", "sync.star:1:10: "
+	for _, c := range []struct {
+		name, spec                string
+		served                    []string // by the script, when it was loaded last
+		sync, finalize, customize string   // how the answers begin
+	}{
+		{"a source that is gone", "{script: " + gone + ", hooks: {sync: {script: {}, " + webhook + "}}}", nil,
+			"webhook, since " + noFile, "the script that answers for the hook finalize is not loaded: " + noFile, "nobody"},
+		{"a script that does not compile", "{script: " + broken + ", hooks: {sync: {script: {}, " + webhook + "}}}", nil,
+			"webhook, since " + noCompile, "the script that answers for the hook finalize is not loaded: " + noCompile, "nobody"},
+		{"a customize hook that there was", "{script: " + broken + ", hooks: {sync: {script: {}, " + webhook + "}}}", []string{"customize", "sync"},
+			"webhook, since ", "the script that answers for the hook finalize is not loaded: ", "the script that answers for the hook customize is not loaded: "},
+		{"a finalize hook that is a webhook", "{script: " + gone + ", hooks: {sync: {script: {}, " + webhook + "}, finalize: {" + webhook + "}}}", nil,
+			"webhook, since ", "http://x/", "nobody"},
+		{"another script than the one that fails", "{script: " + sound + ", hooks: {sync: {script: " + broken + ", " + webhook + "}}}", nil,
+			"webhook, since hooks.sync.script: " + noCompile, "finalize", "nobody"},
+		{"the other way round", "{script: " + sound + ", hooks: {sync: {script: {}, " + webhook + "}, finalize: {script: " + broken + "}}}", nil,
+			"script sync", "the script that answers for the hook finalize is not loaded: hooks.finalize.script: " + noCompile, "nobody"},
+		{"a function that is not there", "{script: " + sound + ", hooks: {sync: {script: {function: snyc}, " + webhook + "}}}", nil,
+			"webhook, since hooks.sync: sync.star defines no function snyc", "finalize", "nobody"},
+		{"sync has no webhook", "{script: " + gone + ", hooks: {finalize: {script: {}, " + webhook + "}}}", nil,
+			"the script that answers for the hook sync is not loaded: " + noFile, "webhook, since ", "nobody"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLoader()
+			l.lacking = &lacking{parts: map[string]error{}}
+			d := parseController(t, c.spec)
+			d.Status.Script = &v1alpha1.ScriptStatus{Hooks: c.served}
+			in := &candidate{declaration: d, object: &object.Object{Object: map[string]any{}}}
+			hooks, err := l.loadRest(t.Context(), in)
+			if err != nil || hooks.lacks == "" || in.identity == "" || hooks.status.Digest != "" {
+				t.Fatalf("%v; it lacks %q", err, hooks.lacks)
+			}
+			for name, is := range map[string]struct {
+				hook hook.Hook
+				want string
+			}{"sync": {hooks.sync, c.sync}, "finalize": {hooks.finalize, c.finalize}, "customize": {hooks.customize, c.customize}} {
+				if got := answers(t, is.hook); !strings.HasPrefix(got, is.want) {
+					t.Errorf("%s is answered by %q, want %q", name, got, is.want)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatAScriptMayDefineNamesTheWayOut(t *testing.T) {
+	l := newLoader()
+	l.lacking = &lacking{parts: map[string]error{}}
+	d := parseController(t, "{script: {file: gone.star}, hooks: {sync: {script: {}, webhook: {url: 'http://x/'}}}}")
+	hooks, err := l.loadRest(t.Context(), &candidate{declaration: d, object: &object.Object{Object: map[string]any{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := answers(t, hooks.finalize); !strings.HasSuffix(got, "; mend it, or take finalizer metacontroller.io/compositecontroller-c off this object") {
+		t.Errorf("it says %q", got)
+	}
+}
+
+func TestFinalizersStayWhileNobodyKnowsWhetherThereIsAFinalizeHook(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		parent func(*object.Object)
+		want   int // operations
+		fails  bool
+	}{
+		{"none is put on", nil, 2, false}, // the child and the status
+		{"none is taken off", withFinalizers(testFinalizer), 2, false},
+		{"and who goes waits", both(deleting, withFinalizers(testFinalizer)), 0, true},
+	} {
+		l, write := newTestLoop(t, wants("new"), unloadedHook{errNoHooks}, widget(c.parent))
+		ops, err := reconcileOnce(t, l, write)
+		if (err != nil) != c.fails || len(ops) != c.want {
+			t.Errorf("%s: %v, %v", c.name, ops, err)
+		}
+	}
+}
