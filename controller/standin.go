@@ -25,20 +25,16 @@ func (s *Server) standIn(ctx context.Context, c *candidate, loader *hookLoader, 
 	if err != nil || hooks.lacks == "" || s.runs(&in) != nil {
 		return // what keeps it from being loaded is told already, or was gone a moment later
 	}
-	v.spec = s.activate(ctx, &in, &with, hooks)
+	v.spec = s.activate(ctx, &in, loader, hooks)
 }
 
 // loadRest makes the hooks of c as far as they can be made.
 func (l *hookLoader) loadRest(ctx context.Context, c *candidate) (loadedHooks, error) {
-	c.parts = parts{}
-	for name, wanted := range l.wants(c.declaration) {
-		part, err := l.sources.Assemble(wanted, false)
-		if err != nil {
-			l.lacking.parts[name] = fmt.Errorf("%s: %w", where(name), err)
-			continue
-		}
-		c.parts[name] = part
+	found, failed := l.sources.AssembleAll(l.wants(c.declaration), false)
+	for name, err := range failed {
+		l.lacking.parts[name] = fmt.Errorf("%s: %w", where(name), err)
 	}
+	c.parts = found
 	hooks, err := l.load(ctx, c.declaration, c.parts)
 	if err != nil {
 		return loadedHooks{}, err

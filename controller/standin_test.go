@@ -31,7 +31,7 @@ func TestWebhooksStandInForScriptsThatDoNotLoad(t *testing.T) {
 	const webhook = "webhook: {url: 'http://x/'}"
 	gone, broken := "{file: gone.star}", inline("Starlark", "def sync(:")
 	sound := inline("Starlark", starlark("sync", "finalize"))
-	const noFile, noCompile = "spec.script: ", "sync.star:1:10: "
+	const noFile, noCompile = "spec.script: ", "sync.star:1:11: "
 	for _, c := range []struct {
 		name, spec                string
 		served                    []string // by the script, when it was loaded last
