@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
@@ -35,17 +36,11 @@ var (
 // newFallbackLoop gives a loop about widgets, whose caches are filled, and how often the controller's status was to change.
 func newFallbackLoop(t *testing.T, f *hook.Fallback, parents ...*object.Object) (*loop, *recorder, *int) {
 	t.Helper()
-	l, write := newTestLoop(t, f, nil)
-	if len(parents) > 0 {
-		client := newTestClient()
-		for _, p := range parents {
-			if err := client.Tracker().Create(widgets, p, p.GetNamespace()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		l.close()
-		l, write = newTestLoopOver(t, client, f, nil)
+	var objects []runtime.Object
+	for _, p := range parents {
+		objects = append(objects, p)
 	}
+	l, write := newTestLoop(t, f, nil, objects...)
 	told := 0
 	l.changed = func() { told++ }
 	t.Cleanup(l.close)
