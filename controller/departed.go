@@ -99,6 +99,7 @@ func (s *Server) letGoOf(ctx context.Context, name id, rule v1alpha1.ResourceRul
 		taken, err := finalizers.TakeOff(ctx, o, name.finalizer(), fmt.Sprintf("%s is deleted", name))
 		if taken {
 			n++
+			s.letWent(name, o)
 		}
 		return err
 	})

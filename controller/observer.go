@@ -95,6 +95,17 @@ func (l *loop) unremember(key object.Ref, again time.Duration) time.Duration {
 	return again
 }
 
+// letWent tells that the finalizer of a controller that is gone was taken off o.
+func (s *Server) letWent(name id, o *object.Object) {
+	if s.Observer == nil {
+		return
+	}
+	about := About{name.Name, object.RefOf(o)}
+	s.Observer.Wrote(about, Write{Op: plan.Op{Verb: plan.Update, Object: o, Why: "finalizers: " + name.String() + " is gone"}, Stored: o})
+	s.Observer.Reconciled(about, nil)
+	s.Observer.Passed(about)
+}
+
 // divert tells the observer of an event, and keeps those from the cluster that do not belong there: what is on controller
 // objects that are not in it, and all when nothing is stored.
 func (s *Server) divert(o *object.Object, kind, reason, note string) bool {

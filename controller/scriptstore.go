@@ -108,6 +108,7 @@ func contained(script *v1alpha1.ControllerScript) bool {
 // scriptVersions are the versions of a controller's script whose edits roll out too. It is safe for concurrent use.
 type scriptVersions struct {
 	store  *scriptStore
+	dryRun bool
 	digest string // of the version that runs
 	script *v1alpha1.ControllerScript
 	part   parts // what it was read as
@@ -120,6 +121,9 @@ type scriptVersions struct {
 // keep stores the version that runs, so that it is there when it is an older one. It comes before each write of a
 // revision, since a script that none refers to is removed.
 func (v *scriptVersions) keep(ctx context.Context) error {
+	if v.dryRun {
+		return nil // no revision is stored that would refer to it
+	}
 	return v.store.put(ctx, v.digest, v.script, v.part)
 }
 
@@ -158,7 +162,7 @@ func (s *Server) versionsOf(c *candidate, loader *hookLoader, now *loadedHooks) 
 	older := *loader
 	older.before = now
 	return &scriptVersions{
-		store: s.scripts(), digest: now.digest, script: c.Script, part: parts{"": c.parts[""]}, older: map[string]loadedHooks{},
+		dryRun: s.DryRun, store: s.scripts(), digest: now.digest, script: c.Script, part: parts{"": c.parts[""]}, older: map[string]loadedHooks{},
 		load: func(ctx context.Context, script *v1alpha1.ControllerScript, part parts) (loadedHooks, error) {
 			then := *c.declaration
 			then.Script = script
