@@ -98,25 +98,21 @@ func newChecker(theirs []*apiextensionsv1.CustomResourceDefinition) (*checker, e
 }
 
 // refusals are what the API server would say against a controller.
-func refusals(doc document) ([]string, error) {
-	c, err := newChecker(nil)
-	if err != nil {
-		return nil, err
-	}
+func (c *checker) refusals(doc document) []string {
 	var all []string
 	for _, err := range c.known[doc.GroupVersionKind().GroupKind()].Validate(doc.Object.Object) {
 		all = append(all, fmt.Sprintf("%s: the API server would refuse it, or leave it out: %v", doc.file, err))
 	}
-	return all, nil
+	return all
 }
 
 // warn says what check would say of a controller that is run nevertheless.
 func warn(out io.Writer, doc document, sandbox controller.Sandbox) error {
-	refused, err := refusals(doc)
+	c, err := newChecker(nil)
 	if err != nil {
 		return err
 	}
-	for _, text := range refused {
+	for _, text := range c.refusals(doc) {
 		fmt.Fprintf(out, "warning: %s\n", text)
 	}
 	for _, doubt := range controller.Doubts(doc.Object, sandbox) {

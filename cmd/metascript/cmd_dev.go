@@ -1,14 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"runtime"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"metascript/controller"
@@ -91,12 +87,11 @@ func develop(cmd *cobra.Command, f devFlags) error {
 	if err != nil {
 		return err
 	}
-	client, err := dynamic.NewForConfig(options.Config)
+	survey, err := newSurvey(options.Config, f.kubeconfig)
 	if err != nil {
-		return fmt.Errorf("connect to the cluster: %w", err)
+		return err
 	}
-	d := &desk{files: files, tell: tell, given: options.Given, survey: survey{client, f.kubeconfig}}
-	d.greet(config.Host, docs)
+	d := &desk{files: files, tell: tell, given: options.Given, survey: survey}
 	return d.work(cmd.Context(), server, first, docs)
 }
 
@@ -123,68 +118,4 @@ func (f *devFlags) only() func(object.Ref) bool {
 	return func(parent object.Ref) bool {
 		return (f.parent == "" || f.parent == parent.Name) && (f.namespace == "" || f.namespace == parent.Namespace)
 	}
-}
-
-// A desk is where an author works: what is edited goes to the server, and what comes of it is told.
-type desk struct {
-	files  *authored
-	tell   *teller
-	given  *controller.Given
-	survey survey
-}
-
-func (d *desk) greet(host string, docs []document) {
-	var names []string
-	for _, doc := range controllers(docs) {
-		names = append(names, object.Describe(doc.Object))
-	}
-	d.tell.say(fmt.Sprintf("%s in the cluster at %s", strings.Join(names, ", "), host))
-	if d.tell.dryRun {
-		d.tell.say("dry run: nothing is written to the cluster; what follows is what would be")
-	}
-}
-
-// work runs the server until ctx is done or it fails.
-func (d *desk) work(ctx context.Context, server *controller.Server, first draft, docs []document) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	d.use(ctx, docs)
-	followed := make(chan struct{})
-	go func() {
-		defer close(followed)
-		d.files.follow(ctx, first, func(now draft) { d.reread(ctx, now) })
-	}()
-	err := server.Run(ctx)
-	stop()
-	<-followed
-	d.tell.farewell()
-	return err
-}
-
-// reread uses what the files hold now, if it can be read.
-func (d *desk) reread(ctx context.Context, now draft) {
-	docs, err := now.documents()
-	if err != nil {
-		d.tell.sayOnce("files", d.tell.paint.failure(err.Error()), "what was read before goes on")
-		return
-	}
-	d.tell.sayOnce("files", "")
-	d.use(ctx, docs)
-}
-
-// use gives the controllers to the server, after what there is to say of them.
-func (d *desk) use(ctx context.Context, docs []document) {
-	var objects []*object.Object
-	for _, doc := range controllers(docs) {
-		objects = append(objects, doc.Object)
-		refused, err := refusals(doc)
-		if err != nil {
-			refused = []string{err.Error()}
-		}
-		d.tell.sayOnce(object.Describe(doc.Object)+" refused", d.tell.paint.warning(strings.Join(refused, "\n")))
-	}
-	for _, warning := range slices.Concat(d.survey.missing(ctx, docs), d.survey.rivals(ctx, docs, d.tell.dryRun)) {
-		d.tell.sayOnce(warning, d.tell.paint.warning(warning))
-	}
-	d.given.Set(objects)
 }

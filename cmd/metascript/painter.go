@@ -104,6 +104,9 @@ func differences(w controller.Write, before *object.Object) []changes.Line {
 	if lines := changes.Of(before, after); len(lines) > 0 {
 		return lines
 	}
+	if w.Verb == plan.Apply {
+		return nil // it is only to be remembered
+	}
 	return []changes.Line{{Sign: ' ', Text: "the API server keeps it as it was"}}
 }
 
