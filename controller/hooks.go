@@ -254,18 +254,20 @@ func inherit(settings *v1alpha1.ScriptSource, from v1alpha1.ScriptSource) {
 	settings.Limits = &limits
 }
 
+// scriptHook is a hook that a script answers. It keeps nothing of w, which knows the hooks before it, and they would know those
+// before them.
 func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings v1alpha1.ScriptSource, script *compiled) hook.Hook {
-	limits := w.limits(settings, w.script)
+	limits, sandbox, log := w.limits(settings, w.script), w.sandbox, w.log
 	made := &hook.Script{
 		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
 		Version: versionOf(set, w.script), Limits: limits, Now: w.now,
-		Explain: func(err error) error { return w.sandbox.explain(err, limits) },
+		Explain: func(err error) error { return sandbox.explain(err, limits) },
 	}
 	if w.observe != nil {
 		made.Observe = w.observe(name)
 	}
-	if w.log != nil {
-		made.Log = func(req *hook.Request, m engine.Message) { w.log(name, req, m) }
+	if log != nil {
+		made.Log = func(req *hook.Request, m engine.Message) { log(name, req, m) }
 	}
 	return made
 }

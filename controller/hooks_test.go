@@ -3,9 +3,11 @@ package controller
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -411,4 +413,38 @@ func TestNonsenseIsToldAtTheFunctionThatAnsweredIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A script that is edited all day must not be kept in all its versions.
+func TestHooksDoNotKeepThoseBeforeThem(t *testing.T) {
+	d := parseController(t, "{script: "+inline("Starlark", starlark("sync"))+", hooks: {finalize: {webhook: {url: 'http://x/'}}}}")
+	var before weak.Pointer[hook.Script]
+	second := func() loadedHooks {
+		first := newLoader()
+		first.log = func(string, *hook.Request, engine.Message) {}
+		hooks, err := first.read(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = weak.Make(hooks.sync.(*hook.Script))
+		next := *first
+		next.before = &hooks
+		again, err := next.read(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.finalize != hooks.finalize {
+			t.Error("the webhook is another one")
+		}
+		return again
+	}()
+	for range 100 {
+		if runtime.GC(); before.Value() == nil {
+			break
+		}
+	}
+	if before.Value() != nil {
+		t.Error("the hooks keep those that they took the place of")
+	}
+	runtime.KeepAlive(second.sync)
 }
