@@ -82,10 +82,12 @@ type Server struct {
 
 	followed *followed // ConfigMaps with scripts
 	filed    sync.Map  // ids of controller objects with scripts in files
-	goods    sync.Map  // id of a controller object -> *goodVersion
-	rejects  sync.Map  // id of a controller object -> *rejection
-	judged   sync.Map  // UIDs of controller objects of which this server knows, better than their status, what was given up
-	warned   sync.Map  // why good versions are not kept, as far as it was told
+	edited   chan struct{}
+	sights   sync.Map // id of a controller object -> what its scripts were read as
+	goods    sync.Map // id of a controller object -> *goodVersion
+	rejects  sync.Map // id of a controller object -> *rejection
+	judged   sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
+	warned   sync.Map // why good versions are not kept, as far as it was told
 
 	controllers map[string]roster // by kind
 	queue       workqueue.TypedRateLimitingInterface[id]
@@ -166,6 +168,7 @@ func New(o Options) (*Server, error) {
 		leading:     make(chan struct{}),
 		metrics:     counts,
 	}
+	s.edited = make(chan struct{}, 1)
 	s.followed = newFollowed(s.caches, func(of id) { s.queue.Add(of) })
 	s.events.Divert = s.divert
 	return s, s.collect()
@@ -223,6 +226,7 @@ func (s *Server) run(ctx context.Context) error {
 	}
 	if s.Folders != nil {
 		workers.Go(func() { s.Folders.Run(ctx) })
+		workers.Go(func() { s.lookAtFiles(ctx) })
 	}
 	for range loaders {
 		workers.Go(func() { s.work(ctx) })
@@ -255,6 +259,8 @@ func (s *Server) onController(old, current *object.Object) {
 		s.queue.Add(idOf(old))
 	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():
 		s.queue.Add(idOf(current))
+	case !s.leads() && givenUpBy(old) != givenUpBy(current):
+		s.queue.Add(idOf(current)) // not to try it again when this server leads
 	} // anything else is our own status, which must not lead to the next one
 }
 

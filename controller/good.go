@@ -233,6 +233,7 @@ func (s *scriptStore) putVersion(ctx context.Context, c *candidate) error {
 	if base64.StdEncoding.DecodedLen(len(text)) > maxConfigMap {
 		return errTooLarge
 	}
+	o.SetLabels(map[string]string{goodLabel: "true"})
 	data := map[string]any{versionKey: text}
 	there, err := s.live(ctx, o)
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
@@ -334,10 +335,17 @@ func (s *Server) givenUp(ctx context.Context, c *candidate) error {
 		s.rejects.Delete(c.id())
 		return nil
 	}
-	if _, err := s.lastGood(ctx, c); err != nil {
+	if before, err := s.lastGood(ctx, c); err != nil || before.identity == c.identity {
+		s.rejects.Delete(c.id())
 		return nil
 	}
 	return why
+}
+
+// givenUpBy is the version that the status of a controller object says was given up.
+func givenUpBy(o *object.Object) string {
+	version, _, _ := unstructured.NestedString(o.Object, "status", "script", "givenUp")
+	return version
 }
 
 // toldBefore is why a version was given up, as the condition has it that the server before wrote.

@@ -209,10 +209,9 @@ func (s *Server) runs(c *candidate) *running {
 func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) (loadedHooks, error) {
 	err := s.followSources(ctx, c.declaration, loader)
 	if err == nil {
-		c.parts, err = loader.gather(c.declaration)
-	}
-	if err == nil {
-		c.identity, err = identity(c.object.Object["spec"], c.parts)
+		s.sights.Delete(c.id()) // what is about to be read may be of before the next change, or of after it
+		err = c.read(loader)
+		s.sights.Store(c.id(), c.sight(err))
 	}
 	if err == nil {
 		err = s.givenUp(ctx, c)
@@ -228,6 +227,22 @@ func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) 
 		return loadedHooks{}, err // as a whole or not at all
 	}
 	return hooks, nil
+}
+
+// read reads the scripts of c as they are now.
+func (c *candidate) read(loader *hookLoader) (err error) {
+	if c.parts, err = loader.gather(c.declaration); err == nil {
+		c.identity, err = identity(c.object.Object["spec"], c.parts)
+	}
+	return err
+}
+
+// sight is what was read, in a word: it is another one when that is.
+func (c *candidate) sight(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return c.identity
 }
 
 // loader makes the hooks of c.
@@ -308,9 +323,8 @@ func (v *verdict) blame(err error) {
 	var inScript *engine.Error
 	var function *functionError
 	var source *scripts.Error
-	var rejected *givenUpError
 	switch {
-	case errors.As(err, &inScript), errors.As(err, &function), errors.As(err, &source), errors.As(err, &rejected):
+	case errors.As(err, &inScript), errors.As(err, &function), errors.As(err, &source), isGivenUp(err):
 		v.script = err
 	default:
 		v.spec = err
@@ -339,12 +353,14 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 	said := string(o.GetUID()) + after.Reason + after.Message
 	if before, _ := s.told.Swap(idOf(o), said); before != said {
 		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
-		if v.replaced(d) {
+		switch {
+		case v.replaced(d):
 			s.events.Warning(o, "ScriptRejected", "%s", after.Message)
 			s.metrics.Controller(d.Kind, d.Object.Name).Reloaded("rejected")
-		} else if v.err() != nil {
+		case isGivenUp(v.err()): // which was told when it was
+		case v.err() != nil:
 			s.events.Warning(o, "CreateError", "%s", after.Message)
-		} else if v.trouble != nil {
+		case v.trouble != nil:
 			s.events.Warning(o, "SyncError", "%s", after.Message)
 		}
 	}

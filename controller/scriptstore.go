@@ -30,6 +30,7 @@ type scriptStore struct {
 
 const (
 	scriptLabel  = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
+	goodLabel    = "metacontroller.k8s.io/last-good-version"   // on those that hold a whole version, for good.go
 	scriptKey    = "script"                                    // in their data: a ControllerScript in YAML
 	filesKey     = "files"                                     // in their binaryData: what it was read as, if that is from elsewhere
 	scriptTime   = "metacontroller.k8s.io/stored-at"           // an annotation: when one was stored last
@@ -209,15 +210,15 @@ func (s *Server) sweep(ctx context.Context) {
 }
 
 func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
-	scripts, err := s.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: scriptLabel})
-	if err != nil || len(scripts.Items) == 0 {
+	scripts, err := s.storedScripts(ctx)
+	if err != nil || len(scripts) == 0 {
 		return err
 	}
 	used, err := s.usedScripts(ctx)
 	if err != nil {
 		return err
 	}
-	unused := slices.DeleteFunc(scripts.Items, func(o object.Object) bool {
+	unused := slices.DeleteFunc(scripts, func(o object.Object) bool {
 		return used[o.GetName()] || time.Since(storedAt(&o)) < sweepPeriod
 	})
 	if len(unused) == 0 {
@@ -237,6 +238,19 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 		}
 	}
 	return nil
+}
+
+// storedScripts are those that revisions refer to, and good versions.
+func (s *Server) storedScripts(ctx context.Context) ([]object.Object, error) {
+	var all []object.Object
+	for _, label := range []string{scriptLabel, goodLabel} {
+		found, err := s.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: label})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found.Items...)
+	}
+	return all, nil
 }
 
 // storedAt is when a script was stored last.

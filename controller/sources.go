@@ -186,16 +186,50 @@ func (s *Server) followSources(ctx context.Context, d *declaration, loader *hook
 	return nil
 }
 
-// onFiles has every controller loaded again that has scripts in files. Those of which nothing changed go on as they are.
+// onFiles notes that something changed below the scripts directories.
 func (s *Server) onFiles() {
-	s.filed.Range(func(of, _ any) bool {
-		s.queue.Add(of.(id))
+	select {
+	case s.edited <- struct{}{}:
+	default: // it is noted already
+	}
+}
+
+// lookAtFiles has the controllers loaded again whose scripts in files read otherwise than when they were loaded, until ctx is
+// done. There may be many, and most edits concern few.
+func (s *Server) lookAtFiles(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.edited:
+			s.filed.Range(func(of, _ any) bool {
+				if s.readsOtherwise(of.(id)) {
+					s.queue.Add(of.(id))
+				}
+				return ctx.Err() == nil
+			})
+		}
+	}
+}
+
+// readsOtherwise reports whether the scripts of a controller are not what they were, as far as that is known.
+func (s *Server) readsOtherwise(of id) bool {
+	before, known := s.sights.Load(of)
+	o := s.object(of)
+	if !known || o == nil {
 		return true
-	})
+	}
+	d, err := declare(o)
+	if err != nil {
+		return true
+	}
+	c := &candidate{declaration: d, object: o}
+	return c.sight(c.read(s.loader(c))) != before
 }
 
 // leaveSources forgets the sources of a controller that is gone.
 func (s *Server) leaveSources(of id) {
 	s.filed.Delete(of)
+	s.sights.Delete(of)
 	_ = s.followed.follow(of, nil)
 }

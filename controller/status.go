@@ -124,8 +124,7 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 
 // replaced reports whether something else than what is written runs because of the scripts alone.
 func (v *verdict) replaced(d *declaration) bool {
-	var rejected *givenUpError
-	return v.script != nil && v.spec == nil && v.active != nil && v.active.generation == d.Object.Generation && v.active.hooks.lacks == "" && !errors.As(v.script, &rejected)
+	return v.script != nil && v.spec == nil && v.active != nil && v.active.generation == d.Object.Generation && v.active.hooks.lacks == "" && !isGivenUp(v.script)
 }
 
 // stays says what runs in place of what is written.
@@ -142,9 +141,8 @@ func (v *verdict) stays(d *declaration) string {
 func scriptReason(err error) string {
 	var e *engine.Error
 	var source *scripts.Error
-	var rejected *givenUpError
 	switch {
-	case errors.As(err, &rejected):
+	case isGivenUp(err):
 		return v1alpha1.ReasonRolledBack
 	case errors.As(err, &source) && source.Reason == scripts.NotFound:
 		return v1alpha1.ReasonSourceNotFound

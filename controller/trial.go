@@ -67,6 +67,11 @@ func (e *givenUpError) Error() string {
 	return notTriedAgain + ": " + e.reason
 }
 
+func isGivenUp(err error) bool {
+	var given *givenUpError
+	return errors.As(err, &given)
+}
+
 const notTriedAgain = "this version was given up, and is not tried again before it is edited"
 
 // note takes what came of asking a script about a parent.
