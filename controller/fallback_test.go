@@ -145,6 +145,29 @@ func TestAStandbyDoesNotTellWhoAnswers(t *testing.T) {
 	}
 }
 
+// Older scripts, which revisions of parents have, fall back by themselves, and tell nothing.
+func TestOlderScriptsFallBackByThemselves(t *testing.T) {
+	now, then := &mood{}, &mood{late}
+	l, _, told := newFallbackLoop(t, &hook.Fallback{Script: now.script(), Webhook: wants()}, widget(nil))
+	clock := time.Now()
+	older := &hook.Fallback{Script: then.script(), Webhook: wants(), Now: func() time.Time { return clock }}
+	v := newVersion(l.Hooks, &revisions{scripts: &scriptVersions{older: map[string]loadedHooks{"older": {sync: older}}}}, func() {})
+	l.swap(v)
+	for range 2 {
+		_, _ = older.Call(t.Context(), aboutWidget())
+	}
+	if active, _ := older.Active(); !active || *told > 0 {
+		t.Errorf("the older one's webhook answers: %t; told %d times", active, *told)
+	}
+	if err := l.forget(widgetRef("default", "w")); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(hook.ProbeEvery)
+	if parent, due := older.Candidate(); due {
+		t.Errorf("%s is known after it is gone", parent)
+	}
+}
+
 // When some answers about the revisions of a parent may be the script's, and some the webhook's, none is used.
 func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
 	script := &mood{late}

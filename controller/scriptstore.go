@@ -151,6 +151,18 @@ func (v *scriptVersions) hooks(ctx context.Context, revision rollout.Revision) (
 	return hooks, nil
 }
 
+// forget drops a parent that is gone.
+func (v *scriptVersions) forget(parent object.Ref) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, older := range v.older {
+		hooks := older.answering()
+		for _, f := range hooks.fallbacks() {
+			f.Forget(parent)
+		}
+	}
+}
+
 // scripts is the server's store.
 func (s *Server) scripts() *scriptStore { return &scriptStore{s.Namespace, s.write, s.write.Get} }
 

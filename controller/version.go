@@ -54,6 +54,9 @@ func (v *version) forget(parent object.Ref) {
 	for _, f := range v.fallbacks() {
 		f.Forget(parent)
 	}
+	if v.revisions != nil && v.revisions.scripts != nil {
+		v.revisions.scripts.forget(parent)
+	}
 }
 
 // forgive has a parent asked about as if it had never failed.
