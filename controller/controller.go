@@ -90,6 +90,7 @@ type Server struct {
 	warned   sync.Map // why good versions are not kept, as far as it was told
 
 	controllers map[string]roster // by kind
+	crds        roster            // the CustomResourceDefinitions
 	queue       workqueue.TypedRateLimitingInterface[id]
 
 	leading chan struct{} // closed when the server begins to work
@@ -195,14 +196,14 @@ func (s *Server) run(ctx context.Context) error {
 		s.controllers[kind] = s.open(kind)
 		defer s.controllers[kind].Close()
 	}
-	crds := s.caches.Open(informer.Spec{Resource: definitions, MetadataOnly: true})
-	defer crds.Close()
+	s.crds = s.caches.Open(informer.Spec{Resource: definitions, MetadataOnly: true})
+	defer s.crds.Close()
 	for kind := range kinds {
 		if err := s.controllers[kind].Handle(s.onController); err != nil {
 			return err
 		}
 	}
-	if err := crds.Handle(s.onDefinition); err != nil {
+	if err := s.crds.Handle(s.onDefinition); err != nil {
 		return err
 	}
 	if s.Folders != nil {
@@ -215,7 +216,7 @@ func (s *Server) run(ctx context.Context) error {
 			return nil // ctx is done
 		}
 	}
-	if !crds.Synced(ctx) {
+	if !s.crds.Synced(ctx) {
 		return nil
 	}
 	s.known.Store(true)

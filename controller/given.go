@@ -14,8 +14,7 @@ import (
 	"metascript/controller/plan"
 )
 
-// A roster is the controller objects of one kind, wherever they are: in the cluster, which an informer.Informer
-// follows, or given.
+// A roster is the objects of one kind, wherever they are: in the cluster, which an informer.Informer follows, or given.
 type roster interface {
 	Get(key object.Key) *object.Object
 	List() []*object.Object

@@ -48,16 +48,25 @@ func (s *Server) unknown() []string {
 	if !s.opened.Load() {
 		return []string{"the server is about to start"}
 	}
-	var all []string
+	all := beingRead("CustomResourceDefinition", s.crds)
 	for kind, cache := range s.controllers {
-		if err := cache.Trouble(); err != nil {
-			all = append(all, fmt.Sprintf("the %ss are being read: %v", kind, err))
-		} else if !cache.Filled() {
-			all = append(all, fmt.Sprintf("the %ss are being read", kind))
-		}
+		all = append(all, beingRead(kind, cache)...)
+	}
+	if len(all) == 0 {
+		return []string{"the controllers are about to be loaded"}
 	}
 	slices.Sort(all)
-	return append(all, "the CustomResourceDefinitions are being read")
+	return all
+}
+
+// beingRead says that objects are being read, and what keeps them from it, unless they are known.
+func beingRead(kind string, cache roster) []string {
+	if err := cache.Trouble(); err != nil {
+		return []string{fmt.Sprintf("the %ss are being read: %v", kind, err)}
+	} else if !cache.Filled() {
+		return []string{fmt.Sprintf("the %ss are being read", kind)}
+	}
+	return nil
 }
 
 // unfilled says which caches are being filled, without those that cannot be.
