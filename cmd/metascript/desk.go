@@ -91,6 +91,7 @@ func (d *desk) use(ctx context.Context, docs []document) {
 		}
 	}
 	d.using = names
+	d.tell.expect(len(names))
 	for _, warning := range slices.Concat(d.survey.missing(ctx, docs), d.survey.rivals(ctx, docs, d.tell.dryRun)) {
 		d.tell.sayOnce(warning, d.tell.paint.warning(warning))
 	}

@@ -33,6 +33,7 @@ type teller struct {
 	loads  map[string]int              // of each controller, how often its hooks were loaded
 	said   map[string]string           // what was said last, by what it is about
 
+	several   bool // controllers there are
 	finalizes bool // a controller has a finalize hook, and puts finalizers on its parents
 }
 
@@ -87,6 +88,13 @@ func (t *teller) print(what string, below ...string) {
 		}
 	}
 	_, _ = io.WriteString(t.out, b.String()) // nobody is there to be told otherwise
+}
+
+// expect says how many controllers there are.
+func (t *teller) expect(controllers int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.several = controllers > 1
 }
 
 func (t *teller) round(about controller.About) *round {
@@ -179,7 +187,7 @@ func verdictOn(o ending) string {
 
 func (t *teller) tell(about controller.About, what string, below ...[]string) {
 	subject := about.Parent.Kind.Kind + " " + about.Parent.String()
-	if len(t.loads) > 1 {
+	if t.several {
 		subject += " (" + about.Controller + ")"
 	}
 	if t.dryRun {
