@@ -28,7 +28,8 @@ const perLanguage = 7
 
 // TestMountedReloads swaps a mounted ConfigMap, with an entry, four modules and a library folder that all say which version
 // they are, again and again while parents are reconciled all the time. No answer ever has two versions in it, no parent goes
-// back to one before, nothing is taken to be broken, and none that stays is missed.
+// back to one before, no hook is given what another version's asked for, nothing is taken to be broken, and none that stays is
+// missed.
 func TestMountedReloads(t *testing.T) {
 	r := newReloading(t, "mounted-reloads")
 	volume := filepath.Join(r.dir, "scripts")
@@ -82,11 +83,23 @@ func filesOf(version int) map[string]string {
 		js = append(js, fmt.Sprintf("require(%q).version", name+".js"))
 		jsonnet = append(jsonnet, fmt.Sprintf("(import '%s.libsonnet').version", name))
 	}
-	files["sync.star"] = loads.String() + "def sync(parent):\n    return {\"children\": [], \"status\": {\"versions\": [" + strings.Join(star, ", ") + "]}}\n"
+	files["sync.star"] = loads.String() + fmt.Sprintf(customizing, parity(int64(version)), strings.Join(star, ", "))
 	files["sync.js"] = "exports.sync = () => ({children: [], status: {versions: [" + strings.Join(js, ", ") + "]}});\n"
 	files["sync.jsonnet"] = "{ sync(parent):: { children: [], status: { versions: [" + strings.Join(jsonnet, ", ") + "] } } }\n"
 	return files
 }
+
+// customizing asks for a related object that depends on the version, and tells which one it got.
+const customizing = `
+def customize(parent):
+    return {"relatedResources": [{"apiVersion": "v1", "resource": "configmaps", "names": ["%s"]}]}
+
+def sync(parent, related):
+    return {"children": [], "status": {"versions": [%s], "related": ", ".join(list(related["ConfigMap.v1"]))}}
+`
+
+// parity is the name of the object to which a version relates.
+func parity(version int64) string { return []string{"even", "odd"}[version%2] }
 
 // A reloading is a test of reloads: controllers in three languages, and one in worker processes, with parents each.
 type reloading struct {
@@ -214,6 +227,11 @@ func (r *reloading) populate(script string) error {
 			}
 		}
 	}
+	for _, name := range []string{parity(0), parity(1)} {
+		if err := r.applyText("{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}}"); err != nil {
+			return err
+		}
+	}
 	r.widgets, err = r.named("widgets." + group)
 	return err
 }
@@ -292,6 +310,9 @@ func (r *reloading) note(t *testing.T, name string, versions []any) {
 	version, _ := versions[0].(int64)
 	if len(versions) != 1+len(modules) || slices.ContainsFunc(versions, func(v any) bool { return v != versions[0] }) {
 		t.Errorf("%s has a mixture of versions: %v", name, versions)
+	}
+	if related, found, _ := unstructured.NestedString(parent.Object, "status", "related"); found && related != parity(version) {
+		t.Errorf("%s is at version %d and was given what another asked for: %s", name, version, related)
 	}
 	if version < r.at[name] {
 		t.Errorf("%s goes back from version %d to %d", name, r.at[name], version)
