@@ -295,16 +295,18 @@ func (r *reloading) follow(ctx context.Context, t *testing.T, changes watch.Inte
 			return seen
 		}
 		seen = parent.GetResourceVersion()
-		versions, _, _ := unstructured.NestedSlice(parent.Object, "status", "versions")
-		if len(versions) > 0 {
-			r.note(t, parent.GetName(), versions)
-		}
+		r.note(t, parent)
 	}
 	return seen
 }
 
 // note takes down which version a parent has.
-func (r *reloading) note(t *testing.T, name string, versions []any) {
+func (r *reloading) note(t *testing.T, parent *unstructured.Unstructured) {
+	name := parent.GetName()
+	versions, _, _ := unstructured.NestedSlice(parent.Object, "status", "versions")
+	if len(versions) == 0 {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	version, _ := versions[0].(int64)
