@@ -163,10 +163,11 @@ type ControllerScript struct {
 	// hook. v1 when absent.
 	Version HookVersion `json:"version,omitempty"`
 
-	// What happens when a new version of the script, once it loaded, fails. Off: it
-	// stays in use, and its parents are tried again. OnError: when it fails for
+	// What happens when a new version of the script, once it loaded, fails. Off:
+	// it stays in use, and its parents are tried again. OnError: when it fails for
 	// more than rollbackPercent of the parents for which the version before it did
-	// not fail, that one is used again until the script is edited. Off when absent.
+	// not fail, that one is used again until the script is edited. Off when
+	// absent.
 	Rollback Rollback `json:"rollback,omitempty"`
 
 	// Of how many of the parents that a new version was tried for it may fail, in
