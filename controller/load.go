@@ -44,6 +44,7 @@ type verdict struct {
 	spec      error // anything else
 	hooks     loadedHooks
 	doubts    []string
+	untold    bool    // it may be otherwise in a moment, and is not worth an event
 	givenUp   string  // the identity of the version that was
 	active    *loaded // what runs now; nil: nothing
 	lastGood  string  // what is stored of the version that was good last
@@ -68,12 +69,7 @@ func (v *verdict) err() error {
 // retry reports whether trying again may help although nothing that we watch changes: discovery of resources that
 // no definition announces, and a script that ran out of time on a busy machine.
 func (v *verdict) retry() error {
-	var e *engine.Error
-	if errors.As(v.script, &e) && (e.Kind == engine.KindTimeout || e.Kind == engine.KindCanceled) {
-		return v.script
-	}
-	var source *scripts.Error
-	if errors.As(v.script, &source) && source.Reason == scripts.Unsettled {
+	if passing(v.script) {
 		return v.script
 	}
 	return v.resources
@@ -89,6 +85,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 		s.seen.Delete(name)
 		s.leaveSources(name)
 		s.goods.Delete(name)
+		s.stuck.Delete(name)
 		s.rejects.Delete(name) // those of judged go with the object, in onController
 		s.metrics.Forget(name.Kind, name.Name, name.queue())
 		return s.depart(ctx, name)
@@ -167,6 +164,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 		v.doubts = append(v.doubts, s.Folders.Problems()...)
 	}
 	v.doubts = append(append(v.doubts, s.followed.stale(c.id())...), s.unkept(c)...)
+	v.untold = !s.noteStuck(c, err, time.Now())
 	if err != nil {
 		v.blame(err)
 		if v.resources == nil && v.script != nil {
@@ -221,6 +219,9 @@ func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) 
 	}
 	if r := s.runs(c); r != nil {
 		return r.about.Load().hooks, nil
+	}
+	if err := s.stuckAt(c, time.Now()); err != nil {
+		return loadedHooks{}, err
 	}
 	hooks, err := loader.load(ctx, c.declaration, c.parts)
 	if err != nil {
@@ -351,6 +352,9 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 	status := statusFor(d, v)
 	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady) // which there always is
 	said := string(o.GetUID()) + after.Reason + after.Message
+	if v.untold {
+		return s.writeStatus(ctx, o, status)
+	}
 	if before, _ := s.told.Swap(idOf(o), said); before != said {
 		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
 		switch {
