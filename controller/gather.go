@@ -108,6 +108,17 @@ func (p parts) doubts() []string {
 	return all
 }
 
+// configMaps are those that the parts were read from, with their keys, which alone do not say where they are.
+func (p parts) configMaps() []string {
+	var all []string
+	for _, name := range p.names() {
+		if from, found := strings.CutPrefix(p[name].Source, "configMap "); found {
+			all = append(all, from)
+		}
+	}
+	return all
+}
+
 // status is what is told of the scripts: of spec.script, or else of all that there are together.
 func (p parts) status(hooks []string) (v1alpha1.ScriptStatus, error) {
 	if len(p) == 0 {

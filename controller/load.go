@@ -44,12 +44,13 @@ type verdict struct {
 	spec      error // anything else
 	hooks     loadedHooks
 	doubts    []string
-	untold    bool    // it may be otherwise in a moment, and is not worth an event
-	givenUp   string  // the identity of the version that was
-	active    *loaded // what runs now; nil: nothing
-	lastGood  string  // what is stored of the version that was good last
-	filled    bool    // the caches of what runs are
-	trouble   error   // why not, or why they are not kept up to date
+	from      []string // ConfigMaps that the scripts were read from
+	untold    bool     // it may be otherwise in a moment, and is not worth an event
+	givenUp   string   // the identity of the version that was
+	active    *loaded  // what runs now; nil: nothing
+	lastGood  string   // what is stored of the version that was good last
+	filled    bool     // the caches of what runs are
+	trouble   error    // why not, or why they are not kept up to date
 	parents   int
 	held      holding // of what runs
 	fallbacks []fallback
@@ -159,7 +160,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 	v.asked = true
 	loader := s.loader(c)
 	hooks, err := s.prepare(ctx, c, loader)
-	v.doubts = append(v.doubts, c.parts.doubts()...)
+	v.doubts, v.from = append(v.doubts, c.parts.doubts()...), c.parts.configMaps()
 	if _, files := s.filed.Load(c.id()); files && s.Folders != nil {
 		v.doubts = append(v.doubts, s.Folders.Problems()...)
 	}

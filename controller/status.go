@@ -116,6 +116,9 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonLoaded, "hooks: "+strings.Join(v.hooks.names, ", "))
 	}
 	message := engine.DetailOf(v.script)
+	if len(v.from) > 0 {
+		message += "\nin ConfigMap " + strings.Join(v.from, ", ")
+	}
 	if v.active != nil {
 		message += "\n" + v.stays(d)
 	}

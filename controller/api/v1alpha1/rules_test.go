@@ -160,6 +160,10 @@ var rules = []struct {
 	{"library with two sources", "", `script: {file: a.js, libraries: [{file: b, configMapRef: {name: a, namespace: b, key: c}}]}`, `spec.script.libraries[0]: Invalid value: a library has exactly one of file and configMapRef`},
 	{"library outside", "", `script: {file: a.js, libraries: [{file: ..}]}`, `spec.script.libraries[0].file: Invalid value: "..": file is a path below the scripts directory, such as lib/conditions.star, without . and ..`},
 
+	{"ConfigMap of no name", "", `script: {configMapRef: {name: ../x, namespace: b, key: a.js}}`, `spec.script.configMapRef.name: Invalid value: "../x": name is that of a ConfigMap: lower case letters, digits, - and .`},
+	{"namespace of no name", "", `script: {configMapRef: {name: x, namespace: B, key: a.js}}`, `spec.script.configMapRef.namespace: Invalid value: "B": namespace is the name of one: lower case letters, digits and -`},
+	{"key of no name", "", `script: {configMapRef: {name: x, namespace: b, key: a/b.js}}`, `spec.script.configMapRef.key: Invalid value: "a/b.js": key is one of a ConfigMap: letters, digits, -, _ and .`},
+	{"library of no name", "", `script: {file: a.js, libraries: [{configMapRef: {name: X, namespace: b}}]}`, `spec.script.libraries[0].configMapRef.name: Invalid value: "X": name is that of a ConfigMap: lower case letters, digits, - and .`},
 	{"library whose name leads out", "", `script: {file: a.js, libraries: [{file: b, name: ../b}]}`, `spec.script.libraries[0].name: Invalid value: "../b": name is a file name or a path, such as lib or conditions.star, without . and ..`},
 	{"version and rollback", "", `script: {file: a.js, version: v2, rollback: OnError, rollbackPercent: 5}`, ""},
 	{"a library that is a folder, or all of a ConfigMap", "", `script: {file: a.js, libraries: [{file: lib}, {name: shared, configMapRef: {name: a, namespace: b}}]}`, ""},

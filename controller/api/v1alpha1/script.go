@@ -99,18 +99,21 @@ type ConfigMapKeyRef struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name is that of a ConfigMap: lower case letters, digits, - and ."
 	Name string `json:"name"`
 
 	// The namespace of the ConfigMap.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace is the name of one: lower case letters, digits and -"
 	Namespace string `json:"namespace"`
 
 	// The key whose value is the source, such as sync.js.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$')",message="key is one of a ConfigMap: letters, digits, -, _ and ."
 	Key string `json:"key"`
 }
 
@@ -221,18 +224,21 @@ type LibraryConfigMapRef struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name is that of a ConfigMap: lower case letters, digits, - and ."
 	Name string `json:"name"`
 
 	// The namespace of the ConfigMap.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace is the name of one: lower case letters, digits and -"
 	Namespace string `json:"namespace"`
 
 	// The key whose value is the source. When absent, all keys are loadable below
 	// the library's name.
 	//
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$')",message="key is one of a ConfigMap: letters, digits, -, _ and ."
 	Key string `json:"key,omitempty"`
 }
 
