@@ -81,15 +81,7 @@ func (v *verdict) retry() error {
 func (s *Server) load(ctx context.Context, name id) error {
 	o := s.object(name)
 	if o == nil {
-		s.stop(name)
-		s.told.Delete(name)
-		s.seen.Delete(name)
-		s.leaveSources(name)
-		s.goods.Delete(name)
-		s.stuck.Delete(name)
-		s.rejects.Delete(name) // those of judged go with the object, in onController
-		s.metrics.Forget(name.Kind, name.Name, name.queue())
-		return s.depart(ctx, name)
+		return s.leave(ctx, name)
 	}
 	s.departed.Delete(name)
 	if r := s.get(name); r != nil && r.about.Load().uid != o.GetUID() {
@@ -110,14 +102,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 		return nil
 	}
 	if r := s.get(name); r != nil {
-		v.active, v.filled, v.parents = r.about.Load(), r.loop.filled.Load(), r.loop.count()
-		v.lastGood = s.settled(ctx, r)
-		v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
-		v.fallbacks = r.loop.current.Load().fallbacks()
-		v.doubts = append(v.doubts, s.rivals(r.loop)...)
-		if v.filled {
-			v.doubts = append(v.doubts, r.loop.links.problems()...)
-		}
+		s.see(ctx, r, v)
 	}
 	if kept, found := s.rejects.Load(name); found && kept.(*rejection).uid == o.GetUID() {
 		v.givenUp = kept.(*rejection).identity
@@ -134,6 +119,31 @@ func (s *Server) load(ctx context.Context, name id) error {
 		}
 	}
 	return v.retry()
+}
+
+// leave forgets a controller object that is gone.
+func (s *Server) leave(ctx context.Context, name id) error {
+	s.stop(name)
+	s.told.Delete(name)
+	s.seen.Delete(name)
+	s.leaveSources(name)
+	s.goods.Delete(name)
+	s.stuck.Delete(name)
+	s.rejects.Delete(name)
+	s.metrics.Forget(name.Kind, name.Name, name.queue())
+	return s.depart(ctx, name)
+}
+
+// see adds to the verdict how what runs is.
+func (s *Server) see(ctx context.Context, r *running, v *verdict) {
+	v.active, v.filled, v.parents = r.about.Load(), r.loop.filled.Load(), r.loop.count()
+	v.lastGood = s.settled(ctx, r)
+	v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
+	v.fallbacks = r.loop.current.Load().fallbacks()
+	v.doubts = append(v.doubts, s.rivals(r.loop)...)
+	if v.filled {
+		v.doubts = append(v.doubts, r.loop.links.problems()...)
+	}
 }
 
 // discover looks up the resources that d names, and the one that keeps how far its rollouts are.
