@@ -62,6 +62,9 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 	if req.Finalizing {
 		asked = hook.Finalize
 	}
+	if came, why := t.trial.outcome(); came == givenUp {
+		return nil, fmt.Errorf("%w: %w", errLookAgain, why) // the version before is about to take its place
+	}
 	key, q := object.RefOf(parent), questionAbout(parent, asked)
 	standsIn, period := t.standsIn(asked)
 	if !standsIn {

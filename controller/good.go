@@ -143,6 +143,9 @@ func (s *Server) hold(ctx context.Context, c *candidate, v *verdict) {
 		s.events.Warning(c.object, "ScriptRolledBack", "%v", rejected)
 		s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("rolledback")
 	}
+	if err != nil && rejected != nil {
+		s.pardon(c)
+	}
 	if err != nil && !errors.Is(err, errNoneGood) && ctx.Err() == nil {
 		v.doubts = append(v.doubts, err.Error())
 	}
@@ -312,16 +315,34 @@ func (s *Server) rejected(c *candidate, identity string) error {
 	return nil
 }
 
+// pardon lets a version run that was given up, since there is none to go back to.
+func (s *Server) pardon(c *candidate) {
+	s.rejects.Delete(c.id())
+	if r := s.get(c.id()); r != nil {
+		r.loop.current.Load().trial.pardon()
+	}
+}
+
+// judge notes how the version that runs does, before another takes its place.
+func (s *Server) judge(ctx context.Context, c *candidate) {
+	r := s.get(c.id())
+	if r == nil {
+		return
+	}
+	about := r.about.Load()
+	switch came, why := r.loop.current.Load().trial.outcome(); came {
+	case good:
+		s.settled(ctx, r)
+	case givenUp:
+		s.rejects.Store(c.id(), &rejection{about.uid, about.identity, why})
+	}
+}
+
 // givenUp reports as an error that c was given up, here or by the server before. One that was edited is not, nor is one for
 // which there is none to go back to.
 func (s *Server) givenUp(ctx context.Context, c *candidate) error {
 	reject := func(why error) {
 		s.rejects.Store(c.id(), &rejection{c.object.GetUID(), c.identity, why})
-	}
-	if r := s.runs(c); r != nil {
-		if came, why := r.loop.current.Load().trial.outcome(); came == givenUp {
-			reject(why)
-		}
 	}
 	// The status tells what the server before knew. What this one knows, once it leads, is newer.
 	if _, known := s.judged.Load(c.object.GetUID()); !known && c.Status.Script != nil && s.rejected(c, c.identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.identity {
@@ -332,11 +353,10 @@ func (s *Server) givenUp(ctx context.Context, c *candidate) error {
 	}
 	why := s.rejected(c, c.identity)
 	if why == nil {
-		s.rejects.Delete(c.id())
-		return nil
+		return nil // one that was given up and still runs, is seen to when it is known whether c can take its place
 	}
 	if before, err := s.lastGood(ctx, c); err != nil || before.identity == c.identity {
-		s.rejects.Delete(c.id())
+		s.pardon(c)
 		return nil
 	}
 	return why

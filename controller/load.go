@@ -168,6 +168,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 	c := &candidate{declaration: d, object: o}
 	c.found, v.resources = s.discover(d)
 	v.asked = true
+	s.judge(ctx, c)
 	loader := s.loader(c)
 	hooks, err := s.prepare(ctx, c, loader)
 	v.doubts, v.from = append(v.doubts, c.parts.doubts()...), c.parts.configMaps()
@@ -187,6 +188,9 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 	v.hooks, v.doubts = hooks, append(v.doubts, hooks.doubts...)
 	if v.resources == nil && s.runs(c) == nil {
 		v.spec = s.put(ctx, c, loader, hooks)
+	}
+	if s.rejected(c, c.identity) == nil {
+		s.rejects.Delete(c.id()) // it was edited
 	}
 }
 

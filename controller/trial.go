@@ -23,12 +23,13 @@ type trial struct {
 	percent int                 // of the parents for which the version may fail; below zero it is good from the start
 	excused map[object.Ref]bool // the parents for which the version before failed
 	parents func() int          // how many there are
-	decided func()              // called once, when the version is given up
+	decided func()              // called once, when it is
 
 	mu      sync.Mutex
 	began   time.Time           // when a parent was asked about first; zero: none was, since this server stands by
 	failed  map[object.Ref]bool // by parent it was tried for
 	bad     int                 // how many of them
+	wanted  int                 // as many were eligible when they were counted last
 	came    outcome
 	why     string
 	example string // the last failure
@@ -85,7 +86,7 @@ func (t *trial) note(parent object.Ref, err error) {
 	}
 }
 
-// count reports whether the version is given up because of this.
+// count reports whether the trial is decided by this.
 func (t *trial) count(parent object.Ref, fault *engine.Error) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,8 +108,13 @@ func (t *trial) count(parent object.Ref, fault *engine.Error) bool {
 	if tried < enough { // else there is no need to count them, which takes long when there are many
 		enough = min(enough, t.eligible())
 	}
-	if tried >= enough && t.bad*100 > t.percent*tried {
+	switch {
+	case tried >= enough && t.bad*100 > t.percent*tried:
 		t.came, t.why = givenUp, fmt.Sprintf("it failed for %d of the first %d parents, last for %s", t.bad, tried, t.example)
+	case tried >= t.wanted: // before which there is no need to count them either
+		if t.wanted = t.eligible(); tried >= t.wanted {
+			t.came = good
+		}
 	}
 	return t.came != undecided
 }
@@ -135,6 +141,13 @@ func (t *trial) giveUp(why error) {
 	if decided {
 		t.decided()
 	}
+}
+
+// pardon takes a version that was given up for good after all, since there is none to go back to.
+func (t *trial) pardon() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.came = good
 }
 
 // forget drops a parent that is gone.

@@ -469,6 +469,10 @@ func prepareCluster() error {
 		return err
 	}
 	defer w.proxy.close()
+	home := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "metacontroller"}}}
+	if _, err := w.apply(home); err != nil {
+		return err
+	}
 	crds, err := ownDefinitions()
 	if err != nil {
 		return err
