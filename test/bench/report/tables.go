@@ -18,6 +18,7 @@ var tables = map[string]func(*table){
 	"fixed":    fixed,
 	"fairness": fairness,
 	"scale":    scale,
+	"edit":     edit,
 }
 
 // A table is one in the making.
@@ -177,6 +178,18 @@ func scale(t *table) {
 			duration(1000*t.cost(name, "cpu-us/sync")), duration(1000*t.cost(name, "cpu-us/idle-sync")),
 			number(t.cost(name, "B/object")/1000)+" KB",
 			duration(1e6*t.cost(name, "quiet-ms")), duration(1e6*t.cost(name, "busy-ms")))
+	}
+}
+
+func edit(t *table) {
+	t.head("", "first parent, half within", "first parent, longest", "all parents, half within", "all parents, longest")
+	for _, source := range []string{"mounted", "ConfigMap"} {
+		for i, who := range []string{"1 parent", "1,000 parents"} {
+			name := fmt.Sprintf("Edit/source=%s/parents=%d", source, []int{1, 1000}[i])
+			ms := func(unit string) string { return duration(1e6 * t.cost(name, unit)) }
+			what := map[string]string{"mounted": "a mounted file", "ConfigMap": "a ConfigMap through the API"}[source]
+			t.row(what+", "+who, ms("first-p50-ms"), ms("first-p100-ms"), ms("all-p50-ms"), ms("all-p100-ms"))
+		}
 	}
 }
 

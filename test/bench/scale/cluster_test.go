@@ -145,13 +145,14 @@ func build(b *testing.B, dir string) (binary string) {
 	return binary
 }
 
-func (c *cluster) serve(b *testing.B, binary string) *server {
+func (c *cluster) serve(b *testing.B, binary string, flags ...string) *server {
 	b.Helper()
 	metrics, err := address.Free()
 	must(b, err)
 	health, err := address.Free()
 	must(b, err)
-	command := exec.Command(binary, "controller", "--kubeconfig="+c.kubeconfig, "--metrics-address="+metrics, "--health-probe-bind-address="+health)
+	flags = append(flags, "--kubeconfig="+c.kubeconfig, "--metrics-address="+metrics, "--health-probe-bind-address="+health)
+	command := exec.Command(binary, append([]string{"controller"}, flags...)...)
 	var log bytes.Buffer
 	command.Stderr = &log
 	must(b, command.Start())

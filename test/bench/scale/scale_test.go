@@ -75,8 +75,6 @@ func micro(d time.Duration) float64 { return float64(d) / float64(time.Microseco
 func (c *cluster) control(b *testing.B, by string) {
 	b.Helper()
 	spec := map[string]any{
-		"generateSelector": true,
-		"parentResource":   map[string]any{"apiVersion": "bench.example.com/v1", "resource": "widgets"},
 		"childResources": []any{map[string]any{
 			"apiVersion": "v1", "resource": "configmaps", "updateStrategy": map[string]any{"method": "InPlace"},
 		}},
@@ -88,6 +86,14 @@ func (c *cluster) control(b *testing.B, by string) {
 		b.Cleanup(server.Close)
 		spec["hooks"] = map[string]any{"sync": map[string]any{"webhook": map[string]any{"url": server.URL}}}
 	}
+	c.controlBy(b, spec)
+}
+
+// controlBy makes the controller of that spec, with widgets as its parents.
+func (c *cluster) controlBy(b *testing.B, spec map[string]any) {
+	b.Helper()
+	spec["generateSelector"] = true
+	spec["parentResource"] = map[string]any{"apiVersion": "bench.example.com/v1", "resource": "widgets"}
 	_, err := c.Resource(controllers).Create(b.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController", "metadata": map[string]any{"name": "bench"}, "spec": spec,
 	}}, metav1.CreateOptions{})
