@@ -108,7 +108,7 @@ func (s *Server) warnNotKept(of id, err error) {
 
 // lastGood is the version of a controller that was good last: of this server, or else the stored one that its status names.
 func (s *Server) lastGood(ctx context.Context, c *candidate) (*candidate, error) {
-	if g := s.good(c); g != nil {
+	if g := s.good(c); g != nil && s.leads() { // while another leads, it knows better
 		before := g.candidate
 		return &before, nil
 	}
@@ -120,7 +120,9 @@ func (s *Server) lastGood(ctx context.Context, c *candidate) (*candidate, error)
 	if err != nil {
 		return nil, fmt.Errorf("the version that was good last, in ConfigMap %s/%s, cannot be used: %w", s.Namespace, name, err)
 	}
-	s.goods.Store(c.id(), &goodVersion{candidate: *before, stored: time.Now()})
+	if s.leads() {
+		s.goods.Store(c.id(), &goodVersion{candidate: *before, stored: time.Now()})
+	}
 	return before, nil
 }
 
