@@ -19,7 +19,7 @@ import (
 // again.
 func (t *turn) relate(ctx context.Context, parent *object.Object, variants []variant) error {
 	if t.Customize == nil {
-		t.related.dropAny(object.RefOf(parent)) // that the version before asked for
+		t.related.drop(object.RefOf(parent)) // that the version before asked for
 		return nil
 	}
 	kept := t.customizedOf(object.RefOf(parent))

@@ -275,7 +275,7 @@ func (s *Server) loader(c *candidate) *hookLoader {
 
 // activate has the loop of c be that version: in the loop that runs, if no more than the scripts are others.
 func (s *Server) activate(ctx context.Context, c *candidate, loader *hookLoader, hooks loadedHooks) error {
-	about := &loaded{c.object.GetUID(), c.object.GetGeneration(), c.found, hooks, c.identity, c.loadedAt(hooks.status.Digest), c}
+	about := &loaded{c.object.GetUID(), c.object.GetGeneration(), c.found, hooks, c.identity, loadedAt(c.Status.Script, hooks.status.Digest, time.Now()), c}
 	versions := s.versionsOf(c, loader, &about.hooks)
 	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
 		r.about.Store(about)
@@ -294,12 +294,13 @@ func (s *Server) activate(ctx context.Context, c *candidate, loader *hookLoader,
 	return nil
 }
 
-// loadedAt is when the scripts of that digest were put to use: now, or before the server was restarted.
-func (c *candidate) loadedAt(digest string) time.Time {
-	if before := c.Status.Script; before != nil && before.Digest == digest && before.LoadedAt != nil {
+// loadedAt is when the scripts of that digest were put to use: now, or earlier, as the status has it, since a restart of the
+// server is no new version.
+func loadedAt(before *v1alpha1.ScriptStatus, digest string, now time.Time) time.Time {
+	if before != nil && before.Digest == digest && before.LoadedAt != nil {
 		return before.LoadedAt.Time
 	}
-	return time.Now()
+	return now
 }
 
 // versionFor is the next version of a loop's hooks.

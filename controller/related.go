@@ -144,16 +144,6 @@ func (r *related) drop(parent object.Ref) {
 	}
 }
 
-// dropAny is drop, and costs next to nothing when nobody looks for anything.
-func (r *related) dropAny(parent object.Ref) {
-	r.mu.Lock()
-	none := len(r.caches) == 0
-	r.mu.Unlock()
-	if !none {
-		r.drop(parent)
-	}
-}
-
 // relatedCache gives the cache of a resource, which it opens when there is none.
 func (l *loop) relatedCache(ctx context.Context, resource kube.Resource) *relatedCache {
 	r := &l.related

@@ -184,11 +184,11 @@ func (s *Server) versionsOf(c *candidate, loader *hookLoader, now *loadedHooks) 
 				gathered[""] = part[""]
 				return older.load(ctx, &then, gathered)
 			}
-			own, err := older.gather(&then)
+			own, err := older.sources.Assemble(older.wants(&then)[""], false)
 			if err != nil {
-				return loadedHooks{}, err
+				return loadedHooks{}, fmt.Errorf("%s: %w", where(""), err)
 			}
-			gathered[""] = own[""]
+			gathered[""] = own
 			return older.load(ctx, &then, gathered)
 		},
 	}

@@ -78,7 +78,7 @@ func (f *followed) open(name scripts.Key, user id) error {
 	}
 	f.maps[name] = m
 	err := m.Handle(func(old, current *object.Object) {
-		if !reflect.DeepEqual(textOf(old), textOf(current)) {
+		if !reflect.DeepEqual(TextOf(old), TextOf(current)) {
 			f.tell(m)
 		}
 	})
@@ -118,7 +118,7 @@ func (f *followed) get(namespace, name string) (*scripts.ConfigMap, error) {
 		return nil, fmt.Errorf("ConfigMap %s/%s is not watched", namespace, name)
 	}
 	if o := m.Get(object.Key{Namespace: namespace, Name: name}); o != nil {
-		return textOf(o), nil
+		return TextOf(o), nil
 	}
 	if err := m.Trouble(); err != nil {
 		return nil, fmt.Errorf("it cannot be read: %w", err)
@@ -140,8 +140,8 @@ func (f *followed) stale(user id) []string {
 	return all
 }
 
-// textOf is what a ConfigMap holds; nil for none.
-func textOf(o *object.Object) *scripts.ConfigMap {
+// TextOf is what a ConfigMap holds; nil for none.
+func TextOf(o *object.Object) *scripts.ConfigMap {
 	if o == nil {
 		return nil
 	}

@@ -56,15 +56,13 @@ func scriptStatus(before *v1alpha1.ScriptStatus, v *verdict) *v1alpha1.ScriptSta
 		return &v1alpha1.ScriptStatus{Hooks: before.Hooks, LastGood: before.LastGood, GivenUp: before.GivenUp} // what is needed to go on
 	}
 	status := v.active.hooks.status.DeepCopy()
-	status.LoadedAt, status.LastGood = &metav1.Time{Time: v.active.at.UTC().Truncate(1e9)}, v.lastGood
+	at := loadedAt(before, status.Digest, v.active.at)
+	status.LoadedAt, status.LastGood = &metav1.Time{Time: at.UTC().Truncate(1e9)}, v.lastGood
 	if v.givenUp != "" {
 		status.GivenUp = "sha256:" + v.givenUp
 	}
 	if before != nil && status.LastGood == "" {
 		status.LastGood = before.LastGood
-	}
-	if before != nil && before.Digest == status.Digest {
-		status.LoadedAt = before.LoadedAt // a restart of the server is no new version
 	}
 	return status
 }

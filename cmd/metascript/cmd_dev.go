@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"metascript/controller"
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 	"metascript/scripts"
 )
@@ -100,12 +99,8 @@ func (f *devFlags) options(config *rest.Config, tell *teller) controller.Options
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.QPS = "metacontroller", -1
 	config.WarningHandler = warnings{tell}
-	strategy := v1alpha1.DynamicApply
-	if f.strategy.value == serverSideApply {
-		strategy = v1alpha1.ServerSideApply
-	}
 	return controller.Options{
-		Config: config, Workers: runtime.GOMAXPROCS(0), ApplyStrategy: strategy,
+		Config: config, Workers: runtime.GOMAXPROCS(0), ApplyStrategy: applyStrategy(f.strategy),
 		Given: &controller.Given{Told: tell.status}, Only: f.only(), Observer: tell, DryRun: f.dryRun,
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"metascript/controller"
 	"metascript/controller/api/v1alpha1"
 )
 
@@ -65,7 +66,7 @@ func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
 			}
 			for _, doc := range docs {
 				if doc.GetKind() == "ConfigMap" {
-					maps.Copy(inside, configMapOf(doc).Data)
+					maps.Copy(inside, controller.TextOf(doc.Object).Data)
 				}
 			}
 			if diff := cmp.Diff(scriptsBeside(t, name), inside); diff != "" {

@@ -45,6 +45,14 @@ const (
 	serverSideApply = "server-side-apply"
 )
 
+// applyStrategy is the one that a flag chooses.
+func applyStrategy(flag choice) v1alpha1.ApplyStrategy {
+	if flag.value == serverSideApply {
+		return v1alpha1.ServerSideApply
+	}
+	return v1alpha1.DynamicApply
+}
+
 func (f *serverFlags) register(flags *pflag.FlagSet) {
 	f.strategy = oneOf(dynamicApply, serverSideApply)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
@@ -104,14 +112,10 @@ func (f *serverFlags) options(config *rest.Config) (controller.Options, error) {
 	if err != nil {
 		return controller.Options{}, err
 	}
-	strategy := v1alpha1.DynamicApply
-	if f.strategy.value == serverSideApply {
-		strategy = v1alpha1.ServerSideApply
-	}
 	return controller.Options{
 		Config: f.limited(config), Workers: f.workers, Selector: selector, Events: f.events,
 		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval, ProbeEvery: f.probeInterval,
-		ApplyStrategy: strategy, FieldManager: f.fieldManager, Election: election, Namespace: namespace,
+		ApplyStrategy: applyStrategy(f.strategy), FieldManager: f.fieldManager, Election: election, Namespace: namespace,
 	}, nil
 }
 

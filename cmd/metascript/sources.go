@@ -6,8 +6,8 @@ import (
 	"log/slog"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"metascript/controller"
 	"metascript/scripts"
 )
 
@@ -18,20 +18,10 @@ func offlineSources(dirs []string, docs []document) scripts.Sources {
 		ConfigMaps: func(namespace, name string) (*scripts.ConfigMap, error) {
 			for _, doc := range docs {
 				if doc.GetKind() == "ConfigMap" && cmp.Or(doc.GetNamespace(), metav1.NamespaceDefault) == namespace && doc.GetName() == name {
-					return configMapOf(doc), nil
+					return controller.TextOf(doc.Object), nil
 				}
 			}
 			return nil, errors.New("it is not among the files; give its file as well")
 		},
 	}
-}
-
-func configMapOf(doc document) *scripts.ConfigMap {
-	found := &scripts.ConfigMap{}
-	found.Data, _, _ = unstructured.NestedStringMap(doc.Object.Object, "data")
-	binary, _, _ := unstructured.NestedMap(doc.Object.Object, "binaryData")
-	for key := range binary {
-		found.Binary = append(found.Binary, key)
-	}
-	return found
 }

@@ -293,10 +293,9 @@ func TestCandidatesForAProbe(t *testing.T) {
 	}
 }
 
-// Those under way have not failed: a single parent that breaks the script fast must not seem to be all that there are.
-func TestParentsUnderWayCount(t *testing.T) {
-	p := newPair()
-	slow, asked := make(chan struct{}), make(chan struct{})
+// holdSlow has the script answer about the parent "slow" once slow is closed. It closes asked when it is asked.
+func (p *pair) holdSlow() (asked, slow chan struct{}) {
+	slow, asked = make(chan struct{}), make(chan struct{})
 	quick := p.Script
 	p.Script = function(func(ctx context.Context, req *Request) (*Response, error) {
 		if req.Parent.GetName() == "slow" {
@@ -306,6 +305,13 @@ func TestParentsUnderWayCount(t *testing.T) {
 		}
 		return quick.Call(ctx, req)
 	})
+	return asked, slow
+}
+
+// Those under way have not failed: a single parent that breaks the script fast must not seem to be all that there are.
+func TestParentsUnderWayCount(t *testing.T) {
+	p := newPair()
+	asked, slow := p.holdSlow()
 	var calls sync.WaitGroup
 	calls.Go(func() { _, _ = p.Call(t.Context(), about("slow")) })
 	<-asked
@@ -320,16 +326,7 @@ func TestParentsUnderWayCount(t *testing.T) {
 
 func TestACallUnderWayAtTheSwitchEndsAtTheWebhook(t *testing.T) {
 	p := newPair()
-	slow, asked := make(chan struct{}), make(chan struct{})
-	quick := p.Script
-	p.Script = function(func(ctx context.Context, req *Request) (*Response, error) {
-		if req.Parent.GetName() == "slow" {
-			close(asked)
-			<-slow
-			return scriptsAnswer, nil
-		}
-		return quick.Call(ctx, req)
-	})
+	asked, slow := p.holdSlow()
 	answered := make(chan *Response)
 	go func() {
 		resp, _ := p.Call(t.Context(), about("slow"))
