@@ -95,9 +95,13 @@ var endings = map[string]string{
 	".libsonnet": engine.Jsonnet,
 }
 
+// LanguageOf gives the language that a file's name tells, or "" if it tells none. The rule on a script's language in the
+// definitions uses the same endings.
+func LanguageOf(name string) string { return endings[path.Ext(name)] }
+
 // language is the one that is set, or the one that the entry's ending tells.
 func (w *Wanted) language(entry string) (string, error) {
-	if language := cmp.Or(w.Language, endings[path.Ext(entry)]); language != "" {
+	if language := cmp.Or(w.Language, LanguageOf(entry)); language != "" {
 		return language, nil
 	}
 	return "", invalid(w.source(), "the language cannot be told from its name", "set language, or let the name end in .star, .js, .jsonnet or .libsonnet")

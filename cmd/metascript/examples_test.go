@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/controller"
-	"metascript/controller/api/v1alpha1"
+	"metascript/scripts"
 )
 
 const root = "../.."
@@ -105,7 +105,7 @@ func scriptsBeside(t *testing.T, name string) map[string]string {
 	}
 	texts := map[string]string{}
 	for _, file := range files {
-		if v1alpha1.LanguageOf(file) != "" {
+		if scripts.LanguageOf(file) != "" {
 			texts[filepath.Base(file)] = readText(t, file)
 		}
 	}

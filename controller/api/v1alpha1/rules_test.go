@@ -12,6 +12,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/api/validation"
 	"metascript/manifests"
+	"metascript/scripts"
 )
 
 // validators holds one Validator for each kind.
@@ -243,7 +244,7 @@ func TestLanguageOf(t *testing.T) {
 		"a.star": v1alpha1.Starlark, "a/b.js": v1alpha1.JavaScript, "a.jsonnet": v1alpha1.Jsonnet, "a.libsonnet": v1alpha1.Jsonnet,
 		"a.py": "", "star": "", "a.js/b": "", "a.mjs": "", "a.JS": "",
 	} {
-		if got := v1alpha1.LanguageOf(name); got != want {
+		if got := v1alpha1.Language(scripts.LanguageOf(name)); got != want {
 			t.Errorf("LanguageOf(%q) = %q, want %q", name, got, want)
 		}
 		valid := len(messages(t, v1alpha1.KindCompositeController, "script: {file: "+name+"}")) == 0

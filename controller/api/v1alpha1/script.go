@@ -1,8 +1,6 @@
 package v1alpha1
 
 import (
-	"path"
-
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -18,20 +16,6 @@ const (
 	JavaScript Language = "JavaScript"
 	Jsonnet    Language = "Jsonnet"
 )
-
-// LanguageOf returns the language that a file name tells, or "" if it tells
-// none. The rule on a script's language uses the same endings.
-func LanguageOf(name string) Language {
-	switch path.Ext(name) {
-	case ".star":
-		return Starlark
-	case ".js":
-		return JavaScript
-	case ".jsonnet", ".libsonnet":
-		return Jsonnet
-	}
-	return ""
-}
 
 // A ScriptSource is what scripts of a controller and of a hook have in common:
 // where the source is, and the bounds of a call.
