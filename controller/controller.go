@@ -24,6 +24,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
+	"metascript/controller/lease"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/scripts"
@@ -94,9 +95,11 @@ type Server struct {
 	crds        roster            // the CustomResourceDefinitions
 	queue       workqueue.TypedRateLimitingInterface[id]
 
-	leading chan struct{} // closed when the server begins to work
-	elector atomic.Pointer[leaderelection.LeaderElector]
-	metrics *metrics.Metrics // nil: none are kept
+	leading  chan struct{} // closed when the server begins to work
+	elector  atomic.Pointer[leaderelection.LeaderElector]
+	fence    *lease.Fence     // what every write passes where there is an Election
+	unfenced *rest.Config     // for the Lease itself
+	metrics  *metrics.Metrics // nil: none are kept
 
 	mu      sync.Mutex
 	running map[id]*running
@@ -135,6 +138,11 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	fence, unfenced := lease.New(renewDeadline), o.Config
+	if o.Election != nil {
+		o.Config = rest.CopyConfig(o.Config)
+		o.Config.Wrap(fence.Wrap)
+	}
 	client, err := dynamic.NewForConfig(o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
@@ -168,6 +176,8 @@ func New(o Options) (*Server, error) {
 
 		controllers: map[string]roster{},
 		leading:     make(chan struct{}),
+		fence:       fence,
+		unfenced:    unfenced,
 		metrics:     counts,
 	}
 	s.edited = make(chan struct{}, 1)

@@ -30,7 +30,7 @@ const (
 
 // errLostLease ends a server. The next one begins with nothing remembered of a time when another may have worked, and
 // a program that ends is easily seen.
-var errLostLease = errors.New("the Lease was lost to another server, or could not be renewed in time")
+var errLostLease = errors.New("the Lease was lost")
 
 // leads reports whether this server is the one that works.
 func (s *Server) leads() bool {
@@ -65,7 +65,7 @@ func (s *Server) tellAll(ctx context.Context) {
 // runElected runs the server, which works while it holds the Lease, until ctx is done or the Lease is lost. It gives
 // the Lease back when nothing is under way any more.
 func (s *Server) runElected(ctx context.Context) error {
-	config := rest.CopyConfig(s.Config)
+	config := rest.CopyConfig(s.unfenced)
 	config.QPS = -1 // a limit must not cost the Lease
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, s.Election.Namespace, s.Election.Name,
 		resourcelock.ResourceLockConfig{Identity: s.Election.Identity}, config, renewDeadline)
@@ -75,17 +75,18 @@ func (s *Server) runElected(ctx context.Context) error {
 	log := s.Log.With("lease", lock.Describe(), "identity", lock.Identity())
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	lose := func(why error) {
+		s.events.Mute(true)
+		stop(fmt.Errorf("%w: %w", errLostLease, why))
+	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: renewPeriod,
+		Lock: s.fence.Observe(lock, lose), LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: renewPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {
 				log.Info("this server leads")
 				s.lead()
 			},
-			OnStoppedLeading: func() {
-				s.events.Mute(true)
-				stop(errLostLease)
-			},
+			OnStoppedLeading: func() { lose(fmt.Errorf("it was not renewed for %s", renewDeadline)) },
 		},
 	})
 	if err != nil {
@@ -101,19 +102,31 @@ func (s *Server) runElected(ctx context.Context) error {
 		elector.Run(campaign)
 	}()
 	err = s.run(working)
-	lost := errors.Is(context.Cause(working), errLostLease)
+	why := context.Cause(working)
+	released := s.stopWriting()
 	end()
 	<-ended
-	if released := giveBack(lock); released != nil {
-		log.Warn("the Lease was not given back, and another server waits until it ends", "error", released)
+	if released == nil {
+		released = giveBack(lock)
 	}
-	if lost {
-		return fmt.Errorf("lease %s: %w; the server ends, to be started again", lock.Describe(), errLostLease)
+	if released != nil {
+		log.Warn("the Lease was not released; another server leads when it expires", "error", released)
+	}
+	if errors.Is(why, errLostLease) {
+		return fmt.Errorf("lease %s: %w; the server ends, to be started again", lock.Describe(), why)
 	}
 	return err
 }
 
-// giveBack frees a Lease, if it is held.
+// stopWriting returns when no write is in flight, so that the Lease may be released. Events that wait to be sent are
+// dropped.
+func (s *Server) stopWriting() error {
+	ctx, cancel := context.WithTimeout(context.Background(), renewPeriod)
+	defer cancel()
+	return s.fence.Close(ctx)
+}
+
+// giveBack releases the Lease, if it is held.
 func giveBack(lock resourcelock.Interface) error {
 	ctx, cancel := context.WithTimeout(context.Background(), renewPeriod)
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sync/errgroup"
@@ -39,7 +40,11 @@ import (
 //	fill FILE...               put into files what apply puts into those that it applies
 //	versions FILE              write the resourceVersions of all objects in the script's namespace into FILE
 //	http URL                   print the status code and the body that a GET gives
-//	cluster                    have a cluster of one's own from here on, without any definition
+//	cluster [audited]          have a cluster of one's own from here on, without any definition; audited: see apart
+//	suspend [NAME]             stop the server's process with SIGSTOP, as if its machine were suspended
+//	resume [NAME]              continue it with SIGCONT
+//	churn RESOURCE             change spec.n of its objects, one after the other, until the script ends
+//	apart USER OTHER           by the audit log, both users wrote, and the first one not after the other had begun
 //	apply FILE...              create or change the objects in FILE
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
 //	writes MIN MAX [REGEXP]    how many writes, that begin so, the server's log tells of is between the two
@@ -53,7 +58,10 @@ import (
 //	events NAME                print the events about the object of that name, a line each: reason, message
 //	quiet NAME                 the events about NAME have no warning of the server's
 //	log [of NAME] REGEXP       wait until the server's log matches; with ! it must not match now
-//	api down|up|missed         take the API server away from the server, give it back, wait until it was missed
+//	api [of NAME] down|up|missed
+//	                           take the API server away from the server, give it back, wait until it was missed; a server
+//	                           with a name has its own way there
+//	api [of NAME] slow TIME    delay what is sent to the API server from here on
 //	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
 //	rotate                     give it another certificate, of another authority
 //	calls PARENT MIN MAX       how many calls of it there were about a parent is between the two
@@ -78,6 +86,10 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"versions": cmdVersions,
 	"http":     cmdHTTP,
 	"cluster":  cmdCluster,
+	"suspend":  cmdSuspend,
+	"resume":   cmdResume,
+	"churn":    cmdChurn,
+	"apart":    cmdApart,
 	"apply":    cmdApply,
 	"many":     cmdMany,
 	"writes":   cmdWrites,
@@ -444,8 +456,17 @@ func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func cmdAPI(ts *testscript.TestScript, _ bool, args []string) {
-	p := worldOf(ts).proxy
+	name, args := named("of", args)
+	w := worldOf(ts)
+	p := w.proxy
+	if name != "" {
+		p = w.server(ts, name).proxy
+	}
 	switch args[0] {
+	case "slow":
+		delay, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		p.slow(delay)
 	case "missed":
 		ts.Check(eventually(p.missed))
 	default:

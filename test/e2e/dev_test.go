@@ -18,7 +18,7 @@ import (
 // cmdDev runs in the script's folder. Its files are saved in place, as a plain editor does it.
 func cmdDev(ts *testscript.TestScript, _ bool, args []string) {
 	w, dir := worldOf(ts), ts.Getenv("WORK")
-	path, err := w.proxiedKubeconfig(dir)
+	path, err := w.proxiedKubeconfig(dir, w.proxy)
 	ts.Check(err)
 	log, err := os.OpenFile(filepath.Join(dir, logOf("dev")), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	ts.Check(err)

@@ -63,12 +63,12 @@ func fail(err error) int {
 
 // startCluster runs the test cluster, which itself gives back the one of KUBECONFIG when that is in env. It ends when
 // its standard input does, so also when this process dies.
-func startCluster(env []string) (config *rest.Config, kubeconfig string, stop func(), err error) {
+func startCluster(env []string, flags ...string) (config *rest.Config, kubeconfig string, stop func(), err error) {
 	path, err := filepath.Abs(filepath.Join(root, "build", "cluster"))
 	if err != nil {
 		return nil, "", nil, err
 	}
-	cluster := exec.Command(path, "run", "--until-eof")
+	cluster := exec.Command(path, append([]string{"run", "--until-eof"}, flags...)...)
 	cluster.Stderr, cluster.Env = os.Stderr, env
 	stdin, err := cluster.StdinPipe()
 	if err != nil {

@@ -40,6 +40,7 @@ type world struct {
 	client  dynamic.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 	proxy   *proxy
+	proxies []*proxy      // of the servers that have one of their own
 	hooks   *scriptServer // takes over the scripts of controllers; nil: they stay scripts
 	webhook *hookServer   // nil: there is none
 	weak    bool          // the server has not root's right to read every file
@@ -158,6 +159,9 @@ func (w *world) leave() {
 	w.removeAll()
 	w.letGo()
 	w.proxy.close()
+	for _, p := range w.proxies {
+		p.close()
+	}
 }
 
 // holders says which script has which CustomResourceDefinition of which cluster. An example's is the same for every
@@ -283,13 +287,13 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 	return stored, err
 }
 
-func (w *world) proxiedKubeconfig(dir string) (string, error) {
+func (w *world) proxiedKubeconfig(dir string, by *proxy) (string, error) {
 	raw, err := clientcmd.LoadFromFile(w.kubeconfig)
 	if err != nil {
 		return "", err
 	}
 	for _, cluster := range raw.Clusters {
-		cluster.Server = strings.Replace(cluster.Server, w.proxy.target, w.proxy.address(), 1)
+		cluster.Server = strings.Replace(cluster.Server, by.target, by.address(), 1)
 	}
 	for _, user := range raw.AuthInfos {
 		user.Impersonate = w.user

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"time"
 )
 
 // A proxy stands between a server and the API server, so that a script can take the API server away from it without
@@ -16,7 +17,8 @@ type proxy struct {
 
 	mu      sync.Mutex
 	down    bool
-	refused int // connections, since it went down
+	refused int           // connections, since it went down
+	delay   time.Duration // of what is sent to the API server
 	conns   map[net.Conn]bool
 }
 
@@ -57,10 +59,47 @@ func (p *proxy) connect(client net.Conn) {
 		return
 	}
 	go func() {
-		_, _ = io.Copy(server, client)
+		p.delayed(server, client)
 		server.Close()
 	}()
 	_, _ = io.Copy(client, server)
+}
+
+// delayed copies, and delivers each part as late as slow asked for when it was read. Parts do not wait for each other.
+func (p *proxy) delayed(to io.Writer, from io.Reader) {
+	type part struct {
+		bytes []byte
+		at    time.Time
+	}
+	parts := make(chan part, 1<<10)
+	go func() {
+		defer close(parts)
+		for {
+			buffer := make([]byte, 32<<10)
+			n, err := from.Read(buffer)
+			p.mu.Lock()
+			delay := p.delay
+			p.mu.Unlock()
+			if parts <- (part{buffer[:n], time.Now().Add(delay)}); err != nil {
+				return
+			}
+		}
+	}()
+	for next := range parts {
+		<-time.After(time.Until(next.at))
+		if _, err := to.Write(next.bytes); err != nil {
+			for range parts { // until the connection is closed, so that nobody waits
+			}
+			return
+		}
+	}
+}
+
+// slow delays what is sent to the API server from here on.
+func (p *proxy) slow(delay time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = delay
 }
 
 // admit notes a connection, unless the API server is away.

@@ -24,6 +24,7 @@ type server struct {
 	*exec.Cmd
 	log             *os.File
 	health, metrics string // addresses
+	proxy           *proxy // the way to the API server
 }
 
 // named takes a server's name off arguments such as "as NAME ..."; without one it is "".
@@ -69,7 +70,11 @@ func launch(ts *testscript.TestScript, args []string) *server {
 
 // launch runs a server against the cluster, by way of the script's proxy.
 func (w *world) launch(dir, name string, flags []string) (*server, error) {
-	path, err := w.proxiedKubeconfig(dir)
+	proxy, err := w.proxyFor(name)
+	if err != nil {
+		return nil, err
+	}
+	path, err := w.proxiedKubeconfig(dir, proxy)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +90,7 @@ func (w *world) launch(dir, name string, flags []string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{log: log, health: "http://" + health, metrics: "http://" + metrics}
+	s := &server{log: log, health: "http://" + health, metrics: "http://" + metrics, proxy: proxy}
 	s.Cmd = w.program(append([]string{
 		"controller", "--kubeconfig=" + path, "--target-label-selector=e2e=" + w.name,
 		"--health-probe-bind-address=" + health, "--metrics-address=" + metrics, "-v=1",
@@ -108,6 +113,39 @@ func (w *world) program(args ...string) *exec.Cmd {
 	return exec.Command(binary, args...)
 }
 
+// proxyFor is the way to the API server for a server of that name: one with a name has its own.
+func (w *world) proxyFor(name string) (*proxy, error) {
+	if name == "" {
+		return w.proxy, nil
+	}
+	p, err := newProxy(w.config.Host)
+	if err == nil {
+		w.proxies = append(w.proxies, p)
+	}
+	return p, err
+}
+
+// server gives the one of that name, which runs.
+func (w *world) server(ts *testscript.TestScript, name string) *server {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.servers[name]
+	if s == nil {
+		ts.Fatalf("no server %q runs", name)
+	}
+	return s
+}
+
+// cmdSuspend and cmdResume stop the process of a server, with all its clocks and timers but those of the machine, and
+// let it continue.
+func cmdSuspend(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(worldOf(ts).server(ts, strings.Join(args, "")).Process.Signal(syscall.SIGSTOP))
+}
+
+func cmdResume(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(worldOf(ts).server(ts, strings.Join(args, "")).Process.Signal(syscall.SIGCONT))
+}
+
 // take gives the server of that name, which is not one of those that run any more.
 func (w *world) take(args []string) *server {
 	w.mu.Lock()
@@ -128,6 +166,7 @@ func (w *world) end(args []string, signal syscall.Signal) error {
 	if err := s.Process.Signal(signal); err != nil {
 		return err
 	}
+	_ = s.Process.Signal(syscall.SIGCONT) // one that is suspended sees no other signal
 	return s.Wait()
 }
 
@@ -179,9 +218,13 @@ func fetch(url string) (string, error) {
 	return fmt.Sprintf("%d\n%s", resp.StatusCode, body), err
 }
 
-func cmdCluster(ts *testscript.TestScript, _ bool, _ []string) {
+func cmdCluster(ts *testscript.TestScript, _ bool, args []string) {
+	var flags []string
+	if slices.Contains(args, "audited") {
+		flags = append(flags, "--audit-log="+filepath.Join(ts.Getenv("WORK"), auditLog))
+	}
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "KUBECONFIG=") })
-	config, kubeconfig, stop, err := startCluster(env)
+	config, kubeconfig, stop, err := startCluster(env, flags...)
 	ts.Check(err)
 	ts.Defer(stop)
 	w := worldOf(ts)

@@ -35,6 +35,7 @@ var rules = []rule{
 	{"metascript/controller/selection", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "who looks for an object is a question of labels and names alone"},
 	{"metascript/controller/hook", []string{"metascript/controller/kube", "metascript/controller/informer", "metascript/controller/api", "metascript/runtimes", "k8s.io/client-go"}, "a hook asks, and does not look into the cluster"},
 	{"metascript/controller/informer", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/plan", "metascript/engine"}, "an informer only watches"},
+	{"metascript/controller/lease", []string{"metascript"}, "a lease is about servers, whatever they do"},
 	{"metascript/controller/kube", []string{"metascript/controller/hook", "metascript/controller/informer", "metascript/runtimes"}, "the hands do as they are told"},
 	{"metascript/controller", []string{"metascript/cmd", "metascript/runtimes"}, "the controller is given an engine and does not know its languages"},
 }

@@ -11,6 +11,7 @@ import (
 func (l *Launcher) run(ctx context.Context, args []string) (err error) {
 	flags, dir := newFlags("run", "")
 	untilEOF := flags.Bool("until-eof", false, "")
+	flags.StringVar(&l.auditLog, "audit-log", "", "")
 	if err := parse(flags, args); err != nil {
 		return err
 	}

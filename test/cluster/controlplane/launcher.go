@@ -14,7 +14,9 @@ import (
 )
 
 const usage = `usage:
-  cluster run [--dir DIR] [--until-eof]   start a cluster and keep it until a signal
+  cluster run [--dir DIR] [--until-eof] [--audit-log FILE]
+                                          start a cluster and keep it until a signal;
+                                          FILE gets a JSON line for each write
   cluster up [--dir DIR]                  start a cluster in the background
   cluster down [--dir DIR]                end the one that up started
   cluster kubectl ARGS...                 kubectl; likewise etcd, kube-apiserver,
@@ -44,6 +46,10 @@ type Launcher struct {
 	// kube-apiserver uses up any grace while a client watches, and what the
 	// components would save in theirs is thrown away.
 	StopGrace time.Duration
+
+	// auditLog is the file that gets an audit event for each write, without
+	// its content. There is none if it is empty.
+	auditLog string
 
 	// plan makes the plan of a cluster; tests set it to start other programs.
 	plan func(folder) (*plan, error)

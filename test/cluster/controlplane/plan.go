@@ -53,7 +53,7 @@ func (l *Launcher) newPlan(f folder) (*plan, error) {
 		kubeconfig: kubeconfig,
 		waves: [][]component{
 			{etcd(f, etcdURL, peerURL)},
-			{apiServer(f, etcdURL, ports[2], api)},
+			{apiServer(f, etcdURL, ports[2], api).with(l.audit(f)...)},
 			{controllerManager(f, api), scheduler(f), kwok(f, api)},
 		},
 	}, nil
@@ -68,6 +68,7 @@ const (
 	tokenFile           = "tokens.csv"
 	stagesFile          = "stages.yaml"
 	componentConfigFile = "kubeconfig"
+	auditPolicyFile     = "audit-policy.yaml"
 )
 
 func writeState(f folder, id *identity, kubeconfig []byte, stages []string) error {
@@ -83,6 +84,7 @@ func writeState(f folder, id *identity, kubeconfig []byte, stages []string) erro
 		tokenFile:           id.tokens(),
 		stagesFile:          []byte(strings.Join(documents, "\n---\n")),
 		componentConfigFile: kubeconfig,
+		auditPolicyFile:     []byte(auditPolicy),
 	}
 	for name, content := range files {
 		if err := os.WriteFile(f.path("state", name), content, 0o600); err != nil {
@@ -135,6 +137,34 @@ func apiServer(f folder, etcdURL string, port int, api *client) component {
 		},
 		ready: api.seed,
 	}
+}
+
+// auditPolicy has writes logged, once each, when they are complete.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: None, verbs: [get, list, watch]}
+- {level: Metadata}
+`
+
+// audit returns the arguments of kube-apiserver for the audit log, if there is
+// one. Each event is written before its request is answered.
+func (l *Launcher) audit(f folder) []string {
+	if l.auditLog == "" {
+		return nil
+	}
+	return []string{
+		"--audit-policy-file=" + f.path("state", auditPolicyFile),
+		"--audit-log-path=" + l.auditLog,
+		"--audit-log-mode=blocking",
+	}
+}
+
+// with returns the component with further arguments.
+func (c component) with(args ...string) component {
+	c.args = append(c.args, args...)
+	return c
 }
 
 // controllerManager may ask more often than by default, since tests make many

@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// auditLog is the file, in a script's folder, in which the API server of "cluster audited" notes all writes.
+const auditLog = "audit.log"
+
+// A write is what is of interest of an audit event.
+type write struct {
+	Verb             string
+	RequestURI       string
+	User             struct{ Username string }
+	ImpersonatedUser *struct{ Username string }
+	ObjectRef        struct{ Resource string }
+	ResponseStatus   struct{ Code int }
+	Received         metav1.MicroTime `json:"requestReceivedTimestamp"`
+}
+
+func (w write) user() string {
+	if w.ImpersonatedUser != nil {
+		return w.ImpersonatedUser.Username
+	}
+	return w.User.Username
+}
+
+// cmdApart compares when the API server received the writes of two users. Those to Leases are how servers agree, and
+// those that were refused changed nothing.
+func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
+	of := map[string][]write{}
+	for line := range strings.Lines(ts.ReadFile(auditLog)) {
+		var w write
+		ts.Check(json.Unmarshal([]byte(line), &w))
+		if w.ObjectRef.Resource != "leases" && w.ResponseStatus.Code < 300 {
+			of[w.user()] = append(of[w.user()], w)
+		}
+	}
+	first, other := of[args[0]], of[args[1]]
+	if len(first) == 0 || len(other) == 0 {
+		ts.Fatalf("%d writes of %s and %d of %s: there is nothing to compare", len(first), args[0], len(other), args[1])
+	}
+	begun := other[0].Received.Time
+	for _, w := range other {
+		if w.Received.Time.Before(begun) {
+			begun = w.Received.Time
+		}
+	}
+	var late []string
+	var last time.Time
+	for _, w := range first {
+		if w.Received.Time.After(last) {
+			last = w.Received.Time
+		}
+		if w.Received.Time.After(begun) {
+			late = append(late, fmt.Sprintf("%s later: %s %s", w.Received.Sub(begun), w.Verb, w.RequestURI))
+		}
+	}
+	ts.Logf("%d writes of %s, %d of %s, which begin %s after the last one of the first", len(first), args[0], len(other), args[1], begun.Sub(last))
+	if len(late) > 0 {
+		ts.Fatalf("%s wrote %d times after %s had begun:\n%s", args[0], len(late), args[1], strings.Join(late, "\n"))
+	}
+}
+
+// cmdChurn gives servers something to do all the time.
+func cmdChurn(ts *testscript.TestScript, _ bool, args []string) {
+	r, err := worldOf(ts).named(args[0])
+	ts.Check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	list, err := r.List(ctx, metav1.ListOptions{})
+	ts.Check(err)
+	done := make(chan struct{})
+	ts.Defer(func() {
+		cancel()
+		<-done
+	})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(5 * time.Millisecond) // the rate of changes
+		defer tick.Stop()
+		for n := 0; ctx.Err() == nil; n++ {
+			patch := fmt.Appendf(nil, `{"spec":{"n":%d}}`, n)
+			_, _ = r.Patch(ctx, list.Items[n%len(list.Items)].GetName(), types.MergePatchType, patch, metav1.PatchOptions{}) // one of many
+			<-tick.C
+		}
+	}()
+}
