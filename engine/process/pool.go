@@ -320,7 +320,7 @@ func (p *Pool) fresh(ctx context.Context, f *future, owner string) (*worker, err
 	return f.worker, nil
 }
 
-// retire ends a worker, if there is one, that nobody has. It does not wait: the lowest priority is that of dying, too. mu is
+// retire ends a worker, if there is one, that nobody has. It does not wait, since a process needs a processor to die. mu is
 // held, and the pool not closed.
 func (p *Pool) retire(w *worker) {
 	if w != nil {
