@@ -42,8 +42,9 @@ const (
 // nothing is known, and these make way for it after a trial slice already: so a hundred new ones, bad or not, do not hold
 // up those that work.
 //
-// Slices are of processor time, as timeouts are: on a busy machine a turn takes longer, and so does all else. So that who has
-// none at all does not hold up others, a tenth of the time that has passed counts if that is more.
+// Slices are of processor time, as timeouts are: on a busy machine a turn takes longer, and so does everything else. A
+// tenth of the time that has passed counts instead if that is more, so that an evaluation without a processor does not hold
+// up others for long.
 //
 // So an owner whose scripts burn all their time costs the others two short slices in the fast lane, and after that a
 // processor's time, but no waiting; and somebody whose scripts merely take a while does not wait for theirs to time out.

@@ -29,11 +29,13 @@ type Options struct {
 // An Engine is a [Runtime] for several languages that makes running scripts safe and cheap.
 //
 // Compile and Call wait for a free slot, in fair turns with other owners (see lanes), for as long as the caller's ctx
-// allows. Then Limits.Timeout begins to count: it is the processor time that the script has, so that one is not blamed
-// for a busy machine. Where the system does not tell that (it does on Linux) it is the time that passes. An evaluation that has
-// not had that much when cputime.Bound(Limits.Timeout) has passed is given up, with an error of KindCanceled. An evaluation may be stopped and begun again, unseen by its caller, to
-// let others pass or to find who takes the memory (see watchdog). A runtime that panics, or does not return soon after its ctx is done, does no harm
-// to the caller, who gets an error of KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its
+// allows. Then Limits.Timeout begins to count. It counts the processor time of the thread that evaluates, or what the
+// runtime says by CountBy, and never more than the time that passes: a script is not blamed for a busy machine. Where the
+// system does not tell processor time (it does on Linux), it counts the time that passes. An evaluation that has not had its
+// timeout when cputime.Bound of that has passed is given up, with an error of KindCanceled.
+//
+// An evaluation may be stopped and begun again, unseen by its caller, to let others pass or to find who takes the memory
+// (see watchdog). A runtime that panics, or does not return soon after its ctx is done, does no harm to the caller, who gets an error of KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its
 // slot is given to others, and as long as it runs, further evaluations of the same script are refused, so that one
 // script keeps one processor busy at most.
 //
