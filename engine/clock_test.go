@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,5 +84,35 @@ func TestGraceCountsProcessorTime(t *testing.T) {
 		if got := wantKind(t, err, KindTimeout); strings.Contains(got.Msg, "runs on") || got.Pos.Line != 1 {
 			t.Errorf("got %v", got)
 		}
+	})
+}
+
+// What has no processor makes way for others, only later.
+func TestOthersPassWhatHasNoProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := New(Options{Slots: 1, Runtimes: map[string]Runtime{
+			"None": native(func(ctx context.Context) error {
+				CountBy(ctx, func() (time.Duration, bool) { return 0, true })
+				<-ctx.Done()
+				return ctx.Err()
+			}),
+			fakeLanguage: fake{},
+		}})
+		none := fakeScript("none")
+		none.Language = "None"
+		stuck, quick := mustCompile(t, e, none), mustCompile(t, e, fakeScript("quick"))
+		ctx, stop := context.WithCancel(t.Context())
+		var call sync.WaitGroup
+		call.Go(func() { _, _ = stuck.Call(ctx, "sync", nil, Env{Owner: "stuck"}) })
+		synctest.Wait()
+		start := time.Now()
+		if _, err := quick.Call(t.Context(), "sync", nil, Env{Owner: "quick"}); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(start); waited > cputime.Factor*shortSlice+lookEvery {
+			t.Errorf("waited %s", waited)
+		}
+		stop()
+		call.Wait()
 	})
 }
