@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "spin" {
-		for {
+		for i := 0; ; i++ {
+			_ = i
 		}
 	}
 	os.Exit(m.Run())
@@ -19,11 +20,12 @@ func TestMain(m *testing.M) {
 
 // spin uses the processor until done is closed.
 func spin(done <-chan struct{}) {
-	for {
+	for i := 0; ; i++ {
 		select {
 		case <-done:
 			return
 		default:
+			_ = i
 		}
 	}
 }

@@ -140,7 +140,7 @@ func TestNoWayOut(t *testing.T) {
 	}
 	for _, thread := range threads {
 		tid, _ := strconv.Atoi(thread.Name())
-		if nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, tid); err != nil || 20-nice != niceness {
+		if nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, tid); err != nil || 20-nice != 10 {
 			t.Errorf("a thread's niceness is %d, %v", 20-nice, err)
 		}
 	}
