@@ -45,11 +45,11 @@ cluster-down: cluster ## end it
 test: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## everything: what CI runs
 
 test-unit: ## unit tests and the conformance suite, with the race detector
-	$(GO) test -race $(PACKAGES)
+	$(GO) test -race -timeout 40m $(PACKAGES)
 	$(GO) test -C test/tools -count=1 ./...
 
 test-hostile: ## scripts that attack the server, each in a process of its own
-	$(GO) test -count=1 ./test/hostile
+	$(GO) test -count=1 -timeout 60m ./test/hostile
 
 test-fuzz: ## every fuzz target for 2,000 inputs: by count, since the clock's end is a race in Go 1.26
 	test/fuzz.sh 2000x

@@ -108,7 +108,7 @@ const (
 
 // Limits bound one compile or one call. A field that is zero or negative means its default.
 type Limits struct {
-	Timeout time.Duration // wall clock, counted from when the script starts to run; default 5s
+	Timeout time.Duration // processor time that the script has, never more than the time that passes; default 5s
 	Steps   int64         // in the language's nearest measure: Starlark opcodes, Jsonnet AST nodes; default 50 million
 	Memory  int64         // bytes that one call may hold, approximately; default 64 MiB
 	Output  int64         // bytes of the answer, as JSON; default 4 MiB

@@ -28,7 +28,7 @@ const (
 	KindOutput   Kind = "Output"   // Limits.Output, Nodes or Depth
 	KindStack    Kind = "Stack"    // Limits.Stack
 	KindSource   Kind = "Source"   // Limits.Source, or source that cannot be read
-	KindCanceled Kind = "Canceled" // the caller gave up; not the script's fault
+	KindCanceled Kind = "Canceled" // the caller gave up, or there was no processor for it; not the script's fault
 	KindPanic    Kind = "Panic"    // the interpreter panicked
 )
 
@@ -68,7 +68,7 @@ type Frame struct {
 // logs, conditions and terminals.
 type Error struct {
 	Kind   Kind
-	Pos    Pos     // where it happened, or where the compiler gave up
+	Pos    Pos     // where it happened, where the compiler gave up, or where the function begins if no more is known
 	Func   string  // the function that was called from outside; "" while compiling
 	Msg    string  // what is wrong, at most maxMsg bytes
 	Source string  // the text of line Pos.Line, without its end; "" when unknown

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"testing"
 	"testing/fstest"
+	"time"
+
+	"metascript/engine/cputime"
 )
 
-// A fake is a runtime, and every program that it gives, made of functions.
+// A fake is a runtime, and every program that it gives, made of functions. Time that passes counts as if they worked.
 type fake struct {
 	compile func(ctx context.Context, s Script, l Limits) error
 	call    func(ctx context.Context, fn string, arg map[string]any, env Env) (map[string]any, error)
 }
 
 func (f fake) Compile(ctx context.Context, s Script, l Limits) (Program, error) {
+	CountBy(ctx, wallClock())
 	if f.compile != nil {
 		if err := f.compile(ctx, s, l); err != nil {
 			return nil, err
@@ -22,9 +26,16 @@ func (f fake) Compile(ctx context.Context, s Script, l Limits) (Program, error) 
 	return f, nil
 }
 
+// wallClock counts what passes from now on, also in a bubble of synctest.
+func wallClock() cputime.Clock {
+	began := time.Now()
+	return func() (time.Duration, bool) { return time.Since(began), true }
+}
+
 func (fake) Functions() []string { return []string{"sync"} }
 
 func (f fake) Call(ctx context.Context, fn string, arg map[string]any, env Env) (map[string]any, error) {
+	CountBy(ctx, wallClock())
 	if f.call == nil {
 		return map[string]any{}, nil
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"metascript/engine/cputime"
 )
 
 const (
@@ -40,6 +42,10 @@ const (
 // nothing is known, and these make way for it after a trial slice already: so a hundred new ones, bad or not, do not hold
 // up those that work.
 //
+// Slices are of processor time, as timeouts are: on a busy machine a turn takes longer, and so does everything else. A
+// tenth of the time that has passed counts instead if that is more, so that an evaluation without a processor does not hold
+// up others for long.
+//
 // So an owner whose scripts burn all their time costs the others two short slices in the fast lane, and after that a
 // processor's time, but no waiting; and somebody whose scripts merely take a while does not wait for theirs to time out.
 type lanes struct {
@@ -66,7 +72,8 @@ type turn struct {
 	habit    habit
 	proven   bool
 	slots    *slots
-	began    time.Time
+	meter    *cputime.Meter
+	held     time.Duration // how long it has been in its slot, when that was last looked at
 	patience time.Duration // how long it may stay in the slow lane when another owner waits
 	struck   bool          // it kept others waiting
 }
@@ -88,24 +95,26 @@ func (l *lanes) admit(ctx context.Context, h habit, attempt int) (*turn, error) 
 			return nil, err
 		}
 		if t.slots == l.slow || l.strikes(h) < maxStrikes {
-			t.began = time.Now()
+			t.meter = cputime.NewMeter()
 			return t, nil
 		}
 		t.slots.release() // it has shown itself slow while this one waited
 	}
 }
 
-// over reports whether the turn has to end. From the fast lane it goes on in the slow one when that is free.
-func (t *turn) over() bool {
-	took, strikes := time.Since(t.began), 1
+// over reports whether the turn has to end, which it has held for so long. From the fast lane it goes on in the slow one
+// when that is free.
+func (t *turn) over(held time.Duration) bool {
+	t.held = held
+	strikes := 1
 	switch {
-	case took < trialSlice:
+	case held < trialSlice:
 		return false
 	case t.slots == t.lanes.slow:
-		return took >= t.patience && t.slots.wanted(t.habit.owner)
-	case took >= slice:
+		return held >= t.patience && t.slots.wanted(t.habit.owner)
+	case held >= slice:
 		strikes = maxStrikes
-	case took >= shortSlice:
+	case held >= shortSlice:
 		if !t.slots.wanted(t.habit.owner) {
 			return false
 		}
@@ -124,7 +133,7 @@ func (t *turn) over() bool {
 // end gives the slot back, and remembers who was quick.
 func (t *turn) end() {
 	t.slots.release()
-	if !t.struck && time.Since(t.began) < shortSlice {
+	if !t.struck && t.held < shortSlice {
 		t.lanes.praise(t.habit)
 	}
 }

@@ -19,16 +19,23 @@ type Options struct {
 	Slots int
 	// Programs is how many compiled programs are kept; by default 256.
 	Programs int
-	// Elsewhere says that the runtimes evaluate in other processes, so that this one's memory tells nothing of them.
+	// Elsewhere says that the runtimes evaluate in other processes, so that this one's memory and processor time tell
+	// nothing of them: the runtimes bound the memory, and say by CountBy which time counts.
 	Elsewhere bool
+	// Confined says that the operating system bounds the memory of this process, which is there for one script at a time.
+	Confined bool
 }
 
 // An Engine is a [Runtime] for several languages that makes running scripts safe and cheap.
 //
 // Compile and Call wait for a free slot, in fair turns with other owners (see lanes), for as long as the caller's ctx
-// allows. Then Limits.Timeout begins to count. An evaluation may be stopped and begun again, unseen by its caller, to
-// let others pass or to find who takes the memory (see watchdog). A runtime that panics, or does not return soon after its ctx is done, does no harm
-// to the caller, who gets an error of KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its
+// allows. Then Limits.Timeout begins to count. It counts the processor time of the thread that evaluates, or what the
+// runtime says by CountBy, and never more than the time that passes: a script is not blamed for a busy machine. Where the
+// system does not tell processor time (it does on Linux), it counts the time that passes. An evaluation that has not had its
+// timeout when cputime.Bound of that has passed is given up, with an error of KindCanceled.
+//
+// An evaluation may be stopped and begun again, unseen by its caller, to let others pass or to find who takes the memory
+// (see watchdog). A runtime that panics, or does not return soon after its ctx is done, does no harm to the caller, who gets an error of KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its
 // slot is given to others, and as long as it runs, further evaluations of the same script are refused, so that one
 // script keeps one processor busy at most.
 //
@@ -42,10 +49,12 @@ type Options struct {
 type Engine struct {
 	runtimes map[string]Runtime
 	lanes    *lanes
-	watchdog *watchdog // nil when evaluations take no memory of this process
+	watchdog *watchdog // nil when evaluations take no memory of this process, or no more than they may
 	programs *cache
 	runaways runaways
 	grace    time.Duration
+
+	elsewhere bool
 }
 
 // New returns an Engine.
@@ -62,8 +71,10 @@ func New(o Options) *Engine {
 		programs: newCache(o.Programs),
 		runaways: runaways{of: map[string]int{}},
 		grace:    defaultGrace,
+
+		elsewhere: o.Elsewhere,
 	}
-	if !o.Elsewhere {
+	if !o.Elsewhere && !o.Confined {
 		e.watchdog = newWatchdog()
 	}
 	return e
@@ -116,6 +127,9 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 		return r.Compile(ctx, s, l)
 	})
 	if fault != nil {
+		if fault.Pos.File == "" {
+			fault.Pos.File = s.Entry
+		}
 		return nil, fault.complete("", s.Files)
 	}
 	return &program{engine: e, inner: p, entry: s.Entry, files: s.Files, digest: digest}, nil
@@ -166,7 +180,16 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env E
 		return p.inner.Call(ctx, fn, arg, mine)
 	})
 	if fault != nil {
+		p.locate(fault, fn)
 		return nil, fault.complete(fn, p.files)
 	}
 	return answer, nil
+}
+
+// locate gives an error of a call of fn that has no place the function's, and so one of a limit, or of a panic, of which
+// nothing but the file is known: of what had to be given up, or took its worker process with it.
+func (p *program) locate(e *Error, fn string) {
+	if e.Pos.File == "" || e.Pos == (Pos{File: p.entry}) && (e.Kind.Limit() || e.Kind == KindPanic) {
+		e.Pos = p.Place(fn)
+	}
 }

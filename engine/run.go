@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"metascript/engine/cputime"
 )
 
 // A task is what run has to know of an evaluation.
@@ -24,6 +26,14 @@ var (
 	errTimeout = fmt.Errorf("limits.timeout: %w", context.DeadlineExceeded)
 	errSlice   = errors.New("its turn is over")
 )
+
+// A starvedError is the cause of a ctx that run ends since too much time has passed, in which the evaluation had too little
+// of a processor to reach its timeout.
+type starvedError struct{ had, took time.Duration }
+
+func (e *starvedError) Error() string {
+	return fmt.Sprintf("given up after %s, in which it had a processor for %s", e.took.Round(time.Second), e.had.Round(time.Millisecond))
+}
 
 // run does work in a slot, within its time, and returns what comes of it. It may do so several times: see lanes and
 // watchdog.
@@ -65,10 +75,10 @@ func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error)
 func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	limited := limitedContext{stoppable, turn.began.Add(t.limits.Timeout)}
+	limited := limitedContext{stoppable, t.limits.Timeout, turn.meter}
 
-	a := begin(limited, work)
-	s := &suspect{memory: t.limits.Memory, stop: stop, done: a.done}
+	a := begin(limited, e.elsewhere, work)
+	s := &suspect{memory: t.limits.Memory, meter: turn.meter, stop: stop, done: a.done}
 	if !e.watch(limited, turn, s) {
 		if e.runaways.abandon(t.digest, &a.state) {
 			fault := stopped(limited, Pos{File: t.entry}, t.limits)
@@ -89,33 +99,47 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func
 	return result, false, t.fault(limited, a.err)
 }
 
-// A limitedContext is one that watch ends at its deadline: a context with a timer of its own would cost as much as a
-// small script.
+// A limitedContext is one that watch ends: a context with a timer of its own would cost as much as a small script, and
+// would not know what the script had of the processor.
 type limitedContext struct {
 	context.Context
-	deadline time.Time
+	timeout time.Duration // of processor time
+	meter   *cputime.Meter
 }
 
-// Deadline implements [context.Context]; it is the caller's if that comes first.
-func (c limitedContext) Deadline() (time.Time, bool) {
-	if d, ok := c.Context.Deadline(); ok && d.Before(c.deadline) {
-		return d, true
+// meterKey finds the meter of a limitedContext.
+type meterKey struct{}
+
+// Value implements [context.Context].
+func (c limitedContext) Value(key any) any {
+	if key == (meterKey{}) {
+		return c.meter
 	}
-	return c.deadline, true
+	return c.Context.Value(key)
+}
+
+// CountBy has the time of the evaluation that ctx belongs to counted by clock from now on. A runtime that evaluates in
+// another process calls it, in an Engine with [Options].Elsewhere, when that begins to work; until then no time counts.
+func CountBy(ctx context.Context, clock cputime.Clock) {
+	if meter, ok := ctx.Value(meterKey{}).(*cputime.Meter); ok {
+		meter.Start(clock)
+	}
 }
 
 const (
 	// lookEvery is how often an evaluation is looked at while it runs.
 	lookEvery = 2 * time.Millisecond
-	// defaultGrace is how long after its ctx is done a runtime may take to return.
+	// lookAgain is the least time between two looks, when little of the timeout is left.
+	lookAgain = lookEvery / 10
+	// defaultGrace is for how long a runtime may have a processor after its ctx is done, until it returns.
 	defaultGrace = 400 * time.Millisecond
 )
 
 // watch waits for the evaluation s to end, and ends ctx when its time is up, keeping an eye on its turn and on memory
-// meanwhile. It reports whether it ended, at the latest a grace period after ctx is done or, if it was only to make way, its
-// time is up.
+// meanwhile. It reports whether it ended, at the latest when it has had a processor for a grace period after ctx is done or,
+// if it was only to make way, its time is up.
 func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) {
-	tick := time.NewTimer(min(lookEvery, ctx.deadline.Sub(turn.began)))
+	tick := time.NewTimer(min(lookEvery, ctx.timeout))
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		select {
@@ -132,29 +156,25 @@ func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) 
 	}
 	patience := e.grace
 	if errors.Is(context.Cause(ctx), errSlice) { // it may take all its time for not making way
-		patience += max(0, time.Until(ctx.deadline))
+		patience += max(0, ctx.timeout-turn.meter.Had())
 	}
-	tick.Reset(patience)
-	select {
-	case <-s.done:
-		return true
-	case <-tick.C:
-		return false
-	}
+	return turn.meter.Wait(s.done, patience)
 }
 
 // look stops what must be stopped, and says when to look again.
 func (e *Engine) look(ctx limitedContext, turn *turn, s *suspect) time.Duration {
-	left := time.Until(ctx.deadline)
+	had, took := turn.meter.Had(), turn.meter.Took()
 	switch {
-	case left <= 0:
+	case had >= ctx.timeout:
 		s.stop(errTimeout)
-	case turn.over():
+	case took >= cputime.Bound(ctx.timeout):
+		s.stop(&starvedError{had, took})
+	case turn.over(max(had, took/cputime.Factor)):
 		s.stop(errSlice)
 	case e.watchdog != nil:
 		e.watchdog.look()
 	}
-	return max(0, min(lookEvery, left))
+	return max(lookAgain, min(lookEvery, ctx.timeout-had))
 }
 
 // fault makes an *Error of what a runtime returned.
@@ -177,7 +197,13 @@ func (t task) fault(ctx context.Context, err error) *Error {
 
 // stopped is Stopped for a ctx of run's, whose cause tells our reasons from the caller's.
 func stopped(ctx context.Context, at Pos, l Limits) *Error {
+	var starved *starvedError
 	switch cause := context.Cause(ctx); {
+	case errors.As(cause, &starved):
+		return &Error{
+			Kind: KindCanceled, Pos: at, Msg: fmt.Sprintf("%s of its timeout of %s", starved, l.Timeout),
+			Hint: "the machine is busy, or the server's cpu limit is too small",
+		}
 	case errors.Is(cause, errTimeout):
 		return Stopped(ctx, at, l)
 	case errors.Is(cause, errSuspected):
@@ -196,11 +222,17 @@ type attempt[T any] struct {
 	state  atomic.Pointer[func()] // what to do in the end if the caller has left; see runaways.abandon
 }
 
-// begin starts work behind a fence.
-func begin[T any](ctx context.Context, work func(context.Context) (T, error)) *attempt[T] {
+// begin starts work behind a fence. Unless the runtime says what time counts, since it works elsewhere, it has a thread to
+// itself, whose processor time counts.
+func begin[T any](ctx limitedContext, elsewhere bool, work func(context.Context) (T, error)) *attempt[T] {
 	a := &attempt[T]{done: make(chan struct{})}
 	go func() {
 		defer a.end()
+		if !elsewhere {
+			goruntime.LockOSThread()
+			defer goruntime.UnlockOSThread()
+			ctx.meter.Start(cputime.Thread())
+		}
 		stretch(false)
 		a.err = errors.New("the interpreter ended its goroutine") // unless it returns
 		a.result, a.err = work(ctx)

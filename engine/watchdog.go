@@ -6,7 +6,8 @@ import (
 	"runtime/metrics"
 	"slices"
 	"sync"
-	"time"
+
+	"metascript/engine/cputime"
 )
 
 // A watchdog stops evaluations that make the process's memory grow too much.
@@ -35,6 +36,7 @@ const watchSlack = 64 << 20
 // A suspect is an evaluation that has run for a while.
 type suspect struct {
 	memory  int64           // its limit
+	meter   *cputime.Meter  // counts its time
 	stop    func(error)     // makes it end
 	done    <-chan struct{} // closed when it has
 	verdict chan bool       // receives whether it was to blame, once it was stopped
@@ -116,10 +118,7 @@ func (w *watchdog) investigate() {
 func (w *watchdog) question(s *suspect) {
 	before := w.heap()
 	s.stop(errSuspected)
-	select {
-	case <-s.done:
-	case <-time.After(defaultGrace): // it cannot be stopped: the caller will call it a runaway
-	}
+	_ = s.meter.Wait(s.done, defaultGrace) // or it cannot be stopped: the caller will call it a runaway
 	w.collect()
 	s.verdict <- before-w.heap() > s.memory
 }

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"metascript/engine"
+	"metascript/engine/cputime"
 )
 
 //go:embed testdata/*.txtar
@@ -73,5 +74,5 @@ func test(t *testing.T, runtime engine.Runtime, c *testCase, s *script) {
 // hangGuard is how long a script's calls may take together before the suite gives up: so long that only one that
 // never returns is hit, however slow the machine.
 func hangGuard(l engine.Limits) time.Duration {
-	return time.Minute + 20*l.WithDefaults().Timeout
+	return 10 * cputime.Bound(l.WithDefaults().Timeout)
 }

@@ -10,9 +10,10 @@
 //	                         process takes at rest, the values of the request, and         memory.go
 //	                         Limits.Memory; Go collects garbage harder before that
 //	stack                    no goroutine's grows beyond 64 MiB                            guard_linux.go
-//	time                     the worker ends a call at its deadline; 50 ms later, the      worker.go
-//	                         parent ends the worker
-//	processors               nice 19, two threads that run at once                         guard_linux.go
+//	time                     the worker ends a call when its time is up; so does the       worker.go
+//	                         parent, who reads the worker's processor time, and ends the
+//	                         worker when that has had 50 ms more and has not obeyed
+//	processors               nice 10, two threads that run at once                         guard_linux.go
 //	memory of the machine    oom_score_adj 1000: the kernel ends workers first             guard_linux.go
 //	files, network,          seccomp: what is not needed to compute fails with EPERM;      seccomp_linux.go
 //	processes, signals       no_new_privs; no new executable memory
@@ -31,9 +32,16 @@
 //
 // # Errors
 //
-// A script's fault in a worker is the same [engine.Error] as in process. When the worker dies of it there is no
-// position: it is KindMemory when memory ran out, KindStack when the stack did, KindTimeout when it was killed for
+// A script's fault in a worker is the same [engine.Error] as in process. When the worker dies of it, its position is
+// the function that was called, since no more is known: it is KindMemory when memory ran out, KindStack when the stack did, KindTimeout when it was killed for
 // being late, and else KindPanic, with the beginning of what the worker wrote to stderr.
+//
+// # Time
+//
+// A timeout counts processor time; see [metascript/engine/cputime]. The worker counts that of the thread that runs the
+// script, the parent that of the whole process, which has garbage to collect, too, but never more than has passed. The
+// parent needs no privilege to read it, and the worker's filter has no say in that; where a system does not tell, the parent counts
+// the time that passes. A worker that waits, or never has a processor, is ended after cputime.Bound.
 //
 // # Cost
 //

@@ -253,8 +253,8 @@ func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, e
 	if w == nil {
 		spare = p.spare()
 	}
+	p.retire(old)
 	p.mu.Unlock()
-	p.end(old)
 	if w != nil {
 		return w, nil
 	}
@@ -320,11 +320,14 @@ func (p *Pool) fresh(ctx context.Context, f *future, owner string) (*worker, err
 	return f.worker, nil
 }
 
-// end ends a worker that nobody has.
-func (p *Pool) end(w *worker) {
+// retire ends a worker, if there is one, that nobody has. It does not wait, since a process needs a processor to die. mu is
+// held, and the pool not closed.
+func (p *Pool) retire(w *worker) {
 	if w != nil {
-		w.kill()
-		<-w.dead
+		p.ending.Go(func() {
+			w.kill()
+			<-w.dead
+		})
 	}
 }
 
@@ -335,7 +338,7 @@ func (p *Pool) release(w *worker) {
 	case p.closed: // which ends it
 	case w.spent, (w.limited || w.calls >= p.options.Calls) && p.prepared():
 		delete(p.all, w)
-		p.ending.Go(func() { p.end(w) }) // it may take the kernel a while
+		p.retire(w)
 	default:
 		p.all[w] = false
 		p.idle = append(p.idle, w)
@@ -358,13 +361,10 @@ func (p *Pool) prepared() bool {
 // expire ends a worker that has been idle for long.
 func (p *Pool) expire(w *worker) {
 	p.mu.Lock()
-	i := slices.Index(p.idle, w)
-	if i >= 0 {
+	defer p.mu.Unlock()
+	if i := slices.Index(p.idle, w); i >= 0 && !p.closed {
 		p.idle = slices.Delete(p.idle, i, i+1)
 		delete(p.all, w)
-	}
-	p.mu.Unlock()
-	if i >= 0 {
-		p.end(w)
+		p.retire(w)
 	}
 }

@@ -76,7 +76,6 @@ func TestDeaths(t *testing.T) {
 		text string
 	}{
 		"spin":     {engine.KindTimeout, "timed out after 100ms"},
-		"block":    {engine.KindTimeout, "timed out after 100ms"},
 		"shout":    {engine.KindTimeout, "timed out"},
 		"allocate": {engine.KindMemory, "needs more than 64Mi"},
 		"grow":     {engine.KindMemory, "needs more than 64Mi"},
@@ -109,6 +108,17 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
+// One that waits for ever has no processor time, and is given up nevertheless. What its worker does meanwhile may come to
+// its timeout.
+func TestABlockedScriptIsGivenUp(t *testing.T) {
+	t.Parallel() // it takes half a minute
+	_, e := newPool(t, Options{})
+	_, err := do(t, compile(t, e, misbehaving, ""), "block", engine.Env{Limits: engine.Limits{Timeout: 100 * time.Millisecond}})
+	if err == nil || err.Kind != engine.KindTimeout && err.Kind != engine.KindCanceled || !strings.Contains(err.Msg, "100ms") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNoWayOut(t *testing.T) {
 	_, e := newPool(t, Options{})
 	p := compile(t, e, misbehaving, "")
@@ -130,7 +140,7 @@ func TestNoWayOut(t *testing.T) {
 	}
 	for _, thread := range threads {
 		tid, _ := strconv.Atoi(thread.Name())
-		if nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, tid); err != nil || 20-nice != 19 {
+		if nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, tid); err != nil || 20-nice != 10 {
 			t.Errorf("a thread's niceness is %d, %v", 20-nice, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"metascript/engine"
+	"metascript/engine/cputime"
 )
 
 // Runtimes gives a runtime for each language, to be given to [engine.New] with Elsewhere set: the Engine bounds and
@@ -40,6 +41,7 @@ func (r remote) Compile(ctx context.Context, s engine.Script, l engine.Limits) (
 		return nil, located(err, s.Entry)
 	}
 	defer r.pool.release(w)
+	engine.CountBy(ctx, cputime.Process(w.pid))
 	p := &program{pool: r.pool, script: s, digest: digest, limits: l}
 	return p, r.pool.judge(ctx, w, p.compile(ctx, w))
 }
@@ -112,6 +114,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 		return nil, located(err, p.script.Entry)
 	}
 	defer p.pool.release(w)
+	engine.CountBy(ctx, cputime.Process(w.pid))
 	if !w.programs[p.digest] {
 		again := *p // what comes of it is known
 		if err := again.compile(ctx, w); err != nil {

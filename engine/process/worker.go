@@ -14,13 +14,15 @@ import (
 	"time"
 
 	"metascript/engine"
+	"metascript/engine/cputime"
 )
 
-// killAfter is how long after its ctx is done an evaluation may take to end before its worker is killed.
-const killAfter = 50 * time.Millisecond
-
-// readyAfter is how long a worker may take to be ready.
-const readyAfter = 30 * time.Second
+// For how long a worker may have a processor before it is killed, and at most cputime.Bound of that by the wall clock.
+const (
+	killAfter  = 50 * time.Millisecond // after the ctx of its evaluation is done, until that ends
+	readyAfter = 5 * time.Second       // until it is ready
+	deadAfter  = time.Second           // after its pipes are closed, until it has ended by itself
+)
 
 // A worker is the parent's end of a worker process. All but what has a comment saying otherwise belongs to who has
 // acquired it.
@@ -28,6 +30,7 @@ type worker struct {
 	pid     int
 	in      *os.File // of the worker; written under writing
 	out     *bufio.Reader
+	pipe    *os.File // that out reads
 	stderr  head
 	process *os.Process
 	dead    chan struct{} // closed when it has been waited for; how may be read then
@@ -49,9 +52,9 @@ type worker struct {
 
 	writing  sync.Mutex
 	mu       sync.Mutex
-	exchange uint64      // that is under way, or 0
-	last     uint64      // the number of the latest
-	killer   *time.Timer // will kill it, if its exchange does not end
+	exchange uint64        // that is under way, or 0
+	over     chan struct{} // closed when that is
+	last     uint64        // the number of the latest
 }
 
 // launch starts a process; it must run on the thread that the process is to die with.
@@ -84,15 +87,15 @@ func launch(command []string) (*worker, error) {
 		return nil, err
 	}
 	w := &worker{
-		pid: cmd.Process.Pid, process: cmd.Process, in: inW, out: bufio.NewReaderSize(outR, 64<<10),
+		pid: cmd.Process.Pid, process: cmd.Process, in: inW, out: bufio.NewReaderSize(outR, 64<<10), pipe: outR,
 		dead: make(chan struct{}), programs: map[string]bool{}, sent: newSent(),
 	}
-	go w.wait(cmd, outR, errR)
+	go w.wait(cmd, errR)
 	return w, nil
 }
 
 // wait waits for the process, and closes what is open of it.
-func (w *worker) wait(cmd *exec.Cmd, out, stderr *os.File) {
+func (w *worker) wait(cmd *exec.Cmd, stderr *os.File) {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
@@ -103,20 +106,37 @@ func (w *worker) wait(cmd *exec.Cmd, out, stderr *os.File) {
 	w.how = cmd.ProcessState.String()
 	w.killed = killedBySystem(cmd.ProcessState)
 	w.in.Close()
-	out.Close()
+	w.pipe.Close()
 	close(w.dead)
 }
 
-// kill ends the process. Who must know that it is gone waits for dead.
+// kill ends the process. Who must know that it is gone waits for dead; who reads what it sends does not have to, since a
+// process needs a processor to die.
 func (w *worker) kill() {
 	w.ended.Store(true)
-	_ = w.process.Kill() // it fails when it is dead
+	_ = w.process.Kill()                        // it fails when it is dead
+	_ = w.pipe.SetReadDeadline(time.Unix(1, 0)) // and this, too
+}
+
+// killUnless kills the worker unless done is closed before it has had a processor for as long as patience.
+func (w *worker) killUnless(done <-chan struct{}, patience time.Duration) {
+	if !w.obeys(done, patience) {
+		w.kill()
+	}
+}
+
+// obeys waits until done is closed, and reports false when the worker has had a processor for as long as patience by then.
+func (w *worker) obeys(done <-chan struct{}, patience time.Duration) bool {
+	m := cputime.NewMeter()
+	m.Start(cputime.Process(w.pid))
+	return m.Wait(done, patience)
 }
 
 // ready waits until the worker has closed itself in, and gives what it misses for that.
 func (w *worker) ready(ceiling int64) (missing []string, err error) {
-	late := time.AfterFunc(readyAfter, w.kill)
-	defer late.Stop()
+	ready := make(chan struct{})
+	defer close(ready)
+	go w.killUnless(ready, readyAfter)
 	e := newEncoder()
 	defer e.free()
 	at := e.begin(kindSetup)
@@ -140,8 +160,12 @@ func (w *worker) ready(ceiling int64) (missing []string, err error) {
 // fail ends the worker, and adds to err what is known of its end.
 func (w *worker) fail(err error) error {
 	mine := !gone(err)
+	late := w.ended.Load()
 	w.bury(mine)
-	if mine {
+	switch {
+	case late:
+		return errors.New("it was not ready in time")
+	case mine:
 		return err
 	}
 	return fmt.Errorf("%s: %s", w.how, engine.Clip(w.stderr.String(), 1<<10))
@@ -162,8 +186,7 @@ func (w *worker) bury(kill bool) {
 	if kill {
 		w.kill()
 	}
-	late := time.AfterFunc(time.Second, w.kill)
-	defer late.Stop()
+	w.killUnless(w.dead, deadAfter)
 	<-w.dead
 }
 
@@ -181,19 +204,17 @@ type demand struct {
 	log    func(engine.Message)
 }
 
-// run makes an exchange. A fault of the script is an *engine.Error. When it ends otherwise than with a good reply in
-// good time, the worker is spent.
+// run makes an exchange, which it ends when ctx is done. A fault of the script is an *engine.Error. When it ends otherwise
+// than with a good reply in good time, the worker is spent.
 func (w *worker) run(ctx context.Context, want demand) (reply, error) {
-	number := w.start()
-	release := context.AfterFunc(ctx, func() { w.interrupt(number) })
-	late := time.AfterFunc(want.limits.Timeout+killAfter*2, func() { w.interrupt(number) })
+	number, over := w.start()
+	release := context.AfterFunc(ctx, func() { w.interrupt(number, over) })
 	err := want.write(number)
 	var got reply
 	if err == nil {
 		got, err = w.listen(want)
 	}
 	release()
-	late.Stop()
 	w.finish()
 	if err == nil {
 		return got, nil
@@ -201,45 +222,42 @@ func (w *worker) run(ctx context.Context, want demand) (reply, error) {
 	return reply{}, w.explain(ctx, err, want)
 }
 
-func (w *worker) start() uint64 {
+func (w *worker) start() (number uint64, over chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last++
-	w.exchange = w.last
-	return w.exchange
+	w.exchange, w.over = w.last, make(chan struct{})
+	return w.exchange, w.over
 }
 
 func (w *worker) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.exchange = 0
-	if w.killer != nil {
-		w.killer.Stop()
-		w.killer = nil
+	close(w.over)
+}
+
+// interrupt asks the worker to end an exchange, and kills it if it does not.
+func (w *worker) interrupt(number uint64, over <-chan struct{}) {
+	go w.cancel(number) // the pipe may be full until the worker is dead
+	if w.obeys(over, killAfter) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.exchange == number {
+		w.kill()
 	}
 }
 
-// interrupt tells the worker to end an exchange, and kills it if it does not.
-func (w *worker) interrupt(number uint64) {
-	w.mu.Lock()
-	if w.exchange != number || w.killer != nil {
-		w.mu.Unlock()
-		return
-	}
-	w.killer = time.AfterFunc(killAfter, func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.exchange == number {
-			w.kill()
-		}
-	})
-	w.mu.Unlock()
+// cancel asks the worker to end an exchange. When it is over, that means nothing.
+func (w *worker) cancel(number uint64) {
 	e := newEncoder()
 	defer e.free()
 	at := e.begin(kindCancel)
 	e.uint(number)
 	e.end(at)
-	_ = w.write(e.buf) // if it cannot be told it will be killed
+	_ = w.write(e.buf) // if it cannot be asked it will be killed
 }
 
 func (w *worker) write(frames []byte) error {
@@ -286,10 +304,8 @@ func (w *worker) explain(ctx context.Context, err error, want demand) *engine.Er
 	}
 	w.bury(!gone(err))
 	switch {
-	case stopped:
-		late, cancel := context.WithDeadline(context.Background(), time.Time{})
-		defer cancel()
-		return engine.Stopped(late, at, want.limits)
+	case stopped: // by Close
+		return errClosed
 	case errors.Is(err, errMalformed):
 		return nonsense(err, w.stderr.String())
 	}

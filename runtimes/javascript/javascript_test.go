@@ -3,6 +3,7 @@ package javascript
 import (
 	"context"
 	"errors"
+	goruntime "runtime"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"metascript/engine"
+	"metascript/engine/cputime"
 )
 
 func TestMain(m *testing.M) {
@@ -28,7 +30,7 @@ func files(namesAndTexts ...string) engine.Script {
 	return s
 }
 
-// call compiles a script of one file and calls its sync, under the limits' timeout.
+// call compiles a script of one file and calls its sync, under the limits' timeout, of processor time.
 func call(t testing.TB, script string, request map[string]any, l engine.Limits) (map[string]any, error) {
 	t.Helper()
 	return callFiles(t, files("sync.js", script), request, l)
@@ -36,8 +38,17 @@ func call(t testing.TB, script string, request map[string]any, l engine.Limits) 
 
 func callFiles(t testing.TB, s engine.Script, request map[string]any, l engine.Limits) (map[string]any, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), l.WithDefaults().Timeout)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	meter := cputime.NewMeter()
+	meter.Start(cputime.Thread())
+	go func() {
+		if !meter.Wait(ctx.Done(), l.WithDefaults().Timeout) {
+			cancel(context.DeadlineExceeded)
+		}
+	}()
 	p, err := New().Compile(ctx, s, l)
 	if err != nil {
 		return nil, err

@@ -199,6 +199,7 @@ type guarding struct {
 	regExps  *goja.Object // their prototype
 	intact   reflect.Type // of the inside of that while the script has not changed it
 	stepwise bool         // regular expressions are matched one by one
+	sure     bool         // what the last search found is certain
 	clock    time.Time
 	random   *rand.Rand
 }

@@ -10,13 +10,15 @@ import (
 	"github.com/dop251/goja"
 
 	"metascript/engine"
+	"metascript/engine/cputime"
 )
 
 // Regular expressions. Go's package regexp, which goja uses where it can, takes time in proportion to the size of the
 // pattern times that of the text, for each match: so we bound that product, and where there may be many matches, have
 // goja look for them one by one. For look-around and back-references goja uses regexp2, which may take for ever. It
 // has a clock, but goja takes a match that was stopped for none. So the clock is short, and a search that has found
-// nothing after that time ends the call: a wrong answer is worse than none.
+// nothing after that time ends the call: a wrong answer is worse than none. Since the clock is the wall's, and the machine
+// may be busy, it is made again first, until it had a processor for long enough.
 
 const (
 	// matchTimeout is how long regexp2 may look for one match.
@@ -224,17 +226,49 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 		r.oneByOne()
 	}
 	call = r.expansion(call, s)
+	at := r.lastIndex(call.This)
 	began := time.Now()
+	r.sure = false
 	v := f(call)
-	if nothing(v) && time.Since(began) >= matchTimeout {
-		r.refuse(&engine.Error{
-			Kind: engine.KindTimeout, Msg: fmt.Sprintf("a regular expression took longer than %s", matchTimeout),
-			Hint: "repetitions within repetitions, look-around and back-references may take for ever",
-		})
+	if nothing(v) && !r.sure && time.Since(began) >= matchTimeout {
+		v = r.searchAgain(at, func() goja.Value { return f(call) })
 	}
+	r.sure = true
 	r.check()
 	r.sweepIterator(v)
 	return v
+}
+
+// lastIndex gives a function that has the next search of a genuine regular expression begin where that of now does.
+func (r *run) lastIndex(pattern goja.Value) (restore func()) {
+	if !r.patterns.backtracks {
+		return func() {} // Go's regular expressions have no clock
+	}
+	o := pattern.(*goja.Object)
+	at := o.Get("lastIndex")
+	return func() { _ = o.Set("lastIndex", at) } // it throws if it is frozen, and then the search has done so
+}
+
+// searchAgain makes a search again that may have been stopped by regexp2's clock, each time from where it began, and ends the
+// call when it had a processor for as long as that clock says. What it was like before it is measured, and so it may take twice as long.
+func (r *run) searchAgain(restore func(), search func() goja.Value) goja.Value {
+	clock := cputime.Thread()
+	for range cputime.Factor {
+		if had, ok := clock(); !ok || had >= matchTimeout/2 {
+			break
+		}
+		r.check()
+		restore()
+		began := time.Now()
+		if v := search(); !nothing(v) || r.sure || time.Since(began) < matchTimeout {
+			return v
+		}
+	}
+	r.refuse(&engine.Error{
+		Kind: engine.KindTimeout, Msg: fmt.Sprintf("a regular expression took longer than %s", matchTimeout),
+		Hint: "repetitions within repetitions, look-around and back-references may take for ever",
+	})
+	return nil
 }
 
 func nothing(v goja.Value) bool {

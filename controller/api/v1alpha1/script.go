@@ -54,8 +54,10 @@ type ScriptSource struct {
 	// of the ConfigMap. An edit takes effect without a restart.
 	ConfigMapRef *ConfigMapKeyRef `json:"configMapRef,omitempty"`
 
-	// How long one call may take by the clock, as a duration such as 500ms or 5s.
-	// When absent, a hook has the timeout of spec.script, and that is 5s. The
+	// How much processor time one call may take, as a duration such as 500ms or
+	// 5s. Time that passes while the machine does other things does not count;
+	// yet a call is given up after ten times its timeout and 30 seconds. When
+	// absent, a hook has the timeout of spec.script, and that is 5s. The
 	// server's --max-script-timeout, 30s unless it is set, is the most that
 	// counts.
 	//

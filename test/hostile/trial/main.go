@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"metascript/engine"
+	"metascript/engine/cputime"
 	"metascript/engine/process"
 	"metascript/runtimes"
 )
@@ -28,7 +29,8 @@ type report struct {
 	Kind    engine.Kind    // of the error; "" for an answer
 	Message string         // of the error
 	Answer  map[string]any // of the second call
-	Took    time.Duration  // the longest of compiling and the calls
+	Took    time.Duration  // the longest of compiling and the calls, by the wall clock
+	Used    time.Duration  // processor time of this process and its workers, from beginning to end
 	Peak    int64          // bytes that this process and its workers had at most
 	Healthy string         // why another owner's script does not do what it should; "" when it does
 	Goes    bool           // an evaluation runs on, seconds after it should have ended
@@ -47,6 +49,7 @@ func main() {
 	}
 	r, err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4])
 	if err == nil {
+		r.Used = used()
 		err = json.NewEncoder(os.Stdout).Encode(r)
 	}
 	if err != nil {
@@ -114,15 +117,28 @@ func (r *report) attack(e *engine.Engine, l engine.Limits, s engine.Script) {
 	}
 }
 
-// goes reports whether an evaluation runs on, even after some time: the processors may be busy.
+// used is the processor time of this process, and of its workers, which have ended.
+func used() time.Duration {
+	var sum time.Duration
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var u unix.Rusage
+		if err := unix.Getrusage(who, &u); err == nil {
+			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+	}
+	return sum
+}
+
+// goes reports whether an evaluation runs on, even after this process has had a processor for some time.
 func goes(e *engine.Engine) bool {
-	patience := time.After(10 * time.Second)
+	const patience = 10 * time.Second
+	meter := cputime.NewMeter()
+	meter.Start(cputime.Process(os.Getpid()))
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for e.Runaways() > 0 {
-		select {
-		case <-tick.C:
-		case <-patience:
+		<-tick.C
+		if meter.Had() > patience || meter.Took() > cputime.Bound(patience) {
 			return true
 		}
 	}

@@ -1,0 +1,148 @@
+package cputime
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "spin" {
+		for i := 0; ; i++ {
+			_ = i
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// spin uses the processor until done is closed.
+func spin(done <-chan struct{}) {
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			return
+		default:
+			_ = i
+		}
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal(what)
+		}
+	}
+}
+
+// A thread that spins has processor time, one that waits beside it has next to none.
+func TestThread(t *testing.T) {
+	done := make(chan struct{})
+	clocks := make(chan Clock)
+	for _, work := range []func(<-chan struct{}){spin, func(done <-chan struct{}) { <-done }} {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			clocks <- Thread()
+			work(done)
+		}()
+	}
+	busy, waiting := NewMeter(), NewMeter()
+	first, second := <-clocks, <-clocks
+	busy.Start(first)
+	waiting.Start(second)
+	until(t, "no thread had 50 ms", func() bool { return max(busy.Had(), waiting.Had()) >= 50*time.Millisecond })
+	if less := min(busy.Had(), waiting.Had()); less > 25*time.Millisecond {
+		t.Errorf("the thread that waits had %s", less)
+	}
+	close(done)
+}
+
+// A process's time can be read by another while it is there, and stands still afterwards.
+func TestProcess(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command(exe, "spin")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	m := NewMeter()
+	m.Start(Process(child.Process.Pid))
+	until(t, "it had less than 50 ms", func() bool { return m.Had() >= 50*time.Millisecond })
+	if err := child.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = child.Wait() // it was killed
+	last := m.Had()
+	if again := m.Had(); again != last || last < 50*time.Millisecond {
+		t.Errorf("it had %s, and after its end %s", last, again)
+	}
+}
+
+func TestMeter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMeter()
+		time.Sleep(time.Second)
+		if m.Had() != 0 || m.Took() != time.Second {
+			t.Errorf("before it runs: had %s, took %s", m.Had(), m.Took())
+		}
+		var had time.Duration
+		ok := true
+		m.Start(func() (time.Duration, bool) { return had, ok })
+		time.Sleep(time.Second)
+		for _, step := range []struct {
+			clock time.Duration
+			ok    bool
+			want  time.Duration
+		}{{10, true, 10}, {time.Hour, true, time.Second}, {20, true, 20}, {30, false, 20}} {
+			if had, ok = step.clock, step.ok; m.Had() != step.want {
+				t.Errorf("%v: had %s", step, m.Had())
+			}
+		}
+		m.Start(func() (time.Duration, bool) { return 0, false })
+		time.Sleep(time.Minute)
+		if m.Had() != time.Minute {
+			t.Errorf("with a clock that cannot be read: had %s", m.Had())
+		}
+	})
+}
+
+// What has half of a processor is waited for twice as long, what has none up to the bound.
+func TestWait(t *testing.T) {
+	for _, test := range []struct {
+		share int64 // one in so many; 0: it has none
+		want  time.Duration
+	}{{1, time.Second}, {2, 2 * time.Second}, {0, Bound(time.Second)}} {
+		synctest.Test(t, func(t *testing.T) {
+			m, began := NewMeter(), time.Now()
+			m.Start(func() (time.Duration, bool) {
+				if test.share == 0 {
+					return 0, true
+				}
+				return time.Since(began) / time.Duration(test.share), true
+			})
+			if m.Wait(make(chan struct{}), time.Second) {
+				t.Error("it is done")
+			}
+			if took := m.Took(); took < test.want || took > test.want+time.Second {
+				t.Errorf("waited for %s, want %s", took, test.want)
+			}
+			done := make(chan struct{})
+			time.AfterFunc(time.Millisecond, func() { close(done) })
+			if !m.Wait(done, time.Second) {
+				t.Error("it is not done")
+			}
+		})
+	}
+}
