@@ -178,6 +178,10 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 		if !isString(v) {
 			o.text(v, "", "")
 		}
+		if o.came != nil { // its stack is not what it was: it must not go on
+			g.raised = o.came
+			panic(stop{})
+		}
 	}
 }
 
