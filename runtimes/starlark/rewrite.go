@@ -12,6 +12,7 @@ import (
 type rewriter struct {
 	depth int
 	deep  *syntax.Position // where the file is nested too deeply
+	odd   *engine.Error    // what the file has that has no rule
 }
 
 // maxSyntax is how deeply statements and expressions may be nested: the resolver and the compiler recurse, and a chain
@@ -23,7 +24,7 @@ func rewrite(file *syntax.File) *engine.Error {
 	r := &rewriter{}
 	r.stmts(file.Stmts)
 	if r.deep == nil {
-		return nil
+		return r.odd
 	}
 	return &engine.Error{
 		Kind: engine.KindSource, Pos: position(*r.deep), Msg: "the code is nested too deeply, or a chain of operators is too long",
@@ -41,6 +42,12 @@ func (r *rewriter) enter(n syntax.Node) bool {
 }
 
 func (r *rewriter) leave() { r.depth-- }
+
+// unknown takes note of syntax that has no rule.
+func (r *rewriter) unknown(n syntax.Node) {
+	start, _ := n.Span()
+	r.odd = &engine.Error{Kind: engine.KindSyntax, Pos: position(start), Msg: "there is no such operator or statement here"}
+}
 
 func (r *rewriter) stmts(stmts []syntax.Stmt) {
 	for i, stmt := range stmts {
@@ -60,6 +67,9 @@ func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
 	case *syntax.AssignStmt:
 		r.expr(&s.LHS)
 		r.expr(&s.RHS)
+		if _, ok := assignRules[s.Op]; !ok {
+			r.unknown(stmt)
+		}
 		return assignment(s)
 	case *syntax.DefStmt:
 		r.exprs(s.Params)
@@ -79,16 +89,26 @@ func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
 		r.stmts(s.False)
 	case *syntax.ReturnStmt:
 		r.expr(&s.Result)
+	case *syntax.BranchStmt, *syntax.LoadStmt:
+	default:
+		r.unknown(stmt)
 	}
 	return stmt
 }
 
-// augmented are the operators that make something large of x and y, by the assignment of their result to x.
-var augmented = map[syntax.Token]syntax.Token{syntax.STAR_EQ: syntax.STAR, syntax.PERCENT_EQ: syntax.PERCENT, syntax.LTLT_EQ: syntax.LTLT}
+// augmented are the operators that have a guard, and assign their result to x.
+var augmented = map[syntax.Token]syntax.Token{
+	syntax.STAR_EQ: syntax.STAR, syntax.PERCENT_EQ: syntax.PERCENT, syntax.LTLT_EQ: syntax.LTLT,
+	syntax.MINUS_EQ: syntax.MINUS, syntax.AMP_EQ: syntax.AMP, syntax.CIRCUMFLEX_EQ: syntax.CIRCUMFLEX,
+}
 
 // assignment rewrites the operator of an assignment.
 func assignment(s *syntax.AssignStmt) syntax.Stmt {
 	op, grows := augmented[s.Op]
+	switch s.Op {
+	case syntax.MINUS_EQ, syntax.AMP_EQ, syntax.CIRCUMFLEX_EQ: // of collections, and no literal is one
+		grows = !isLiteral(s.RHS)
+	}
 	adds := s.Op == syntax.PLUS_EQ && !isLiteral(s.RHS)
 	switch x := unparen(s.LHS).(type) {
 	case *syntax.DotExpr:
@@ -147,6 +167,9 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 	switch e := (*slot).(type) {
 	case *syntax.BinaryExpr:
 		r.each(&e.X, &e.Y)
+		if _, ok := binaryRules[e.Op]; !ok {
+			r.unknown(e)
+		}
 		*slot = operation(e)
 	case *syntax.CallExpr:
 		*slot = r.call(e)
@@ -161,7 +184,7 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		r.exprs(e.List)
 	case *syntax.DotExpr:
 		r.expr(&e.X)
-		if name := e.Name.Name; guarded[name] != nil || keyed[name] {
+		if name := e.Name.Name; guarded[name] || keyed[name] || unjudged[name] {
 			*slot = call(".", e.Dot, e.X, text(e.Name.NamePos, name))
 		}
 	case *syntax.IndexExpr:
@@ -180,6 +203,12 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		r.exprs(e.List)
 	case *syntax.UnaryExpr:
 		r.expr(&e.X)
+		if _, ok := unaryRules[e.Op]; !ok {
+			r.unknown(e)
+		}
+	case *syntax.Ident, *syntax.Literal:
+	default:
+		r.unknown(e)
 	}
 }
 
@@ -193,13 +222,17 @@ func (r *rewriter) call(e *syntax.CallExpr) syntax.Expr {
 	}
 	r.exprs(e.Args)
 	for _, arg := range e.Args {
-		if star, ok := arg.(*syntax.UnaryExpr); ok && star.Op == syntax.STAR {
+		star, ok := arg.(*syntax.UnaryExpr)
+		switch {
+		case ok && star.Op == syntax.STAR:
 			star.X = call("f(*", star.OpPos, star.X)
+		case ok && star.Op == syntax.STARSTAR:
+			star.X = call("f(**", star.OpPos, star.X)
 		}
 	}
 	switch {
 	case !ok:
-	case guarded[dot.Name.Name] != nil:
+	case guarded[dot.Name.Name] || unjudged[dot.Name.Name]:
 		args := append([]syntax.Expr{dot.X, text(dot.Name.NamePos, dot.Name.Name)}, e.Args...)
 		return &syntax.CallExpr{Fn: ident(".()", dot.Dot), Lparen: e.Lparen, Args: args, Rparen: e.Rparen}
 	case keyed[dot.Name.Name] && len(e.Args) > 0:
@@ -240,9 +273,9 @@ func operation(e *syntax.BinaryExpr) syntax.Expr {
 		if !x && !y {
 			return negate(e, syntax.NOT_IN, call("in", e.OpPos, e.X, e.Y))
 		}
-	case syntax.PLUS: // with a literal it grows by that at most
+	case syntax.PLUS, syntax.MINUS, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX: // with a literal it grows by that at most
 		if !x && !y {
-			return call("+", e.OpPos, e.X, e.Y)
+			return call(e.Op.String(), e.OpPos, e.X, e.Y)
 		}
 	case syntax.STAR, syntax.LTLT, syntax.PERCENT:
 		return call(e.Op.String(), e.OpPos, e.X, e.Y)
