@@ -254,11 +254,15 @@ func spread(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	return x, ev.room(times(int64(max(starlark.Len(x), 0)), 3*elementSize), "the list of arguments")
 }
 
-// spreadNamed gives the x of f(**x). What is called has a tuple for each pair, and may make a dict of them.
+// namedSize is what a named argument of f(**x) counts, as bytes. What is called has a tuple for each pair, looks for each
+// name among its parameters and may make a dict of them: some microseconds for each.
+const namedSize = 1 << 10
+
+// spreadNamed gives the x of f(**x).
 func spreadNamed(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	ev := evaluationOf(thread)
 	if err := ev.lookUps(args[0]); err != nil {
 		return nil, err
 	}
-	return args[0], ev.room(times(int64(max(starlark.Len(args[0]), 0)), tupleSize+2*elementSize+2*entrySize), "the named arguments")
+	return args[0], ev.room(times(int64(max(starlark.Len(args[0]), 0)), namedSize), "the named arguments")
 }
