@@ -13,6 +13,8 @@ type rewriter struct {
 	depth int
 	deep  *syntax.Position // where the file is nested too deeply
 	odd   *engine.Error    // what the file has that has no rule
+
+	literals map[uint32]map[string]bool // those that are keys, by where in a table they belong
 }
 
 // maxSyntax is how deeply statements and expressions may be nested: the resolver and the compiler recurse, and a chain
@@ -179,7 +181,7 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		r.each(&e.Cond, &e.True, &e.False)
 	case *syntax.DictEntry:
 		r.each(&e.Key, &e.Value)
-		e.Key = key(e.Key)
+		e.Key = r.key(e.Key)
 	case *syntax.DictExpr:
 		r.exprs(e.List)
 	case *syntax.DotExpr:
@@ -189,7 +191,7 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		}
 	case *syntax.IndexExpr:
 		r.each(&e.X, &e.Y)
-		e.Y = key(e.Y)
+		e.Y = r.key(e.Y)
 	case *syntax.LambdaExpr:
 		r.exprs(e.Params)
 		r.expr(&e.Body)
@@ -240,7 +242,7 @@ func (r *rewriter) call(e *syntax.CallExpr) syntax.Expr {
 			e.Fn = call(".", dot.Dot, dot.X, text(dot.Name.NamePos, dot.Name.Name))
 			break
 		}
-		e.Args[0] = key(e.Args[0])
+		e.Args[0] = r.key(e.Args[0])
 	}
 	return e
 }
@@ -291,18 +293,55 @@ func negate(e *syntax.BinaryExpr, opposite syntax.Token, call syntax.Expr) synta
 	return call
 }
 
+// isLiteral reports whether e is a number or a short text. What goes through the elements of a list compares with each.
 func isLiteral(e syntax.Expr) bool {
-	_, ok := e.(*syntax.Literal)
-	return ok
+	literal, ok := e.(*syntax.Literal)
+	return ok && len(literal.Raw) <= small
 }
 
 // key guards an expression whose value is hashed. What is a keyword argument is none.
-func key(e syntax.Expr) syntax.Expr {
-	if named, ok := e.(*syntax.BinaryExpr); isLiteral(e) || ok && named.Op == syntax.EQ {
+func (r *rewriter) key(e syntax.Expr) syntax.Expr {
+	if named, ok := e.(*syntax.BinaryExpr); ok && named.Op == syntax.EQ {
+		return e
+	}
+	if literal, ok := e.(*syntax.Literal); ok && r.spread(literal) {
 		return e
 	}
 	start, _ := e.Span()
 	return call("[key]", start, e)
+}
+
+// maxLiterals is how many literals of a file may belong to the same place in a table before they are counted like other keys.
+const maxLiterals = 16
+
+// spread reports whether a literal belongs where few others do in a table: like any key, it can be chosen to collide.
+func (r *rewriter) spread(literal *syntax.Literal) bool {
+	var v starlark.Value
+	switch value := literal.Value.(type) {
+	case string:
+		if v = starlark.String(value); len(value) > maxChosen {
+			return true
+		}
+	case int64:
+		v = starlark.MakeInt64(value)
+	case float64:
+		v = starlark.Float(value)
+	default:
+		return false
+	}
+	hash, err := v.Hash()
+	if err != nil {
+		return false
+	}
+	if r.literals == nil {
+		r.literals = map[uint32]map[string]bool{}
+	}
+	place := hash % crowdPlaces
+	if r.literals[place] == nil {
+		r.literals[place] = map[string]bool{}
+	}
+	r.literals[place][literal.Raw] = true
+	return len(r.literals[place]) <= maxLiterals
 }
 
 // call calls one of the guards. Its errors have the position pos.

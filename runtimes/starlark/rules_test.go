@@ -2,6 +2,7 @@ package starlark
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -154,6 +155,38 @@ func TestCrash(t *testing.T) {
 		e := wantError(t, err, engine.KindRuntime)
 		if e.Pos != at || e.Msg != "the interpreter cannot evaluate this: boom" || e.Hint == "" || e.Stack == "" || strings.Contains(e.Detail(), "goroutine") {
 			t.Errorf("%q: got %v, %s", text, e.Pos, e.Detail())
+		}
+	}
+}
+
+// A guard is spared only where a literal is short, and where few literals of the file collide.
+func TestLiteralsAreSpared(t *testing.T) {
+	same := "x = {4294967296: 1, 'name': 2}\ny = {}\n"
+	for i := range 30 {
+		same += fmt.Sprintf("y[%d] = x['name']\n", int64(i)<<32)
+	}
+	long := strings.Repeat("a", small)
+	for text, want := range map[string]int{
+		"x = {1: 'a', 'b': 2}['b']": 0, "x = 5\ny = x == 'a' or x + 'b' or 'c' in x": 0,
+		same:                             30 - maxLiterals, // all belong to one place
+		"x = 5\ny = x == '" + long + "'": 1, "x = 5\ny = '" + long + "' in x": 1, "x = ''\ny = x + '" + long + "'": 1,
+	} {
+		file, err := dialect.Parse("x.star", text, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rewrite(file); err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		syntax.Walk(file, func(n syntax.Node) bool {
+			if f, ok := n.(*syntax.CallExpr); ok && operators[f.Fn.(*syntax.Ident).Name] != nil {
+				got++
+			}
+			return true
+		})
+		if got != want {
+			t.Errorf("%.60q: %d guards, want %d", text, got, want)
 		}
 	}
 }
