@@ -84,6 +84,9 @@ func (g *guard) fault(err error, f function) error {
 		e.Msg = goType.ReplaceAllStringFunc(msg, func(s string) string { return strings.ToLower(strings.TrimPrefix(s, goTypes)) })
 		e.Hint = g.hint(e.Msg)
 	}
+	if g.making != nil {
+		e.Hint = cmp.Or(e.Hint, "this came up while the message of the error at "+position(g.making).String()+" was made")
+	}
 	return e
 }
 

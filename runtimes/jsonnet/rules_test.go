@@ -162,3 +162,28 @@ func TestOddArguments(t *testing.T) {
 
 // oddTrials is how often each function is tried.
 const oddTrials = 20
+
+// Where the message of an error cannot be made, the error is the one that came up, at its place, and says so.
+func TestErrorsInMessages(t *testing.T) {
+	for text, want := range map[string]struct {
+		kind      engine.Kind
+		msg       string
+		line, col int
+		hint      string
+	}{
+		`error {assert false: {assert false: $, x: error self}, y: 1}`: {engine.KindRaised, "{ }", 2, 23, ""},
+		`error { a: error 'x' }`:                        {engine.KindRaised, "x", 2, 12, "x.jsonnet:2:7"},
+		`error [1, { assert false, x: 1 }]`:             {engine.KindRaised, "Object assertion failed.", 2, 13, "x.jsonnet:2:7"},
+		`error { a: {}.b }`:                             {engine.KindRuntime, "Field does not exist: b", 2, 12, ""},
+		`error error error { a: error 'x' }`:            {engine.KindRaised, "x", 2, 24, "x.jsonnet:2:19"},
+		`std.substr('abc', 1e300, 1)`:                   {engine.KindRuntime, "substr second parameter should be at most 2^53, got 1e+300", 2, 1, ""},
+		`local f(a, b=a) = b; f(1) tailstrict`:          {engine.KindRuntime, "the variable a is not there yet", 2, 14, "tailstrict"},
+		`{ assert false: { assert false: self } } + ''`: {engine.KindRaised, "{ }", 2, 19, "2:17"},
+	} {
+		_, err := evaluatedBy(t, text)
+		var e *engine.Error
+		if !errors.As(err, &e) || e.Kind != want.kind || e.Msg != want.msg || e.Pos.Line != want.line || e.Pos.Col != want.col || !strings.Contains(e.Hint, want.hint) {
+			t.Errorf("%s: got %s", text, engine.DetailOf(err))
+		}
+	}
+}
