@@ -18,14 +18,14 @@ import (
 var predeclared = func() starlark.StringDict {
 	names := starlark.StringDict{
 		"json": module(json.Module, starlark.StringDict{
-			"encode": starlark.NewBuiltin("json.encode", encodeJSON),
-			"decode": starlark.NewBuiltin("json.decode", decodeJSON),
+			"encode": starlark.NewBuiltin("json.encode", contained(encodeJSON)),
+			"decode": starlark.NewBuiltin("json.decode", contained(decodeJSON)),
 		}),
 		"math": module(math.Module, nil),
 		// Without the clock, and with no time zone of the host's.
 		"time": module(startime.Module, starlark.StringDict{
 			"from_timestamp": starlark.NewBuiltin("from_timestamp", fromTimestamp),
-			"parse_duration": starlark.NewBuiltin("parse_duration", parseDuration),
+			"parse_duration": starlark.NewBuiltin("parse_duration", contained(parseDuration)),
 			"parse_time":     located("parse_time", 2),
 			"time":           located("time", -1),
 		}),
