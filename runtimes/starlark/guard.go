@@ -60,7 +60,7 @@ var operators = starlark.StringDict{
 	"f(*":  starlark.NewBuiltin("f(*", spread),
 	"f(**": starlark.NewBuiltin("f(**", spreadNamed),
 	// x.f(...) and x.f for the methods below.
-	".()": starlark.NewBuiltin(".()", callMethod),
+	".()": starlark.NewBuiltin(".()", contained(callMethod)),
 	".":   starlark.NewBuiltin(".", boundMethod),
 }
 

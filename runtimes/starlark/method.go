@@ -335,6 +335,14 @@ func updateKeys(c *methodCall) (starlark.Value, error) {
 	return c.native()
 }
 
+// withOther is for methods of sets that need another: without one, the interpreter would panic.
+func withOther(c *methodCall) (starlark.Value, error) {
+	if len(c.args) == 0 && len(c.kwargs) == 0 {
+		return nil, fmt.Errorf("%s: got 0 arguments, want 1", c.name)
+	}
+	return updateKeys(c)
+}
+
 // keys gives an iterable whose elements may be keys, or pairs of which the first may be one.
 func (ev *evaluation) keys(v starlark.Value, pairs bool) (starlark.Value, error) {
 	v, err := ev.concrete(v, "the collection")

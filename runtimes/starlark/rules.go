@@ -99,9 +99,9 @@ var memberRules = map[string]map[string]memberRule{
 	}, "clear", "items", "keys", "popitem", "values"),
 	"set": members(map[string]memberRule{
 		"add": {keyCollides, keyedMethod}, "discard": {keyCollides, keyedMethod}, "remove": {keyCollides, keyedMethod},
-		"update": {sizeOfKeys, updateKeys}, "union": {sizeOfKeys, updateKeys}, "intersection": {sizeOfKeys, updateKeys},
-		"difference": {sizeOfKeys, updateKeys}, "symmetric_difference": {sizeOfKeys, updateKeys},
-		"issubset": {sizeOfKeys, updateKeys}, "issuperset": {sizeOfKeys, updateKeys},
+		"update": {sizeOfKeys, updateKeys}, "union": {sizeOfKeys, updateKeys}, "intersection": {sizeOfKeys, withOther},
+		"difference": {sizeOfKeys, withOther}, "symmetric_difference": {sizeOfKeys, withOther},
+		"issubset": {sizeOfKeys, withOther}, "issuperset": {sizeOfKeys, withOther},
 	}, "clear", "pop"),
 	// Parts of the request.
 	dictType: {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -188,5 +189,63 @@ func TestLiteralsAreSpared(t *testing.T) {
 		if got != want {
 			t.Errorf("%.60q: %d guards, want %d", text, got, want)
 		}
+	}
+}
+
+// oddValues are arguments that functions do not expect.
+var oddValues = strings.Fields(`None True 0 -1 1.5 1e308 1<<70 -(1<<62) float("nan") float("inf") "" "a" "\x00" "{}" "%s" "%(a)s" "é€" b"" b"\xff" [] [None] [1,"a",[]] (1,)
+	((),) {} {"a":1} {1:None} set() set([1]) range(0) range(1<<62) range(-(1<<63),(1<<63)-1) "ab".elems() len [].append (lambda:1) (lambda*a,**k:a) json
+	time.second time.from_timestamp(1<<62) request request.l -(1<<31) "9"*20 "a"*2000`)
+
+// Nothing that a script can call makes the interpreter panic, whatever it is given.
+func TestOddArguments(t *testing.T) {
+	var callables []string
+	for name := range nameRules {
+		callables = append(callables, name)
+	}
+	for module, members := range moduleRules {
+		for name := range members {
+			callables = append(callables, module+"."+name)
+		}
+	}
+	samples := map[string]string{
+		"string": `"a b"`, "bytes": `b"a"`, "list": `[1, "a"]`, "dict": `{"a": 1}`, "set": `set([1])`, "time.time": `time.from_timestamp(5)`,
+		"time.duration": `time.hour`, dictType: `request`, listType: `request.l`,
+	}
+	for typ, members := range memberRules {
+		for name := range members {
+			callables = append(callables, samples[typ]+"."+name)
+		}
+	}
+	slices.Sort(callables)
+	random := rand.New(rand.NewPCG(1, 2))
+	value := func() string { return oddValues[random.IntN(len(oddValues))] }
+	operators := []string{"+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "==", "<", ">=", "in", "not in", "and", "or"}
+	for _, callable := range callables {
+		for range 40 {
+			var args []string
+			for range random.IntN(4) {
+				args = append(args, value())
+			}
+			star := []string{"", ", *" + value(), ", **" + value(), ", key=" + value()}[random.IntN(4)]
+			call := strings.TrimPrefix(callable+"("+strings.Join(args, ", ")+strings.TrimPrefix(star, strings.Repeat(", ", 1-min(1, len(args))))+")", ", ")
+			text := fmt.Sprintf("def sync(request):\n    x = %s %s %s\n    y = %s\n    y %s= %s\n    y = y[%s:%s:%s]\n    return {\"v\": [x, y, %s]}", value(),
+				operators[random.IntN(len(operators))], value(), value(), operators[random.IntN(11)], value(), value(), value(), value(), call)
+			for _, text := range []string{text, "def sync(request):\n    return {\"v\": " + call + "}"} {
+				oddly(t, text)
+			}
+		}
+	}
+}
+
+func oddly(t *testing.T, text string) {
+	t.Helper()
+	p, err := New().Compile(t.Context(), script(text), tight)
+	if err == nil {
+		_, err = p.Call(t.Context(), "sync", map[string]any{"l": []any{int64(1), "a"}}, engine.Env{Limits: tight})
+	}
+	var e *engine.Error
+	if err != nil && (!errors.As(err, &e) || e.Kind == engine.KindPanic || e.Stack != "") {
+		t.Errorf("%s\n%s\n%s", text, engine.DetailOf(err), e.Stack)
 	}
 }
