@@ -60,10 +60,20 @@ func equalWithin(x, y starlark.Value, depth int, m meter) (bool, error) {
 		}
 		return false, nil
 	}
-	if err := m.lookUps(x, y); err != nil {
+	if err := chargeSets(m, x, y); err != nil {
 		return false, err
 	}
 	return starlark.Equal(x, y) // of other types, nothing contains a view
+}
+
+// chargeSets charges for comparing two sets, which looks up the elements of one in the other.
+func chargeSets(m meter, x, y starlark.Value) error {
+	_, set := x.(*starlark.Set)
+	_, also := y.(*starlark.Set)
+	if !set || !also {
+		return nil
+	}
+	return m.lookUps(x, y)
 }
 
 func isList(v starlark.Value) bool {

@@ -138,7 +138,8 @@ func addTo(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, _ 
 // operatorKeys is an operator that sets and dicts have.
 func operatorKeys(op syntax.Token) method {
 	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		if _, isInt := args[0].(starlark.Int); !isInt {
+		switch args[0].(type) {
+		case *starlark.Set, *starlark.Dict, dict:
 			if err := evaluationOf(thread).lookUps(args[0], args[1]); err != nil {
 				return nil, err
 			}

@@ -17,7 +17,7 @@ func inOrder(op syntax.Token, x, y starlark.Value, depth int, m meter) (bool, er
 		if err := m.charge(min(lengthSteps(x), lengthSteps(y))); err != nil {
 			return false, err
 		}
-		if err := m.lookUps(x, y); err != nil {
+		if err := chargeSets(m, x, y); err != nil {
 			return false, err
 		}
 		return starlark.Compare(op, x, y)
