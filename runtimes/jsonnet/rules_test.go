@@ -105,7 +105,7 @@ func TestStdIsWhatHasARule(t *testing.T) {
 	}
 }
 
-// What a later go-jsonnet adds, in Go or in Jsonnet, and nobody has judged, is not there.
+// What a later go-jsonnet adds, in Go or in Jsonnet, is not there until it has a rule.
 func TestNewFunctionsVanish(t *testing.T) {
 	if err := ready(); err != nil {
 		t.Fatal(err)

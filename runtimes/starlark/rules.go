@@ -86,7 +86,7 @@ var memberRules = map[string]map[string]memberRule{
 		"upper": {sizeOfText, caseText}, "lower": {sizeOfText, caseText}, "title": {sizeOfText, caseText}, "capitalize": {sizeOfText, caseText},
 		"startswith": {eachCompare, prefixText}, "endswith": {eachCompare, prefixText},
 	},
-		"codepoint_ords", "codepoints", "elem_ords", "elems", // which take no memory; whoever makes a list of one counts
+		"codepoint_ords", "codepoints", "elem_ords", "elems", // the first four take no memory; making a list of one is counted
 		"count", "find", "index", "isalnum", "isalpha", "isdigit", "islower", "isspace", "istitle", "isupper", "partition",
 		"removeprefix", "removesuffix", "rfind", "rindex", "rpartition"),
 	"bytes": members(nil, "elems"),

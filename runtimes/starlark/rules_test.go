@@ -95,7 +95,7 @@ func evaluate(t *testing.T, text string) starlark.Value {
 	return v
 }
 
-// What a later go.starlark.net adds to the language, and nobody has judged, is not there.
+// What a later go.starlark.net adds to the language is not there until it has a rule.
 func TestNewNamesVanish(t *testing.T) {
 	starlark.Universe["new"] = starlark.NewBuiltin("new", nil)
 	removeUnjudged()
