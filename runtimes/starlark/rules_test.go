@@ -222,7 +222,7 @@ func TestOddArguments(t *testing.T) {
 	value := func() string { return oddValues[random.IntN(len(oddValues))] }
 	operators := []string{"+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "==", "<", ">=", "in", "not in", "and", "or"}
 	for _, callable := range callables {
-		for range 40 {
+		for range 15 {
 			var args []string
 			for range random.IntN(4) {
 				args = append(args, value())
