@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
-
-	"metascript/engine"
 )
 
 // The checks of the operations and builtins that std.go lists.
@@ -70,9 +68,7 @@ func settle(o *operation, v value) {
 func layersOf(l layers) int {
 	n := 0
 	for ; n <= maxLayers; n++ {
-		a := any(l)
-		w := *(*twoWords)(unsafe.Pointer(&a))
-		switch w.typ {
+		switch w := layerWords(l); w.typ {
 		case learned.extended:
 			return n + (*extendedLayers)(w.data).total
 		case learned.restrict:
@@ -84,19 +80,85 @@ func layersOf(l layers) int {
 	return n
 }
 
-// checkLayers charges for what goes through all layers of an object; their fields are merged pair by pair.
+func layerWords(l layers) twoWords {
+	a := any(l)
+	return *(*twoWords)(unsafe.Pointer(&a))
+}
+
+// merging gives how many fields the layers have at the most, and how many are looked at to find which those are: the
+// interpreter merges the fields of layers pair by pair.
+func merging(l layers) (fields, looked int) {
+	switch w := layerWords(l); w.typ {
+	case learned.extended:
+		both := (*extendedLayers)(w.data)
+		left, lookedLeft := merging(both.left)
+		right, lookedRight := merging(both.right)
+		return left + right, lookedLeft + lookedRight + right
+	case learned.restrict:
+		n := len((*restrictedLayers)(w.data).retained)
+		return n, n
+	case learned.simple:
+		n := len((*simpleLayers)(w.data).fields)
+		return n, n
+	}
+	return 0, 0
+}
+
+// maxMerged bounds how many fields are looked at to find out which an object has.
+const maxMerged = 1 << 21
+
+// chargeMerging charges for finding out which fields an object has, or refuses to.
+func (g *guard) chargeMerging(l layers) {
+	n := layersOf(l)
+	if n > maxLayers {
+		g.refuse("an object added up from so many")
+	}
+	_, looked := merging(l)
+	if n > 1 && looked > maxMerged {
+		g.refuse("an object added up from so many, which have so many fields,")
+	}
+	g.charge(int64(n) + int64(looked)/2)
+}
+
 func checkLayers(o *operation) {
 	if object, ok := objectOf(o.args[0]); ok {
-		o.left = 0 // its fields may be many
-		o.charge(1)
-		n := layersOf(object.uncached)
-		if n > maxLayers {
-			o.refuse("an object added up from so many")
+		o.chargeMerging(object.uncached)
+	}
+}
+
+// checkFlatMerge lets nothing pass but what a comprehension gives it, objects of one layer without locals: the interpreter
+// panics when it is given something else. A script can get at it by its name.
+func checkFlatMerge(o *operation) (value, error, bool) {
+	o.elements(float64(length(o.args[0])), 400)
+	elements, _ := arrayOf(o.args[0])
+	for _, e := range elements {
+		v, err := o.element(e, 0)
+		if err != nil {
+			return nil, err, true
 		}
-		if n > 16 {
-			o.charge(int64(n) * 16)
+		object, ok := objectOf(v)
+		if !ok {
+			break // the interpreter says so
+		}
+		w := layerWords(object.uncached)
+		if w.typ != learned.simple || len((*simpleLayers)(w.data).locals) > 0 {
+			return o.fail("std['$objectFlatMerge'] is for comprehensions")
 		}
 	}
+	return nil, nil, false
+}
+
+// fail gives an error of the script's, which ends the operation.
+func (o *operation) fail(format string, args ...any) (value, error, bool) {
+	return nil, raise(o.i, fmt.Sprintf(format, args...)), true
+}
+
+// checkSubstr refuses to begin behind what the interpreter can count: it would panic.
+func checkSubstr(o *operation) (value, error, bool) {
+	if at := number(o.args[1]); at > maxExact {
+		return o.fail("substr second parameter should be at most 2^53, got %g", at)
+	}
+	return nil, nil, false
 }
 
 func checkFold(o *operation) {
@@ -167,19 +229,15 @@ func checkMember(o *operation) {
 }
 
 // checkRemoveAt refuses an index that there is not: the interpreter would panic.
-func checkRemoveAt(o *operation) {
+func checkRemoveAt(o *operation) (value, error, bool) {
 	o.charge(int64(length(o.args[0])) / 8)
 	elements, ok := arrayOf(o.args[0])
 	k, _ := look(o.args[1])
 	at := number(o.args[1])
 	if !ok || k != numberKind || at != math.Trunc(at) || at >= 0 && at < float64(len(elements)) {
-		return
+		return nil, nil, false
 	}
-	o.stopped = &engine.Error{
-		Kind: engine.KindRuntime, Pos: position(o.at),
-		Msg: fmt.Sprintf("Index %g out of bounds, not within [0, %d)", at, len(elements)),
-	}
-	panic(stop{})
+	return o.fail("Index %g out of bounds, not within [0, %d)", at, len(elements))
 }
 
 func checkEqual(o *operation) { _, _ = o.equal(o.args[0], o.args[1], 0) }
@@ -266,14 +324,20 @@ func (o *operation) compare(x, y value) (int, error) {
 	return valueCmp(o.i, x, y)
 }
 
-// flatMapped is std.flatMap over an array, and thereby a comprehension.
+// flatMapped is std.flatMap, and thereby a comprehension.
 func flatMapped(o *operation) (value, error, bool) {
 	k, f := look(o.args[0])
 	elements, ok := arrayOf(o.args[1])
-	if k != functionKind || !ok {
-		o.charge(int64(length(o.args[1])))
-		return nil, nil, false
+	switch {
+	case k == functionKind && ok:
+		return o.flatMapArray(f, elements)
+	case k == functionKind && isString(o.args[1]) && o.what == "std.flatMap":
+		return o.flatMapString(f, runesOf(o.args[1]))
 	}
+	return nil, nil, false // the interpreter says what is wrong
+}
+
+func (o *operation) flatMapArray(f unsafe.Pointer, elements []*thunk) (value, error, bool) {
 	out := make([]*thunk, 0, len(elements))
 	for _, e := range elements {
 		v, err := callFunction(f, o.i, callArguments{positional: []*thunk{e}})
@@ -291,6 +355,25 @@ func flatMapped(o *operation) (value, error, bool) {
 		out = append(out, part...)
 	}
 	return newArray(slices.Clip(out)), nil, true
+}
+
+func (o *operation) flatMapString(f unsafe.Pointer, text []rune) (value, error, bool) {
+	var out strings.Builder
+	size := 0
+	for _, r := range text {
+		v, err := callFunction(f, o.i, callArguments{positional: []*thunk{{content: newString(string(r))}}})
+		if err != nil {
+			return nil, err, true
+		}
+		if !isString(v) {
+			return nil, nil, false // it fails again, for the same reason
+		}
+		size += length(v)
+		o.size(float64(size) * 2 * runeSize)
+		o.charge(int64(length(v)) / 16)
+		out.WriteString(string(runesOf(v)))
+	}
+	return newString(out.String()), nil, true
 }
 
 // stripped is std.stripChars and its like, of a string and characters.

@@ -84,6 +84,9 @@ func (g *guard) fault(err error, f function) error {
 		e.Msg = goType.ReplaceAllStringFunc(msg, func(s string) string { return strings.ToLower(strings.TrimPrefix(s, goTypes)) })
 		e.Hint = g.hint(e.Msg)
 	}
+	if g.making != nil {
+		e.Hint = cmp.Or(e.Hint, "this came up while the message of the error at "+position(g.making).String()+" was made")
+	}
 	return e
 }
 
@@ -94,6 +97,11 @@ const (
 	msgOfNull  = "Value non indexable: null"
 
 	goTypes = "*jsonnet.value"
+
+	// The interpreter panics with this when a call with tailstrict evaluates the default of a parameter.
+	msgNoVariable = "RUNTIME: Unknown variable: "
+	hintStrict    = "a call with tailstrict evaluates the defaults of parameters before there is anything they could use: give all arguments"
+	hintCrash     = "this is a mistake of go-jsonnet, the interpreter: write it in another way"
 )
 
 // goType matches what the interpreter calls values that are not indexable, such as *jsonnet.valueNull.
@@ -104,19 +112,28 @@ func aboutFunction(msg string) bool {
 	return strings.Contains(strings.ToLower(msg), "function") && !strings.HasPrefix(msg, "function ")
 }
 
-// crash translates what is no error of Jsonnet: a panic, which the interpreter has caught.
+// crash translates what is no error of Jsonnet: a panic, which the interpreter has caught. A script led there, and it does
+// no harm but to that script, so that it is an error like any other. The interpreter's stack is for our log alone.
 func (g *guard) crash(err error) error {
 	var own *engine.Error
 	if errors.As(err, &own) {
 		return own
 	}
 	e := &engine.Error{Kind: engine.KindRuntime, Pos: position(g.at), Msg: clip(err.Error())}
-	if what, ok := strings.CutPrefix(e.Msg, "(CRASH) "); ok {
-		what, _, _ = strings.Cut(what, "\n")
-		e.Kind, e.Msg = engine.KindPanic, "the interpreter panicked: "+what
+	if what, ok := strings.CutPrefix(err.Error(), "(CRASH) "); ok {
+		what, e.Stack, _ = strings.Cut(what, "\n")
+		e.Stack = engine.Clip(e.Stack, maxStack)
+		e.Msg, e.Hint = "the interpreter cannot evaluate this: "+clip(what), hintCrash
+		if name, ok := strings.CutPrefix(what, msgNoVariable); ok {
+			name, _, _ = strings.Cut(name, " ")
+			e.Msg, e.Hint = "the variable "+engine.Clip(name, maxName)+" is not there yet", hintStrict
+		}
 	}
 	return e
 }
+
+// maxStack bounds what is kept of the interpreter's stack.
+const maxStack = 8 << 10
 
 // overflow is the error of too many nested calls.
 func (g *guard) overflow(e *engine.Error) error {

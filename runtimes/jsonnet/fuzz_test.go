@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,10 @@ import (
 func FuzzCompile(f *testing.F) {
 	for _, text := range []string{
 		status, full, noop, `function(r) r`, `{ sync():: local f(x) = f(x + 1) tailstrict; f(0) }`, "|||\n  a\n|||",
+		`{ sync():: error { assert false: { assert false: $, x: error self }, y: 1 } }`, `{ sync():: error [{ a: error 'x' }, { assert self.x: super.y }] }`,
+		`{ sync():: std['$objectFlatMerge']([{ local x = 1, a: x } + { b: super.a }]) }`, `{ sync(parent):: local f(a, b=a, c=self) = b; f(parent) tailstrict }`,
+		`{ sync(parent):: { [k]+: super[k] + $[k] for k in std.objectFields(parent) } + { assert self.metadata == super.metadata : self } }`,
+		`{ sync(parent):: std.substr(std.toString(parent), 1e300, -1) + std.sum([1e308, 1e308]) % [parent] }`, `{ sync():: std.foldl(std.trace, ['a', 'b'], 'c')[1e300] }`,
 		`{ [x]: y for x in [1] }`, `{ sync():: '%s %5.2f' % ['a', 1] }`, `local a = [a]; { sync():: a == a }`, `[[[[[[`, `{a+::1}`, `importstr 'x'`,
 	} {
 		f.Add(text)
@@ -40,22 +45,27 @@ func FuzzCompile(f *testing.F) {
 		s := engine.Script{Language: engine.Jsonnet, Entry: entry, Files: files(text)}
 		p, err := jsonnet.New().Compile(ctx, s, limits)
 		if err != nil {
-			mustBeFault(t, err)
+			mustBeFault(t, err, text)
 			return
 		}
 		for _, fn := range p.Functions() {
 			if _, err := p.Call(ctx, fn, request(), engine.Env{Limits: limits}); err != nil {
-				mustBeFault(t, err)
+				mustBeFault(t, err, text)
 			}
 		}
 	})
 }
 
-func mustBeFault(t *testing.T, err error) {
+// mustBeFault checks that err is a script's error, and none of those that are made of a panic of the interpreter. It panics
+// where a default that is evaluated too early reads self, which needs a tailstrict.
+func mustBeFault(t *testing.T, err error, text string) {
 	t.Helper()
 	var e *engine.Error
-	if !errors.As(err, &e) {
+	switch {
+	case !errors.As(err, &e):
 		t.Errorf("not a script's error: %v", err)
+	case e.Kind == engine.KindPanic, strings.HasPrefix(e.Msg, "the interpreter cannot") && !strings.Contains(text, "tailstrict"):
+		t.Errorf("a panic: %s\n%s", e.Detail(), e.Stack)
 	}
 }
 

@@ -106,7 +106,8 @@ type guard struct {
 	raising ast.Node // the message of an error that is being evaluated
 	out     outcome  // takes the answer
 	result  any
-	raised  error // why the answer could not be taken, if the script is to blame
+	raised  error              // why the answer could not be taken, or an error's message not be made, if the script is to blame
+	making  *ast.LocationRange // the message that could not be made
 
 	at      *ast.LocationRange // the script's node that was begun last
 	failed  ast.Node           // the innermost node whose evaluation gave an error
@@ -177,6 +178,10 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 		o := operation{guard: g, i: i, what: "the error's message"}
 		if !isString(v) {
 			o.text(v, "", "")
+		}
+		if o.came != nil { // its stack is not what it was: it must not go on
+			g.raised, g.making = o.came, n.Loc()
+			panic(stop{})
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"unsafe"
@@ -80,11 +81,20 @@ func TestNothingCompilesWithoutHook(t *testing.T) {
 	}
 }
 
+// A panic of the interpreter is a script's error, and its stack is not in what people are shown.
 func TestCrash(t *testing.T) {
-	g := guard{limits: engine.Limits{}.WithDefaults()}
-	err := g.fault(fmt.Errorf("(CRASH) index out of range\ngoroutine 1 [running]:\n..."), function{})
-	var e *engine.Error
-	if !errors.As(err, &e) || e.Kind != engine.KindPanic || e.Msg != "the interpreter panicked: index out of range" {
-		t.Errorf("got %v", err)
+	for what, msg := range map[string]string{
+		"index out of range": "the interpreter cannot evaluate this: index out of range",
+		"RUNTIME: Unknown variable: x (we should have caught this statically)": "the variable x is not there yet",
+	} {
+		g := guard{limits: engine.Limits{}.WithDefaults()}
+		err := g.fault(fmt.Errorf("(CRASH) %s\ngoroutine 1 [running]:\n...", what), function{})
+		var e *engine.Error
+		if !errors.As(err, &e) || e.Kind != engine.KindRuntime || e.Msg != msg || e.Hint == "" || e.Stack == "" {
+			t.Errorf("got %#v", err)
+		}
+		if strings.Contains(e.Detail()+e.Error(), "goroutine") {
+			t.Errorf("the stack is shown: %s", e.Detail())
+		}
 	}
 }

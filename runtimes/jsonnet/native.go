@@ -45,15 +45,24 @@ type (
 	numberValue  struct{ value float64 }
 	booleanValue struct{ value bool }
 
-	// Layers are what an object was added up from: one literal, extendedLayers or restrictedLayers.
-	layers         interface{ inheritanceSize() int }
+	// An evalCallable is a function.
+	evalCallable interface{ evalCall() }
+
+	// Layers are what an object was added up from: simpleLayers, which are one, extendedLayers or restrictedLayers.
+	layers       interface{ inheritanceSize() int }
+	simpleLayers struct {
+		upValues unsafe.Pointer
+		fields   map[string]unsafe.Pointer // only its length can be read
+		asserts  []unsafe.Pointer
+		locals   []unsafe.Pointer
+	}
 	extendedLayers struct {
 		left, right layers
 		total       int
 	}
 	restrictedLayers struct {
 		obj      layers
-		retained unsafe.Pointer
+		retained map[string]unsafe.Pointer // only its length can be read
 	}
 
 	callArguments struct {
@@ -85,6 +94,14 @@ type (
 
 //go:linkname bopBuiltins github.com/google/go-jsonnet.bopBuiltins
 var bopBuiltins []*binaryBuiltin
+
+//go:linkname uopBuiltins github.com/google/go-jsonnet.uopBuiltins
+var uopBuiltins []*unaryBuiltin
+
+// funcBuiltins are the functions of std that are written in Go.
+//
+//go:linkname funcBuiltins github.com/google/go-jsonnet.funcBuiltins
+var funcBuiltins map[string]evalCallable
 
 //go:linkname force github.com/google/go-jsonnet.(*cachedThunk).getValue
 func force(t *thunk, i interpreter) (value, error)
@@ -139,13 +156,15 @@ func wordsOf(v value) twoWords {
 // learned is what checkValues found out.
 var learned struct {
 	kinds    [functionKind + 1]unsafe.Pointer // the type words
-	extended unsafe.Pointer                   // of layers
+	simple   unsafe.Pointer                   // of layers
+	extended unsafe.Pointer
 	restrict unsafe.Pointer
 	baseStd  uintptr // where in an interpreter its std is
 	traceOut uintptr // where in an interpreter its writer for std.trace is
 	array    value   // one of each kind that we make ourselves
 	text     value
 	builtins map[string]reflect.Value
+	removed  map[string]bool // what std had and no longer has
 }
 
 // look gives v's kind and the address of what it points to.
@@ -239,7 +258,7 @@ func checkValues() error {
 			wrong = fmt.Errorf("no values of kind %d", k)
 		}
 	}
-	if wrong == nil && (learned.extended == nil || learned.restrict == nil || learned.array == nil || learned.text == nil) {
+	if wrong == nil && (learned.simple == nil || learned.extended == nil || learned.restrict == nil || learned.array == nil || learned.text == nil) {
 		wrong = errors.New("objects are made in another way")
 	}
 	if wrong != nil {
@@ -301,6 +320,9 @@ func learnLayers(o *objectValue, rv reflect.Value) error {
 	a := any(o.uncached)
 	typ := (*twoWords)(unsafe.Pointer(&a)).typ
 	switch t := rv.Elem().Type(); t.Name() {
+	case "simpleObject":
+		learned.simple = typ
+		return sameShape(t, reflect.TypeFor[simpleLayers]())
 	case "extendedObject":
 		learned.extended = typ
 		return sameShape(t, reflect.TypeFor[extendedLayers]())

@@ -25,8 +25,9 @@
 //
 // The interpreter has no notion of a context, of steps or of a deadline. Its hook for debuggers is called before
 // and after each node is evaluated, those of std included: there we count steps, look at the context and bound how
-// deep the Go stack grows (hook.go). What it does in Go, without a node, is looked at before it begins: std.go has
-// the table of what is guarded and how, walk.go goes through values as comparing and printing them does. For that
+// deep the Go stack grows (hook.go). What it does in Go, without a node, is looked at before it begins: rules.go has
+// a rule for each operator and each field of std, and what has none does not exist for a script; walk.go goes through
+// values as comparing and printing them does. For that
 // the interpreter's builtins are wrapped in place, once in a process, after the layout of its values has been
 // compared with what we know of it (native.go): with another version of go-jsonnet nothing compiles. Source that
 // the parser would choke on is refused before (module.go).

@@ -3,43 +3,15 @@ package jsonnet
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"unsafe"
 
 	"github.com/google/go-jsonnet/ast"
+	"github.com/google/go-jsonnet/astgen"
 )
-
-// What the interpreter does in Go, without evaluating a node, its hook does not see. So each such operation is
-// looked at before it begins: the tables below say what is done about it. All others of std are written in Jsonnet,
-// and come down to these and to nodes: std.repeat, lines, flattenArrays, format, set*, mergePatch, prune, deepJoin,
-// asciiLower, stringChars and slices among them. std.extVar and std.native find nothing: a VM is given neither.
-// What std.native is given by our library is a call of one of its functions (library.go).
-//
-//	+                      the sum's size; a value made a string is walked; a + b + c... of strings is carried
-//	                       out before it nests as deep as the stack; objects of many layers are refused
-//	== != equals primitive both sides are walked as the interpreter will: shared parts and cycles count each time
-//	< <= > >=              likewise, for arrays
-//	sort minArray maxArray done here, with guarded comparisons
-//	member contains remove each comparison is walked
-//	toString error % manifest*  walked: elements, bytes with indentation, depth
-//	escapeStringJson       likewise
-//	makeArray range        the array's size
-//	flatMap, array comprehensions  done here: the array's size as it grows
-//	object comprehensions  the object's size
-//	foldl foldr            the array that a string becomes
-//	join                   the sum of the parts
-//	strReplace splitLimit*  the result, by counting what will be found
-//	stripChars lstrip rstrip done here: theirs copies the string for every character
-//	encodeUTF8 base64DecodeBytes  the array's size
-//	base64 decodeUTF8      elements are counted
-//	parseJson parseYaml    the tree's size, by counting what separates values; YAML's nesting
-//	%                      plain formats are made here, format.go
-//	trace                  nothing is formatted that the log would not take
-//	length objectFieldsEx objectHasEx objectRemoveKey  by the object's layers
-//	the rest               by the length of their arguments
-//
-// Each charges steps for what it lets pass, and the context is looked at as for nodes.
 
 // An operation is a builtin that is about to run.
 type operation struct {
@@ -62,58 +34,6 @@ func only(look func(o *operation)) check {
 	}
 }
 
-var operatorChecks = map[ast.BinaryOp]check{
-	ast.BopPlus:            only(checkPlus),
-	ast.BopManifestEqual:   only(checkEqual),
-	ast.BopManifestUnequal: only(checkEqual),
-	ast.BopLess:            only(checkOrder),
-	ast.BopLessEq:          only(checkOrder),
-	ast.BopGreater:         only(checkOrder),
-	ast.BopGreaterEq:       only(checkOrder),
-}
-
-var functionChecks = map[string]check{
-	"equals":            only(checkEqual),
-	"primitiveEquals":   only(checkEqual),
-	"sort":              sorted,
-	"minArray":          func(o *operation) (value, error, bool) { return extreme(o, 1) },
-	"maxArray":          func(o *operation) (value, error, bool) { return extreme(o, -1) },
-	"member":            only(checkMember),
-	"contains":          only(checkMember),
-	"remove":            only(checkMember),
-	"toString":          only(func(o *operation) { o.text(o.args[0], "", "") }),
-	"escapeStringJson":  only(func(o *operation) { o.text(o.args[0], "", "") }),
-	"manifestJsonEx":    only(checkManifestJSON),
-	"manifestYamlDoc":   only(checkManifestYAML),
-	"manifestTomlEx":    only(checkManifestTOML),
-	"makeArray":         only(func(o *operation) { o.elements(number(o.args[0]), 200) }),
-	"range":             only(func(o *operation) { o.elements(number(o.args[1])-number(o.args[0])+1, elementSize) }),
-	"flatMap":           flatMapped,
-	"$flatMapArray":     flatMapped,
-	"$objectFlatMerge":  only(func(o *operation) { o.elements(float64(length(o.args[0])), 400) }),
-	"foldl":             only(checkFold),
-	"foldr":             only(checkFold),
-	"join":              only(checkJoin),
-	"strReplace":        only(checkReplace),
-	"splitLimit":        only(checkSplit),
-	"splitLimitR":       only(checkSplit),
-	"stripChars":        func(o *operation) (value, error, bool) { return stripped(o, true, true) },
-	"lstripChars":       func(o *operation) (value, error, bool) { return stripped(o, true, false) },
-	"rstripChars":       func(o *operation) (value, error, bool) { return stripped(o, false, true) },
-	"encodeUTF8":        only(func(o *operation) { o.elements(float64(len(string(runesOf(o.args[0])))), elementSize) }),
-	"base64DecodeBytes": only(func(o *operation) { o.elements(float64(length(o.args[0])), elementSize) }),
-	"parseJson":         only(checkParse),
-	"parseYaml":         only(checkParseYAML),
-	"trace":             traced,
-	"removeAt":          only(checkRemoveAt),
-	"modulo":            modulo,
-	"native":            called,
-	"length":            only(checkLayers),
-	"objectFieldsEx":    only(checkLayers),
-	"objectHasEx":       only(checkLayers),
-	"objectRemoveKey":   only(checkLayers),
-}
-
 const (
 	// elementSize is what an element of an array takes, if it is a number: a pointer, its thunk and itself.
 	elementSize = 104
@@ -128,29 +48,80 @@ const (
 	maxNesting = 5000
 )
 
-// placeGuards wraps every builtin function and operator of the interpreter. That is done once in a process, before
-// the first script; a VM that has no guard is served as before.
+// rules adds to a table those of the names in two lists.
+func rules(table map[string]rule, plainNames, jsonnetNames string) map[string]rule {
+	for _, name := range strings.Fields(plainNames) {
+		table[name] = rule{bound: plain}
+	}
+	for _, name := range strings.Fields(jsonnetNames) {
+		table[name] = rule{bound: inJsonnet}
+	}
+	return table
+}
+
+// placeGuards takes out of the interpreter what has no rule, and wraps every builtin function and operator that is left.
+// That is done once in a process, before the first script; a VM that has no guard is served as before.
 func placeGuards() error {
-	for op, check := range operatorChecks {
+	removeUnjudged()
+	for op, r := range binaryRules {
+		if r.check == nil {
+			continue
+		}
 		if int(op) >= len(bopBuiltins) || bopBuiltins[op] == nil || !strings.HasPrefix(bopBuiltins[op].name, "operator") {
 			return fmt.Errorf("jsonnet: scripts cannot be bounded: operator %d is not where it was", op)
 		}
-		b := bopBuiltins[op]
-		wrapOperator(b, check)
+		wrapOperator(bopBuiltins[op], r.check)
 	}
-	for name := range functionChecks {
-		if _, ok := learned.builtins[name]; !ok {
+	for name, r := range stdRules {
+		if _, ok := learned.builtins[name]; !ok && r.check != nil {
 			return errors.New("jsonnet: scripts cannot be bounded: there is no std." + name)
 		}
 	}
 	for name, rv := range learned.builtins {
-		check := functionChecks[name]
+		check := stdRules[name].check
 		if check == nil {
 			check = only(func(*operation) {})
 		}
 		wrapFunction(name, rv, check)
 	}
 	return nil
+}
+
+// judged reports whether a script has the field of std of that name.
+func judged(name string) bool {
+	r, ok := stdRules[name]
+	return ok && r.bound != removed
+}
+
+// remove reports whether to take the field of that name out of std, and takes note of it.
+func remove(name string) bool {
+	if judged(name) {
+		return false
+	}
+	learned.removed[name] = true
+	return true
+}
+
+// removeUnjudged takes out of std what has no rule: the functions written in Go, and the fields of the syntax tree that the
+// others come from. Operators without a rule are replaced by an error.
+func removeUnjudged() {
+	learned.removed = map[string]bool{}
+	std := astgen.StdAst
+	std.Fields = slices.DeleteFunc(std.Fields, func(f ast.DesugaredObjectField) bool {
+		name, ok := f.Name.(*ast.LiteralString)
+		return !ok || remove(name.Value)
+	})
+	maps.DeleteFunc(funcBuiltins, func(name string, _ evalCallable) bool { return remove(name) })
+	for op, b := range bopBuiltins {
+		if _, ok := binaryRules[ast.BinaryOp(op)]; !ok && b != nil {
+			b.function = func(i interpreter, _, _ value) (value, error) { return nil, raise(i, "There is no such operator.") }
+		}
+	}
+	for op, b := range uopBuiltins {
+		if _, ok := unaryRules[ast.UnaryOp(op)]; !ok && b != nil {
+			b.function = func(i interpreter, _ value) (value, error) { return nil, raise(i, "There is no such operator.") }
+		}
+	}
 }
 
 // small reports whether an operation on x and y is quick whatever it is.

@@ -251,6 +251,8 @@ func (o *outcome) wide(v value) (any, error) {
 func (o *outcome) number(f float64) (any, error) {
 	var text [32]byte
 	switch {
+	case math.IsNaN(f) || math.IsInf(f, 0): // of std.sum, which does not look
+		return nil, o.limit(o.Errorf("is %v, which JSON does not have", f))
 	case f == math.Trunc(f) && math.Abs(f) <= maxExact:
 		return int64(f), o.limit(o.Count(len(strconv.AppendInt(text[:0], int64(f), 10))))
 	case f != math.Trunc(f) || o.request.floats[f]:

@@ -2,6 +2,7 @@ package jsonnet
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"unicode/utf8"
 )
@@ -111,7 +112,7 @@ func (o *operation) equalObjects(x, y *objectValue, depth int) (bool, error) {
 
 // visible gives the names of an object's visible fields, sorted.
 func (g *guard) visible(x *objectValue) []string {
-	g.charge(int64(layersOf(x.uncached)))
+	g.chargeMerging(x.uncached)
 	names := fieldNames(x, withoutHidden)
 	slices.Sort(names)
 	g.charge(int64(len(names)) / 4)
@@ -149,7 +150,8 @@ func (o *operation) order(x, y value, depth int) (differ bool, err error) {
 // A printing is a value on its way to be a text.
 type printing struct {
 	*operation
-	indent, between int // bytes of one level of indentation, and between a key and its value or two lines
+	indent, between int  // bytes of one level of indentation, and between a key and its value or two lines
+	lines           bool // whether the lines of a text are indented, too
 	bytes           int64
 	nodes, deepest  int64
 	longestKey      int
@@ -158,13 +160,13 @@ type printing struct {
 
 // text refuses a value that as a text needs more than may be held, and gives about how long it is.
 func (o *operation) text(v value, indent, between string) int64 {
-	return o.print(v, len(indent), len(between)).bytes
+	return o.print(v, printing{indent: len(indent), between: len(between)}).bytes
 }
 
-func (o *operation) print(v value, indent, between int) *printing {
-	p := &printing{operation: o, indent: indent, between: between}
+func (o *operation) print(v value, p printing) *printing {
+	p.operation = o
 	_ = p.nested(v, 0) // it is in came, or comes again
-	return p
+	return &p
 }
 
 // errFunction is the error of printing a function, which has no text.
@@ -192,8 +194,11 @@ func (p *printing) nested(v value, depth int) error {
 		p.charge(int64(length(v)) / 64)
 		p.add(length(v))
 		p.add(escapes(v))
+		if p.lines {
+			p.add(linesOf(v) * (depth + 1) * p.indent)
+		}
 	case numberKind:
-		p.add(16)
+		p.add(digits((*numberValue)(at).value))
 	case arrayKind:
 		for _, e := range (*arrayValue)(at).elements {
 			w, err := p.element(e, depth)
@@ -212,12 +217,31 @@ func (p *printing) nested(v value, depth int) error {
 	return nil
 }
 
+// digits is about how many bytes a number takes at the most, whatever writes it: none writes an exponent always.
+func digits(f float64) int {
+	const few = 16
+	if f = math.Abs(f); f == 0 || f >= 1e-4 && f < 1e16 || math.IsInf(f, 0) || math.IsNaN(f) {
+		return few
+	}
+	return few + int(math.Abs(math.Log10(f)))
+}
+
+func linesOf(v value) int {
+	n := 0
+	for _, r := range runesOf(v) {
+		if r == '\n' {
+			n++
+		}
+	}
+	return n
+}
+
 // escapes is how many bytes a string of many characters has besides them, once it is escaped and in UTF-8.
 func escapes(v value) int {
 	n := 0
 	for _, r := range runesOf(v) {
 		switch {
-		case r < ' ' || r >= 0x7f && r < 0xa0:
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029':
 			n += 5 // \u0001
 		case r == '"' || r == '\\':
 			n++
@@ -250,7 +274,7 @@ func (p *printing) object(x *objectValue, depth int) error {
 
 // The JSON of a level is copied into that of the one above.
 func checkManifestJSON(o *operation) {
-	p := o.print(o.args[0], length(o.args[1]), length(o.args[2])+length(o.args[3]))
+	p := o.print(o.args[0], printing{indent: length(o.args[1]), between: length(o.args[2]) + length(o.args[3])})
 	o.charge(p.bytes * p.deepest / 256)
 }
 
@@ -258,7 +282,7 @@ func checkManifestJSON(o *operation) {
 const maxKey = 32 << 10
 
 func checkManifestYAML(o *operation) {
-	if p := o.print(o.args[0], 2, 4); p.squares > maxKey*maxKey {
+	if p := o.print(o.args[0], printing{indent: 2, between: 4, lines: true}); p.squares > maxKey*maxKey {
 		o.refuse("std.manifestYamlDoc of a key so long")
 	}
 }
@@ -267,7 +291,7 @@ func checkManifestYAML(o *operation) {
 // copied into that of the one above.
 func checkManifestTOML(o *operation) {
 	const copied = 1 << 30
-	p := o.print(o.args[0], length(o.args[1]), 4)
+	p := o.print(o.args[0], printing{indent: length(o.args[1]), between: 4})
 	bytes := float64(p.bytes) + float64(p.nodes)*float64(p.deepest)*float64(p.longestKey)
 	if float64(p.nodes)*float64(p.bytes) > copied || bytes*float64(p.deepest) > copied {
 		o.refuse("std.manifestTomlEx of a value so large")

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"go.starlark.net/lib/json"
 	"go.starlark.net/lib/math"
 	startime "go.starlark.net/lib/time"
 	"go.starlark.net/starlark"
@@ -16,36 +17,38 @@ import (
 // predeclared is what every file can use besides those of the language's own builtins that are not replaced.
 var predeclared = func() starlark.StringDict {
 	names := starlark.StringDict{
-		"json": &starlarkstruct.Module{Name: "json", Members: starlark.StringDict{
-			"encode": starlark.NewBuiltin("json.encode", encodeJSON),
-			"decode": starlark.NewBuiltin("json.decode", decodeJSON),
-		}},
-		"math": math.Module,
-		"time": timeModule(),
+		"json": module(json.Module, starlark.StringDict{
+			"encode": starlark.NewBuiltin("json.encode", contained(encodeJSON)),
+			"decode": starlark.NewBuiltin("json.decode", contained(decodeJSON)),
+		}),
+		"math": module(math.Module, nil),
+		// Without the clock, and with no time zone of the host's.
+		"time": module(startime.Module, starlark.StringDict{
+			"from_timestamp": starlark.NewBuiltin("from_timestamp", fromTimestamp),
+			"parse_duration": starlark.NewBuiltin("parse_duration", contained(parseDuration)),
+			"parse_time":     located("parse_time", 2),
+			"time":           located("time", -1),
+		}),
 	}
-	for name, f := range builtins {
-		names[name] = starlark.NewBuiltin(name, f)
+	for name, r := range nameRules {
+		if r.replaced != nil {
+			names[name] = starlark.NewBuiltin(name, contained(r.replaced))
+		}
 	}
 	maps.Copy(names, operators)
 	names.Freeze()
 	return names
 }()
 
-// module picks members of a module.
-func module(name string, from *starlarkstruct.Module, members ...string) *starlarkstruct.Module {
-	m := &starlarkstruct.Module{Name: name, Members: starlark.StringDict{}}
-	for _, member := range members {
-		m.Members[member] = from.Members[member]
+// module is what a script has of a module: what there is a rule for, with our own in place of some.
+func module(from *starlarkstruct.Module, ours starlark.StringDict) *starlarkstruct.Module {
+	m := &starlarkstruct.Module{Name: from.Name, Members: starlark.StringDict{}}
+	for name, v := range from.Members {
+		if r, ok := moduleRules[m.Name][name]; ok && r != removed {
+			m.Members[name] = v
+		}
 	}
-	return m
-}
-
-// timeModule is the time module without the clock, and with no time zone of the host's.
-func timeModule() *starlarkstruct.Module {
-	m := module("time", startime.Module, "parse_duration", "nanosecond", "microsecond", "millisecond", "second", "minute", "hour")
-	m.Members["from_timestamp"] = starlark.NewBuiltin("from_timestamp", fromTimestamp)
-	m.Members["parse_time"] = located("parse_time", 2)
-	m.Members["time"] = located("time", -1)
+	maps.Copy(m.Members, ours)
 	return m
 }
 
@@ -53,6 +56,9 @@ func timeModule() *starlarkstruct.Module {
 func located(name string, nth int) starlark.Value {
 	native := startime.Module.Members[name]
 	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if err := checkShort(args, kwargs); err != nil {
+			return nil, err
+		}
 		var location starlark.Value
 		if nth >= 0 && nth < len(args) {
 			location = args[nth]
@@ -69,6 +75,32 @@ func located(name string, nth int) starlark.Value {
 		}
 		return starlark.Call(thread, native, args, kwargs)
 	})
+}
+
+// parseDuration is time.parse_duration(text).
+func parseDuration(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := checkShort(args, kwargs); err != nil {
+		return nil, err
+	}
+	return starlark.Call(thread, startime.Module.Members["parse_duration"], args, kwargs)
+}
+
+// maxTime bounds the texts that times are read from and written by. Go's errors about them show all of them, quoted.
+const maxTime = 1 << 10
+
+func checkShort(args starlark.Tuple, kwargs []starlark.Tuple) error {
+	for _, pair := range kwargs {
+		args = append(args[:len(args):len(args)], pair[1])
+	}
+	for _, arg := range args {
+		if s, ok := arg.(starlark.String); ok && len(s) > maxTime {
+			return &fault{
+				kind: engine.KindRuntime, msg: fmt.Sprintf("the text is longer than %d bytes", maxTime),
+				hint: "no time, duration or layout of one is that long",
+			}
+		}
+	}
+	return nil
 }
 
 func checkLocation(name string) error {
@@ -263,7 +295,7 @@ func listIndexIn(thread *starlark.Thread, l starlark.Indexable, name string, arg
 		return nil, err
 	}
 	for i := fromEnd(start, l.Len()); i < fromEnd(end, l.Len()); i++ {
-		same, err := equal(l.Index(i), x, evaluationOf(thread).charge)
+		same, err := equal(l.Index(i), x, evaluationOf(thread))
 		if err != nil {
 			return nil, err
 		}

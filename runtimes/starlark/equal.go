@@ -8,48 +8,72 @@ import "go.starlark.net/starlark"
 // maxCompared is how deeply values may be nested that are compared.
 const maxCompared = maxNested
 
-// freely is for comparing what is bounded by itself, such as the request.
-func freely(int64) error { return nil }
-
-// equal reports whether x == y. It calls spend for each pair of values, with the steps
-// that takes.
-func equal(x, y starlark.Value, spend func(int64) error) (bool, error) {
-	return equalWithin(x, y, maxCompared, spend)
+// A meter counts what comparing takes: steps, and the keys that are looked up.
+type meter interface {
+	charge(steps int64) error
+	lookUps(collections ...starlark.Value) error
 }
 
-func equalWithin(x, y starlark.Value, depth int, spend func(int64) error) (bool, error) {
+// free is for comparing what is bounded by itself, such as the request.
+type free struct{}
+
+func (free) charge(int64) error              { return nil }
+func (free) lookUps(...starlark.Value) error { return nil }
+
+// equal reports whether x == y. It counts each pair of values.
+func equal(x, y starlark.Value, m meter) (bool, error) {
+	return equalWithin(x, y, maxCompared, m)
+}
+
+func equalWithin(x, y starlark.Value, depth int, m meter) (bool, error) {
 	if depth == 0 {
 		return false, errDeep
 	}
-	if err := spend(1 + min(lengthSteps(x), lengthSteps(y))); err != nil {
+	if err := m.charge(1 + min(lengthSteps(x), lengthSteps(y))); err != nil {
 		return false, err
 	}
 	switch x := x.(type) {
 	case dict:
 		if y, ok := y.(dict); ok {
-			return equalData(map[string]any(x), map[string]any(y), spend)
+			return equalData(map[string]any(x), map[string]any(y), m)
 		}
 		if y, ok := y.(*starlark.Dict); ok {
-			return equalDicts(y, x, depth, spend)
+			return equalDicts(y, x, depth, m)
 		}
 		return false, nil
 	case *starlark.Dict:
 		if y, ok := y.(starlark.IterableMapping); ok {
-			return equalDicts(x, y, depth, spend)
+			if err := m.lookUps(x); err != nil {
+				return false, err
+			}
+			return equalDicts(x, y, depth, m)
 		}
 		return false, nil
 	case slice, *starlark.List:
 		if isList(y) {
-			return equalElements(x.(starlark.Indexable), y.(starlark.Indexable), depth, spend)
+			return equalElements(x.(starlark.Indexable), y.(starlark.Indexable), depth, m)
 		}
 		return false, nil
 	case starlark.Tuple:
 		if y, ok := y.(starlark.Tuple); ok {
-			return equalElements(x, y, depth, spend)
+			return equalElements(x, y, depth, m)
 		}
 		return false, nil
 	}
+	if err := chargeSets(m, x, y); err != nil {
+		return false, err
+	}
 	return starlark.Equal(x, y) // of other types, nothing contains a view
+}
+
+// chargeSets charges for comparing two sets, which looks up the elements of one in the other.
+func chargeSets(m meter, x, y starlark.Value) error {
+	_, set := x.(*starlark.Set)
+	_, also := y.(*starlark.Set)
+	if !set || !also {
+		return nil
+	}
+	return m.lookUps(x, y)
 }
 
 func isList(v starlark.Value) bool {
@@ -60,7 +84,7 @@ func isList(v starlark.Value) bool {
 	return false
 }
 
-func equalDicts(x *starlark.Dict, y starlark.IterableMapping, depth int, spend func(int64) error) (bool, error) {
+func equalDicts(x *starlark.Dict, y starlark.IterableMapping, depth int, m meter) (bool, error) {
 	if x.Len() != starlark.Len(y) {
 		return false, nil
 	}
@@ -69,19 +93,19 @@ func equalDicts(x *starlark.Dict, y starlark.IterableMapping, depth int, spend f
 		if !found {
 			return false, nil
 		}
-		if same, err := equalWithin(v, w, depth-1, spend); !same {
+		if same, err := equalWithin(v, w, depth-1, m); !same {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func equalElements(x, y starlark.Indexable, depth int, spend func(int64) error) (bool, error) {
+func equalElements(x, y starlark.Indexable, depth int, m meter) (bool, error) {
 	if x.Len() != y.Len() {
 		return false, nil
 	}
 	for i := range x.Len() {
-		if same, err := equalWithin(x.Index(i), y.Index(i), depth-1, spend); !same {
+		if same, err := equalWithin(x.Index(i), y.Index(i), depth-1, m); !same {
 			return false, err
 		}
 	}
@@ -100,8 +124,8 @@ func lengthSteps(v starlark.Value) int64 {
 }
 
 // equalData is equal for parts of the request: they are trees, and need no bound on depth.
-func equalData(x, y any, spend func(int64) error) (bool, error) {
-	if err := spend(1); err != nil {
+func equalData(x, y any, m meter) (bool, error) {
+	if err := m.charge(1); err != nil {
 		return false, err
 	}
 	switch x := x.(type) {
@@ -115,7 +139,7 @@ func equalData(x, y any, spend func(int64) error) (bool, error) {
 			if !ok {
 				return false, nil
 			}
-			if same, err := equalData(v, w, spend); !same {
+			if same, err := equalData(v, w, m); !same {
 				return false, err
 			}
 		}
@@ -126,7 +150,7 @@ func equalData(x, y any, spend func(int64) error) (bool, error) {
 			return false, nil
 		}
 		for i := range x {
-			if same, err := equalData(x[i], y[i], spend); !same {
+			if same, err := equalData(x[i], y[i], m); !same {
 				return false, err
 			}
 		}
@@ -138,9 +162,9 @@ func equalData(x, y any, spend func(int64) error) (bool, error) {
 }
 
 // has reports whether one of elems, a list or tuple, equals v.
-func has(elems starlark.Indexable, v starlark.Value, spend func(int64) error) (bool, error) {
+func has(elems starlark.Indexable, v starlark.Value, m meter) (bool, error) {
 	for i := range elems.Len() {
-		if same, err := equal(elems.Index(i), v, spend); same || err != nil {
+		if same, err := equal(elems.Index(i), v, m); same || err != nil {
 			return same, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,42 @@ type fault struct {
 
 func (f *fault) Error() string                 { return f.msg }
 func (f *fault) advice() (engine.Kind, string) { return f.kind, f.hint }
+
+// A crash is a panic of the interpreter's. A script led there, and it does no harm but to that script, so that it is an error
+// like any other. The interpreter's stack is for our log alone.
+type crash struct {
+	what  any
+	stack []byte
+}
+
+func (c *crash) Error() string {
+	return fmt.Sprintf("the interpreter cannot evaluate this: %v", c.what)
+}
+
+// containing does work, and gives an error for a panic in it.
+func containing[T any](work func() (T, error)) (v T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &crash{r, debug.Stack()}
+		}
+	}()
+	return work()
+}
+
+// contained is a builtin whose panic is an error at the place where it is called.
+func contained(f method) method {
+	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = &crash{r, debug.Stack()}
+			}
+		}()
+		return f(thread, b, args, kwargs)
+	}
+}
+
+// maxStack bounds what is kept of the interpreter's stack.
+const maxStack = 8 << 10
 
 // errStopped ends an evaluation whose steps or time are used up; fault finds out which.
 var errStopped = errors.New("stopped")
@@ -53,10 +90,15 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 	}
 	out := &engine.Error{Kind: engine.KindRuntime, Pos: pos, Trace: trace, Msg: clip(err.Error())}
 	var own advised
-	if errors.As(err, &own) {
+	var crashed *crash
+	switch {
+	case errors.As(err, &own):
 		out.Msg = clip(own.Error())
 		out.Kind, out.Hint = own.advice()
-	} else {
+	case errors.As(err, &crashed):
+		out.Hint = "this is a mistake of the interpreter: write it in another way"
+		out.Stack = engine.Clip(string(crashed.stack), maxStack)
+	default:
 		out.Hint = hintFor(out.Msg)
 	}
 	return out

@@ -20,7 +20,7 @@ import (
 //   - Integers have 10,000 digits at most: multiplying, dividing and writing them takes the square of their length.
 //   - No time zone but UTC is there: others are files of the host's.
 //
-// rewrite.go puts calls of the guards into the parsed file, under names that no script can write. A guard's refusal
+// rules.go has a rule for all that there is. rewrite.go puts calls of the guards into the parsed file, under names that no script can write. A guard's refusal
 // ends the call: Starlark has nothing to catch it with.
 
 // operators are what rewrite.go calls in place of the language's own.
@@ -37,6 +37,11 @@ var operators = starlark.StringDict{
 	"*":  starlark.NewBuiltin("*", operatorMultiply),
 	"%":  starlark.NewBuiltin("%", operatorPercent),
 	"<<": starlark.NewBuiltin("<<", operatorShift),
+	// They look up, in one set or dict, each key of another.
+	"-": starlark.NewBuiltin("-", operatorKeys(syntax.MINUS)),
+	"&": starlark.NewBuiltin("&", operatorKeys(syntax.AMP)),
+	"|": starlark.NewBuiltin("|", operatorKeys(syntax.PIPE)),
+	"^": starlark.NewBuiltin("^", operatorKeys(syntax.CIRCUMFLEX)),
 	// What is added to x in x += y and x |= y; x itself the interpreter changes.
 	"+=": starlark.NewBuiltin("+=", operatorExtend),
 	"|=": starlark.NewBuiltin("|=", operatorUpdate),
@@ -45,63 +50,19 @@ var operators = starlark.StringDict{
 	"[]*=":  starlark.NewBuiltin("*=", assigning(operatorMultiply)),
 	"[]%=":  starlark.NewBuiltin("%=", assigning(operatorPercent)),
 	"[]<<=": starlark.NewBuiltin("<<=", assigning(operatorShift)),
+	"[]-=":  starlark.NewBuiltin("-=", assigning(operatorKeys(syntax.MINUS))),
+	"[]&=":  starlark.NewBuiltin("&=", assigning(operatorKeys(syntax.AMP))),
+	"[]^=":  starlark.NewBuiltin("^=", assigning(operatorKeys(syntax.CIRCUMFLEX))),
 	".=":    starlark.NewBuiltin(".=", refuseField),
 	// A value that is hashed: tuples are walked, and numbers that a script can make to collide are dear.
 	"[key]": starlark.NewBuiltin("[key]", hashable),
-	// f(*x), which makes a tuple of x.
-	"f(*": starlark.NewBuiltin("f(*", spread),
+	// f(*x), which makes a tuple of x, and f(**x), which makes one of each pair of x.
+	"f(*":  starlark.NewBuiltin("f(*", spread),
+	"f(**": starlark.NewBuiltin("f(**", spreadNamed),
 	// x.f(...) and x.f for the methods below.
-	".()": starlark.NewBuiltin(".()", callMethod),
+	".()": starlark.NewBuiltin(".()", contained(callMethod)),
 	".":   starlark.NewBuiltin(".", boundMethod),
 }
-
-// builtins are those of the language that are replaced by ones that count.
-var builtins = map[string]method{
-	"all":       decide(false),
-	"any":       decide(true),
-	"bytes":     sized(1, starlark.Universe["bytes"]),
-	"dict":      dictOf,
-	"enumerate": sized(tupleSize+2*elementSize, starlark.Universe["enumerate"]),
-	"fail":      fail,
-	"getattr":   getattr,
-	"int":       intOf,
-	"list":      sized(elementSize, starlark.Universe["list"]),
-	"max":       extreme(syntax.GT),
-	"min":       extreme(syntax.LT),
-	"print":     print,
-	"repr":      textOf,
-	"reversed":  sized(elementSize, starlark.Universe["reversed"]),
-	"set":       setOf,
-	"sorted":    sorted,
-	"str":       textOf,
-	"tuple":     sized(elementSize, starlark.Universe["tuple"]),
-	"type":      typeOf,
-	"zip":       zip,
-}
-
-// guarded are the methods, of whatever type, that are called through a guard. Those of the keys are not listed: what is
-// given to them is guarded as a key.
-var guarded = map[string]func(*methodCall) (starlark.Value, error){
-	// Text as long as all its parts.
-	"join": joinTexts, "replace": replaceText, "format": formatText,
-	// Lists as long as the text has parts.
-	"split": splitText, "rsplit": splitText, "splitlines": splitLines,
-	// Each character of one text is looked for in the other.
-	"strip": stripText, "lstrip": stripText, "rstrip": stripText,
-	// They go through the text character by character, or through many of them.
-	"upper": caseText, "lower": caseText, "title": caseText, "capitalize": caseText,
-	"startswith": prefixText, "endswith": prefixText,
-	// They take an iterable, which may be a range.
-	"extend": extendList, "update": updateKeys, "union": updateKeys, "intersection": updateKeys, "difference": updateKeys,
-	"symmetric_difference": updateKeys, "issubset": updateKeys, "issuperset": updateKeys,
-	// They compare with each element.
-	"index": indexOf, "remove": removeElement,
-	// A time zone is a file of the host's.
-	"in_location": inLocation,
-}
-
-// keyed are the methods whose first argument is hashed.
-var keyed = map[string]bool{"get": true, "pop": true, "setdefault": true, "add": true, "discard": true}
 
 // What values take, in bytes.
 const (

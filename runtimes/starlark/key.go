@@ -90,10 +90,13 @@ func (ev *evaluation) countKey(v starlark.Value) error {
 	return ev.charge(steps)
 }
 
+// crowdPlaces is how many places are told apart.
+const crowdPlaces = 1 << 14
+
 // A crowd weighs different keys by the lower bits of their hash, which say where in a table they belong. Of those that
 // nobody chose, even millions are spread too thinly to count.
 type crowd struct {
-	weights [1 << 14]int32
+	weights [crowdPlaces]int32
 	seen    map[string]bool // the keys where it is crowded, as texts
 }
 

@@ -2,6 +2,7 @@ package starlark
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,7 +40,10 @@ func callMethod(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 	if b, ok := f.(*starlark.Builtin); !ok || b.Receiver() == nil {
 		return c.native() // a field, which has a guard of its own if it needs one
 	}
-	return guarded[name](c)
+	if guard := guardOf(args[0], name); guard != nil {
+		return guard(c)
+	}
+	return c.native()
 }
 
 // boundMethod is x.f, called with x and the name of f.
@@ -54,23 +58,26 @@ func boundMethod(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 // withGuard gives a method that has a guard with it.
 func withGuard(v starlark.Value) starlark.Value {
 	b, ok := v.(*starlark.Builtin)
-	if !ok || b.Receiver() == nil || guarded[b.Name()] == nil && !keyed[b.Name()] {
+	if !ok || b.Receiver() == nil {
 		return v
 	}
-	guard := guarded[b.Name()]
+	guard := guardOf(b.Receiver(), b.Name())
 	if guard == nil {
-		guard = keyedMethod
+		return v
 	}
 	call := func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return guard(&methodCall{thread, evaluationOf(thread), b.Receiver(), b.Name(), b, args, kwargs})
 	}
-	return starlark.NewBuiltin(b.Name(), call).BindReceiver(b.Receiver())
+	return starlark.NewBuiltin(b.Name(), contained(call)).BindReceiver(b.Receiver())
 }
 
 // attribute is x.name as the interpreter does it.
 func attribute(x starlark.Value, name string) (starlark.Value, error) {
 	object, ok := x.(starlark.HasAttrs)
 	if !ok {
+		return nil, fmt.Errorf("%s has no .%s field or method", x.Type(), name)
+	}
+	if unjudged[name] && !judged(x, name) {
 		return nil, fmt.Errorf("%s has no .%s field or method", x.Type(), name)
 	}
 	v, err := object.Attr(name)
@@ -85,7 +92,7 @@ func attribute(x starlark.Value, name string) (starlark.Value, error) {
 	if !generic {
 		msg = fmt.Sprintf("%s has no .%s field or method", x.Type(), name)
 	}
-	if near := engine.Nearest(name, object.AttrNames()); near != "" {
+	if near := engine.Nearest(name, attrNames(object)); near != "" {
 		msg += fmt.Sprintf(" (did you mean .%s?)", near)
 	}
 	return nil, fmt.Errorf("%s", msg)
@@ -93,11 +100,57 @@ func attribute(x starlark.Value, name string) (starlark.Value, error) {
 
 // getattr is getattr(x, name, default=None).
 func getattr(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if absent, name := absentIn(args); absent {
+		if len(args) > 2 {
+			return args[2], nil
+		}
+		return attribute(args[0], name)
+	}
 	v, err := starlark.Call(thread, starlark.Universe["getattr"], args, kwargs)
 	if err != nil {
 		return nil, err
 	}
 	return withGuard(v), nil
+}
+
+// absentIn reports whether args begin with a value and the name of what scripts do not have of it.
+func absentIn(args starlark.Tuple) (absent bool, name string) {
+	if len(args) < 2 {
+		return false, ""
+	}
+	s, _ := args[1].(starlark.String)
+	return unjudged[string(s)] && !judged(args[0], string(s)), string(s)
+}
+
+// hasattr is hasattr(x, name).
+func hasattr(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if absent, _ := absentIn(args); absent {
+		return starlark.False, nil
+	}
+	return starlark.Call(thread, starlark.Universe["hasattr"], args, kwargs)
+}
+
+// dirOf is dir(x).
+func dirOf(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var x starlark.Value
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &x); err != nil {
+		return nil, err
+	}
+	var elems []starlark.Value
+	if object, ok := x.(starlark.HasAttrs); ok {
+		for _, name := range slices.Sorted(slices.Values(attrNames(object))) {
+			elems = append(elems, starlark.String(name))
+		}
+	}
+	return starlark.NewList(elems), nil
+}
+
+// shortTexts is for what takes no long texts.
+func shortTexts(c *methodCall) (starlark.Value, error) {
+	if err := checkShort(c.args, c.kwargs); err != nil {
+		return nil, err
+	}
+	return c.native()
 }
 
 // argument is the nth argument, or nil.
@@ -282,6 +335,14 @@ func updateKeys(c *methodCall) (starlark.Value, error) {
 	return c.native()
 }
 
+// withOther is for methods of sets that need another: without one, the interpreter would panic.
+func withOther(c *methodCall) (starlark.Value, error) {
+	if len(c.args) == 0 && len(c.kwargs) == 0 {
+		return nil, fmt.Errorf("%s: got 0 arguments, want 1", c.name)
+	}
+	return updateKeys(c)
+}
+
 // keys gives an iterable whose elements may be keys, or pairs of which the first may be one.
 func (ev *evaluation) keys(v starlark.Value, pairs bool) (starlark.Value, error) {
 	v, err := ev.concrete(v, "the collection")
@@ -327,10 +388,7 @@ func indexOf(c *methodCall) (starlark.Value, error) {
 }
 
 func removeElement(c *methodCall) (starlark.Value, error) {
-	l, ok := c.receiver.(*starlark.List)
-	if !ok {
-		return keyedMethod(c)
-	}
+	l := c.receiver.(*starlark.List)
 	if len(c.args) != 1 || len(c.kwargs) > 0 {
 		return c.native() // which says what is wrong
 	}

@@ -59,9 +59,9 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 		return nil, syntaxError(file, err)
 	}
 	l.ev.thread.Load = func(_ *starlark.Thread, file string) (starlark.StringDict, error) { return l.loaded[file], nil }
-	globals, err := program.Init(l.ev.thread, predeclared)
+	globals, err := containing(func() (starlark.StringDict, error) { return program.Init(l.ev.thread, predeclared) })
 	if err := l.ev.fault(ctx, err); err != nil {
-		return nil, err
+		return nil, inFile(err, file)
 	}
 	if err := l.ev.checkGlobals(globals); err != nil {
 		return nil, l.ev.fault(ctx, err)
@@ -69,6 +69,15 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	globals.Freeze()
 	l.loaded[file] = globals
 	return globals, nil
+}
+
+// inFile gives an error without a place that of the file.
+func inFile(err error, file string) error {
+	var fault *engine.Error
+	if errors.As(err, &fault) && fault.Pos == (engine.Pos{}) {
+		fault.Pos = engine.Pos{File: file}
+	}
+	return err
 }
 
 // longNumber gives the line of a number that is too long to be read, which would take the square of its length, or 0. It

@@ -12,13 +12,13 @@ func operatorEqual(thread *starlark.Thread, _ *starlark.Builtin, args starlark.T
 		y, ok := args[1].(starlark.String)
 		return starlark.Bool(ok && x == y), nil
 	}
-	same, err := equal(args[0], args[1], evaluationOf(thread).charge)
+	same, err := equal(args[0], args[1], evaluationOf(thread))
 	return starlark.Bool(same), err
 }
 
 func ordering(op syntax.Token) method {
 	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		holds, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread).charge)
+		holds, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread))
 		return starlark.Bool(holds), err
 	}
 }
@@ -27,7 +27,7 @@ func operatorIn(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 	ev := evaluationOf(thread)
 	switch y := args[1].(type) {
 	case *starlark.List, starlark.Tuple, slice:
-		found, err := has(y.(starlark.Indexable), args[0], ev.charge)
+		found, err := has(y.(starlark.Indexable), args[0], ev)
 		return starlark.Bool(found), err
 	case *starlark.Dict, *starlark.Set:
 		if err := ev.key(args[0]); err != nil {
@@ -135,8 +135,36 @@ func addTo(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, _ 
 	return l, err
 }
 
+// operatorKeys is an operator that sets and dicts have.
+func operatorKeys(op syntax.Token) method {
+	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		switch args[0].(type) {
+		case *starlark.Set, *starlark.Dict, dict:
+			if err := evaluationOf(thread).lookUps(args[0], args[1]); err != nil {
+				return nil, err
+			}
+		}
+		return starlark.Binary(op, args[0], args[1])
+	}
+}
+
+// lookUps charges for looking up, in some collections, all keys of others.
+func (ev *evaluation) lookUps(collections ...starlark.Value) error {
+	var n int64
+	for _, c := range collections {
+		switch c.(type) {
+		case *starlark.Dict, *starlark.Set, dict:
+			n = plus(n, plus(int64(starlark.Len(c)), ev.collided))
+		}
+	}
+	return ev.charge(n)
+}
+
 // operatorUpdate gives what the right side of x |= y should be: the interpreter changes the dict x when y is one.
-func operatorUpdate(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func operatorUpdate(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if err := evaluationOf(thread).lookUps(args[0]); err != nil {
+		return nil, err
+	}
 	if d, ok := args[0].(dict); ok {
 		return d.copied(), nil
 	}
@@ -217,7 +245,25 @@ func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return args[0], evaluationOf(thread).key(args[0])
 }
 
-// spread gives the x of f(*x).
+// spread gives the x of f(*x). What is called has them in a list, and in a tuple.
 func spread(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	return evaluationOf(thread).concrete(args[0], "the list of arguments")
+	ev := evaluationOf(thread)
+	x, err := ev.concrete(args[0], "the list of arguments")
+	if err != nil {
+		return nil, err
+	}
+	return x, ev.room(times(int64(max(starlark.Len(x), 0)), 3*elementSize), "the list of arguments")
+}
+
+// namedSize is what a named argument of f(**x) counts, as bytes. What is called has a tuple for each pair, looks for each
+// name among its parameters and may make a dict of them: some microseconds for each.
+const namedSize = 1 << 10
+
+// spreadNamed gives the x of f(**x).
+func spreadNamed(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	ev := evaluationOf(thread)
+	if err := ev.lookUps(args[0]); err != nil {
+		return nil, err
+	}
+	return args[0], ev.room(times(int64(max(starlark.Len(args[0]), 0)), namedSize), "the named arguments")
 }

@@ -12,9 +12,12 @@ import (
 // What puts values in order has to know views as well: see equal.go.
 
 // inOrder reports whether x op y, where op is one of the four that order.
-func inOrder(op syntax.Token, x, y starlark.Value, depth int, spend func(int64) error) (bool, error) {
+func inOrder(op syntax.Token, x, y starlark.Value, depth int, m meter) (bool, error) {
 	if !sequences(x, y) {
-		if err := spend(min(lengthSteps(x), lengthSteps(y))); err != nil {
+		if err := m.charge(min(lengthSteps(x), lengthSteps(y))); err != nil {
+			return false, err
+		}
+		if err := chargeSets(m, x, y); err != nil {
 			return false, err
 		}
 		return starlark.Compare(op, x, y)
@@ -24,12 +27,12 @@ func inOrder(op syntax.Token, x, y starlark.Value, depth int, spend func(int64) 
 	}
 	xs, ys := x.(starlark.Indexable), y.(starlark.Indexable)
 	for i := range min(xs.Len(), ys.Len()) { // the first two that differ decide
-		same, err := equalWithin(xs.Index(i), ys.Index(i), depth-1, spend)
+		same, err := equalWithin(xs.Index(i), ys.Index(i), depth-1, m)
 		if err != nil {
 			return false, err
 		}
 		if !same {
-			return inOrder(op, xs.Index(i), ys.Index(i), depth-1, spend)
+			return inOrder(op, xs.Index(i), ys.Index(i), depth-1, m)
 		}
 	}
 	return starlark.Compare(op, starlark.MakeInt(xs.Len()), starlark.MakeInt(ys.Len()))
@@ -55,7 +58,7 @@ func sorted(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, k
 	if err != nil {
 		return nil, err
 	}
-	s := &sorting{spend: ev.charge}
+	s := &sorting{m: ev}
 	for _, v := range values {
 		k, err := keyOf(thread, key, v)
 		if err != nil {
@@ -81,7 +84,7 @@ func keyOf(thread *starlark.Thread, key starlark.Callable, v starlark.Value) (st
 // A sorting is a sort.Interface of values and their keys.
 type sorting struct {
 	values, keys []starlark.Value
-	spend        func(int64) error
+	m            meter
 	err          error // the first of a comparison; then all are equal, and the sort is soon over
 }
 
@@ -91,11 +94,11 @@ func (s *sorting) Less(i, j int) bool {
 	if s.err != nil {
 		return false
 	}
-	if s.err = s.spend(1); s.err != nil {
+	if s.err = s.m.charge(1); s.err != nil {
 		return false
 	}
 	var less bool
-	less, s.err = inOrder(syntax.LT, s.keys[i], s.keys[j], maxCompared, s.spend)
+	less, s.err = inOrder(syntax.LT, s.keys[i], s.keys[j], maxCompared, s.m)
 	return less
 }
 
@@ -129,10 +132,10 @@ func extreme(op syntax.Token) method {
 }
 
 func best(thread *starlark.Thread, op syntax.Token, values starlark.Iterable, key starlark.Callable) (starlark.Value, error) {
-	spend := evaluationOf(thread).charge
+	m := evaluationOf(thread)
 	var winner, winnerKey starlark.Value
 	for v := range starlark.Elements(values) {
-		if err := spend(1); err != nil {
+		if err := m.charge(1); err != nil {
 			return nil, err
 		}
 		k, err := keyOf(thread, key, v)
@@ -141,7 +144,7 @@ func best(thread *starlark.Thread, op syntax.Token, values starlark.Iterable, ke
 		}
 		better := winner == nil
 		if !better {
-			if better, err = inOrder(op, k, winnerKey, maxCompared, spend); err != nil {
+			if better, err = inOrder(op, k, winnerKey, maxCompared, m); err != nil {
 				return nil, err
 			}
 		}

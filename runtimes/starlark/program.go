@@ -2,6 +2,7 @@ package starlark
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -41,9 +42,9 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	}
 	ev, end := newEvaluation(ctx, env.Limits, env.Log)
 	defer end()
-	v, err := starlark.Call(ev.thread, f, nil, kwargs)
+	v, err := containing(func() (starlark.Value, error) { return starlark.Call(ev.thread, f, nil, kwargs) })
 	if err := ev.fault(ctx, err); err != nil {
-		return nil, err
+		return nil, p.placed(err, fn)
 	}
 	answer, fault := convertAnswer(v, fn, ev.limits)
 	if fault != nil {
@@ -51,6 +52,15 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 		return nil, fault
 	}
 	return answer, nil
+}
+
+// placed gives an error without a place that of the function.
+func (p *program) placed(err error, fn string) error {
+	var fault *engine.Error
+	if errors.As(err, &fault) && fault.Pos == (engine.Pos{}) {
+		fault.Pos = p.Place(fn)
+	}
+	return err
 }
 
 // function finds a function by name.

@@ -12,6 +12,9 @@ import (
 type rewriter struct {
 	depth int
 	deep  *syntax.Position // where the file is nested too deeply
+	odd   *engine.Error    // what the file has that has no rule
+
+	literals map[uint32]map[string]bool // those that are keys, by where in a table they belong
 }
 
 // maxSyntax is how deeply statements and expressions may be nested: the resolver and the compiler recurse, and a chain
@@ -23,7 +26,7 @@ func rewrite(file *syntax.File) *engine.Error {
 	r := &rewriter{}
 	r.stmts(file.Stmts)
 	if r.deep == nil {
-		return nil
+		return r.odd
 	}
 	return &engine.Error{
 		Kind: engine.KindSource, Pos: position(*r.deep), Msg: "the code is nested too deeply, or a chain of operators is too long",
@@ -41,6 +44,12 @@ func (r *rewriter) enter(n syntax.Node) bool {
 }
 
 func (r *rewriter) leave() { r.depth-- }
+
+// unknown takes note of syntax that has no rule.
+func (r *rewriter) unknown(n syntax.Node) {
+	start, _ := n.Span()
+	r.odd = &engine.Error{Kind: engine.KindSyntax, Pos: position(start), Msg: "there is no such operator or statement here"}
+}
 
 func (r *rewriter) stmts(stmts []syntax.Stmt) {
 	for i, stmt := range stmts {
@@ -60,6 +69,9 @@ func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
 	case *syntax.AssignStmt:
 		r.expr(&s.LHS)
 		r.expr(&s.RHS)
+		if _, ok := assignRules[s.Op]; !ok {
+			r.unknown(stmt)
+		}
 		return assignment(s)
 	case *syntax.DefStmt:
 		r.exprs(s.Params)
@@ -79,16 +91,26 @@ func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
 		r.stmts(s.False)
 	case *syntax.ReturnStmt:
 		r.expr(&s.Result)
+	case *syntax.BranchStmt, *syntax.LoadStmt:
+	default:
+		r.unknown(stmt)
 	}
 	return stmt
 }
 
-// augmented are the operators that make something large of x and y, by the assignment of their result to x.
-var augmented = map[syntax.Token]syntax.Token{syntax.STAR_EQ: syntax.STAR, syntax.PERCENT_EQ: syntax.PERCENT, syntax.LTLT_EQ: syntax.LTLT}
+// augmented are the operators that have a guard, and assign their result to x.
+var augmented = map[syntax.Token]syntax.Token{
+	syntax.STAR_EQ: syntax.STAR, syntax.PERCENT_EQ: syntax.PERCENT, syntax.LTLT_EQ: syntax.LTLT,
+	syntax.MINUS_EQ: syntax.MINUS, syntax.AMP_EQ: syntax.AMP, syntax.CIRCUMFLEX_EQ: syntax.CIRCUMFLEX,
+}
 
 // assignment rewrites the operator of an assignment.
 func assignment(s *syntax.AssignStmt) syntax.Stmt {
 	op, grows := augmented[s.Op]
+	switch s.Op {
+	case syntax.MINUS_EQ, syntax.AMP_EQ, syntax.CIRCUMFLEX_EQ: // of collections, and no literal is one
+		grows = !isLiteral(s.RHS)
+	}
 	adds := s.Op == syntax.PLUS_EQ && !isLiteral(s.RHS)
 	switch x := unparen(s.LHS).(type) {
 	case *syntax.DotExpr:
@@ -147,6 +169,9 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 	switch e := (*slot).(type) {
 	case *syntax.BinaryExpr:
 		r.each(&e.X, &e.Y)
+		if _, ok := binaryRules[e.Op]; !ok {
+			r.unknown(e)
+		}
 		*slot = operation(e)
 	case *syntax.CallExpr:
 		*slot = r.call(e)
@@ -156,17 +181,17 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		r.each(&e.Cond, &e.True, &e.False)
 	case *syntax.DictEntry:
 		r.each(&e.Key, &e.Value)
-		e.Key = key(e.Key)
+		e.Key = r.key(e.Key)
 	case *syntax.DictExpr:
 		r.exprs(e.List)
 	case *syntax.DotExpr:
 		r.expr(&e.X)
-		if name := e.Name.Name; guarded[name] != nil || keyed[name] {
+		if name := e.Name.Name; guarded[name] || keyed[name] || unjudged[name] {
 			*slot = call(".", e.Dot, e.X, text(e.Name.NamePos, name))
 		}
 	case *syntax.IndexExpr:
 		r.each(&e.X, &e.Y)
-		e.Y = key(e.Y)
+		e.Y = r.key(e.Y)
 	case *syntax.LambdaExpr:
 		r.exprs(e.Params)
 		r.expr(&e.Body)
@@ -180,6 +205,12 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		r.exprs(e.List)
 	case *syntax.UnaryExpr:
 		r.expr(&e.X)
+		if _, ok := unaryRules[e.Op]; !ok {
+			r.unknown(e)
+		}
+	case *syntax.Ident, *syntax.Literal:
+	default:
+		r.unknown(e)
 	}
 }
 
@@ -193,13 +224,17 @@ func (r *rewriter) call(e *syntax.CallExpr) syntax.Expr {
 	}
 	r.exprs(e.Args)
 	for _, arg := range e.Args {
-		if star, ok := arg.(*syntax.UnaryExpr); ok && star.Op == syntax.STAR {
+		star, ok := arg.(*syntax.UnaryExpr)
+		switch {
+		case ok && star.Op == syntax.STAR:
 			star.X = call("f(*", star.OpPos, star.X)
+		case ok && star.Op == syntax.STARSTAR:
+			star.X = call("f(**", star.OpPos, star.X)
 		}
 	}
 	switch {
 	case !ok:
-	case guarded[dot.Name.Name] != nil:
+	case guarded[dot.Name.Name] || unjudged[dot.Name.Name]:
 		args := append([]syntax.Expr{dot.X, text(dot.Name.NamePos, dot.Name.Name)}, e.Args...)
 		return &syntax.CallExpr{Fn: ident(".()", dot.Dot), Lparen: e.Lparen, Args: args, Rparen: e.Rparen}
 	case keyed[dot.Name.Name] && len(e.Args) > 0:
@@ -207,7 +242,7 @@ func (r *rewriter) call(e *syntax.CallExpr) syntax.Expr {
 			e.Fn = call(".", dot.Dot, dot.X, text(dot.Name.NamePos, dot.Name.Name))
 			break
 		}
-		e.Args[0] = key(e.Args[0])
+		e.Args[0] = r.key(e.Args[0])
 	}
 	return e
 }
@@ -240,9 +275,9 @@ func operation(e *syntax.BinaryExpr) syntax.Expr {
 		if !x && !y {
 			return negate(e, syntax.NOT_IN, call("in", e.OpPos, e.X, e.Y))
 		}
-	case syntax.PLUS: // with a literal it grows by that at most
+	case syntax.PLUS, syntax.MINUS, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX: // with a literal it grows by that at most
 		if !x && !y {
-			return call("+", e.OpPos, e.X, e.Y)
+			return call(e.Op.String(), e.OpPos, e.X, e.Y)
 		}
 	case syntax.STAR, syntax.LTLT, syntax.PERCENT:
 		return call(e.Op.String(), e.OpPos, e.X, e.Y)
@@ -258,18 +293,55 @@ func negate(e *syntax.BinaryExpr, opposite syntax.Token, call syntax.Expr) synta
 	return call
 }
 
+// isLiteral reports whether e is a number or a short text. What goes through the elements of a list compares with each.
 func isLiteral(e syntax.Expr) bool {
-	_, ok := e.(*syntax.Literal)
-	return ok
+	literal, ok := e.(*syntax.Literal)
+	return ok && len(literal.Raw) <= small
 }
 
 // key guards an expression whose value is hashed. What is a keyword argument is none.
-func key(e syntax.Expr) syntax.Expr {
-	if named, ok := e.(*syntax.BinaryExpr); isLiteral(e) || ok && named.Op == syntax.EQ {
+func (r *rewriter) key(e syntax.Expr) syntax.Expr {
+	if named, ok := e.(*syntax.BinaryExpr); ok && named.Op == syntax.EQ {
+		return e
+	}
+	if literal, ok := e.(*syntax.Literal); ok && r.spread(literal) {
 		return e
 	}
 	start, _ := e.Span()
 	return call("[key]", start, e)
+}
+
+// maxLiterals is how many literals of a file may belong to the same place in a table before they are counted like other keys.
+const maxLiterals = 16
+
+// spread reports whether a literal belongs where few others do in a table: like any key, it can be chosen to collide.
+func (r *rewriter) spread(literal *syntax.Literal) bool {
+	var v starlark.Value
+	switch value := literal.Value.(type) {
+	case string:
+		if v = starlark.String(value); len(value) > maxChosen {
+			return true
+		}
+	case int64:
+		v = starlark.MakeInt64(value)
+	case float64:
+		v = starlark.Float(value)
+	default:
+		return false
+	}
+	hash, err := v.Hash()
+	if err != nil {
+		return false
+	}
+	if r.literals == nil {
+		r.literals = map[uint32]map[string]bool{}
+	}
+	place := hash % crowdPlaces
+	if r.literals[place] == nil {
+		r.literals[place] = map[string]bool{}
+	}
+	r.literals[place][literal.Raw] = true
+	return len(r.literals[place]) <= maxLiterals
 }
 
 // call calls one of the guards. Its errors have the position pos.

@@ -26,7 +26,8 @@
 // # Limits
 //
 // Steps are the interpreter's: an instruction is one. It cannot be ended within one, so what an instruction may do is
-// bounded, and counted as more than one where it does much: guard.go has the list.
+// bounded, and counted as more than one where it does much: rules.go has a rule for all that a script can reach, and what
+// has none does not exist; guard.go says what the guards do.
 //
 // What remains: reading a file, before it runs, sees no deadline, and takes some tenths of a second for a mebibyte; one
 // pass over a value as large as limits.memory takes some hundredths; and the sum of many values is left to the engine's

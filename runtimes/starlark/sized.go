@@ -3,6 +3,7 @@ package starlark
 import (
 	gojson "encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
@@ -26,6 +27,18 @@ func sized(size int64, native starlark.Value) method {
 		}
 		return starlark.Call(thread, native, args, kwargs)
 	}
+}
+
+// bytesOf is bytes(x), of a text or of numbers. What is no UTF-8 in a text takes three bytes then.
+func bytesOf(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if len(args) > 0 {
+		if s, ok := args[0].(starlark.String); ok && !utf8.ValidString(string(s)) {
+			if err := evaluationOf(thread).room(3*sizeOf(s), "the result of bytes"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return sized(1, starlark.Universe["bytes"])(thread, b, args, kwargs)
 }
 
 // zip is zip(*iterables): as many tuples as the shortest has elements.

@@ -193,7 +193,7 @@ func mutableDict(v starlark.Value) (*starlark.Dict, bool) {
 func (d dict) CompareSameType(op syntax.Token, other starlark.Value, _ int) (bool, error) {
 	switch op {
 	case syntax.EQL, syntax.NEQ:
-		same, err := equalData(map[string]any(d), map[string]any(other.(dict)), freely)
+		same, err := equalData(map[string]any(d), map[string]any(other.(dict)), free{})
 		return same == (op == syntax.EQL), err
 	}
 	return false, fmt.Errorf("dict %s dict not implemented", op)
@@ -231,7 +231,7 @@ func (l slice) Slice(start, end, step int) starlark.Value {
 }
 
 // Has implements starlark.Container, for the interpreter's own use; the operator is rewritten.
-func (l slice) Has(v starlark.Value) (bool, error) { return has(l, v, freely) }
+func (l slice) Has(v starlark.Value) (bool, error) { return has(l, v, free{}) }
 
 // Attr gives a method.
 func (l slice) Attr(name string) (starlark.Value, error) {
@@ -298,7 +298,7 @@ func (l slice) Binary(op syntax.Token, other starlark.Value, side starlark.Side)
 func (l slice) CompareSameType(op syntax.Token, other starlark.Value, depth int) (bool, error) {
 	switch op {
 	case syntax.EQL, syntax.NEQ:
-		same, err := equalData([]any(l), []any(other.(slice)), freely)
+		same, err := equalData([]any(l), []any(other.(slice)), free{})
 		return same == (op == syntax.EQL), err
 	}
 	return starlark.CompareDepth(op, l.copied(), other.(slice).copied(), depth)

@@ -1,0 +1,8 @@
+// class: native
+// attacks: numbers that take 300 digits as TOML, which copies what it has for each
+// want: Memory|Steps|Timeout
+local double(x, n) = if n == 0 then x else double(x + x, n - 1);
+{
+  sync(parent, children)::
+    { v: std.length(std.manifestTomlEx({ a: double([1e308], 12) }, '')) },
+}
