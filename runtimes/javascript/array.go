@@ -187,26 +187,16 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.joining[o] = true
 	defer delete(r.joining, o)
 
-	var b goja.StringBuilder
-	total := float64(0)
+	w := textWriter{r: r, what: "the text of an array"}
 	for i := range r.lengthOf(o, "the array") {
-		r.check()
-		var part goja.String
-		if v := o.Get(strconv.Itoa(i)); v != nil && !goja.IsNull(v) && !goja.IsUndefined(v) {
-			part = r.textOrThrow(v)
-		}
 		if i > 0 {
-			total += size(sep)
-			b.WriteString(sep)
+			w.write(sep)
 		}
-		if part != nil {
-			total += size(part)
-			r.need(total, "the text of an array")
-			b.WriteString(part)
+		if v := o.Get(strconv.Itoa(i)); v != nil && !goja.IsNull(v) && !goja.IsUndefined(v) {
+			w.write(r.textOrThrow(v))
 		}
-		r.need(total, "the text of an array")
 	}
-	return b.String()
+	return w.b.String()
 }
 
 // textOrThrow is String(v), except that symbols have no text.

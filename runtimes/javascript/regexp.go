@@ -223,7 +223,7 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	if r.patterns.backtracks || work*float64(s.Length()) > maxMatch {
 		r.oneByOne()
 	}
-	call = r.expansion(call, s)
+	call = r.counted(r.expansion(call, s), 1)
 	began := time.Now()
 	v := f(call)
 	if nothing(v) && time.Since(began) >= matchTimeout {
@@ -233,8 +233,27 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 		})
 	}
 	r.check()
-	r.sweepIterator(v)
 	return v
+}
+
+// allMatched is matchAll.
+func allMatched(r *run, call goja.FunctionCall, f native) goja.Value {
+	v := matched(r, call, f)
+	r.sweepIterator(v, "RegExpStringIterator.prototype")
+	return v
+}
+
+// patternText is toString of regular expressions, and of what has a source and flags.
+func patternText(r *run, call goja.FunctionCall, f native) goja.Value {
+	o, ok := call.This.(*goja.Object)
+	if !ok {
+		return f(call) // throws
+	}
+	w := textWriter{r: r, what: "the text of a pattern"}
+	for _, part := range []goja.Value{asString("/"), o.Get("source"), asString("/"), o.Get("flags")} {
+		w.write(r.textOrThrow(orUndefined(part)))
+	}
+	return w.b.String()
 }
 
 func nothing(v goja.Value) bool {
