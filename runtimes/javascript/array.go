@@ -242,14 +242,15 @@ func (r *run) flatten(values *[]any, o *goja.Object, depth float64) {
 
 func flatMapped(r *run, call goja.FunctionCall, f native) goja.Value {
 	if fn, ok := goja.AssertFunction(call.Argument(0)); ok {
-		args := append([]goja.Value(nil), call.Arguments...)
+		args, total := append([]goja.Value(nil), call.Arguments...), 0
 		args[0] = r.vm.ToValue(func(c goja.FunctionCall) goja.Value {
 			v, err := fn(c.This, c.Arguments...)
 			if err != nil {
 				panic(err)
 			}
 			if o, ok := v.(*goja.Object); ok && kindOfObject(o) == "an array" {
-				r.lengthOf(o, "the array")
+				total += r.lengthOf(o, "the array")
+				r.need(float64(total)*elementSize, "the flat array")
 			}
 			return v
 		})

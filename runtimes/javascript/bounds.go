@@ -233,7 +233,7 @@ func defined(r *run, call goja.FunctionCall, f native) goja.Value {
 
 // allDefined is Object.defineProperties.
 func allDefined(r *run, call goja.FunctionCall, f native) goja.Value {
-	if o, ok := call.Argument(1).(*goja.Object); ok && slices.Contains(o.Keys(), "name") {
+	if o, ok := call.Argument(1).(*goja.Object); ok && slices.Contains(keysOf(o), "name") {
 		r.unchanged(call.Argument(0))
 	}
 	return described(r, call, f)

@@ -185,7 +185,7 @@ var ofArray = table(
 	limited(byLength, "Array.prototype", "copyWithin fill pop push reverse shift splice unshift", guard{call: changed}),
 	limited("the sum of the lengths", "Array.prototype", "concat", guard{call: concatenatedLists}),
 	limited("the length of the result, counted", "Array.prototype", "flat", guard{call: flattened}),
-	limited(byLength+"; so is what the function gives", "Array.prototype", "flatMap", guard{call: flatMapped}),
+	limited(byLength+"; what the function gives is counted", "Array.prototype", "flatMap", guard{call: flatMapped}),
 	limited(byLength+", times that of a text that is looked for", "Array.prototype", "includes indexOf lastIndexOf", guard{call: found}),
 	limited("the length of the result, counted", "Array.prototype", "join toLocaleString", guard{call: joined}),
 	limited(byLength+"; the default order can be stopped", "Array.prototype", "sort", guard{call: sorted(changed)}),

@@ -50,11 +50,16 @@ var instrument = sync.OnceValue(func() (err error) {
 	vm := goja.New()
 	learn(vm)
 	for _, path := range templates {
-		confine(template(find(vm, path)), path)
-		patch(template(find(vm, path)), path)
+		tmpl := template(find(vm, path))
+		confine(tmpl, path)
+		patch(tmpl, path)
+		confined[tmpl.UnsafePointer()] = true
 	}
 	return nil
 })
+
+// confined are the templates that were. It is complete before the first machine runs.
+var confined = map[unsafe.Pointer]bool{}
 
 // templates are the objects that are made from templates, besides those that are removed; "" is the global object.
 var templates = []string{
@@ -352,6 +357,9 @@ func (r *run) sweep(o *goja.Object, path string) {
 	}
 	if l.callable {
 		r.guardFunction(at, l, path)
+	}
+	if l.templated && !confined[pointerAt(at, l.tmpl)] {
+		panic("a built-in object of this version of goja is made from a template that is not guarded: " + path)
 	}
 	if l.templated || !l.hasValues {
 		return
