@@ -41,6 +41,15 @@ func (r *run) snapshot(o *goja.Object, most int, what string) *goja.Object {
 	return r.vm.NewArray(values...)
 }
 
+// objectOf is the object that goja makes of what a method is called on, or takes as like an array: a number too may have a
+// length, by its prototype. It is nil for null and undefined, for which goja throws.
+func (r *run) objectOf(v goja.Value) *goja.Object {
+	if v == nil || goja.IsNull(v) || goja.IsUndefined(v) {
+		return nil
+	}
+	return v.ToObject(r.vm)
+}
+
 func element(o *goja.Object, i int) goja.Value {
 	if v := o.Get(strconv.Itoa(i)); v != nil {
 		return v
@@ -55,6 +64,10 @@ func listed(r *run, call goja.FunctionCall, f native) goja.Value {
 		call.This = r.snapshot(this, math.MaxInt, "the array")
 	case goja.String:
 		r.need(size(this)*2*elementSize, "an array of a text's characters")
+	default:
+		if o := r.objectOf(this); o != nil {
+			call.This = r.snapshot(o, math.MaxInt, "the array")
+		}
 	}
 	return f(call)
 }
@@ -62,8 +75,8 @@ func listed(r *run, call goja.FunctionCall, f native) goja.Value {
 // changed is for methods that change what they are called on. What is merely like an array, such as arguments, is changed as
 // its copy was, since the length that it gives may be another each time.
 func changed(r *run, call goja.FunctionCall, f native) goja.Value {
-	o, ok := call.This.(*goja.Object)
-	if !ok {
+	o := r.objectOf(call.This)
+	if o == nil {
 		return f(call)
 	}
 	list := r.snapshot(o, math.MaxInt, "the array")
@@ -117,6 +130,11 @@ func arrayFrom(r *run, call goja.FunctionCall, f native) goja.Value {
 		}
 	case goja.String:
 		r.need(size(from)*2*elementSize, "an array of a text's characters")
+	default:
+		if o := r.objectOf(from); o != nil {
+			call.Arguments = append([]goja.Value{o}, call.Arguments[1:]...)
+			return arrayFrom(r, call, f)
+		}
 	}
 	return f(call)
 }
@@ -148,6 +166,9 @@ func setArgs(r *run, args []goja.Value) []goja.Value {
 
 func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
 	args := append([]goja.Value{call.This}, call.Arguments...)
+	if o := r.objectOf(call.This); o != nil {
+		args[0] = o
+	}
 	total := float64(0)
 	for i, v := range args {
 		o, ok := v.(*goja.Object)
@@ -170,9 +191,9 @@ func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
 
 // joined is Array.prototype.join, counting.
 func joined(r *run, call goja.FunctionCall, f native) goja.Value {
-	o, ok := call.This.(*goja.Object)
-	if !ok {
-		return f(call) // null throws, a number has no length
+	o := r.objectOf(call.This)
+	if o == nil {
+		return f(call) // throws
 	}
 	sep := asString(",")
 	if v := call.Argument(0); !goja.IsUndefined(v) {
@@ -209,8 +230,8 @@ func (r *run) textOrThrow(v goja.Value) goja.String {
 
 // flattened is Array.prototype.flat, counting: what holds itself, or the same many times, has no end.
 func flattened(r *run, call goja.FunctionCall, f native) goja.Value {
-	o, ok := call.This.(*goja.Object)
-	if !ok {
+	o := r.objectOf(call.This)
+	if o == nil {
 		return f(call)
 	}
 	depth := 1.0

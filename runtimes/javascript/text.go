@@ -131,12 +131,12 @@ func split(r *run, call goja.FunctionCall, f native) goja.Value {
 
 // raw is String.raw, counting.
 func raw(r *run, call goja.FunctionCall, f native) goja.Value {
-	o, ok := call.Argument(0).(*goja.Object)
-	if !ok {
-		return f(call) // null throws, others have no raw
+	o := r.objectOf(call.Argument(0))
+	if o == nil {
+		return f(call) // throws
 	}
-	list, ok := o.Get("raw").(*goja.Object)
-	if !ok {
+	list := r.objectOf(o.Get("raw"))
+	if list == nil {
 		return f(call)
 	}
 	w := textWriter{r: r, what: "the text of a template"}

@@ -2,6 +2,6 @@
 // attacks: String.raw, over and over
 // want: Memory|Timeout
 function sync({parent, children}) {
-  const s = 'x'.repeat(1.6e7); String.raw({raw: s}); for (;;) String.raw({raw: {length: 2, 0: s, 1: s}})
+  const s = 'x'.repeat(1.6e7); for (;;) String.raw({raw: {length: 2, 0: s, 1: s}})
   return {};
 }
