@@ -41,6 +41,15 @@ func (r *run) snapshot(o *goja.Object, most int, what string) *goja.Object {
 	return r.vm.NewArray(values...)
 }
 
+// objectOf is the object that goja makes of what a method is called on, or takes as like an array: a number too may have a
+// length, by its prototype. It is nil for null and undefined, for which goja throws.
+func (r *run) objectOf(v goja.Value) *goja.Object {
+	if v == nil || goja.IsNull(v) || goja.IsUndefined(v) {
+		return nil
+	}
+	return v.ToObject(r.vm)
+}
+
 func element(o *goja.Object, i int) goja.Value {
 	if v := o.Get(strconv.Itoa(i)); v != nil {
 		return v
@@ -55,6 +64,10 @@ func listed(r *run, call goja.FunctionCall, f native) goja.Value {
 		call.This = r.snapshot(this, math.MaxInt, "the array")
 	case goja.String:
 		r.need(size(this)*2*elementSize, "an array of a text's characters")
+	default:
+		if o := r.objectOf(this); o != nil {
+			call.This = r.snapshot(o, math.MaxInt, "the array")
+		}
 	}
 	return f(call)
 }
@@ -62,8 +75,8 @@ func listed(r *run, call goja.FunctionCall, f native) goja.Value {
 // changed is for methods that change what they are called on. What is merely like an array, such as arguments, is changed as
 // its copy was, since the length that it gives may be another each time.
 func changed(r *run, call goja.FunctionCall, f native) goja.Value {
-	o, ok := call.This.(*goja.Object)
-	if !ok {
+	o := r.objectOf(call.This)
+	if o == nil {
 		return f(call)
 	}
 	list := r.snapshot(o, math.MaxInt, "the array")
@@ -117,6 +130,11 @@ func arrayFrom(r *run, call goja.FunctionCall, f native) goja.Value {
 		}
 	case goja.String:
 		r.need(size(from)*2*elementSize, "an array of a text's characters")
+	default:
+		if o := r.objectOf(from); o != nil {
+			call.Arguments = append([]goja.Value{o}, call.Arguments[1:]...)
+			return arrayFrom(r, call, f)
+		}
 	}
 	return f(call)
 }
@@ -148,6 +166,9 @@ func setArgs(r *run, args []goja.Value) []goja.Value {
 
 func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
 	args := append([]goja.Value{call.This}, call.Arguments...)
+	if o := r.objectOf(call.This); o != nil {
+		args[0] = o
+	}
 	total := float64(0)
 	for i, v := range args {
 		o, ok := v.(*goja.Object)
@@ -170,9 +191,9 @@ func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
 
 // joined is Array.prototype.join, counting.
 func joined(r *run, call goja.FunctionCall, f native) goja.Value {
-	o, ok := call.This.(*goja.Object)
-	if !ok {
-		return f(call) // null throws, a number has no length
+	o := r.objectOf(call.This)
+	if o == nil {
+		return f(call) // throws
 	}
 	sep := asString(",")
 	if v := call.Argument(0); !goja.IsUndefined(v) {
@@ -187,26 +208,16 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.joining[o] = true
 	defer delete(r.joining, o)
 
-	var b goja.StringBuilder
-	total := float64(0)
+	w := textWriter{r: r, what: "the text of an array"}
 	for i := range r.lengthOf(o, "the array") {
-		r.check()
-		var part goja.String
-		if v := o.Get(strconv.Itoa(i)); v != nil && !goja.IsNull(v) && !goja.IsUndefined(v) {
-			part = r.textOrThrow(v)
-		}
 		if i > 0 {
-			total += size(sep)
-			b.WriteString(sep)
+			w.write(sep)
 		}
-		if part != nil {
-			total += size(part)
-			r.need(total, "the text of an array")
-			b.WriteString(part)
+		if v := o.Get(strconv.Itoa(i)); v != nil && !goja.IsNull(v) && !goja.IsUndefined(v) {
+			w.write(r.textOrThrow(v))
 		}
-		r.need(total, "the text of an array")
 	}
-	return b.String()
+	return w.b.String()
 }
 
 // textOrThrow is String(v), except that symbols have no text.
@@ -219,8 +230,8 @@ func (r *run) textOrThrow(v goja.Value) goja.String {
 
 // flattened is Array.prototype.flat, counting: what holds itself, or the same many times, has no end.
 func flattened(r *run, call goja.FunctionCall, f native) goja.Value {
-	o, ok := call.This.(*goja.Object)
-	if !ok {
+	o := r.objectOf(call.This)
+	if o == nil {
 		return f(call)
 	}
 	depth := 1.0
@@ -252,14 +263,15 @@ func (r *run) flatten(values *[]any, o *goja.Object, depth float64) {
 
 func flatMapped(r *run, call goja.FunctionCall, f native) goja.Value {
 	if fn, ok := goja.AssertFunction(call.Argument(0)); ok {
-		args := append([]goja.Value(nil), call.Arguments...)
+		args, total := append([]goja.Value(nil), call.Arguments...), 0
 		args[0] = r.vm.ToValue(func(c goja.FunctionCall) goja.Value {
 			v, err := fn(c.This, c.Arguments...)
 			if err != nil {
 				panic(err)
 			}
 			if o, ok := v.(*goja.Object); ok && kindOfObject(o) == "an array" {
-				r.lengthOf(o, "the array")
+				total += r.lengthOf(o, "the array")
+				r.need(float64(total)*elementSize, "the flat array")
 			}
 			return v
 		})

@@ -27,6 +27,9 @@ const (
 	// elementSize is how many bytes an element of an array takes, with what is in it. It bounds time as well: goja's
 	// functions take some 100 ns for each.
 	elementSize = 64
+	// textCost is how often a text counts against the limit of memory: it is copied wherever it is joined, converted or
+	// written into a message, and a step that reads it must not take long.
+	textCost = 4
 	// descriptionSize is the same for a property's description and the property.
 	descriptionSize = 640
 )
@@ -78,6 +81,9 @@ func (r *run) need(bytes float64, what string) {
 		r.refuse(engine.TooMuchMemory(engine.Pos{}, r.limits, what))
 	}
 }
+
+// needText is need for a text.
+func (r *run) needText(bytes float64, what string) { r.need(bytes*textCost, what) }
 
 // product refuses searches that compare too much.
 func (r *run) product(n float64) {
@@ -187,15 +193,69 @@ func applied(at int) func(*run, goja.FunctionCall, native) goja.Value {
 	}
 }
 
-// binding guards what bind makes, since that calls a native function without our seeing it.
+// maxName is how long a name may be that goja takes into the text of an error's stack, once for each call.
+const maxName = 1000
+
+// binding guards what bind makes, since that calls a native function without our seeing it. Its name is short, and stays so.
 func binding(r *run, call goja.FunctionCall, f native) goja.Value {
 	v := f(call)
 	if o, ok := v.(*goja.Object); ok {
 		if at, l, ok := insideOf(o); ok && l.callable {
 			r.guardFunction(at, l, "")
 		}
+		if name, ok := o.Get("name").(goja.String); ok {
+			name = name.Substring(0, min(maxName, name.Length()))
+			_ = o.DefineDataProperty("name", name, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+		}
 	}
 	return v
+}
+
+// unchanged throws for what would change the name of a native function, or where it is looked for. goja asks for it
+// whenever it notes where an error is from, also while the call is being stopped: no script may run then, and the text
+// may not be long.
+func (r *run) unchanged(v goja.Value) {
+	if o, ok := v.(*goja.Object); ok {
+		if _, l, ok := insideOf(o); ok && l.callable {
+			panic(r.vm.NewTypeError("a built-in function keeps its name, its properties and its prototype"))
+		}
+	}
+}
+
+// defined is for functions that define the property of their first argument that the second names.
+func defined(r *run, call goja.FunctionCall, f native) goja.Value {
+	call = r.argTexts(call, 1)
+	if name, ok := call.Argument(1).(goja.String); ok && name.Length() == 4 && name.String() == "name" {
+		r.unchanged(call.Argument(0))
+	}
+	return f(call)
+}
+
+// allDefined is Object.defineProperties.
+func allDefined(r *run, call goja.FunctionCall, f native) goja.Value {
+	if o, ok := call.Argument(1).(*goja.Object); ok && slices.Contains(keysOf(o), "name") {
+		r.unchanged(call.Argument(0))
+	}
+	return described(r, call, f)
+}
+
+// deleted is for functions that delete a property of their first argument.
+func deleted(r *run, call goja.FunctionCall, f native) goja.Value {
+	r.unchanged(call.Argument(0))
+	return f(call)
+}
+
+// whole is put around what properties are deleted of, and around what with takes, by source.go.
+func (r *run) whole(call goja.FunctionCall) goja.Value {
+	r.unchanged(call.Argument(0))
+	return call.Argument(0)
+}
+
+// field is put around the first value of a field of a class with a superclass, whose constructor may return any object,
+// by source.go: the second argument is that.
+func (r *run) field(call goja.FunctionCall) goja.Value {
+	r.unchanged(call.Argument(1))
+	return call.Argument(0)
 }
 
 // keysOf lists the names of an object's own properties.
@@ -244,6 +304,19 @@ func arrange(o *goja.Object) {
 	*sorted, *(*int)(unsafe.Add(at, l.numbers)) = len(*names), len(numbers)
 }
 
+// names arranges an object's properties, and bounds the texts that they are called: goja reads all of a name each time it
+// looks for one, and names may be parts of one long text.
+func (r *run) names(o *goja.Object) {
+	arrange(o)
+	if at, l, ok := insideOf(o); ok && l.named {
+		total := 0
+		for _, name := range *(*[]unistring.String)(unsafe.Add(at, l.names)) {
+			total += len(name)
+		}
+		r.product(float64(total))
+	}
+}
+
 // enumerated refuses texts of which objects with a property for each character would be made.
 func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
 	for _, v := range call.Arguments {
@@ -251,7 +324,7 @@ func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
 			if o.ClassName() == "String" {
 				r.need(o.Get("length").ToFloat()*128, "an object of a text's characters")
 			}
-			arrange(o)
+			r.names(o)
 		}
 		if s, ok := v.(goja.String); ok {
 			r.need(size(s)*128, "an object of a text's characters")
@@ -264,18 +337,26 @@ func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
 func (r *run) own(call goja.FunctionCall) goja.Value {
 	if o, ok := call.Argument(0).(*goja.Object); ok {
 		for o = o.Prototype(); o != nil; o = o.Prototype() { // for…in lists their names too
-			arrange(o)
+			r.names(o)
 		}
 	}
 	return enumerated(r, call, func(c goja.FunctionCall) goja.Value { return c.Argument(0) })
 }
 
-// inherited bounds the chain of prototypes that the argument at a place begins.
-func inherited(at int) func(*run, goja.FunctionCall, native) goja.Value {
-	return func(r *run, call goja.FunctionCall, f native) goja.Value {
-		r.chain(call.Argument(at))
-		return f(call)
+// inherited is for functions whose second argument becomes the prototype of the first.
+func inherited(r *run, call goja.FunctionCall, f native) goja.Value {
+	r.unchanged(call.Argument(0))
+	r.chain(call.Argument(1))
+	return f(call)
+}
+
+// inheritedByName is what sets __proto__, and gets it.
+func inheritedByName(r *run, call goja.FunctionCall, f native) goja.Value {
+	if len(call.Arguments) > 0 {
+		r.unchanged(call.This)
 	}
+	r.chain(call.Argument(0))
+	return f(call)
 }
 
 // described is for functions whose second argument describes properties: goja lists all descriptions before it defines
@@ -292,7 +373,8 @@ func described(r *run, call goja.FunctionCall, f native) goja.Value {
 
 // created is Object.create.
 func created(r *run, call goja.FunctionCall, f native) goja.Value {
-	return described(r, call, func(c goja.FunctionCall) goja.Value { return inherited(0)(r, c, f) })
+	r.chain(call.Argument(0))
+	return described(r, call, f)
 }
 
 // heir is put around what a class extends and what a literal has as __proto__, by source.go.
@@ -313,45 +395,86 @@ func (r *run) chain(v goja.Value) {
 	}
 }
 
-// iterated guards the iterator that a function makes: its next is in no template.
-func iterated(r *run, call goja.FunctionCall, f native) goja.Value {
-	if o, ok := call.This.(*goja.Object); ok && kindOfObject(o) != "an array" {
-		r.lengthOf(o, "an iterator")
+// iterated guards the iterator that a function makes: its next is in no template. path is that of its prototype.
+func iterated(path string) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value {
+		if o, ok := call.This.(*goja.Object); ok && kindOfObject(o) != "an array" {
+			r.lengthOf(o, "an iterator")
+		}
+		v := f(call)
+		r.sweepIterator(v, path)
+		return v
 	}
-	v := f(call)
-	r.sweepIterator(v)
-	return v
 }
 
-func (r *run) sweepIterator(v goja.Value) {
+func (r *run) sweepIterator(v goja.Value, path string) {
 	if o, ok := v.(*goja.Object); ok {
-		r.sweep(o.Prototype(), "Iterator.prototype")
+		r.sweep(o.Prototype(), path)
 	}
+}
+
+// ofSets bounds the texts in two sets: goja reads all of them again, and they may be parts of one long text.
+func ofSets(r *run, call goja.FunctionCall, f native) goja.Value {
+	r.product(textsIn(call.This) + textsIn(call.Argument(0)))
+	return f(call)
+}
+
+// textsIn is how many characters the texts among the keys of a Map or a Set have.
+func textsIn(v goja.Value) (sum float64) {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return 0
+	}
+	at, l, ok := insideOf(o)
+	if !ok || !l.collects {
+		return 0
+	}
+	for entry := pointerAt(pointerAt(at, l.entries), symbolsFirst); entry != nil; entry = pointerAt(entry, symbolNext) {
+		if s, ok := (*(*goja.Value)(unsafe.Add(entry, symbolKey))).(goja.String); ok {
+			sum += float64(s.Length())
+		}
+	}
+	return sum
+}
+
+// ofNumbers bounds the texts among arguments that are made numbers.
+func ofNumbers(r *run, call goja.FunctionCall, f native) goja.Value {
+	numberArgs(r, call.Arguments)
+	return f(call)
+}
+
+func numberArgs(r *run, args []goja.Value) []goja.Value {
+	total := 0
+	for _, v := range args {
+		if s, ok := v.(goja.String); ok {
+			total += s.Length()
+		}
+	}
+	r.need(float64(total)*64, "the conversion of a text")
+	return args
 }
 
 // grown is put around what makes something of several parts, by source.go.
 func (r *run) grown(call goja.FunctionCall) goja.Value {
-	v := call.Arguments[0]
-	r.weighPart(v, 1)
-	return v
+	r.weighParts(call.Arguments[0], 1)
+	return call.Arguments[0]
 }
 
-// part is put around what is appended to something.
-func (r *run) part(call goja.FunctionCall) goja.Value {
-	v := call.Arguments[0]
-	r.weighPart(v, 4)
-	return v
+// spread is put around what is spread among the arguments of a call, by source.go: the second argument is how many are.
+func (r *run) spread(call goja.FunctionCall) goja.Value {
+	r.weighParts(call.Arguments[0], call.Argument(1).ToFloat())
+	return call.Arguments[0]
 }
 
-func (r *run) weighPart(v goja.Value, times float64) {
+func (r *run) weighParts(v goja.Value, times float64) {
 	switch v := v.(type) {
 	case goja.String:
 		if v.Length() > 1<<16 {
-			r.need(size(v)*times, "the text")
+			r.needText(size(v)*times, "the text")
 		}
 	case *goja.Object:
 		if v.ClassName() == "Array" {
-			r.lengthOf(v, "the array")
+			r.need(float64(r.lengthOf(v, "the array"))*elementSize*times, "the array")
 		}
 	}
 }
@@ -360,7 +483,7 @@ func (r *run) weighPart(v goja.Value, times float64) {
 // a file uses them.
 func (r *run) syntaxFunctions(used bool) []goja.Value {
 	if used && r.syntax == nil {
-		for _, f := range []native{r.own, r.heir, r.grown, r.part} {
+		for _, f := range []native{r.own, r.heir, r.grown, r.spread, r.whole, r.field} {
 			r.syntax = append(r.syntax, r.vm.ToValue(f))
 		}
 	}

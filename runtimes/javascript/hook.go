@@ -19,7 +19,8 @@ import (
 // for functions that the script never uses. So we reach into goja, as follows, and pay for what is used:
 //
 //   - The factories in the templates are replaced, once for the process, by ones that guard what they made (see
-//     instrument). Machines that are not ours get what they always got, less what guard.go removes.
+//     instrument). Machines that are not ours get what they always got, less what does not exist for scripts
+//     (see builtins.go): that is taken out of the templates, and costs a machine nothing.
 //   - A function is guarded in place: the Go function within the function object is replaced (see guardFunction). So
 //     there is no way around it: whatever path leads to the object, reflection or goja's own shortcuts, leads to the
 //     guard.
@@ -48,14 +49,17 @@ var instrument = sync.OnceValue(func() (err error) {
 	}()
 	vm := goja.New()
 	learn(vm)
-	for _, path := range removed {
-		forget(template(find(vm, path[0])), path[1])
-	}
 	for _, path := range templates {
-		patch(template(find(vm, path)), path)
+		tmpl := template(find(vm, path))
+		confine(tmpl, path)
+		patch(tmpl, path)
+		confined[tmpl.UnsafePointer()] = true
 	}
 	return nil
 })
+
+// confined are the templates that were. It is complete before the first machine runs.
+var confined = map[unsafe.Pointer]bool{}
 
 // templates are the objects that are made from templates, besides those that are removed; "" is the global object.
 var templates = []string{
@@ -89,14 +93,18 @@ type inside struct {
 	sorted    uintptr // int, how many of them are in their order
 	numbers   uintptr // int, how many of those are numbers
 	wrapped   uintptr // goja.Value, what a pattern with a rest takes apart
+	entries   uintptr // *orderedMap, of a Map or Set
+	frames    uintptr // []goja.StackFrame, of an Error
+	stacked   uintptr // bool, whether its stack was made a text
 
-	hasValues, callable, templated, named, wraps bool
+	hasValues, callable, templated, named, wraps, collects, fails bool
 }
 
 var (
 	insides sync.Map // reflect.Type -> inside
 
 	// Of orderedMap and its entries.
+	orderedMapType                                   reflect.Type
 	symbolsFirst, symbolNext, symbolKey, symbolValue uintptr
 
 	// Of goja.Object and its property values.
@@ -113,6 +121,7 @@ func learn(vm *goja.Runtime) {
 	if !ok {
 		panic("the global object has no template")
 	}
+	orderedMapType = mustField(t.Elem(), "symValues", nil).Type
 	props := mustField(tmpl.Type.Elem(), "props", nil)
 	made := reflect.NewAt(props.Type, unsafe.Add(template(vm.GlobalObject()).UnsafePointer(), props.Offset)).Elem()
 	v := made.MapIndex(reflect.ValueOf(unistring.String("parseInt"))).Convert(reflect.TypeFor[factory]()).Interface().(factory)(vm)
@@ -123,12 +132,29 @@ func learn(vm *goja.Runtime) {
 	if _, l, ok := insideOf(propertyValues(v)[0]); !ok || !l.callable || !l.named {
 		panic("a native function is not as it was")
 	}
-	list := mustField(t.Elem(), "symValues", nil).Type.Elem()
+	list := orderedMapType.Elem()
 	first := mustField(list, "iterFirst", nil)
 	entry := first.Type.Elem()
 	symbolsFirst, symbolNext = first.Offset, mustField(entry, "iterNext", first.Type).Offset
 	symbolKey = mustField(entry, "key", reflect.TypeFor[goja.Value]()).Offset
 	symbolValue = mustField(entry, "value", reflect.TypeFor[goja.Value]()).Offset
+	for _, made := range []string{"Map", "Set"} {
+		if _, l, ok := insideOf(instance(vm, made)); !ok || !l.collects {
+			panic("a " + made + " is not as it was")
+		}
+	}
+	if _, l, ok := insideOf(instance(vm, "Error")); !ok || !l.fails {
+		panic("an Error is not as it was")
+	}
+}
+
+// instance makes a sample of a class.
+func instance(vm *goja.Runtime, class string) *goja.Object {
+	o, err := vm.New(vm.Get(class))
+	if err != nil {
+		panic(err)
+	}
+	return o
 }
 
 func pointerAt(p unsafe.Pointer, offset uintptr) unsafe.Pointer {
@@ -177,6 +203,10 @@ func insideOf(o *goja.Object) (unsafe.Pointer, inside, bool) {
 		l.construct, l.callable = offset(t.Elem(), "construct", reflect.TypeFor[construct]())
 	}
 	l.tmpl, l.templated = offset(t.Elem(), "tmpl", nil)
+	l.entries, l.collects = offset(t.Elem(), "m", orderedMapType)
+	if l.frames, l.fails = offset(t.Elem(), "stack", reflect.TypeFor[[]goja.StackFrame]()); l.fails {
+		l.stacked, l.fails = offset(t.Elem(), "stackPropAdded", reflect.TypeFor[bool]())
+	}
 	insides.Store(t, l)
 	return at, l, true
 }
@@ -213,16 +243,42 @@ func templateField(tmpl reflect.Value, name string) reflect.Value {
 	return reflect.NewAt(f.Type, unsafe.Add(tmpl.UnsafePointer(), f.Offset)).Elem()
 }
 
-// forget removes a property from a template.
-func forget(tmpl reflect.Value, name string) {
-	key := unistring.NewFromString(name)
-	props := templateField(tmpl, "props")
-	if !props.MapIndex(reflect.ValueOf(key)).IsValid() {
-		panic("there is no " + name + " to remove")
+// exists reports whether scripts have the built-in property at a path: it must have been judged.
+func exists(table map[string]builtin, path string) bool {
+	b, judged := table[path]
+	return judged && b.verdict != removed
+}
+
+// ofEachFunction are properties that every function has.
+var ofEachFunction = map[string]bool{"name": true, "length": true}
+
+// confine removes from a template what does not exist for scripts. path is that of the object.
+func confine(tmpl reflect.Value, path string) {
+	function := slices.Contains([]string{"Object", "Number", "Date", "Function.prototype"}, path)
+	for _, field := range []struct{ props, names string }{{"props", "propNames"}, {"symProps", "symPropNames"}} {
+		props, names := templateField(tmpl, field.props), templateField(tmpl, field.names)
+		kept := reflect.MakeSlice(names.Type(), 0, names.Len())
+		for i := range names.Len() {
+			key := names.Index(i)
+			if name := keyName(key.Interface()); exists(builtins, joinPath(path, name)) || function && ofEachFunction[name] {
+				kept = reflect.Append(kept, key)
+				continue
+			}
+			props.SetMapIndex(key, reflect.Value{})
+		}
+		names.Set(kept)
 	}
-	props.SetMapIndex(reflect.ValueOf(key), reflect.Value{})
-	names := templateField(tmpl, "propNames").Addr().Interface().(*[]unistring.String)
-	*names = slices.DeleteFunc(*names, func(n unistring.String) bool { return n == key })
+}
+
+// keyName is how the table writes the key of a property.
+func keyName(key any) string {
+	switch key := key.(type) {
+	case unistring.String:
+		return key.String()
+	case *goja.Symbol:
+		return "@@" + key.String()
+	}
+	panic(fmt.Sprintf("the key of a property is a %T", key))
 }
 
 // patch replaces the factories of a template by ones that guard what they made. path is that of the object.
@@ -232,12 +288,7 @@ func patch(tmpl reflect.Value, path string) {
 		for _, key := range props.MapKeys() {
 			f := props.MapIndex(key)
 			make := f.Convert(reflect.TypeFor[factory]()).Interface().(factory)
-			name := "@@symbol"
-			if s, ok := key.Interface().(unistring.String); ok {
-				name = s.String()
-			} else if s, ok := key.Interface().(*goja.Symbol); ok {
-				name = "@@" + s.String()
-			}
+			name := keyName(key.Interface())
 			guarded := func(vm *goja.Runtime) goja.Value {
 				v := make(vm)
 				if r, ok := running.Load(vm); ok {
@@ -307,25 +358,85 @@ func (r *run) sweep(o *goja.Object, path string) {
 	if l.callable {
 		r.guardFunction(at, l, path)
 	}
+	if l.templated && !confined[pointerAt(at, l.tmpl)] {
+		panic("a built-in object of this version of goja is made from a template that is not guarded: " + path)
+	}
 	if l.templated || !l.hasValues {
 		return
 	}
-	for name, v := range *(*map[unistring.String]goja.Value)(unsafe.Add(at, l.values)) {
-		r.sweepProperty(v, joinPath(path, name.String()))
-	}
-	if symbols := pointerAt(at, l.symbols); symbols != nil {
-		for entry := pointerAt(symbols, symbolsFirst); entry != nil; entry = pointerAt(entry, symbolNext) {
-			if symbol, ok := (*(*goja.Value)(unsafe.Add(entry, symbolKey))).(*goja.Symbol); ok {
-				r.sweepProperty(*(*goja.Value)(unsafe.Add(entry, symbolValue)), joinPath(path, "@@"+symbol.String()))
+	r.sweepNames(at, l, path)
+	r.sweepSymbols(o, at, l, path)
+	r.sweep(o.Prototype(), prototypeOf(path, l.callable))
+}
+
+// sweepNames guards what an object has by name, and removes what does not exist for scripts.
+func (r *run) sweepNames(at unsafe.Pointer, l inside, path string) {
+	values := *(*map[unistring.String]goja.Value)(unsafe.Add(at, l.values))
+	for name, v := range values {
+		of := joinPath(path, name.String())
+		switch {
+		case exists(r.table, of):
+			r.sweepProperty(v, of)
+		case !l.callable || !ofEachFunction[name.String()]:
+			delete(values, name)
+			if names := (*[]unistring.String)(unsafe.Add(at, l.names)); l.named {
+				*names = slices.DeleteFunc(slices.Clone(*names), func(n unistring.String) bool { return n == name })
 			}
 		}
 	}
-	r.sweep(o.Prototype(), path+".(prototype)") // such as that of all iterators, which no name leads to
+}
+
+// sweepSymbols is sweepNames for symbols.
+func (r *run) sweepSymbols(o *goja.Object, at unsafe.Pointer, l inside, path string) {
+	symbols := pointerAt(at, l.symbols)
+	if symbols == nil {
+		return
+	}
+	var unknown []*goja.Symbol
+	for entry := pointerAt(symbols, symbolsFirst); entry != nil; entry = pointerAt(entry, symbolNext) {
+		if symbol, ok := (*(*goja.Value)(unsafe.Add(entry, symbolKey))).(*goja.Symbol); ok {
+			if of := joinPath(path, keyName(symbol)); exists(r.table, of) {
+				r.sweepProperty(*(*goja.Value)(unsafe.Add(entry, symbolValue)), of)
+			} else {
+				unknown = append(unknown, symbol)
+			}
+		}
+	}
+	for _, symbol := range unknown {
+		if err := o.DeleteSymbol(symbol); err != nil {
+			panic(err) // it is not run at all
+		}
+	}
+}
+
+// prototypes are those of built-in objects that have others than Object.prototype and Function.prototype.
+var prototypes = map[string]string{
+	"ArrayIterator.prototype": "Iterator.prototype", "MapIterator.prototype": "Iterator.prototype",
+	"SetIterator.prototype": "Iterator.prototype", "StringIterator.prototype": "Iterator.prototype",
+	"RegExpStringIterator.prototype": "Iterator.prototype", "GeneratorFunction.prototype.prototype": "Iterator.prototype",
+	"GeneratorFunction.prototype": "Function.prototype", "AsyncFunction.prototype": "Function.prototype",
+}
+
+func init() {
+	for _, class := range engineErrors {
+		prototypes[class], prototypes[class+".prototype"] = "Error", "Error.prototype"
+	}
+}
+
+// prototypeOf is the path of the prototype of the built-in object at a path.
+func prototypeOf(path string, function bool) string {
+	if of, ok := prototypes[path]; ok {
+		return of
+	}
+	if function {
+		return "Function.prototype"
+	}
+	return "Object.prototype"
 }
 
 // guardFunction replaces the Go functions in a function object.
 func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
-	g := r.guards[path]
+	g := r.table[path].guard
 	f := (*native)(unsafe.Add(at, l.native))
 	if inner := *f; inner != nil {
 		*f = func(call goja.FunctionCall) goja.Value {
@@ -334,7 +445,11 @@ func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
 			if g.call != nil {
 				return g.call(r, call, inner)
 			}
-			return inner(call)
+			v := inner(call)
+			if g.made != nil {
+				g.made(r, v)
+			}
+			return v
 		}
 	}
 	c := (*construct)(unsafe.Add(at, l.construct))
@@ -345,7 +460,11 @@ func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
 			if g.args != nil {
 				args = g.args(r, args)
 			}
-			return inner(args, target)
+			o := inner(args, target)
+			if g.made != nil {
+				g.made(r, o)
+			}
+			return o
 		}
 	}
 }

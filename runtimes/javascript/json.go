@@ -21,7 +21,7 @@ const maxJSON = 500
 func parsedJSON(r *run, call goja.FunctionCall, f native) goja.Value {
 	call = r.argTexts(call, 0)
 	if s, ok := call.Argument(0).(goja.String); ok {
-		r.need(size(s), "the JSON text")
+		r.needText(size(s), "the JSON text")
 		r.weigh(s.String())
 	}
 	reviver, ok := goja.AssertFunction(call.Argument(1))
@@ -231,7 +231,7 @@ func (w *jsonWriter) scalar(v goja.Value) bool {
 	return true
 }
 
-func (w *jsonWriter) need(more float64) { w.r.need(float64(w.b.Len())+more, "JSON.stringify") }
+func (w *jsonWriter) need(more float64) { w.r.needText(float64(w.b.Len())+more, "JSON.stringify") }
 
 // enter notes that o is being written.
 func (w *jsonWriter) enter(o *goja.Object) {
@@ -326,6 +326,7 @@ func (w *jsonWriter) quote(s string) {
 			continue
 		}
 		w.b.WriteString(s[from:i])
+		w.need(float64(len(s) - i)) // what stands for c is up to six times as long
 		from = i + 1
 		if at := strings.IndexByte("\"\\\b\f\n\r\t", c); at >= 0 {
 			w.b.WriteByte('\\')

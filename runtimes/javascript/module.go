@@ -246,7 +246,7 @@ func wrap(parsed *ast.Program, names []*ast.Identifier) *ast.Program {
 		return &ast.Identifier{Name: unistring.NewFromString(name), Idx: start}
 	}
 	params := &ast.ParameterList{Opening: start, Closing: start}
-	for _, name := range []string{"exports", "module", "require", ownFunction, heirFunction, grownFunction, partFunction} {
+	for _, name := range append([]string{"exports", "module", "require"}, syntaxNames...) {
 		params.List = append(params.List, &ast.Binding{Target: identifier(name)})
 	}
 	tops := &ast.ObjectLiteral{LeftBrace: end, RightBrace: end}

@@ -187,13 +187,15 @@ type run struct {
 
 // guarding is what the guards have to remember of a run.
 type guarding struct {
-	guards   map[string]guard      // those of guard.go, by name here since they refer to one another
-	stopped  atomic.Bool           // nothing is to be begun any more
-	refused  *engine.Error         // why, if a guard ended the call
-	depth    int                   // of native functions at work
-	swept    map[*goja.Object]bool // what is guarded
-	joining  map[*goja.Object]bool // the arrays whose text is being made
-	order    goja.Value            // the default order of sorting
+	table    map[string]builtin            // builtins, by name here since guards refer to one another
+	stopped  atomic.Bool                   // nothing is to be begun any more
+	refused  *engine.Error                 // why, if a guard ended the call
+	depth    int                           // of native functions at work
+	swept    map[*goja.Object]bool         // what is guarded
+	joining  map[*goja.Object]bool         // the arrays whose text is being made
+	order    goja.Value                    // the default order of sorting
+	any      goja.Callable                 // Promise.any
+	stack    struct{ get, set goja.Value } // of errors
 	patterns repertoire
 	syntax   []goja.Value // functions that source.go calls
 	regExps  *goja.Object // their prototype
@@ -209,7 +211,7 @@ func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
 	r.vm.SetMaxCallStackSize(r.limits.Stack)
 	r.vm.SetParserOptions(parser.WithDisableSourceMaps) // eval and Function parse too, and a source map is a file
 	r.vm.SetPromiseRejectionTracker(r.track)
-	r.guards = guards
+	r.table = builtins
 	r.vm.SetTimeSource(r.now)
 	r.vm.SetRandSource(r.chance)
 	_ = r.vm.GlobalObject().Set("console", r.vm.NewDynamicObject(&console{r: r}))

@@ -225,7 +225,7 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	if r.patterns.backtracks || work*float64(s.Length()) > maxMatch {
 		r.oneByOne()
 	}
-	call = r.expansion(call, s)
+	call = r.counted(r.expansion(call, s), 1)
 	at := r.lastIndex(call.This)
 	began := time.Now()
 	r.sure = false
@@ -235,7 +235,6 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	}
 	r.sure = true
 	r.check()
-	r.sweepIterator(v)
 	return v
 }
 
@@ -269,6 +268,26 @@ func (r *run) searchAgain(restore func(), search func() goja.Value) goja.Value {
 		Hint: "repetitions within repetitions, look-around and back-references may take for ever",
 	})
 	return nil
+}
+
+// allMatched is matchAll.
+func allMatched(r *run, call goja.FunctionCall, f native) goja.Value {
+	v := matched(r, call, f)
+	r.sweepIterator(v, "RegExpStringIterator.prototype")
+	return v
+}
+
+// patternText is toString of regular expressions, and of what has a source and flags.
+func patternText(r *run, call goja.FunctionCall, f native) goja.Value {
+	o, ok := call.This.(*goja.Object)
+	if !ok {
+		return f(call) // throws
+	}
+	w := textWriter{r: r, what: "the text of a pattern"}
+	for _, part := range []goja.Value{asString("/"), o.Get("source"), asString("/"), o.Get("flags")} {
+		w.write(r.textOrThrow(orUndefined(part)))
+	}
+	return w.b.String()
 }
 
 func nothing(v goja.Value) bool {

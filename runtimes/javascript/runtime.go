@@ -34,9 +34,10 @@
 //
 // # Guards
 //
-// Scripts are not trusted. guard.go lists which of JavaScript's functions are removed or guarded, and why; hook.go
-// puts the guards into goja, where they cost nothing until a function is used; source.go bounds the text of a script
-// and rewrites the syntax that makes much at once. What a guard refuses ends the call, past every catch and finally.
+// Scripts are not trusted. builtins.go is a table of all that goja has built in: what is harmless and why, what is guarded
+// and by what, what is removed. What is not in it does not exist for a script. guard.go says what guards are; hook.go puts
+// them into goja, where they cost nothing until a function is used; source.go bounds the text of a script and rewrites the
+// syntax that makes much at once. What a guard refuses ends the call, past every catch and finally.
 //
 // What remains: memory that grows gradually is left to the engine's watchdog. Compiling is not interrupted, but what
 // goes in is bounded. A pattern with a rest takes its time for an object without prototype and with 100,000 names that are

@@ -3,6 +3,7 @@ package javascript
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -38,9 +39,13 @@ const (
 	ownFunction  = "<own>"
 	heirFunction = "<heir>"
 
-	grownFunction = "<grown>"
-	partFunction  = "<part>"
+	grownFunction  = "<grown>"
+	spreadFunction = "<spread>"
+	wholeFunction  = "<whole>"
+	fieldFunction  = "<field>"
 )
+
+var syntaxNames = []string{ownFunction, heirFunction, grownFunction, spreadFunction, wholeFunction, fieldFunction}
 
 // checkText bounds what the parser recurses for, and goes through again and again: brackets, chains of operators, labels.
 func checkText(name, src string) *engine.Error {
@@ -235,12 +240,106 @@ func (c *checker) look(n ast.Node) {
 		n.Source = c.through(ownFunction, n.Source)
 	case *ast.AssignExpression:
 		if n.Operator == token.PLUS && !small(n.Right) {
-			c.lengthen(n)
+			lengthen(n)
 		}
+	case *ast.CallExpression:
+		c.spreads(n.ArgumentList)
+	case *ast.NewExpression:
+		c.spreads(n.ArgumentList)
+	case *ast.UnaryExpression:
+		if n.Operator == token.DELETE {
+			c.keepsName(n.Operand)
+		}
+	case *ast.WithStatement:
+		n.Object = c.through(wholeFunction, n.Object)
 	case *ast.ClassLiteral:
-		if n.SuperClass != nil {
-			n.SuperClass = c.through(heirFunction, n.SuperClass)
+		c.class(n)
+	case *ast.Identifier:
+		c.name(n.Idx, string(n.Name))
+	case *ast.PrivateIdentifier:
+		c.name(n.Idx, string(n.Name))
+	}
+}
+
+// name bounds a name, which may be that of a function.
+func (c *checker) name(at file.Idx, name string) {
+	if len(name) > maxName && c.err == nil {
+		c.err = c.fault(at, engine.KindSource, "a name has more than %d characters", maxName)
+	}
+}
+
+// keyed bounds the name of a property whose value is called by it.
+func (c *checker) keyed(key, value ast.Expression) {
+	if key, ok := key.(*ast.StringLiteral); ok && named(value) {
+		c.name(key.Idx, string(key.Value))
+	}
+}
+
+// named reports whether an expression gets the name of what it is assigned to.
+func named(e ast.Expression) bool {
+	switch e.(type) {
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
+		return true
+	}
+	return false
+}
+
+// class rewrites a class: see run.heir and run.field.
+func (c *checker) class(n *ast.ClassLiteral) {
+	for _, e := range n.Body {
+		switch e := e.(type) {
+		case *ast.MethodDefinition:
+			c.keyed(e.Key, e.Body)
+		case *ast.FieldDefinition:
+			c.keyed(e.Key, e.Initializer)
+			if n.SuperClass != nil && !e.Static && e.Initializer != nil && !named(e.Initializer) {
+				e.Initializer = c.through(fieldFunction, e.Initializer, &ast.ThisExpression{Idx: e.Idx})
+			}
 		}
+	}
+	if n.SuperClass != nil {
+		n.SuperClass = c.through(heirFunction, n.SuperClass)
+	}
+}
+
+// spreads rewrites the arguments of a call in which several are spread: a function may give all of them back as one list.
+func (c *checker) spreads(list []ast.Expression) {
+	n := 0
+	for _, e := range list {
+		if _, ok := e.(*ast.SpreadElement); ok {
+			n++
+		}
+	}
+	if n < 2 {
+		return
+	}
+	for i, e := range list {
+		if e, ok := e.(*ast.SpreadElement); ok {
+			times := &ast.NumberLiteral{Idx: e.Idx0(), Literal: strconv.Itoa(n), Value: int64(n)}
+			list[i] = &ast.SpreadElement{Expression: c.through(spreadFunction, e.Expression, times)}
+		}
+	}
+}
+
+// keepsName rewrites what delete is applied to: see run.whole.
+func (c *checker) keepsName(e ast.Expression) {
+	switch e := e.(type) {
+	case *ast.OptionalChain:
+		c.keepsName(e.Expression)
+	case *ast.DotExpression:
+		c.holder(&e.Left)
+	case *ast.BracketExpression:
+		c.holder(&e.Left)
+	}
+}
+
+func (c *checker) holder(left *ast.Expression) {
+	switch e := (*left).(type) {
+	case *ast.SuperExpression: // it throws
+	case *ast.Optional:
+		e.Expression = c.through(wholeFunction, e.Expression)
+	default:
+		*left = c.through(wholeFunction, e)
 	}
 }
 
@@ -251,8 +350,10 @@ func grows(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.BinaryExpression:
 		return e.Operator == token.PLUS && !small(e.Left) && !small(e.Right)
+	case *ast.AssignExpression: // of more than a name: see lengthen
+		return e.Operator == token.PLUS && !small(e.Right)
 	case *ast.TemplateLiteral:
-		return e.Tag == nil && len(e.Expressions) > 1
+		return e.Tag == nil && (len(e.Expressions) > 1 || !shortElements(e))
 	case *ast.ArrayLiteral:
 		spreads := 0
 		for _, element := range e.Value {
@@ -265,35 +366,66 @@ func grows(e ast.Expression) bool {
 	return false
 }
 
-// small reports whether an expression is plainly a number or a text that stands in the source.
+// maxSmall is how long a text may be that is appended without being counted: a text that is as long as may be has to be
+// copied for each.
+const maxSmall = 1000
+
+// small reports whether an expression is proven to be no object, and as a text to be short. What a name means proves
+// nothing: any object may have a length, and any text may be it.
 func small(e ast.Expression) bool {
 	switch e := e.(type) {
-	case *ast.NumberLiteral, *ast.StringLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
+	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
 		return true
+	case *ast.StringLiteral:
+		return len(e.Value) <= maxSmall
 	case *ast.TemplateLiteral:
-		return e.Tag == nil && len(e.Expressions) == 0
+		return e.Tag == nil && len(e.Expressions) == 0 && shortElements(e)
+	case *ast.UnaryExpression:
+		return true // a number, a boolean, undefined, or the name of a type
 	case *ast.BinaryExpression:
-		switch e.Operator {
-		case token.PLUS, token.LOGICAL_AND, token.LOGICAL_OR, token.COALESCE:
-			return e.Operator == token.PLUS && small(e.Left) && small(e.Right)
-		}
-		return true
-	case *ast.DotExpression:
-		return e.Identifier.Name == "length"
+		return e.Operator != token.PLUS && yieldsScalar[e.Operator] || e.Operator == token.PLUS && scalar(e.Left) && scalar(e.Right)
 	}
 	return false
 }
 
+// yieldsScalar are the operators that give a number or a boolean, whatever they are applied to. There is no BigInt.
+var yieldsScalar = map[token.Token]bool{
+	token.MINUS: true, token.MULTIPLY: true, token.EXPONENT: true, token.SLASH: true, token.REMAINDER: true,
+	token.AND: true, token.OR: true, token.EXCLUSIVE_OR: true, token.SHIFT_LEFT: true, token.SHIFT_RIGHT: true,
+	token.UNSIGNED_SHIFT_RIGHT: true, token.EQUAL: true, token.STRICT_EQUAL: true, token.NOT_EQUAL: true,
+	token.STRICT_NOT_EQUAL: true, token.LESS: true, token.GREATER: true, token.LESS_OR_EQUAL: true,
+	token.GREATER_OR_EQUAL: true, token.IN: true, token.INSTANCEOF: true,
+}
+
+// scalar reports whether an expression is proven to be no text: the sum of two such is a number.
+func scalar(e ast.Expression) bool {
+	switch e := e.(type) {
+	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
+		return true
+	case *ast.UnaryExpression:
+		return e.Operator != token.TYPEOF
+	case *ast.BinaryExpression:
+		return yieldsScalar[e.Operator] || e.Operator == token.PLUS && scalar(e.Left) && scalar(e.Right)
+	}
+	return false
+}
+
+func shortElements(t *ast.TemplateLiteral) bool {
+	n := 0
+	for _, e := range t.Elements {
+		n += len(e.Parsed)
+	}
+	return n <= maxSmall
+}
+
 // lengthen makes x = x + y of x += y, which grows then looks at. Where x is more than a name, it would be evaluated
-// twice; there we look at y.
-func (c *checker) lengthen(n *ast.AssignExpression) {
+// twice; there grows looks at what the assignment gives.
+func lengthen(n *ast.AssignExpression) {
 	if name, ok := n.Left.(*ast.Identifier); ok {
 		read := *name
 		n.Operator = token.ASSIGN
-		n.Right = c.through(grownFunction, &ast.BinaryExpression{Operator: token.PLUS, Left: &read, Right: n.Right})
-		return
+		n.Right = &ast.BinaryExpression{Operator: token.PLUS, Left: &read, Right: n.Right}
 	}
-	n.Right = c.through(partFunction, n.Right)
 }
 
 func (c *checker) property(p ast.Property) ast.Property {
@@ -301,6 +433,9 @@ func (c *checker) property(p ast.Property) ast.Property {
 	case *ast.SpreadElement:
 		return &ast.SpreadElement{Expression: c.through(ownFunction, p.Expression)}
 	case *ast.PropertyKeyed:
+		if !p.Computed {
+			c.keyed(p.Key, p.Value)
+		}
 		if key, ok := p.Key.(*ast.StringLiteral); ok && key.Value == "__proto__" && !p.Computed && p.Kind == ast.PropertyKindValue {
 			p.Value = c.through(heirFunction, p.Value)
 		}
@@ -320,13 +455,13 @@ func probe(at file.Idx) ast.Property {
 	}
 }
 
-// through passes an expression through one of our functions.
-func (c *checker) through(function string, e ast.Expression) ast.Expression {
+// through passes an expression through one of our functions, which may get more arguments.
+func (c *checker) through(function string, e ast.Expression, more ...ast.Expression) ast.Expression {
 	c.rewritten = true
 	at := e.Idx0()
 	return &ast.CallExpression{
 		Callee:          &ast.Identifier{Name: unistring.NewFromString(function), Idx: at},
-		LeftParenthesis: at, ArgumentList: []ast.Expression{e}, RightParenthesis: e.Idx1(),
+		LeftParenthesis: at, ArgumentList: append([]ast.Expression{e}, more...), RightParenthesis: e.Idx1(),
 	}
 }
 

@@ -1,6 +1,7 @@
 package javascript
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,7 @@ func repeated(r *run, call goja.FunctionCall, f native) goja.Value {
 	call, s := r.texts(call)
 	call, n := number(call, 0)
 	if s != nil && n > 0 {
-		r.need(size(s)*n, "the string repetition")
+		r.needText(size(s)*n, "the string repetition")
 		return times(s, int(n))
 	}
 	return f(call)
@@ -37,7 +38,7 @@ func padded(r *run, call goja.FunctionCall, f native) goja.Value {
 	call, s := r.texts(call, 1)
 	call, n := number(call, 0)
 	if s != nil && n > 0 {
-		r.need(n*2, "the padding of a string")
+		r.needText(n*2, "the padding of a string")
 	}
 	return f(call)
 }
@@ -54,10 +55,10 @@ func concatenated(r *run, call goja.FunctionCall, f native) goja.Value {
 	sum := size(s)
 	for _, v := range call.Arguments {
 		if s, ok := v.(goja.String); ok {
-			sum += 2 * size(s)
+			sum += size(s)
 		}
 	}
-	r.need(sum, "the concatenation")
+	r.needText(sum, "the concatenation")
 	return f(call)
 }
 
@@ -89,7 +90,7 @@ func dateArgs(r *run, args []goja.Value) []goja.Value {
 			r.need(size(s)*1000, "the conversion of a text")
 		}
 	}
-	return args
+	return numberArgs(r, args)
 }
 
 func compared(r *run, call goja.FunctionCall, f native) goja.Value {
@@ -128,16 +129,40 @@ func split(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// raw makes a real array of what String.raw goes through.
+// raw is String.raw, counting.
 func raw(r *run, call goja.FunctionCall, f native) goja.Value {
-	if o, ok := call.Argument(0).(*goja.Object); ok {
-		if list, ok := o.Get("raw").(*goja.Object); ok {
-			strings := r.vm.NewObject()
-			_ = strings.Set("raw", r.snapshot(list, maxArguments, "the parts of a template"))
-			call.Arguments = append([]goja.Value{strings}, call.Arguments[1:]...)
+	o := r.objectOf(call.Argument(0))
+	if o == nil {
+		return f(call) // throws
+	}
+	list := r.objectOf(o.Get("raw"))
+	if list == nil {
+		return f(call)
+	}
+	w := textWriter{r: r, what: "the text of a template"}
+	n := r.lengthOf(list, "the parts of a template")
+	for i := range n {
+		w.write(r.textOrThrow(element(list, i)))
+		if i+1 < n && i+1 < len(call.Arguments) {
+			w.write(r.textOrThrow(call.Arguments[i+1]))
 		}
 	}
-	return f(call)
+	return w.b.String()
+}
+
+// A textWriter makes a text of parts, and counts before it copies.
+type textWriter struct {
+	r     *run
+	what  string // for the message when it is too long
+	b     goja.StringBuilder
+	total float64
+}
+
+func (w *textWriter) write(s goja.String) {
+	w.r.check()
+	w.total += size(s)
+	w.r.needText(w.total, w.what)
+	w.b.WriteString(s)
 }
 
 // replaced bounds what a replacement makes: a short text in place of each match, or what a function returns, or, where
@@ -158,7 +183,28 @@ func replaced(r *run, call goja.FunctionCall, f native) goja.Value {
 	if s != nil {
 		call = r.expansion(call, s)
 	}
-	return f(call)
+	return f(r.counted(call, 1))
+}
+
+// counted counts what a function gives that replaces matches in a text.
+func (r *run) counted(call goja.FunctionCall, at int) goja.FunctionCall {
+	fn, ok := goja.AssertFunction(call.Argument(at))
+	if !ok {
+		return call
+	}
+	made := float64(0)
+	call.Arguments = slices.Clone(call.Arguments)
+	call.Arguments[at] = r.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+		v, err := fn(c.This, c.Arguments...)
+		if err != nil {
+			panic(err)
+		}
+		s := r.textOrThrow(v)
+		made += size(s)
+		r.needText(made, "the replacement in a text")
+		return s
+	})
+	return call
 }
 
 // replacedAll is replaced where a text is looked for all over: goja lists all places before it replaces the first.
@@ -231,7 +277,7 @@ func (e *expander) replace(call goja.FunctionCall) goja.Value {
 
 func (e *expander) count(n float64) {
 	e.made += n
-	e.r.need(e.made, "the replacement in a text")
+	e.r.needText(e.made, "the replacement in a text")
 }
 
 // A match is what a replacement may refer to.

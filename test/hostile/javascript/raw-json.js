@@ -1,0 +1,7 @@
+// class: bypass
+// attacks: a built-in function that nobody has judged
+// want: Runtime
+function sync({parent, children}) {
+  JSON.rawJSON('1' + ' '.repeat(100))
+  return {};
+}

@@ -1,0 +1,7 @@
+// class: memory
+// attacks: String.raw, over and over
+// want: Memory|Timeout
+function sync({parent, children}) {
+  const s = 'x'.repeat(1.6e7); for (;;) String.raw({raw: {length: 2, 0: s, 1: s}})
+  return {};
+}
