@@ -119,7 +119,7 @@ func goes(e *engine.Engine) bool {
 	patience := time.After(10 * time.Second)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for e.Runaways() > 0 {
+	for len(e.Runaways()) > 0 {
 		select {
 		case <-tick.C:
 		case <-patience:
