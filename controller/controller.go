@@ -233,6 +233,7 @@ func (s *Server) run(ctx context.Context) error {
 	s.known.Store(true)
 	var workers sync.WaitGroup
 	workers.Go(func() { s.tellAll(ctx) })
+	workers.Go(func() { s.watchRunaways(ctx) })
 	if s.Given == nil { // else there are others in the cluster, whose scripts are not ours to remove
 		workers.Go(func() { s.sweep(ctx) })
 	}

@@ -87,7 +87,7 @@ func (l *hookLoader) load(ctx context.Context, d *declaration, gathered parts) (
 	}
 	var err error
 	work := loading{
-		hookLoader: l, owner: d.Kind + "/" + d.Object.Name, script: d.Script, endpoints: d.EndpointConfigs, met: map[int]bool{},
+		hookLoader: l, owner: d.id().owner(), script: d.Script, endpoints: d.EndpointConfigs, met: map[int]bool{},
 		parts: gathered, wants: l.wants(d), finalizer: d.id().finalizer(),
 	}
 	if d.Status.Script != nil {

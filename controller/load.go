@@ -55,6 +55,7 @@ type verdict struct {
 	held      holding // of what runs
 	fallbacks []fallback
 	denied    denial // to what runs
+	runaways  []engine.Runaway
 }
 
 // err is the first reason why the object does not run as it is written.
@@ -101,6 +102,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 	if ctx.Err() != nil {
 		return nil
 	}
+	v.runaways = s.sandbox.runaways(name)
 	if r := s.get(name); r != nil {
 		s.see(ctx, r, v)
 	}

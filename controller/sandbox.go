@@ -19,6 +19,8 @@ type Sandbox struct {
 	Process   engine.Runtime // runs them in worker processes; nil: it cannot be done here
 	Missing   []string       // why Process is nil, in words
 
+	Runaways func() []engine.Runaway // the evaluations that run on although their time is up; nil: it is not known
+
 	// Floor is the isolation that every script has at least; "" is InProcess.
 	Floor v1alpha1.Isolation
 
@@ -27,8 +29,11 @@ type Sandbox struct {
 	Ceilings engine.Limits
 }
 
-// withDefaults gives the sandbox with the ceilings that are not set.
+// withDefaults gives the sandbox with what is not set.
 func (s Sandbox) withDefaults() *Sandbox {
+	if s.Runaways == nil {
+		s.Runaways = func() []engine.Runaway { return nil }
+	}
 	c := &s.Ceilings
 	c.Timeout = cmp.Or(max(c.Timeout, 0), 30*time.Second)
 	c.Steps = cmp.Or(max(c.Steps, 0), 1_000_000_000)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"testing/fstest"
 )
 
 // FindFile gives the path of the file that is meant when the file at from loads name: below the folder of from, else,
@@ -24,12 +25,23 @@ func FindFile(files fs.FS, from, name string, endings ...string) (string, bool) 
 	for _, folder := range folders {
 		for _, ending := range endings {
 			file := path.Join(folder, name+ending)
-			if info, err := fs.Stat(files, file); err == nil && info.Mode().IsRegular() {
+			if isFile(files, file) {
 				return file, true
 			}
 		}
 	}
 	return "", false
+}
+
+// isFile reports whether there is a regular file. A snapshot is asked itself: its Stat goes through all files for a name
+// that there is not.
+func isFile(files fs.FS, name string) bool {
+	if snapshot, ok := files.(fstest.MapFS); ok {
+		f := snapshot[name]
+		return f != nil && f.Mode.IsRegular()
+	}
+	info, err := fs.Stat(files, name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // maxListedFiles bounds the files that a hint lists.

@@ -269,8 +269,8 @@ func TestRunawayOfASlice(t *testing.T) {
 		e.lanes.slow.try()
 		_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{})
 		wantKind(t, err, KindTimeout)
-		if e.Runaways() != 1 || e.lanes.fast.free != 2 {
-			t.Errorf("%d runaways, %d free slots", e.Runaways(), e.lanes.fast.free)
+		if len(e.Runaways()) != 1 || e.lanes.fast.free != 2 {
+			t.Errorf("%d runaways, %d free slots", len(e.Runaways()), e.lanes.fast.free)
 		}
 		close(block)
 	})

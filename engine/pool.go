@@ -35,9 +35,11 @@ type Options struct {
 // timeout when cputime.Bound of that has passed is given up, with an error of KindCanceled.
 //
 // An evaluation may be stopped and begun again, unseen by its caller, to let others pass or to find who takes the memory
-// (see watchdog). A runtime that panics, or does not return soon after its ctx is done, does no harm to the caller, who gets an error of KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its
-// slot is given to others, and as long as it runs, further evaluations of the same script are refused, so that one
-// script keeps one processor busy at most.
+// (see watchdog). A runtime that panics, or does not return soon after its ctx is done, does no harm to the caller, who
+// gets an error of KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its slot is given to others,
+// and as long as it runs, further evaluations of the same text are refused, so that one text keeps one processor busy at
+// most; if it runs on for long, they are refused afterwards too. A text whose compilation timed out is compiled again with
+// a longer timeout only. See refusals.
 //
 // All errors are an [*Error], complete with function, source line, and message and trace cut to their bounds. An
 // error of another type, which a runtime should not give, becomes one of KindSyntax when compiling and of
@@ -69,7 +71,7 @@ func New(o Options) *Engine {
 		runtimes: maps.Clone(o.Runtimes),
 		lanes:    newLanes(o.Slots),
 		programs: newCache(o.Programs),
-		runaways: runaways{of: map[string]int{}},
+		runaways: runaways{refused: newRefusals(), all: map[*Runaway]bool{}},
 		grace:    defaultGrace,
 
 		elsewhere: o.Elsewhere,
@@ -80,14 +82,18 @@ func New(o Options) *Engine {
 	return e
 }
 
-// Runaways is how many evaluations run on although their time is up.
-func (e *Engine) Runaways() int { return e.runaways.count() }
+// Runaways are the evaluations that run on although their time is up, the oldest first.
+func (e *Engine) Runaways() []Runaway {
+	all, _ := e.runaways.list()
+	return all
+}
 
 // Stats are the numbers of an Engine at a moment. The lanes are those that scripts begin in, and that of scripts that
 // take long.
 type Stats struct {
 	Fast, Slow LaneStats
-	Runaways   int // see Runaways
+	Runaways   int   // how many there are now; see Runaways
+	RanAway    int64 // how many there have been
 }
 
 // LaneStats are the numbers of one lane.
@@ -95,7 +101,8 @@ type LaneStats struct{ Slots, Busy, Waiting int }
 
 // Stats gives the numbers of now, for metrics.
 func (e *Engine) Stats() Stats {
-	return Stats{Fast: e.lanes.fast.stats(), Slow: e.lanes.slow.stats(), Runaways: e.Runaways()}
+	now, total := e.runaways.list()
+	return Stats{Fast: e.lanes.fast.stats(), Slow: e.lanes.slow.stats(), Runaways: len(now), RanAway: total}
 }
 
 // Compile implements [Runtime].
@@ -130,9 +137,18 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 		if fault.Pos.File == "" {
 			fault.Pos.File = s.Entry
 		}
-		return nil, fault.complete("", s.Files)
+		fault = fault.complete("", s.Files)
+		e.remember(digest, l, fault)
+		return nil, fault
 	}
 	return &program{engine: e, inner: p, entry: s.Entry, files: s.Files, digest: digest}, nil
+}
+
+// remember has a text that timed out while it was compiled refused. A refusal is remembered already.
+func (e *Engine) remember(digest string, l Limits, fault *Error) {
+	if fault.Kind == KindTimeout && e.runaways.refused.check(task{digest: digest, limits: l, kind: KindSyntax}) == nil {
+		e.runaways.refused.timedOut(digest, l, fault)
+	}
 }
 
 // A program is what an Engine gives out for a runtime's.

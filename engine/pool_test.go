@@ -214,8 +214,8 @@ func TestRunaway(t *testing.T) {
 			t.Errorf("the call took %v", took)
 		}
 		(<-logs)(Message{Text: "from the grave"})
-		if e.Runaways() != 1 || e.lanes.fast.free != 2 {
-			t.Errorf("%d runaways, %d free slots; want 1 and 2", e.Runaways(), e.lanes.fast.free)
+		if len(e.Runaways()) != 1 || e.lanes.fast.free != 2 {
+			t.Errorf("%d runaways, %d free slots; want 1 and 2", len(e.Runaways()), e.lanes.fast.free)
 		}
 		_, err = p.Call(t.Context(), "sync", nil, Env{})
 		if e := wantKind(t, err, KindTimeout); !strings.Contains(e.Msg, "an earlier call is still running") {
@@ -227,8 +227,8 @@ func TestRunaway(t *testing.T) {
 
 		close(block)
 		synctest.Wait()
-		if e.Runaways() != 0 {
-			t.Errorf("%d runaways after the end", e.Runaways())
+		if len(e.Runaways()) != 0 {
+			t.Errorf("%d runaways after the end", len(e.Runaways()))
 		}
 		if _, err := p.Call(t.Context(), "sync", nil, Env{}); err != nil {
 			t.Error(err)
@@ -247,12 +247,12 @@ func TestRunawayCompile(t *testing.T) {
 			_, err := e.Compile(t.Context(), fakeScript("a"), Limits{})
 			wantKind(t, err, KindTimeout)
 		}
-		if e.Runaways() != 1 {
-			t.Errorf("%d runaways, want 1", e.Runaways())
+		if len(e.Runaways()) != 1 {
+			t.Errorf("%d runaways, want 1", len(e.Runaways()))
 		}
 		close(block)
 		synctest.Wait()
-		mustCompile(t, e, fakeScript("a"))
+		mustCompile(t, e, fakeScript("b"))
 	})
 }
 
@@ -265,8 +265,8 @@ func TestGrace(t *testing.T) {
 			return nil, Stopped(ctx, Pos{File: "main", Line: 1}, env.Limits)
 		}})
 		_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{})
-		if got := wantKind(t, err, KindTimeout); got.Pos.Line != 1 || e.Runaways() != 0 {
-			t.Errorf("got %v, and %d runaways", got, e.Runaways())
+		if got := wantKind(t, err, KindTimeout); got.Pos.Line != 1 || len(e.Runaways()) != 0 {
+			t.Errorf("got %v, and %d runaways", got, len(e.Runaways()))
 		}
 	})
 }

@@ -80,7 +80,7 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func
 	a := begin(limited, e.elsewhere, work)
 	s := &suspect{memory: t.limits.Memory, meter: turn.meter, stop: stop, done: a.done}
 	if !e.watch(limited, turn, s) {
-		if e.runaways.abandon(t.digest, &a.state) {
+		if e.runaways.abandon(t, &a.state) {
 			fault := stopped(limited, Pos{File: t.entry}, t.limits)
 			fault.Msg += "; it did not stop, and runs on"
 			return result, false, fault

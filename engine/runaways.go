@@ -1,55 +1,97 @@
 package engine
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// runaways counts the abandoned evaluations that still run, by the script's digest.
-type runaways struct {
-	mu sync.Mutex
-	of map[string]int
+// A Runaway is an evaluation that was given up and still runs, since nothing can stop it. It keeps a processor busy until
+// it ends by itself or the process does.
+type Runaway struct {
+	Owner     string    // on whose behalf it runs
+	Entry     string    // of its script
+	Digest    string    // of its script
+	Compiling bool      // it compiles the script; else it is a call
+	Since     time.Time // when it was given up
 }
 
-// abandon counts an attempt until it ends. It reports false when the attempt has ended already.
-func (r *runaways) abandon(digest string, state *atomic.Pointer[func()]) bool {
-	r.add(digest, 1)
-	forget := func() { r.add(digest, -1) }
+// String says what runs on, and since when.
+func (r Runaway) String() string {
+	doing := "a call of"
+	if r.Compiling {
+		doing = "compiling"
+	}
+	return fmt.Sprintf("%s %s, given up at %s", doing, r.Entry, r.Since.UTC().Format(time.RFC3339))
+}
+
+// runaways are the evaluations that were given up and still run.
+type runaways struct {
+	refused *refusals
+
+	mu    sync.Mutex
+	all   map[*Runaway]bool
+	total int64 // of all time
+}
+
+// lateness is how long a runaway may run on before its text is refused for good. What ends sooner was late, which may be
+// the fault of a busy machine.
+const lateness = 10 * time.Second
+
+// abandon counts an attempt at t until it ends. It reports false when the attempt has ended already.
+func (r *runaways) abandon(t task, state *atomic.Pointer[func()]) bool {
+	one := &Runaway{Owner: t.owner, Entry: t.entry, Digest: t.digest, Compiling: t.kind == KindSyntax, Since: time.Now()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	forget := func() { r.ended(one) }
 	if !state.CompareAndSwap(nil, &forget) {
-		forget()
 		return false
 	}
+	r.all[one] = true
+	r.total++
 	return true
 }
 
-func (r *runaways) add(digest string, n int) {
+// ended forgets a runaway, and has its text refused if it ran on for long.
+func (r *runaways) ended(one *Runaway) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.of[digest] += n; r.of[digest] == 0 {
-		delete(r.of, digest)
+	delete(r.all, one)
+	if ran := time.Since(one.Since); ran >= lateness {
+		r.refused.runaway(one, ran)
 	}
 }
 
-func (r *runaways) count() int {
+// list gives the runaways of now, the oldest first, and how many there have been.
+func (r *runaways) list() ([]Runaway, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := 0
-	for _, k := range r.of {
-		n += k
+	all := make([]Runaway, 0, len(r.all))
+	for one := range r.all {
+		all = append(all, *one)
 	}
-	return n
+	slices.SortFunc(all, func(a, b Runaway) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Digest, b.Digest)) })
+	return all, r.total
 }
 
-// check refuses a task of a script that has a runaway.
+// check refuses a task of a script that has a runaway, or had one.
 func (r *runaways) check(t task) *Error {
+	if fault := r.refused.check(t); fault != nil {
+		return fault
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.of[t.digest] == 0 {
-		return nil
+	for one := range r.all {
+		if one.Digest == t.digest {
+			return &Error{
+				Kind: KindTimeout, Pos: Pos{File: t.entry},
+				Msg:  fmt.Sprintf("refused: an earlier call is still running although its time was up (%s)", one),
+				Hint: "edit the script: look for an operation on very large values; to end what still runs, restart the server",
+			}
+		}
 	}
-	return &Error{
-		Kind: KindTimeout, Pos: Pos{File: t.entry},
-		Msg:  "refused: an earlier call is still running although its time was up",
-		Hint: "look for an operation on very large values in the script; it can run again once that call has ended",
-	}
+	return nil
 }

@@ -65,7 +65,7 @@ func run(ctx context.Context, f serverFlags, options controller.Options, sandbox
 		return err
 	}
 	stop, err := serveAll(log,
-		endpoint{"health-probe-bind-address", f.health, probes(server)},
+		endpoint{"health-probe-bind-address", f.health, probes(server, sandbox)},
 		endpoint{"metrics-address", f.metrics, metricsHandler(registry)},
 		endpoint{"pprof-address", f.pprof, profiles()})
 	if err != nil {

@@ -52,8 +52,9 @@ func serveAll(log *slog.Logger, endpoints ...endpoint) (stop func(), err error) 
 // probePatience is less than the second that a kubelet waits for an answer.
 const probePatience = 900 * time.Millisecond
 
-// probes answers /healthz while the server gets on, and /readyz once it is ready, and else say why not.
-func probes(server *controller.Server) http.Handler {
+// probes answers /healthz while the server gets on, and /readyz once it is ready and as long as few scripts run on that
+// cannot be stopped, and else say why not.
+func probes(server *controller.Server, scripts *sandbox) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), probePatience)
@@ -65,7 +66,7 @@ func probes(server *controller.Server) http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if waiting := server.Waiting(); len(waiting) > 0 {
+		if waiting := append(server.Waiting(), scripts.overrun(time.Now())...); len(waiting) > 0 {
 			http.Error(w, strings.Join(waiting, "\n"), http.StatusServiceUnavailable)
 			return
 		}

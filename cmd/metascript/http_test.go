@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -8,8 +10,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/engine"
 )
 
 // get asks a handler and gives the status code and the body.
@@ -78,4 +85,53 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "--metrics-address: ") {
 		t.Errorf("the error is %v", err)
 	}
+}
+
+// blocking is a runtime whose scripts do not stop until it is closed.
+type blocking chan struct{}
+
+func (b blocking) Compile(context.Context, engine.Script, engine.Limits) (engine.Program, error) {
+	<-b
+	return nil, errors.New("ended")
+}
+
+// A script that cannot be stopped is in the metrics at once, and keeps the server from being ready after a while.
+func TestRunawaysAreTold(t *testing.T) {
+	sandbox, err := parsed(t).sandbox.open(nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sandbox.close()
+	block := make(blocking)
+	stuck := engine.New(engine.Options{Runtimes: map[string]engine.Runtime{engine.Starlark: block}})
+	sandbox.engines[v1alpha1.IsolationInProcess] = stuck
+	registry, err := newRegistry(sandbox)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := engine.Script{
+		Language: engine.Starlark, Entry: "sync.star", Owner: "CompositeController/a", Files: fstest.MapFS{"sync.star": {Data: []byte("x")}},
+	}
+	if _, err := stuck.Compile(t.Context(), script, engine.Limits{Timeout: time.Millisecond}); err == nil {
+		t.Fatal("the compilation ended")
+	}
+	_, metrics := get(t, metricsHandler(registry), "/metrics")
+	for _, want := range []string{`metascript_scripts_runaway{isolation="InProcess"} 1`, `metascript_script_runaways_total{isolation="InProcess"} 1`} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	if why := sandbox.overrun(time.Now()); why != nil {
+		t.Errorf("not ready after a moment: %q", why)
+	}
+	why := strings.Join(sandbox.overrun(time.Now().Add(runawayAge)), "\n")
+	for _, want := range []string{"CompositeController/a: compiling sync.star, given up at ", "runs on and cannot be stopped: edit the script or set spec.isolation: Process, and restart the server"} {
+		if !strings.Contains(why, want) {
+			t.Errorf("%q lacks %q", why, want)
+		}
+	}
+	if all := sandbox.Runaways(); len(all) != 1 || all[0].Owner != "CompositeController/a" {
+		t.Errorf("runaways: %v", all)
+	}
+	close(block)
 }

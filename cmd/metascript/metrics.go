@@ -35,12 +35,13 @@ var (
 	scriptsRunning = prometheus.NewDesc("metascript_script_slots_busy", "Scripts that run.", []string{"isolation", "lane"}, nil)
 	scriptsWaiting = prometheus.NewDesc("metascript_scripts_waiting", "Scripts that wait for a slot.", []string{"isolation", "lane"}, nil)
 	scriptsRunaway = prometheus.NewDesc("metascript_scripts_runaway", "Scripts that run on although their time is up.", []string{"isolation"}, nil)
+	runawaysTotal  = prometheus.NewDesc("metascript_script_runaways_total", "Scripts that ran on although their time was up, since the server started.", []string{"isolation"}, nil)
 	processes      = prometheus.NewDesc("metascript_worker_processes", "Worker processes that have served a script.", []string{"state"}, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c sandboxCollector) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{scriptSlots, scriptsRunning, scriptsWaiting, scriptsRunaway, processes} {
+	for _, desc := range []*prometheus.Desc{scriptSlots, scriptsRunning, scriptsWaiting, scriptsRunaway, runawaysTotal, processes} {
 		descs <- desc
 	}
 }
@@ -59,6 +60,7 @@ func (c sandboxCollector) Collect(to chan<- prometheus.Metric) {
 		gauge(scriptsWaiting, stats.Fast.Waiting, name, "fast")
 		gauge(scriptsWaiting, stats.Slow.Waiting, name, "slow")
 		gauge(scriptsRunaway, stats.Runaways, name)
+		to <- prometheus.MustNewConstMetric(runawaysTotal, prometheus.CounterValue, float64(stats.RanAway), name)
 	}
 	if c.workers == nil {
 		return

@@ -95,6 +95,7 @@ func (f *sandboxFlags) open(log *slog.Logger, workers bool) (*sandbox, error) {
 		Sandbox: controller.Sandbox{InProcess: inProcess, Floor: v1alpha1.Isolation(f.isolation), Ceilings: ceilings},
 		engines: map[v1alpha1.Isolation]*engine.Engine{v1alpha1.IsolationInProcess: inProcess},
 	}
+	s.Runaways = s.runaways
 	if !workers && s.Floor != v1alpha1.IsolationProcess {
 		return s, nil
 	}

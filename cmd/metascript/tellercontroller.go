@@ -115,7 +115,7 @@ func doubtful(c metav1.Condition) bool {
 	switch c.Type {
 	case v1alpha1.ConditionSpecSound, v1alpha1.ConditionPermitted:
 		return c.Status == metav1.ConditionFalse
-	case v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionFallbackActive:
+	case v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionScriptRunaway, v1alpha1.ConditionFallbackActive:
 		return c.Status == metav1.ConditionTrue
 	}
 	return false

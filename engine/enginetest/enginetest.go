@@ -38,7 +38,7 @@ func Run(t *testing.T, language string, runtime engine.Runtime, kept ...goleak.O
 		if s := c.scripts[language]; s != nil {
 			t.Run(c.name, func(t *testing.T) {
 				test(t, e, c, s)
-				if n := e.Runaways(); n > 0 {
+				if n := len(e.Runaways()); n > 0 {
 					t.Errorf("%d evaluations run on although their time is up", n)
 				}
 			})

@@ -176,7 +176,12 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 		}
 		return w.check(d)
 	case kindFault:
-		return w.fault(d)
+		err := w.fault(d)
+		var fault *engine.Error
+		if errors.As(err, &fault) && fault.Kind == engine.KindTimeout {
+			w.spent = true // its Engine would refuse the text from now on, which the parent's is to decide
+		}
+		return err
 	}
 	return w.nonsense(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
 }

@@ -2,6 +2,7 @@ package javascript
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,10 +15,10 @@ import (
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
-	"github.com/dop251/goja/parser"
 	"github.com/dop251/goja/unistring"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // A module is a compiled file. It is shared by all runs.
@@ -27,6 +28,8 @@ type module struct {
 	tops map[string]file.Position // what it declares at its top level, and where
 	uses features
 	data any // of a JSON file
+
+	tally measure.Tally // what it took to compile
 }
 
 // exports is what a module offers once it has run.
@@ -83,7 +86,7 @@ func (r *run) load(name string) (exports, error) {
 		cycle := strings.Join(append(r.loading[at:len(r.loading):len(r.loading)], name), " -> ")
 		return exports{}, &engine.Error{Kind: engine.KindModule, Msg: "files require each other in a cycle: " + cycle}
 	}
-	m, err := r.p.module(name, r.limits)
+	m, err := r.p.module(r.ctx, name, r.limits)
 	if err != nil {
 		return exports{}, err
 	}
@@ -179,7 +182,7 @@ func (p *program) resolve(from, name string) (string, error) {
 }
 
 // module reads and compiles the file at name, once for all runs.
-func (p *program) module(name string, l engine.Limits) (*module, error) {
+func (p *program) module(ctx context.Context, name string, l engine.Limits) (*module, error) {
 	if m, ok := p.modules.Load(name); ok {
 		return m.(*module), nil
 	}
@@ -193,17 +196,16 @@ func (p *program) module(name string, l engine.Limits) (*module, error) {
 			Msg: fmt.Sprintf("is larger than %d bytes", l.Source),
 		}
 	}
-	m := &module{src: strings.TrimPrefix(string(data), "\ufeff")}
+	m := &module{src: strings.TrimPrefix(string(data), "\ufeff"), tally: measure.Tally{}}
 	if path.Ext(name) == ".json" {
 		m.data, err = decode(name, []byte(m.src))
 	} else {
-		err = m.compile(name)
+		err = m.compile(ctx, name, l)
 	}
 	if err != nil {
 		return nil, err
 	}
-	shared, _ := p.modules.LoadOrStore(name, m)
-	return shared.(*module), nil
+	return p.keep(name, m)
 }
 
 // reason says why a file could not be read, without the name that the error repeats.
@@ -216,11 +218,14 @@ func reason(err error) string {
 
 // compile turns a file into function(exports, module, require) {…; return {every top-level name}}. The function is
 // put around the parsed file, not around its text, so that all positions are those of the file.
-func (m *module) compile(name string) error {
-	if err := checkText(name, m.src); err != nil {
+func (m *module) compile(ctx context.Context, name string, l engine.Limits) error {
+	if err := m.measureText(name); err != nil {
 		return err
 	}
-	parsed, err := parser.ParseFile(nil, name, m.src, 0, parser.WithDisableSourceMaps)
+	parsed, err := parse(ctx, name, m.src)
+	if ctx.Err() != nil {
+		return engine.Stopped(ctx, engine.Pos{File: name}, l)
+	}
 	if err != nil {
 		return m.invalid(name, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/dop251/goja/parser"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // A program is an entry file and what it may require. It is an [engine.Program] and [engine.Ported].
@@ -26,8 +27,10 @@ type program struct {
 	functions []string // sorted
 	private   []string // functions that are declared but not offered, because others are exported
 	ported    bool
-	modules   sync.Map // path -> *module: each file is compiled once, when it is first needed
-	library   sync.Map // the requires, as file and name, that were found to mean the library: looking for a file takes long
+	measuring sync.Mutex
+	tally     measure.Tally // of modules
+	modules   sync.Map      // path -> *module: each file is compiled once, when it is first needed
+	library   sync.Map      // the requires, as file and name, that were found to mean the library: looking for a file takes long
 }
 
 func (p *program) Functions() []string { return slices.Clone(p.functions) }
@@ -173,6 +176,7 @@ func (p *program) tooMany(name string, n int64, arg map[string]any) *engine.Erro
 // A run is one virtual machine at work: for a call, or for the look at the top level that Compile takes.
 type run struct {
 	p        *program
+	ctx      context.Context // that of within
 	vm       *goja.Runtime
 	limits   engine.Limits
 	log      func(engine.Message)
@@ -245,6 +249,7 @@ func (r *run) within(ctx context.Context, f func() error) (fault *engine.Error) 
 		r.vm.Interrupt("stopped")
 	})
 	defer stop()
+	r.ctx = ctx
 	running.Store(r.vm, r)
 	defer running.Delete(r.vm)
 	defer func() {

@@ -56,6 +56,7 @@ import (
 	"slices"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // New returns the runtime for JavaScript.
@@ -70,7 +71,7 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 		return nil, err
 	}
 	setMatchTimeout()
-	p := &program{entry: path.Clean(s.Entry), files: s.Files}
+	p := &program{entry: path.Clean(s.Entry), files: s.Files, tally: measure.Tally{}}
 	r := p.newRun(l, nil)
 	err := r.within(ctx, func() error {
 		top, err := r.load(p.entry)

@@ -13,22 +13,13 @@ import (
 	"github.com/dop251/goja/unistring"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // Source text is bounded before it is compiled, and what its syntax does without calling a function is rewritten
 // where it may do too much.
 
 const (
-	// maxBrackets is how many opening brackets a file may have, wherever they stand. goja's parser takes up to 4 KB
-	// of Go's stack for each bracket that is open, and Go's stack has 1 GB.
-	maxBrackets = 50_000
-	// maxChain is how many words and operators may stand in a row, with nothing that separates them: the parser recurses for
-	// nearly all of them, as in !!!!x, a = b = c and do do do.
-	maxChain = 20_000
-	// maxLabels is how many labels a statement may have. Each is compared with all around it.
-	maxLabels = 1000
-	// maxTree is how deeply the parsed file may be nested: an operator in a chain is a level too.
-	maxTree = 3000
 	// maxTemplate is how many expressions goja may put into a template at once. Each may be as large as memory
 	// allows, and between two steps only can it be stopped.
 	maxTemplate = 4
@@ -47,49 +38,6 @@ const (
 
 var syntaxNames = []string{ownFunction, heirFunction, grownFunction, spreadFunction, wholeFunction, fieldFunction}
 
-// checkText bounds what the parser recurses for, and goes through again and again: brackets, chains of operators, labels.
-func checkText(name, src string) *engine.Error {
-	brackets, chain, longest, colons, most := 0, 0, 0, 0, 0
-	blank := false
-	for i := range len(src) {
-		c := src[i]
-		switch c {
-		case '(', '[', '{', '`', '>', '?':
-			brackets++
-			colons = 0
-		case ':':
-			colons++
-			most = max(most, colons)
-		case ',', ';', '}', '=', '\'', '"':
-			colons = 0
-		}
-		switch c {
-		case '(', ')', '[', ']', '{', '}', ',', ';', '\'', '"', '`':
-			chain = 0
-		case '!', '=', '-', '+', '~', '*', '?':
-			chain++
-		case ' ', '\t', '\n', '\r':
-			if !blank {
-				chain++
-			}
-		}
-		blank = c <= ' '
-		longest = max(longest, chain)
-	}
-	e := &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: name}}
-	switch {
-	case brackets > maxBrackets:
-		e.Msg, e.Hint = fmt.Sprintf("has more than %d brackets and question marks", maxBrackets), "spread it over several files"
-	case longest > maxChain:
-		e.Msg = fmt.Sprintf("has more than %d words and operators in a row, with no bracket, comma or semicolon between them", maxChain)
-	case most > maxLabels:
-		e.Msg = fmt.Sprintf("has more than %d labels in a row", maxLabels)
-	default:
-		return nil
-	}
-	return e
-}
-
 // features are what a script makes by its syntax, without a name.
 type features struct {
 	patterns   repertoire
@@ -105,14 +53,16 @@ type features struct {
 type checker struct {
 	features
 	fault func(at file.Idx, kind engine.Kind, format string, args ...any) *engine.Error
+	tally measure.Tally
 	err   *engine.Error
 	depth int
 	at    file.Idx
+	around
 }
 
 // check bounds and rewrites a parsed file, and notes what it uses.
 func (m *module) check(name string, parsed *ast.Program) error {
-	c := checker{fault: func(at file.Idx, kind engine.Kind, format string, args ...any) *engine.Error {
+	c := checker{tally: m.tally, fault: func(at file.Idx, kind engine.Kind, format string, args ...any) *engine.Error {
 		pos := engine.Pos{File: name}
 		if at > 0 {
 			pos = m.pos(name, parsed.File.Position(int(at)-parsed.File.Base()))
@@ -172,13 +122,17 @@ func plain(t reflect.Type) bool {
 
 func (c *checker) node(v reflect.Value) {
 	c.depth++
-	defer func() { c.depth-- }()
+	before := c.around
+	defer func() { c.depth, c.around = c.depth-1, before }()
 	if n, ok := v.Interface().(ast.Node); ok {
 		if at := start(n); at > 0 {
 			c.at = at
 		}
-		if c.depth > maxTree {
-			c.err = c.fault(c.at, engine.KindSource, "is nested deeper than %d levels", maxTree)
+		if c.depth > measure.Tree.Most {
+			c.err = measure.Tree.Passed(c.fault(c.at, engine.KindSource, "").Pos)
+			return
+		}
+		if c.count(n); c.err != nil {
 			return
 		}
 		c.look(n)

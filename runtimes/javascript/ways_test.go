@@ -72,7 +72,7 @@ func BenchmarkWays(b *testing.B) {
 		})
 		b.Run(c.name+"/locked", func(b *testing.B) {
 			r := p.newRun(engine.Limits{}, nil)
-			module, err := p.module(p.entry, r.limits)
+			module, err := p.module(b.Context(), p.entry, r.limits)
 			if err != nil {
 				b.Fatal(err)
 			}

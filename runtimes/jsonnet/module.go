@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-jsonnet/ast"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // A loader parses the entry file and all that it imports, and links them to one syntax tree, which can be shared
@@ -24,6 +25,7 @@ type loader struct {
 	files  fs.FS
 	limits engine.Limits
 
+	tally  measure.Tally
 	chain  []string // the files being loaded, each imported by the one before
 	loaded map[string]bool
 	binds  ast.LocalBinds                // the files that are code
@@ -62,7 +64,7 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 		return &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: file}, Msg: "cannot be read: " + err.Error()}
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark, which some editors write
-	if err := checkSource(file, text); err != nil {
+	if err := measured(file, text, l.tally); err != nil {
 		return err
 	}
 	tree, err := gojsonnet.SnippetToAST(file, text)
@@ -87,57 +89,7 @@ const (
 
 	// maxChain bounds how many files import each the next.
 	maxChain = 200
-
-	// maxOperators bounds operators in a row, blanks aside: of those the parser needs more stack than that.
-	maxOperators = 20_000
-
-	// maxBrackets bounds the brackets that a file opens, for each of which the parser needs some 9 KiB of stack.
-	// They are not matched, since that takes to know what is a string and what a comment.
-	maxBrackets = 20_000
-
-	// maxRuns bounds the lexer's time, which grows with the square of the length of each run of operators without
-	// blanks. It is about half a second's; a hundred lines of dashes in a comment are a hundredth of it.
-	maxRuns = 20_000_000
 )
-
-// checkSource refuses source that would keep the parser busy for ever or overflow the stack. Both are out of reach
-// for a context, and the latter ends the process.
-func checkSource(file, text string) error {
-	if len(text) > maxCode {
-		return &engine.Error{
-			Kind: engine.KindSource, Pos: engine.Pos{File: file},
-			Msg:  fmt.Sprintf("the file is larger than %d bytes", maxCode),
-			Hint: "move data to a file for importstr and std.parseJson",
-		}
-	}
-	row, run, runs, brackets := 0, 0, 0, 0
-	for i := range len(text) {
-		switch text[i] {
-		case '!', '$', ':', '~', '+', '-', '&', '|', '^', '=', '<', '>', '*', '/', '%':
-			row++
-			run++
-			runs += run
-		case ' ', '\t', '\r', '\n':
-			run = 0
-		case '(', '[', '{':
-			row, run = 0, 0
-			if brackets++; brackets > maxBrackets {
-				at := engine.Pos{File: file, Line: strings.Count(text[:i], "\n") + 1}
-				return &engine.Error{
-					Kind: engine.KindSource, Pos: at, Msg: fmt.Sprintf("more than %d brackets", maxBrackets),
-					Hint: "move data to a file for importstr and std.parseJson",
-				}
-			}
-		default:
-			row, run = 0, 0
-		}
-		if row > maxOperators || runs > maxRuns {
-			at := engine.Pos{File: file, Line: strings.Count(text[:i], "\n") + 1}
-			return &engine.Error{Kind: engine.KindSource, Pos: at, Msg: "too many operators in a row"}
-		}
-	}
-	return nil
-}
 
 // link replaces the imports in the tree at slot, and gives its nodes the name of the function they are in, for
 // stack traces. bound is the name that the node at slot is bound to. It returns the variables that came in.
@@ -164,10 +116,18 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 		if err == nil {
 			var more ast.Identifiers
 			more, err = l.link(ctx, child, function, bound)
-			used = union(used, more)
+			if err == nil && !l.tally.Add(measure.Imports, (len(used)+len(more))*len(more)) {
+				err = measure.Imports.Passed(position(n.Loc()))
+			}
+			if err == nil {
+				used = union(used, more)
+			}
 		}
 	})
-	if len(used) > 0 {
+	if err == nil && !l.tally.Add(measure.Imports, len(used)*(len(n.FreeVariables())+len(used))) {
+		err = measure.Imports.Passed(position(n.Loc()))
+	}
+	if err == nil && len(used) > 0 {
 		n.SetFreeVariables(union(n.FreeVariables(), used))
 	}
 	return used, err

@@ -61,6 +61,7 @@ import (
 	gojsonnet "github.com/google/go-jsonnet"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // New returns the runtime for Jsonnet.
@@ -78,7 +79,7 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 	}
 	limits := l.WithDefaults()
 	files := loader{
-		files: s.Files, limits: limits, loaded: map[string]bool{}, data: map[string]gojsonnet.Contents{},
+		files: s.Files, limits: limits, loaded: map[string]bool{}, data: map[string]gojsonnet.Contents{}, tally: measure.Tally{},
 	}
 	if err := files.load(ctx, s.Entry, nil); err != nil {
 		return nil, err

@@ -86,9 +86,10 @@ func placeMethods(n *ast.DesugaredObject) {
 
 // union is a with what b has besides; it writes to neither.
 func union(a, b ast.Identifiers) ast.Identifiers {
+	a = slices.Clip(a)
 	for _, id := range b {
 		if !slices.Contains(a, id) {
-			a = append(slices.Clip(a), id)
+			a = append(a, id)
 		}
 	}
 	return a

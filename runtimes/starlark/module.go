@@ -13,6 +13,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // dialect is how every file is read.
@@ -27,6 +28,7 @@ type loader struct {
 	ev     *evaluation
 	loaded map[string]starlark.StringDict // frozen
 	chain  []string                       // the files being loaded, each by the one before
+	tally  measure.Tally                  // of what has been loaded
 }
 
 // load returns the globals of file.
@@ -53,6 +55,9 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	l.chain = l.chain[:len(l.chain)-1]
 	if err := rewrite(tree); err != nil {
 		return nil, err
+	}
+	if fault := measured(tree, l.tally); fault != nil {
+		return nil, fault
 	}
 	program, err := starlark.FileProgram(tree, predeclared.Has)
 	if err != nil {

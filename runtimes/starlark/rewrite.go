@@ -5,6 +5,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // A rewriter puts calls of the guards of guard.go into a file that is not resolved yet. Where an operand is a literal
@@ -19,7 +20,7 @@ type rewriter struct {
 
 // maxSyntax is how deeply statements and expressions may be nested: the resolver and the compiler recurse, and a chain
 // of operators or of elifs is nested as deeply as it is long.
-const maxSyntax = 5000
+var maxSyntax = measure.StarlarkTree.Most
 
 // rewrite rewrites a file.
 func rewrite(file *syntax.File) *engine.Error {
@@ -28,10 +29,7 @@ func rewrite(file *syntax.File) *engine.Error {
 	if r.deep == nil {
 		return r.odd
 	}
-	return &engine.Error{
-		Kind: engine.KindSource, Pos: position(*r.deep), Msg: "the code is nested too deeply, or a chain of operators is too long",
-		Hint: "take it apart into several statements",
-	}
+	return measure.StarlarkTree.Passed(position(*r.deep))
 }
 
 // enter goes a level down, and reports whether there is more to do there.

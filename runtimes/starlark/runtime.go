@@ -42,6 +42,7 @@ import (
 	"go.starlark.net/starlark"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure"
 )
 
 // New returns the runtime for Starlark.
@@ -53,7 +54,7 @@ type runtime struct{}
 func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
 	ev, end := newEvaluation(ctx, l, nil)
 	defer end()
-	modules := loader{files: s.Files, ev: ev, loaded: map[string]starlark.StringDict{}}
+	modules := loader{files: s.Files, ev: ev, loaded: map[string]starlark.StringDict{}, tally: measure.Tally{}}
 	globals, err := modules.load(ctx, s.Entry)
 	if err != nil {
 		return nil, err

@@ -77,6 +77,43 @@ var sources = map[string]map[string]string{
 	},
 }
 
+// dear are texts that take too long or too much memory to resolve or to compile, for their size: they are refused before.
+var dear = map[string]map[string]string{
+	engine.Starlark: {
+		"free names":       "def f():\n " + numbered("a%d=1;", 60_000) + "\n return " + many("lambda: ", 3600) + "[" + numbered("a%d,", 60_000) + "]\n",
+		"undefined names":  "def f():\n return [" + numbered("u%d,", 60_000) + "]\n" + numbered("a%d=1;", 60_000) + "\n",
+		"named parameters": "def f(" + numbered("a%d=1,", 72_000) + "): pass\nf(**{'a%d' % i: 1 for i in range(72000)})\n",
+		"few parameters":   "def f(" + numbered("a%d=1,", 9_000) + "**k): pass\nf(**{'b%d' % i: 1 for i in range(200000)})\n",
+	},
+	engine.JavaScript: {
+		"arrow defaults":      "f=" + many("(a=", 120) + "1" + many(")=>1", 160),
+		"arrow objects":       "f=" + many("({a=", 160) + "1" + many("})=>1", 200),
+		"arrow arrays":        "f=" + many("([a=", 160) + "1" + many("])=>1", 200),
+		"async arrows":        "f=" + many("async (a=", 360) + "1" + many(")=>1", 160),
+		"arrows of words":     "f=" + many("(a=", 21) + "[" + many("1,", mebibyte) + "]" + many(")=>1", 28),
+		"nested functions":    many("function f(){", 13*900) + many("a;", 800_000) + many("}", 900),
+		"nested blocks":       "function f(){" + many("{let b;", 7*900) + many("a;", 800_000) + many("}", 901),
+		"nested with":         many("with(a){", 8*900) + many("a;", 500_000) + many("}", 900),
+		"variables in blocks": "function f(){" + many("{let b;", 7*900) + numbered("var a%d;", 70_000) + many("}", 901),
+		"text added up":       "x=" + many("'"+strings.Repeat("a", 300)+"'+", 880_000) + "1",
+		"regular expressions": "x=[" + many("/(a{1,100}){1,9}/,", 400_000) + "]",
+		"look-ahead patterns": "x=[" + many(`/(?=(a{1,1000})b)\1/,`, 300_000) + "]",
+	},
+	engine.Jsonnet: {
+		"free names in a sum": "local " + numbered("a%d=1,", 8_000) + "z=1; {x:: " + numbered("a%d+", 8_000) + "1}",
+		"free names, nested":  "local " + numbered("a%d=1,", 8_000) + "z=1; {x:: " + many("[", 400) + numbered("a%d,", 8_000) + many("]", 400) + "}",
+		"locals, one by one":  numbered("local a%d=1;", 4_500) + "{x:: [" + numbered("a%d,", 2_000) + "]}",
+		"scopes of objects":   "local " + numbered("a%d=1,", 12_000) + "z=1; {x:: [" + many("{},", 50_000) + "]}",
+		"scopes of locals":    "local " + numbered("a%d=1,", 12_000) + "z=1; {x:: [" + many("local b=1;b,", 100_000) + "]}",
+		"scopes of functions": "local " + numbered("a%d=1,", 12_000) + "z=1; {x:: [" + many("function(x)x,", 100_000) + "]}",
+		"scopes before names": "{x:: [" + many("{},", 50_000) + "]," + numbered("local a%d=1,", 8_000) + "}",
+		"comprehensions":      "local " + numbered("a%d=1,", 12_000) + "z=1; {x:: [" + many("[x for x in []],", 100_000) + "]}",
+		"conditions":          "local " + numbered("a%d=1,", 6_000) + "z=1; {x:: " + numbered("if a%d then 1 else ", 6_000) + "1}",
+		"copies of locals":    many("{local a=", 9*400) + "[" + many("1,", 100_000) + "]" + many("}", 400),
+		"applications":        "local " + numbered("a%d=1,", 8_000) + "z=1; {x:: z" + numbered("(a%d)", 8_000) + "}",
+	},
+}
+
 // numbered is format over and over, each time with the next number.
 func numbered(format string, n int) string {
 	var b strings.Builder
@@ -130,6 +167,13 @@ func generated() []*trial {
 			all = append(all, &trial{
 				name: "source-" + strings.ReplaceAll(name, " ", "-"), language: language.name, class: "source",
 				attacks: "a text that is hard to parse: " + name, want: []string{"error", "answer"}, text: []byte(texts[name]),
+			})
+		}
+		texts = dear[language.name]
+		for _, name := range slices.Sorted(maps.Keys(texts)) {
+			all = append(all, &trial{
+				name: "dear-" + strings.ReplaceAll(name, " ", "-"), language: language.name, class: "source",
+				attacks: "a text that is dear to compile: " + name, want: []string{"Source", "Syntax"}, text: []byte(texts[name]),
 			})
 		}
 	}

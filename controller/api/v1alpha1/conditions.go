@@ -15,6 +15,9 @@ const (
 	// ConditionScriptsHeld is True, with the reason LimitExceeded, while there are parents for which the script is not
 	// run, since it hit a limit twice in a row. It is absent otherwise.
 	ConditionScriptsHeld = "ScriptsHeld"
+	// ConditionScriptRunaway is True, with the reason NotStopped, while a script of the controller runs on although its
+	// time is up, since nothing can stop it. It is absent otherwise.
+	ConditionScriptRunaway = "ScriptRunaway"
 	// ConditionFallbackActive is True while webhooks answer in place of scripts, and False while they need not. It is
 	// there for a controller with a hook that has both.
 	ConditionFallbackActive = "FallbackActive"
@@ -51,6 +54,9 @@ const (
 
 // ReasonForbidden is the reason of the condition Permitted.
 const ReasonForbidden = "Forbidden"
+
+// ReasonNotStopped is that of the condition ScriptRunaway.
+const ReasonNotStopped = "NotStopped"
 
 // ReasonDoubtful is the reason of the condition SpecSound.
 const ReasonDoubtful = "Doubtful"

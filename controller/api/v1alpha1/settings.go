@@ -68,6 +68,7 @@ type ControllerStatus struct {
 	// names, ScriptReady whether its scripts are loaded, FallbackActive whether
 	// webhooks answer in their place. ScriptsHeld is there
 	// while a script is not run for some parents, since it hit a limit for them,
+	// ScriptRunaway while a script runs on although its time is up,
 	// and SpecSound while the spec says something that is not, or not wholly,
 	// done.
 	//

@@ -136,7 +136,7 @@ func goes(e *engine.Engine) bool {
 	meter.Start(cputime.Process(os.Getpid()))
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for e.Runaways() > 0 {
+	for len(e.Runaways()) > 0 {
 		<-tick.C
 		if meter.Had() > patience || meter.Took() > cputime.Bound(patience) {
 			return true

@@ -1,0 +1,200 @@
+package javascript
+
+import (
+	"strings"
+
+	"metascript/runtimes/internal/measure"
+)
+
+// goja's parser takes (a = 1) for an expression in brackets. When it finds => behind, it goes back and reads the same
+// again as parameters, and with them all arrow functions that are the default values there, which it reads twice each
+// time. There is no other place where it goes back. So what is counted is how often it reads each token; a text that
+// reads like other syntax here than to the parser (a slash may begin a regular expression or divide) is counted wrongly,
+// and is bounded by the time for compiling.
+
+// A bracket is one that is open.
+type bracket struct {
+	opening byte // '(', '[', '{', or '$' for ${ in a template
+	read    int  // tokens in it, each as often as it is read
+	deepest int  // how many arrow functions are in the parameters of one another
+}
+
+// arrows reads a text, token by token.
+type arrows struct {
+	src    string
+	at     int
+	open   []bracket // the first is the file
+	closed *bracket  // the bracket ) that has just been closed
+	before byte      // what kind of token was the last: 'v' if a value ends with it, else what it is
+	reread int
+	passed *measure.Bound
+}
+
+// checkArrows refuses a text that the parser would read too often, at the offset where it does.
+func checkArrows(src string, tally measure.Tally) (at int, passed *measure.Bound) {
+	a := &arrows{src: src, open: []bracket{{}}}
+	for a.at < len(src) && a.passed == nil {
+		a.token()
+	}
+	if a.passed == nil && !tally.Add(measure.Reread, a.reread) {
+		a.passed = measure.Reread
+	}
+	return min(a.at, len(src)), a.passed
+}
+
+// token reads the next token, or what is between two.
+func (a *arrows) token() {
+	c, rest := a.src[a.at], a.src[a.at:]
+	switch {
+	case c <= ' ':
+		a.at++
+		return
+	case strings.HasPrefix(rest, "//"):
+		a.skip("\n", 2)
+		return
+	case strings.HasPrefix(rest, "/*"):
+		a.skip("*/", 2)
+		return
+	}
+	closed := a.closed
+	a.closed = nil
+	top := &a.open[len(a.open)-1]
+	top.read++
+	switch {
+	case strings.HasPrefix(rest, "=>"):
+		a.arrow(closed)
+		a.at, a.before = a.at+2, '>'
+	case c == '"' || c == '\'':
+		a.string(c)
+	case c == '`':
+		a.at++
+		a.template()
+	case c == '/' && a.before != 'v' && a.regExp():
+	case c == '(' || c == '[' || c == '{':
+		a.open = append(a.open, bracket{opening: c})
+		a.at, a.before = a.at+1, c
+	case c == ')' || c == ']' || c == '}':
+		a.at++
+		a.close(c)
+	case wordByte(c):
+		a.word()
+	default:
+		a.at, a.before = a.at+1, c
+	}
+}
+
+// skip goes behind the next end, or to the end of the text.
+func (a *arrows) skip(end string, from int) {
+	if i := strings.Index(a.src[a.at+from:], end); i >= 0 {
+		a.at += from + i + len(end)
+		return
+	}
+	a.at = len(a.src)
+}
+
+// string reads a string, which ends with its line at the latest.
+func (a *arrows) string(quote byte) {
+	for a.at++; a.at < len(a.src); a.at++ {
+		switch a.src[a.at] {
+		case quote:
+			a.at, a.before = a.at+1, 'v'
+			return
+		case '\\':
+			a.at++
+		case '\n':
+			return
+		}
+	}
+}
+
+// template reads on in a template, to its end or to the next ${.
+func (a *arrows) template() {
+	for ; a.at < len(a.src); a.at++ {
+		switch {
+		case a.src[a.at] == '`':
+			a.at, a.before = a.at+1, 'v'
+			return
+		case a.src[a.at] == '\\':
+			a.at++
+		case strings.HasPrefix(a.src[a.at:], "${"):
+			a.open = append(a.open, bracket{opening: '$'})
+			a.at, a.before = a.at+2, '{'
+			return
+		}
+	}
+}
+
+// regExp reads a regular expression, and reports whether it is one: it ends in its line.
+func (a *arrows) regExp() bool {
+	class := false
+	for i := a.at + 1; i < len(a.src) && a.src[i] != '\n'; i++ {
+		switch c := a.src[i]; {
+		case c == '\\':
+			i++
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case c == '/' && !class:
+			a.at, a.before = i+1, 'v'
+			return true
+		}
+	}
+	return false
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c == '$' || c == '#' || c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// operators are the words behind which a value begins.
+var operators = map[string]bool{
+	"return": true, "typeof": true, "case": true, "do": true, "else": true, "in": true, "of": true, "instanceof": true, "new": true,
+	"delete": true, "void": true, "throw": true, "yield": true, "await": true, "default": true, "extends": true,
+}
+
+func (a *arrows) word() {
+	start := a.at
+	for a.at < len(a.src) && wordByte(a.src[a.at]) {
+		a.at++
+	}
+	a.before = 'v'
+	if operators[a.src[start:a.at]] {
+		a.before = 'w'
+	}
+}
+
+// close ends the innermost bracket. One that does not match is a mistake, which the parser will find.
+func (a *arrows) close(c byte) {
+	a.before = 'v'
+	if len(a.open) == 1 {
+		return
+	}
+	inner := a.open[len(a.open)-1]
+	a.open = a.open[:len(a.open)-1]
+	outer := &a.open[len(a.open)-1]
+	outer.read += inner.read
+	outer.deepest = max(outer.deepest, inner.deepest)
+	switch {
+	case inner.opening == '(' && c == ')':
+		a.closed = &inner
+	case inner.opening == '$' && c == '}':
+		a.template()
+	case inner.opening == '{':
+		a.before = '}'
+	}
+}
+
+// arrow is called for each =>, with the bracket before it.
+func (a *arrows) arrow(params *bracket) {
+	if params == nil {
+		return
+	}
+	outer := &a.open[len(a.open)-1]
+	outer.read += params.read
+	outer.deepest = max(outer.deepest, params.deepest+1)
+	a.reread += params.read
+	if params.deepest+1 > measure.Arrows.Most {
+		a.passed = measure.Arrows
+	}
+}

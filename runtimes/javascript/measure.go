@@ -1,0 +1,132 @@
+package javascript
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+
+	"metascript/engine"
+	"metascript/runtimes/internal/measure"
+)
+
+// place is the position of an offset in the text.
+func (m *module) place(name string, offset int) engine.Pos {
+	before := m.src[:offset]
+	start := strings.LastIndexByte(before, '\n') + 1
+	return engine.Pos{
+		File: name, Line: strings.Count(before, "\n") + 1, Col: utf8.RuneCountInString(before[start:]) + 1,
+	}
+}
+
+// measureText bounds, before a file is parsed, what the parser recurses for and goes through again and again.
+func (m *module) measureText(name string) error {
+	offset, passed := checkText(m.src)
+	if passed == nil {
+		offset, passed = checkArrows(m.src, m.tally)
+	}
+	if passed == nil {
+		return nil
+	}
+	return passed.Passed(m.place(name, offset))
+}
+
+// checkText counts brackets, the length of chains of operators, and labels. It gives the offset where a bound is passed.
+func checkText(src string) (offset int, passed *measure.Bound) {
+	brackets, chain, colons := 0, 0, 0
+	blank := false
+	for i := range len(src) {
+		c := src[i]
+		switch c {
+		case '(', '[', '{', '`', '>', '?':
+			brackets++
+			colons = 0
+		case ':':
+			colons++
+		case ',', ';', '}', '=', '\'', '"':
+			colons = 0
+		}
+		switch c {
+		case '(', ')', '[', ']', '{', '}', ',', ';', '\'', '"', '`':
+			chain = 0
+		case '!', '=', '-', '+', '~', '*', '?':
+			chain++
+		case ' ', '\t', '\n', '\r':
+			if !blank {
+				chain++
+			}
+		}
+		blank = c <= ' '
+		switch {
+		case brackets > measure.Brackets.Most:
+			return i, measure.Brackets
+		case chain > measure.Chain.Most:
+			return i, measure.Chain
+		case colons > measure.Labels.Most:
+			return i, measure.Labels
+		}
+	}
+	return 0, nil
+}
+
+// around is what is around a node, as far as it makes the node dearer to compile.
+type around struct {
+	scopes int // functions and blocks
+	sums   int // additions, one within the other
+}
+
+// count adds what compiling a node will take, and notes what it is to the nodes within.
+func (c *checker) count(n ast.Node) {
+	if _, expression := n.(ast.Expression); expression && !keepsText(n) {
+		defer func() { c.around.sums = 0 }()
+	}
+	switch n := n.(type) {
+	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral, *ast.BlockStatement, *ast.CatchStatement, *ast.ForStatement,
+		*ast.ForInStatement, *ast.ForOfStatement, *ast.SwitchStatement, *ast.WithStatement:
+		c.around.scopes++
+	case *ast.Identifier, *ast.ThisExpression, *ast.PropertyShort, *ast.PrivateIdentifier, *ast.PrivateDotExpression, *ast.BranchStatement:
+		c.add(measure.Lookups, c.around.scopes)
+	case *ast.BinaryExpression:
+		if n.Operator == token.PLUS {
+			c.around.sums++
+		}
+	case *ast.StringLiteral:
+		c.add(measure.Folded, len(n.Literal)*c.around.sums)
+	case *ast.TemplateElement:
+		c.add(measure.Folded, len(n.Literal)*c.around.sums)
+	case *ast.RegExpLiteral:
+		c.add(measure.States, min(states(n.Pattern)+len(n.Pattern), maxPattern))
+	}
+}
+
+// keepsText reports whether the text within an expression may be part of its value when it is compiled.
+func keepsText(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.BinaryExpression, *ast.ConditionalExpression, *ast.SequenceExpression, *ast.TemplateLiteral:
+		return true
+	}
+	return false
+}
+
+func (c *checker) add(b *measure.Bound, n int) {
+	if !c.tally.Add(b, n) && c.err == nil {
+		c.err = b.Passed(c.fault(c.at, engine.KindSource, "").Pos)
+	}
+}
+
+// keep stores a module that has been compiled, unless another run was first, and counts what it took.
+func (p *program) keep(name string, m *module) (*module, error) {
+	p.measuring.Lock()
+	defer p.measuring.Unlock()
+	if shared, ok := p.modules.Load(name); ok {
+		return shared.(*module), nil
+	}
+	if passed := p.tally.Merge(m.tally); passed != nil {
+		fault := passed.Passed(engine.Pos{File: name, Line: 1, Col: 1})
+		fault.Msg += ", together with the files that were required before"
+		return nil, fault
+	}
+	p.modules.Store(name, m)
+	return m, nil
+}

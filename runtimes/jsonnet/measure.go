@@ -1,0 +1,280 @@
+package jsonnet
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"metascript/engine"
+	"metascript/runtimes/internal/measure"
+)
+
+// go-jsonnet parses, desugars and analyzes a file in one step, and shows no syntax tree before. So what that takes is
+// estimated from the tokens. The analysis notes for each node of the tree which names are used in it, and for each scope, an
+// object, a local, a function or a comprehension, which names are visible. A node is no more than a token. Of names we
+// count those that are used between two commas, and those that are declared between the same brackets: what is nested
+// within is within both.
+
+// A group is what stands between two commas, or between two brackets.
+type group struct {
+	used     map[string]bool // names
+	declared map[string]bool
+	scopes   int
+	around   int // expressions that all which follows is in, as behind a local
+}
+
+func (g *group) use(name string) {
+	if g.used == nil {
+		g.used = map[string]bool{}
+	}
+	g.used[name] = true
+}
+
+func (g *group) declare(name string) {
+	if g.declared == nil {
+		g.declared = map[string]bool{}
+	}
+	g.declared[name] = true
+}
+
+// take adds what is used in a group within g.
+func (g *group) take(inner *group) {
+	if len(g.used) < len(inner.used) {
+		g.used, inner.used = inner.used, g.used
+	}
+	for name := range inner.used {
+		g.used[name] = true
+	}
+	g.scopes += inner.scopes
+}
+
+// A frame is a bracket that is open.
+type frame struct {
+	opening string
+	part    group           // since the last comma or semicolon
+	tokens  int             // in part
+	element group           // since the last comma that is not of a local
+	scopes  int             // in element, before the last semicolon
+	whole   group           // all
+	binds   int             // locals whose semicolon has not come
+	local   bool            // in the local of an object
+	params  map[string]bool // what may be parameters, when they are those of a function
+}
+
+// A sourceMeter reads a file and counts.
+type sourceMeter struct {
+	tally    measure.Tally // of the script
+	open     []*frame      // the first is the file
+	closed   *frame        // the bracket ( ) that has just been closed
+	locals   int           // of objects, one in the other, around this token
+	last     string        // the token before, and the one before that
+	beforeIt string
+	passed   *measure.Bound
+}
+
+// measured refuses a file that would keep the parser busy for ever or overflow the stack, or the analysis busy: all are
+// out of reach for a context, and the stack ends the process.
+func measured(file, text string, tally measure.Tally) error {
+	if len(text) > maxCode {
+		return &engine.Error{
+			Kind: engine.KindSource, Pos: engine.Pos{File: file, Line: 1, Col: 1},
+			Msg:  fmt.Sprintf("the file is larger than %d bytes", maxCode),
+			Hint: "move data to a file for importstr and std.parseJson",
+		}
+	}
+	at, passed := checkText(text)
+	if passed == nil {
+		at, passed = checkProducts(text, tally)
+	}
+	if passed == nil {
+		return nil
+	}
+	start := strings.LastIndexByte(text[:at], '\n') + 1
+	return passed.Passed(engine.Pos{File: file, Line: strings.Count(text[:at], "\n") + 1, Col: utf8.RuneCountInString(text[start:at]) + 1})
+}
+
+// checkText bounds brackets and operators. Brackets are not matched.
+func checkText(text string) (at int, passed *measure.Bound) {
+	row, run, runs, brackets := 0, 0, 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '!', '$', ':', '~', '+', '-', '&', '|', '^', '=', '<', '>', '*', '/', '%':
+			row++
+			run++
+			runs += run
+		case ' ', '\t', '\r', '\n':
+			run = 0
+		case '(', '[', '{':
+			row, run = 0, 0
+			brackets++
+		default:
+			row, run = 0, 0
+		}
+		switch {
+		case brackets > measure.JsonnetBrackets.Most:
+			return i, measure.JsonnetBrackets
+		case row > measure.Operators.Most:
+			return i, measure.Operators
+		case runs > measure.Runs.Most:
+			return i, measure.Runs
+		}
+	}
+	return 0, nil
+}
+
+func checkProducts(text string, tally measure.Tally) (at int, passed *measure.Bound) {
+	m := &sourceMeter{tally: tally, open: []*frame{{}}}
+	l := lexer{text: text}
+	for m.passed == nil {
+		start, token := l.next()
+		at = start
+		if token == "" {
+			m.endElement(m.top())
+			break
+		}
+		m.token(token)
+	}
+	return min(at, len(text)), m.passed
+}
+
+func (m *sourceMeter) top() *frame { return m.open[len(m.open)-1] }
+
+// spend counts units of measure.Products.
+func (m *sourceMeter) spend(n int) {
+	if !m.tally.Add(measure.Products, n) {
+		m.passed = measure.Products
+	}
+}
+
+func (m *sourceMeter) token(token string) {
+	top := m.top()
+	top.tokens++
+	m.spend(m.locals) // what is in the local of an object is copied
+	if closed := m.closed; closed != nil {
+		m.closed = nil
+		if token == ":" || token == "=" || token == "+" && top.opening == "{" {
+			m.function(top, closed)
+		}
+	}
+	switch token {
+	case "(", "[", "{":
+		m.enter(token)
+	case ")", "]", "}":
+		m.leave(token)
+	case ",":
+		m.comma(top)
+	case ";":
+		m.endPart(top)
+		m.endScopes(top)
+		top.element.around++
+		top.binds = max(0, top.binds-1)
+	case "local":
+		m.local(top)
+	case "function", "for":
+		top.element.scopes++
+	default:
+		m.name(top, token)
+	}
+	m.beforeIt, m.last = m.last, token
+}
+
+func (m *sourceMeter) enter(opening string) {
+	if opening == "{" {
+		m.top().element.scopes++
+	}
+	f := &frame{opening: opening}
+	if opening == "(" {
+		f.params = map[string]bool{}
+	}
+	m.open = append(m.open, f)
+}
+
+// leave closes the innermost bracket. One that does not match is a mistake, which the parser will find.
+func (m *sourceMeter) leave(closing string) {
+	if len(m.open) == 1 {
+		return
+	}
+	inner := m.top()
+	m.endElement(inner)
+	m.open = m.open[:len(m.open)-1]
+	m.spend(inner.whole.scopes * len(inner.whole.declared) / 4)
+	top := m.top()
+	top.part.take(&inner.whole)
+	if closing == ")" {
+		m.closed = inner
+	}
+}
+
+// function notes that the bracket that was closed holds the parameters of a function.
+func (m *sourceMeter) function(top, params *frame) {
+	top.element.scopes++
+	for name := range params.params {
+		top.element.declare(name)
+	}
+}
+
+// local begins a local: that of an object is visible in all of it, another one in what follows.
+func (m *sourceMeter) local(top *frame) {
+	if top.opening == "{" && (m.last == "{" || m.last == "," && top.binds == 0) {
+		top.local = true
+		m.locals++
+		return
+	}
+	top.binds++
+	top.element.scopes++
+}
+
+func (m *sourceMeter) comma(top *frame) {
+	if top.binds > 0 {
+		m.endPart(top)
+		return
+	}
+	m.endElement(top)
+}
+
+// endPart ends what has one value: each of its tokens is a node that may use all names in it.
+func (m *sourceMeter) endPart(f *frame) {
+	m.spend(f.tokens * len(f.part.used))
+	f.element.take(&f.part)
+	f.part, f.tokens = group{}, 0
+}
+
+// endScopes ends what is up to a semicolon: in the scopes there, the names that have been declared are visible.
+func (m *sourceMeter) endScopes(f *frame) {
+	m.spend(f.element.scopes * len(f.element.declared) / 4)
+	f.scopes += f.element.scopes
+	f.element.scopes = 0
+}
+
+func (m *sourceMeter) endElement(f *frame) {
+	m.endPart(f)
+	m.endScopes(f)
+	m.spend(f.element.around * len(f.element.used))
+	f.whole.take(&f.element)
+	f.whole.scopes += f.scopes
+	f.scopes = 0
+	f.element = group{}
+	if f.local {
+		f.local = false
+		m.locals--
+	}
+}
+
+// name notes a word: one that is declared, or used.
+func (m *sourceMeter) name(top *frame, token string) {
+	c := token[0]
+	if !letter(c) && c != '$' || c >= '0' && c <= '9' || m.last == "." {
+		return
+	}
+	switch {
+	case m.last == "local" && top.local:
+		top.whole.declare(token)
+	case m.last == "local", m.last == "for", m.last == "," && top.binds > 0:
+		top.element.declare(token)
+	case top.params != nil && (m.last == "(" || m.last == ","):
+		top.params[token] = true
+		top.part.use(token)
+	default:
+		top.part.use(token)
+	}
+}
