@@ -147,7 +147,7 @@ func (c *trial) wanted(r report) bool {
 	switch {
 	case r.Kind == "":
 		return slices.Contains(c.want, "answer")
-	case r.Kind == engine.KindTimeout || r.Kind == engine.KindMemory:
+	case r.Kind == engine.KindTimeout || r.Kind == engine.KindMemory || r.Kind == engine.KindCanceled: // the last had no processor
 		if c.limited() {
 			return true
 		}
