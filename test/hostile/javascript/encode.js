@@ -2,6 +2,6 @@
 // attacks: memory: encode
 // want: Memory|Timeout
 function sync({parent, children}) {
-  encodeURIComponent('ä'.repeat(3e7))
+  encodeURIComponent('ä'.repeat(1.6e7))
   return {};
 }

@@ -2,6 +2,6 @@
 // attacks: a loop in a native function: locale
 // want: Memory|Timeout
 function sync({parent, children}) {
-  const s = 'x'.repeat(3e7); s.localeCompare(s + 'y')
+  const s = 'x'.repeat(1.6e7); s.localeCompare(s + 'y')
   return {};
 }

@@ -2,6 +2,6 @@
 // attacks: a loop in a native function: split
 // want: Memory|Timeout
 function sync({parent, children}) {
-  'x'.repeat(2e7).split('')
+  'x'.repeat(1.6e7).split('')
   return {};
 }
