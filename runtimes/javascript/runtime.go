@@ -55,7 +55,6 @@ import (
 	"slices"
 
 	"metascript/engine"
-	"metascript/runtimes/internal/measure"
 )
 
 // New returns the runtime for JavaScript.
@@ -70,7 +69,7 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 		return nil, err
 	}
 	setMatchTimeout()
-	p := &program{entry: path.Clean(s.Entry), files: s.Files, tally: measure.Tally{}}
+	p := &program{entry: path.Clean(s.Entry), files: s.Files}
 	r := p.newRun(l, nil)
 	err := r.within(ctx, func() error {
 		top, err := r.load(p.entry)
