@@ -122,6 +122,9 @@ func (p *program) keep(name string, m *module) (*module, error) {
 	if shared, ok := p.modules.Load(name); ok {
 		return shared.(*module), nil
 	}
+	if p.tally == nil {
+		p.tally = measure.Tally{}
+	}
 	if passed := p.tally.Merge(m.tally); passed != nil {
 		fault := passed.Passed(engine.Pos{File: name, Line: 1, Col: 1})
 		fault.Msg += ", together with the files that were required before"

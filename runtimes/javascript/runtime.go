@@ -56,7 +56,6 @@ import (
 	"slices"
 
 	"metascript/engine"
-	"metascript/runtimes/internal/measure"
 )
 
 // New returns the runtime for JavaScript.
@@ -71,7 +70,7 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 		return nil, err
 	}
 	setMatchTimeout()
-	p := &program{entry: path.Clean(s.Entry), files: s.Files, tally: measure.Tally{}}
+	p := &program{entry: path.Clean(s.Entry), files: s.Files}
 	r := p.newRun(l, nil)
 	err := r.within(ctx, func() error {
 		top, err := r.load(p.entry)
