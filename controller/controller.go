@@ -46,6 +46,8 @@ type Options struct {
 	ApplyStrategy v1alpha1.ApplyStrategy // of controllers that do not say theirs; default DynamicApply
 	FieldManager  string                 // under which server-side apply owns fields; default kube.FieldManager
 
+	MissingChildren v1alpha1.MissingChildren // of webhooks that do not say theirs; default Delete
+
 	Folders *scripts.Folders // where scripts in files are; nil: nowhere
 
 	Given    *Given                // the controller objects; nil: those in the cluster

@@ -47,7 +47,8 @@ type hookLoader struct {
 	now     func() time.Time
 	observe func(hookName string) func(took time.Duration, err error) // of calls of scripts; nil: nobody is told
 
-	probeEvery time.Duration // see hook.Fallback
+	missing    v1alpha1.MissingChildren // of webhooks that do not say it
+	probeEvery time.Duration            // see hook.Fallback
 }
 
 // A compiled script knows the name under which errors show it.
@@ -261,6 +262,7 @@ func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings
 	made := &hook.Script{
 		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
 		Version: versionOf(set, w.script), Limits: limits, Now: w.now,
+		Hold:    w.missing == v1alpha1.MissingChildrenHold,
 		Explain: func(err error) error { return sandbox.explain(err, limits) },
 	}
 	if w.observe != nil {

@@ -168,7 +168,7 @@ func (t *Trial) relate(ctx context.Context, b *Binding, req *hook.Request) (*obj
 		}
 		return nil, nil
 	}
-	answer, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent})
+	answer, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent, Children: req.Children})
 	if err != nil {
 		return nil, err
 	}

@@ -81,6 +81,7 @@ func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *loadedHooks) 
 	}
 	made := &hook.Webhook{URL: address, Version: versionOf(set, nil), Answers: answersOf(set.Webhook.Etag)}
 	made.Strict = cmp.Or(set.Webhook.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
+	made.Hold = cmp.Or(set.Webhook.MissingChildren, w.missing) == v1alpha1.MissingChildrenHold
 	if timeout := set.Webhook.Timeout; timeout != nil {
 		made.Timeout = timeout.Duration
 	}

@@ -94,6 +94,13 @@ func (a *Answers) put(key answerKey, etag string, body []byte) {
 	}
 }
 
+// drop forgets the answer kept for key.
+func (a *Answers) drop(key answerKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept.Remove(key)
+}
+
 // sweep throws away what is too old, if it is time.
 func (a *Answers) sweep() {
 	if now := a.now(); now.Sub(a.swept) >= a.cleanup {

@@ -32,6 +32,7 @@ type Webhook struct {
 	Timeout time.Duration // for the whole call; zero or less is 10s
 	Version string        // V1 or V2; "" is V1
 	Strict  bool          // refuse unknown and duplicate keys in the answer
+	Hold    bool          // refuse an answer without children while there are some
 	Answers *Answers      // those that had an ETag; nil: they are not kept
 	Client  Client
 }
@@ -92,7 +93,11 @@ func (w *Webhook) exchange(ctx context.Context, client *http.Client, met Endpoin
 		"Content-Type": {"application/json"}, "Authorization": {met.Authorization}, "If-None-Match": {kept.etag},
 	})
 	if errors.Is(err, errStillHolds) {
-		return w.read(kept.body, req)
+		resp, err := w.read(kept.body, req)
+		if err != nil {
+			w.Answers.drop(key) // so that the server says it anew
+		}
+		return resp, err
 	}
 	if err != nil {
 		return nil, err
@@ -152,7 +157,7 @@ func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 			return nil, err
 		}
 	}
-	return decode(answer, req, manners{knownKeys: w.Strict})
+	return decode(answer, req, manners{knownKeys: w.Strict, hold: w.Hold})
 }
 
 // beginning shows how a web page begins. JSON that is broken is not shown: it may be of a Secret.

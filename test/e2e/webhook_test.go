@@ -218,6 +218,9 @@ var faults = map[string]http.HandlerFunc{
 	"twice": func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"children": [], "children": []}`)
 	},
+	"empty": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) },
+	"null":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"children": null}`) },
+	"none":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"children": []}`) },
 	"500": func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
 	},
