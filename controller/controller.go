@@ -82,15 +82,16 @@ type Server struct {
 	told         sync.Map     // id of a controller object -> what the log and its events said of it last
 	departed     sync.Map     // id of a controller object -> departure
 
-	followed *followed // ConfigMaps with scripts
-	filed    sync.Map  // ids of controller objects with scripts in files
-	edited   chan struct{}
-	sights   sync.Map // id of a controller object -> what its scripts were read as
-	stuck    sync.Map // id of a controller object -> *stuck
-	goods    sync.Map // id of a controller object -> *goodVersion
-	rejects  sync.Map // id of a controller object -> *rejection
-	judged   sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
-	warned   sync.Map // why good versions are not kept, as far as it was told
+	unfinalized *waiting  // parents that wait for a controller that does not run
+	followed    *followed // ConfigMaps with scripts
+	filed       sync.Map  // ids of controller objects with scripts in files
+	edited      chan struct{}
+	sights      sync.Map // id of a controller object -> what its scripts were read as
+	stuck       sync.Map // id of a controller object -> *stuck
+	goods       sync.Map // id of a controller object -> *goodVersion
+	rejects     sync.Map // id of a controller object -> *rejection
+	judged      sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
+	warned      sync.Map // why good versions are not kept, as far as it was told
 
 	controllers map[string]roster // by kind
 	crds        roster            // the CustomResourceDefinitions
@@ -173,6 +174,7 @@ func New(o Options) (*Server, error) {
 		metrics:     counts,
 	}
 	s.edited = make(chan struct{}, 1)
+	s.unfinalized = newWaiting(s.caches, resources, s.events)
 	s.followed = newFollowed(s.caches, func(of id) { s.queue.Add(of) })
 	s.events.Divert = s.divert
 	return s, s.collect()
@@ -213,6 +215,7 @@ func (s *Server) run(ctx context.Context) error {
 		defer s.Folders.Follow(s.onFiles)()
 	}
 	defer s.followed.close()
+	defer s.unfinalized.endAll()
 	s.opened.Store(true)
 	for kind := range kinds {
 		if !s.controllers[kind].Synced(ctx) {

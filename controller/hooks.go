@@ -170,12 +170,23 @@ func (w *loading) check(d *declaration, loaded *loadedHooks) error {
 	switch {
 	case loaded.sync != nil:
 		return nil
-	case w.own != nil:
-		return &functionError{fmt.Errorf("%s: it defines no function sync, which is the hook that every controller needs; it defines %s", w.own.entry, list(w.own.Functions()))}
+	case w.own != nil && w.misspelt() != "":
+		return &functionError{fmt.Errorf("%[1]s: it defines no function sync: did you mean %[2]s? Call it sync, or name it in hooks.sync.script.function", w.own.entry, w.misspelt())}
 	case loaded.finalize != nil:
-		return errors.New("no sync hook defined")
+		if d.listed(hook.Finalize) == nil {
+			loaded.doubts = append(loaded.doubts, fmt.Sprintf("%s defines no function sync: parents are finalized, and otherwise left alone; list hooks.finalize.script: {} to say that this is meant", w.own.entry))
+		}
+		return nil
+	case w.own != nil:
+		return &functionError{fmt.Errorf("%s: it defines no function sync, and no function finalize, which can be without it; it defines %s", w.own.entry, list(w.own.Functions()))}
 	}
 	return errNoHooks
+}
+
+// misspelt is a function of spec.script that was most likely to be sync, or "".
+func (w *loading) misspelt() string {
+	others := slices.DeleteFunc(slices.Clone(w.own.Functions()), func(name string) bool { return name == hook.Finalize || name == hook.Customize })
+	return engine.Nearest(hook.Sync, others)
 }
 
 // hook makes the hook of that name: as it is listed, or by the function of that name in spec.script. It gives nil

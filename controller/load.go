@@ -113,10 +113,8 @@ func (s *Server) load(ctx context.Context, name id) error {
 	if err := s.tell(ctx, d, o, v); err != nil {
 		return err
 	}
-	if v.active == nil && (v.err() != nil || d.Settings.Paused) {
-		if err := s.tellWaiting(ctx, d); err != nil {
-			return err
-		}
+	if err := s.unfinalized.follow(d, v); err != nil {
+		return err
 	}
 	return v.retry()
 }
@@ -124,6 +122,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 // leave forgets a controller object that is gone.
 func (s *Server) leave(ctx context.Context, name id) error {
 	s.stop(name)
+	s.unfinalized.end(name)
 	s.told.Delete(name)
 	s.seen.Delete(name)
 	s.leaveSources(name)

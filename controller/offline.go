@@ -65,12 +65,12 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask := hooks.sync
+	ask, name := hooks.sync, hook.Sync
 	if t.Finalizing {
-		ask = hooks.finalize
+		ask, name = hooks.finalize, hook.Finalize
 	}
 	if ask == nil {
-		return nil, fmt.Errorf("%s has no finalize hook", object.Describe(t.Controller))
+		return nil, fmt.Errorf("%s has no %s hook", object.Describe(t.Controller), name)
 	}
 	return ask.Call(ctx, req)
 }

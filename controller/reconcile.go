@@ -38,6 +38,9 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if !t.mine(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0 {
 		return 0, nil // our finalizer was all that was left of it
 	}
+	if t.Sync == nil && !t.finalizing(parent) {
+		return 0, t.leaveAlone(key)
+	}
 	children, err := t.Owner.Claim(ctx, parent, write)
 	if err != nil {
 		return 0, err
@@ -54,6 +57,14 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	again, unwritten := t.apply(ctx, parent, todo.Ops, write)
 	later, err := t.settle(ctx, parent, answer, write, join(unplanned, unwritten))
 	return soonerOf(answer.ResyncAfter, soonerOf(again, later)), err
+}
+
+// leaveAlone is for a parent that a controller without a sync hook has nothing to do for: it is to be finalized, once it
+// goes. None of its children is touched, not even adopted.
+func (t *turn) leaveAlone(key object.Ref) error {
+	t.related.drop(key) // that the version before asked for
+	t.trial.note(key, nil)
+	return nil
 }
 
 // mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.

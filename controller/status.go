@@ -108,7 +108,7 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 	switch {
 	case !d.hasScript():
 		return metav1.Condition{}
-	case v.script == nil && v.hooks.sync == nil:
+	case v.script == nil && len(v.hooks.names) == 0:
 		return metav1.Condition{} // it was not tried
 	case v.script == nil:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonLoaded, "hooks: "+strings.Join(v.hooks.names, ", "))
