@@ -82,16 +82,17 @@ type Server struct {
 	told         sync.Map     // id of a controller object -> what the log and its events said of it last
 	departed     sync.Map     // id of a controller object -> departure
 
-	unfinalized *waiting  // parents that wait for a controller that does not run
-	followed    *followed // ConfigMaps with scripts
-	filed       sync.Map  // ids of controller objects with scripts in files
-	edited      chan struct{}
-	sights      sync.Map // id of a controller object -> what its scripts were read as
-	stuck       sync.Map // id of a controller object -> *stuck
-	goods       sync.Map // id of a controller object -> *goodVersion
-	rejects     sync.Map // id of a controller object -> *rejection
-	judged      sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
-	warned      sync.Map // why good versions are not kept, as far as it was told
+	followed *followed // ConfigMaps with scripts
+	filed    sync.Map  // ids of controller objects with scripts in files
+	edited   chan struct{}
+	sights   sync.Map // id of a controller object -> what its scripts were read as
+	stuck    sync.Map // id of a controller object -> *stuck
+	goods    sync.Map // id of a controller object -> *goodVersion
+	rejects  sync.Map // id of a controller object -> *rejection
+	judged   sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
+	warned   sync.Map // why good versions are not kept, as far as it was told
+
+	unfinalized *waiting // parents that wait for a controller that does not run
 
 	controllers map[string]roster // by kind
 	crds        roster            // the CustomResourceDefinitions
@@ -265,6 +266,8 @@ func (s *Server) onController(old, current *object.Object) {
 		s.departed.Store(idOf(old), departure{old, time.Now()})
 		s.queue.Add(idOf(old))
 	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():
+		s.queue.Add(idOf(current))
+	case removesFinalizers(old) != removesFinalizers(current):
 		s.queue.Add(idOf(current))
 	case !s.leads() && givenUpBy(old) != givenUpBy(current):
 		s.queue.Add(idOf(current)) // not to try it again when this server leads

@@ -26,6 +26,7 @@ type loadedHooks struct {
 	names     []string              // of the hooks there are, sorted
 	isolation v1alpha1.Isolation    // that scripts have; "" without one
 	digest    string                // of spec.script
+	form      scriptForm            // of spec.script
 	lacks     string                // why some scripts are not loaded, and webhooks alone answer; "": all are
 	status    v1alpha1.ScriptStatus // about the scripts, without times; zero without scripts
 	doubts    []string              // what is accepted and probably not meant
@@ -104,6 +105,7 @@ func (l *hookLoader) load(ctx context.Context, d *declaration, gathered parts) (
 		if loaded.digest, err = work.compileOwn(ctx); err != nil {
 			return loaded, err
 		}
+		loaded.form = work.form()
 	}
 	for _, h := range []struct {
 		name string
@@ -139,6 +141,14 @@ func (w *loading) compileOwn(ctx context.Context) (digest string, err error) {
 		return "", w.lacking.note("", err)
 	}
 	return w.parts[""].Script.Digest(engine.Limits{Source: maxStored})
+}
+
+// form is that of spec.script, which is taken for one of named functions while it is not loaded.
+func (w *loading) form() scriptForm {
+	if w.own != nil && ported(w.own.Program) {
+		return oneFunction
+	}
+	return namedFunctions
 }
 
 // compile compiles a part.

@@ -55,6 +55,8 @@ type verdict struct {
 	held      holding // of what runs
 	fallbacks []fallback
 	denied    denial // to what runs
+
+	finalizers heldFinalizers // by what runs
 }
 
 // err is the first reason why the object does not run as it is written.
@@ -139,6 +141,7 @@ func (s *Server) see(ctx context.Context, r *running, v *verdict) {
 	v.lastGood = s.settled(ctx, r)
 	v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
 	v.fallbacks = r.loop.current.Load().fallbacks()
+	v.finalizers = r.loop.heldFinalizers()
 	v.doubts = append(v.doubts, s.rivals(r.loop)...)
 	if v.filled {
 		v.doubts = append(v.doubts, r.loop.links.problems()...)
@@ -161,6 +164,9 @@ func (s *Server) discover(d *declaration) (resolved, error) {
 // version is kept running, or run again.
 func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *verdict) {
 	v.doubts = doubtsOf(d, s.sandbox)
+	if r := s.get(d.id()); r != nil {
+		r.loop.release(removesFinalizers(o)) // before another version may take its place
+	}
 	if v.spec = refuse(d); v.spec != nil {
 		return
 	}
@@ -184,7 +190,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 		}
 		return
 	}
-	v.hooks, v.doubts = hooks, append(v.doubts, hooks.doubts...)
+	v.hooks, v.doubts = hooks, append(append(v.doubts, hooks.doubts...), releaseDoubt(d, &hooks)...)
 	if v.resources == nil && s.runs(c) == nil {
 		v.spec = s.put(ctx, c, loader, hooks)
 	}
@@ -366,6 +372,10 @@ func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Messag
 func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *verdict) error {
 	status := statusFor(d, v)
 	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady) // which there always is
+	if v.finalizers.parents > 0 && !meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
+		s.Log.Warn("finalizers are held", "controller", o.GetName(), "parents", v.finalizers.parents)
+		s.events.Warning(o, "FinalizersHeld", "%s", v.finalizers.message(d.id()))
+	}
 	said := string(o.GetUID()) + after.Reason + after.Message
 	if v.untold {
 		return s.writeStatus(ctx, o, status)

@@ -50,6 +50,8 @@ var errLookAgain = errors.New("it changed meanwhile")
 // retrying.
 type loop struct {
 	*Binding
+	released atomic.Bool // see loop.release
+
 	queue   *queue
 	counts  *metrics.Controller
 	current atomic.Pointer[version]

@@ -38,6 +38,10 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if !t.mine(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0 {
 		return 0, nil // our finalizer was all that was left of it
 	}
+	if t.Finalize == nil && t.finalizing(parent) {
+		t.tellHeld(parent)
+		return 0, nil
+	}
 	if t.Sync == nil && !t.finalizing(parent) {
 		return 0, t.leaveAlone(key)
 	}
@@ -87,7 +91,7 @@ func (l *loop) forget(key object.Ref) error {
 }
 
 // keepFinalizer adds our finalizer while there is a finalize hook to call, and takes it off when there is none any
-// more. While the script is not loaded that would say whether there is one, it stays as it is. The reconcile goes on with the object that came back, since neither may cause an event.
+// more, unless it is held. While the script is not loaded that would say whether there is one, it stays as it is. The reconcile goes on with the object that came back, since neither may cause an event.
 func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write Writer) (*object.Object, error) {
 	has := t.hasFinalizer(parent)
 	_, unknown := t.Finalize.(unloadedHook)
@@ -97,6 +101,8 @@ func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write W
 		return parent, nil
 	case wants:
 		return t.setFinalizers(ctx, parent, append(slices.Clone(parent.GetFinalizers()), t.Finalizer), "there is a finalize hook", write)
+	case t.holdsFinalizers(t.version):
+		return parent, nil
 	}
 	return t.setFinalizers(ctx, parent, t.otherFinalizers(parent), "there is no finalize hook", write)
 }

@@ -33,7 +33,7 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 	if d.hasScript() {
 		status.Script = scriptStatus(d.Status.Script, v)
 	}
-	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionFallbackActive, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
+	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionFallbackActive, v1alpha1.ConditionFinalizersHeld, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
 		if c := conditionOf(kind, d, v); c.Status != "" {
 			c.Type, c.ObservedGeneration = kind, d.Object.Generation
 			c.Message = engine.Clip(c.Message, maxConditionMessage)
@@ -78,6 +78,8 @@ func conditionOf(kind string, d *declaration, v *verdict) metav1.Condition {
 		return heldCondition(v)
 	case v1alpha1.ConditionFallbackActive:
 		return fallbackCondition(v.fallbacks)
+	case v1alpha1.ConditionFinalizersHeld:
+		return finalizersCondition(d, v)
 	case v1alpha1.ConditionPermitted:
 		return permittedCondition(v)
 	case v1alpha1.ConditionSpecSound:
