@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/bodies"
 	"metascript/controller/hook"
 	"metascript/controller/rollout"
 	"metascript/engine"
@@ -50,6 +51,9 @@ type hookLoader struct {
 
 	missing    v1alpha1.MissingChildren // of webhooks that do not say it
 	probeEvery time.Duration            // see hook.Fallback
+
+	bodies *bodies.Budget // of webhooks' answers in flight; nil: they are not bounded together
+	kept   *bodies.Budget // of those that are kept by their ETags, likewise
 }
 
 // A compiled script knows the name under which errors show it.
@@ -78,6 +82,7 @@ type loading struct {
 
 	endpoints []v1alpha1.EndpointConfig
 	met       map[int]bool // which of them are of a webhook
+	room      *bodies.Share
 }
 
 // load compiles the scripts of d, which were gathered before, and finds out which hooks there are. A script that does not
@@ -91,6 +96,9 @@ func (l *hookLoader) load(ctx context.Context, d *declaration, gathered parts) (
 	work := loading{
 		hookLoader: l, owner: d.Kind + "/" + d.Object.Name, script: d.Script, endpoints: d.EndpointConfigs, met: map[int]bool{},
 		parts: gathered, wants: l.wants(d), finalizer: d.id().finalizer(),
+	}
+	if l.bodies != nil {
+		work.room = l.bodies.Share()
 	}
 	if d.Status.Script != nil {
 		work.served = d.Status.Script.Hooks

@@ -270,7 +270,7 @@ func (c *candidate) sight(err error) string {
 func (s *Server) loader(c *candidate) *hookLoader {
 	l := &hookLoader{
 		sandbox: s.sandbox, sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.followed.get},
-		log: s.logPrint(c.object.GetName()), observe: s.metrics.Controller(c.Kind, c.Object.Name).Script, probeEvery: s.ProbeEvery, missing: s.MissingChildren,
+		log: s.logPrint(c.object.GetName()), observe: s.metrics.Controller(c.Kind, c.Object.Name).Script, probeEvery: s.ProbeEvery, missing: s.MissingChildren, bodies: s.bodies, kept: s.kept,
 	}
 	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
 		l.before = &r.about.Load().hooks

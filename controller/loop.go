@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"metascript/controller/bodies"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/metrics"
@@ -250,6 +251,8 @@ func (l *loop) guarded(ctx context.Context, key object.Ref) (again time.Duration
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
+	ctx, release := bodies.Hold(ctx)
+	defer release()
 	return l.reconcile(ctx, key)
 }
 

@@ -67,6 +67,7 @@ func wireKey(o, parent *object.Object, version string) string {
 type manners struct {
 	strict    bool // refuse missing children, undeclared kinds and duplicates
 	knownKeys bool // refuse unknown keys
+	owned     bool // nobody else has the answer, so that its children need not be copied
 	hold      bool // refuse missing children (v1alpha1.MissingChildrenHold)
 }
 

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // A ResourceRule names a resource of the API server at one version.
 type ResourceRule struct {
@@ -120,6 +123,14 @@ type Webhook struct {
 	// them, and fields that occur twice. When absent, loose for version v1 and
 	// strict for v2.
 	ResponseUnmarshallMode ResponseUnmarshallMode `json:"responseUnMarshallMode,omitempty"`
+
+	// How large an answer may be as JSON, as a quantity such as 64Mi, unpacked if it
+	// is sent with gzip. All answers in flight together have the server's
+	// --webhook-memory, 128Mi unless it is set. When absent, the server's
+	// --max-script-output, 16Mi unless it is set.
+	//
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="maxResponseSize is a quantity above zero, such as 64Mi"
+	MaxResponseSize *resource.Quantity `json:"maxResponseSize,omitempty"`
 
 	// What an answer means whose children (a decorator's attachments) are missing
 	// or null, while there are some. Delete: all of them are deleted, as by
