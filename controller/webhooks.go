@@ -86,7 +86,7 @@ func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *loadedHooks) 
 	if made.Answers != nil {
 		made.Answers.Room = w.kept
 	}
-	if size := set.Webhook.MaxResponseSize; size != nil {
+	if size := set.Webhook.MaxResponseSize; size != nil && size.Value() > 0 {
 		made.Limit = size.Value()
 		loaded.doubts = append(loaded.doubts, w.excessive(at, made.Limit)...)
 	}

@@ -126,10 +126,8 @@ type Webhook struct {
 
 	// How large an answer may be as JSON, as a quantity such as 64Mi, unpacked if it
 	// is sent with gzip. All answers in flight together have the server's
-	// --webhook-memory, 128Mi unless it is set. When absent, the server's
-	// --max-script-output, 16Mi unless it is set.
-	//
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="maxResponseSize is a quantity above zero, such as 64Mi"
+	// --webhook-memory, 128Mi unless it is set. When absent, or
+	// zero and below, the server's --max-script-output, 16Mi unless it is set.
 	MaxResponseSize *resource.Quantity `json:"maxResponseSize,omitempty"`
 
 	// What an answer means whose children (a decorator's attachments) are missing
