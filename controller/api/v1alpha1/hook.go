@@ -134,8 +134,8 @@ type Webhook struct {
 	// missing or null, while there are some. Delete: all of them are deleted, as
 	// by Metacontroller. Hold: it is an error, nothing changes, and the webhook
 	// has to answer with an empty list to have them deleted; of a customize hook
-	// the list is relatedResources. When absent, the server's flag --missing-
-	// children, which is Delete when it is not set.
+	// the list is relatedResources. When absent, the server's flag
+	// --missing-children, which is Delete when it is not set.
 	MissingChildren MissingChildren `json:"missingChildren,omitempty"`
 
 	// Certificates by which the server is verified, for https. The system's root
