@@ -18,6 +18,7 @@ type variant struct {
 	parent   *object.Object
 	revision string      // the name of the ControllerRevision; "" is the parent as it is
 	related  *object.Set // what the hook sees beside the children
+	children *object.Set // that there are
 
 	sync, finalize, customize hook.Hook
 }
@@ -47,6 +48,9 @@ func (t *turn) ask(ctx context.Context, parent *object.Object, children *object.
 // askAll calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
 // unless the script is held and no webhook stands in for it. One that fails fails all.
 func (t *turn) askAll(ctx context.Context, parent *object.Object, children *object.Set, variants []variant) ([]*hook.Response, error) {
+	for i := range variants {
+		variants[i].children = children
+	}
 	if err := t.relate(ctx, parent, variants); err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ const rememberedFor = 20 * time.Minute
 // answering are the hooks for a loop. A script answers the same when it is asked the same; a webhook may not, and is asked
 // again after a while.
 func (h *loadedHooks) answering() Hooks {
-	hooks := Hooks{Sync: h.sync, Finalize: h.finalize, Customize: h.customize}
+	hooks := Hooks{Sync: h.sync, Finalize: h.finalize, Customize: h.customize, Scripted: h.isolation != "", Form: h.form}
 	if _, pure := h.customize.(*hook.Script); !pure {
 		hooks.CustomizeFor = rememberedFor
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/bodies"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/lease"
@@ -46,6 +47,9 @@ type Options struct {
 
 	ApplyStrategy v1alpha1.ApplyStrategy // of controllers that do not say theirs; default DynamicApply
 	FieldManager  string                 // under which server-side apply owns fields; default kube.FieldManager
+
+	WebhookMemory   int64                    // bytes of webhooks' answers in flight; default bodies.Default
+	MissingChildren v1alpha1.MissingChildren // of webhooks that do not say theirs; default Delete
 
 	Folders *scripts.Folders // where scripts in files are; nil: nowhere
 
@@ -90,6 +94,11 @@ type Server struct {
 	rejects  sync.Map // id of a controller object -> *rejection
 	judged   sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
 	warned   sync.Map // why good versions are not kept, as far as it was told
+
+	bodies *bodies.Budget // of webhooks' answers in flight
+	kept   *bodies.Budget // of those that are kept by their ETags
+
+	unfinalized *waiting // parents that wait for a controller that does not run
 
 	controllers map[string]roster // by kind
 	crds        roster            // the CustomResourceDefinitions
@@ -181,6 +190,9 @@ func New(o Options) (*Server, error) {
 		metrics:     counts,
 	}
 	s.edited = make(chan struct{}, 1)
+	s.bodies = bodies.New(o.WebhookMemory)
+	s.kept = bodies.New(s.bodies.Size() / 2)
+	s.unfinalized = newWaiting(s.caches, resources, s.events)
 	s.followed = newFollowed(s.caches, func(of id) { s.queue.Add(of) })
 	s.events.Divert = s.divert
 	return s, s.collect()
@@ -221,6 +233,7 @@ func (s *Server) run(ctx context.Context) error {
 		defer s.Folders.Follow(s.onFiles)()
 	}
 	defer s.followed.close()
+	defer s.unfinalized.endAll()
 	s.opened.Store(true)
 	for kind := range kinds {
 		if !s.controllers[kind].Synced(ctx) {
@@ -271,6 +284,8 @@ func (s *Server) onController(old, current *object.Object) {
 		s.departed.Store(idOf(old), departure{old, time.Now()})
 		s.queue.Add(idOf(old))
 	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():
+		s.queue.Add(idOf(current))
+	case removesFinalizers(old) != removesFinalizers(current):
 		s.queue.Add(idOf(current))
 	case !s.leads() && givenUpBy(old) != givenUpBy(current):
 		s.queue.Add(idOf(current)) // not to try it again when this server leads

@@ -132,7 +132,7 @@ func (t *turn) customize(ctx context.Context, parent *object.Object, v variant, 
 				return nil, err
 			}
 		}
-		req := hook.Request{Shape: hook.Customizing, Controller: t.Controller, Parent: parent, Versioned: t.versionedKinds()}
+		req := hook.Request{Shape: hook.Customizing, Controller: t.Controller, Parent: parent, Children: v.children, Versioned: t.versionedKinds()}
 		if v.revision != "" {
 			req = past(req, v)
 		}

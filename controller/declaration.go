@@ -76,6 +76,9 @@ func (i id) String() string { return i.Kind + " " + i.Name }
 // queue is the name of its queue in metrics, as Metacontroller has it.
 func (i id) queue() string { return i.Kind + "-" + i.Name }
 
+// resource is what kubectl calls it.
+func (i id) resource() string { return kinds[i.Kind].Resource }
+
 // finalizer is the name of the one that a controller puts on its parents.
 func (i id) finalizer() string { return finalizerPrefixes[i.Kind] + i.Name }
 

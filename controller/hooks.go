@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/bodies"
 	"metascript/controller/hook"
 	"metascript/controller/rollout"
 	"metascript/engine"
@@ -26,6 +27,7 @@ type loadedHooks struct {
 	names     []string              // of the hooks there are, sorted
 	isolation v1alpha1.Isolation    // that scripts have; "" without one
 	digest    string                // of spec.script
+	form      scriptForm            // of spec.script
 	lacks     string                // why some scripts are not loaded, and webhooks alone answer; "": all are
 	status    v1alpha1.ScriptStatus // about the scripts, without times; zero without scripts
 	doubts    []string              // what is accepted and probably not meant
@@ -47,7 +49,11 @@ type hookLoader struct {
 	now     func() time.Time
 	observe func(hookName string) func(took time.Duration, err error) // of calls of scripts; nil: nobody is told
 
-	probeEvery time.Duration // see hook.Fallback
+	missing    v1alpha1.MissingChildren // of webhooks that do not say it
+	probeEvery time.Duration            // see hook.Fallback
+
+	bodies *bodies.Budget // of webhooks' answers in flight; nil: they are not bounded together
+	kept   *bodies.Budget // of those that are kept by their ETags, likewise
 }
 
 // A compiled script knows the name under which errors show it.
@@ -76,6 +82,7 @@ type loading struct {
 
 	endpoints []v1alpha1.EndpointConfig
 	met       map[int]bool // which of them are of a webhook
+	room      *bodies.Share
 }
 
 // load compiles the scripts of d, which were gathered before, and finds out which hooks there are. A script that does not
@@ -90,6 +97,9 @@ func (l *hookLoader) load(ctx context.Context, d *declaration, gathered parts) (
 		hookLoader: l, owner: d.id().owner(), script: d.Script, endpoints: d.EndpointConfigs, met: map[int]bool{},
 		parts: gathered, wants: l.wants(d), finalizer: d.id().finalizer(),
 	}
+	if l.bodies != nil {
+		work.room = l.bodies.Share()
+	}
 	if d.Status.Script != nil {
 		work.served = d.Status.Script.Hooks
 	}
@@ -103,6 +113,7 @@ func (l *hookLoader) load(ctx context.Context, d *declaration, gathered parts) (
 		if loaded.digest, err = work.compileOwn(ctx); err != nil {
 			return loaded, err
 		}
+		loaded.form = work.form()
 	}
 	for _, h := range []struct {
 		name string
@@ -140,6 +151,14 @@ func (w *loading) compileOwn(ctx context.Context) (digest string, err error) {
 	return w.parts[""].Script.Digest(engine.Limits{Source: maxStored})
 }
 
+// form is that of spec.script, which is taken for one of named functions while it is not loaded.
+func (w *loading) form() scriptForm {
+	if w.own != nil && ported(w.own.Program) {
+		return oneFunction
+	}
+	return namedFunctions
+}
+
 // compile compiles a part.
 func (w *loading) compile(ctx context.Context, name string, limits engine.Limits) (*compiled, error) {
 	if err := w.lacking.part(name); err != nil {
@@ -169,12 +188,23 @@ func (w *loading) check(d *declaration, loaded *loadedHooks) error {
 	switch {
 	case loaded.sync != nil:
 		return nil
-	case w.own != nil:
-		return &functionError{fmt.Errorf("%s: it defines no function sync, which is the hook that every controller needs; it defines %s", w.own.entry, list(w.own.Functions()))}
+	case w.own != nil && w.misspelt() != "":
+		return &functionError{fmt.Errorf("%[1]s: it defines no function sync: did you mean %[2]s? Call it sync, or name it in hooks.sync.script.function", w.own.entry, w.misspelt())}
 	case loaded.finalize != nil:
-		return errors.New("no sync hook defined")
+		if d.listed(hook.Finalize) == nil {
+			loaded.doubts = append(loaded.doubts, fmt.Sprintf("%s defines no function sync: parents are finalized, and otherwise left alone; list hooks.finalize.script: {} to say that this is meant", w.own.entry))
+		}
+		return nil
+	case w.own != nil:
+		return &functionError{fmt.Errorf("%s: it defines no function sync, and no function finalize, which can be without it; it defines %s", w.own.entry, list(w.own.Functions()))}
 	}
 	return errNoHooks
+}
+
+// misspelt is a function of spec.script that was most likely to be sync, or "".
+func (w *loading) misspelt() string {
+	others := slices.DeleteFunc(slices.Clone(w.own.Functions()), func(name string) bool { return name == hook.Finalize || name == hook.Customize })
+	return engine.Nearest(hook.Sync, others)
 }
 
 // hook makes the hook of that name: as it is listed, or by the function of that name in spec.script. It gives nil
@@ -261,6 +291,7 @@ func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings
 	made := &hook.Script{
 		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
 		Version: versionOf(set, w.script), Limits: limits, Now: w.now,
+		Hold:    w.missing == v1alpha1.MissingChildrenHold,
 		Explain: func(err error) error { return sandbox.explain(err, limits) },
 	}
 	if w.observe != nil {

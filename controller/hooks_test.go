@@ -168,9 +168,13 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 		{"nothing at all", "{}", false, []string{"no hooks defined"}},
 		{"hooks without any", "hooks: {}", false, []string{"no hooks defined"}},
 		{"a sync hook that is empty", "hooks: {sync: {}}", false, []string{"no hooks defined"}},
-		{"finalize alone", "hooks: {finalize: {webhook: {url: 'http://x/'}}}", false, []string{"no sync hook defined"}},
+		{"customize alone", "hooks: {customize: {webhook: {url: 'http://x/'}}}", false, []string{"no hooks defined"}},
 		{"a script without sync", "script: " + inline("Starlark", starlark("synk", "helper")), true,
-			[]string{"defines no function sync", "it defines helper, synk"}},
+			[]string{"defines no function sync", "did you mean synk?"}},
+		{"a script with a misspelt sync beside finalize", "script: " + inline("Starlark", starlark("synk", "finalize")), true,
+			[]string{"defines no function sync", "did you mean synk?"}},
+		{"a script with other functions", "script: " + inline("Starlark", starlark("reconcile", "helper")), true,
+			[]string{"defines no function sync, and no function finalize", "it defines helper, reconcile"}},
 		{"a script without any function", "script: " + inline("Starlark", "x = 1"), true,
 			[]string{"defines no function sync", "it defines none"}},
 		{"a function that is not there", "{script: " + inline("Starlark", starlark("sync")) + ", hooks: {finalize: {script: {function: tidy}}}}", true,
@@ -208,6 +212,29 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 				t.Errorf("the script is blamed: %t, want %t", inScript, c.inScript)
 			}
 		})
+	}
+}
+
+func TestAControllerMayHaveAFinalizeHookOnly(t *testing.T) {
+	own, webhook := inline("Starlark", starlark("finalize", "helper")), "{webhook: {url: 'http://x/'}}"
+	for name, c := range map[string]struct {
+		spec  string
+		doubt bool
+	}{
+		"a webhook":                 {"hooks: {finalize: " + webhook + "}", false},
+		"a webhook and customize":   {"hooks: {finalize: " + webhook + ", customize: " + webhook + "}", false},
+		"a script":                  {"script: " + own, true},
+		"a script that is listed":   {"{script: " + own + ", hooks: {finalize: {script: {}}}}", false},
+		"a script of the hook":      {"hooks: {finalize: {script: " + own + "}}", false},
+		"a script beside a webhook": {"{script: " + own + ", hooks: {finalize: {script: {}, webhook: {url: 'http://x/'}}}}", false},
+	} {
+		loaded := load(t, newLoader(), c.spec)
+		if loaded.sync != nil || loaded.finalize == nil {
+			t.Errorf("%s: sync %v, finalize %v, want finalize alone", name, loaded.sync, loaded.finalize)
+		}
+		if got := strings.Contains(strings.Join(loaded.doubts, ""), "defines no function sync: parents are finalized, and otherwise left alone"); got != c.doubt {
+			t.Errorf("%s: doubts %q, want one about sync: %t", name, loaded.doubts, c.doubt)
+		}
 	}
 }
 

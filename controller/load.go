@@ -56,6 +56,8 @@ type verdict struct {
 	fallbacks []fallback
 	denied    denial // to what runs
 	runaways  []engine.Runaway
+
+	finalizers heldFinalizers // by what runs
 }
 
 // err is the first reason why the object does not run as it is written.
@@ -115,10 +117,8 @@ func (s *Server) load(ctx context.Context, name id) error {
 	if err := s.tell(ctx, d, o, v); err != nil {
 		return err
 	}
-	if v.active == nil && (v.err() != nil || d.Settings.Paused) {
-		if err := s.tellWaiting(ctx, d); err != nil {
-			return err
-		}
+	if err := s.unfinalized.follow(d, v); err != nil {
+		return err
 	}
 	return v.retry()
 }
@@ -126,6 +126,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 // leave forgets a controller object that is gone.
 func (s *Server) leave(ctx context.Context, name id) error {
 	s.stop(name)
+	s.unfinalized.end(name)
 	s.told.Delete(name)
 	s.seen.Delete(name)
 	s.leaveSources(name)
@@ -142,6 +143,7 @@ func (s *Server) see(ctx context.Context, r *running, v *verdict) {
 	v.lastGood = s.settled(ctx, r)
 	v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
 	v.fallbacks = r.loop.current.Load().fallbacks()
+	v.finalizers = r.loop.heldFinalizers()
 	v.doubts = append(v.doubts, s.rivals(r.loop)...)
 	if v.filled {
 		v.doubts = append(v.doubts, r.loop.links.problems()...)
@@ -164,6 +166,9 @@ func (s *Server) discover(d *declaration) (resolved, error) {
 // version is kept running, or run again.
 func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *verdict) {
 	v.doubts = doubtsOf(d, s.sandbox)
+	if r := s.get(d.id()); r != nil {
+		r.loop.release(removesFinalizers(o)) // before another version may take its place
+	}
 	if v.spec = refuse(d); v.spec != nil {
 		return
 	}
@@ -187,7 +192,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 		}
 		return
 	}
-	v.hooks, v.doubts = hooks, append(v.doubts, hooks.doubts...)
+	v.hooks, v.doubts = hooks, append(append(v.doubts, hooks.doubts...), releaseDoubt(d, &hooks)...)
 	if v.resources == nil && s.runs(c) == nil {
 		v.spec = s.put(ctx, c, loader, hooks)
 	}
@@ -267,7 +272,7 @@ func (c *candidate) sight(err error) string {
 func (s *Server) loader(c *candidate) *hookLoader {
 	l := &hookLoader{
 		sandbox: s.sandbox, sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.followed.get},
-		log: s.logPrint(c.object.GetName()), observe: s.metrics.Controller(c.Kind, c.Object.Name).Script, probeEvery: s.ProbeEvery,
+		log: s.logPrint(c.object.GetName()), observe: s.metrics.Controller(c.Kind, c.Object.Name).Script, probeEvery: s.ProbeEvery, missing: s.MissingChildren, bodies: s.bodies, kept: s.kept,
 	}
 	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
 		l.before = &r.about.Load().hooks
@@ -369,6 +374,10 @@ func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Messag
 func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *verdict) error {
 	status := statusFor(d, v)
 	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady) // which there always is
+	if v.finalizers.parents > 0 && !meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
+		s.Log.Warn("finalizers are held", "controller", o.GetName(), "parents", v.finalizers.parents)
+		s.events.Warning(o, "FinalizersHeld", "%s", v.finalizers.message(d.id()))
+	}
 	said := string(o.GetUID()) + after.Reason + after.Message
 	if v.untold {
 		return s.writeStatus(ctx, o, status)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"metascript/controller/bodies"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/metrics"
@@ -50,6 +51,8 @@ var errLookAgain = errors.New("it changed meanwhile")
 // retrying.
 type loop struct {
 	*Binding
+	released atomic.Bool // see loop.release
+
 	queue   *queue
 	counts  *metrics.Controller
 	current atomic.Pointer[version]
@@ -248,6 +251,8 @@ func (l *loop) guarded(ctx context.Context, key object.Ref) (again time.Duration
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
+	ctx, release := bodies.Hold(ctx)
+	defer release()
 	return l.reconcile(ctx, key)
 }
 

@@ -65,12 +65,12 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask := hooks.sync
+	ask, name := hooks.sync, hook.Sync
 	if t.Finalizing {
-		ask = hooks.finalize
+		ask, name = hooks.finalize, hook.Finalize
 	}
 	if ask == nil {
-		return nil, fmt.Errorf("%s has no finalize hook", object.Describe(t.Controller))
+		return nil, fmt.Errorf("%s has no %s hook", object.Describe(t.Controller), name)
 	}
 	return ask.Call(ctx, req)
 }
@@ -168,7 +168,7 @@ func (t *Trial) relate(ctx context.Context, b *Binding, req *hook.Request) (*obj
 		}
 		return nil, nil
 	}
-	answer, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent})
+	answer, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent, Children: req.Children})
 	if err != nil {
 		return nil, err
 	}

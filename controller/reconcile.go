@@ -38,6 +38,13 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if !t.mine(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0 {
 		return 0, nil // our finalizer was all that was left of it
 	}
+	if t.Finalize == nil && t.finalizing(parent) {
+		t.tellHeld(parent)
+		return 0, nil
+	}
+	if t.Sync == nil && !t.finalizing(parent) {
+		return 0, t.leaveAlone(key)
+	}
 	children, err := t.Owner.Claim(ctx, parent, write)
 	if err != nil {
 		return 0, err
@@ -54,6 +61,14 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	again, unwritten := t.apply(ctx, parent, todo.Ops, write)
 	later, err := t.settle(ctx, parent, answer, write, join(unplanned, unwritten))
 	return soonerOf(answer.ResyncAfter, soonerOf(again, later)), err
+}
+
+// leaveAlone is for a parent that a controller without a sync hook has nothing to do for: it is to be finalized, once it
+// goes. None of its children is touched, not even adopted.
+func (t *turn) leaveAlone(key object.Ref) error {
+	t.related.drop(key) // that the version before asked for
+	t.trial.note(key, nil)
+	return nil
 }
 
 // mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
@@ -76,7 +91,7 @@ func (l *loop) forget(key object.Ref) error {
 }
 
 // keepFinalizer adds our finalizer while there is a finalize hook to call, and takes it off when there is none any
-// more. While the script is not loaded that would say whether there is one, it stays as it is. The reconcile goes on with the object that came back, since neither may cause an event.
+// more, unless it is held. While the script is not loaded that would say whether there is one, it stays as it is. The reconcile goes on with the object that came back, since neither may cause an event.
 func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write Writer) (*object.Object, error) {
 	has := t.hasFinalizer(parent)
 	_, unknown := t.Finalize.(unloadedHook)
@@ -86,6 +101,8 @@ func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write W
 		return parent, nil
 	case wants:
 		return t.setFinalizers(ctx, parent, append(slices.Clone(parent.GetFinalizers()), t.Finalizer), "there is a finalize hook", write)
+	case t.holdsFinalizers(t.version):
+		return parent, nil
 	}
 	return t.setFinalizers(ctx, parent, t.otherFinalizers(parent), "there is no finalize hook", write)
 }

@@ -99,7 +99,10 @@ func (t *turn) respondents(ctx context.Context, revision rollout.Revision) (vari
 	}
 	then, err := scripts.hooks(ctx, revision)
 	v.customize = then.customize
-	if v.sync = then.sync; then.finalize != nil {
+	if then.sync != nil {
+		v.sync = then.sync
+	}
+	if then.finalize != nil {
 		v.finalize = then.finalize
 	}
 	return v, err

@@ -32,6 +32,7 @@ func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loa
 	inner, cancel := context.WithCancel(ctx)
 	loop := newLoop(b, s.events, s.Log, func() { s.queue.Add(b.id) }) // so that the status tells it
 	loop.leading = s.leading
+	loop.released.Store(removesFinalizers(o))
 	if before != nil {
 		loop.because, loop.standing = ScriptChanged, before.loop.standing
 	}

@@ -33,7 +33,7 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 	if d.hasScript() {
 		status.Script = scriptStatus(d.Status.Script, v)
 	}
-	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionScriptRunaway, v1alpha1.ConditionFallbackActive, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
+	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionScriptRunaway, v1alpha1.ConditionFallbackActive, v1alpha1.ConditionFinalizersHeld, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
 		if c := conditionOf(kind, d, v); c.Status != "" {
 			c.Type, c.ObservedGeneration = kind, d.Object.Generation
 			c.Message = engine.Clip(c.Message, maxConditionMessage)
@@ -80,6 +80,8 @@ func conditionOf(kind string, d *declaration, v *verdict) metav1.Condition {
 		return runawayCondition(v)
 	case v1alpha1.ConditionFallbackActive:
 		return fallbackCondition(v.fallbacks)
+	case v1alpha1.ConditionFinalizersHeld:
+		return finalizersCondition(d, v)
 	case v1alpha1.ConditionPermitted:
 		return permittedCondition(v)
 	case v1alpha1.ConditionSpecSound:
@@ -110,7 +112,7 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 	switch {
 	case !d.hasScript():
 		return metav1.Condition{}
-	case v.script == nil && v.hooks.sync == nil:
+	case v.script == nil && len(v.hooks.names) == 0:
 		return metav1.Condition{} // it was not tried
 	case v.script == nil:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonLoaded, "hooks: "+strings.Join(v.hooks.names, ", "))

@@ -64,7 +64,7 @@ func (l *links) close() {
 		}
 	}
 	for _, w := range l.webhooks {
-		w.Client.Close()
+		w.Close()
 	}
 	l.keys.close()
 }
@@ -81,6 +81,15 @@ func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *loadedHooks) 
 	}
 	made := &hook.Webhook{URL: address, Version: versionOf(set, nil), Answers: answersOf(set.Webhook.Etag)}
 	made.Strict = cmp.Or(set.Webhook.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
+	made.Hold = cmp.Or(set.Webhook.MissingChildren, w.missing) == v1alpha1.MissingChildrenHold
+	made.Room, made.Limit = w.room, w.sandbox.Ceilings.Output
+	if made.Answers != nil {
+		made.Answers.Room = w.kept
+	}
+	if size := set.Webhook.MaxResponseSize; size != nil && size.Value() > 0 {
+		made.Limit = size.Value()
+		loaded.doubts = append(loaded.doubts, w.excessive(at, made.Limit)...)
+	}
 	if timeout := set.Webhook.Timeout; timeout != nil {
 		made.Timeout = timeout.Duration
 	}
@@ -102,6 +111,14 @@ func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *loadedHooks) 
 	loaded.webhooks[name] = made
 	loaded.links.metrics = append(loaded.links.metrics, metrics)
 	return made, nil
+}
+
+// excessive says that a webhook may not answer with as much as it is allowed to.
+func (w *loading) excessive(at string, limit int64) []string {
+	if w.room == nil || limit <= w.room.Size() {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s.maxResponseSize is %s, above what all answers in flight may have together, which counts: --webhook-memory=%s", at, showBytes(limit), showBytes(w.room.Size()))}
 }
 
 // labels are those of a webhook's metrics.

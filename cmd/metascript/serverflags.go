@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 
 	"metascript/controller"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/bodies"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 )
@@ -30,6 +32,8 @@ type serverFlags struct {
 	namespace         string
 	events            kube.EventBudget
 	strategy          choice
+	missing           choice
+	webhookMemory     resource.QuantityValue
 	fieldManager      string
 
 	metrics, health, pprof string // addresses
@@ -55,6 +59,8 @@ func applyStrategy(flag choice) v1alpha1.ApplyStrategy {
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
 	f.strategy = oneOf(dynamicApply, serverSideApply)
+	f.webhookMemory = quantity(bodies.Default)
+	f.missing = oneOf(string(v1alpha1.MissingChildrenDelete), string(v1alpha1.MissingChildrenHold))
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
 	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "how many parents of one controller are reconciled at the same time")
 	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is used; a new CustomResourceDefinition is noticed at once")
@@ -68,6 +74,8 @@ func (f *serverFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.events.Burst, "events-burst", 25, "events at once about one object")
 	flags.Var(&f.strategy, "apply-strategy", "how objects are updated by controllers that do not say it themselves: "+f.strategy.words())
 	flags.StringVar(&f.fieldManager, "apply-strategy-ssa-field-manager", kube.FieldManager, "under which name server-side apply owns fields")
+	flags.Var(&f.webhookMemory, "webhook-memory", "how much text the answers of webhooks may have that are in flight at the same time")
+	flags.Var(&f.missing, "missing-children", "what a webhook's answer without children means while there are some, for webhooks that do not say it themselves: "+f.missing.words()+"; Hold is an error, and nothing is deleted")
 	flags.StringVar(&f.metrics, "metrics-address", ":9999", `address of /metrics; "0" is off`)
 	flags.StringVar(&f.health, "health-probe-bind-address", ":8081", `address of /healthz and /readyz; "0" is off`)
 	flags.StringVar(&f.pprof, "pprof-address", "0", `address of /debug/pprof; "0" is off`)
@@ -92,6 +100,7 @@ func (f *serverFlags) check() error {
 		{"client-go-burst", f.burst < 0, "0 or above"},
 		{"events-qps", f.events.QPS <= 0, "above 0"},
 		{"events-burst", f.events.Burst < 1, "at least 1"},
+		{"webhook-memory", f.webhookMemory.Value() <= 0, "above zero"},
 		{"apply-strategy-ssa-field-manager", f.fieldManager == "", "a name"},
 	} {
 		if flag.wrong {
@@ -116,6 +125,7 @@ func (f *serverFlags) options(config *rest.Config) (controller.Options, error) {
 		Config: f.limited(config), Workers: f.workers, Selector: selector, Events: f.events,
 		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval, ProbeEvery: f.probeInterval,
 		ApplyStrategy: applyStrategy(f.strategy), FieldManager: f.fieldManager, Election: election, Namespace: namespace,
+		WebhookMemory: f.webhookMemory.Value(), MissingChildren: v1alpha1.MissingChildren(f.missing.value),
 	}, nil
 }
 

@@ -22,7 +22,7 @@ func desired(items []any, req *Request, how manners) (*object.Set, []string, err
 	field := req.Shape.children()
 	for i, item := range items {
 		name := fmt.Sprintf("%s[%d]%s", field, i, describe(item))
-		o, err := newChild(item, req)
+		o, err := newChild(item, req, how)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -45,8 +45,8 @@ func desired(items []any, req *Request, how manners) (*object.Set, []string, err
 	return set, warnings, nil
 }
 
-// newChild checks one child and completes a copy of it.
-func newChild(item any, req *Request) (*object.Object, error) {
+// newChild checks one child and completes it, or a copy of it.
+func newChild(item any, req *Request, how manners) (*object.Object, error) {
 	m, ok := item.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("it is %s, want an object", typeName(item))
@@ -54,7 +54,10 @@ func newChild(item any, req *Request) (*object.Object, error) {
 	if err := checkShape(m); err != nil {
 		return nil, err
 	}
-	o := object.Copy(&object.Object{Object: m})
+	o := &object.Object{Object: m}
+	if !how.owned {
+		o = object.Copy(o)
+	}
 	if err := place(o, req); err != nil {
 		return nil, err
 	}

@@ -2,7 +2,10 @@ package hook
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 )
 
@@ -59,15 +62,26 @@ func (c *Client) renew(with TLS) error {
 // maxRedirects is how often a server may send a call elsewhere.
 const maxRedirects = 10
 
-// redirect follows a server that sends a call elsewhere, but not out of TLS: request and credentials would be readable.
+// redirect follows a server that sends a call elsewhere on itself. Another scheme, host or port would be given the request,
+// with all that is in it, although nobody named it.
 func redirect(to *http.Request, via []*http.Request) error {
+	from, there := origin(via[0].URL), origin(to.URL)
 	switch {
 	case len(via) >= maxRedirects:
 		return fmt.Errorf("it was redirected %d times", maxRedirects)
-	case via[0].URL.Scheme == "https" && to.URL.Scheme != "https":
-		return fmt.Errorf("it was redirected from https to %s, which is not followed", to.URL.Scheme)
+	case from != there:
+		return fmt.Errorf("status %s: it was redirected from %s to %s, which is not followed: set the webhook's URL to where it is", to.Response.Status, from, there)
 	}
 	return nil
+}
+
+// origin is the scheme, host and port of a URL, which are no secret.
+func origin(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 // Close closes the connections that nobody uses; those in use are closed after their call.

@@ -10,20 +10,25 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/bodies"
 )
 
 // What Answers keeps unless it is told otherwise, and at most.
 const (
 	answersTimeout = time.Hour
 	answersCleanup = 10 * time.Minute
-	answersBytes   = 64 << 20
-	answerOverhead = 256 // bytes that an answer takes beside its text
+	answersBytes   = 64 << 20 // of one webhook
+	answerOverhead = 256      // bytes that an answer takes beside its text
 )
 
 // Answers are those of one webhook that its server gave an ETag. They are asked for again with If-None-Match, so that
 // the server need not send them once more. Those used least recently are forgotten first when they grow too large. It
 // is safe for concurrent use.
 type Answers struct {
+	// Room is what the answers of all webhooks take together; nil: they are not bounded together.
+	Room *bodies.Budget
+
 	timeout, cleanup time.Duration
 	now              func() time.Time
 
@@ -52,8 +57,22 @@ func NewAnswers(timeout, cleanup time.Duration) *Answers {
 	a := &Answers{
 		timeout: cmp.Or(max(timeout, 0), answersTimeout), cleanup: cmp.Or(max(cleanup, 0), answersCleanup), now: time.Now,
 	}
-	a.kept, _ = simplelru.NewLRU(answersBytes/answerOverhead, func(_ answerKey, gone answer) { a.bytes -= gone.size() }) // fails only for no size
+	a.kept, _ = simplelru.NewLRU(answersBytes/answerOverhead, func(_ answerKey, gone answer) { a.forgotten(gone) }) // fails only for no size
 	return a
+}
+
+func (a *Answers) forgotten(gone answer) {
+	a.bytes -= gone.size()
+	if a.Room != nil {
+		a.Room.GiveBack(int64(gone.size()))
+	}
+}
+
+// Clear forgets all answers.
+func (a *Answers) Clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept.Purge()
 }
 
 // keyOf tells what distinguishes the parent of req, and the revision of it, from others: all but its status and what
@@ -84,7 +103,7 @@ func (a *Answers) put(key answerKey, etag string, body []byte) {
 	defer a.mu.Unlock()
 	a.kept.Remove(key)
 	fresh := answer{etag, body, a.now().Add(a.timeout)}
-	if fresh.size() > answersBytes {
+	if fresh.size() > answersBytes || !a.makeRoom(int64(fresh.size())) {
 		return
 	}
 	a.bytes += fresh.size()
@@ -92,6 +111,27 @@ func (a *Answers) put(key answerKey, etag string, body []byte) {
 	for a.bytes > answersBytes {
 		a.kept.RemoveOldest()
 	}
+}
+
+// makeRoom takes n bytes of the room for all, and forgets answers until there are as many. It cannot where those of other
+// webhooks take it all.
+func (a *Answers) makeRoom(n int64) bool {
+	if a.Room == nil {
+		return true
+	}
+	for !a.Room.TryTake(n) {
+		if _, _, some := a.kept.RemoveOldest(); !some {
+			return false
+		}
+	}
+	return true
+}
+
+// drop forgets the answer kept for key.
+func (a *Answers) drop(key answerKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kept.Remove(key)
 }
 
 // sweep throws away what is too old, if it is time.

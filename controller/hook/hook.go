@@ -83,7 +83,7 @@ type Request struct {
 	Shape      Shape
 	Controller *object.Object // without status and managedFields
 	Parent     *object.Object
-	Children   *object.Set // a group for every declared kind
+	Children   *object.Set // a group for every declared kind; a customize hook is not shown them
 	Related    *object.Set
 	Finalizing bool
 	Expect     Expect
@@ -91,6 +91,14 @@ type Request struct {
 	// Versioned are the kinds whose objects, here, their UID and resourceVersion identify to the last field, so that
 	// what was derived from one may be kept. That holds for what caches hold, in one apiVersion.
 	Versioned map[object.Kind]bool
+}
+
+// observed is how many children there are.
+func (req *Request) observed() int {
+	if req.Children == nil {
+		return 0
+	}
+	return req.Children.Len()
 }
 
 // Expect says which children an answer may hold.

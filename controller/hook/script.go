@@ -18,6 +18,7 @@ type Script struct {
 	Version  string // V1 or V2; "" is V1
 	Owner    string // on whose behalf it runs; see engine.Env
 	Limits   engine.Limits
+	Hold     bool                                 // of a script in the form of a webhook: see Webhook.Hold
 	Explain  func(error) error                    // may add to what a call's error says; nil adds nothing
 	Log      func(req *Request, m engine.Message) // what the script prints; nil drops it
 	Now      func() time.Time                     // request.now; nil is the clock
@@ -46,7 +47,7 @@ func (s *Script) run(ctx context.Context, req *Request) (*Response, error) {
 	}
 	ported, _ := s.Program.(engine.Ported)
 	strict := ported == nil || !ported.Ported()
-	how := manners{strict: strict, knownKeys: strict}
+	how := manners{strict: strict, knownKeys: strict, hold: s.Hold}
 	if !how.strict {
 		if answer, err = s.unwrap(answer, now); err != nil {
 			return nil, err

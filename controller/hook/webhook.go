@@ -17,13 +17,15 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	strictjson "sigs.k8s.io/json"
 
+	"metascript/controller/bodies"
 	"metascript/controller/object"
 	"metascript/engine"
 )
 
 const (
 	defaultTimeout = 10 * time.Second
-	maxBody        = 64 << 20 // bytes of an answer: more than a thousand large objects
+	maxBody        = 16 << 20 // bytes of an answer, as of a script's
+	smallBody      = 64 << 10 // bytes of an answer that needs no room among those in flight
 )
 
 // A Webhook is a hook that posts the request to a server as JSON and reads its answer.
@@ -32,6 +34,9 @@ type Webhook struct {
 	Timeout time.Duration // for the whole call; zero or less is 10s
 	Version string        // V1 or V2; "" is V1
 	Strict  bool          // refuse unknown and duplicate keys in the answer
+	Hold    bool          // refuse an answer without children while there are some
+	Limit   int64         // bytes of an answer; zero or less is 16 MiB
+	Room    *bodies.Share // for the answers in flight; nil: they are not bounded together
 	Answers *Answers      // those that had an ETag; nil: they are not kept
 	Client  Client
 }
@@ -53,6 +58,14 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 		err = fmt.Errorf("no answer within %s: %w", timeout, err)
 	}
 	return nil, fmt.Errorf("webhook %s: %w", w.Address(), err)
+}
+
+// Close closes connections that are not in use, and forgets the answers that are kept.
+func (w *Webhook) Close() {
+	w.Client.Close()
+	if w.Answers != nil {
+		w.Answers.Clear()
+	}
 }
 
 // Address is the URL as it may be shown: a password or a token may be in the rest of it.
@@ -88,34 +101,32 @@ func (w *Webhook) exchange(ctx context.Context, client *http.Client, met Endpoin
 		key = keyOf(req)
 		kept, _ = w.Answers.get(key)
 	}
-	body, etag, err := w.post(ctx, client, req, http.Header{
+	resp, err := w.post(ctx, client, req, http.Header{
 		"Content-Type": {"application/json"}, "Authorization": {met.Authorization}, "If-None-Match": {kept.etag},
 	})
-	if errors.Is(err, errStillHolds) {
-		return w.read(kept.body, req)
-	}
 	if err != nil {
 		return nil, err
 	}
-	resp, err := w.read(body, req)
-	if err == nil && w.Answers != nil && etag != "" {
-		w.Answers.put(key, etag, body)
+	defer drain(resp.Body)
+	if code := resp.StatusCode; kept.etag != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
+		answer, err := w.read(kept.body, req)
+		if err != nil {
+			w.Answers.drop(key) // so that the server says it anew
+		}
+		return answer, err
 	}
-	return resp, err
+	return w.receive(ctx, resp, req, key)
 }
 
-// errStillHolds is the error of a post whose answer is the one that is kept.
-var errStillHolds = errors.New("the server says that its answer has not changed")
-
-// post sends req with those of the headers that are not empty, and gives the answer and its ETag.
-func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, headers http.Header) (body []byte, etag string, err error) {
+// post sends req with those of the headers that are not empty.
+func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, headers http.Header) (*http.Response, error) {
 	text, err := json.Marshal(encode(req, w.Version))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(text))
 	if err != nil {
-		return nil, "", withoutURL(err)
+		return nil, withoutURL(err)
 	}
 	for name := range headers {
 		if value := headers.Get(name); value != "" {
@@ -125,14 +136,9 @@ func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, h
 	r.Header["Idempotency-Key"] = nil // is not sent: a kept connection that the server closed meanwhile is no error
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, "", explain(withoutURL(err))
+		return nil, explain(withoutURL(err))
 	}
-	defer drain(resp.Body)
-	if code := resp.StatusCode; r.Header.Get("If-None-Match") != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
-		return nil, "", errStillHolds
-	}
-	body, err = readBody(resp)
-	return body, resp.Header.Get("ETag"), err
+	return resp, nil
 }
 
 // drain closes a body that may have an end that nobody needs, after which its connection can be used again.
@@ -145,14 +151,20 @@ func drain(body io.ReadCloser) {
 func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 	answer, err := decodeJSON(body)
 	if err != nil {
-		return nil, fmt.Errorf("the answer is not a JSON object: %w%s", err, beginning(body))
+		return nil, notAnObject(err, body)
 	}
 	if w.Strict {
 		if err := checkDuplicates(body); err != nil {
 			return nil, err
 		}
 	}
-	return decode(answer, req, manners{knownKeys: w.Strict})
+	return decode(answer, req, w.manners())
+}
+
+func (w *Webhook) manners() manners { return manners{knownKeys: w.Strict, hold: w.Hold, owned: true} }
+
+func notAnObject(err error, beginsWith []byte) error {
+	return fmt.Errorf("the answer is not a JSON object: %w%s", err, beginning(beginsWith))
 }
 
 // beginning shows how a web page begins. JSON that is broken is not shown: it may be of a Secret.
@@ -167,22 +179,16 @@ func beginning(body []byte) string {
 // maxComplaint is how much is read of an answer that is none; less is told, once secrets are out of it.
 const maxComplaint = 64 << 10
 
-func readBody(resp *http.Response) ([]byte, error) {
-	switch {
-	case resp.StatusCode == http.StatusTooManyRequests:
-		return nil, retryAfter(resp.Header.Get("Retry-After"), time.Now())
-	case resp.StatusCode != http.StatusOK:
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, maxComplaint)) // what there is of it
-		return nil, fmt.Errorf("status %s: %s", resp.Status, text)
+// refused is the error of an answer that is none, by its status.
+func refused(resp *http.Response) error {
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusTooManyRequests:
+		return retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
-	switch {
-	case len(body) > maxBody:
-		return nil, fmt.Errorf("the answer is larger than %d bytes", maxBody)
-	case err != nil:
-		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
-	}
-	return body, nil
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxComplaint)) // what there is of it
+	return fmt.Errorf("status %s: %s", resp.Status, text)
 }
 
 // retryAfter reads the value of a Retry-After header: seconds or a date.
@@ -212,10 +218,12 @@ func decodeJSON(text []byte) (map[string]any, error) {
 		return nil, err
 	}
 	if answer == nil {
-		return nil, errors.New("it is null")
+		return nil, errNull
 	}
 	return answer, nil
 }
+
+var errNull = errors.New("it is null")
 
 // checkDuplicates refuses a key that stands twice in an object, at any depth.
 func checkDuplicates(text []byte) error {

@@ -336,19 +336,22 @@ func (b *blank) Read(p []byte) (int, error) {
 func (b *blank) Close() error { return nil }
 
 func TestABodyIsReadUpToTheBoundAndNoFurther(t *testing.T) {
-	atBound := io.NopCloser(io.LimitReader(&blank{}, maxBody))
-	if body, err := readBody(&http.Response{StatusCode: 200, Body: atBound}); err != nil || len(body) != maxBody {
-		t.Errorf("at the bound: %d bytes, error %v, want %d", len(body), err, maxBody)
+	atBound := &body{r: io.LimitReader(&blank{}, maxBody), left: maxBody, limit: maxBody}
+	if n, err := io.Copy(io.Discard, atBound); err != nil || n != maxBody {
+		t.Errorf("at the bound: %d bytes, error %v, want %d", n, err, maxBody)
 	}
-	body := &blank{}
-	_, err := readBody(&http.Response{StatusCode: 200, Body: body})
-	if want := fmt.Sprintf("the answer is larger than %d bytes", maxBody); err == nil || err.Error() != want {
-		t.Errorf("beyond the bound: error %v, want %q", err, want)
+	endless := &blank{}
+	_, err := io.Copy(io.Discard, &body{r: endless, left: maxBody, limit: maxBody})
+	if err == nil || err.Error() != larger {
+		t.Errorf("beyond the bound: error %v, want %q", err, larger)
 	}
-	if body.read > maxBody+1 {
-		t.Errorf("beyond the bound: %d bytes were read, want %d at most", body.read, maxBody+1)
+	if endless.read > maxBody+1 {
+		t.Errorf("beyond the bound: %d bytes were read, want %d at most", endless.read, maxBody+1)
 	}
 }
+
+// larger is the error of an answer that is larger than the default.
+const larger = "the answer is larger than 16777216 bytes: answer with less, or raise maxResponseSize of the webhook"
 
 func TestAHugeBodyIsNotReadToItsEnd(t *testing.T) {
 	var sent atomic.Int64 // MiB
@@ -363,7 +366,7 @@ func TestAHugeBodyIsNotReadToItsEnd(t *testing.T) {
 	})
 	h.Timeout = time.Minute
 	_, err := h.Call(t.Context(), newRequest(t))
-	if got, want := fault(t, h, err), fmt.Sprintf("the answer is larger than %d bytes", maxBody); got != want {
+	if got, want := fault(t, h, err), larger; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
 	if sent.Load() < maxBody>>20 {
@@ -386,7 +389,7 @@ func TestAPackedBodyIsBoundedAsItIsUnpacked(t *testing.T) {
 	})
 	h.Timeout = time.Minute
 	_, err := h.Call(t.Context(), newRequest(t))
-	if got, want := fault(t, h, err), fmt.Sprintf("the answer is larger than %d bytes", maxBody); got != want {
+	if got, want := fault(t, h, err), larger; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
 }

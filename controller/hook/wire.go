@@ -67,6 +67,8 @@ func wireKey(o, parent *object.Object, version string) string {
 type manners struct {
 	strict    bool // refuse missing children, undeclared kinds and duplicates
 	knownKeys bool // refuse unknown keys
+	owned     bool // nobody else has the answer, so that its children need not be copied
+	hold      bool // refuse missing children (v1alpha1.MissingChildrenHold)
 }
 
 // decode turns an answer into a Response.
@@ -77,6 +79,9 @@ func decode(answer map[string]any, req *Request, how manners) (*Response, error)
 		}
 	}
 	if req.Shape == Customizing {
+		if n := req.observed(); how.hold && n > 0 && answer[FieldRelated] == nil {
+			return nil, fmt.Errorf("no %[1]s in the answer, while %[2]d %[3]s there that may depend on them, and missingChildren is Hold: answer with %[1]s, or with [] for none", FieldRelated, n, childrenAre(n))
+		}
 		return decodeRelated(answer, how)
 	}
 	resp := &Response{Shape: req.Shape, FillTimes: how.strict}
@@ -195,8 +200,12 @@ func decodeChildren(answer map[string]any, req *Request, how manners) ([]any, er
 	case []any:
 		return items, nil
 	case nil:
-		if n := req.Children.Len(); how.strict && n > 0 {
+		n := req.observed()
+		if n > 0 && how.strict {
 			return nil, fmt.Errorf("no %[1]s in the answer, which would delete the %[2]d there %[3]s: return %[1]s, or [] to delete them on purpose", field, n, isOrAre(n))
+		}
+		if n > 0 && how.hold {
+			return nil, fmt.Errorf("no %[1]s in the answer, which would delete the %[2]d there %[3]s, and missingChildren is Hold: answer with %[1]s, or with [] to delete them on purpose", field, n, isOrAre(n))
 		}
 		return nil, nil
 	default:
@@ -209,6 +218,13 @@ func isOrAre(n int) string {
 		return "is"
 	}
 	return "are"
+}
+
+func childrenAre(n int) string {
+	if n == 1 {
+		return "child is"
+	}
+	return "children are"
 }
 
 // maxSeconds keeps durations from overflowing: 100 years.

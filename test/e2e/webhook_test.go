@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
@@ -218,6 +219,17 @@ var faults = map[string]http.HandlerFunc{
 	"twice": func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"children": [], "children": []}`)
 	},
+	"elsewhere": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://"+strings.Replace(r.Host, "127.0.0.1", "localhost", 1)+r.URL.Path, http.StatusTemporaryRedirect)
+	},
+	"large": func(w http.ResponseWriter, _ *http.Request) { // 2 MiB
+		_, _ = io.WriteString(w, `{"children": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": {"is": "large"}}]`)
+		_, _ = w.Write(bytes.Repeat([]byte(" "), 2<<20))
+		_, _ = io.WriteString(w, `}`)
+	},
+	"empty": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) },
+	"null":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"children": null}`) },
+	"none":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"children": []}`) },
 	"500": func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
 	},

@@ -156,7 +156,8 @@ type StatusConditionCheck struct {
 type CompositeControllerHooks struct {
 	// Asked whenever something changed: given the parent and its children, it
 	// answers with the children that should exist and the parent's status. A
-	// controller cannot do without it.
+	// controller without it only finalizes: other parents, and their children, are
+	// left alone.
 	Sync *Hook `json:"sync,omitempty"`
 
 	// Asked in place of sync while a parent is being deleted or no longer matches

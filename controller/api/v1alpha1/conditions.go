@@ -21,6 +21,9 @@ const (
 	// ConditionFallbackActive is True while webhooks answer in place of scripts, and False while they need not. It is
 	// there for a controller with a hook that has both.
 	ConditionFallbackActive = "FallbackActive"
+	// ConditionFinalizersHeld is True, with the reason NoFinalizeHook, while parents carry the controller's finalizer and
+	// its scripts have no finalize hook any more. It is absent otherwise.
+	ConditionFinalizersHeld = "FinalizersHeld"
 	// ConditionPermitted is False, with the reason Forbidden, while the API server does not permit something that the
 	// controller has to do. It is absent otherwise.
 	ConditionPermitted = "Permitted"
@@ -57,6 +60,9 @@ const ReasonForbidden = "Forbidden"
 
 // ReasonNotStopped is that of the condition ScriptRunaway.
 const ReasonNotStopped = "NotStopped"
+
+// ReasonNoFinalizeHook is the reason of the condition FinalizersHeld.
+const ReasonNoFinalizeHook = "NoFinalizeHook"
 
 // ReasonDoubtful is the reason of the condition SpecSound.
 const ReasonDoubtful = "Doubtful"

@@ -121,7 +121,8 @@ type DecoratorControllerAttachmentUpdateStrategy struct {
 type DecoratorControllerHooks struct {
 	// Asked whenever something changed: given the object and its attachments, it
 	// answers with labels, annotations and a status to set and with the
-	// attachments that should exist. A controller cannot do without it.
+	// attachments that should exist. A controller without it only finalizes: other
+	// objects, and their attachments, are left alone.
 	Sync *Hook `json:"sync,omitempty"`
 
 	// Asked in place of sync while an object is being deleted or no longer matches

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // A ResourceRule names a resource of the API server at one version.
 type ResourceRule struct {
@@ -121,6 +124,20 @@ type Webhook struct {
 	// strict for v2.
 	ResponseUnmarshallMode ResponseUnmarshallMode `json:"responseUnMarshallMode,omitempty"`
 
+	// How large an answer may be as JSON, as a quantity such as 64Mi, unpacked
+	// if it is sent with gzip. All answers in flight together have the server's
+	// --webhook-memory, 128Mi unless it is set. When absent, or zero and below,
+	// the server's --max-script-output, 16Mi unless it is set.
+	MaxResponseSize *resource.Quantity `json:"maxResponseSize,omitempty"`
+
+	// What an answer means whose children (a decorator's attachments) are
+	// missing or null, while there are some. Delete: all of them are deleted, as
+	// by Metacontroller. Hold: it is an error, nothing changes, and the webhook
+	// has to answer with an empty list to have them deleted; of a customize hook
+	// the list is relatedResources. When absent, the server's flag
+	// --missing-children, which is Delete when it is not set.
+	MissingChildren MissingChildren `json:"missingChildren,omitempty"`
+
 	// Certificates by which the server is verified, for https. The system's root
 	// certificates when absent.
 	CABundle *CABundle `json:"caBundle,omitempty"`
@@ -177,6 +194,17 @@ type ResponseUnmarshallMode string
 const (
 	ResponseUnmarshallModeLoose  ResponseUnmarshallMode = "loose"
 	ResponseUnmarshallModeStrict ResponseUnmarshallMode = "strict"
+)
+
+// MissingChildren says what a webhook's answer without a list of children means.
+//
+// +kubebuilder:validation:Enum=Delete;Hold
+type MissingChildren string
+
+// What an answer without children means.
+const (
+	MissingChildrenDelete MissingChildren = "Delete"
+	MissingChildrenHold   MissingChildren = "Hold"
 )
 
 // An EndpointConfig holds connection settings for the webhooks at one host.

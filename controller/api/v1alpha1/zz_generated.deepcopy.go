@@ -1124,6 +1124,11 @@ func (in *Webhook) DeepCopyInto(out *Webhook) {
 		*out = new(WebhookEtagConfig)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.MaxResponseSize != nil {
+		in, out := &in.MaxResponseSize, &out.MaxResponseSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.CABundle != nil {
 		in, out := &in.CABundle, &out.CABundle
 		*out = new(CABundle)

@@ -1,0 +1,146 @@
+package hook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"metascript/controller/bodies"
+	"metascript/controller/jsontree"
+)
+
+// receive reads the body of an answer and judges it. A small one is read as a whole. A larger one needs room among the
+// answers in flight, and is decoded as it arrives, unless its text is to be kept.
+func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key answerKey) (*Response, error) {
+	if err := refused(resp); err != nil {
+		return nil, err
+	}
+	limit := cmp.Or(max(w.Limit, 0), maxBody)
+	if resp.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	body := &body{r: resp.Body, left: limit, limit: limit}
+	first, err := io.ReadAll(io.LimitReader(body, smallBody+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(first) <= smallBody {
+		return w.keep(first, resp, req, key)
+	}
+	release, err := w.reserve(ctx, req, resp.ContentLength, limit, body)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if w.Answers != nil && resp.Header.Get("ETag") != "" {
+		text, err := io.ReadAll(io.MultiReader(bytes.NewReader(first), body))
+		if err != nil {
+			return nil, err
+		}
+		return w.keep(text, resp, req, key)
+	}
+	return w.stream(first, body, req)
+}
+
+// keep judges the text of an answer, and keeps it if it has an ETag.
+func (w *Webhook) keep(text []byte, resp *http.Response, req *Request, key answerKey) (*Response, error) {
+	answer, err := w.read(text, req)
+	if etag := resp.Header.Get("ETag"); err == nil && w.Answers != nil && etag != "" {
+		w.Answers.put(key, etag, text)
+	}
+	return answer, err
+}
+
+// stream decodes an answer as it arrives, and judges it.
+func (w *Webhook) stream(first []byte, rest *body, req *Request) (*Response, error) {
+	answer, twice, err := jsontree.Decode(io.MultiReader(bytes.NewReader(first), rest), w.Strict)
+	switch {
+	case rest.err != nil:
+		return nil, rest.err // which the decoder may have put in other words
+	case err == nil && answer == nil:
+		err = errNull
+	}
+	if err != nil {
+		return nil, notAnObject(err, first)
+	}
+	if len(twice) > 0 {
+		return nil, errors.Join(twice...)
+	}
+	return decode(answer, req, w.manners())
+}
+
+// reserve takes room for an answer of that length, or of any up to limit when the length is not known. It is kept until
+// the reconcile ends whose context ctx is; of a customize hook, whose answer is not kept, and outside of a reconcile until
+// release is called.
+func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64, of *body) (release func(), err error) {
+	if w.Room == nil {
+		return func() {}, nil
+	}
+	size := w.Room.Size()
+	if length > size {
+		return nil, fmt.Errorf("the answer has %d bytes, and all answers in flight may have %d together: raise --webhook-memory", length, size)
+	}
+	n := length
+	if length < 0 {
+		n = min(limit, size)
+		of.bound(n, fmt.Errorf("the answer is larger than %d bytes, which all answers in flight may have together: raise --webhook-memory", n))
+	}
+	lease := bodies.Held(ctx)
+	own := lease == nil || req.Shape == Customizing
+	if own {
+		lease = &bodies.Lease{}
+	}
+	if err := lease.Take(ctx, w.Room, n); err != nil {
+		return nil, err
+	}
+	if own {
+		return lease.Release, nil
+	}
+	return func() { lease.Shrink(n, of.read) }, nil
+}
+
+func tooLarge(limit int64) error {
+	return fmt.Errorf("the answer is larger than %d bytes: answer with less, or raise maxResponseSize of the webhook", limit)
+}
+
+// A body is read up to a bound, beyond which it is an error.
+type body struct {
+	r     io.Reader
+	read  int64
+	left  int64
+	limit int64
+	over  error // the error of a body that is larger; nil: the one of limit
+	err   error // the last error, but for the end
+}
+
+// bound lowers the bound to n bytes from the beginning.
+func (b *body) bound(n int64, over error) {
+	if less := n - b.read; less < b.left {
+		b.left, b.over = max(less, 0), over
+	}
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.r.Read(p)
+	if int64(n) > b.left {
+		n, err = int(b.left), cmp.Or(b.over, tooLarge(b.limit))
+	} else if err != nil && err != io.EOF {
+		err = fmt.Errorf("the answer broke off after %d bytes: %w", b.read+int64(n), err)
+	}
+	b.read, b.left = b.read+int64(n), b.left-int64(n)
+	if err != io.EOF {
+		b.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,205 @@
+package hook
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"metascript/controller/bodies"
+)
+
+// large is an answer with Pods of so many MiB together, each with a text of a MiB.
+func large(mib int) []byte {
+	var b bytes.Buffer
+	b.WriteString(`{"children": [`)
+	for i := range mib {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p%d"}, "spec": {"n": %d, "list": [`, i, i)
+		for line := range 16 << 10 {
+			if line > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(`"` + strings.Repeat("x", 61) + `"`)
+		}
+		b.WriteString(`]}}`)
+	}
+	b.WriteString(`]}`)
+	return b.Bytes()
+}
+
+// answering serves body, with its length or without.
+func answering(t testing.TB, body []byte, length bool, headers ...string) *Webhook {
+	t.Helper()
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		if length {
+			w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		}
+		_, _ = w.Write(body)
+	})
+}
+
+func TestALargeAnswerIsThatOfASmallOne(t *testing.T) {
+	body := large(2)
+	small := answering(t, body, true)
+	want, err := small.read(body, newRequest(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, length := range []bool{true, false} {
+		for _, strict := range []bool{true, false} {
+			h := answering(t, body, length)
+			h.Strict, h.Room = strict, bodies.New(0).Share()
+			if diff := cmp.Diff(want.Document(), ask(t, h, newRequest(t)).Document()); diff != "" {
+				t.Errorf("length %t, strict %t (-want +got):\n%s", length, strict, diff)
+			}
+		}
+	}
+}
+
+func TestALargeAnswerThatIsNoneIsRefusedAsASmallOneIs(t *testing.T) {
+	const prefix = "the answer is not a JSON object: "
+	blanks := strings.Repeat(" ", smallBody)
+	for body, want := range map[string]string{
+		blanks + ` `:               prefix + "unexpected end of JSON input",
+		blanks + `null`:            prefix + "it is null",
+		blanks + `[]`:              prefix + "json: cannot unmarshal array into Go value of type map[string]interface {}",
+		blanks + `{"children": [`:  prefix + "unexpected end of JSON input",
+		blanks + `{} x`:            prefix + "invalid character 'x' after top-level value",
+		"<html>" + blanks + blanks: prefix + "invalid character '<' looking for beginning of value; it begins with \"<html>\"",
+		blanks + `{"children": [], "status": {"a":1,"a":2}}`: `duplicate field "status.a"`,
+		blanks + `{"childs": []}`:                            `unknown key "childs" in the answer: did you mean "children"?`,
+	} {
+		h := answering(t, []byte(body), false)
+		h.Strict = true
+		_, err := h.Call(t.Context(), newRequest(t))
+		if got := fault(t, h, err); got != want {
+			t.Errorf("%s: error %q, want %q", strings.TrimSpace(body), got, want)
+		}
+	}
+}
+
+func TestALargeAnswerThatBreaksOffSaysSo(t *testing.T) {
+	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Length", fmt.Sprint(1<<20))
+		_, _ = w.Write([]byte(`{"children": [` + strings.Repeat(" ", 2*smallBody)))
+	})
+	_, err := h.Call(t.Context(), newRequest(t))
+	if got := fault(t, h, err); !strings.HasPrefix(got, "the answer broke off after 1310") {
+		t.Errorf("error %q", got)
+	}
+}
+
+func TestAnAnswerAboveTheRoomForAllIsRefusedByTheNameOfTheFlag(t *testing.T) {
+	body := large(2)
+	for length, want := range map[bool]string{
+		true:  fmt.Sprintf("the answer has %d bytes, and all answers in flight may have 1048576 together: raise --webhook-memory", len(body)),
+		false: "the answer is larger than 1048576 bytes, which all answers in flight may have together: raise --webhook-memory",
+	} {
+		h := answering(t, body, length)
+		budget := bodies.New(1 << 20)
+		h.Room = budget.Share()
+		for range 2 {
+			_, err := h.Call(t.Context(), newRequest(t))
+			if got := fault(t, h, err); got != want {
+				t.Errorf("with its length %t: error %q, want %q", length, got, want)
+			}
+		}
+		if !budget.TryTake(1 << 20) {
+			t.Error("a call that failed keeps room")
+		}
+	}
+}
+
+func TestACallThatFindsNoRoomSaysSoAndKeepsNone(t *testing.T) {
+	h := answering(t, large(1), true)
+	budget := bodies.New(4 << 20)
+	h.Room = budget.Share()
+	ctx, release := bodies.Hold(t.Context())
+	defer release()
+	if bodies.Held(ctx).Take(ctx, h.Room, 1) != nil || !budget.TryTake(4<<20-1) {
+		t.Fatal("there is no room")
+	}
+	_, err := h.Call(ctx, newRequest(t)) // which does not wait, since its reconcile holds room
+	if got := fault(t, h, err); !strings.HasPrefix(got, "there is no room for an answer of up to ") || !strings.Contains(got, "raise --webhook-memory if this comes often") {
+		t.Errorf("error %q", got)
+	}
+	budget.GiveBack(4<<20 - 1)
+	ask(t, h, newRequest(t))
+}
+
+// A small answer is no neighbour's victim.
+func TestASmallAnswerNeedsNoRoom(t *testing.T) {
+	budget := bodies.New(1 << 20)
+	if !budget.TryTake(1 << 20) {
+		t.Fatal("there is no room")
+	}
+	h := answering(t, []byte(`{"children": []}`), false)
+	h.Room = budget.Share()
+	ask(t, h, newRequest(t))
+}
+
+func TestKeptAnswersShareTheirRoom(t *testing.T) {
+	room := bodies.New(3 << 20)
+	one, two := answering(t, large(2), true, "ETag", `"a"`), answering(t, large(2), true, "ETag", `"b"`)
+	for _, h := range []*Webhook{one, two} {
+		h.Answers = NewAnswers(0, 0)
+		h.Answers.Room = room
+		ask(t, h, newRequest(t))
+	}
+	if one.Answers.kept.Len() != 1 || two.Answers.kept.Len() != 0 {
+		t.Errorf("%d and %d answers are kept, want the first alone", one.Answers.kept.Len(), two.Answers.kept.Len())
+	}
+	one.Close()
+	ask(t, two, newRequest(t))
+	two.Close()
+	if !room.TryTake(3 << 20) {
+		t.Error("answers that are forgotten keep their room")
+	}
+}
+
+// Eight answers at the same time, each used for a while: never are more than two in memory.
+func TestAnswersInFlightStayWithinTheirRoom(t *testing.T) {
+	body := large(5)
+	budget := bodies.New(12 << 20)
+	var calls sync.WaitGroup
+	var inUse, most atomic.Int64
+	for range 8 {
+		h := answering(t, body, true)
+		h.Room, h.Timeout = budget.Share(), 10*time.Minute
+		calls.Go(func() {
+			ctx, release := bodies.Hold(t.Context())
+			defer release()
+			resp, err := h.Call(ctx, newRequest(t))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			n := inUse.Add(1)
+			for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
+			}
+			if resp.Children.Len() != 5 {
+				t.Errorf("%d children, want 5", resp.Children.Len())
+			}
+			inUse.Add(-1)
+		})
+	}
+	calls.Wait()
+	if most.Load() > 2 {
+		t.Errorf("%d answers of %d bytes were in use at the same time, with room for 12 MiB", most.Load(), len(body))
+	}
+}
