@@ -11,6 +11,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/redact"
 )
 
 // A variant is a parent as one of its revisions has it, and who answers about it.
@@ -127,6 +128,9 @@ func (l *loop) call(ctx context.Context, req hook.Request, v variant) (answer *h
 		ask = v.finalize
 	}
 	answer, err = ask.Call(ctx, &req)
+	if answer != nil {
+		redact.In(ctx).AddSets(answer.Children) // Secrets that it makes
+	}
 	return answer, v.about(err)
 }
 

@@ -17,7 +17,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	strictjson "sigs.k8s.io/json"
 
-	"metascript/controller/object"
 	"metascript/engine"
 )
 
@@ -75,7 +74,9 @@ func (w *Webhook) ask(ctx context.Context, req *Request) (*Response, error) {
 	}
 	resp, err := w.exchange(ctx, client, met, req)
 	if err != nil {
-		err = hide(err, append(secretsOf(address, met), object.Secrets(req.objects())...))
+		hidden := req.redactor(ctx)
+		hidden.AddTexts(credentials(address, met)...)
+		err = shortened(hidden.Error(err))
 	}
 	return resp, err
 }
