@@ -33,6 +33,7 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	var stored *object.Object
 	if err == nil {
 		stored, err = w.do(ctx, client, op)
+		err = sized(err, op.Object)
 	}
 	if err != nil {
 		return nil, hidden.Error(fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err))

@@ -214,15 +214,26 @@ func runs(text string, marked []bool) iter.Seq2[int, int] {
 				}
 			}
 			i = to - 1
-			for from > 0 && text[from]&0xC0 == 0x80 {
-				from--
-			}
-			for to < len(text) && text[to]&0xC0 == 0x80 {
-				to++
-			}
-			if !yield(from, to) {
+			if from, to = around(text, from, to); from < to && !yield(from, to) {
 				return
 			}
 		}
 	}
+}
+
+// around is text[from:to] in whole characters, without the white space at its ends.
+func around(text string, from, to int) (int, int) {
+	for from > 0 && text[from]&0xC0 == 0x80 {
+		from--
+	}
+	for to < len(text) && text[to]&0xC0 == 0x80 {
+		to++
+	}
+	for from < to && isSpace(text[from]) {
+		from++
+	}
+	for from < to && isSpace(text[to-1]) {
+		to--
+	}
+	return from, to
 }
