@@ -75,6 +75,7 @@ type loop struct {
 	statusless map[object.Kind]bool   // of parents that have lost their status subresource
 	said       map[object.Ref]*saying // the failures that the log has of a parent
 	redactors  sync.Map               // object.Ref of the parents that are being reconciled -> *redact.Redactor
+	redacted   sync.Map               // and of those whose last reconcile saw Secrets
 	standing   map[string]bool        // the hooks of which was told that their webhooks answer in place of scripts
 }
 

@@ -25,11 +25,19 @@ import (
 func (l *loop) redacting(ctx context.Context, key object.Ref) (with context.Context, done func()) {
 	r := redact.New(key.Kind.Kind, key.Namespace, key.Name, l.Name)
 	r.Add(l.parent(key))
+	if before, found := l.redacted.Load(key); found {
+		r.After(before.(*redact.Redactor))
+	}
 	r.Add(l.links.keys.secrets()...)
 	l.redactors.Store(key, r)
 	with = redact.NewContext(ctx, r)
 	with = klog.NewContext(with, logr.FromSlogHandler(r.Handler(l.log.Handler())))
-	return with, func() { l.redactors.Delete(key) }
+	return with, func() {
+		l.redactors.Delete(key)
+		if l.redacted.Delete(key); !r.Empty() && l.parent(key) != nil {
+			l.redacted.Store(key, r)
+		}
+	}
 }
 
 // redactor is that of what is being done about a parent, or nil.

@@ -25,6 +25,7 @@ package redact
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,15 +51,15 @@ type Redactor struct {
 
 	mu      sync.Mutex
 	seen    map[*object.Object]bool
-	texts   map[string]bool // that are no Secret's, but as secret
-	values  []value
-	size    int // of the values, in bytes
+	secrets []*object.Object // those that were seen, in this order
+	past    []*object.Object // see After
+	texts   []string         // that are no Secret's, but as secret
 	scanned int
 }
 
 // New gives a Redactor that knows no Secret yet. The words stay readable, such as the names of what all is about.
 func New(words ...string) *Redactor {
-	r := &Redactor{public: map[string]bool{}, seen: map[*object.Object]bool{}, texts: map[string]bool{}}
+	r := &Redactor{public: map[string]bool{}, seen: map[*object.Object]bool{}}
 	for _, word := range words {
 		for _, part := range tokens(word) {
 			r.public[strings.ToLower(part)] = true
@@ -83,7 +84,7 @@ func (r *Redactor) Add(objects ...*object.Object) {
 	for _, o := range objects {
 		if o != nil && !r.seen[o] && IsSecret(o) {
 			r.seen[o] = true
-			r.keep(valuesOf(o)...)
+			r.secrets = append(r.secrets, o)
 		}
 	}
 }
@@ -110,17 +111,9 @@ func (r *Redactor) AddTexts(texts ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, text := range texts {
-		if text != "" && !r.texts[text] {
-			r.texts[text] = true
-			r.keep(value(text))
+		if text != "" && !slices.Contains(r.texts, text) {
+			r.texts = append(r.texts, text)
 		}
-	}
-}
-
-func (r *Redactor) keep(values ...value) {
-	for _, v := range values {
-		r.values = append(r.values, v)
-		r.size += v.scans()
 	}
 }
 
@@ -153,15 +146,26 @@ func (r *Redactor) Empty() bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.values) == 0
+	return len(r.secrets)+len(r.past)+len(r.texts) == 0
 }
 
 // begin counts one more search, and gives what it is for; it reports whether it may be made.
-func (r *Redactor) begin() (values []value, enough bool) {
+func (r *Redactor) begin() (values iter.Seq[value], enough bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.scanned += r.size
-	return r.values, r.scanned <= maxScanned
+	secrets, texts := slices.Clone(r.secrets), slices.Clone(r.texts)
+	for _, o := range r.past {
+		if !r.seen[o] {
+			secrets = append(secrets, o)
+		}
+	}
+	for _, o := range secrets {
+		r.scanned += scans(sizeOf(o))
+	}
+	for _, text := range texts {
+		r.scanned += scans(len(text))
+	}
+	return eachOf(secrets, texts), r.scanned <= maxScanned
 }
 
 // withoutAll is what is given of texts that are not looked through.

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"iter"
 	"math/bits"
 	"strings"
 )
@@ -75,15 +76,19 @@ func (s *sieve) sift(text string, found map[gram]bool) {
 
 // marksOf says of each byte of each text whether it is part of a gram that one of the values has too. The grams of a common
 // part are all common, so that it is marked as a whole, however long it is.
-func marksOf(texts []string, values []value) [][]bool {
-	there := newSieve(sizeOf(texts))
+func marksOf(texts []string, values iter.Seq[value]) [][]bool {
+	there := newSieve(count(texts))
 	for _, text := range texts {
 		for reading := range readings(text) {
 			grams(reading.text, func(g gram, _, _ int) { there.put(g) })
 		}
 	}
 	common := map[gram]bool{}
-	for _, v := range values {
+	var short []value
+	for v := range values {
+		if len(v) < shortest {
+			short = append(short, v)
+		}
 		v.forms(func(form string) { there.sift(form, common) })
 	}
 	marks := make([][]bool, len(texts))
@@ -92,13 +97,13 @@ func marksOf(texts []string, values []value) [][]bool {
 		if len(common) > 0 {
 			mark(marks[i], text, common)
 		}
-		markShort(marks[i], text, values)
+		markShort(marks[i], text, short)
 	}
 	return marks
 }
 
-// sizeOf is about how many grams there are in the readings of texts.
-func sizeOf(texts []string) int {
+// count is about how many grams there are in the readings of texts.
+func count(texts []string) int {
 	n := 0
 	for _, text := range texts {
 		n += 4 * len(text)
@@ -125,9 +130,6 @@ var quotes = []string{`"`, `'`, "`"}
 
 func markShort(marked []bool, text string, values []value) {
 	for _, v := range values {
-		if len(v) >= shortest {
-			continue
-		}
 		for _, quote := range quotes {
 			for _, escape := range []string{"", `\`} {
 				markAll(marked, text, quote+string(v)+escape+quote, len(quote), len(v))

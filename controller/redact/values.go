@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 
 	"metascript/controller/object"
@@ -16,30 +17,64 @@ type value string
 // fields are those in which a Secret has its values.
 var fields = []string{"data", "stringData"}
 
-// valuesOf are those of a Secret: decoded, and as they are stored where that is not base64. Annotations in which somebody
-// remembers the Secret as it was hold older ones.
-func valuesOf(o *object.Object) []value {
-	all := valuesIn(o.Object)
-	for key, text := range o.GetAnnotations() {
-		var before map[string]any
-		if strings.HasSuffix(key, "/last-applied-configuration") && json.Unmarshal([]byte(text), &before) == nil {
-			all = append(all, valuesIn(before)...)
+// eachOf goes through the values of Secrets, of which none is kept, and texts.
+func eachOf(secrets []*object.Object, texts []string) iter.Seq[value] {
+	return func(yield func(value) bool) {
+		for _, text := range texts {
+			if !yield(value(text)) {
+				return
+			}
 		}
-	}
-	return all
-}
-
-func valuesIn(secret map[string]any) []value {
-	var all []value
-	for _, field := range fields {
-		values, _ := secret[field].(map[string]any)
-		for _, v := range values {
-			if v != nil && v != "" {
-				all = append(all, decoded(v))
+		for _, o := range secrets {
+			if !valuesOf(o, yield) {
+				return
 			}
 		}
 	}
-	return all
+}
+
+// remembered is how annotations end in which somebody remembers a Secret as it was: it may have held something else.
+const remembered = "/last-applied-configuration"
+
+// valuesOf yields the values of a Secret, decoded; what is no base64 as it is.
+func valuesOf(o *object.Object, yield func(value) bool) bool {
+	for key, text := range o.GetAnnotations() {
+		var before map[string]any
+		if strings.HasSuffix(key, remembered) && json.Unmarshal([]byte(text), &before) == nil && !valuesIn(before, yield) {
+			return false
+		}
+	}
+	return valuesIn(o.Object, yield)
+}
+
+func valuesIn(secret map[string]any, yield func(value) bool) bool {
+	for _, field := range fields {
+		values, _ := secret[field].(map[string]any)
+		for _, v := range values {
+			if v != nil && v != "" && !yield(decoded(v)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sizeOf is how large the values of a Secret are, or more.
+func sizeOf(o *object.Object) int {
+	size := 0
+	for key, text := range o.GetAnnotations() {
+		if strings.HasSuffix(key, remembered) {
+			size += len(text)
+		}
+	}
+	for _, field := range fields {
+		values, _ := o.Object[field].(map[string]any)
+		for _, v := range values {
+			text, _ := v.(string)
+			size += len(text)
+		}
+	}
+	return size
 }
 
 // decoded is a value as whoever uses the Secret sees it. One that is no base64 was meant to be a Secret's.
@@ -64,8 +99,8 @@ const (
 	overlap = 6
 )
 
-// scans is how many bytes are gone through to look for v.
-func (v value) scans() int { return 8*len(v) + 64 }
+// scans is how many bytes are gone through to look for a value of so many.
+func scans(size int) int { return 8*size + 64 }
 
 // forms calls visit for every form in which parts of v are looked for.
 func (v value) forms(visit func(form string)) {
