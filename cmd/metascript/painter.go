@@ -62,7 +62,7 @@ const longest = 120
 // change shows a write: what it is, and below what differs.
 func (p painter) change(w controller.Write, before *object.Object) string {
 	sign, what := describe(w.Op)
-	text := p.in(colours[sign], string(sign)+" "+what)
+	text := p.in(colours[sign], string(sign)+" "+w.Hidden.Text(what))
 	lines := differences(w, before)
 	for _, line := range lines[:min(longest, len(lines))] {
 		text += "\n  " + p.in(colours[line.Sign], line.String())
