@@ -127,9 +127,12 @@ func (l *loop) call(ctx context.Context, req hook.Request, v variant) (answer *h
 	if req.Finalizing {
 		ask = v.finalize
 	}
+	hidden := redact.In(ctx)
+	hidden.Add(req.Parent)
+	hidden.AddSets(req.Children, req.Related)
 	answer, err = ask.Call(ctx, &req)
 	if answer != nil {
-		redact.In(ctx).AddSets(answer.Children) // Secrets that it makes
+		hidden.AddSets(answer.Children) // Secrets that it makes
 	}
 	return answer, v.about(err)
 }
