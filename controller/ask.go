@@ -11,6 +11,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/redact"
 )
 
 // A variant is a parent as one of its revisions has it, and who answers about it.
@@ -130,7 +131,13 @@ func (l *loop) call(ctx context.Context, req hook.Request, v variant) (answer *h
 	if req.Finalizing {
 		ask = v.finalize
 	}
+	hidden := redact.In(ctx)
+	hidden.Add(req.Parent)
+	hidden.AddSets(req.Children, req.Related)
 	answer, err = ask.Call(ctx, &req)
+	if answer != nil {
+		hidden.AddSets(answer.Children) // Secrets that it makes
+	}
 	return answer, v.about(err)
 }
 

@@ -56,6 +56,17 @@ func (k keyring) listen(changed func()) error {
 	return nil
 }
 
+// secrets are the Secrets among the objects, as far as they are there.
+func (k keyring) secrets() []*object.Object {
+	var found []*object.Object
+	for r, cache := range k {
+		if r.kind == kindSecret && cache != nil {
+			found = append(found, cache.Get(object.Key{Namespace: r.namespace, Name: r.name}))
+		}
+	}
+	return found
+}
+
 func contents(o *object.Object) any {
 	if o == nil {
 		return nil

@@ -17,6 +17,7 @@ import (
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/redact"
 	"metascript/controller/selection"
 	"metascript/engine"
 )
@@ -57,7 +58,7 @@ type loop struct {
 	counts  *metrics.Controller
 	current atomic.Pointer[version]
 	denials *denials
-	events  *kube.Events
+	events  parentEvents
 	log     *slog.Logger
 	filled  atomic.Bool     // the caches are, and the workers work, or stand by
 	changed func()          // is called when the status of the controller has something to tell
@@ -76,6 +77,8 @@ type loop struct {
 	timeless   map[object.Kind]bool   // of parents whose schema has no lastTransitionTime
 	statusless map[object.Kind]bool   // of parents that have lost their status subresource
 	said       map[object.Ref]*saying // the failures that the log has of a parent
+	redactors  sync.Map               // object.Ref of the parents that are being reconciled -> *redact.Redactor
+	redacted   sync.Map               // and of those whose last reconcile saw Secrets
 	standing   map[string]bool        // the hooks of which was told that their webhooks answer in place of scripts
 }
 
@@ -95,8 +98,6 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, changed func()) 
 		denials: newDenials(changed),
 		because: Resync,
 		changed: changed,
-		events:  events,
-		log:     log.With("controller", b.Name),
 		written: map[object.Ref]*wrote{},
 		pruned:  map[object.Ref]unstored{},
 		kept:    map[object.Ref]*kept{},
@@ -106,6 +107,8 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, changed func()) 
 		said:       map[object.Ref]*saying{},
 		standing:   map[string]bool{},
 	}
+	l.events = parentEvents{events, l}
+	l.log = slog.New(redact.Handler(log.Handler(), l.redactorOf)).With("controller", b.Name)
 	first := newVersion(b.Hooks, b.revisions, changed)
 	l.follow(first)
 	l.current.Store(first)
@@ -230,6 +233,8 @@ func (l *loop) process(ctx context.Context, key object.Ref) {
 		l.queue.postpone(key, why, wait)
 		return
 	}
+	ctx, done := l.redacting(ctx, key)
+	defer done()
 	began := time.Now()
 	again, err := l.guarded(ctx, key)
 	l.counts.Synced(time.Since(began))
@@ -250,6 +255,7 @@ func (l *loop) guarded(ctx context.Context, key object.Ref) (again time.Duration
 			l.log.Error("panic in a reconcile, please report it", "kind", key.Kind.Kind, "parent", key, "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", r)
 		}
+		err = redact.In(ctx).Error(err)
 	}()
 	ctx, release := bodies.Hold(ctx)
 	defer release()
@@ -367,7 +373,7 @@ type tracker struct {
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	before := t.observed(op)
 	stored, err := t.Write.Do(ctx, op)
-	t.wrote(Write{op, before, stored, err})
+	t.wrote(Write{op, before, stored, err, redact.In(ctx)})
 	t.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", op.String(), "error", err)
 	if err == nil {
 		t.note(t.shows(op, stored))

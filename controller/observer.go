@@ -6,6 +6,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/redact"
 	"metascript/engine"
 )
 
@@ -38,6 +39,7 @@ type Write struct {
 	Before *object.Object // as the cache had it; nil: it was not there, or there is no cache
 	Stored *object.Object // nil: it failed
 	Err    error
+	Hidden *redact.Redactor // what Secrets hold, and is not to be shown of Before and Stored
 }
 
 // loaded tells that hooks begin to be asked.

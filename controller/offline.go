@@ -17,6 +17,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/redact"
 	"metascript/controller/selection"
 	"metascript/engine"
 	"metascript/scripts"
@@ -61,9 +62,14 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 		return nil, err
 	}
 	b.Customize = hooks.customize
+	hidden := redact.New(t.Parent.GetKind(), t.Parent.GetNamespace(), t.Parent.GetName())
+	hidden.Add(t.Parent)
+	hidden.Add(t.Children...)
+	hidden.Add(t.Related...)
+	ctx = redact.NewContext(ctx, hidden)
 	req, err := t.request(ctx, d, found, b)
 	if err != nil {
-		return nil, err
+		return nil, hidden.Error(err)
 	}
 	ask, name := hooks.sync, hook.Sync
 	if t.Finalizing {
@@ -72,7 +78,11 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	if ask == nil {
 		return nil, fmt.Errorf("%s has no %s hook", object.Describe(t.Controller), name)
 	}
-	return ask.Call(ctx, req)
+	answer, err := ask.Call(ctx, req)
+	if err == nil {
+		answer.Warnings = hidden.Texts(answer.Warnings)
+	}
+	return answer, hidden.Error(err)
 }
 
 // mayBeParent reports as an error that no rule is about the parent's group and version.

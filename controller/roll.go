@@ -151,7 +151,7 @@ func (l *loop) withUpdated(parent *object.Object, status map[string]any, c rollo
 	if !ok && status["conditions"] != nil {
 		return status
 	}
-	updated := map[string]any{"type": rollout.UpdatedCondition, "status": "False", "reason": c.Reason, "message": c.Message}
+	updated := map[string]any{"type": rollout.UpdatedCondition, "status": "False", "reason": c.Reason, "message": l.redactor(object.RefOf(parent)).Text(c.Message)}
 	if c.Status {
 		updated["status"] = "True"
 	}

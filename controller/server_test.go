@@ -145,7 +145,7 @@ func BenchmarkSync(b *testing.B) {
 				}
 				l.queue.ShutDown()
 				l.Metrics = m
-				l = newLoop(l.Binding, l.events, l.log, func() {})
+				l = newLoop(l.Binding, l.events.Events, l.log, func() {})
 			}
 			b.Cleanup(l.close)
 			b.Cleanup(l.queue.ShutDown)

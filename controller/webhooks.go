@@ -13,6 +13,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
+	"metascript/controller/redact"
 )
 
 // links are what the webhooks of a controller have open while it runs: connections, the Secrets and ConfigMaps that
@@ -44,13 +45,15 @@ func (l *links) register() error {
 // problems says why webhooks cannot be called as things are.
 func (l *links) problems() []string {
 	var found []string
+	hidden := redact.New()
+	hidden.Add(l.keys.secrets()...)
 	for _, w := range l.webhooks {
 		if w.Client.Endpoint == nil {
 			continue
 		}
 		met, err := w.Client.Endpoint()
 		if err = errors.Join(err, met.Check()); err != nil {
-			found = append(found, fmt.Sprintf("webhook %s: %v", w.Address(), err))
+			found = append(found, fmt.Sprintf("webhook %s: %v", w.Address(), hidden.Error(err)))
 		}
 	}
 	return found

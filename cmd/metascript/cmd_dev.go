@@ -98,7 +98,7 @@ func develop(cmd *cobra.Command, f devFlags) error {
 func (f *devFlags) options(config *rest.Config, tell *teller) controller.Options {
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.QPS = "metacontroller", -1
-	config.WarningHandler = warnings{tell}
+	config.WarningHandlerWithContext = warnings{tell}
 	return controller.Options{
 		Config: config, Workers: runtime.GOMAXPROCS(0), ApplyStrategy: applyStrategy(f.strategy),
 		Given: &controller.Given{Told: tell.status}, Only: f.only(), Observer: tell, DryRun: f.dryRun,

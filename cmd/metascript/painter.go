@@ -62,7 +62,7 @@ const longest = 120
 // change shows a write: what it is, and below what differs.
 func (p painter) change(w controller.Write, before *object.Object) string {
 	sign, what := describe(w.Op)
-	text := p.in(colours[sign], string(sign)+" "+what)
+	text := p.in(colours[sign], string(sign)+" "+w.Hidden.Text(what))
 	lines := differences(w, before)
 	for _, line := range lines[:min(longest, len(lines))] {
 		text += "\n  " + p.in(colours[line.Sign], line.String())
@@ -93,7 +93,7 @@ func differences(w controller.Write, before *object.Object) []changes.Line {
 	case w.Object.GetKind() == v1alpha1.KindControllerRevision || w.Verb == plan.Delete:
 		return nil
 	case w.Creates():
-		return changes.Of(nil, w.Object)
+		return changes.Of(nil, w.Object, w.Hidden)
 	case before == nil:
 		return nil
 	}
@@ -101,7 +101,7 @@ func differences(w controller.Write, before *object.Object) []changes.Line {
 	if w.Verb == plan.UpdateStatus {
 		before, after = statusOf(before), statusOf(after) // what else differs is of another write, which was only tried
 	}
-	if lines := changes.Of(before, after); len(lines) > 0 {
+	if lines := changes.Of(before, after, w.Hidden); len(lines) > 0 {
 		return lines
 	}
 	if w.Verb == plan.Apply {

@@ -15,6 +15,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
+	"metascript/controller/redact"
 )
 
 // A survey finds out what a cluster has of what is in an author's files. Where it may not look it says nothing.
@@ -106,9 +107,10 @@ func (s *survey) look(ctx context.Context, resource schema.GroupVersionResource,
 // warnings tells what the API server warns of, such as a field that it does not know.
 type warnings struct{ tell *teller }
 
-// HandleWarningHeader implements rest.WarningHandler.
-func (w warnings) HandleWarningHeader(code int, _, text string) {
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (w warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if code == 299 && text != "" {
+		text = redact.In(ctx).Text(text)
 		w.tell.sayOnce("API server: "+text, w.tell.paint.warning("the API server warns: "+text))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/redact"
 )
 
 // A Line of YAML was added, removed, or is there to say where its neighbours are.
@@ -27,9 +28,13 @@ type Line struct {
 // String gives sign and text.
 func (l Line) String() string { return string(l.Sign) + " " + l.Text }
 
-// Of gives what leads from before, nil for an object that was not there, to after; nothing when they are alike.
-func Of(before, after *object.Object) []Line {
-	hidden := object.Secrets(slices.Values([]*object.Object{before, after}))
+// Of gives what leads from before, nil for an object that was not there, to after, without what the Secrets hold that
+// hidden knows, or that they are; nothing when they are alike.
+func Of(before, after *object.Object, hidden *redact.Redactor) []Line {
+	if hidden == nil {
+		hidden = redact.New()
+	}
+	hidden.Add(before, after)
 	shown := shownOf(after)
 	if before == nil {
 		forNew(shown)
@@ -81,26 +86,26 @@ func within(m map[string]any, field string, change func(map[string]any)) {
 
 // hide puts, in place of what is in a Secret, a word that only says whether it differs.
 func hide(before, after map[string]any, o *object.Object) {
-	if !object.IsSecret(o) {
+	if !redact.IsSecret(o) {
 		return
 	}
 	for _, field := range []string{"data", "stringData"} {
 		old, _ := before[field].(map[string]any)
 		now, _ := after[field].(map[string]any)
 		for key, value := range now {
-			now[key] = "[redacted]"
+			now[key] = redact.Mark
 			if was, there := old[key]; there && was != value {
 				now[key] = "[redacted, another one]"
 			}
 		}
 		for key := range old {
-			old[key] = "[redacted]"
+			old[key] = redact.Mark
 		}
 	}
 }
 
 // text is the YAML of a value without what is hidden.
-func text(shown map[string]any, hidden []string) string {
+func text(shown map[string]any, hidden *redact.Redactor) string {
 	if len(shown) == 0 {
 		return ""
 	}
@@ -108,7 +113,7 @@ func text(shown map[string]any, hidden []string) string {
 	if err != nil {
 		return fmt.Sprintf("%v\n", err) // it is no JSON, which an object always is
 	}
-	return object.Redact(string(yaml), hidden)
+	return hidden.Text(string(yaml))
 }
 
 func linesOf(text string) []string {

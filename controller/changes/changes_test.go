@@ -120,7 +120,7 @@ data: {text: "one\ntwo\n"}
 +   m: 1
 `},
 		{"a Secret", "apiVersion: v1\nkind: Secret\ndata: {a: b2xk, b: c2FtZQ==, c: Z29uZQ==}",
-			"apiVersion: v1\nkind: Secret\ndata: {a: bmV3, b: c2FtZQ==, d: bW9yZQ==}\nmetadata: {annotations: {copy: more}}", `
+			"apiVersion: v1\nkind: Secret\ndata: {a: bmV3, b: c2FtZQ==, d: bTByZQ==}\nmetadata: {annotations: {copy: m0re}}", `
   data:
 -   a: '[redacted]'
 +   a: '[redacted, another one]'
@@ -133,7 +133,7 @@ data: {text: "one\ntwo\n"}
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got strings.Builder
-			for _, line := range Of(parse(t, c.before), parse(t, c.after)) {
+			for _, line := range Of(parse(t, c.before), parse(t, c.after), nil) {
 				got.WriteString(line.String() + "\n")
 			}
 			if diff := cmp.Diff(strings.TrimPrefix(c.want, "\n"), got.String()); diff != "" {
@@ -146,7 +146,7 @@ data: {text: "one\ntwo\n"}
 func TestOfChangesNothing(t *testing.T) {
 	before, after := parse(t, deployment), parse(t, strings.Replace(deployment, "nginx:1", "nginx:2", 1))
 	same := object.Copy(before)
-	Of(before, after)
+	Of(before, after, nil)
 	if diff := cmp.Diff(same, before); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -249,17 +249,14 @@ func TestCredentialsAreSentAndNeverTold(t *testing.T) {
 			if got := r.Header.Get("Authorization"); got != header || user == "admin" && password != secret {
 				t.Errorf("%s: the header is %q", name, got)
 			}
-			http.Error(w, "not with "+r.Header.Get("Authorization")+" nor "+secret, http.StatusUnauthorized)
+			http.Error(w, "not with "+r.Header.Get("Authorization")+" and "+secret, http.StatusUnauthorized)
 		})
 		h.Client.Endpoint = always(Endpoint{Authorization: header})
 		_, err := h.Call(t.Context(), newRequest(t))
-		if got, want := fault(t, h, err), "status 401 Unauthorized: not with (hidden) nor (hidden)\n"; got != want {
+		if got, want := fault(t, h, err), "status 401 Unauthorized: not with [redacted] and [redacted]\n"; got != want {
 			t.Errorf("%s: error %q, want %q", name, got, want)
 		}
 		for ; err != nil; err = errors.Unwrap(err) {
-			if _, hides := err.(*hiddenError); hides {
-				break
-			}
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("%s: error %q", name, err)
 			}
@@ -356,7 +353,7 @@ func TestWhatIsSecretInAURLIsNeverTold(t *testing.T) {
 	})
 	h.URL = strings.Replace(h.URL, "http://", "http://admin:hunter2@", 1) + "?token=hunter3"
 	_, err := h.Call(t.Context(), newRequest(t))
-	if err == nil || !strings.HasSuffix(err.Error(), "(hidden) and (hidden)\n") {
+	if err == nil || !strings.HasSuffix(err.Error(), "[redacted] and [redacted]\n") {
 		t.Errorf("error %v", err)
 	}
 }

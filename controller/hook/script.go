@@ -27,16 +27,19 @@ type Script struct {
 
 // Call runs the function. An answer that breaks a rule is an [*engine.Error] of kind Result.
 func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
-	resp, err := s.run(ctx, req)
-	return resp, req.hush(err)
+	hidden := req.redactor(ctx)
+	prints := s.printer(req, hidden)
+	defer prints.flush()
+	resp, err := s.run(ctx, req, prints)
+	return resp, hidden.Error(err)
 }
 
-func (s *Script) run(ctx context.Context, req *Request) (*Response, error) {
+func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Response, error) {
 	arg, now := encode(req, s.Version), s.now()
 	arg["now"] = now.UTC().Format(time.RFC3339)
 	env := engine.Env{Owner: s.Owner, Limits: s.Limits, Identify: req.identifier(s.Owner)}
 	if s.Log != nil {
-		env.Log = func(m engine.Message) { s.Log(req, m) }
+		env.Log = prints.print
 	}
 	answer, err := s.call(ctx, arg, env)
 	if err != nil && s.Explain != nil {

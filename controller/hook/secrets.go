@@ -1,65 +1,79 @@
 package hook
 
 import (
+	"context"
+	"encoding/base64"
 	"errors"
-	"iter"
+	"net/url"
+	"strings"
 
-	"metascript/controller/object"
+	"metascript/controller/redact"
 	"metascript/engine"
 )
 
-// hush gives a script's error without what is in the Secrets that a request has, since it may quote a value.
-func (req *Request) hush(err error) error {
-	if err == nil {
-		return nil
-	}
-	secrets := object.Secrets(req.objects())
-	text := object.Redact(err.Error(), secrets)
-	var fault *engine.Error
-	if !errors.As(err, &fault) {
-		if text == err.Error() {
-			return err
-		}
-		return &hiddenError{text, err}
-	}
-	clean := *fault
-	for _, field := range []*string{&clean.Msg, &clean.Hint, &clean.Stack} {
-		*field = object.Redact(*field, secrets)
-	}
-	switch {
-	case text == err.Error() && clean.Msg == fault.Msg && clean.Hint == fault.Hint && clean.Stack == fault.Stack:
-		return err
-	case err == error(fault):
-		return &clean
-	}
-	return &hushed{text, &clean}
+// redactor is that of the reconcile, or else one for this call alone, when it knows the Secrets of the request.
+func (req *Request) redactor(ctx context.Context) *redact.Redactor {
+	r := redact.In(ctx)
+	r.Add(req.Parent)
+	r.AddSets(req.Children, req.Related)
+	return r
 }
 
-// A hushed error is one about a fault of a script.
-type hushed struct {
-	text  string
-	fault *engine.Error
+// maxError is how long an error of a webhook is told.
+const maxError = 1 << 10
+
+// A shortError is an error that was too long.
+type shortError struct {
+	text string
+	error
 }
 
-func (h *hushed) Error() string { return h.text }
+func (e *shortError) Error() string { return e.text }
+func (e *shortError) Unwrap() error { return e.error }
 
-func (h *hushed) Unwrap() error { return h.fault }
-
-// objects are all that a request has.
-func (req *Request) objects() iter.Seq[*object.Object] {
-	return func(yield func(*object.Object) bool) {
-		if !yield(req.Parent) {
-			return
-		}
-		for _, set := range []*object.Set{req.Children, req.Related} {
-			if set == nil {
-				continue
-			}
-			for o := range set.All() {
-				if !yield(o) {
-					return
-				}
-			}
-		}
+// shortened says no more than fits of an error.
+func shortened(err error) error {
+	if text := engine.Clip(err.Error(), maxError); text != err.Error() {
+		return &shortError{text, err}
 	}
+	return err
+}
+
+// credentials are what must not be told of a call to address, since a server may answer with it.
+func credentials(address *url.URL, met Endpoint) []string {
+	found := []string{met.Authorization, address.RawQuery}
+	if scheme, credential, two := strings.Cut(met.Authorization, " "); two {
+		found = append(found, credential, passwordIn(scheme, credential))
+	}
+	if password, set := address.User.Password(); set {
+		found = append(found, password)
+	} else {
+		found = append(found, address.User.Username())
+	}
+	for _, values := range address.Query() {
+		found = append(found, values...)
+	}
+	return found
+}
+
+// passwordIn is the password in a credential of HTTP's basic authentication.
+func passwordIn(scheme, credential string) string {
+	if scheme != "Basic" {
+		return ""
+	}
+	text, err := base64.StdEncoding.DecodeString(credential)
+	if err != nil {
+		return ""
+	}
+	_, password, _ := strings.Cut(string(text), ":")
+	return password
+}
+
+// withoutURL is what is behind an error of net/http, whose own text has the whole URL, with all that is secret in it.
+func withoutURL(err error) error {
+	var of *url.Error
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
 }

@@ -18,7 +18,6 @@ import (
 	strictjson "sigs.k8s.io/json"
 
 	"metascript/controller/bodies"
-	"metascript/controller/object"
 	"metascript/engine"
 )
 
@@ -82,13 +81,15 @@ func (w *Webhook) ask(ctx context.Context, req *Request) (*Response, error) {
 	if err != nil {
 		return nil, errors.New("it must be http:// or https://, a host and a path") // err has parts of the URL
 	}
+	hidden := req.redactor(ctx) // also of what comes after an answer that is used
 	client, met, err := w.Client.meet()
 	if err != nil {
 		return nil, err
 	}
+	hidden.AddTexts(credentials(address, met)...)
 	resp, err := w.exchange(ctx, client, met, req)
 	if err != nil {
-		err = hide(err, append(secretsOf(address, met), object.Secrets(req.objects())...))
+		err = shortened(hidden.Error(err))
 	}
 	return resp, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/redact"
 )
 
 // FieldManager is the name under which fields are owned. It is Metacontroller's, so that ownership carries over.
@@ -24,15 +25,18 @@ type Writer struct {
 
 // Do carries out op and returns the object as the API server stored it; for a dry run, as it would; for a deletion,
 // as it was. Errors are the API server's own, wrapped: apierrors.IsConflict and its like tell them apart; a dry run may
-// also give [plan.ErrFixed].
+// also give [plan.ErrFixed]. They do not tell what the Secrets hold that the Redactor of ctx knows, or that op is about.
 func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
+	hidden := redact.In(ctx)
+	hidden.Add(op.Object, op.Observed)
 	client, err := w.resource(op.Object)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err)
+	var stored *object.Object
+	if err == nil {
+		stored, err = w.do(ctx, client, op)
+		err = sized(err, op.Object)
 	}
-	stored, err := w.do(ctx, client, op)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), hush(err, op.Object))
+		return nil, hidden.Error(fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err))
 	}
 	return stored, nil
 }
@@ -72,7 +76,8 @@ func (w *Writer) Get(ctx context.Context, o *object.Object) (*object.Object, err
 	if err != nil {
 		return nil, err
 	}
-	return client.Get(ctx, o.GetName(), metav1.GetOptions{})
+	found, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+	return found, redact.In(ctx).Error(err)
 }
 
 // resource is the client for objects like o.

@@ -144,8 +144,11 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 // Differs says, in a few words, what of have applying want would change; "" when have is as it is wanted. It is doubtful
 // when only the API server could say, and is asked by the writes of [Children].
 func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, err error) {
+	by, err := p.strategy(want)
 	switch {
-	case p.ServerSide:
+	case err != nil:
+		return "", false, err
+	case by != dynamicApply:
 		config, err := p.configuration(want)
 		if err != nil {
 			return "", false, err
@@ -164,10 +167,16 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 
 // child gives the write that leads from have, nil when there is no such child, to want, or what is left of it.
 func (p Policy) child(have, want *object.Object, method Method) (*Op, *Left, error) {
-	switch {
-	case have != nil && object.Deleting(have):
+	if have != nil && object.Deleting(have) {
 		return nil, nil, nil // it returns on a later sync, when it is gone
-	case p.ServerSide:
+	}
+	by, err := p.strategy(want)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case by == tooLarge:
+		return p.large(have, want, method)
+	case by == serverSideApply:
 		return p.serverSide(have, want, method)
 	case have == nil:
 		op, err := p.create(want)

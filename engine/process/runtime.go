@@ -141,7 +141,7 @@ func (p *Pool) judge(ctx context.Context, w *worker, err error) error {
 		return errClosed
 	}
 	if w.spent {
-		p.options.Log.Debug("a worker process is replaced", "pid", w.pid, "owner", w.owner, "reason", err)
+		p.options.Log.Debug("a worker process is replaced", "pid", w.pid, "owner", w.owner, "reason", fault.Kind) // err may quote what is in a request
 	}
 	return err
 }

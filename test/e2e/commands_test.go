@@ -68,6 +68,7 @@ import (
 //	catset                     serve the webhook of the example catset; its address is $WEBHOOK
 //	remember VAR get ...       keep what get prints in a variable
 //	theirs FILE...             create the objects in FILE as Metacontroller leaves them, status included
+//	untold SECRET...           no part of these values, nor of their base64, is in logs, events, conditions or metrics
 //	sha1 VAR TEXT...           keep the SHA-1 of the texts, one after the other, in a variable
 //
 // $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $..._PEM and remembered variables are put into files that are applied; other
@@ -109,6 +110,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"remember": cmdRemember,
 	"theirs":   cmdTheirs,
 	"sha1":     cmdSHA1,
+	"untold":   cmdUntold,
 }
 
 func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).user = args[0] }

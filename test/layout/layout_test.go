@@ -29,6 +29,7 @@ var rules = []rule{
 	{"metascript/scripts", []string{"metascript/controller", "metascript/runtimes", "metascript/cmd"}, "scripts come from anywhere and are run by the engine"},
 	{"metascript/controller/object", []string{"metascript/controller/plan", "metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "objects are at the bottom"},
 	{"metascript/controller/plan", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "a plan is pure: it does no I/O"},
+	{"metascript/controller/redact", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/controller/plan", "metascript/engine", "k8s.io/client-go"}, "what a Secret holds is looked for in texts, wherever they come from"},
 	{"metascript/controller/changes", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "what a write changes shows in two objects"},
 	{"metascript/controller/rollout", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "a rollout is pure: it does no I/O"},
 	{"metascript/controller/metrics", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/runtimes"}, "metrics only count"},

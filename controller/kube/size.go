@@ -1,0 +1,90 @@
+package kube
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// sized adds to an error by which o is refused since it is too large how large it is, what the limit is, and what to do.
+// Other errors stay as they are.
+func sized(err error, o *object.Object) error {
+	if err == nil {
+		return nil
+	}
+	why := tooLarge(err, o)
+	if why == "" {
+		return err
+	}
+	return fmt.Errorf("it is %s as JSON, and %s: %w", kibibytes(sizeOf(o.Object)), why, err)
+}
+
+// tooLarge says which limit o exceeds, as err tells, and what to do; "" when err is about something else.
+func tooLarge(err error, o *object.Object) string {
+	text := err.Error()
+	kind := o.GroupVersionKind()
+	holdsData := kind.Group == "" && (kind.Kind == "ConfigMap" || kind.Kind == "Secret")
+	switch {
+	case isTooLong(err, "metadata.annotations"):
+		return annotationsOf(o)
+	case holdsData && isTooLong(err, "[]", "", "data"):
+		return fmt.Sprintf("the API server takes 1 MiB in the data of one %s; make several of it", kind.Kind)
+	case strings.Contains(text, "etcdserver: request is too large"), strings.Contains(text, "message larger than max"):
+		return "etcd takes 1.5 MiB at a time, unless its --max-request-bytes says otherwise; make it smaller, or several objects of it" + statusOf(o)
+	case apierrors.IsRequestEntityTooLargeError(err):
+		return "the API server takes 3 MiB in one request, and some proxies less; make it smaller, or several objects of it" + statusOf(o)
+	}
+	return ""
+}
+
+// isTooLong reports whether err says that one of the fields is too long.
+func isTooLong(err error, fields ...string) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	for _, cause := range status.Status().Details.Causes {
+		for _, field := range fields {
+			if cause.Type == metav1.CauseTypeTooLong && cause.Field == field {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// annotationsOf says how large the annotations of o are, and why that may be.
+func annotationsOf(o *object.Object) string {
+	all := 0
+	for key, value := range o.GetAnnotations() {
+		all += len(key) + len(value)
+	}
+	said := fmt.Sprintf("its annotations are %s, of which the API server takes %s", kibibytes(all), kibibytes(plan.MaxAnnotations))
+	if copied := len(o.GetAnnotations()[plan.LastApplied]); copied > 0 {
+		said += fmt.Sprintf("; %s of it is the copy that dynamic apply keeps in %s: set spec.applyStrategy: ServerSideApply, or make it smaller", kibibytes(copied), plan.LastApplied)
+	}
+	return said
+}
+
+// statusOf says how much of o is its status, if it is the most.
+func statusOf(o *object.Object) string {
+	if status := sizeOf(o.Object["status"]); 2*status > sizeOf(o.Object) {
+		return fmt.Sprintf(" (its status is %s)", kibibytes(status))
+	}
+	return ""
+}
+
+// sizeOf is how long v is as JSON.
+func sizeOf(v any) int {
+	text, _ := json.Marshal(v) // what is no JSON was not sent
+	return len(text)
+}
+
+func kibibytes(n int) string { return fmt.Sprintf("%d KiB", (n+1<<10-1)>>10) }

@@ -1,0 +1,181 @@
+package redact
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A texter is an error with more texts than Error gives. Texts gives a copy in which each has passed text; source lines,
+// under which a place is shown, have passed line, which keeps their length.
+type texter interface {
+	error
+	Texts(text, line func(string) string) error
+}
+
+// Error is err without what is in Secrets; err itself when there is nothing in it. It is like err for errors.Is and errors.As,
+// and an [apierrors.APIStatus] in it keeps its code, reason and causes, without what is in Secrets.
+func (r *Redactor) Error(err error) error {
+	if err == nil || r.Empty() {
+		return err
+	}
+	var texts []string
+	note := func(text string) string { texts = append(texts, text); return text }
+	(&cleaner{note, note}).error(err)
+	values, enough := r.begin()
+	clean, masked := map[string]string{}, map[string]string{}
+	if !enough {
+		for i, text := range withoutAll(texts) {
+			clean[texts[i]], masked[texts[i]] = text, ""
+		}
+	} else {
+		for i, marked := range marksOf(texts, values) {
+			clean[texts[i]] = r.without(texts[i], marked, func(string) string { return Mark })
+			masked[texts[i]] = r.without(texts[i], marked, stars)
+		}
+	}
+	return (&cleaner{
+		func(text string) string { return clean[text] },
+		func(text string) string { return masked[text] },
+	}).error(err)
+}
+
+// stars are as many as there are characters.
+func stars(text string) string {
+	all := make([]byte, 0, len(text))
+	for range text {
+		all = append(all, '*')
+	}
+	return string(all)
+}
+
+// A cleaner rebuilds errors of which a text changes.
+type cleaner struct{ text, line func(string) string }
+
+func (c *cleaner) error(err error) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case texter:
+		return c.texter(e)
+	case apierrors.APIStatus:
+		return c.status(err, e.Status())
+	case interface{ Unwrap() []error }:
+		return c.several(err, e.Unwrap())
+	case interface{ Unwrap() error }:
+		return c.wrapped(err, e.Unwrap())
+	}
+	if text := c.text(err.Error()); text != err.Error() {
+		return &opaque{text, err}
+	}
+	return err
+}
+
+func (c *cleaner) texter(e texter) error {
+	changed := false
+	note := func(clean func(string) string) func(string) string {
+		return func(text string) string {
+			got := clean(text)
+			changed = changed || got != text
+			return got
+		}
+	}
+	if clean := e.Texts(note(c.text), note(c.line)); changed {
+		return clean
+	}
+	return e
+}
+
+func (c *cleaner) status(err error, said metav1.Status) error {
+	clean := said.DeepCopy()
+	clean.Message = c.text(said.Message)
+	if d := clean.Details; d != nil {
+		d.Name = c.text(d.Name)
+		for i, cause := range d.Causes {
+			d.Causes[i] = metav1.StatusCause{Type: cause.Type, Message: c.text(cause.Message), Field: c.text(cause.Field)}
+		}
+	}
+	if text := c.text(err.Error()); text == err.Error() && reflect.DeepEqual(*clean, said) {
+		return err
+	}
+	return &apierrors.StatusError{ErrStatus: *clean}
+}
+
+func (c *cleaner) several(err error, inner []error) error {
+	clean := slices.Clone(inner)
+	for i := range clean {
+		clean[i] = c.error(inner[i])
+	}
+	text := c.text(err.Error())
+	if text == err.Error() && slices.EqualFunc(clean, inner, same) {
+		return err
+	}
+	return &joined{opaque{text, err}, clean}
+}
+
+func (c *cleaner) wrapped(err, inner error) error {
+	clean, text := c.error(inner), c.text(err.Error())
+	if text == err.Error() && same(clean, inner) {
+		return err
+	}
+	return &wrapped{opaque{text, err}, clean}
+}
+
+// same reports whether nothing was changed. Not all errors can be compared.
+func same(a, b error) bool {
+	if a == nil || b == nil || !reflect.TypeOf(a).Comparable() || !reflect.TypeOf(b).Comparable() {
+		return a == nil && b == nil
+	}
+	return a == b
+}
+
+// An opaque error has another text than the one that it stands for, and is of its kind.
+type opaque struct {
+	text string
+	was  error
+}
+
+func (o *opaque) Error() string { return o.text }
+
+// Format implements fmt.Formatter: no verb shows what there was.
+func (o *opaque) Format(s fmt.State, verb rune) {
+	format := "%s"
+	if verb == 'q' {
+		format = "%q"
+	}
+	fmt.Fprintf(s, format, o.text)
+}
+
+// Is reports whether target is the very error that this one stands for.
+func (o *opaque) Is(target error) bool {
+	return reflect.TypeOf(o.was).Comparable() && o.was == target
+}
+
+// As gives the error that this one stands for to those who know its type. They ask what it is, and take its text from here.
+func (o *opaque) As(target any) bool {
+	into := reflect.ValueOf(target).Elem()
+	if into.Kind() == reflect.Interface || !reflect.TypeOf(o.was).AssignableTo(into.Type()) {
+		return false
+	}
+	into.Set(reflect.ValueOf(o.was))
+	return true
+}
+
+// A wrapped error is opaque, and has another behind it.
+type wrapped struct {
+	opaque
+	inner error
+}
+
+func (w *wrapped) Unwrap() error { return w.inner }
+
+// joined errors are opaque, and have others behind them.
+type joined struct {
+	opaque
+	inner []error
+}
+
+func (j *joined) Unwrap() []error { return j.inner }

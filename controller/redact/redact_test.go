@@ -1,0 +1,280 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"metascript/controller/object"
+	"metascript/engine"
+)
+
+func secretWith(values map[string]string) *object.Object {
+	data := map[string]any{}
+	for key, value := range values {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	return &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": data}}
+}
+
+func knowing(values ...string) *Redactor {
+	r := New("Widget", "default", "w", "my-widgets")
+	for i, value := range values {
+		r.Add(secretWith(map[string]string{fmt.Sprint(i): value}))
+	}
+	return r
+}
+
+// awkward is a value with everything in it that anybody escapes.
+const awkward = "kT9\"qX2\\v<m&n>L'w%z é日本\n\tQ7\x01+/ r8"
+
+// shown are ways in which values are shown.
+var shown = map[string]func(string) string{
+	"as it is":            func(s string) string { return s },
+	"by Go":               func(s string) string { return fmt.Sprintf("%q", s) },
+	"in ASCII by Go":      func(s string) string { return fmt.Sprintf("%+q", s) },
+	"by Go twice":         func(s string) string { return fmt.Sprintf("%q", fmt.Sprintf("%q", s)) },
+	"by JSON":             asJSON,
+	"by JSON within Go":   func(s string) string { return fmt.Sprintf("%q", asJSON(s)) },
+	"by YAML":             func(s string) string { text, _ := yaml.Marshal(map[string]string{"key": s}); return string(text) },
+	"by HTML":             html.EscapeString,
+	"in a query":          url.QueryEscape,
+	"in a path":           url.PathEscape,
+	"in a path, by Go":    func(s string) string { return fmt.Sprintf("%q", url.PathEscape(s)) },
+	"on one line":         func(s string) string { return strings.Join(strings.Fields(s), " ") },
+	"in base64":           func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+	"in base64 for URLs":  func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+	"in base64 after one": func(s string) string { return base64.StdEncoding.EncodeToString([]byte("x" + s + "yz")) },
+	"in base64 after two": func(s string) string { return base64.StdEncoding.EncodeToString([]byte("x:" + s + "y")) },
+	"in hex":              func(s string) string { return hex.EncodeToString([]byte(s)) },
+	"in upper case hex":   func(s string) string { return strings.ToUpper(hex.EncodeToString([]byte(s))) },
+	"in lower case":       strings.ToLower,
+}
+
+func asJSON(s string) string { text, _ := json.Marshal(s); return string(text) }
+
+func TestAValueIsFoundHoweverItIsShown(t *testing.T) {
+	for _, value := range []string{"zQx7Kp2mVw9RtB4n", awkward, strings.Repeat("p9Wq", 2000) + "unique7Tail"} {
+		for name, show := range shown {
+			if len(value) > inLowerCase && name == "in lower case" {
+				continue
+			}
+			got := knowing(value).Text("before: " + show(value) + " :after")
+			rest := strings.TrimSuffix(strings.TrimPrefix(got, "before: "), " :after")
+			rest = strings.NewReplacer(Mark, "", "key:", "", `"`, "", "|-", "", `\`, "").Replace(rest)
+			// What is before and after it in base64 shares characters with it; and a value may end in a part too short.
+			if len(strings.Fields(rest)) > 3 || len(strings.ReplaceAll(rest, " ", "")) > 8 || !strings.HasPrefix(got, "before:") || !strings.HasSuffix(got, ":after") {
+				t.Errorf("%.20q %s: %.200q", value, name, got)
+			}
+		}
+	}
+}
+
+func TestEachPartIsFound(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	value := make([]byte, 40)
+	for i := range value {
+		value[i] = byte('!' + random.IntN('~'-'!'))
+	}
+	r := knowing(string(value))
+	for _, all := range []string{string(value), base64.StdEncoding.EncodeToString(value)} {
+		for from := range len(all) - shortest {
+			part := all[from : from+shortest]
+			if got := r.Text("(" + part + ")"); strings.Contains(got, part) {
+				t.Errorf("%q of %q: %q", part, all, got)
+			}
+		}
+	}
+}
+
+func TestWordsThatEverybodyKnowsStay(t *testing.T) {
+	r := knowing("default", `{"namespace": "default", "name": "my-widgets", "spec": true, "Invalid": "value"}`, "my-default-zQx7Kp2m")
+	for text, want := range map[string]string{
+		`create Widget default/w: Widget "w" is invalid: metadata.name: Invalid value: "zQx7Kp"`: `create Widget default/w: Widget "w" is invalid: metadata.name: Invalid value: "[redacted]"`,
+		"my-default-zQx7Kp2m":       "[redacted]",
+		"my-widgets":                "my-widgets",
+		"undefaulted":               "un[redacted]ed",
+		"nothing to see in 1:78: é": "nothing to see in 1:78: é",
+	} {
+		if got := r.Text(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestShortValuesAreFoundInQuotes(t *testing.T) {
+	r := knowing("abc", "é", "1")
+	for text, want := range map[string]string{
+		`Invalid value: "abc", abcd, 'é' "abcd"`: `Invalid value: "[redacted]", abcd, '[redacted]' "abcd"`,
+		`"{\"a\":\"abc\"}" 1:1`:                  `"{\"a\":\"[redacted]\"}" 1:1`,
+	} {
+		if got := r.Text(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestWhatIsNoSecretStays(t *testing.T) {
+	r := New()
+	r.Add(nil, &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "zQx7Kp2m"}}})
+	r.AddSets(nil, &object.Set{})
+	if got := r.Text("zQx7Kp2m"); got != "zQx7Kp2m" {
+		t.Errorf("got %q", got)
+	}
+	var none *Redactor
+	none.Add(secretWith(map[string]string{"a": "zQx7Kp2m"}))
+	none.AddTexts("zQx7Kp2m")
+	if got := none.Text("zQx7Kp2m"); got != "zQx7Kp2m" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestOtherPlacesOfASecret(t *testing.T) {
+	secret := &object.Object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata":   map[string]any{"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": `{"data":{"a":"b2xkLXpReDdLcDJt"}}`}},
+		"data":       map[string]any{"a": "no base64, rV5jH8", "n": int64(7777777), "none": nil, "empty": ""},
+		"stringData": map[string]any{"b": "gN3sD6fY"},
+	}}
+	set := &object.Set{}
+	set.Put(secret)
+	r := New()
+	r.AddSets(set)
+	for _, text := range []string{"old-zQx7Kp2m", "b2xkLXpReDdLcDJt", "rV5jH8", "7777777", "gN3sD6fY"} {
+		if got := r.Text(text); got != Mark {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
+// A kept error is one that callers know by its type.
+type kept struct{ inner error }
+
+func (k *kept) Error() string { return "kept: " + k.inner.Error() }
+func (k *kept) Unwrap() error { return k.inner }
+
+var errSentinel = errors.New("zQx7Kp2m changed")
+
+func TestErrorsStayWhatTheyAre(t *testing.T) {
+	r := knowing("zQx7Kp2mVw9RtB4n")
+	fault := &engine.Error{Kind: engine.KindRaised, Msg: "bad zQx7Kp2m", Hint: "zQx7?", Source: `fail("zQx7Kp2m")`, Stack: "zQx7Kp2m", Trace: []engine.Frame{{Func: "zQx7Kp2m"}}, Pos: engine.Pos{Line: 1, Col: 16}}
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "zQx7Kp2m", field.ErrorList{field.Invalid(field.NewPath("data").Key("zQx7Kp2m"), "Vw9RtB4n", "no")})
+	all := errors.Join(&kept{fmt.Errorf("x zQx7Kp2m: %w", fault)}, fmt.Errorf("create: %w", invalid), fmt.Errorf("y: %w", errSentinel))
+	got := r.Error(all)
+	var status apierrors.APIStatus
+	var clean *engine.Error
+	var known *kept
+	if !errors.As(got, &status) || !errors.As(got, &clean) || !errors.As(got, &known) || !errors.Is(got, errSentinel) || !apierrors.IsInvalid(got) || clean.Kind != fault.Kind {
+		t.Errorf("it is something else: %#v", got)
+	}
+	said := status.Status()
+	text := fmt.Sprintf("%v %+v %#v %q %s %s", got, got, got, got, clean.Detail(), said.String()) + clean.Stack
+	for _, part := range []string{"zQx7", "Kp2m", "Vw9R"} {
+		if strings.Contains(text, part) {
+			t.Errorf("%s is in %s", part, text)
+		}
+	}
+	if !strings.Contains(clean.Detail(), `fail("********")`) {
+		t.Errorf("the line is not of the same length: %s", clean.Detail())
+	}
+	if fault.Msg != "bad zQx7Kp2m" || !strings.Contains(invalid.Error(), "zQx7") {
+		t.Error("the error itself was changed")
+	}
+	if plain := fmt.Errorf("x: %w", apierrors.NewNotFound(schema.GroupResource{}, "n")); r.Error(plain) != plain || r.Error(nil) != nil {
+		t.Error("an error without a secret is another one")
+	}
+}
+
+func TestWhatIsLogged(t *testing.T) {
+	r := knowing("zQx7Kp2mVw9RtB4n")
+	var out strings.Builder
+	log := slog.New(r.Handler(slog.NewJSONHandler(&out, nil))).With("with", "zQx7Kp2m")
+	log.Info("Warning: zQx7Kp2m", "error", errors.New("Vw9RtB4n"), "bytes", []byte("zQx7Kp2m"), "n", 5,
+		"struct", struct{ A string }{"zQx7Kp2m"}, slog.Group("group", "a", "zQx7Kp2m"))
+	if text := out.String(); strings.Contains(text, "zQx7") || strings.Contains(text, "RtB4") || !strings.Contains(text, `"n":5`) {
+		t.Errorf("got %s", text)
+	}
+	out.Reset()
+	ours := slog.New(Handler(slog.NewTextHandler(&out, nil), func(slog.Record) *Redactor { return r })).With("controller", "c")
+	ours.Warn("reconcile failed", "error", "zQx7Kp2m")
+	if text := out.String(); strings.Contains(text, "zQx7") || !strings.Contains(text, "reconcile failed") || !strings.Contains(text, "controller=c") {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestWhatASecretHeldBeforeIsFoundForAWhile(t *testing.T) {
+	version := func(i int, value string) *object.Object {
+		o := secretWith(map[string]string{"a": value})
+		o.SetUID("u")
+		o.SetResourceVersion(fmt.Sprint(i))
+		return o
+	}
+	r := New()
+	for i := range 40 {
+		r = New().After(r)
+		r.Add(version(i, fmt.Sprintf("%02d-zQx7Kp2m-%02d", i, i)))
+	}
+	for text, want := range map[string]string{"39-zQx": Mark, "38-zQx": Mark, "25-zQ": Mark, "10-z": "10-z"} {
+		if got := r.Text(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	for range 40 { // a relist gives others that are the same
+		r = New().After(r)
+		r.Add(version(39, "39-zQx7Kp2m-39"))
+	}
+	if len(r.past) > maxPast+1 || r.Text("38-zQ") != Mark {
+		t.Errorf("%d are remembered", len(r.past))
+	}
+	r = New().After(r)
+	r = New().After(r)
+	if got := r.Text("39-zQ"); got != Mark {
+		t.Errorf("one that is gone: %q", got)
+	}
+}
+
+func TestTheCostIsBounded(t *testing.T) {
+	r := New()
+	big := strings.Repeat("zQx7Kp2mVw9RtB4n", 1<<16)
+	for i := range 500 {
+		r.Add(&object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{fmt.Sprint(i): big}}})
+	}
+	if got := r.Texts([]string{"any text", " ", ""}); got[0] != tooMuch || got[1] != "" {
+		t.Errorf("got %q", got)
+	}
+	if got := r.Error(fmt.Errorf("x: %w", apierrors.NewNotFound(schema.GroupResource{}, "n"))); !apierrors.IsNotFound(got) || strings.Contains(got.Error(), "x") && got.Error() != tooMuch {
+		t.Errorf("got %v", got)
+	}
+}
+
+func BenchmarkAText(b *testing.B) {
+	for name, size := range map[string]int{"1KiB": 1 << 10, "1MiB": 1 << 20} {
+		value := make([]byte, size)
+		random := rand.New(rand.NewPCG(1, 2))
+		for i := range value {
+			value[i] = byte('!' + random.IntN('~'-'!'))
+		}
+		secret := secretWith(map[string]string{"a": string(value)})
+		text := strings.Repeat(`create Service default/web: Invalid value: "no-such-thing\n" `, 5)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				r := New()
+				r.Add(secret)
+				r.Text(text)
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package redact
+
+import "strings"
+
+// common are the words of four letters and more of which errors of the API server, and ours, are made. They say nothing of
+// a value.
+var common = words(`
+	invalid value values forbidden required unsupported supported duplicate immutable field fields internal error errors
+	admission webhook webhooks denied denies request requested could cannot find found resource resources kind kinds group
+	version apiversion metadata name names namespace namespaces label labels selector annotation annotations spec status
+	data type types string strings number integer boolean array list object objects null true false none must consist
+	lower upper case alphanumeric character characters start starts with regex used validation long more most than bytes
+	limit unknown default defaults create created update updated delete deleted deletion apply applied patch exists
+	already conflict conflicts because from into this that have been when while since after before timeout deadline
+	exceeded context connection refused server http https secret secrets configmap configmaps service services pods
+	deployment deployments statefulset script hook sync finalize customize parent children child controller expected
+	unexpected missing undefined property properties function call line column json yaml base64 example should valid
+	subdomain domain letters digits inside only cluster local port ports image container containers template redacted star
+	jsonnet inline panic
+`)
+
+func words(list string) map[string]bool {
+	all := map[string]bool{}
+	for _, word := range strings.Fields(list) {
+		all[word] = true
+	}
+	return all
+}
+
+// stays reports whether text[from:to] may stay although a value holds it too: it is part of one word that everybody knows, and
+// nothing beside that word is of a value.
+func (r *Redactor) stays(text string, from, to int) bool {
+	word := strings.ToLower(whole(text, from, to, isWord))
+	return common[word] || r.public[word] || r.public[strings.ToLower(whole(text, from, to, isName))]
+}
+
+// whole is text[from:to] with the rest of the words at its ends, and without what is around them.
+func whole(text string, from, to int, in func(byte) bool) string {
+	for from > 0 && in(text[from-1]) && in(text[from]) {
+		from--
+	}
+	for to < len(text) && in(text[to]) && in(text[to-1]) {
+		to++
+	}
+	return strings.TrimFunc(text[from:to], func(r rune) bool { return r < 0x80 && !isWord(byte(r)) })
+}
+
+// tokens are the words in text.
+func tokens(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) })
+}
+
+func isWord(c byte) bool {
+	return c >= 0x80 || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
+}
+
+func isName(c byte) bool { return isWord(c) || c == '-' || c == '.' || c == '_' }
+
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
