@@ -378,10 +378,12 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 			s.events.Warning(o, "ScriptRejected", "%s", after.Message)
 			s.metrics.Controller(d.Kind, d.Object.Name).Reloaded("rejected")
 		case isGivenUp(v.err()): // which was told when it was
+		case lacksStatus(v.err()):
+			s.events.Warning(o, "SyncError", "[%s] Sync error - ignoring, %s", o.GetName(), after.Message)
 		case v.err() != nil:
-			s.events.Warning(o, "CreateError", "%s", after.Message)
+			s.events.Warning(o, "CreateError", "Cannot create new controller: %s", after.Message)
 		case v.trouble != nil:
-			s.events.Warning(o, "SyncError", "%s", after.Message)
+			s.events.Warning(o, "SyncError", "[%s] Sync error - %s", o.GetName(), after.Message)
 		}
 	}
 	return s.writeStatus(ctx, o, status)

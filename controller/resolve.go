@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 
 	"metascript/controller/hook"
@@ -25,6 +26,12 @@ type noStatusError struct{ kube.Resource }
 
 func (e *noStatusError) Error() string {
 	return fmt.Sprintf("CRD [%s] does not have subresource 'Status' enabled", e.GroupResource())
+}
+
+// lacksStatus reports whether err says that a parent kind cannot hold a status.
+func lacksStatus(err error) bool {
+	var lacks *noStatusError
+	return errors.As(err, &lacks)
 }
 
 // A finder knows resources by their plural names.
