@@ -174,7 +174,7 @@ func (w *loading) check(d *declaration, loaded *loadedHooks) error {
 	case loaded.finalize != nil:
 		return errors.New("no sync hook defined")
 	}
-	return errNoHooks
+	return w.unanswered(d, loaded)
 }
 
 // hook makes the hook of that name: as it is listed, or by the function of that name in spec.script. It gives nil
@@ -315,7 +315,7 @@ func contradiction(d *declaration) error {
 
 // doubtsOf lists what is accepted, and probably not meant, or not done.
 func doubtsOf(d *declaration, in *Sandbox) []string {
-	doubts := in.doubts(d)
+	doubts := append(in.doubts(d), aboutParents(d)...)
 	for i, child := range d.Children {
 		if len(child.Checks) > 0 && !child.Method.Rolls() {
 			doubts = append(doubts, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.at(i), child.Method))

@@ -325,9 +325,6 @@ func short(digest string) string {
 // refuse says why d is not run, whatever its hooks are.
 func refuse(d *declaration) error {
 	failed := []error{contradiction(d)}
-	if len(d.Parents) == 0 {
-		failed = append(failed, errors.New("resources is empty: name a resource whose objects are to be decorated"))
-	}
 	for i := range d.Parents {
 		_, err := d.Parents[i].selector()
 		failed = append(failed, err)

@@ -56,22 +56,23 @@ func cmdSHA1(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdPeer does as Metacontroller does by server-side apply, as the manager "metacontroller": "peer apply FILE" applies
-// objects; "peer same FILE" tries that out, as it does before it recreates a child, and fails if it would change
-// something.
+// objects; "peer same FILE" tries that out, as it does before it recreates a child, and fails if it would change one.
 func cmdPeer(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
 	objects, err := w.decode(ts, ts.ReadFile(args[1]))
 	ts.Check(err)
+	changes := ""
 	for _, o := range objects {
 		differs, err := w.peer(o, args[0] == "same")
 		ts.Check(err)
-		if (differs != "") != neg {
-			ts.Fatalf("%s %s: Metacontroller would change %q", o.GetKind(), o.GetName(), differs)
-		}
+		changes += differs
+	}
+	if (changes != "") != neg {
+		ts.Fatalf("Metacontroller would change %q", changes)
 	}
 }
 
-// peer applies o, or only tries to; it gives the first field that this changes, or would change.
+// peer applies o, or only tries to; it gives what this would change.
 func (w *world) peer(o *unstructured.Unstructured, try bool) (string, error) {
 	ctx := context.Background()
 	r, err := w.resource(o)
