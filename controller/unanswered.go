@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 )
 
@@ -37,7 +38,7 @@ func malformed(at string, why error, loaded *loadedHooks) hook.Hook {
 
 // aboutParents is what is accepted, and probably not meant, of the resources of a DecoratorController.
 func aboutParents(d *declaration) []string {
-	if len(d.Parents) > 0 {
+	if d.Kind != v1alpha1.KindDecoratorController || len(d.Parents) > 0 {
 		return nil
 	}
 	return []string{"resources is empty, so that no object is decorated: name a resource"}
