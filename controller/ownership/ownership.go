@@ -8,6 +8,7 @@ package ownership
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -73,11 +74,10 @@ func (f Fields) Applied(o *object.Object) (map[string]any, error) {
 
 // identify adds what names o, which managedFields leave out.
 func identify(applied map[string]any, o *object.Object) {
-	metadata, _ := applied["metadata"].(map[string]any)
-	if metadata == nil {
-		metadata = map[string]any{}
-		applied["metadata"] = metadata
-	}
+	owned, _ := applied["metadata"].(map[string]any)
+	metadata := map[string]any{}
+	maps.Copy(metadata, owned) // which is that of o when it is owned as a whole
+	applied["metadata"] = metadata
 	applied["apiVersion"], applied["kind"], metadata["name"] = o.GetAPIVersion(), o.GetKind(), o.GetName()
 	if namespace := o.GetNamespace(); namespace != "" {
 		metadata["namespace"] = namespace

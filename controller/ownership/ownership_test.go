@@ -97,6 +97,19 @@ func TestWhoOwnsWhat(t *testing.T) {
 	}
 }
 
+func TestTheObjectIsNotChanged(t *testing.T) {
+	o := objecttest.ParseObject(t, pod)
+	before := o.DeepCopy()
+	applied, err := ownership.Fields{Set: `{"f:metadata":{},"f:spec":{}}`, APIVersion: "v1"}.Applied(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied["metadata"].(map[string]any)["name"] = "changed"
+	if diff := cmp.Diff(before, o); diff != "" {
+		t.Errorf("the object was changed (-before +after):\n%s", diff)
+	}
+}
+
 func TestWhatCannotBeReadIsAnError(t *testing.T) {
 	o := objecttest.ParseObject(t, pod)
 	for _, fields := range []ownership.Fields{

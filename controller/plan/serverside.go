@@ -151,7 +151,7 @@ func (p Policy) judge(have, config *object.Object) (judgement, error) {
 		j.migrate = remembered(have) != "" || p.owned(have).Updated
 		return j, nil
 	case remembered(have) != "":
-		return p.judgeDynamic(have, config, sum)
+		return p.judgeDynamic(have, config, sum), nil
 	}
 	return p.judgeOwned(have, config), nil
 }
@@ -168,28 +168,34 @@ func judgeKnown(have, config *object.Object, known outcome) (judgement, error) {
 }
 
 // judgeDynamic judges a child that dynamic apply wrote last.
-func (p Policy) judgeDynamic(have, config *object.Object, sum string) (judgement, error) {
-	last, err := recall(have)
-	if err != nil {
-		return judgement{}, err
-	}
-	before, err := p.configuration(&object.Object{Object: last})
-	if err != nil {
-		return judgement{}, err
-	}
-	applied, err := digest(before.Object)
-	if err != nil {
-		return judgement{}, fmt.Errorf("%s: %w", object.Describe(have), err)
-	}
+func (p Policy) judgeDynamic(have, config *object.Object, sum string) judgement {
 	differs := lacks(have.Object, config.Object)
-	if applied != sum {
+	if p.lastDigest(have) != sum {
 		j := because(differs, lessDesired)
 		j.migrate = true
-		return j, nil
+		return j
 	}
 	j := because(differs, "")
 	j.doubtful, j.again = true, true
-	return j, nil
+	return j
+}
+
+// lastDigest is a digest of what dynamic apply applied to have last, as server-side apply would have applied it; "" if
+// that cannot be said.
+func (p Policy) lastDigest(have *object.Object) string {
+	last, err := recall(have)
+	if err != nil || last == nil {
+		return ""
+	}
+	config, err := p.configuration(&object.Object{Object: last})
+	if err != nil {
+		return ""
+	}
+	sum, err := digest(config.Object)
+	if err != nil {
+		return ""
+	}
+	return sum
 }
 
 // judgeOwned judges a child by what managedFields say was applied to it, by whomever.

@@ -313,6 +313,19 @@ func TestAChildOfDynamicApplyIsHandedOver(t *testing.T) {
 	}
 }
 
+func TestAnAnnotationOfDynamicApplyThatCannotBeUsed(t *testing.T) {
+	want := pod(t, "a", "x")
+	for _, text := range []string{" ", "nonsense", "{}", `{"metadata":7}`, `{"metadata":{"ownerReferences":[7]}}`} {
+		have := edited(stored(t, want), set(text, "metadata", "annotations", LastApplied))
+		plan, err := Children(setOf(have), setOf(want), onServerSide(Recreate))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		checkOps(t, plan.Ops, "dry run Pod default/a: something in it is no longer desired")
+	}
+}
+
 func edited(o *object.Object, edit func(*object.Object)) *object.Object {
 	edit(o)
 	return o
