@@ -56,9 +56,9 @@ func resolve(d *declaration, in finder) (resolved, error) {
 		}
 		found.children = append(found.children, childRule{child, rule.Method})
 	}
-	// Last, since it is told beside the news that all resources are there.
-	if parent := found.parents[0]; d.Shape == hook.Composite && !parent.HasStatus {
-		return resolved{}, &noStatusError{parent}
+	// Last, since it is reported beside the fact that all resources are there. A decorator may have no parent resource.
+	if d.Shape == hook.Composite && !found.parents[0].HasStatus {
+		return resolved{}, &noStatusError{found.parents[0]}
 	}
 	return found, nil
 }
