@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +30,7 @@ import (
 	"metascript/controller/lease"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 	"metascript/scripts"
 )
 
@@ -103,6 +106,7 @@ type Server struct {
 	controllers map[string]roster // by kind
 	crds        roster            // the CustomResourceDefinitions
 	queue       workqueue.TypedRateLimitingInterface[id]
+	order       *metrics.Shared[id] // of queue, for its metrics
 
 	leading  chan struct{} // closed when the server begins to work
 	elector  atomic.Pointer[leaderelection.LeaderElector]
@@ -170,6 +174,7 @@ func New(o Options) (*Server, error) {
 	}
 	resources := kube.NewResources(discoverer, o.DiscoveryInterval)
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[id](time.Second, o.DiscoveryInterval)
+	order := metrics.NewShared(counts, func(of id) string { return loadQueues[of.Kind] }, slices.Collect(maps.Values(loadQueues))...)
 	s := &Server{
 		Options:   o,
 		sandbox:   o.Sandbox.withDefaults(),
@@ -180,7 +185,8 @@ func New(o Options) (*Server, error) {
 		events:    kube.NewEvents(typed, o.Events),
 		write:     &kube.Writer{Client: client, Resources: resources, Manager: o.FieldManager, DryRun: o.DryRun},
 		outlines:  outlines,
-		queue:     workqueue.NewTypedRateLimitingQueue(limiter),
+		queue:     queueOf(limiter, order),
+		order:     order,
 		running:   map[id]*running{},
 
 		controllers: map[string]roster{},
@@ -188,6 +194,9 @@ func New(o Options) (*Server, error) {
 		fence:       fence,
 		unfenced:    unfenced,
 		metrics:     counts,
+	}
+	s.caches.Ownership = func(of *object.Object) ownership.Fields {
+		return ownership.Of(of, s.write.Applier(), kube.FieldManager)
 	}
 	s.edited = make(chan struct{}, 1)
 	s.bodies = bodies.New(o.WebhookMemory)
@@ -343,6 +352,19 @@ func groupOf(name string) string {
 	return ""
 }
 
+// loadQueues are the names of the queues of controller objects in metrics, by kind. They are Metacontroller's.
+var loadQueues = map[string]string{
+	v1alpha1.KindCompositeController: "composite-metacontroller",
+	v1alpha1.KindDecoratorController: "decorator-metacontroller",
+}
+
+// queueOf gives the one queue of controller objects of both kinds.
+func queueOf(limiter workqueue.TypedRateLimiter[id], order workqueue.Queue[id]) workqueue.TypedRateLimitingInterface[id] {
+	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[id]{Queue: order})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[id]{Queue: inner})
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[id]{DelayingQueue: delaying})
+}
+
 func (s *Server) work(ctx context.Context) {
 	for {
 		name, shutdown := s.queue.Get()
@@ -350,7 +372,9 @@ func (s *Server) work(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
+			began := time.Now()
 			s.process(ctx, name)
+			s.order.Worked(name, began)
 		}
 		s.queue.Done(name)
 	}
@@ -370,6 +394,7 @@ func (s *Server) process(ctx context.Context, name id) {
 		s.seen.Store(name, true)
 	}
 	if err != nil && ctx.Err() == nil {
+		s.order.Retried(name)
 		s.queue.AddRateLimited(name)
 		return
 	}

@@ -117,14 +117,19 @@ func TestConnectionSettingsThatCannotWorkAreRefused(t *testing.T) {
 	load(t, newLoader(), "hooks: {sync: {webhook: {url: 'https://x/', caBundle: {inline: \""+strings.ReplaceAll(a.PEM, "\n", `\n`)+"\"}}}}")
 }
 
-func TestAURLThatCannotBeCalledIsRefusedWithoutBeingShown(t *testing.T) {
+func TestAURLThatCannotBeCalledIsReportedWithoutBeingShown(t *testing.T) {
 	for _, webhook := range []string{
 		"{url: 'hunter2'}", "{url: 'ftp://admin:hunter2@x/'}", "{url: 'http://admin:hunter2@[/'}", "{url: 'http:///hunter2'}",
 		"{service: {name: s, namespace: ns}, path: hunter2}",
 	} {
-		_, err := newLoader().read(t.Context(), parseController(t, "hooks: {sync: {webhook: "+webhook+"}}"))
-		if err == nil || err.Error() != "hooks.sync.webhook: its URL must be http:// or https://, a host and a path" {
-			t.Errorf("%s: error %v", webhook, err)
+		const want = "hooks.sync.webhook: its URL must be http:// or https://, a host and a path"
+		loaded, err := newLoader().read(t.Context(), parseController(t, "hooks: {sync: {webhook: "+webhook+"}}"))
+		if err != nil || len(loaded.doubts) != 1 || loaded.doubts[0] != want+"; until then every call fails" {
+			t.Errorf("%s: error %v, doubts %q", webhook, err, loaded.doubts)
+			continue
+		}
+		if _, err := loaded.sync.Call(t.Context(), nil); err == nil || err.Error() != want {
+			t.Errorf("%s: a call gives %v", webhook, err)
 		}
 	}
 }

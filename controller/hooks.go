@@ -198,7 +198,7 @@ func (w *loading) check(d *declaration, loaded *loadedHooks) error {
 	case w.own != nil:
 		return &functionError{fmt.Errorf("%s: it defines no function sync, and no function finalize, which can be without it; it defines %s", w.own.entry, list(w.own.Functions()))}
 	}
-	return errNoHooks
+	return w.unanswered(d, loaded)
 }
 
 // misspelt is a function of spec.script that was most likely to be sync, or "".
@@ -346,7 +346,7 @@ func contradiction(d *declaration) error {
 
 // doubtsOf lists what is accepted, and probably not meant, or not done.
 func doubtsOf(d *declaration, in *Sandbox) []string {
-	doubts := in.doubts(d)
+	doubts := append(in.doubts(d), aboutParents(d)...)
 	for i, child := range d.Children {
 		if len(child.Checks) > 0 && !child.Method.Rolls() {
 			doubts = append(doubts, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.at(i), child.Method))

@@ -159,6 +159,19 @@ func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
 	}
 }
 
+func TestHooksThatNobodyAnswersFailEachCall(t *testing.T) {
+	for _, spec := range []string{"hooks: {}", "hooks: {sync: {}}"} {
+		loaded, err := newLoader().read(t.Context(), parseController(t, spec))
+		if err != nil || !strings.Contains(strings.Join(loaded.doubts, "; "), "hooks.sync is missing or empty") {
+			t.Errorf("%s: error %v, doubts %q", spec, err, loaded.doubts)
+			continue
+		}
+		if _, err := loaded.sync.Call(t.Context(), nil); err == nil {
+			t.Errorf("%s: a call has an answer", spec)
+		}
+	}
+}
+
 func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
@@ -166,9 +179,6 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 		want       []string
 	}{
 		{"nothing at all", "{}", false, []string{"no hooks defined"}},
-		{"hooks without any", "hooks: {}", false, []string{"no hooks defined"}},
-		{"a sync hook that is empty", "hooks: {sync: {}}", false, []string{"no hooks defined"}},
-		{"customize alone", "hooks: {customize: {webhook: {url: 'http://x/'}}}", false, []string{"no hooks defined"}},
 		{"a script without sync", "script: " + inline("Starlark", starlark("synk", "helper")), true,
 			[]string{"defines no function sync", "did you mean synk?"}},
 		{"a script with a misspelt sync beside finalize", "script: " + inline("Starlark", starlark("synk", "finalize")), true,

@@ -332,9 +332,6 @@ func short(digest string) string {
 // refuse says why d is not run, whatever its hooks are.
 func refuse(d *declaration) error {
 	failed := []error{contradiction(d)}
-	if len(d.Parents) == 0 {
-		failed = append(failed, errors.New("resources is empty: name a resource whose objects are to be decorated"))
-	}
 	for i := range d.Parents {
 		_, err := d.Parents[i].selector()
 		failed = append(failed, err)
@@ -389,10 +386,12 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 			s.events.Warning(o, "ScriptRejected", "%s", after.Message)
 			s.metrics.Controller(d.Kind, d.Object.Name).Reloaded("rejected")
 		case isGivenUp(v.err()): // which was told when it was
+		case lacksStatus(v.err()):
+			s.events.Warning(o, "SyncError", "[%s] Sync error - ignoring, %s", o.GetName(), after.Message)
 		case v.err() != nil:
-			s.events.Warning(o, "CreateError", "%s", after.Message)
+			s.events.Warning(o, "CreateError", "Cannot create new controller: %s", after.Message)
 		case v.trouble != nil:
-			s.events.Warning(o, "SyncError", "%s", after.Message)
+			s.events.Warning(o, "SyncError", "[%s] Sync error - %s", o.GetName(), after.Message)
 		}
 	}
 	return s.writeStatus(ctx, o, status)

@@ -308,6 +308,9 @@ func (l *loop) request(key object.Ref) {
 	l.queue.add(key, Requested)
 }
 
+// prefixes are how the messages of events begin, which is as in Metacontroller.
+var prefixes = map[string]string{"SyncError": "Sync error: "}
+
 // report tells of a failed reconcile: whole in the log, on one line in an event on the parent. The log has the same
 // failure of the same parent ever more seldom; events have their budget.
 func (l *loop) report(key object.Ref, reason string, err error) {
@@ -315,7 +318,7 @@ func (l *loop) report(key object.Ref, reason string, err error) {
 		l.log.Warn("reconcile failed", "kind", key.Kind.Kind, "parent", key, "times", times, "error", engine.DetailOf(err))
 	}
 	if parent := l.parent(key); parent != nil {
-		l.events.Warning(parent, reason, "%s", err.Error())
+		l.events.Warning(parent, reason, "%s%s", prefixes[reason], err.Error())
 	}
 }
 

@@ -41,6 +41,7 @@ var (
 	queueDepth    = prometheus.NewDesc("metascript_queue_depth", "Parents that wait for a sync.", []string{"controller_name", "controller_type"}, nil)
 	cachedObjects = prometheus.NewDesc("metascript_cached_objects", "Objects in caches.", []string{"group", "version", "resource"}, nil)
 	fallbacks     = prometheus.NewDesc("metascript_fallback_active", "Whether the webhook of a hook answers in place of its script: 1 or 0.", []string{"controller_name", "controller_type", "hook"}, nil)
+	leading       = prometheus.NewDesc("leader_election_master_status", "Whether this server holds the Lease of that name: 1 or 0.", []string{"name"}, nil)
 	leader        = prometheus.NewDesc("metascript_leader", "Whether this server works: 1, or 0 while it stands by.", nil, nil)
 )
 
@@ -49,6 +50,7 @@ func (c collector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- queueDepth
 	descs <- cachedObjects
 	descs <- fallbacks
+	descs <- leading
 	descs <- leader
 }
 
@@ -68,6 +70,9 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		gauge(cachedObjects, n, resource.Group, resource.Version, resource.Resource)
 	}
 	gauge(leader, oneIf(c.server.leads()))
+	if election := c.server.Election; election != nil {
+		gauge(leading, oneIf(c.server.leads()), election.Name)
+	}
 }
 
 func oneIf(is bool) int {

@@ -103,9 +103,12 @@ func TestSelectorsThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-func TestADecoratorWithoutResourcesIsRefused(t *testing.T) {
-	err := refuse(parseDecorator(t, "{resources: [], script: "+inline("Starlark", starlark("sync"))+"}"))
-	if err == nil || !strings.Contains(err.Error(), "resources is empty") {
+func TestADecoratorWithoutResourcesDecoratesNothing(t *testing.T) {
+	d := parseDecorator(t, "{resources: [], script: "+inline("Starlark", starlark("sync"))+"}")
+	if err := refuse(d); err != nil {
 		t.Errorf("got error %v", err)
+	}
+	if got := strings.Join(doubtsOf(d, newLoader().sandbox), ""); !strings.Contains(got, "resources is empty") {
+		t.Errorf("the doubts are %q", got)
 	}
 }

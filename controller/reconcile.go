@@ -13,6 +13,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 	"metascript/controller/plan"
 )
 
@@ -158,8 +159,18 @@ func (l *loop) plan(parent *object.Object, children *object.Set, answer *hook.Re
 func (l *loop) policy(parent *object.Object) plan.Policy {
 	return plan.Policy{
 		Rules: l.Rules, ServerSide: l.ServerSide, Memory: l.keptOf(object.RefOf(parent)).applied,
-		Mark: func(child *object.Object) error { return l.Owner.Mark(parent, child) },
+		Mark:  func(child *object.Object) error { return l.Owner.Mark(parent, child) },
+		Owned: l.owned,
 	}
+}
+
+// owned is what was applied to a child, as its cache knows.
+func (l *loop) owned(child *object.Object) ownership.Fields {
+	cache := l.cacheOf(child.GroupVersionKind())
+	if cache == nil {
+		return ownership.Fields{}
+	}
+	return cache.Owned(child.GetUID())
 }
 
 // The finalizers with which the garbage collector deletes, or orphans, the children of an object before it goes.

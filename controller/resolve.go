@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 
 	"metascript/controller/hook"
@@ -27,6 +28,12 @@ func (e *noStatusError) Error() string {
 	return fmt.Sprintf("CRD [%s] does not have subresource 'Status' enabled", e.GroupResource())
 }
 
+// lacksStatus reports whether err says that a parent kind cannot hold a status.
+func lacksStatus(err error) bool {
+	var lacks *noStatusError
+	return errors.As(err, &lacks)
+}
+
 // A finder knows resources by their plural names.
 type finder interface {
 	ByName(apiVersion, plural string) (kube.Resource, error)
@@ -49,9 +56,9 @@ func resolve(d *declaration, in finder) (resolved, error) {
 		}
 		found.children = append(found.children, childRule{child, rule.Method})
 	}
-	// Last, since it is told beside the news that all resources are there.
-	if parent := found.parents[0]; d.Shape == hook.Composite && !parent.HasStatus {
-		return resolved{}, &noStatusError{parent}
+	// Last, since it is reported beside the fact that all resources are there. A decorator may have no parent resource.
+	if d.Shape == hook.Composite && !found.parents[0].HasStatus {
+		return resolved{}, &noStatusError{found.parents[0]}
 	}
 	return found, nil
 }

@@ -28,7 +28,7 @@ func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loa
 		failing = before.loop.failing()
 	}
 	s.stop(b.id)
-	s.events.Normal(o, "Starting", "starting controller %s", b.Name)
+	s.events.Normal(o, "Starting", "Starting controller: %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
 	loop := newLoop(b, s.events, s.Log, func() { s.queue.Add(b.id) }) // so that the status tells it
 	loop.leading = s.leading
@@ -61,7 +61,7 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 		about := r.about.Load()
 		s.Log.Info("started", "controller", o.GetName(), "generation", about.generation, "isolation", about.hooks.isolation)
 		s.loaded(o)
-		s.events.Normal(o, "Started", "started controller %s", o.GetName())
+		s.events.Normal(o, "Started", "Started controller: %s", o.GetName())
 		s.queue.Add(idOf(o)) // so that the status tells it
 	}
 	if err := r.loop.run(ctx, begun); err != nil {
@@ -70,7 +70,7 @@ func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
 }
 
 func (s *Server) failed(o *object.Object, r *running, err error) {
-	s.events.Warning(o, "SyncError", "controller %s ended: %v", o.GetName(), err)
+	s.events.Warning(o, "SyncError", "[%s] Sync error - the controller ended: %v", o.GetName(), err)
 	s.mu.Lock()
 	if s.running[idOf(o)] == r {
 		delete(s.running, idOf(o))
@@ -88,11 +88,11 @@ func (s *Server) stop(name id) bool {
 	if r == nil {
 		return false
 	}
-	s.events.Normal(r.object, "Stopping", "stopping controller %s", name.Name)
+	s.events.Normal(r.object, "Stopping", "Stopping controller: %s", name.Name)
 	r.stop()
 	<-r.done
 	s.Log.Info("stopped", "controller", name.Name)
-	s.events.Normal(r.object, "Stopped", "stopped controller %s", name.Name)
+	s.events.Normal(r.object, "Stopped", "Stopped controller: %s", name.Name)
 	return true
 }
 

@@ -76,6 +76,9 @@ func (l *links) close() {
 func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *loadedHooks) (hook.Hook, error) {
 	at := fmt.Sprintf("hooks.%s.webhook", name)
 	address, err := addressOf(set.Webhook)
+	if errors.Is(err, errMalformed) {
+		return malformed(at, err, loaded), nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
@@ -147,6 +150,9 @@ var defaultModes = map[string]v1alpha1.ResponseUnmarshallMode{
 	hook.V2: v1alpha1.ResponseUnmarshallModeStrict,
 }
 
+// errMalformed says that a URL cannot be called.
+var errMalformed = errors.New("its URL must be http:// or https://, a host and a path")
+
 // addressOf gives a webhook's URL. An error does not show it, since a password may be in it.
 func addressOf(w *v1alpha1.Webhook) (string, error) {
 	address := deref(w.URL)
@@ -158,7 +164,7 @@ func addressOf(w *v1alpha1.Webhook) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || defaultPorts[u.Scheme] == "" {
-		return "", errors.New("its URL must be http:// or https://, a host and a path")
+		return "", errMalformed
 	}
 	return address, nil
 }

@@ -11,7 +11,7 @@ import (
 	"metascript/scripts"
 )
 
-func controllerCommand() *cobra.Command {
+func controllerCommand(asDropIn bool) *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
 		Use:   "controller",
@@ -21,7 +21,12 @@ func controllerCommand() *cobra.Command {
 It finds the cluster by --kubeconfig, the KUBECONFIG variable, ~/.kube/config, or the Pod that it runs in, in this
 order. SIGTERM lets what is under way finish. Flags may have one dash or two.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asDropIn {
+				f.log.likeMetacontroller()
+			}
+			return serve(cmd, f)
+		},
 	}
 	f.register(cmd.Flags())
 	return cmd

@@ -7,9 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rootCommand has a verb for each file cmd_*.go. Called without one it is the server.
-func rootCommand() *cobra.Command {
-	server := controllerCommand()
+// rootCommand has a verb for each file cmd_*.go. Called without one it is the server, which as a drop-in logs as
+// Metacontroller does.
+func rootCommand(asDropIn bool) *cobra.Command {
+	server := controllerCommand(asDropIn)
 	root := &cobra.Command{
 		Use:           "metascript",
 		Short:         "Kubernetes controllers whose logic is a script inside their own object",

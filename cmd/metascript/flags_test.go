@@ -165,6 +165,35 @@ func TestTheLogAsJSON(t *testing.T) {
 	}
 }
 
+func TestTheLogOfADropIn(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want []string // encoder, times, stack traces from
+	}{
+		{"", []string{"json", "rfc3339", "error"}},
+		{"-zap-devel", []string{"console", "rfc3339", "never"}},
+		{"-zap-devel -zap-encoder=json", []string{"json", "rfc3339", "never"}},
+		{"-zap-encoder=console -zap-time-encoding=epoch -zap-stacktrace-level=panic", []string{"console", "epoch", "panic"}},
+	} {
+		f := parsed(t, strings.Fields(c.args)...).log
+		f.likeMetacontroller()
+		if diff := cmp.Diff(c.want, []string{f.encoder.value, f.times.value, f.stack.value}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.args, diff)
+		}
+	}
+}
+
+func TestLevelsAreSpelledAsInZap(t *testing.T) {
+	for level, want := range map[slog.Level]string{
+		slog.LevelInfo: "info", slog.LevelWarn: "warn", slog.LevelError: "error", panicLevel: "panic",
+		slog.LevelDebug: "debug", -1: "debug", -2: "Level(-2)", -6: "Level(-6)",
+	} {
+		if got := zapLevel(slog.AnyValue(level)); got != want {
+			t.Errorf("level %d is spelled %s, want %s", level, got, want)
+		}
+	}
+}
+
 func TestAVariableThatNamesNoFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nosuch")
 	t.Setenv("KUBECONFIG", missing)

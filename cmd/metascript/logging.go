@@ -88,6 +88,17 @@ func (f *logFlags) chosen() slog.Level {
 // maxKlog is the verbosity above which client-go would log the bodies of requests, Secrets among them.
 const maxKlog = 7
 
+// likeMetacontroller makes the defaults those that Metacontroller has.
+func (f *logFlags) likeMetacontroller() {
+	if f.devel {
+		f.encoder.or("console")
+	} else {
+		f.encoder.or("json")
+		f.stack.or("error")
+	}
+	f.times.or("rfc3339")
+}
+
 // open gives a log that writes to w. What client-go logs goes there too.
 func (f *logFlags) open(w io.Writer) *slog.Logger {
 	level := f.chosen()
@@ -122,11 +133,27 @@ func (f *logFlags) replace(groups []string, a slog.Attr) slog.Attr {
 			a.Key = "ts"
 		}
 	case a.Key == slog.LevelKey && asJSON:
-		a.Value = slog.StringValue(strings.ToLower(a.Value.String()))
+		a.Value = slog.StringValue(zapLevel(a.Value))
 	case asJSON && a.Value.Kind() == slog.KindDuration:
 		a.Value = slog.StringValue(a.Value.Duration().String())
 	}
 	return a
+}
+
+// zapLevel spells a level as zap does: verbosity 1, which is our debug too, is debug, and what is below has a number.
+func zapLevel(v slog.Value) string {
+	level, isLevel := v.Any().(slog.Level)
+	switch {
+	case !isLevel:
+		return strings.ToLower(v.String())
+	case level > slog.LevelError:
+		return "panic"
+	case level == slog.LevelDebug, level == -1:
+		return "debug"
+	case level < slog.LevelInfo:
+		return fmt.Sprintf("Level(%d)", level)
+	}
+	return strings.ToLower(level.String())
 }
 
 func timeValue(encoding string, t time.Time) slog.Value {

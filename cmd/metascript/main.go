@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -17,13 +18,17 @@ import (
 func main() {
 	time.Local = time.UTC // so that what a script makes of a Date does not depend on the machine
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Main{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx)
+	code := Main{Name: filepath.Base(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx)
 	stop()
 	os.Exit(code)
 }
 
+// dropIn is the name of Metacontroller's binary, under which this one takes its place.
+const dropIn = "metacontroller"
+
 // Main is the program as a value.
 type Main struct {
+	Name           string // under which it was called; as metacontroller it logs as that does
 	Args           []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -34,7 +39,7 @@ func (m Main) Run(ctx context.Context) int {
 	if isWorker(m.Args) {
 		return serveAsWorker(ctx, m.Stdin, m.Stdout, m.Stderr)
 	}
-	root := rootCommand()
+	root := rootCommand(m.Name == dropIn)
 	root.SetArgs(twoDashes(m.Args))
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)

@@ -1,8 +1,8 @@
 // Package informer keeps local caches of Kubernetes objects: one watch per resource, shared and counted.
 //
 // [Factory.Open] gives a handle to the cache of a resource; the first handle starts its watch and the last one
-// closed ends it. Caches hold objects without managedFields, which are often half of an object and which nobody
-// here reads. They are indexed by the controller that owns an object and, for those that have none, by namespace.
+// closed ends it. Caches hold objects without managedFields, which are often half of an object; what one field manager
+// applied to it is kept beside it, see [Factory.Ownership]. They are indexed by the controller that owns an object and, for those that have none, by namespace.
 // Indexes by the labels that selectors require are made when such a question first comes, so that neither claiming
 // children nor looking for related objects goes through all objects of a kind.
 //
@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 )
 
 // A Spec says what a cache holds.
@@ -47,6 +48,9 @@ type Factory struct {
 	client dynamic.Interface
 	log    *slog.Logger
 
+	// Ownership reads what is kept of the managedFields of an object; nil keeps nothing. It is set before the first Open.
+	Ownership func(*object.Object) ownership.Fields
+
 	mu     sync.Mutex
 	shared map[Spec]*shared
 }
@@ -58,6 +62,7 @@ type shared struct {
 	stop    context.CancelFunc
 	done    chan struct{}
 	trouble atomic.Pointer[trouble] // the last with the watch
+	owned   owned
 
 	mu      sync.Mutex
 	lookups map[string]bool // the indexes that were made because of a question, by name
@@ -104,10 +109,15 @@ func (f *Factory) start(spec Spec) *shared {
 	inf := dynamicinformer.NewFilteredDynamicInformer(f.client, spec.Resource, spec.Namespace, 0,
 		cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex},
 		spec.narrow).Informer()
-	// Both setters fail only on an informer that has been started.
-	_ = inf.SetTransform(spec.strip)
 	ctx, stop := context.WithCancel(context.Background())
 	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{}), lookups: map[string]bool{}}
+	s.owned.read = f.Ownership
+	// The setters fail only on an informer that has been started, or has ended.
+	_ = inf.SetTransform(func(obj any) (any, error) {
+		s.owned.note(obj)
+		return spec.strip(obj)
+	})
+	_, _ = inf.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.owned.forget})
 	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		s.trouble.Store(&trouble{err, time.Now(), inf.LastSyncResourceVersion()})
 		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)

@@ -37,7 +37,7 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 	}
 	config := object.Copy(op.Object)
 	config.SetResourceVersion(version)
-	options := metav1.ApplyOptions{FieldManager: w.manager(), Force: true, DryRun: w.dryRun()}
+	options := metav1.ApplyOptions{FieldManager: w.Applier(), Force: true, DryRun: w.dryRun()}
 	if op.Verb == plan.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
@@ -54,7 +54,7 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 // anew says why an object that cannot be changed into config could not be made anew either; [plan.ErrFixed] when it
 // could. To create it is only tried, and fails in the end since its name is taken: until then it was looked at whole.
 func (w *Writer) anew(ctx context.Context, client dynamic.ResourceInterface, config *object.Object) error {
-	_, err := client.Create(ctx, config, metav1.CreateOptions{FieldManager: w.manager(), DryRun: []string{metav1.DryRunAll}})
+	_, err := client.Create(ctx, config, metav1.CreateOptions{FieldManager: w.Applier(), DryRun: []string{metav1.DryRunAll}})
 	switch {
 	case apierrors.IsAlreadyExists(err), exceedsQuota(err): // which it will not once the old one is gone
 		return plan.ErrFixed
@@ -75,7 +75,8 @@ func named(o *object.Object) schema.GroupResource {
 	return schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}
 }
 
-func (w *Writer) manager() string {
+// Applier is the field manager of server-side apply.
+func (w *Writer) Applier() string {
 	if w.Manager == "" {
 		return FieldManager
 	}
@@ -93,7 +94,7 @@ func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, 
 		return nil, apierrors.NewConflict(named(live), live.GetName(), errors.New("it changed since it was observed"))
 	}
 	before := live.GetManagedFields()
-	if err := csaupgrade.UpgradeManagedFields(live, sets.New(FieldManager, w.manager()), w.manager()); err != nil {
+	if err := csaupgrade.UpgradeManagedFields(live, sets.New(FieldManager, w.Applier()), w.Applier()); err != nil {
 		return nil, err
 	}
 	annotations := live.GetAnnotations()
@@ -103,7 +104,7 @@ func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, 
 	}
 	delete(annotations, plan.LastApplied)
 	live.SetAnnotations(annotations)
-	return client.Update(ctx, live, metav1.UpdateOptions{FieldManager: w.manager(), DryRun: w.dryRun()})
+	return client.Update(ctx, live, metav1.UpdateOptions{FieldManager: w.Applier(), DryRun: w.dryRun()})
 }
 
 // sameEntry reports whether an entry was left as it is.

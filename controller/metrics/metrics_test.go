@@ -90,12 +90,12 @@ func TestQueuesAreCountedByName(t *testing.T) {
 	item, _ := q.Get()
 	q.Done(item)
 	want := []string{
-		"workqueue_adds_total{name=CompositeController-a} 2",
-		"workqueue_depth{name=CompositeController-a} 1",
-		"workqueue_longest_running_processor_seconds{name=CompositeController-a} 0",
-		"workqueue_queue_duration_seconds{name=CompositeController-a} 1",
-		"workqueue_unfinished_work_seconds{name=CompositeController-a} 0",
-		"workqueue_work_duration_seconds{name=CompositeController-a} 1",
+		"workqueue_adds_total{controller=CompositeController-a,name=CompositeController-a} 2",
+		"workqueue_depth{controller=CompositeController-a,name=CompositeController-a,priority=} 1",
+		"workqueue_longest_running_processor_seconds{controller=CompositeController-a,name=CompositeController-a} 0",
+		"workqueue_queue_duration_seconds{controller=CompositeController-a,name=CompositeController-a} 1",
+		"workqueue_unfinished_work_seconds{controller=CompositeController-a,name=CompositeController-a} 0",
+		"workqueue_work_duration_seconds{controller=CompositeController-a,name=CompositeController-a} 1",
 	}
 	if diff := cmp.Diff(want, series(t, registry, "workqueue_")); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
@@ -105,6 +105,44 @@ func TestQueuesAreCountedByName(t *testing.T) {
 	if left := series(t, registry, "workqueue_"); len(left) > 0 {
 		t.Errorf("series after the controller is gone: %v", left)
 	}
+}
+
+func TestAQueueOfSeveralKindsIsCountedAsSeveral(t *testing.T) {
+	m, registry := newMetrics(t)
+	order := metrics.NewShared(m, func(item string) string { return item[:1] }, "a", "b")
+	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Queue: order})
+	defer q.ShutDown()
+	for _, item := range []string{"a1", "a2", "b1", "a1", "not counted"} {
+		q.Add(item)
+	}
+	item, _ := q.Get()
+	order.Worked(item, time.Now())
+	order.Retried(item)
+	q.Done(item)
+	if item != "a1" || q.Len() != 3 {
+		t.Errorf("got %q first, and %d are left", item, q.Len())
+	}
+	want := []string{
+		"workqueue_adds_total{controller=a,name=a} 2",
+		"workqueue_adds_total{controller=b,name=b} 1",
+		"workqueue_depth{controller=a,name=a,priority=} 1",
+		"workqueue_depth{controller=b,name=b,priority=} 1",
+		"workqueue_longest_running_processor_seconds{controller=a,name=a} 0",
+		"workqueue_longest_running_processor_seconds{controller=b,name=b} 0",
+		"workqueue_queue_duration_seconds{controller=a,name=a} 1",
+		"workqueue_queue_duration_seconds{controller=b,name=b} 0",
+		"workqueue_retries_total{controller=a,name=a} 1",
+		"workqueue_retries_total{controller=b,name=b} 0",
+		"workqueue_unfinished_work_seconds{controller=a,name=a} 0",
+		"workqueue_unfinished_work_seconds{controller=b,name=b} 0",
+		"workqueue_work_duration_seconds{controller=a,name=a} 1",
+		"workqueue_work_duration_seconds{controller=b,name=b} 0",
+	}
+	if diff := cmp.Diff(want, series(t, registry, "workqueue_")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+	var none *metrics.Metrics
+	metrics.NewShared(none, func(string) string { return "a" }, "a").Push("x")
 }
 
 func TestRequestsAreCounted(t *testing.T) {

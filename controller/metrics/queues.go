@@ -5,8 +5,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queues counts what goes through work queues. It is a [workqueue.MetricsProvider], with the names that
-// controller-runtime gives to these metrics.
+// Queues counts what goes through work queues. It is a [workqueue.MetricsProvider], with the names and labels that
+// controller-runtime gives to these metrics: controller is the same as name, and priority, of the depth alone, is empty.
 type Queues struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
@@ -15,16 +15,22 @@ type Queues struct {
 
 var _ workqueue.MetricsProvider = (*Queues)(nil)
 
+// queueLabels are those of all these metrics; the depth has one more.
+var queueLabels = []string{"name", "controller"}
+
+// noPriority is the label of a queue that has no priorities of controller-runtime's.
+const noPriority = ""
+
 // newQueues registers with r.
 func newQueues(r registry) *Queues {
 	return &Queues{
-		depth:      r.gauges("workqueue_depth", "Current depth of workqueue", "name"),
-		adds:       r.counters("workqueue_adds_total", "Total number of adds handled by workqueue", "name"),
-		waited:     r.histograms("workqueue_queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested", queueBuckets, "name"),
-		worked:     r.histograms("workqueue_work_duration_seconds", "How long in seconds processing an item from workqueue takes", queueBuckets, "name"),
-		unfinished: r.gauges("workqueue_unfinished_work_seconds", "How many seconds of work are in progress and not counted in work_duration", "name"),
-		longest:    r.gauges("workqueue_longest_running_processor_seconds", "How many seconds the longest running processor has been running", "name"),
-		retries:    r.counters("workqueue_retries_total", "Total number of retries handled by workqueue", "name"),
+		depth:      r.gauges("workqueue_depth", "Current depth of workqueue", append(queueLabels, "priority")...),
+		adds:       r.counters("workqueue_adds_total", "Total number of adds handled by workqueue", queueLabels...),
+		waited:     r.histograms("workqueue_queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested", queueBuckets, queueLabels...),
+		worked:     r.histograms("workqueue_work_duration_seconds", "How long in seconds processing an item from workqueue takes", queueBuckets, queueLabels...),
+		unfinished: r.gauges("workqueue_unfinished_work_seconds", "How many seconds of work are in progress and not counted in work_duration", queueLabels...),
+		longest:    r.gauges("workqueue_longest_running_processor_seconds", "How many seconds the longest running processor has been running", queueLabels...),
+		retries:    r.counters("workqueue_retries_total", "Total number of retries handled by workqueue", queueLabels...),
 	}
 }
 
@@ -32,38 +38,40 @@ var queueBuckets = prometheus.ExponentialBuckets(10e-9, 10, 12)
 
 // Forget drops what was counted for the queue of that name.
 func (q *Queues) Forget(name string) {
-	for _, v := range []interface{ DeleteLabelValues(...string) bool }{q.depth, q.adds, q.waited, q.worked, q.unfinished, q.longest, q.retries} {
-		v.DeleteLabelValues(name)
+	for _, v := range []interface {
+		DeletePartialMatch(prometheus.Labels) int
+	}{q.depth, q.adds, q.waited, q.worked, q.unfinished, q.longest, q.retries} {
+		v.DeletePartialMatch(prometheus.Labels{"name": name})
 	}
 }
 
 // NewDepthMetric implements workqueue.MetricsProvider, as the others do.
 func (q *Queues) NewDepthMetric(name string) workqueue.GaugeMetric {
-	depth := q.depth.WithLabelValues(name)
-	depth.Set(0) // a queue of that name that went before was not emptied
+	depth := q.depth.WithLabelValues(name, name, noPriority)
+	depth.Set(0) // a queue of that name that was there before was not emptied
 	return depth
 }
 
 func (q *Queues) NewAddsMetric(name string) workqueue.CounterMetric {
-	return q.adds.WithLabelValues(name)
+	return q.adds.WithLabelValues(name, name)
 }
 
 func (q *Queues) NewLatencyMetric(name string) workqueue.HistogramMetric {
-	return q.waited.WithLabelValues(name)
+	return q.waited.WithLabelValues(name, name)
 }
 
 func (q *Queues) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
-	return q.worked.WithLabelValues(name)
+	return q.worked.WithLabelValues(name, name)
 }
 
 func (q *Queues) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	return q.unfinished.WithLabelValues(name)
+	return q.unfinished.WithLabelValues(name, name)
 }
 
 func (q *Queues) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
-	return q.longest.WithLabelValues(name)
+	return q.longest.WithLabelValues(name, name)
 }
 
 func (q *Queues) NewRetriesMetric(name string) workqueue.CounterMetric {
-	return q.retries.WithLabelValues(name)
+	return q.retries.WithLabelValues(name, name)
 }

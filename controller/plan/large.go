@@ -44,7 +44,7 @@ func (p Policy) strategy(want *object.Object) (strategy, error) {
 	return dynamicApply, nil
 }
 
-// large gives the write for a child that dynamic apply cannot remember: server-side apply, which keeps a digest and has the
+// large gives the write for a child that dynamic apply cannot remember: server-side apply, which has the
 // API server know our fields. Metacontroller, if it takes the child over, finds no annotation and tries to write one, which
 // is refused: with InPlace nothing changes, but with the Recreate methods it has deleted the child by then. So they do not
 // write one.

@@ -6,9 +6,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 )
 
 // A Manager is somebody who set a field, as the API server remembers it.
@@ -57,7 +57,7 @@ func meets(leaf fieldpath.Path, v any, path Path) bool {
 			return true
 		}
 		v = step(v, path[i])
-		if !leads(element, path[i], v) {
+		if !ownership.Leads(element, path[i], v) {
 			return false
 		}
 	}
@@ -75,33 +75,4 @@ func step(v, to any) any {
 		}
 	}
 	return nil
-}
-
-// leads reports whether element is the step to, behind which there is below: the managedFields name the items of a
-// list by their keys, or by their value.
-func leads(element fieldpath.PathElement, to, below any) bool {
-	switch {
-	case element.FieldName != nil:
-		return *element.FieldName == to
-	case element.Index != nil:
-		return *element.Index == to
-	case element.Value != nil:
-		_, isPlace := to.(int)
-		return isPlace && value.Equals(*element.Value, value.NewValueInterface(below))
-	case element.Key != nil:
-		_, isPlace := to.(int)
-		return isPlace && keyed(*element.Key, mapOf(below))
-	}
-	return false
-}
-
-// keyed reports whether item has just these keys.
-func keyed(keys value.FieldList, item map[string]any) bool {
-	for _, key := range keys {
-		field, there := item[key.Name]
-		if !there || !value.Equals(key.Value, value.NewValueInterface(field)) {
-			return false
-		}
-	}
-	return true
 }

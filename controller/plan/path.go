@@ -37,3 +37,13 @@ func (p Path) is(keys ...string) bool {
 	}
 	return true
 }
+
+// reaches reports whether p leads to something in v.
+func reaches(v any, p Path) bool {
+	for _, to := range p {
+		if v = step(v, to); v == nil {
+			return false
+		}
+	}
+	return true
+}

@@ -7,15 +7,15 @@
 // There are two ways to write. Dynamic apply merges here: [Merge] is its three-way merge between what is observed,
 // what was applied last, which the annotation [LastApplied] remembers, and what is desired.
 //
-// Server-side apply lets the API server merge, and finds out without asking it whether there is anything to do. Three
-// things say so, and each covers for what the others cannot see:
-//   - The annotation [Applied], a digest of what was applied, shows that something else is desired now, also that a
-//     field is not desired any more. It lasts over a restart.
-//   - A [Memory] of what came out of the last apply shows that somebody changed or removed something of ours since.
-//     What the API server spells differently from how it is desired is no change. It does not last over a restart.
-//   - Without that memory, each desired field is looked for in what is observed. That finds every change of them. It
-//     takes another spelling for a change, which costs one apply, or one dry run, for such a child. What it overlooks
-//     is that somebody added to a whole that we own, a Service's selector for example, while nobody watched.
+// Server-side apply lets the API server merge, and finds out without asking it whether there is anything to do:
+//   - A [Memory] of what was applied last, and of what came out, shows that something else is desired now, and that
+//     somebody changed or removed something of ours since. What the API server spells differently from how it is desired
+//     is no change. It does not last over a restart.
+//   - Without that memory, what the child's managedFields say was applied to it, by this server, an earlier one, or
+//     Metacontroller, is compared with what is desired. What differs may only be spelled differently, so it costs one
+//     apply, or one dry run, which changes nothing then.
+//
+// Nothing is written to a child to remember that it is as it is desired.
 //
 // Either way hands over to the other: see [Op.Migrate] for the one, and the last apply of a child that dynamic apply
 // takes back for the other.
@@ -25,6 +25,7 @@ import (
 	"errors"
 
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 )
 
 // A Verb is a kind of write.
@@ -86,9 +87,10 @@ type Rules map[object.Kind]Method
 // A Policy says how the children of a parent are updated and written.
 type Policy struct {
 	Rules      Rules
-	ServerSide bool                             // by server-side apply; else by dynamic apply
-	Memory     Memory                           // of server-side apply; nil remembers nothing
-	Mark       func(child *object.Object) error // makes a child the parent's; nil does nothing
+	ServerSide bool                                  // by server-side apply; else by dynamic apply
+	Memory     Memory                                // of server-side apply; nil remembers nothing
+	Owned      func(*object.Object) ownership.Fields // by the field manager of server-side apply; nil: nothing is known
+	Mark       func(child *object.Object) error      // makes a child the parent's; nil does nothing
 }
 
 func (p Policy) mark(child *object.Object) error {
@@ -148,15 +150,13 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 	switch {
 	case err != nil:
 		return "", false, err
-	case by != dynamicApply:
+	case by != dynamicApply || p.onServer(have):
 		config, err := p.configuration(want)
 		if err != nil {
 			return "", false, err
 		}
 		found, err := p.judge(have, config)
 		return found.why, found.doubtful, err
-	case onServer(have):
-		return "it was applied on the server's side so far", false, nil
 	}
 	op, _, err := dynamic(have, want, InPlace)
 	if op == nil || err != nil {
@@ -181,15 +181,16 @@ func (p Policy) child(have, want *object.Object, method Method) (*Op, *Left, err
 	case have == nil:
 		op, err := p.create(want)
 		return op, nil, err
-	case onServer(have) && updates(method):
+	case p.onServer(have) && updates(method):
 		op, err := p.comeBack(have, want, method)
 		return op, nil, err
 	}
 	return dynamic(have, want, method)
 }
 
-// updates reports whether method does something about a child that exists.
+// updates reports whether method does something about a child that exists, and inPlace whether it changes it.
 func updates(method Method) bool { return method != "" && method != OnDelete }
+func inPlace(method Method) bool { return method == InPlace || method == RollingInPlace }
 
 // create is the write by which dynamic apply makes want.
 func (p Policy) create(want *object.Object) (*Op, error) {

@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 )
 
-// Applied is the annotation in which a child carries the digest of what was applied to it on the server's side. It
-// is part of what is applied, so that it is true of the very object that it stands in.
+// Applied is an annotation in which earlier versions kept a digest of what was applied to a child on the server's side,
+// under the field manager that applied it. Metacontroller takes it for a difference, so it is removed where it is met:
+// managedFields say what was applied (see package ownership).
 const Applied = "metacontroller.k8s.io/applied-digest"
 
 // A Memory holds what children looked like after they were applied last, by their UID. Only what was applied counts,
@@ -24,6 +27,7 @@ type Memory map[types.UID]outcome
 
 // An outcome is what came of an apply.
 type outcome struct {
+	config  string   // a digest of what was applied
 	print   string   // a digest of the child
 	spelled []string // fields that are stored in another way than they were applied
 }
@@ -37,7 +41,11 @@ func (m Memory) Note(stored, config *object.Object) error {
 	if err != nil {
 		return err
 	}
-	o := outcome{print: print}
+	sum, err := digest(config.Object)
+	if err != nil {
+		return fmt.Errorf("%s: %w", object.Describe(config), err)
+	}
+	o := outcome{config: sum, print: print}
 	for d := lacks(stored.Object, config.Object); d != nil && len(o.spelled) < maxSpelled; d = lacks(stored.Object, config.Object, o.spelled...) {
 		o.spelled = append(o.spelled, d.String())
 	}
@@ -71,27 +79,34 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Left
 		return &Op{Verb: Apply, Object: config, Why: missing}, nil, nil
 	}
 	found, err := p.judge(have, config)
-	if err != nil || found.why == "" {
+	if err != nil {
 		return nil, nil, err
 	}
-	op := &Op{
-		Verb: Apply, Object: config, Observed: have, Migrate: !onServer(have),
-		Why: found.why, Differs: found.differs, Again: sameDigest(have, config),
+	if found.why == "" && inPlace(method) && remembered(have) != "" {
+		found.why, found.migrate = notApplied, true
 	}
-	switch method {
-	case Recreate, RollingRecreate:
-		op.Verb = DryRun
-		return op, nil, nil
-	case InPlace, RollingInPlace:
-		return op, nil, nil
-	}
-	if found.differs == nil || found.doubtful {
+	if found.why == "" {
 		return nil, nil, nil
 	}
-	return nil, &Left{Child: have, Field: found.differs, Wanted: digestIn(config)}, nil
+	op := &Op{
+		Verb: Apply, Object: config, Observed: have, Migrate: found.migrate,
+		Why: found.why, Differs: found.differs, Again: found.again,
+	}
+	switch {
+	case inPlace(method):
+		return op, nil, nil
+	case updates(method):
+		op.Verb = DryRun
+		return op, nil, nil
+	}
+	if found.differs == nil || found.doubtful && sameAmount(have, config, found.differs) {
+		return nil, nil, nil
+	}
+	sum, err := digest(config.Object)
+	return nil, &Left{Child: have, Field: found.differs, Wanted: sum}, err
 }
 
-// configuration is want as it is applied: without what belongs to the API server, with its owner and its digest.
+// configuration is want as it is applied: without what belongs to the API server, and with its owner.
 func (p Policy) configuration(want *object.Object) (*object.Object, error) {
 	config := object.Copy(want)
 	for _, name := range system {
@@ -100,49 +115,146 @@ func (p Policy) configuration(want *object.Object) (*object.Object, error) {
 	delete(config.Object, "status")
 	dropNulls(config.Object)
 	dropMarks(config)
-	if err := p.mark(config); err != nil {
-		return nil, err
-	}
-	sum, err := digest(config.Object)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.Describe(want), err)
-	}
-	annotationsOf(config)[Applied] = sum
-	return config, nil
+	return config, p.mark(config)
 }
 
 // A judgement says why have is to be applied to; no reason is none.
 type judgement struct {
 	why      string
 	differs  Path // the field that shows it, if one does
-	doubtful bool // the API server may only store it in another spelling
+	doubtful bool // it may be as it is desired, and only the API server could say
+	again    bool // just this was applied before, so that somebody changed it since
+	migrate  bool // what updates own of it is to be handed over first
 }
+
+// Reasons to apply to a child in which no field shows one.
+const (
+	notApplied  = "it was not applied on the server's side so far"
+	changed     = "somebody changed it"
+	lessDesired = "something in it is no longer desired"
+	unread      = "what was applied to it cannot be read from its managedFields"
+	withDigest  = "annotation " + Applied + " is to be removed"
+)
 
 // judge compares have with config without asking the API server.
 func (p Policy) judge(have, config *object.Object) (judgement, error) {
-	same := onServer(have) && sameDigest(have, config)
+	sum, err := digest(config.Object)
+	if err != nil {
+		return judgement{}, fmt.Errorf("%s: %w", object.Describe(config), err)
+	}
 	known, found := p.Memory[have.GetUID()]
-	if same && found {
-		print, err := fingerprint(have, config)
-		if err != nil || print == known.print {
-			return judgement{}, err
-		}
-	}
-	if !same {
-		known = outcome{}
-	}
-	differs := lacks(have.Object, config.Object, known.spelled...)
 	switch {
-	case !onServer(have):
-		return because(differs, "it was not applied on the server's side so far"), nil
-	case !same:
-		return because(differs, "something in it is no longer desired"), nil
+	case found && known.config == sum:
+		return judgeKnown(have, config, known)
 	case found:
-		return because(differs, "somebody changed it"), nil
+		j := because(lacks(have.Object, config.Object), lessDesired)
+		j.migrate = remembered(have) != "" || p.owned(have).Updated
+		return j, nil
+	case remembered(have) != "":
+		return p.judgeDynamic(have, config, sum), nil
+	}
+	return p.judgeOwned(have, config), nil
+}
+
+// judgeKnown judges a child to which config was applied by this server.
+func judgeKnown(have, config *object.Object, known outcome) (judgement, error) {
+	print, err := fingerprint(have, config)
+	if err != nil || print == known.print {
+		return judgement{}, err
+	}
+	j := because(lacks(have.Object, config.Object, known.spelled...), changed)
+	j.again = true
+	return j, nil
+}
+
+// judgeDynamic judges a child that dynamic apply wrote last.
+func (p Policy) judgeDynamic(have, config *object.Object, sum string) judgement {
+	differs := lacks(have.Object, config.Object)
+	if p.lastDigest(have) != sum {
+		j := because(differs, lessDesired)
+		j.migrate = true
+		return j
+	}
+	j := because(differs, "")
+	j.doubtful, j.again = true, true
+	return j
+}
+
+// lastDigest is a digest of what dynamic apply applied to have last, as server-side apply would have applied it; "" if
+// that cannot be said.
+func (p Policy) lastDigest(have *object.Object) string {
+	last, err := recall(have)
+	if err != nil || last == nil {
+		return ""
+	}
+	config, err := p.configuration(&object.Object{Object: last})
+	if err != nil {
+		return ""
+	}
+	sum, err := digest(config.Object)
+	if err != nil {
+		return ""
+	}
+	return sum
+}
+
+// judgeOwned judges a child by what managedFields say was applied to it, by whomever.
+func (p Policy) judgeOwned(have, config *object.Object) judgement {
+	owned := p.owned(have)
+	if owned.Set == "" {
+		j := because(lacks(have.Object, config.Object), notApplied)
+		j.migrate = true
+		return j
+	}
+	applied, err := owned.Applied(have)
+	if err != nil {
+		j := because(lacks(have.Object, config.Object), unread)
+		j.doubtful = true
+		return j
+	}
+	if (&object.Object{Object: applied}).GetAnnotations()[Applied] != "" {
+		return judgement{why: withDigest}
+	}
+	adopted(applied, have)
+	differs, more := lacks(applied, config.Object), lacks(config.Object, applied)
+	if more != nil && !reaches(config.Object, more) {
+		j := because(differs, lessDesired)
+		j.doubtful, j.migrate = true, owned.Updated
+		return j
+	}
+	if differs == nil {
+		differs = more
 	}
 	j := because(differs, "")
 	j.doubtful = true
-	return j, nil
+	return j
+}
+
+// adopted adds the owner references of a child that was adopted, which is an update and no apply.
+func adopted(applied map[string]any, have *object.Object) {
+	inside := mapOf(applied["metadata"])
+	if _, owned := inside["ownerReferences"]; !owned {
+		put(inside, "ownerReferences", metadata(have))
+	}
+}
+
+// sameAmount reports whether two objects have, at path, the same amount in two spellings, such as 1000m and 1.
+func sameAmount(a, b *object.Object, path Path) bool {
+	left, right := any(a.Object), any(b.Object)
+	for _, to := range path {
+		left, right = step(left, to), step(right, to)
+	}
+	x, err := resource.ParseQuantity(fmt.Sprint(left))
+	y, fails := resource.ParseQuantity(fmt.Sprint(right))
+	return err == nil && fails == nil && x.Cmp(y) == 0
+}
+
+// owned is what the field manager owns of o, as far as it is known.
+func (p Policy) owned(o *object.Object) ownership.Fields {
+	if p.Owned == nil {
+		return ownership.Fields{}
+	}
+	return p.Owned(o)
 }
 
 func because(differs Path, otherwise string) judgement {
@@ -152,19 +264,15 @@ func because(differs Path, otherwise string) judgement {
 	return judgement{why: differs.String() + " differs", differs: differs}
 }
 
-// onServer reports whether o was applied on the server's side last. One that also carries the annotation of dynamic
-// apply was changed by somebody else since.
-func onServer(o *object.Object) bool {
-	annotations := o.GetAnnotations()
-	return annotations[Applied] != "" && annotations[LastApplied] == ""
+// onServer reports whether o was applied on the server's side last. One that carries the annotation of dynamic apply
+// was not, or was changed by somebody else since.
+func (p Policy) onServer(o *object.Object) bool {
+	return remembered(o) == "" && p.owned(o).Set != ""
 }
 
-func digestIn(o *object.Object) string { return o.GetAnnotations()[Applied] }
-
-func sameDigest(a, b *object.Object) bool { return digestIn(a) == digestIn(b) }
-
 // Tried gives the write that a dry run leads to, given what came back of it: a child that it would change is deleted,
-// to be created on a later sync; one that it would not change is at most told of its digest. nil is no write.
+// to be created on a later sync; one that it would not change is left, unless what was applied to it before has to be
+// forgotten. nil is no write.
 func Tried(op Op, result *object.Object) *Op {
 	have := op.Observed
 	if result.GetUID() != have.GetUID() {
@@ -175,10 +283,10 @@ func Tried(op Op, result *object.Object) *Op {
 	if d := difference(bare(have), bare(result)); d != nil {
 		return &Op{Verb: Delete, Object: seen, Why: "to be recreated: " + d.String() + " differs", Differs: d, Again: op.Again}
 	}
-	if sameDigest(have, op.Object) && !op.Migrate {
+	if !op.Migrate && have.GetAnnotations()[Applied] == result.GetAnnotations()[Applied] {
 		return nil
 	}
-	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Why: "to remember that it is as desired"}
+	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Why: "it is as desired, and was applied in another way"}
 }
 
 // ErrFixed is what a dry run gives when a child cannot become as it is desired, but a new one could be.
@@ -211,15 +319,23 @@ func bare(o *object.Object) map[string]any {
 }
 
 // comeBack gives the write by which a child that was applied on the server's side is in the care of dynamic apply
-// again: what is no longer desired of it goes by a last apply, and then the annotation is written, and nothing else.
+// again: what is no longer desired of it is removed by a last apply, and then the annotation is written, and nothing
+// else. While nothing about it changes it is left as it is.
 func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) {
 	config, err := p.configuration(want)
 	if err != nil {
 		return nil, err
 	}
-	if !sameDigest(have, config) {
+	found, err := p.judge(have, config)
+	if err != nil {
+		return nil, err
+	}
+	if found.why != "" {
 		op, _, err := p.serverSide(have, want, method)
 		return op, err
+	}
+	if _, applied := p.Memory[have.GetUID()]; !applied {
+		return nil, nil
 	}
 	back := object.Copy(have)
 	dropMarks(back)

@@ -4,18 +4,62 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 )
 
-// onServerSide is server-side apply of Pods by method, that remembers nothing.
+// onServerSide is server-side apply of Pods by method, that remembers nothing, and knows of no managedFields.
 func onServerSide(method Method) Policy {
 	return Policy{Rules: rulesFor(method), ServerSide: true, Memory: Memory{}}
+}
+
+// of is p where managedFields say that what is in config was applied.
+func (p Policy) of(t testing.TB, config *object.Object) Policy {
+	t.Helper()
+	applied := object.Copy(config)
+	for _, name := range append([]string{"name", "namespace"}, system...) {
+		delete(metadata(applied), name)
+	}
+	delete(applied.Object, "apiVersion")
+	delete(applied.Object, "kind")
+	set := &fieldpath.Set{}
+	own(set, nil, applied.Object)
+	text, err := set.ToJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := ownership.Fields{Set: string(text), APIVersion: config.GetAPIVersion()}
+	p.Owned = func(*object.Object) ownership.Fields { return fields }
+	return p
+}
+
+// own puts what is in v into set, as for a kind without a schema: lists are wholes.
+func own(set *fieldpath.Set, at fieldpath.Path, v any) {
+	m := mapOf(v)
+	if len(m) == 0 && len(at) > 0 && at.String() != ".metadata" {
+		set.Insert(at)
+	}
+	for key, field := range m {
+		own(set, append(slices.Clone(at), fieldpath.PathElement{FieldName: &key}), field)
+	}
+}
+
+// configOf is want as it is applied.
+func configOf(t testing.TB, want *object.Object) *object.Object {
+	t.Helper()
+	config, err := Policy{}.configuration(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
 }
 
 // wanted is a Pod as a hook returns it, to be edited.
@@ -29,10 +73,7 @@ spec: {image: new, cpu: 1000m, ports: [{port: 80}], selector: {app: x}}
 // applied is what is on the server after want was applied, changed by edit.
 func applied(t testing.TB, want *object.Object, edit func(o *object.Object)) *object.Object {
 	t.Helper()
-	config, err := Policy{}.configuration(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := configOf(t, want)
 	config.SetUID("uid-a")
 	config.SetResourceVersion("7")
 	if edit != nil {
@@ -86,19 +127,17 @@ func TestServerSideApplyAsksOnlyForWhatMayHaveChanged(t *testing.T) {
 		{"somebody adds to a whole", set("y", "spec", "selector", "more"), nil, "somebody changed it", "spec.cpu differs"},
 		{"what is desired changes", nil, set("newer", "spec", "image"), "spec.cpu differs", "spec.cpu differs"},
 		{"a field is no longer desired", nil, all(set(nil, "spec", "image"), set(nil, "spec", "cpu")), "something in it is no longer desired", "something in it is no longer desired"},
-		{"our annotation is gone", all(set(nil, "metadata", "annotations"), set("1000m", "spec", "cpu")), nil, "it was not applied on the server's side so far", "it was not applied on the server's side so far"},
-		{"dynamic apply took over", set("{}", "metadata", "annotations", LastApplied), nil, "spec.cpu differs", "spec.cpu differs"},
 	} {
 		want := parseObject(t, wanted)
 		have := applied(t, want, stored)
-		config, _ := Policy{}.configuration(want)
-		policy := onServerSide(InPlace)
+		config := configOf(t, want)
+		policy := onServerSide(InPlace).of(t, config)
 		if err := policy.Memory.Note(have, config); err != nil {
 			t.Fatal(err)
 		}
 		all(set(nil, "nothing"), orNone(c.edit))(have)
 		orNone(c.want)(want)
-		for memory, expected := range map[*Policy]string{&policy: c.remembered, {Rules: policy.Rules, ServerSide: true}: c.forgotten} {
+		for memory, expected := range map[*Policy]string{&policy: c.remembered, {Rules: policy.Rules, ServerSide: true, Owned: policy.Owned}: c.forgotten} {
 			var texts []string
 			if expected != "" {
 				texts = []string{"apply Pod default/a: " + expected}
@@ -131,14 +170,13 @@ func TestWithoutAMemoryEqualFieldsAreEnough(t *testing.T) {
 		"nothing":            nil,
 		"a default":          set("Always", "spec", "restartPolicy"),
 		"a field of others":  set("x", "metadata", "annotations", "theirs"),
-		"a default, deeper":  set([]any{map[string]any{"port": int64(80), "protocol": "TCP"}}, "spec", "ports"),
 		"what is not stored": func(*object.Object) { set(map[string]any{}, "spec", "hollow")(want) },
 	} {
 		have := applied(t, want, edit)
 		if name == "what is not stored" {
 			have = applied(t, want, set(nil, "spec", "hollow"))
 		}
-		plan, err := Children(setOf(have), setOf(want), onServerSide(InPlace))
+		plan, err := Children(setOf(have), setOf(want), onServerSide(InPlace).of(t, configOf(t, want)))
 		if err != nil || len(plan.Ops) > 0 {
 			t.Errorf("%s: got %v, %v, want nothing to do", name, texts(plan.Ops), err)
 		}
@@ -152,7 +190,11 @@ func TestServerSideApplyTreatsADifferenceByItsMethod(t *testing.T) {
 		InPlace: "apply", RollingInPlace: "apply", Recreate: "dry run", RollingRecreate: "dry run", OnDelete: "", "": "",
 	} {
 		policy := onServerSide(method)
-		policy.Memory["uid-a"] = outcome{print: "something else"}
+		sum, err := digest(configOf(t, want).Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		policy.Memory["uid-a"] = outcome{config: sum, print: "something else"}
 		plan, err := Children(setOf(have), setOf(want), policy)
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +217,7 @@ func TestOnDeleteTellsWhatItLeaves(t *testing.T) {
 	for name, policy := range map[string]Policy{"dynamic": {}, "on the server's side": onServerSide("")} {
 		have := stored(t, old)
 		if policy.ServerSide {
-			have = applied(t, old, nil)
+			have, policy = applied(t, old, nil), policy.of(t, configOf(t, old))
 		}
 		first, err := Children(setOf(have), setOf(want), policy)
 		if err != nil || len(first.Ops) > 0 || len(first.Left) != 1 {
@@ -221,7 +263,6 @@ status: {phase: Running}
 	if !op.Creates() || op.Observed != nil || op.Migrate {
 		t.Errorf("got %+v", op)
 	}
-	sum := digestIn(op.Object)
 	if diff := cmp.Diff(parse(t, `
 apiVersion: v1
 kind: Pod
@@ -229,9 +270,9 @@ metadata:
   name: a
   namespace: default
   labels: {app: x}
-  annotations: {ours: "1", owner: me, metacontroller.k8s.io/applied-digest: `+sum+`}
+  annotations: {ours: "1", owner: me}
 spec: {image: x}
-`), op.Object.Object); diff != "" || len(sum) != 32 {
+`), op.Object.Object); diff != "" {
 		t.Errorf("what is applied (-want +got):\n%s", diff)
 	}
 	policy.Mark = func(*object.Object) error { return errors.New("no") }
@@ -241,8 +282,58 @@ spec: {image: x}
 }
 
 func TestAChildOfDynamicApplyIsHandedOver(t *testing.T) {
+	old, want := pod(t, "a", "x"), pod(t, "a", "y")
+	for _, c := range []struct {
+		name    string
+		method  Method
+		have    *object.Object
+		op      string
+		migrate bool
+	}{
+		{"it is as desired", InPlace, stored(t, want), "apply Pod default/a: it was not applied on the server's side so far", true},
+		{"it is as desired, and Recreate", Recreate, stored(t, want), "", false},
+		{"it is as desired, and OnDelete", OnDelete, stored(t, want), "", false},
+		{"it drifted", InPlace, edited(stored(t, want), set("z", "spec", "image")), "apply Pod default/a: spec.image differs", false},
+		{"it drifted, and Recreate", Recreate, edited(stored(t, want), set("z", "spec", "image")), "dry run Pod default/a: spec.image differs", false},
+		{"something else is desired", InPlace, stored(t, old), "apply Pod default/a: spec.image differs", true},
+		{"something else is desired, and Recreate", Recreate, stored(t, old), "dry run Pod default/a: spec.image differs", true},
+	} {
+		plan, err := Children(setOf(c.have), setOf(want), onServerSide(c.method))
+		if err != nil || len(plan.Left) > 0 {
+			t.Fatalf("%s: left %v, %v", c.name, plan.Left, err)
+		}
+		var expected []string
+		if c.op != "" {
+			expected = []string{c.op}
+		}
+		t.Run(c.name, func(t *testing.T) { checkOps(t, plan.Ops, expected...) })
+		if len(plan.Ops) == 1 && plan.Ops[0].Migrate != c.migrate {
+			t.Errorf("%s: got %+v", c.name, plan.Ops[0])
+		}
+	}
+}
+
+func TestAnAnnotationOfDynamicApplyThatCannotBeUsed(t *testing.T) {
 	want := pod(t, "a", "x")
-	have := stored(t, want)
+	for _, text := range []string{" ", "nonsense", "{}", `{"metadata":7}`, `{"metadata":{"ownerReferences":[7]}}`} {
+		have := edited(stored(t, want), set(text, "metadata", "annotations", LastApplied))
+		plan, err := Children(setOf(have), setOf(want), onServerSide(Recreate))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		checkOps(t, plan.Ops, "dry run Pod default/a: something in it is no longer desired")
+	}
+}
+
+func edited(o *object.Object, edit func(*object.Object)) *object.Object {
+	edit(o)
+	return o
+}
+
+func TestNothingIsKnownOfAChildThatWasNotApplied(t *testing.T) {
+	want := parseObject(t, wanted)
+	have := applied(t, want, nil)
 	for method, verb := range map[Method]string{InPlace: "apply", Recreate: "dry run"} {
 		plan, err := Children(setOf(have), setOf(want), onServerSide(method))
 		if err != nil {
@@ -253,9 +344,33 @@ func TestAChildOfDynamicApplyIsHandedOver(t *testing.T) {
 			t.Errorf("got %+v", plan.Ops[0])
 		}
 	}
-	plan, err := Children(setOf(have), setOf(want), onServerSide(OnDelete))
-	if err != nil || len(plan.Ops) > 0 || len(plan.Left) > 0 {
-		t.Errorf("OnDelete: got %v, left %v (%v)", texts(plan.Ops), plan.Left, err)
+}
+
+func TestTheDigestOfEarlierVersionsIsRemoved(t *testing.T) {
+	want := parseObject(t, wanted)
+	have := applied(t, want, set("old", "metadata", "annotations", Applied))
+	for method, verb := range map[Method]string{InPlace: "apply", Recreate: "dry run", OnDelete: ""} {
+		plan, err := Children(setOf(have), setOf(want), onServerSide(method).of(t, have))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method == OnDelete {
+			checkOps(t, plan.Ops)
+			continue
+		}
+		checkOps(t, plan.Ops, verb+" Pod default/a: annotation metacontroller.k8s.io/applied-digest is to be removed")
+		if plan.Ops[0].Object.GetAnnotations()[Applied] != "" {
+			t.Errorf("it is applied again: %v", plan.Ops[0].Object)
+		}
+		next := Tried(plan.Ops[0], edited(object.Copy(have), set(nil, "metadata", "annotations")))
+		if next == nil || next.Verb != Apply {
+			t.Errorf("a dry run that removes the annotation leads to %v, want an apply", next)
+		}
+	}
+	// An annotation that somebody else owns would not be removed by an apply.
+	plan, err := Children(setOf(have), setOf(want), onServerSide(InPlace).of(t, configOf(t, want)))
+	if err != nil || len(plan.Ops) > 0 {
+		t.Errorf("somebody else's: got %v, %v, want nothing to do", texts(plan.Ops), err)
 	}
 }
 
@@ -272,8 +387,8 @@ func TestADryRunDecidesAboutRecreating(t *testing.T) {
 		{"equal", nil, nil, false, ""},
 		{"equal in another version", nil, all(set("9", "metadata", "resourceVersion"), set(int64(2), "metadata", "generation"), set([]any{}, "metadata", "managedFields")), false, ""},
 		{"a difference", set("old", "spec", "image"), nil, false, "delete Pod default/a: to be recreated: spec.image differs"},
-		{"equal, and not told", set(nil, "metadata", "annotations"), nil, false, "apply Pod default/a: to remember that it is as desired"},
-		{"equal, and handed over", set(nil, "metadata", "annotations"), nil, true, "apply Pod default/a: to remember that it is as desired"},
+		{"equal, and handed over", nil, nil, true, "apply Pod default/a: it is as desired, and was applied in another way"},
+		{"equal but for the digest of an earlier version", set("x", "metadata", "annotations", Applied), nil, false, "apply Pod default/a: it is as desired, and was applied in another way"},
 		{"gone", nil, set("another", "metadata", "uid"), false, ""},
 	} {
 		have, result := object.Copy(base), object.Copy(base)
@@ -315,7 +430,7 @@ func TestServerSideApplySettles(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	for range 3000 {
 		want := g.child(podKind, "a")
-		policy := onServerSide(InPlace)
+		policy := onServerSide(InPlace).of(t, configOf(t, want))
 		have := applied(t, want, nil)
 		quiet := func(when string) {
 			t.Helper()
@@ -338,7 +453,7 @@ func TestServerSideApplySettles(t *testing.T) {
 		}
 		now, _ := policy.configuration(changed)
 		plan, err = Children(setOf(have), setOf(changed), policy)
-		if differs := !sameDigest(now, config); err != nil || differs != (len(plan.Ops) == 1) {
+		if differs := !reflect.DeepEqual(now.Object, config.Object); err != nil || differs != (len(plan.Ops) == 1) {
 			t.Fatalf("something else is wanted, %t: got %v (%v)", differs, texts(plan.Ops), err)
 		}
 	}
@@ -346,34 +461,46 @@ func TestServerSideApplySettles(t *testing.T) {
 
 func TestDynamicApplyTakesAChildBack(t *testing.T) {
 	want := parseObject(t, wanted)
+	const update = "update Pod default/a: from server-side back to dynamic apply"
 	for _, c := range []struct {
-		name   string
-		method Method
-		have   func(*object.Object)
-		want   *object.Object
-		op     string
+		name    string
+		method  Method
+		have    func(*object.Object)
+		want    *object.Object
+		applied bool // by this server, just before
+		op      string
 	}{
-		{"as it was applied", InPlace, nil, want, "update Pod default/a: from server-side back to dynamic apply"},
-		{"as it was applied, and Recreate", Recreate, nil, want, "update Pod default/a: from server-side back to dynamic apply"},
-		{"that drifted, and Recreate", Recreate, set("old", "spec", "image"), want, "update Pod default/a: from server-side back to dynamic apply"},
-		{"from which something is to go", InPlace, nil, pod(t, "a", "new"), "apply Pod default/a: something in it is no longer desired"},
-		{"from which something is to go, and Recreate", Recreate, nil, pod(t, "a", "new"), "dry run Pod default/a: something in it is no longer desired"},
-		{"and OnDelete", OnDelete, nil, want, ""},
+		{"as it was applied", InPlace, nil, want, false, ""},
+		{"as it was applied, and Recreate", Recreate, nil, want, false, ""},
+		{"as it was applied just now", InPlace, nil, want, true, update},
+		{"as it was applied just now, and Recreate", Recreate, nil, want, true, update},
+		{"that drifted, and Recreate", Recreate, set("old", "spec", "image"), want, false, "dry run Pod default/a: spec.image differs"},
+		{"from which something is to be removed", InPlace, nil, pod(t, "a", "new"), false, "apply Pod default/a: something in it is no longer desired"},
+		{"from which something is to be removed, and Recreate", Recreate, nil, pod(t, "a", "new"), false, "dry run Pod default/a: something in it is no longer desired"},
+		{"and OnDelete", OnDelete, nil, want, true, ""},
 	} {
 		have := applied(t, want, c.have)
+		policy := Policy{Rules: rulesFor(c.method), Memory: Memory{}}.of(t, configOf(t, want))
+		if c.applied {
+			if err := policy.Memory.Note(have, configOf(t, want)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		var expected []string
 		if c.op != "" {
 			expected = []string{c.op}
 		}
-		ops := plan(t, setOf(have), setOf(c.want), rulesFor(c.method))
-		t.Run(c.name, func(t *testing.T) { checkOps(t, ops, expected...) })
-		if len(ops) == 0 || ops[0].Verb != Update {
+		plan, err := Children(setOf(have), setOf(c.want), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(c.name, func(t *testing.T) { checkOps(t, plan.Ops, expected...) })
+		if c.op != update || len(plan.Ops) == 0 {
 			continue
 		}
 		back := object.Copy(have)
-		delete(metadata(back)["annotations"].(map[string]any), Applied)
 		annotate(back, lastApplied(t, stored(t, c.want)))
-		if diff := cmp.Diff(back, ops[0].Object); diff != "" {
+		if diff := cmp.Diff(back, plan.Ops[0].Object); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

@@ -109,6 +109,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"catset":   cmdCatSet,
 	"remember": cmdRemember,
 	"theirs":   cmdTheirs,
+	"peer":     cmdPeer,
 	"sha1":     cmdSHA1,
 	"untold":   cmdUntold,
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,4 +53,51 @@ func cmdSHA1(ts *testscript.TestScript, _ bool, args []string) {
 	sum := sha1.Sum([]byte(strings.Join(args[1:], "")))
 	ts.Setenv(args[0], hex.EncodeToString(sum[:]))
 	fmt.Fprintln(ts.Stdout(), ts.Getenv(args[0]))
+}
+
+// cmdPeer does as Metacontroller does by server-side apply, as the manager "metacontroller": "peer apply FILE" applies
+// objects; "peer same FILE" tries that out, as it does before it recreates a child, and fails if it would change one.
+func cmdPeer(ts *testscript.TestScript, neg bool, args []string) {
+	w := worldOf(ts)
+	objects, err := w.decode(ts, ts.ReadFile(args[1]))
+	ts.Check(err)
+	changes := ""
+	for _, o := range objects {
+		differs, err := w.peer(o, args[0] == "same")
+		ts.Check(err)
+		changes += differs
+	}
+	if (changes != "") != neg {
+		ts.Fatalf("Metacontroller would change %q", changes)
+	}
+}
+
+// peer applies o, or only tries to; it gives what this would change.
+func (w *world) peer(o *unstructured.Unstructured, try bool) (string, error) {
+	ctx := context.Background()
+	r, err := w.resource(o)
+	if err != nil {
+		return "", err
+	}
+	options := metav1.ApplyOptions{FieldManager: "metacontroller", Force: true}
+	if !try {
+		_, err := r.Apply(ctx, o.GetName(), o, options)
+		return "", err
+	}
+	before, err := r.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return "", err
+	}
+	options.DryRun = []string{metav1.DryRunAll}
+	after, err := r.Apply(ctx, o.GetName(), o, options)
+	if err != nil {
+		return "", err
+	}
+	for _, found := range []*unstructured.Unstructured{before, after} {
+		for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
+			unstructured.RemoveNestedField(found.Object, "metadata", field)
+		}
+		delete(found.Object, "status")
+	}
+	return cmp.Diff(before.Object, after.Object), nil
 }

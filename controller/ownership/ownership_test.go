@@ -1,0 +1,126 @@
+package ownership_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"metascript/controller/object/objecttest"
+	"metascript/controller/ownership"
+)
+
+const pod = `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+  namespace: default
+  labels: {app: x, theirs: "1"}
+  finalizers: [ours, theirs]
+  ownerReferences:
+  - {apiVersion: v1, kind: ConfigMap, name: parent, uid: u1}
+  - {apiVersion: v1, kind: ConfigMap, name: other, uid: u2}
+  managedFields:
+  - manager: metacontroller
+    operation: Apply
+    apiVersion: v1
+    fieldsType: FieldsV1
+    fieldsV1:
+      f:metadata:
+        f:labels: {f:app: {}}
+        f:finalizers: {'v:"ours"': {}}
+        f:ownerReferences: {'k:{"uid":"u1"}': {}}
+      f:spec:
+        f:containers:
+          'k:{"name":"c"}':
+            .: {}
+            f:name: {}
+            f:ports:
+              'k:{"containerPort":80,"protocol":"TCP"}': {.: {}, f:containerPort: {}}
+        f:nodeSelector: {}
+        f:gone: {}
+  - {manager: metacontroller, operation: Update, subresource: status, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:status: {}}}
+  - {manager: kubectl, operation: Update, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {f:metadata: {}}}
+spec:
+  nodeSelector: {disk: ssd}
+  restartPolicy: Always
+  containers:
+  - {name: sidecar, image: proxy}
+  - {name: c, image: theirs, ports: [{containerPort: 80, protocol: TCP}, {containerPort: 81, protocol: TCP}]}
+status: {phase: Running}
+`
+
+func TestOnlyWhatWasAppliedIsThere(t *testing.T) {
+	o := objecttest.ParseObject(t, pod)
+	fields := ownership.Of(o, "metacontroller")
+	got, err := fields.Applied(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := objecttest.Parse(t, `
+apiVersion: v1
+kind: Pod
+metadata:
+  name: a
+  namespace: default
+  labels: {app: x}
+  finalizers: [ours]
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: parent, uid: u1}]
+spec:
+  nodeSelector: {disk: ssd}
+  containers: [{name: c, ports: [{containerPort: 80}]}]
+`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("applied (-want +got):\n%s", diff)
+	}
+	if fields.Updated {
+		t.Error("an update of the status counts as one of the object")
+	}
+}
+
+func TestWhoOwnsWhat(t *testing.T) {
+	o := objecttest.ParseObject(t, pod)
+	for _, c := range []struct {
+		applier          string
+		others           []string
+		applied, updated bool
+	}{
+		{"metacontroller", nil, true, false},
+		{"metacontroller", []string{"kubectl"}, true, true},
+		{"kubectl", nil, false, true},
+		{"somebody", nil, false, false},
+	} {
+		got := ownership.Of(o, c.applier, c.others...)
+		if (got.Set != "") != c.applied || got.Updated != c.updated {
+			t.Errorf("%s and %v: got %+v", c.applier, c.others, got)
+		}
+	}
+}
+
+func TestTheObjectIsNotChanged(t *testing.T) {
+	o := objecttest.ParseObject(t, pod)
+	before := o.DeepCopy()
+	applied, err := ownership.Fields{Set: `{"f:metadata":{},"f:spec":{}}`, APIVersion: "v1"}.Applied(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied["metadata"].(map[string]any)["name"] = "changed"
+	if diff := cmp.Diff(before, o); diff != "" {
+		t.Errorf("the object was changed (-before +after):\n%s", diff)
+	}
+}
+
+func TestWhatCannotBeReadIsAnError(t *testing.T) {
+	o := objecttest.ParseObject(t, pod)
+	for _, fields := range []ownership.Fields{
+		{Set: `{"f:spec":{}}`, APIVersion: "v2"}, {Set: `{"x":{}}`, APIVersion: "v1"}, {Set: `[]`, APIVersion: "v1"}, {APIVersion: "v1"},
+	} {
+		if got, err := fields.Applied(o); err == nil {
+			t.Errorf("%+v: got %v", fields, got)
+		}
+	}
+	o.Object["metadata"].(map[string]any)["managedFields"] = []any{"nonsense", map[string]any{"operation": "Apply"}}
+	if got := ownership.Of(o, "metacontroller"); got != (ownership.Fields{}) {
+		t.Errorf("got %+v", got)
+	}
+}
