@@ -60,6 +60,7 @@ type Binding struct {
 	versioned    atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 	relatedKinds sync.Map                             // of the related objects there were so far
 
+	shared    *shared // with all loops; nil: it has its own
 	children  []childCache
 	revisions *revisions // nil: no kind rolls
 	links     links
@@ -126,7 +127,7 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 	s.bindCustomize(b)
 	b.Write, b.Live = s.write, s.write.Get
 	b.Only, b.Observer, b.DryRun = s.Only, s.Observer, s.DryRun
-	b.Metrics = s.metrics
+	b.Metrics, b.shared = s.metrics, s.shared
 	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, s.FlushInterval), s.ProbeEvery
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, s.ApplyStrategy) == v1alpha1.ServerSideApply
 	b.FieldManager = s.FieldManager

@@ -94,6 +94,7 @@ type Server struct {
 	crds        roster            // the CustomResourceDefinitions
 	queue       workqueue.TypedRateLimitingInterface[id]
 
+	shared  *shared
 	leading chan struct{} // closed when the server begins to work
 	elector atomic.Pointer[leaderelection.LeaderElector]
 	metrics *metrics.Metrics // nil: none are kept
@@ -167,6 +168,7 @@ func New(o Options) (*Server, error) {
 		running:   map[id]*running{},
 
 		controllers: map[string]roster{},
+		shared:      newShared(),
 		leading:     make(chan struct{}),
 		metrics:     counts,
 	}

@@ -55,7 +55,7 @@ func (l *loop) onKey() {
 	if !l.filled.Load() {
 		return
 	}
-	for parent := range l.candidates() {
+	for parent := range l.own() {
 		l.queue.add(object.RefOf(parent), KeyChanged)
 	}
 }

@@ -27,6 +27,9 @@ func newEventLoop(t *testing.T, parents ...*object.Object) *loop {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
+	if err := l.shared.hub.Join(l, nil, nil); err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range parents {
 		l.followAdopter(nil, o)
 	}
