@@ -35,6 +35,7 @@ type Binding struct {
 	HomeOnly    bool   // a namespaced parent sees related objects of its own namespace only
 	Discover    finder // of the resources that Customize names
 	OpenRelated func(kube.Resource) *informer.Informer
+	SeesRelated func(kube.Resource) // is told of each use of a resource, before its cache is opened; nil: nobody is told
 
 	Owner  Owner
 	Rules  plan.Rules
@@ -161,9 +162,12 @@ func (h *loadedHooks) answering() Hooks {
 // bindCustomize fills in what the customize hook needs.
 func (s *Server) bindCustomize(b *Binding) {
 	b.Discover = s.resources
+	b.SeesRelated = func(resource kube.Resource) {
+		if _, seen := b.relatedKinds.LoadOrStore(resource.ObjectKind(), true); !seen {
+			s.firsts.count(b)
+		}
+	}
 	b.OpenRelated = func(resource kube.Resource) *informer.Informer {
-		b.relatedKinds.Store(resource.ObjectKind(), true)
-		s.firsts.count(b)
 		return s.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
 }

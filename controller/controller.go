@@ -333,11 +333,18 @@ func (s *Server) work(ctx context.Context) {
 }
 
 // How often the status of a controller that runs is looked at, for the count of its parents, and of one whose caches
-// are being filled or in trouble.
+// are being filled or in trouble. When there are many controllers, each is looked at less often, so that there are not
+// more looks a second in all.
 const (
-	refresh     = time.Minute
-	whileFilled = 5 * time.Second
+	refresh         = time.Minute
+	whileFilled     = 5 * time.Second
+	refreshesSecond = 5
 )
+
+// refreshAfter is when n controllers are each looked at again.
+func refreshAfter(n int) time.Duration {
+	return max(refresh, time.Duration(n)*time.Second/refreshesSecond)
+}
 
 // process loads one controller object and decides when to look again.
 func (s *Server) process(ctx context.Context, name id) {
@@ -353,7 +360,7 @@ func (s *Server) process(ctx context.Context, name id) {
 	if r := s.get(name); r != nil && (!r.loop.filled.Load() || r.loop.trouble() != nil) {
 		s.queue.AddAfter(name, whileFilled)
 	} else if s.object(name) != nil {
-		s.queue.AddAfter(name, refresh)
+		s.queue.AddAfter(name, refreshAfter(s.count()))
 	}
 }
 

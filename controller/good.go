@@ -240,8 +240,15 @@ func (s *scriptStore) putVersion(ctx context.Context, c *candidate) error {
 	}
 	o.SetLabels(map[string]string{goodLabel: "true"})
 	data := map[string]any{versionKey: text}
-	there, err := s.live(ctx, o)
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
+	if !named { // most likely it is not there, and need not be looked for
+		o.Object["binaryData"] = data
+		_, err := s.write.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "the last good version of " + c.id().String()})
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	there, err := s.live(ctx, o)
 	if err == nil && named && reflect.DeepEqual(there.Object["binaryData"], data) {
 		return nil
 	}

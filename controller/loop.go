@@ -64,7 +64,7 @@ type loop struct {
 
 	overlap overlap // with others, as it was last; only who loads the controller uses it
 
-	related related
+	related *related // that of shared
 	ends    []func() // what ends what begin began
 
 	mu      sync.Mutex
@@ -96,6 +96,7 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, changed func()) 
 		counts:  b.Metrics.Controller(b.Kind, b.Name),
 		denials: newDenials(changed),
 		because: Resync,
+		related: &b.shared.related,
 		changed: changed,
 		events:  events,
 		log:     log.With("controller", b.Name),
@@ -118,6 +119,8 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, changed func()) 
 type shared struct {
 	pool *work.Pool
 	hub  dispatch.Hub[*loop]
+
+	related related
 }
 
 func newShared() *shared { return &shared{pool: work.NewPool(work.Options{})} }
@@ -181,7 +184,7 @@ func (l *loop) end(ctx context.Context) {
 // close gives the caches back. Nothing reconciles any more.
 func (l *loop) close() {
 	l.shared.hub.Leave(l)
-	l.related.close()
+	l.related.leave(l)
 	l.Binding.close()
 }
 

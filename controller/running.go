@@ -122,6 +122,13 @@ func (s *Server) all() []*running {
 	return slices.Collect(maps.Values(s.running))
 }
 
+// count is how many loops run.
+func (s *Server) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running)
+}
+
 func (s *Server) get(name id) *running {
 	s.mu.Lock()
 	defer s.mu.Unlock()
