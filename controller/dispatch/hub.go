@@ -43,9 +43,11 @@ type Children struct {
 
 // A Hub is one for all controllers of a server; W names a controller. The zero value has none. It is safe for concurrent use.
 type Hub[W comparable] struct {
-	mu     sync.Mutex
-	feeds  map[schema.GroupVersionResource]*feed[W]
-	joined map[W][]*feed[W] // once for each of its Parents and Children
+	mu      sync.Mutex
+	feeds   map[schema.GroupVersionResource]*feed[W]
+	joined  map[W][]*feed[W]                // once for each of its Parents and Children
+	about   map[schema.GroupKind][]*feed[W] // those with parents of a kind, one for each version
+	changes map[schema.GroupKind]uint64     // of who selects which objects of a kind
 
 	adopters selection.Index[adopter[W]]
 	adopting map[W]map[object.Ref]bool // the parents in adopters
@@ -63,13 +65,12 @@ type feed[W comparable] struct {
 	cache *informer.Informer // a handle of its own
 	users int
 
-	kind       schema.GroupKind // of parents; zero: nobody has any here
+	kind       schema.GroupKind // of parents
 	namespaced bool
 	selects    selection.Index[W]
 	finalizers map[string]W
-	parents    map[W]Handler
+	parents    map[W]Parents
 	children   map[W][]Handler
-	changes    uint64 // of who selects what
 }
 
 // Join has who be told of events, until it leaves.
@@ -78,6 +79,7 @@ func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 	defer h.mu.Unlock()
 	if h.feeds == nil {
 		h.feeds, h.joined, h.adopting = map[schema.GroupVersionResource]*feed[W]{}, map[W][]*feed[W]{}, map[W]map[object.Ref]bool{}
+		h.about, h.changes = map[schema.GroupKind][]*feed[W]{}, map[schema.GroupKind]uint64{}
 	}
 	h.joined[who] = nil
 	for _, p := range parents {
@@ -85,10 +87,7 @@ func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 		if err != nil {
 			return err
 		}
-		f.kind, f.namespaced = p.Kind.GroupKind(), p.Namespaced
-		f.selects.Set(who, p.Queries...)
-		f.finalizers[p.Finalizer], f.parents[who] = who, p.On
-		f.changes++
+		f.look(who, p)
 	}
 	for _, c := range children {
 		f, err := h.feed(who, c.Cache)
@@ -100,11 +99,22 @@ func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 	return nil
 }
 
+// look has who look after objects of the resource.
+func (f *feed[W]) look(who W, p Parents) {
+	if len(f.parents) == 0 {
+		f.kind, f.namespaced = p.Kind.GroupKind(), p.Namespaced
+		f.hub.about[f.kind] = append(f.hub.about[f.kind], f)
+	}
+	f.selects.Set(who, p.Queries...)
+	f.finalizers[p.Finalizer], f.parents[who] = who, p
+	f.hub.changes[f.kind]++
+}
+
 // feed gives the feed of a cache, for one use more.
 func (h *Hub[W]) feed(who W, cache *informer.Informer) (*feed[W], error) {
 	f := h.feeds[cache.Resource()]
 	if f == nil {
-		f = &feed[W]{hub: h, cache: cache.Again(), finalizers: map[string]W{}, parents: map[W]Handler{}, children: map[W][]Handler{}}
+		f = &feed[W]{hub: h, cache: cache.Again(), finalizers: map[string]W{}, parents: map[W]Parents{}, children: map[W][]Handler{}}
 		h.feeds[cache.Resource()] = f
 	}
 	f.users++
@@ -155,18 +165,20 @@ func (h *Hub[W]) leave(who W) (unused []*informer.Informer) {
 	return unused
 }
 
+// drop has who be told of nothing of the resource.
 func (f *feed[W]) drop(who W) {
-	if f.parents[who] != nil {
-		f.changes++
+	delete(f.children, who)
+	p, looks := f.parents[who]
+	if !looks {
+		return
 	}
 	f.selects.Set(who)
-	for finalizer, of := range f.finalizers {
-		if of == who {
-			delete(f.finalizers, finalizer)
-		}
-	}
+	delete(f.finalizers, p.Finalizer)
 	delete(f.parents, who)
-	delete(f.children, who)
+	f.hub.changes[f.kind]++
+	if len(f.parents) == 0 {
+		f.hub.about[f.kind] = slices.DeleteFunc(f.hub.about[f.kind], func(other *feed[W]) bool { return other == f })
+	}
 }
 
 // Adopts says which objects a parent may adopt for who; without any queries it is none.
@@ -203,37 +215,27 @@ func (h *Hub[W]) Selecting(o *object.Object) []W {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var all []W
-	for _, f := range h.about(o.GroupVersionKind().GroupKind()) {
+	for _, f := range h.about[o.GroupVersionKind().GroupKind()] {
 		all = append(all, f.selects.Matching(subjectOf(o))...)
 	}
 	return all
 }
 
 // Changes is another number than before when it may be that others select objects of a kind, or select others.
-func (h *Hub[W]) Changes(kind schema.GroupKind) (n uint64) {
+func (h *Hub[W]) Changes(kind schema.GroupKind) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, f := range h.about(kind) {
-		n += f.changes
-	}
-	return n
-}
-
-// about are the feeds with parents of a kind, one for each version. There are few feeds.
-func (h *Hub[W]) about(kind schema.GroupKind) []*feed[W] {
-	var all []*feed[W]
-	for _, f := range h.feeds {
-		if f.kind == kind && len(f.parents) > 0 {
-			all = append(all, f)
-		}
-	}
-	return all
+	return h.changes[kind]
 }
 
 // on tells of an event.
-func (f *feed[W]) on(old, current *object.Object) {
-	for _, handler := range f.concerned(old, current) {
-		handler(old, current)
+func (f *feed[W]) on(old, current *object.Object) { tell(f.concerned(old, current), old, current) }
+
+// tell calls handlers one after the other, also after one that panics.
+func tell(handlers []Handler, old, current *object.Object) {
+	if len(handlers) > 0 {
+		defer tell(handlers[1:], old, current)
+		handlers[0](old, current)
 	}
 }
 
@@ -243,7 +245,7 @@ func (f *feed[W]) concerned(old, current *object.Object) []Handler {
 	defer f.hub.mu.Unlock()
 	var handlers []Handler
 	for who := range f.asParent(old, current) {
-		handlers = append(handlers, f.parents[who])
+		handlers = append(handlers, f.parents[who].On)
 	}
 	for who := range f.asChild(old, current) {
 		handlers = append(handlers, f.children[who]...)
@@ -258,7 +260,7 @@ func (f *feed[W]) asParent(old, current *object.Object) map[W]bool {
 	}
 	same := old != nil && current != nil && reflect.DeepEqual(old.GetLabels(), current.GetLabels()) && reflect.DeepEqual(old.GetAnnotations(), current.GetAnnotations())
 	if !same {
-		f.changes++
+		f.hub.changes[f.kind]++
 	}
 	found := map[W]bool{}
 	if current != nil {
@@ -310,7 +312,7 @@ func (h *Hub[W]) owners(child *object.Object, found map[W]bool) {
 		return
 	}
 	group := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind()
-	for _, f := range h.about(group) {
+	for _, f := range h.about[group] {
 		key := object.Key{Name: ref.Name}
 		if f.namespaced {
 			key.Namespace = child.GetNamespace()

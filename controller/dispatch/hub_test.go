@@ -284,3 +284,14 @@ func BenchmarkEvent(b *testing.B) {
 		})
 	}
 }
+
+func TestAHandlerThatPanicsIsTheOnlyOneThatMissesTheEvent(t *testing.T) {
+	told := 0
+	count := func(_, _ *object.Object) { told++ }
+	defer func() {
+		if r := recover(); r != "out of order" || told != 2 {
+			t.Errorf("recovered %v, and %d others were told", r, told)
+		}
+	}()
+	tell([]Handler{count, func(_, _ *object.Object) { panic("out of order") }, count}, nil, nil)
+}

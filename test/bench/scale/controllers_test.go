@@ -41,11 +41,7 @@ func measureControllers(b *testing.B, binary, kind string, n int) {
 	c.tenants(b, kind, n)
 	ready := c.allReady(b, kind, n)
 	begun := time.Now()
-	var flags []string
-	if p := os.Getenv("PPROF"); p != "" {
-		flags = append(flags, "--pprof-address="+p)
-	}
-	s := c.serve(b, binary, flags...)
+	s := c.serve(b, binary, "--namespace=default")
 	<-ready
 	b.ReportMetric(time.Since(begun).Seconds(), "ready-s")
 	b.ReportMetric(s.cpu(b).Seconds(), "ready-cpu-s")
