@@ -34,9 +34,9 @@ func (l *loop) adopts(parent *object.Object) []selection.Query {
 	return []selection.Query{{Namespace: parent.GetNamespace(), Labels: selector}}
 }
 
-// queueAdopters queues every parent whose selector matches an orphan.
-func (l *loop) queueAdopters(orphan *object.Object) {
-	for _, parent := range l.shared.hub.Adopters(l, orphan) {
+// onOrphan queues the parents that may adopt an object.
+func (l *loop) onOrphan(adopters []object.Ref) {
+	for _, parent := range adopters {
 		l.queue.add(parent, l.news(ChildChanged))
 	}
 }

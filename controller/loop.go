@@ -147,9 +147,7 @@ func (l *loop) begin(ctx context.Context, begun func()) error {
 	if !l.synced(ctx) {
 		return nil // ctx is done
 	}
-	for parent := range l.own() {
-		l.onParent(nil, parent)
-	}
+	l.queueOwn()
 	l.filled.Store(true)
 	if !l.awaitTurn(ctx) {
 		return nil
@@ -199,7 +197,7 @@ func (l *loop) listen() error {
 	}
 	var children []dispatch.Children
 	for _, child := range l.children {
-		children = append(children, dispatch.Children{Cache: child.cache, On: l.onChild})
+		children = append(children, dispatch.Children{Cache: child.cache, On: l.onChild, Adopt: l.onOrphan})
 	}
 	if l.revisions != nil {
 		children = append(children, dispatch.Children{Cache: l.revisions.cache, On: l.onRevision})
@@ -222,6 +220,13 @@ func (l *loop) synced(ctx context.Context) bool {
 	}
 	l.links.keys.settled(ctx)
 	return true
+}
+
+// queueOwn takes the parents that the caches held before the loop was told of events.
+func (l *loop) queueOwn() {
+	for parent := range l.own() {
+		l.onParent(nil, parent)
+	}
 }
 
 // resync queues every parent. It is called once a period.

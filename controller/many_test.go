@@ -53,6 +53,7 @@ func joined(t testing.TB, l *loop) *loop {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
+	l.queueOwn()
 	queued(l)
 	l.filled.Store(true)
 	return l
@@ -122,8 +123,9 @@ func TestAnOrphansEventQueuesParentsOfThoseThatSelectThem(t *testing.T) {
 	for o := range all["b"].own() {
 		all["a"].followAdopter(nil, o) // as if it were told of it
 	}
-	if got := all["a"].shared.hub.Adopters(all["a"], matching("c", tenant("b", "b"))); len(got) > 0 {
-		t.Errorf("it adopts for %v", got)
+	adopters := all["a"].shared.hub.Adopters(matching("c", tenant("b", "b")))
+	if diff := cmp.Diff([]object.Ref{object.RefOf(tenant("b", "b"))}, adopters[all["b"]]); diff != "" || len(adopters) != 1 {
+		t.Errorf("adopters %v (-want +got):\n%s", adopters, diff)
 	}
 }
 

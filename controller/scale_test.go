@@ -85,7 +85,7 @@ func BenchmarkOrphanEvent(b *testing.B) {
 		orphan := matching("c", parent)
 		orphan.SetLabels(map[string]string{"app": "web", "instance": parent.GetName(), generatedLabel: string(parent.GetUID())})
 		for b.Loop() {
-			l.onChild(nil, orphan)
+			childEvent(l, nil, orphan)
 			if got := len(queued(l)); got != 1 {
 				b.Fatalf("%d parents are queued, want one", got)
 			}

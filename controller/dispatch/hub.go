@@ -38,7 +38,11 @@ type Parents struct {
 // Children are the objects of a resource that may be children of parents.
 type Children struct {
 	Cache *informer.Informer // of the whole resource
-	On    Handler            // is told of changes of what is, or was, a child of a parent that the controller looks after, or that one may adopt
+	On    Handler            // is told of changes of what is, or was, a child of a parent that the controller looks after
+
+	// Adopt is told of an object without an owner that is there or has changed: which parents may adopt it, see Hub.Adopts.
+	// Nil is told nothing.
+	Adopt func(parents []object.Ref)
 }
 
 // A Hub is one for all controllers of a server; W names a controller. The zero value has none. It is safe for concurrent use.
@@ -70,7 +74,7 @@ type feed[W comparable] struct {
 	selects    selection.Index[W]
 	finalizers map[string]W
 	parents    map[W]Parents
-	children   map[W][]Handler
+	children   map[W][]Children
 }
 
 // Join has who be told of events, until it leaves.
@@ -94,7 +98,7 @@ func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 		if err != nil {
 			return err
 		}
-		f.children[who] = append(f.children[who], c.On)
+		f.children[who] = append(f.children[who], c)
 	}
 	return nil
 }
@@ -114,7 +118,7 @@ func (f *feed[W]) look(who W, p Parents) {
 func (h *Hub[W]) feed(who W, cache *informer.Informer) (*feed[W], error) {
 	f := h.feeds[cache.Resource()]
 	if f == nil {
-		f = &feed[W]{hub: h, cache: cache.Again(), finalizers: map[string]W{}, parents: map[W]Parents{}, children: map[W][]Handler{}}
+		f = &feed[W]{hub: h, cache: cache.Again(), finalizers: map[string]W{}, parents: map[W]Parents{}, children: map[W][]Children{}}
 		h.feeds[cache.Resource()] = f
 	}
 	f.users++
@@ -199,15 +203,16 @@ func (h *Hub[W]) Adopts(who W, parent object.Ref, queries ...selection.Query) {
 	h.adopting[who][parent] = true
 }
 
-// Adopters are the parents that may adopt an object for who.
-func (h *Hub[W]) Adopters(who W, orphan *object.Object) []object.Ref {
-	var parents []object.Ref
-	for _, a := range h.adopters.Matching(informer.SubjectOf(orphan)) {
-		if a.who == who {
-			parents = append(parents, a.parent)
-		}
+// Adopters are those whose parents may adopt an object, with these parents; none for one that has an owner.
+func (h *Hub[W]) Adopters(o *object.Object) map[W][]object.Ref {
+	if object.ControllerOf(o) != nil {
+		return nil
 	}
-	return parents
+	found := map[W][]object.Ref{}
+	for _, a := range h.adopters.Matching(informer.SubjectOf(o)) {
+		found[a.who] = append(found[a.who], a.parent)
+	}
+	return found
 }
 
 // Selecting are those who select an object, in whatever version of its kind they look at it, in no order.
@@ -248,7 +253,16 @@ func (f *feed[W]) concerned(old, current *object.Object) []Handler {
 		handlers = append(handlers, f.parents[who].On)
 	}
 	for who := range f.asChild(old, current) {
-		handlers = append(handlers, f.children[who]...)
+		for _, c := range f.children[who] {
+			handlers = append(handlers, c.On)
+		}
+	}
+	for who, parents := range f.asOrphan(old, current) {
+		for _, c := range f.children[who] {
+			if c.Adopt != nil {
+				handlers = append(handlers, func(_, _ *object.Object) { c.Adopt(parents) })
+			}
+		}
 	}
 	return handlers
 }
@@ -284,7 +298,7 @@ func (f *feed[W]) lookingAfter(o *object.Object, found map[W]bool) {
 	}
 }
 
-// asChild are those of whose parents an object is a child, or was before the event, or may become one.
+// asChild are those of whose parents an object is a child, or was before the event.
 func (f *feed[W]) asChild(old, current *object.Object) map[W]bool {
 	if len(f.children) == 0 {
 		return nil
@@ -295,12 +309,15 @@ func (f *feed[W]) asChild(old, current *object.Object) map[W]bool {
 			f.hub.owners(o, found)
 		}
 	}
-	if current != nil && object.ControllerOf(current) == nil {
-		for _, a := range f.hub.adopters.Matching(informer.SubjectOf(current)) {
-			found[a.who] = true
-		}
-	}
 	return found
+}
+
+// asOrphan are those whose parents may adopt an object that is there or has changed, with these parents.
+func (f *feed[W]) asOrphan(old, current *object.Object) map[W][]object.Ref {
+	if len(f.children) == 0 || current == nil || old != nil && old.GetResourceVersion() == current.GetResourceVersion() {
+		return nil
+	}
+	return f.hub.Adopters(current)
 }
 
 // owners adds to found those who look after the parent that controls a child. The reference's UID does not count, since a
