@@ -32,8 +32,9 @@ func BenchmarkControllers(b *testing.B) {
 	}
 }
 
-// rest is for how long the server is watched at rest. The looks at the controllers that come once a minute are within.
-const rest = 75 * time.Second
+// rest is for how long a server with n controllers is watched at rest. A look at each of them, which comes once a minute or
+// less often, is within.
+func rest(n int) time.Duration { return 15*time.Second + max(time.Minute, time.Duration(n)*time.Second/5) }
 
 func measureControllers(b *testing.B, binary, kind string, n int) {
 	c := newCluster(b)
@@ -50,7 +51,7 @@ func measureControllers(b *testing.B, binary, kind string, n int) {
 	b.ReportMetric(s.requests(b)/float64(n), "requests/controller")
 
 	cpu, begun := s.cpu(b), time.Now()
-	time.Sleep(rest)
+	time.Sleep(rest(n))
 	b.ReportMetric(100*(s.cpu(b)-cpu).Seconds()/time.Since(begun).Seconds(), "rest-%cpu")
 	b.ReportMetric(s.memory(b, "VmRSS")/(1<<20), "rest-MiB")
 }
