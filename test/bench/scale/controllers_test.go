@@ -34,7 +34,9 @@ func BenchmarkControllers(b *testing.B) {
 
 // rest is for how long a server with n controllers is watched at rest. A look at each of them, which comes once a minute or
 // less often, is within.
-func rest(n int) time.Duration { return 15*time.Second + max(time.Minute, time.Duration(n)*time.Second/5) }
+func rest(n int) time.Duration {
+	return 15*time.Second + max(time.Minute, time.Duration(n)*time.Second/5)
+}
 
 func measureControllers(b *testing.B, binary, kind string, n int) {
 	c := newCluster(b)
