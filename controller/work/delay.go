@@ -59,6 +59,7 @@ func (p *Pool) due() {
 	for now := time.Now(); len(p.delayed.keys) > 0 && !p.delayed.keys[0].at.After(now); {
 		heap.Pop(&p.delayed).(*delay).add()
 	}
+	p.start()
 	p.wake()
 }
 

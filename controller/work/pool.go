@@ -159,6 +159,7 @@ func (p *Pool) run(t *task) {
 		}
 		t.end()
 		t = p.next()
+		p.start()
 		p.mu.Unlock()
 	}
 }

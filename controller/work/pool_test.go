@@ -49,6 +49,7 @@ func TestAQueueHasNoMoreKeysUnderWayThanItsBound(t *testing.T) {
 		})
 		addMany(q, 30)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if most.Load() != 3 || all.Load() != 30 {
 			t.Errorf("%d keys were under way at a time, %d in all; want 3 and 30", most.Load(), all.Load())
 		}
@@ -117,6 +118,7 @@ func TestQueuesTakeTurns(t *testing.T) {
 			all = append(all, q)
 		}
 		time.Sleep(time.Second)
+		stop(all...)
 		for i := range order {
 			if ahead := strings.Count(order[:i], "a") - strings.Count(order[:i], "c"); max(ahead, -ahead) > 2 {
 				t.Errorf("the turns are %s", order)
@@ -126,7 +128,6 @@ func TestQueuesTakeTurns(t *testing.T) {
 		if len(order) != 12 {
 			t.Errorf("the turns are %s", order)
 		}
-		stop(all...)
 	})
 }
 
@@ -201,10 +202,10 @@ func TestAKeyThatIsAddedLaterComesAtTheEarliestOfItsTimes(t *testing.T) {
 		q.AddAfter("a", time.Minute)
 		q.AddAfter("a", 2*time.Hour)
 		time.Sleep(24 * time.Hour)
+		stop(q)
 		if len(times) != 1 || times[0] != time.Minute {
 			t.Errorf("it came after %v", times)
 		}
-		stop(q)
 	})
 }
 

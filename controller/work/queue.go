@@ -62,7 +62,8 @@ func (q *Queue[K]) Serve(bound int, work func(K)) {
 	}
 	q.bound, q.work = max(bound, 1), work
 	q.pool.join(q)
-	q.offer()
+	q.pool.offer(q)
+	q.pool.start()
 }
 
 // Add has key be worked on. When it waits already, or the queue is shut down, that changes nothing; when it is being
@@ -71,6 +72,7 @@ func (q *Queue[K]) Add(key K) {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
 	q.add(key)
+	q.pool.start()
 }
 
 func (q *Queue[K]) add(key K) {
@@ -94,7 +96,7 @@ func (q *Queue[K]) add(key K) {
 func (q *Queue[K]) push(key K) {
 	q.order.Push(key)
 	q.added.Signal()
-	q.offer()
+	q.pool.offer(q)
 }
 
 // AddAfter adds key when a while has passed. One that is to be added later already comes at the earlier of the two times.
@@ -108,6 +110,7 @@ func (q *Queue[K]) AddAfter(key K, wait time.Duration) {
 	case wait <= 0:
 		q.metrics.retried()
 		q.add(key)
+		q.pool.start()
 		return
 	case entry != nil:
 		q.pool.hasten(entry, wait)
@@ -150,6 +153,7 @@ func (q *Queue[K]) Done(key K) {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
 	q.done(key)
+	q.pool.start()
 }
 
 func (q *Queue[K]) done(key K) {
@@ -162,7 +166,7 @@ func (q *Queue[K]) done(key K) {
 		delete(q.pool.metered, q)
 		q.metrics.measure()
 	}
-	q.offer()
+	q.pool.offer(q)
 	q.settle()
 }
 
@@ -209,12 +213,6 @@ func (q *Queue[K]) settle() {
 	default:
 		close(q.idle)
 	}
-}
-
-// offer has the queue's turn come if a key of it may begin.
-func (q *Queue[K]) offer() {
-	q.pool.offer(q)
-	q.pool.start()
 }
 
 // limit implements server, as the others do.
