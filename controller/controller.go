@@ -71,6 +71,7 @@ type Server struct {
 	opened    atomic.Bool // the caches of controller objects are
 	known     atomic.Bool // the controller objects are
 	ready     atomic.Bool // see Waiting
+	waitedFor recent
 
 	firsts       *firsts
 	statusPruned atomic.Bool  // the API server does not store a status for controllers
