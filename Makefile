@@ -68,7 +68,7 @@ bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	$(CURDIR)/$(BUILD)/bench.test -test.run '^$$' -test.bench . -test.$$only BenchmarkFixed -test.benchtime 200ms || exit; done; done; } \
 	| $(GO) run ./test/bench/report docs/benchmarks.md
 
-bench-cluster: cluster ## 5,000 parents on a real control plane, as scripts and as a webhook, and edits: about 15 minutes; BENCH=Edit for those
+bench-cluster: cluster ## 5,000 parents on a real control plane, as scripts and as a webhook, edits, and up to 1,000 controllers: about 25 minutes; BENCH=Edit or BENCH=Controllers for those
 	@set -o pipefail; { $(FACTS); $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 60m ./test/bench/scale; } | $(GO) run ./test/bench/report docs/benchmarks.md
 
 fuzz: ## every fuzz target for FUZZTIME, 5m unless given

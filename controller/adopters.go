@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"metascript/controller/informer"
 	"metascript/controller/object"
 	"metascript/controller/selection"
 )
@@ -10,11 +9,14 @@ import (
 // concern. A parent that is not known yet finds its orphans in its own first reconcile.
 func (l *loop) followAdopter(old, current *object.Object) {
 	switch {
-	case l.Match == nil || old != nil && current != nil && sameSelector(old, current):
+	case l.Match == nil:
 	case current == nil:
-		l.adopters.Set(object.RefOf(old))
+		l.shared.hub.Adopts(l, object.RefOf(old))
+	case !l.mine(current):
+		l.shared.hub.Adopts(l, object.RefOf(current))
+	case old != nil && l.mine(old) && sameSelector(old, current):
 	default:
-		l.adopters.Set(object.RefOf(current), l.adopts(current)...)
+		l.shared.hub.Adopts(l, object.RefOf(current), l.adopts(current)...)
 	}
 }
 
@@ -32,9 +34,9 @@ func (l *loop) adopts(parent *object.Object) []selection.Query {
 	return []selection.Query{{Namespace: parent.GetNamespace(), Labels: selector}}
 }
 
-// queueAdopters queues every parent whose selector matches an orphan.
-func (l *loop) queueAdopters(orphan *object.Object) {
-	for _, parent := range l.adopters.Matching(informer.SubjectOf(orphan)) {
+// onOrphan queues the parents that may adopt an object.
+func (l *loop) onOrphan(adopters []object.Ref) {
+	for _, parent := range adopters {
 		l.queue.add(parent, l.news(ChildChanged))
 	}
 }

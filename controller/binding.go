@@ -35,6 +35,7 @@ type Binding struct {
 	HomeOnly    bool   // a namespaced parent sees related objects of its own namespace only
 	Discover    finder // of the resources that Customize names
 	OpenRelated func(kube.Resource) *informer.Informer
+	SeesRelated func(kube.Resource) // is told of each use of a resource, before its cache is opened; nil: nobody is told
 
 	Owner  Owner
 	Rules  plan.Rules
@@ -60,6 +61,7 @@ type Binding struct {
 	versioned    atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 	relatedKinds sync.Map                             // of the related objects there were so far
 
+	shared    *shared // with all loops; nil: it has its own
 	children  []childCache
 	revisions *revisions // nil: no kind rolls
 	links     links
@@ -126,7 +128,7 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 	s.bindCustomize(b)
 	b.Write, b.Live = s.write, s.write.Get
 	b.Only, b.Observer, b.DryRun = s.Only, s.Observer, s.DryRun
-	b.Metrics = s.metrics
+	b.Metrics, b.shared = s.metrics, s.shared
 	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, s.FlushInterval), s.ProbeEvery
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, s.ApplyStrategy) == v1alpha1.ServerSideApply
 	b.FieldManager = s.FieldManager
@@ -160,9 +162,12 @@ func (h *loadedHooks) answering() Hooks {
 // bindCustomize fills in what the customize hook needs.
 func (s *Server) bindCustomize(b *Binding) {
 	b.Discover = s.resources
+	b.SeesRelated = func(resource kube.Resource) {
+		if _, seen := b.relatedKinds.LoadOrStore(resource.ObjectKind(), true); !seen {
+			s.firsts.count(b)
+		}
+	}
 	b.OpenRelated = func(resource kube.Resource) *informer.Informer {
-		b.relatedKinds.Store(resource.ObjectKind(), true)
-		s.firsts.count(b)
 		return s.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
 }

@@ -79,6 +79,7 @@ type Server struct {
 	opened    atomic.Bool // the caches of controller objects are
 	known     atomic.Bool // the controller objects are
 	ready     atomic.Bool // see Waiting
+	waitedFor recent
 
 	firsts       *firsts
 	statusPruned atomic.Bool  // the API server does not store a status for controllers
@@ -108,6 +109,7 @@ type Server struct {
 	queue       workqueue.TypedRateLimitingInterface[id]
 	order       *metrics.Shared[id] // of queue, for its metrics
 
+	shared   *shared
 	leading  chan struct{} // closed when the server begins to work
 	elector  atomic.Pointer[leaderelection.LeaderElector]
 	fence    *lease.Fence     // what every write passes where there is an Election
@@ -190,6 +192,7 @@ func New(o Options) (*Server, error) {
 		running:   map[id]*running{},
 
 		controllers: map[string]roster{},
+		shared:      newShared(),
 		leading:     make(chan struct{}),
 		fence:       fence,
 		unfenced:    unfenced,
@@ -381,11 +384,18 @@ func (s *Server) work(ctx context.Context) {
 }
 
 // How often the status of a controller that runs is looked at, for the count of its parents, and of one whose caches
-// are being filled or in trouble.
+// are being filled or in trouble. When there are many controllers, each is looked at less often, so that there are not
+// more looks a second in all.
 const (
-	refresh     = time.Minute
-	whileFilled = 5 * time.Second
+	refresh         = time.Minute
+	whileFilled     = 5 * time.Second
+	refreshesSecond = 5
 )
+
+// refreshAfter is when n controllers are each looked at again.
+func refreshAfter(n int) time.Duration {
+	return max(refresh, time.Duration(n)*time.Second/refreshesSecond)
+}
 
 // process loads one controller object and decides when to look again.
 func (s *Server) process(ctx context.Context, name id) {
@@ -402,7 +412,7 @@ func (s *Server) process(ctx context.Context, name id) {
 	if r := s.get(name); r != nil && (!r.loop.filled.Load() || r.loop.trouble() != nil) {
 		s.queue.AddAfter(name, whileFilled)
 	} else if s.object(name) != nil {
-		s.queue.AddAfter(name, refresh)
+		s.queue.AddAfter(name, refreshAfter(s.count()))
 	}
 }
 

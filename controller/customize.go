@@ -19,7 +19,7 @@ import (
 // again.
 func (t *turn) relate(ctx context.Context, parent *object.Object, variants []variant) error {
 	if t.Customize == nil {
-		t.related.drop(object.RefOf(parent)) // that the version before asked for
+		t.related.drop(asker{t.loop, object.RefOf(parent)}) // that the version before asked for
 		return nil
 	}
 	kept := t.customizedOf(object.RefOf(parent))
@@ -33,7 +33,7 @@ func (t *turn) relate(ctx context.Context, parent *object.Object, variants []var
 			return v.about(err)
 		}
 	}
-	caches := t.needed(ctx, parent, kept, answers, slices.Concat(rules...))
+	caches := t.needed(parent, kept, answers, slices.Concat(rules...))
 	for i := range variants {
 		for n, rule := range rules[i] {
 			if err := caches.ready(rule); err != nil {
@@ -46,10 +46,10 @@ func (t *turn) relate(ctx context.Context, parent *object.Object, variants []var
 }
 
 // needed gives the caches that rules are about, after it has the parent look for that, unless it does already.
-func (t *turn) needed(ctx context.Context, parent *object.Object, kept *customized, answers []*answerOfCustomize, rules []relatedRule) relatedCaches {
+func (t *turn) needed(parent *object.Object, kept *customized, answers []*answerOfCustomize, rules []relatedRule) relatedCaches {
 	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.looked, rules, relatedRule.sameResource) {
 		kept.used, kept.looked = answers, rules
-		kept.caches = t.lookFor(ctx, object.RefOf(parent), rules)
+		kept.caches = t.lookFor(object.RefOf(parent), rules)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		maps.DeleteFunc(kept.answers, func(_ string, a *answerOfCustomize) bool { return !slices.Contains(answers, a) })
@@ -156,7 +156,7 @@ func (l *loop) forgetRelated(parent object.Ref) {
 	l.mu.Lock()
 	delete(l.current.Load().customized, parent)
 	l.mu.Unlock()
-	l.related.drop(parent)
+	l.related.drop(asker{l, parent})
 }
 
 // rediscover queues the parents whose customize hook asked for resources of a group in which a definition changed.

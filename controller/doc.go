@@ -2,7 +2,9 @@
 //
 // A [Server] follows the controller objects of a cluster. For each it makes a [Binding], which says what the object
 // means: which objects are its parents, whom to ask what their children should be, how to know and update the
-// children, and as whom to write. For each Binding a loop runs, on its own: its queue, its workers, its failures. Where
+// children, and as whom to write. For each Binding a loop runs, on its own: its queue, its records, its failures. Watches
+// and workers are shared by all loops: package dispatch finds out which of them an event concerns, and package work gives
+// their queues workers, so that a controller with nothing to do costs neither a goroutine nor a look at an event. Where
 // scripts run, and how much they may ask for, is the [Sandbox]'s, which is one for all; what webhooks have open, the
 // Secrets they refer to among it, is the Binding's (webhooks.go, keyring.go).
 //

@@ -55,7 +55,7 @@ func (l *loop) onKey() {
 	if !l.filled.Load() {
 		return
 	}
-	for parent := range l.candidates() {
+	for parent := range l.own() {
 		l.queue.add(object.RefOf(parent), KeyChanged)
 	}
 }
@@ -77,8 +77,8 @@ func (l *loop) concerns(old, current *object.Object) bool {
 		!reflect.DeepEqual(old.GetFinalizers(), current.GetFinalizers())
 }
 
-// onChild queues the parents that a child's change concerns: who owns it, who owned it, and, while nobody does, who
-// may adopt it.
+// onChild queues the parents that a child's change concerns: who owns it, and who owned it. Who may adopt it while nobody
+// does, onOrphan is told.
 func (l *loop) onChild(old, current *object.Object) {
 	if old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
 		return
@@ -92,8 +92,5 @@ func (l *loop) onChild(old, current *object.Object) {
 			seen[key] = true
 			l.queue.add(key, l.news(ChildChanged))
 		}
-	}
-	if current != nil && l.Match != nil && object.ControllerOf(current) == nil {
-		l.queueAdopters(current)
 	}
 }

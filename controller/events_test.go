@@ -27,6 +27,9 @@ func newEventLoop(t *testing.T, parents ...*object.Object) *loop {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
+	if err := l.shared.hub.Join(l, nil, nil); err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range parents {
 		l.followAdopter(nil, o)
 	}
@@ -53,6 +56,14 @@ func expectQueued(t *testing.T, l *loop, want ...string) {
 	}
 	if diff := cmp.Diff(because, queued(l)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+}
+
+// childEvent tells l of a change of a child, or of what may become one.
+func childEvent(l *loop, old, current *object.Object) {
+	l.onChild(old, current)
+	if current != nil {
+		l.onOrphan(l.shared.hub.Adopters(current)[l])
 	}
 }
 
@@ -87,9 +98,9 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newEventLoop(t, widget(nil))
-			l.onChild(nil, c.child)
+			childEvent(l, nil, c.child)
 			expectQueued(t, l, c.want...)
-			l.onChild(c.child, nil)
+			childEvent(l, c.child, nil)
 			expectQueued(t, l, c.want...)
 		})
 	}
@@ -98,14 +109,14 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 func TestAChildOfAClusterScopedParentConcernsItFromAnyNamespace(t *testing.T) {
 	l := newEventLoop(t)
 	l.Parents[0].Namespaced = false
-	l.onChild(nil, inNamespace("x", controlled("example.com/v1", "Widget", "w")))
+	childEvent(l, nil, inNamespace("x", controlled("example.com/v1", "Widget", "w")))
 	expectQueued(t, l, "w")
 }
 
 func TestAChildThatChangesHandsConcernsBoth(t *testing.T) {
 	l := newEventLoop(t)
 	old, current := controlled("example.com/v1", "Widget", "before"), controlled("example.com/v1", "Widget", "after")
-	l.onChild(with(old, versioned("1")), with(current, versioned("2")))
+	childEvent(l, with(old, versioned("1")), with(current, versioned("2")))
 	expectQueued(t, l, "default/before", "default/after")
 }
 
@@ -114,7 +125,7 @@ func TestAChildThatIsReleasedConcernsWhoHadItAndWhoMayAdoptIt(t *testing.T) {
 	l := newEventLoop(t, parent, heir)
 	old := configMap("a", parent)
 	current := matching("a", heir)
-	l.onChild(with(old, versioned("1")), with(current, versioned("2")))
+	childEvent(l, with(old, versioned("1")), with(current, versioned("2")))
 	expectQueued(t, l, "default/w", "default/heir")
 }
 
@@ -134,7 +145,7 @@ func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newEventLoop(t, here, there, stranger)
-			l.onChild(nil, c.orphan)
+			childEvent(l, nil, c.orphan)
 			expectQueued(t, l, c.want...)
 		})
 	}
@@ -144,21 +155,21 @@ func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
 	parent := named("w", "", "u1")
 	l := newEventLoop(t, parent)
 	l.Parents[0].Namespaced = false
-	l.onChild(nil, inNamespace("x", matching("a", parent)))
+	childEvent(l, nil, inNamespace("x", matching("a", parent)))
 	expectQueued(t, l, "w")
 }
 
 func TestAnOrphanThatBeginsToMatchConcernsItsAdopter(t *testing.T) {
 	parent := widget(nil)
 	l := newEventLoop(t, parent)
-	l.onChild(with(configMap("a", nil), versioned("1")), with(matching("a", parent), versioned("2")))
+	childEvent(l, with(configMap("a", nil), versioned("1")), with(matching("a", parent), versioned("2")))
 	expectQueued(t, l, "default/w")
 }
 
 func TestAnOrphanThatIsGoneConcernsNobody(t *testing.T) {
 	parent := widget(nil)
 	l := newEventLoop(t, parent)
-	l.onChild(matching("a", parent), nil)
+	childEvent(l, matching("a", parent), nil)
 	expectQueued(t, l)
 }
 
@@ -170,7 +181,7 @@ func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T)
 	for _, o := range []*object.Object{named("a", "default", "u2"), sound, named("z", "default", "u3")} {
 		l.followAdopter(nil, o)
 	}
-	l.onChild(nil, with(configMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
+	childEvent(l, nil, with(configMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
 	expectQueued(t, l, "default/sound")
 }
 
@@ -179,9 +190,7 @@ func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
 	l := newEventLoop(t, parent)
 	l.onParent(parent, object.Copy(parent))
 	child := with(configMap("a", parent), versioned("5"))
-	l.onChild(child, object.Copy(child))
-	orphan := with(matching("b", parent), versioned("5"))
-	l.onChild(orphan, object.Copy(orphan))
+	childEvent(l, child, object.Copy(child))
 	expectQueued(t, l)
 }
 
@@ -248,7 +257,7 @@ func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
 	l := newEventLoop(t, widget(nil))
 	l.filled.Store(false)
 	l.onParent(nil, widget(nil))
-	l.onChild(nil, configMap("c", widget(nil)))
+	childEvent(l, nil, configMap("c", widget(nil)))
 	if got := l.queue.take(object.RefOf(widget(nil))); got != Resync {
 		t.Errorf("the reason is %s, want resync", got)
 	}
@@ -268,11 +277,11 @@ func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
 	before, after := selecting("a", 1), selecting("b", 2)
 	l.followAdopter(nil, before)
 	l.followAdopter(before, after)
-	l.onChild(nil, orphan("a"))
+	childEvent(l, nil, orphan("a"))
 	expectQueued(t, l)
-	l.onChild(nil, orphan("b"))
+	childEvent(l, nil, orphan("b"))
 	expectQueued(t, l, "default/w")
 	l.followAdopter(after, nil)
-	l.onChild(nil, orphan("b"))
+	childEvent(l, nil, orphan("b"))
 	expectQueued(t, l)
 }

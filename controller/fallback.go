@@ -2,7 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -111,20 +110,16 @@ func (l *loop) tellSwitch(name string, active bool, why error) {
 // A probe is tried this often in its interval, which begins at any time.
 const probesLooked = 4
 
-// probe has a parent reconciled whenever a script is to be tried again, since it may be that nothing else happens.
-func (l *loop) probe(ctx context.Context) {
-	tick := time.NewTicker(max(cmp.Or(l.ProbeEvery, hook.ProbeEvery)/probesLooked, soonest))
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			for _, f := range l.current.Load().fallbacks() {
-				if parent, due := f.Candidate(); due {
-					l.queue.add(parent, Resync)
-				}
-			}
+func (l *loop) probePeriod() time.Duration {
+	return max(cmp.Or(l.ProbeEvery, hook.ProbeEvery)/probesLooked, soonest)
+}
+
+// probe has a parent reconciled if a script is to be tried again, since it may be that nothing else happens. It is called
+// once a period.
+func (l *loop) probe() {
+	for _, f := range l.current.Load().fallbacks() {
+		if parent, due := f.Candidate(); due {
+			l.queue.add(parent, Resync)
 		}
 	}
 }

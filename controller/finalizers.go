@@ -47,7 +47,7 @@ func (l *loop) heldFinalizers() heldFinalizers {
 		return held
 	}
 	held.wayBack = v.finalizeAgain(l.id)
-	for parent := range l.candidates() {
+	for parent := range l.own() {
 		if !l.hasFinalizer(parent) {
 			continue
 		}

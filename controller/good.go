@@ -42,11 +42,16 @@ type candidate struct {
 type goodVersion struct {
 	candidate
 	stored time.Time // when it was seen to be; zero: it is not
+	tried  time.Time // when that was to be done last, and failed
 	cannot error     // why it never will be
 }
 
 // storedFor is how long it is trusted that what is stored is still there, and as it was.
 const storedFor = 10 * time.Minute
+
+// storeAgain is how long after it failed a version is stored again at the earliest, since a controller that starts is looked
+// at several times.
+const storeAgain = 30 * time.Second
 
 // A storedVersion is how a version is kept in a ConfigMap.
 type storedVersion struct {
@@ -68,7 +73,7 @@ func (s *Server) keepGood(ctx context.Context, c *candidate) string {
 		g = &goodVersion{candidate: *c}
 		s.goods.Store(c.id(), g)
 	}
-	if time.Since(g.stored) > storedFor && g.cannot == nil && s.Given == nil { // what is given is no more when the server is
+	if time.Since(g.stored) > storedFor && time.Since(g.tried) > storeAgain && g.cannot == nil && s.Given == nil { // what is given is no more when the server is
 		err := s.scripts().putVersion(ctx, c)
 		switch {
 		case err == nil:
@@ -76,6 +81,7 @@ func (s *Server) keepGood(ctx context.Context, c *candidate) string {
 		case errors.Is(err, errTooLarge) || apierrors.IsInvalid(err):
 			g.cannot = err
 		case ctx.Err() == nil:
+			g.tried = time.Now()
 			s.warnNotKept(c.id(), err)
 		}
 	}
@@ -240,8 +246,15 @@ func (s *scriptStore) putVersion(ctx context.Context, c *candidate) error {
 	}
 	o.SetLabels(map[string]string{goodLabel: "true"})
 	data := map[string]any{versionKey: text}
-	there, err := s.live(ctx, o)
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
+	if !named { // most likely it is not there, and need not be looked for
+		o.Object["binaryData"] = data
+		_, err := s.write.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "the last good version of " + c.id().String()})
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	there, err := s.live(ctx, o)
 	if err == nil && named && reflect.DeepEqual(there.Object["binaryData"], data) {
 		return nil
 	}

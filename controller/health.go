@@ -19,7 +19,7 @@ func (s *Server) Waiting() []string {
 	if s.ready.Load() {
 		return nil
 	}
-	waiting := s.waiting()
+	waiting := s.waitedFor.get(s.waiting)
 	s.ready.Store(len(waiting) == 0)
 	return waiting
 }

@@ -139,12 +139,14 @@ func (s *Server) leave(ctx context.Context, name id) error {
 
 // see adds to the verdict how what runs is.
 func (s *Server) see(ctx context.Context, r *running, v *verdict) {
-	v.active, v.filled, v.parents = r.about.Load(), r.loop.filled.Load(), r.loop.count()
+	v.active, v.filled = r.about.Load(), r.loop.filled.Load()
 	v.lastGood = s.settled(ctx, r)
 	v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
 	v.fallbacks = r.loop.current.Load().fallbacks()
 	v.finalizers = r.loop.heldFinalizers()
-	v.doubts = append(v.doubts, s.rivals(r.loop)...)
+	shares := r.loop.refreshOverlap()
+	v.parents = shares.parents
+	v.doubts = append(v.doubts, shares.told...)
 	if v.filled {
 		v.doubts = append(v.doubts, r.loop.links.problems()...)
 	}

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"metascript/controller/bodies"
+	"metascript/controller/dispatch"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
-	"metascript/controller/selection"
+	"metascript/controller/work"
 	"metascript/engine"
 )
 
@@ -48,8 +49,8 @@ const grace = 20 * time.Second
 // one, with newer caches, will do better.
 var errLookAgain = errors.New("it changed meanwhile")
 
-// A loop reconciles the parents of one Binding: its queue, its workers, its resyncs. It alone decides about
-// retrying.
+// A loop reconciles the parents of one Binding: its queue, its resyncs. It alone decides about retrying. Its workers, and the
+// watches that tell it of events, are shared by all loops: one that has nothing to do costs its memory alone.
 type loop struct {
 	*Binding
 	released atomic.Bool // see loop.release
@@ -65,9 +66,10 @@ type loop struct {
 	leading <-chan struct{} // the workers work once it is closed; nil: at once
 	because Reason          // why all parents are reconciled at first: Resync or ScriptChanged
 
-	adopters selection.Index[object.Ref] // what parents may adopt
+	overlap overlap // with others, as it was last; only who loads the controller uses it
 
-	related related
+	related *related // that of shared
+	ends    []func() // what ends what begin began
 
 	mu      sync.Mutex
 	written map[object.Ref]*wrote // what the last reconcile of a parent wrote
@@ -91,12 +93,16 @@ type wrote struct {
 // newLoop gives a loop for b. It calls changed when the script begins to be held for parents, and when it is for none any
 // more, and when a webhook takes over from a script, or the other way round.
 func newLoop(b *Binding, events *kube.Events, log *slog.Logger, changed func()) *loop {
+	if b.shared == nil {
+		b.shared = newShared()
+	}
 	l := &loop{
 		Binding: b,
-		queue:   newQueue(b.queue(), b.Metrics.QueueMetrics()),
+		queue:   newQueue(b.shared.pool, b.queue(), b.Metrics.QueueMetrics()),
 		counts:  b.Metrics.Controller(b.Kind, b.Name),
 		denials: newDenials(changed),
 		because: Resync,
+		related: &b.shared.related,
 		changed: changed,
 		written: map[object.Ref]*wrote{},
 		pruned:  map[object.Ref]unstored{},
@@ -115,10 +121,29 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, changed func()) 
 	return l
 }
 
+// shared is what the loops of a server have in common.
+type shared struct {
+	pool *work.Pool
+	hub  dispatch.Hub[*loop]
+
+	related related
+}
+
+func newShared() *shared { return &shared{pool: work.NewPool(work.Options{})} }
+
 // run reconciles until ctx is done, lets what is under way end, and gives the caches back. It calls begun when the
 // caches are filled.
 func (l *loop) run(ctx context.Context, begun func()) error {
-	defer l.close()
+	defer l.end(ctx)
+	if err := l.begin(ctx, begun); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// begin returns when workers of the pool reconcile what the queue gives, or ctx is done. In either case end comes after it.
+func (l *loop) begin(ctx context.Context, begun func()) error {
 	if err := l.links.register(); err != nil {
 		l.log.Warn("metrics of webhooks are not kept", "error", err)
 	}
@@ -128,6 +153,7 @@ func (l *loop) run(ctx context.Context, begun func()) error {
 	if !l.synced(ctx) {
 		return nil // ctx is done
 	}
+	l.queueOwn()
 	l.filled.Store(true)
 	if !l.awaitTurn(ctx) {
 		return nil
@@ -136,44 +162,54 @@ func (l *loop) run(ctx context.Context, begun func()) error {
 	l.tellFallbacks()
 	// What is under way when ctx ends is let finish, for a while.
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	var workers sync.WaitGroup
-	for range l.Workers {
-		workers.Go(func() { l.work(working, ctx.Done()) })
-	}
-	workers.Go(func() { l.probe(ctx) })
+	l.queue.Serve(l.Workers, func(key object.Ref) { l.process(working, key) })
+	l.ends = append(l.ends, cancel, work.Every(l.probePeriod(), l.probe))
 	if l.ResyncPeriod > 0 {
-		workers.Go(func() { l.resync(ctx) })
+		l.ends = append(l.ends, work.Every(l.ResyncPeriod, l.resync))
 	}
-	<-ctx.Done()
-	l.queue.ShutDown()
-	late := time.AfterFunc(graceAfter(ctx), cancel)
-	defer late.Stop()
-	workers.Wait()
 	return nil
+}
+
+// end ends what begin began, after ctx is done or because begin failed, and gives the caches back.
+func (l *loop) end(ctx context.Context) {
+	l.queue.ShutDown()
+	abort := func() {
+		for _, end := range l.ends {
+			end()
+		}
+	}
+	late := time.AfterFunc(graceAfter(ctx), abort)
+	l.queue.Wait()
+	late.Stop()
+	abort()
+	l.close()
 }
 
 // close gives the caches back. Nothing reconciles any more.
 func (l *loop) close() {
-	l.related.close()
+	l.shared.hub.Leave(l)
+	l.related.leave(l)
 	l.Binding.close()
 }
 
+// listen has the loop told of what concerns it.
 func (l *loop) listen() error {
-	for _, parent := range l.Parents {
-		if err := parent.cache.Handle(l.onParent); err != nil {
-			return fmt.Errorf("watch %s: %w", parent.GroupVersionResource, err)
-		}
+	var parents []dispatch.Parents
+	for _, rule := range l.Parents {
+		parents = append(parents, dispatch.Parents{
+			Cache: rule.cache, Kind: rule.ObjectKind(), Namespaced: rule.Namespaced,
+			Queries: rule.queries(), Finalizer: l.Finalizer, On: l.onParent,
+		})
 	}
+	var children []dispatch.Children
 	for _, child := range l.children {
-		if err := child.cache.Handle(l.onChild); err != nil {
-			return fmt.Errorf("watch %s: %w", child.kind, err)
-		}
+		children = append(children, dispatch.Children{Cache: child.cache, On: l.onChild, Adopt: l.onOrphan})
 	}
 	if l.revisions != nil {
-		if err := l.revisions.cache.Handle(l.onRevision); err != nil {
-			return fmt.Errorf("watch ControllerRevisions: %w", err)
-		}
+		children = append(children, dispatch.Children{Cache: l.revisions.cache, On: l.onRevision})
+	}
+	if err := l.shared.hub.Join(l, parents, children); err != nil {
+		return fmt.Errorf("watch parents and children: %w", err)
 	}
 	return l.links.keys.listen(l.onKey)
 }
@@ -185,39 +221,24 @@ func (l *loop) synced(ctx context.Context) bool {
 			return false
 		}
 	}
+	if !l.shared.hub.Synced(ctx, l) {
+		return false
+	}
 	l.links.keys.settled(ctx)
 	return true
 }
 
-// resync queues every parent once a period.
-func (l *loop) resync(ctx context.Context) {
-	tick := time.NewTicker(l.ResyncPeriod)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			for parent := range l.candidates() {
-				l.queue.add(object.RefOf(parent), Resync)
-			}
-		}
+// queueOwn takes the parents that the caches held before the loop was told of events.
+func (l *loop) queueOwn() {
+	for parent := range l.own() {
+		l.onParent(nil, parent)
 	}
 }
 
-// work reconciles what the queue gives, until stop is closed.
-func (l *loop) work(ctx context.Context, stop <-chan struct{}) {
-	for {
-		key, shutdown := l.queue.Get()
-		if shutdown {
-			return
-		}
-		select {
-		case <-stop: // a queue that is shut down still gives what it holds
-		default:
-			l.process(ctx, key)
-		}
-		l.queue.Done(key)
+// resync queues every parent. It is called once a period.
+func (l *loop) resync() {
+	for parent := range l.own() {
+		l.queue.add(object.RefOf(parent), Resync)
 	}
 }
 
@@ -418,12 +439,30 @@ func (t tracker) shows(op plan.Op, stored *object.Object) func() bool {
 	}
 }
 
-// candidates are the objects of the resources that the controller is about.
-func (l *loop) candidates() iter.Seq[*object.Object] {
+// selected are the parents that the controller selects, each once.
+func (l *loop) selected() iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		for _, rule := range l.Parents {
-			for _, o := range rule.cache.List() {
+			for _, o := range rule.selected() {
 				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// own are the parents that the controller looks after: those that it selects, and those that have its finalizer.
+func (l *loop) own() iter.Seq[*object.Object] {
+	return func(yield func(*object.Object) bool) {
+		for o := range l.selected() {
+			if !yield(o) {
+				return
+			}
+		}
+		for _, rule := range l.Parents {
+			for _, o := range rule.cache.WithFinalizer(l.Finalizer) {
+				if !rule.selects(o) && !yield(o) {
 					return
 				}
 			}
@@ -440,13 +479,11 @@ func (l *loop) trouble() error {
 	return errors.Join(failed...)
 }
 
-// count gives how many parents the controller looks after.
+// count gives how many parents the controller selects.
 func (l *loop) count() int {
 	n := 0
-	for parent := range l.candidates() {
-		if l.selects(parent) {
-			n++
-		}
+	for range l.selected() {
+		n++
 	}
 	return n
 }

@@ -101,8 +101,8 @@ func (l *loop) rests(key object.Ref, why Reason) time.Duration {
 // endRound ends the round of a parent that was just reconciled, and tells when it does not come to rest.
 func (l *loop) endRound(key object.Ref) {
 	parent := l.parent(key)
-	if parent == nil {
-		return
+	if parent == nil || !l.mine(parent) {
+		return // nothing is kept for it
 	}
 	k := l.keptOf(key)
 	l.mu.Lock()

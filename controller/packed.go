@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
 	"testing/fstest"
 
 	"metascript/engine"
@@ -26,10 +27,15 @@ type packedPart struct {
 	Files    map[string][]byte `json:"files"`
 }
 
+// zips are writers to be used again: each takes most of a megabyte, for texts of some kilobytes.
+var zips = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+
 // pack writes v as JSON, compressed, in the form that binaryData of a ConfigMap has.
 func pack(v any) (string, error) {
 	var packed bytes.Buffer
-	zip := gzip.NewWriter(&packed)
+	zip := zips.Get().(*gzip.Writer)
+	defer zips.Put(zip)
+	zip.Reset(&packed)
 	err := errors.Join(json.NewEncoder(zip).Encode(v), zip.Close())
 	return base64.StdEncoding.EncodeToString(packed.Bytes()), err
 }

@@ -11,6 +11,7 @@ import (
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/selection"
 )
 
 // A parentRule is a resource whose objects are parents, and which of them.
@@ -24,6 +25,57 @@ type parentRule struct {
 // selects reports whether a controller is about o, which is of the resource.
 func (r *parentRule) selects(o *object.Object) bool {
 	return slices.ContainsFunc(r.selectors, func(s parentSelector) bool { return s.matches(o) })
+}
+
+// queries say which objects are selected, for an index.
+func (r *parentRule) queries() []selection.Query {
+	var all []selection.Query
+	for _, s := range r.selectors {
+		q := selection.Query{Labels: s.labels}
+		if s.annotations != nil {
+			q.Annotations = annotations{s.annotations}
+		}
+		all = append(all, q)
+	}
+	return all
+}
+
+// selected are the objects that are selected, each once, in no order.
+func (r *parentRule) selected() []*object.Object {
+	var all []*object.Object
+	for i, s := range r.selectors {
+		for _, o := range r.cache.Select(selection.Query{Labels: s.labels}) {
+			earlier := slices.ContainsFunc(r.selectors[:i], func(s parentSelector) bool { return s.matches(o) })
+			if !earlier && annotated(o.GetAnnotations(), s.annotations) {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// annotations are a selector of annotations, for an index.
+type annotations struct{ *v1alpha1.AnnotationSelector }
+
+// Matches implements selection.Annotations, as Required does.
+func (a annotations) Matches(have map[string]string) bool {
+	return annotated(have, a.AnnotationSelector)
+}
+
+func (a annotations) Required() []selection.Requirement {
+	var all []selection.Requirement
+	for key, value := range a.MatchAnnotations {
+		all = append(all, selection.Requirement{Key: key, Values: []string{value}})
+	}
+	for _, r := range a.MatchExpressions {
+		switch r.Operator {
+		case metav1.LabelSelectorOpIn:
+			all = append(all, selection.Requirement{Key: r.Key, Values: slices.Compact(slices.Sorted(slices.Values(r.Values)))})
+		case metav1.LabelSelectorOpExists:
+			all = append(all, selection.Requirement{Key: r.Key})
+		}
+	}
+	return all
 }
 
 // parentRules joins the declared parents, by kind, with what discovery says of them.

@@ -136,7 +136,7 @@ func (l *loop) retryStatus() {
 	for key := range l.pruned {
 		l.queue.addAfter(key, Resync, untilServed)
 	}
-	for parent := range l.candidates() {
+	for parent := range l.own() {
 		if l.statusless[parent.GroupVersionKind()] {
 			l.queue.addAfter(object.RefOf(parent), Resync, untilServed)
 		}

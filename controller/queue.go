@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"metascript/controller/object"
+	"metascript/controller/work"
 )
 
 // A Reason is a set of causes for a reconcile. The event itself is forgotten once its parent is queued; this much
@@ -50,7 +51,7 @@ const (
 // merely due, except for every ninth turn, so that what is due does not wait for ever; within each the order is first
 // come, first served.
 type queue struct {
-	workqueue.TypedRateLimitingInterface[object.Ref]
+	*work.Queue[object.Ref]
 	limiter workqueue.TypedRateLimiter[object.Ref]
 
 	mu    sync.Mutex
@@ -58,15 +59,12 @@ type queue struct {
 	later map[object.Ref]Reason // why a key will be queued
 }
 
-// newQueue gives a queue that is counted, under its name, by metrics, if they are not nil.
-func newQueue(name string, metrics workqueue.MetricsProvider) *queue {
+// newQueue gives a queue for the workers of a pool. It is counted, under its name, by metrics, if they are not nil.
+func newQueue(pool *work.Pool, name string, metrics workqueue.MetricsProvider) *queue {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](firstBackoff, lastBackoff)
 	q := &queue{limiter: limiter, now: map[object.Ref]Reason{}, later: map[object.Ref]Reason{}}
 	lanes := &lanes{urgent: q.urgent, waiting: map[object.Ref]place{}}
-	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[object.Ref]{Name: name, Queue: lanes, MetricsProvider: metrics})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[object.Ref]{Name: name, Queue: inner, MetricsProvider: metrics})
-	q.TypedRateLimitingInterface = workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
-		workqueue.TypedRateLimitingQueueConfig[object.Ref]{Name: name, DelayingQueue: delaying})
+	q.Queue = work.NewQueue(pool, work.Config[object.Ref]{Name: name, Order: lanes, Limiter: limiter, Metrics: metrics})
 	return q
 }
 

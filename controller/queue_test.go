@@ -13,12 +13,13 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"metascript/controller/object"
+	"metascript/controller/work"
 )
 
 // openQueue gives a queue that is shut down when the test ends.
 func openQueue(t *testing.T) *queue {
 	t.Helper()
-	q := newQueue("test", nil)
+	q := newQueue(work.NewPool(work.Options{}), "test", nil)
 	t.Cleanup(q.ShutDown)
 	return q
 }
@@ -269,7 +270,7 @@ func TestTheBackOffDoublesUpToFiveMinutes(t *testing.T) {
 }
 
 func TestAQueueThatIsShutDownGivesWhatItHoldsAndTakesNothingMore(t *testing.T) {
-	q := newQueue("test", nil)
+	q := newQueue(work.NewPool(work.Options{}), "test", nil)
 	q.add(queueKey("a"), ParentChanged)
 	q.add(queueKey("b"), Resync)
 	q.ShutDown()
@@ -284,7 +285,7 @@ func TestAQueueThatIsShutDownGivesWhatItHoldsAndTakesNothingMore(t *testing.T) {
 
 func TestShuttingDownEndsWaitingWorkersAndLeavesNoGoroutine(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	q := newQueue("test", nil)
+	q := newQueue(work.NewPool(work.Options{}), "test", nil)
 	var workers sync.WaitGroup
 	for range 4 {
 		workers.Go(func() {
@@ -405,7 +406,7 @@ func TestInAnyOrderOfEventsNothingIsLostAndWhatChangedGoesFirst(t *testing.T) {
 
 func TestManyWorkersLoseNoReasonAndNeverShareAKey(t *testing.T) {
 	const producers, workers, rounds, keys = 4, 4, 2000, 10
-	q := newQueue("test", nil)
+	q := newQueue(work.NewPool(work.Options{}), "test", nil)
 	var mu sync.Mutex
 	taken, busy := map[object.Ref]Reason{}, map[object.Ref]bool{}
 	var working, adding sync.WaitGroup

@@ -16,12 +16,19 @@ import (
 	"metascript/controller/selection"
 )
 
-// related are the caches of the resources that customize hooks ask for, and who looks for what in them. A cache is
-// opened when the first parent needs it and closed when no parent does any more.
+// related are the caches of the resources that customize hooks ask for, and who looks for what in them: one for all loops,
+// so that an event concerns nobody who does not look for it. A cache is opened when the first parent needs it and closed
+// when no parent does any more.
 type related struct {
-	mu      sync.Mutex
-	caches  map[schema.GroupVersionResource]*relatedCache
-	waiting sync.WaitGroup // for caches to be filled
+	mu     sync.Mutex
+	caches map[schema.GroupVersionResource]*relatedCache
+	asking map[*loop]map[object.Ref]bool // the parents that look for something
+}
+
+// An asker is a parent that looks for related objects, for one controller.
+type asker struct {
+	*loop
+	parent object.Ref
 }
 
 // A relatedCache is the cache of one resource.
@@ -30,8 +37,9 @@ type relatedCache struct {
 	*informer.Informer
 	filled  atomic.Bool // and its events count
 	stop    context.CancelFunc
-	asking  selection.Index[object.Ref] // which parents look for which of its objects
-	members selection.Index[object.Ref] // of the namespaces: which parents look into those that match
+	waited  chan struct{}          // is closed when it is filled, or stopped
+	asking  selection.Index[asker] // who looks for which of its objects
+	members selection.Index[asker] // of the namespaces: who looks into those that match
 }
 
 // A relatedRule is a rule of a customize hook, with what discovery says of its resource.
@@ -98,155 +106,177 @@ func (c relatedCaches) find(rule relatedRule) []*object.Object {
 
 // lookFor has the events of what the rules are about queue the parent, and those of nothing else. It gives the caches
 // that the rules need, and opens those that are missing.
-func (l *loop) lookFor(ctx context.Context, parent object.Ref, rules []relatedRule) relatedCaches {
-	l.related.mu.Lock()
+func (l *loop) lookFor(parent object.Ref, rules []relatedRule) relatedCaches {
+	r := l.related
+	r.mu.Lock()
 	needed, asks, members := relatedCaches{}, map[*relatedCache][]selection.Query{}, []selection.Query(nil)
 	for _, rule := range rules {
-		cache := l.relatedCache(ctx, rule.Resource)
+		cache := r.cache(l, rule.Resource)
 		needed[rule.GroupVersionResource] = cache
 		asks[cache] = append(asks[cache], rule.query)
 		if rule.query.Namespaces != nil {
-			needed[namespaces.GroupVersionResource] = l.relatedCache(ctx, namespaces)
+			needed[namespaces.GroupVersionResource] = r.cache(l, namespaces)
 			members = append(members, selection.Query{Labels: rule.query.Namespaces})
 		}
 	}
-	unused := l.related.place(parent, asks, members)
-	l.related.mu.Unlock()
-	for _, cache := range unused {
-		cache.close()
-	}
+	unused := r.place(asker{l, parent}, asks, members)
+	r.mu.Unlock()
+	closeAll(unused)
 	return needed
 }
 
 // place replaces what a parent looks for. It gives the caches that nobody needs any more, for good.
-func (r *related) place(parent object.Ref, asks map[*relatedCache][]selection.Query, members []selection.Query) []*relatedCache {
+func (r *related) place(who asker, asks map[*relatedCache][]selection.Query, members []selection.Query) []*relatedCache {
 	var unused []*relatedCache
 	for resource, cache := range r.caches {
-		cache.asking.Set(parent, asks[cache]...)
+		cache.asking.Set(who, asks[cache]...)
 		if resource == namespaces.GroupVersionResource {
-			cache.members.Set(parent, members...)
+			cache.members.Set(who, members...)
 		}
 		if cache.asking.Len() == 0 && cache.members.Len() == 0 {
 			delete(r.caches, resource)
 			unused = append(unused, cache)
 		}
 	}
+	if len(asks) == 0 {
+		delete(r.asking[who.loop], who.parent)
+		return unused
+	}
+	if r.asking == nil {
+		r.asking = map[*loop]map[object.Ref]bool{}
+	}
+	if r.asking[who.loop] == nil {
+		r.asking[who.loop] = map[object.Ref]bool{}
+	}
+	r.asking[who.loop][who.parent] = true
 	return unused
 }
 
 // drop forgets what a parent looked for.
-func (r *related) drop(parent object.Ref) {
+func (r *related) drop(who asker) {
 	r.mu.Lock()
-	unused := r.place(parent, nil, nil)
-	r.mu.Unlock()
-	for _, cache := range unused {
-		cache.close()
+	var unused []*relatedCache
+	if r.asking[who.loop][who.parent] {
+		unused = r.place(who, nil, nil)
 	}
+	r.mu.Unlock()
+	closeAll(unused)
 }
 
-// relatedCache gives the cache of a resource, which it opens when there is none.
-func (l *loop) relatedCache(ctx context.Context, resource kube.Resource) *relatedCache {
-	r := &l.related
+// leave forgets what all parents of a loop looked for. Nothing of it reconciles any more.
+func (r *related) leave(l *loop) {
+	r.mu.Lock()
+	var unused []*relatedCache
+	for parent := range r.asking[l] {
+		unused = append(unused, r.place(asker{l, parent}, nil, nil)...)
+	}
+	delete(r.asking, l)
+	r.mu.Unlock()
+	closeAll(unused)
+}
+
+// cache gives the cache of a resource, which it opens when there is none.
+func (r *related) cache(l *loop, resource kube.Resource) *relatedCache {
+	if l.SeesRelated != nil {
+		l.SeesRelated(resource)
+	}
 	if cache := r.caches[resource.GroupVersionResource]; cache != nil {
 		return cache
 	}
-	ctx, stop := context.WithCancel(ctx)
-	cache := &relatedCache{Resource: resource, Informer: l.OpenRelated(resource), stop: stop}
+	ctx, stop := context.WithCancel(context.Background()) // others may need it for longer than l runs
+	cache := &relatedCache{Resource: resource, Informer: l.OpenRelated(resource), stop: stop, waited: make(chan struct{})}
 	if r.caches == nil {
 		r.caches = map[schema.GroupVersionResource]*relatedCache{}
 	}
 	r.caches[resource.GroupVersionResource] = cache
-	if err := cache.Handle(func(old, current *object.Object) { l.onRelated(cache, old, current) }); err != nil {
+	if err := cache.Handle(func(old, current *object.Object) { r.onRelated(cache, old, current) }); err != nil {
 		l.log.Error("related objects are not watched, please report it", "resource", resource.GroupVersionResource.String(), "error", err)
 	}
-	r.waiting.Go(func() {
+	go func() {
+		defer close(cache.waited)
 		if cache.Synced(ctx) {
 			cache.filled.Store(true)
-			l.queueRelated(cache.asking.All())
-			l.queueRelated(cache.members.All())
+			queueRelated(cache.asking.All())
+			queueRelated(cache.members.All())
 		}
-	})
+	}()
 	return cache
 }
 
-func (c *relatedCache) close() {
-	c.stop()
-	c.Close()
-}
-
-// close gives all caches back. Nothing reconciles any more.
-func (r *related) close() {
-	for _, cache := range r.caches {
-		cache.close()
+// closeAll gives caches back.
+func closeAll(caches []*relatedCache) {
+	for _, cache := range caches {
+		cache.stop()
+		<-cache.waited
+		cache.Close()
 	}
-	r.waiting.Wait()
 }
 
-func (l *loop) queueRelated(parents []object.Ref) {
-	for _, parent := range parents {
-		l.queue.add(parent, RelatedChanged)
+func queueRelated(all []asker) {
+	for _, who := range all {
+		who.queue.add(who.parent, RelatedChanged)
 	}
 }
 
 // onRelated queues the parents that a change concerns: those whose rules match the object as it is, or matched it as it
 // was. What fills a cache concerns nobody yet, since whoever needs it waits for the whole.
-func (l *loop) onRelated(cache *relatedCache, old, current *object.Object) {
+func (r *related) onRelated(cache *relatedCache, old, current *object.Object) {
 	if !cache.filled.Load() || old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
 		return
 	}
-	seen := map[object.Ref]bool{}
+	seen := map[asker]bool{}
 	for _, o := range []*object.Object{old, current} {
 		if o == nil {
 			continue
 		}
 		self := object.RefOf(o) // a parent's own events are told to it as such
-		for _, parent := range cache.asking.Matching(l.subject(o)) {
-			if parent != self && !seen[parent] {
-				seen[parent] = true
-				l.queue.add(parent, RelatedChanged)
+		for _, who := range cache.asking.Matching(r.subject(o)) {
+			if who.parent != self && !seen[who] {
+				seen[who] = true
+				who.queue.add(who.parent, RelatedChanged)
 			}
 		}
 	}
-	l.queueRelated(joinedOrLeft(cache, old, current))
+	queueRelated(joinedOrLeft(cache, old, current))
 }
 
 // joinedOrLeft gives the parents for which a namespace is one of those that they look into, and was none, or the other
 // way round.
-func joinedOrLeft(cache *relatedCache, old, current *object.Object) []object.Ref {
+func joinedOrLeft(cache *relatedCache, old, current *object.Object) []asker {
 	if cache.members.Len() == 0 {
 		return nil
 	}
-	var before, after []object.Ref
+	var before, after []asker
 	if old != nil {
 		before = cache.members.Matching(informer.SubjectOf(old))
 	}
 	if current != nil {
 		after = cache.members.Matching(informer.SubjectOf(current))
 	}
-	is := map[object.Ref]bool{}
-	for _, parent := range after {
-		is[parent] = true
+	is := map[asker]bool{}
+	for _, who := range after {
+		is[who] = true
 	}
-	changed := slices.DeleteFunc(before, func(parent object.Ref) bool {
-		stayed := is[parent]
-		delete(is, parent)
+	changed := slices.DeleteFunc(before, func(who asker) bool {
+		stayed := is[who]
+		delete(is, who)
 		return stayed
 	})
-	for parent := range is {
-		changed = append(changed, parent)
+	for who := range is {
+		changed = append(changed, who)
 	}
 	return changed
 }
 
 // subject is o as queries see it.
-func (l *loop) subject(o *object.Object) *selection.Subject {
+func (r *related) subject(o *object.Object) *selection.Subject {
 	s := informer.SubjectOf(o)
 	if s.Namespace == "" {
 		return s
 	}
-	l.related.mu.Lock()
-	cache := l.related.caches[namespaces.GroupVersionResource]
-	l.related.mu.Unlock()
+	r.mu.Lock()
+	cache := r.caches[namespaces.GroupVersionResource]
+	r.mu.Unlock()
 	if cache == nil {
 		return s
 	}

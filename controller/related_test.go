@@ -271,7 +271,7 @@ func TestEventsQueueWhomTheyConcern(t *testing.T) {
 		old := with(secretOf(pick(), pick(), some()), versioned(fmt.Sprint(2*n)))
 		current := with(object.Copy(old), versioned(fmt.Sprint(2*n+1)))
 		current.SetLabels(some())
-		c.onRelated(cache, old, current)
+		c.related.onRelated(cache, old, current)
 		var want []string
 		for _, parent := range parents {
 			if sees(parent.GetName(), old) || sees(parent.GetName(), current) {
@@ -303,7 +303,7 @@ func TestANamespaceConcernsThoseForWhomItJoinsOrLeaves(t *testing.T) {
 		{"it is new", nil, red, []string{"default/w"}},
 		{"it is deleted", red, nil, []string{"default/w"}},
 	} {
-		c.onRelated(cache, c2.old, c2.current)
+		c.related.onRelated(cache, c2.old, c2.current)
 		t.Run(c2.name, func(t *testing.T) { expectRelated(t, c.loop, c2.want...) })
 	}
 }

@@ -2,7 +2,9 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"metascript/controller/hook"
@@ -14,51 +16,72 @@ import (
 // to the parent, and deletes them as not desired; each overwrites the other's status. That is told where people look,
 // and both go at it ever more slowly.
 
-// rivals names the other CompositeControllers here that are about a parent of l's too.
-func (s *Server) rivals(l *loop) []string {
-	if l.Shape != hook.Composite {
-		return nil
+// An overlap is what is known of a loop's parents, and of other CompositeControllers that select them too, at a moment.
+type overlap struct {
+	changes uint64 // of who selects what, up to then; 0: it has never been looked
+	parents int
+	told    []string
+}
+
+// How many other controllers are named, and how many are looked at, each once for each parent that both select. Beyond
+// that they are only counted, or said to be more: when all select everything, everything is not compared.
+const (
+	othersNamed  = 10
+	othersLooked = 10_000
+)
+
+// refreshOverlap looks at the parents again if it may be that others are selected than before, or by others.
+func (l *loop) refreshOverlap() *overlap {
+	changes := uint64(1)
+	for _, rule := range l.Parents {
+		changes += l.shared.hub.Changes(rule.ObjectKind().GroupKind())
 	}
+	if l.overlap.changes == changes {
+		return &l.overlap
+	}
+	parents := slices.SortedFunc(l.selected(), func(a, b *object.Object) int {
+		return strings.Compare(object.KeyOf(a).String(), object.KeyOf(b).String())
+	})
+	l.overlap = overlap{changes: changes, parents: len(parents)}
+	if l.Shape == hook.Composite {
+		l.overlap.told = l.tellShared(l.sharedWith(parents))
+	}
+	return &l.overlap
+}
+
+// sharedWith gives the other CompositeControllers that select one of these parents, each with the first of them. There may
+// be more when the second result says so.
+func (l *loop) sharedWith(parents []*object.Object) (first map[*loop]*object.Object, more bool) {
+	first = map[*loop]*object.Object{}
+	looked := 0
+	for _, parent := range parents {
+		if looked > othersLooked {
+			return first, true
+		}
+		for _, other := range l.shared.hub.Selecting(parent) {
+			looked++
+			if other.id != l.id && other.Shape == hook.Composite && first[other] == nil {
+				first[other] = parent
+			}
+		}
+	}
+	return first, false
+}
+
+// tellShared says with whom parents are shared, by the names of the others.
+func (l *loop) tellShared(first map[*loop]*object.Object, more bool) []string {
+	others := slices.SortedFunc(maps.Keys(first), func(a, b *loop) int { return strings.Compare(a.Name, b.Name) })
 	var told []string
-	for _, r := range s.all() {
-		other := r.loop
-		if other.id == l.id || other.Shape != hook.Composite {
-			continue
-		}
-		if parent := l.shares(other); parent != nil {
-			told = append(told, fmt.Sprintf("%s is about %s too, such as %s: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors", other.id, l.rule(parent.GroupVersionKind()).Resource.Resource, object.RefOf(parent)))
-		}
+	for _, other := range others[:min(len(others), othersNamed)] {
+		parent := first[other]
+		told = append(told, fmt.Sprintf("%s is about %s too, such as %s: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors", other.id, l.rule(parent.GroupVersionKind()).Resource.Resource, object.RefOf(parent)))
 	}
-	slices.Sort(told)
+	if unnamed := len(others) - len(told); unnamed > 0 && more {
+		told = append(told, fmt.Sprintf("so are %d other CompositeControllers or more", unnamed))
+	} else if unnamed > 0 {
+		told = append(told, fmt.Sprintf("so are %d other CompositeControllers", unnamed))
+	}
 	return told
-}
-
-// shares gives the first parent, by its key, that both look after, or nil.
-func (l *loop) shares(other *loop) *object.Object {
-	var first *object.Object
-	if !slices.ContainsFunc(l.Parents, func(r *parentRule) bool { return other.isAbout(r.ObjectKind()) }) {
-		return nil // most do not: no parent need be looked at
-	}
-	for parent := range l.candidates() {
-		if !other.looksAfter(parent) || !l.selects(parent) {
-			continue
-		}
-		if first == nil || object.KeyOf(parent).String() < object.KeyOf(first).String() {
-			first = parent
-		}
-	}
-	return first
-}
-
-// isAbout reports whether objects of that kind, in whatever version, may be parents of l.
-func (l *loop) isAbout(kind object.Kind) bool {
-	return slices.ContainsFunc(l.Parents, func(r *parentRule) bool { return r.ObjectKind().GroupKind() == kind.GroupKind() })
-}
-
-// looksAfter reports whether o is a parent of l, in whatever version it comes.
-func (l *loop) looksAfter(o *object.Object) bool {
-	kind := o.GroupVersionKind().GroupKind()
-	return slices.ContainsFunc(l.Parents, func(r *parentRule) bool { return r.ObjectKind().GroupKind() == kind && r.selects(o) })
 }
 
 // deletedAgain gives how often the undesired child that op deletes was deleted before, although somebody made it again;

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,7 @@ type running struct {
 	about  atomic.Pointer[loaded]
 	object *object.Object // the controller object
 	stop   context.CancelFunc
-	done   chan struct{}
+	end    func() // after stop: waits until the loop has ended
 }
 
 // start runs a loop, in place of the one that may run for the same object.
@@ -37,38 +38,45 @@ func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loa
 		loop.because, loop.standing = ScriptChanged, before.loop.standing
 	}
 	loop.current.Load().trial = s.trialOf(ctx, c, loop, failing)
-	r := &running{loop: loop, object: o, stop: cancel, done: make(chan struct{})}
+	begun := make(chan struct{})
+	r := &running{loop: loop, object: o, stop: cancel, end: sync.OnceFunc(func() {
+		<-begun
+		loop.end(inner)
+	})}
 	r.about.Store(about)
 	s.mu.Lock()
 	s.running[b.id] = r
 	s.mu.Unlock()
 	s.firsts.count(b) // now that it is told of changes
-	go func() {
-		defer close(r.done)
-		s.runGuarded(inner, o, r)
+	go func() {       // which ends when the loop has begun
+		err := s.begin(inner, o, r)
+		close(begun)
+		if err != nil {
+			cancel()
+			r.end()
+			s.failed(o, r, err)
+		}
 	}()
 }
 
-// runGuarded runs a loop and, when it ends by an error or panic of its own, has it loaded again.
-func (s *Server) runGuarded(ctx context.Context, o *object.Object, r *running) {
+// begin begins a loop. A panic is an error.
+func (s *Server) begin(ctx context.Context, o *object.Object, r *running) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.Log.Error("panic in a controller, please report it", "controller", o.GetName(), "panic", p, "stack", string(debug.Stack()))
-			s.failed(o, r, fmt.Errorf("panic: %v", p))
+			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	begun := func() {
+	return r.loop.begin(ctx, func() {
 		about := r.about.Load()
 		s.Log.Info("started", "controller", o.GetName(), "generation", about.generation, "isolation", about.hooks.isolation)
 		s.loaded(o)
 		s.events.Normal(o, "Started", "Started controller: %s", o.GetName())
 		s.queue.Add(idOf(o)) // so that the status tells it
-	}
-	if err := r.loop.run(ctx, begun); err != nil {
-		s.failed(o, r, err)
-	}
+	})
 }
 
+// failed has a loop that ended by an error of its own loaded again.
 func (s *Server) failed(o *object.Object, r *running, err error) {
 	s.events.Warning(o, "SyncError", "[%s] Sync error - the controller ended: %v", o.GetName(), err)
 	s.mu.Lock()
@@ -90,7 +98,7 @@ func (s *Server) stop(name id) bool {
 	}
 	s.events.Normal(r.object, "Stopping", "Stopping controller: %s", name.Name)
 	r.stop()
-	<-r.done
+	r.end()
 	s.Log.Info("stopped", "controller", name.Name)
 	s.events.Normal(r.object, "Stopped", "Stopped controller: %s", name.Name)
 	return true
@@ -102,15 +110,24 @@ func (s *Server) stopAll() {
 	for _, r := range all {
 		r.stop()
 	}
+	var ending sync.WaitGroup
 	for _, r := range all {
-		<-r.done
+		ending.Go(r.end)
 	}
+	ending.Wait()
 }
 
 func (s *Server) all() []*running {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.running))
+}
+
+// count is how many loops run.
+func (s *Server) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running)
 }
 
 func (s *Server) get(name id) *running {

@@ -85,7 +85,7 @@ func BenchmarkOrphanEvent(b *testing.B) {
 		orphan := matching("c", parent)
 		orphan.SetLabels(map[string]string{"app": "web", "instance": parent.GetName(), generatedLabel: string(parent.GetUID())})
 		for b.Loop() {
-			l.onChild(nil, orphan)
+			childEvent(l, nil, orphan)
 			if got := len(queued(l)); got != 1 {
 				b.Fatalf("%d parents are queued, want one", got)
 			}
@@ -103,13 +103,13 @@ func BenchmarkRelatedEvent(b *testing.B) {
 	cache.filled.Store(true)
 	labelled := func(n int) labels.Set { return labels.Set{"app": "web", "instance": fmt.Sprintf("w-%d", n)} }
 	for n := range crowdOfParents {
-		cache.asking.Set(widgetRef("default", fmt.Sprintf("w-%d", n)), selection.Query{Namespace: "default", Labels: labels.SelectorFromSet(labelled(n))})
+		cache.asking.Set(asker{l, widgetRef("default", fmt.Sprintf("w-%d", n))}, selection.Query{Namespace: "default", Labels: labels.SelectorFromSet(labelled(n))})
 	}
 	o := configMap("c", nil)
 	o.SetLabels(labelled(crowdOfParents / 2))
 	b.ReportAllocs()
 	for b.Loop() {
-		l.onRelated(cache, nil, o)
+		l.related.onRelated(cache, nil, o)
 		if got := len(queued(l)); got != 1 {
 			b.Fatalf("%d parents are queued, want one", got)
 		}

@@ -230,8 +230,8 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 	if err != nil {
 		return err
 	}
-	unused := slices.DeleteFunc(scripts, func(o object.Object) bool {
-		return used[o.GetName()] || time.Since(storedAt(&o)) < sweepPeriod
+	unused := slices.DeleteFunc(scripts, func(o metav1.PartialObjectMetadata) bool {
+		return used[o.Name] || time.Since(storedAt(&o)) < sweepPeriod
 	})
 	if len(unused) == 0 {
 		return nil
@@ -240,10 +240,13 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 		return err
 	}
 	for i := range unused {
-		o := &unused[i]
-		if used[o.GetName()] {
+		if used[unused[i].Name] {
 			continue
 		}
+		o := s.scripts().configMap("")
+		o.SetName(unused[i].Name)
+		o.SetUID(unused[i].UID)
+		o.SetResourceVersion(unused[i].ResourceVersion)
 		_, err := write.Do(ctx, plan.Op{Verb: plan.Delete, Object: o, Why: "nothing refers to the script"})
 		if err != nil && !gone(err) {
 			return err
@@ -252,11 +255,12 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 	return nil
 }
 
-// storedScripts are those that revisions refer to, and good versions.
-func (s *Server) storedScripts(ctx context.Context) ([]object.Object, error) {
-	var all []object.Object
+// storedScripts are those that revisions refer to, and good versions, without what they hold: there may be one for each
+// controller.
+func (s *Server) storedScripts(ctx context.Context) ([]metav1.PartialObjectMetadata, error) {
+	var all []metav1.PartialObjectMetadata
 	for _, label := range []string{scriptLabel, goodLabel} {
-		found, err := s.client.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: label})
+		found, err := s.outlines.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: label})
 		if err != nil {
 			return nil, err
 		}
@@ -266,11 +270,11 @@ func (s *Server) storedScripts(ctx context.Context) ([]object.Object, error) {
 }
 
 // storedAt is when a script was stored last.
-func storedAt(o *object.Object) time.Time {
-	if at, err := time.Parse(time.RFC3339, o.GetAnnotations()[scriptTime]); err == nil {
+func storedAt(o *metav1.PartialObjectMetadata) time.Time {
+	if at, err := time.Parse(time.RFC3339, o.Annotations[scriptTime]); err == nil {
 		return at
 	}
-	return o.GetCreationTimestamp().Time
+	return o.CreationTimestamp.Time
 }
 
 // usedScripts are the names of the ConfigMaps to which revisions and controllers refer, or will refer since the script runs.

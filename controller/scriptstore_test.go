@@ -100,11 +100,9 @@ func TestAStoredScriptIsNotTakenAtItsWord(t *testing.T) {
 
 func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
 	old := metav1.NewTime(time.Now().Add(-2 * sweepPeriod))
-	store := scriptStore{namespace: "home"}
-	script := func(digest string, created metav1.Time) *object.Object {
-		o := store.configMap(digest)
-		o.SetCreationTimestamp(created)
-		o.SetAnnotations(nil)
+	script := func(digest string, created metav1.Time) *metav1.PartialObjectMetadata {
+		o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
+		o.Name, o.Namespace, o.Labels, o.CreationTimestamp = scriptPrefix+digest, "home", map[string]string{scriptLabel: "true"}, created
 		return o
 	}
 	again := script("again", old)
@@ -112,14 +110,13 @@ func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
 	other := script("other", old)
 	other.SetLabels(nil)
 	kinds := map[schema.GroupVersionResource]string{
-		configMaps: "ConfigMapList", v1alpha1.CompositeControllers: "CompositeControllerList", v1alpha1.DecoratorControllers: "DecoratorControllerList",
+		v1alpha1.CompositeControllers: "CompositeControllerList", v1alpha1.DecoratorControllers: "DecoratorControllerList",
 	}
 	elsewhere := &object.Object{Object: map[string]any{"status": map[string]any{"script": map[string]any{"lastGood": "metascript-script-good"}}}}
 	elsewhere.SetAPIVersion(v1alpha1.GroupVersion.String())
 	elsewhere.SetKind(v1alpha1.KindCompositeController)
 	elsewhere.SetName("of-another-server")
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds,
-		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), script("good", old), again, other, elsewhere)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, elsewhere)
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -134,7 +131,9 @@ func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	l.revisions.scripts = &scriptVersions{digest: "runs"}
-	s := &Server{Options: Options{Namespace: "home"}, client: client, outlines: metadatafake.NewSimpleMetadataClient(scheme, revision), running: map[id]*running{{}: {loop: l}}}
+	outlines := metadatafake.NewSimpleMetadataClient(scheme, revision,
+		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), script("good", old), again, other)
+	s := &Server{Options: Options{Namespace: "home"}, client: client, outlines: outlines, running: map[id]*running{{}: {loop: l}}}
 	if err := s.sweepOnce(t.Context(), write); err != nil {
 		t.Fatal(err)
 	}

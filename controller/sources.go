@@ -132,7 +132,10 @@ func (f *followed) stale(user id) []string {
 	defer f.mu.Unlock()
 	var all []string
 	for name, m := range f.maps {
-		if err := m.Stale(); err != nil && m.users[user] {
+		if !m.users[user] {
+			continue
+		}
+		if err := m.Stale(); err != nil {
 			all = append(all, fmt.Sprintf("changes of ConfigMap %s go unnoticed: %v", name, err))
 		}
 	}

@@ -127,10 +127,8 @@ func (l *loop) failing() map[object.Ref]bool { return l.current.Load().trial.fai
 // spread queues every parent, as if none had ever failed, spread over some time if there are many.
 func (l *loop) spread(why Reason) {
 	var all []object.Ref
-	for parent := range l.candidates() {
-		if l.mine(parent) {
-			all = append(all, object.RefOf(parent))
-		}
+	for parent := range l.own() {
+		all = append(all, object.RefOf(parent))
 	}
 	for i, key := range all {
 		l.queue.Forget(key)

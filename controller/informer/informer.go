@@ -211,6 +211,12 @@ type Informer struct {
 	registrations []cache.ResourceEventHandlerRegistration
 }
 
+// Again gives another handle to the same cache.
+func (i *Informer) Again() *Informer { return i.factory.Open(i.spec) }
+
+// Resource is what the cache is of.
+func (i *Informer) Resource() schema.GroupVersionResource { return i.spec.Resource }
+
 // Handle calls on for every change of an object, one at a time, after the cache has it: on(nil, o) when o is there
 // (also for those that were there before), on(old, o) when it changed, on(old, nil) when it is gone.
 //

@@ -57,6 +57,16 @@ func (i *Informer) named(namespace string, names []string) []*object.Object {
 	return found
 }
 
+// WithFinalizer gives the objects that have a finalizer, in no order.
+func (i *Informer) WithFinalizer(name string) []*object.Object {
+	if i.shared.ensure("finalizer", finalizerIndex) {
+		return i.indexed("finalizer", name)
+	}
+	return slices.DeleteFunc(i.List(), func(o *object.Object) bool { return !slices.Contains(o.GetFinalizers(), name) })
+}
+
+func finalizerIndex(obj any) ([]string, error) { return obj.(*object.Object).GetFinalizers(), nil }
+
 // Orphans gives the objects in a namespace, or in all when it is "", that have no controller and match a selector, in no
 // order. What is looked at are the orphans that have the labels that the selector requires.
 func (i *Informer) Orphans(namespace string, selector labels.Selector) []*object.Object {
@@ -101,7 +111,7 @@ func (i *Informer) labelled(by lookup, namespace string, selector labels.Selecto
 // requiredLabels gives the keys of the labels that must have one value each, and these values, joined. When there are no
 // such labels, it is one of those that must have one of several values, and all of these.
 func requiredLabels(selector labels.Selector) (keys, values []string) {
-	required := selection.Required(selector)
+	required := slices.DeleteFunc(selection.Required(selector), func(r selection.Requirement) bool { return r.Values == nil })
 	var single []string
 	for _, r := range required {
 		if len(r.Values) == 1 {

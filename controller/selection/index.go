@@ -4,15 +4,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // An Index holds the queries of many, and gives those who look for an object. The zero value is empty. It is safe for
 // concurrent use.
 //
-// A query stands in a few buckets, each for something that an object must have to match it: a name, a value of a label,
-// a label of its namespace, or else only a namespace. Where a query leaves a choice, as between two labels that it
+// A query stands in a few buckets, each for something that an object must have to match it: a name, a label or annotation
+// with one of some values or with any, a label of its namespace, or else only a namespace. Where a query leaves a choice, as between two labels that it
 // requires, the buckets that hold the fewest are taken, so that a label which everybody asks for fills none. An object
 // is looked up in the buckets for what it has; only what is found there is compared with it.
 type Index[K comparable] struct {
@@ -38,10 +36,12 @@ type bucket struct {
 type feature uint8
 
 const (
-	anything       feature = iota
-	name                   // in value
-	label                  // in key and value
-	namespaceLabel         // in key and value
+	anything feature = iota
+	name             // in value
+	label            // in key and value; the next two likewise
+	namespaceLabel
+	annotation
+	has // added to one of the three before: in key, with whatever value
 )
 
 // Set replaces the queries of who; none at all removes it.
@@ -114,11 +114,12 @@ func (x *Index[K]) Matching(s *Subject) []K {
 // features calls look with the buckets, of a namespace or of any, for what s has.
 func features(s *Subject, namespace string, look func(bucket)) {
 	look(bucket{name, namespace, "", s.Name})
-	for key, value := range s.Labels {
-		look(bucket{label, namespace, key, value})
-	}
-	for key, value := range s.NamespaceLabels {
-		look(bucket{namespaceLabel, namespace, key, value})
+	for n, all := range [...]map[string]string{s.Labels, s.NamespaceLabels, s.Annotations} {
+		what := label + feature(n)
+		for key, value := range all {
+			look(bucket{what, namespace, key, value})
+			look(bucket{what + has, namespace, key, ""})
+		}
 	}
 }
 
@@ -133,21 +134,34 @@ func (x *Index[K]) place(q *Query) []bucket {
 		return slices.Compact(in)
 	}
 	best, least := []bucket{{namespace: q.Namespace}}, -1
-	choose := func(what feature, selector labels.Selector) {
-		for _, r := range Required(selector) {
-			in, size := []bucket(nil), 0
-			for _, value := range r.Values {
-				b := bucket{what, q.Namespace, r.Key, value}
-				in, size = append(in, b), size+len(x.buckets[b])
-			}
+	choose := func(what feature, required []Requirement) {
+		for _, r := range required {
+			in, size := x.bucketsOf(what, q.Namespace, r)
 			if least < 0 || size < least {
 				best, least = in, size
 			}
 		}
 	}
-	choose(label, q.Labels)
-	choose(namespaceLabel, q.Namespaces)
+	choose(label, Required(q.Labels))
+	choose(namespaceLabel, Required(q.Namespaces))
+	if q.Annotations != nil {
+		choose(annotation, q.Annotations.Required())
+	}
 	return best
+}
+
+// bucketsOf are those of a requirement, and how many queries stand in them.
+func (x *Index[K]) bucketsOf(what feature, namespace string, r Requirement) (in []bucket, size int) {
+	if r.Values == nil {
+		in = []bucket{{what + has, namespace, r.Key, ""}}
+	}
+	for _, value := range r.Values {
+		in = append(in, bucket{what, namespace, r.Key, value})
+	}
+	for _, b := range in {
+		size += len(x.buckets[b])
+	}
+	return in, size
 }
 
 func (x *Index[K]) remove(s *standing[K]) {

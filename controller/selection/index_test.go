@@ -59,7 +59,7 @@ func TestANamespaceThatIsNotKnownMatchesNoSelectorOfNamespaces(t *testing.T) {
 
 func TestRequired(t *testing.T) {
 	got := Required(selects(t, "app=web,tier in (b,a),!old,zone notin (z),there"))
-	want := []Requirement{{"app", []string{"web"}}, {"tier", []string{"a", "b"}}}
+	want := []Requirement{{"app", []string{"web"}}, {"there", nil}, {"tier", []string{"a", "b"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -77,6 +77,25 @@ func TestALabelThatAllAskForFillsNoBucket(t *testing.T) {
 		if len(all) > 1 {
 			t.Errorf("%d queries stand in %v", len(all), b)
 		}
+	}
+}
+
+// Whoever only requires that a label or annotation is there is not compared with what lacks it.
+func TestWhatIsRequiredWithAnyValueHasABucketOfItsOwn(t *testing.T) {
+	var x Index[int]
+	for n := range 1000 {
+		q := Query{Labels: selects(t, fmt.Sprintf("tenant-%d", n))}
+		if n%2 == 0 {
+			q = Query{Annotations: likeLabels{q.Labels}}
+		}
+		x.Set(n, q)
+	}
+	if all := x.buckets[bucket{}]; len(all) > 0 {
+		t.Errorf("%d queries are compared with everything", len(all))
+	}
+	got := x.Matching(&Subject{Labels: labels.Set{"tenant-7": "x", "tenant-8": ""}, Annotations: labels.Set{"tenant-4": ""}})
+	if diff := cmp.Diff([]int{4, 7}, sorted(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -112,6 +131,14 @@ func TestTheIndexForgetsNobody(t *testing.T) {
 	}
 }
 
+// likeLabels selects annotations as labels are.
+type likeLabels struct{ labels.Selector }
+
+func (s likeLabels) Matches(annotations map[string]string) bool {
+	return s.Selector.Matches(labels.Set(annotations))
+}
+func (s likeLabels) Required() []Requirement { return Required(s.Selector) }
+
 func compareAll(model map[int][]Query, s *Subject) []int {
 	var found []int
 	for who, queries := range model {
@@ -145,7 +172,7 @@ func someLabels(random *rand.Rand) labels.Set {
 }
 
 func someSubject(random *rand.Rand) *Subject {
-	s := &Subject{Name: pick(random, few), Labels: someLabels(random)}
+	s := &Subject{Name: pick(random, few), Labels: someLabels(random), Annotations: someLabels(random)}
 	if random.IntN(4) > 0 {
 		s.Namespace = pick(random, few)
 	}
@@ -178,6 +205,9 @@ func someQueries(t testing.TB, random *rand.Rand) []Query {
 			q.Names = few[:random.IntN(3)]
 		case 1, 2:
 			q.Labels = someSelector(t, random)
+		}
+		if random.IntN(4) == 0 {
+			q.Annotations = likeLabels{someSelector(t, random)}
 		}
 		all = append(all, q)
 	}

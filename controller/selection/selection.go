@@ -18,6 +18,14 @@ type Query struct {
 	Namespaces labels.Selector // what the labels of its namespace must match; nil is any, and none
 	Names      []string        // nil is any, an empty list none
 	Labels     labels.Selector // nil is any
+
+	Annotations Annotations // what its annotations must be; nil is any
+}
+
+// Annotations are a selector of annotations, whose values are no labels. Equal ones need not be comparable.
+type Annotations interface {
+	Matches(annotations map[string]string) bool
+	Required() []Requirement // without which nothing matches
 }
 
 // A Subject is as much of an object as queries look at.
@@ -25,6 +33,7 @@ type Subject struct {
 	Namespace, Name string
 	Labels          labels.Set
 	NamespaceLabels labels.Set // nil when there is no namespace, or it is not known
+	Annotations     map[string]string
 }
 
 // Matches reports whether the query is about s.
@@ -32,17 +41,17 @@ func (q *Query) Matches(s *Subject) bool {
 	return (q.Namespace == "" || q.Namespace == s.Namespace) &&
 		(q.Namespaces == nil || s.Namespace != "" && s.NamespaceLabels != nil && q.Namespaces.Matches(s.NamespaceLabels)) &&
 		(q.Names == nil || slices.Contains(q.Names, s.Name)) &&
-		(q.Labels == nil || q.Labels.Matches(s.Labels))
+		(q.Labels == nil || q.Labels.Matches(s.Labels)) &&
+		(q.Annotations == nil || q.Annotations.Matches(s.Annotations))
 }
 
-// A Requirement is a label that a selector requires, and the values one of which it must have.
+// A Requirement is a label, or an annotation, that a selector requires, and the values one of which it must have.
 type Requirement struct {
 	Key    string
-	Values []string // in order
+	Values []string // in order; nil is any
 }
 
-// Required gives the labels without which nothing matches a selector, with their values. That a key is there, whatever
-// its value, is not among them.
+// Required gives the labels without which nothing matches a selector, with their values.
 func Required(selector labels.Selector) []Requirement {
 	if selector == nil {
 		return nil
@@ -54,6 +63,8 @@ func Required(selector labels.Selector) []Requirement {
 		case apiselection.In, apiselection.Equals, apiselection.DoubleEquals:
 			required = append(required, Requirement{r.Key(), r.ValuesUnsorted()})
 			slices.Sort(required[len(required)-1].Values)
+		case apiselection.Exists, apiselection.GreaterThan, apiselection.LessThan:
+			required = append(required, Requirement{Key: r.Key()})
 		}
 	}
 	return required

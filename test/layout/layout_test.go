@@ -34,6 +34,8 @@ var rules = []rule{
 	{"metascript/controller/rollout", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "a rollout is pure: it does no I/O"},
 	{"metascript/controller/metrics", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/runtimes"}, "metrics only count"},
 	{"metascript/controller/selection", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine", "k8s.io/client-go"}, "who looks for an object is a question of labels and names alone"},
+	{"metascript/controller/work", []string{"metascript/controller/object", "metascript/controller/hook", "metascript/controller/kube", "metascript/controller/informer", "metascript/engine"}, "a queue knows nothing of its keys"},
+	{"metascript/controller/dispatch", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/plan", "metascript/engine"}, "whom an event concerns is a question of caches and selectors alone"},
 	{"metascript/controller/hook", []string{"metascript/controller/kube", "metascript/controller/informer", "metascript/controller/api", "metascript/runtimes", "k8s.io/client-go"}, "a hook asks, and does not look into the cluster"},
 	{"metascript/controller/informer", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/plan", "metascript/engine"}, "an informer only watches"},
 	{"metascript/controller/lease", []string{"metascript"}, "a lease is about servers, whatever they do"},

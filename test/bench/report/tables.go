@@ -19,6 +19,8 @@ var tables = map[string]func(*table){
 	"fairness": fairness,
 	"scale":    scale,
 	"edit":     edit,
+
+	"controllers": controllers,
 }
 
 // A table is one in the making.
@@ -189,6 +191,17 @@ func edit(t *table) {
 			ms := func(unit string) string { return duration(1e6 * t.cost(name, unit)) }
 			what := map[string]string{"mounted": "a mounted file", "ConfigMap": "a ConfigMap through the API"}[source]
 			t.row(what+", "+who, ms("first-p50-ms"), ms("first-p100-ms"), ms("all-p50-ms"), ms("all-p100-ms"))
+		}
+	}
+}
+
+func controllers(t *table) {
+	t.head("", "ready after", "processor until then", "memory, at most", "memory at rest", "processor at rest")
+	for _, kind := range []string{"CompositeController", "DecoratorController"} {
+		for _, n := range []int{50, 200, 1000} {
+			name := fmt.Sprintf("Controllers/kind=%s/controllers=%d", kind, n)
+			t.row(fmt.Sprintf("%d %ss", n, kind), number(t.cost(name, "ready-s"))+" s", number(t.cost(name, "ready-cpu-s"))+" s",
+				number(t.cost(name, "peak-MiB"))+" MiB", number(t.cost(name, "rest-MiB"))+" MiB", number(t.cost(name, "rest-%cpu"))+" % of a core")
 		}
 	}
 }

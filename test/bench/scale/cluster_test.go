@@ -174,7 +174,13 @@ func (c *cluster) serve(b *testing.B, binary string, flags ...string) *server {
 }
 
 // syncs is how many there have been.
-func (s *server) syncs(b *testing.B) float64 {
+func (s *server) syncs(b *testing.B) float64 { return s.total(b, "metascript_sync_duration_seconds") }
+
+// requests is how many the server has made to the API server.
+func (s *server) requests(b *testing.B) float64 { return s.total(b, "rest_client_requests_total") }
+
+// total adds up the series of a metric: the values of counters, and how often histograms have counted.
+func (s *server) total(b *testing.B, metric string) float64 {
 	b.Helper()
 	resp, err := http.Get(s.metrics)
 	must(b, err)
@@ -183,8 +189,8 @@ func (s *server) syncs(b *testing.B) float64 {
 	families, err := parser.TextToMetricFamilies(resp.Body)
 	must(b, err)
 	n := 0.
-	for _, m := range families["metascript_sync_duration_seconds"].GetMetric() {
-		n += float64(m.GetHistogram().GetSampleCount())
+	for _, m := range families[metric].GetMetric() {
+		n += float64(m.GetHistogram().GetSampleCount()) + m.GetCounter().GetValue()
 	}
 	return n
 }

@@ -1,0 +1,36 @@
+package controller
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAnAnswerIsKeptForAsLongAsItTookManyTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recent
+		looks, took := 0, time.Duration(0)
+		look := func() []string {
+			looks++
+			time.Sleep(took)
+			return []string{"a"}
+		}
+		r.get(look)
+		r.get(look)
+		if looks != 2 {
+			t.Errorf("it was looked %d times, want each time while that takes no time", looks)
+		}
+		took = time.Millisecond
+		for range 100 { // some 10 ms
+			r.get(look)
+			time.Sleep(100 * time.Microsecond)
+		}
+		if looks != 3 {
+			t.Errorf("it was looked %d times", looks)
+		}
+		time.Sleep(20 * time.Millisecond)
+		if got := r.get(look); looks != 4 || len(got) != 1 {
+			t.Errorf("it was looked %d times, and the answer is %v", looks, got)
+		}
+	})
+}

@@ -1,0 +1,258 @@
+package work
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"k8s.io/client-go/util/workqueue"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newTestQueue(p *Pool) *Queue[string] {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second)
+	return NewQueue(p, Config[string]{Order: workqueue.DefaultQueue[string](), Limiter: limiter})
+}
+
+// stop ends queues and waits for what is under way.
+func stop(queues ...*Queue[string]) {
+	for _, q := range queues {
+		q.ShutDown()
+	}
+	for _, q := range queues {
+		q.Wait()
+	}
+}
+
+func addMany(q *Queue[string], n int) {
+	for i := range n {
+		q.Add(fmt.Sprint(i))
+	}
+}
+
+func TestAQueueHasNoMoreKeysUnderWayThanItsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(NewPool(Options{Spare: 100}))
+		var now, most, all atomic.Int32
+		q.Serve(3, func(string) {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			all.Add(1)
+		})
+		addMany(q, 30)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if most.Load() != 3 || all.Load() != 30 {
+			t.Errorf("%d keys were under way at a time, %d in all; want 3 and 30", most.Load(), all.Load())
+		}
+		stop(q)
+	})
+}
+
+func TestASlowQueueDoesNotDelayItsNeighbour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(Options{Spare: 2})
+		slow, quick := newTestQueue(p), newTestQueue(p)
+		slow.Serve(50, func(string) { time.Sleep(time.Hour) })
+		addMany(slow, 1000)
+		begun := time.Now()
+		var ended atomic.Int64
+		quick.Serve(1, func(string) { ended.Store(int64(time.Since(begun))) })
+		addMany(quick, 100)
+		synctest.Wait()
+		if quick.Len() != 0 || ended.Load() != 0 {
+			t.Errorf("%d keys still wait, the last one was done after %s", quick.Len(), time.Duration(ended.Load()))
+		}
+		stop(slow, quick)
+	})
+}
+
+func TestManySlowQueuesDelayANeighbourByNoMoreThanLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(Options{Spare: 2, Long: time.Second})
+		var all []*Queue[string]
+		for range 100 {
+			q := newTestQueue(p)
+			q.Serve(2, func(string) { time.Sleep(time.Hour) })
+			addMany(q, 10)
+			all = append(all, q)
+		}
+		synctest.Wait()
+		time.Sleep(2 * time.Minute) // those that wait for room have begun one after the other
+		begun, quick, took := time.Now(), newTestQueue(p), time.Duration(0)
+		quick.Serve(1, func(string) { took = time.Since(begun) })
+		quick.Add("a")
+		time.Sleep(2 * time.Second)
+		quick.ShutDown()
+		quick.Wait()
+		if took > time.Second || quick.Len() != 0 {
+			t.Errorf("it began after %s, and %d keys wait", took, quick.Len())
+		}
+		stop(all...)
+	})
+}
+
+func TestQueuesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(Options{Spare: 1})
+		var mu sync.Mutex
+		var order string
+		var all []*Queue[string]
+		for _, name := range []string{"a", "b", "c"} {
+			q := newTestQueue(p)
+			addMany(q, 4)
+			q.Serve(1, func(string) {
+				mu.Lock()
+				order += name
+				mu.Unlock()
+				time.Sleep(time.Millisecond)
+			})
+			all = append(all, q)
+		}
+		time.Sleep(time.Second)
+		stop(all...)
+		for i := range order {
+			if ahead := strings.Count(order[:i], "a") - strings.Count(order[:i], "c"); max(ahead, -ahead) > 2 {
+				t.Errorf("the turns are %s", order)
+				break
+			}
+		}
+		if len(order) != 12 {
+			t.Errorf("the turns are %s", order)
+		}
+	})
+}
+
+func TestABusyQueueLeavesRoomWhateverItsBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(Options{Spare: 1})
+		busy := newTestQueue(p)
+		busy.Serve(1000, func(string) { time.Sleep(time.Hour) })
+		addMany(busy, 5000)
+		synctest.Wait()
+		if busy.Len() != 4000 {
+			t.Errorf("%d keys wait, want all but as many as the bound", busy.Len())
+		}
+		stop(busy)
+		if p.size != 1 {
+			t.Errorf("there is room for %d workers without any queue", p.size)
+		}
+	})
+}
+
+func TestAKeyIsWithOneWorkerAtATimeAndNoneIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(Options{Spare: 8, Long: time.Millisecond})
+		var all []*Queue[string]
+		var added, worked [5][10]atomic.Int64
+		for n := range 5 {
+			q := newTestQueue(p)
+			var busy [10]atomic.Bool
+			q.Serve(3, func(key string) {
+				k := key[0] - '0'
+				if busy[k].Swap(true) {
+					t.Errorf("key %s is with two workers", key)
+				}
+				worked[n][k].Store(added[n][k].Load())
+				time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
+				busy[k].Store(false)
+			})
+			all = append(all, q)
+			for range 4 {
+				go func() {
+					for range 500 {
+						k := rand.IntN(10)
+						added[n][k].Add(1)
+						q.AddAfter(fmt.Sprint(k), time.Duration(rand.IntN(3))*time.Millisecond)
+						time.Sleep(time.Duration(rand.IntN(2)) * time.Millisecond)
+					}
+				}()
+			}
+		}
+		time.Sleep(time.Hour)
+		for n, q := range all {
+			for k := range 10 { // what was added after it began is worked on afterwards
+				if worked[n][k].Load() != added[n][k].Load() {
+					t.Errorf("key %d of queue %d was added %d times, and worked on last after %d", k, n, added[n][k].Load(), worked[n][k].Load())
+				}
+			}
+			if q.Len() != 0 {
+				t.Errorf("%d keys wait", q.Len())
+			}
+		}
+		stop(all...)
+	})
+}
+
+func TestAKeyThatIsAddedLaterComesAtTheEarliestOfItsTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(NewPool(Options{}))
+		begun := time.Now()
+		var times []time.Duration
+		q.Serve(1, func(string) { times = append(times, time.Since(begun)) })
+		q.AddAfter("a", time.Hour)
+		q.AddAfter("a", time.Minute)
+		q.AddAfter("a", 2*time.Hour)
+		time.Sleep(24 * time.Hour)
+		stop(q)
+		if len(times) != 1 || times[0] != time.Minute {
+			t.Errorf("it came after %v", times)
+		}
+	})
+}
+
+func TestAQueueThatIsShutDownLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPool(Options{Spare: 1})
+		q, other := newTestQueue(p), newTestQueue(p)
+		under := make(chan struct{})
+		q.Serve(1, func(string) { <-under })
+		addMany(q, 10)
+		q.AddAfter("later", time.Hour)
+		other.AddAfter("later", time.Hour)
+		synctest.Wait()
+		q.ShutDown()
+		q.ShutDown()
+		q.Add("more")
+		q.AddAfter("more", time.Second)
+		waited := make(chan struct{})
+		go func() { q.Wait(); close(waited) }()
+		synctest.Wait()
+		select {
+		case <-waited:
+			t.Error("it did not wait for the key under way")
+		default:
+		}
+		close(under)
+		<-waited
+		if q.Len() != 9 || len(p.delayed.keys) != 1 || len(p.serving) != 0 || p.counted.Len() != 0 {
+			t.Errorf("%d keys wait, %d are delayed, %d queues serve, %d workers count", q.Len(), len(p.delayed.keys), len(p.serving), p.counted.Len())
+		}
+		stop(other)
+		if len(p.delayed.keys) != 0 || len(p.ready) != len(p.inReady) {
+			t.Errorf("%d keys are delayed, %d queues are ready", len(p.delayed.keys), len(p.ready))
+		}
+	})
+}
+
+func TestEveryCallsUntilItIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		stop := Every(time.Minute, func() { n++ })
+		time.Sleep(10*time.Minute + time.Second)
+		stop()
+		stop()
+		time.Sleep(time.Hour)
+		if n != 10 {
+			t.Errorf("it was called %d times", n)
+		}
+	})
+}

@@ -1,0 +1,171 @@
+package scale
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// BenchmarkControllers measures a server that starts with many controllers about one kind, each of which selects one
+// parent: how long it takes until all of them are ready and all parents synced, and what the server costs at rest.
+func BenchmarkControllers(b *testing.B) {
+	binary := build(b, b.TempDir())
+	for _, kind := range []string{"CompositeController", "DecoratorController"} {
+		for _, n := range []int{50, 200, 1000} {
+			b.Run(fmt.Sprintf("kind=%s/controllers=%d", kind, n), func(b *testing.B) {
+				for b.Loop() {
+					measureControllers(b, binary, kind, n)
+				}
+			})
+		}
+	}
+}
+
+// rest is for how long a server with n controllers is watched at rest. A look at each of them, which comes once a minute or
+// less often, is within.
+func rest(n int) time.Duration {
+	return 15*time.Second + max(time.Minute, time.Duration(n)*time.Second/5)
+}
+
+func measureControllers(b *testing.B, binary, kind string, n int) {
+	c := newCluster(b)
+	c.define(b)
+	c.tenants(b, kind, n)
+	ready := c.allReady(b, kind, n)
+	begun := time.Now()
+	s := c.serve(b, binary, "--namespace=default")
+	<-ready
+	b.ReportMetric(time.Since(begun).Seconds(), "ready-s")
+	b.ReportMetric(s.cpu(b).Seconds(), "ready-cpu-s")
+	b.ReportMetric(s.memory(b, "VmHWM")/(1<<20), "peak-MiB")
+	s.settled(b)
+	b.ReportMetric(s.requests(b)/float64(n), "requests/controller")
+
+	cpu, begun := s.cpu(b), time.Now()
+	time.Sleep(rest(n))
+	b.ReportMetric(100*(s.cpu(b)-cpu).Seconds()/time.Since(begun).Seconds(), "rest-%cpu")
+	b.ReportMetric(s.memory(b, "VmRSS")/(1<<20), "rest-MiB")
+}
+
+// tenantScript makes one ConfigMap for each parent. A DecoratorController keeps no status, and notes in an annotation that
+// it has synced.
+const tenantScript = `
+def sync(%[1]s, %[2]s):
+    name = %[1]s["metadata"]["name"]
+    child = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"name": name}}
+    return {%[3]s, "%[2]s": [child]}
+`
+
+// tenants makes n controllers, and a parent for each of them.
+func (c *cluster) tenants(b *testing.B, kind string, n int) {
+	b.Helper()
+	group, ctx := errgroup.WithContext(b.Context())
+	group.SetLimit(16)
+	for i := range n {
+		group.Go(func() error {
+			labels := map[string]any{"tenant": fmt.Sprint(i)}
+			_, err := c.Resource(resourceOf(kind)).Create(ctx, tenant(kind, fmt.Sprintf("c%d", i), labels), metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			_, err = c.Resource(widgets).Namespace("default").Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "bench.example.com/v1", "kind": "Widget", "metadata": map[string]any{"name": fmt.Sprintf("w%d", i), "labels": labels},
+			}}, metav1.CreateOptions{})
+			return err
+		})
+	}
+	must(b, group.Wait())
+}
+
+func resourceOf(kind string) schema.GroupVersionResource {
+	resource := controllers
+	resource.Resource = strings.ToLower(kind) + "s"
+	return resource
+}
+
+// tenant is a controller about the widgets with these labels.
+func tenant(kind, name string, labels map[string]any) *unstructured.Unstructured {
+	parents := map[string]any{"apiVersion": "bench.example.com/v1", "resource": "widgets", "labelSelector": map[string]any{"matchLabels": labels}}
+	children := []any{map[string]any{"apiVersion": "v1", "resource": "configmaps", "updateStrategy": map[string]any{"method": "InPlace"}}}
+	spec := map[string]any{
+		"generateSelector": true, "parentResource": parents, "childResources": children,
+		"script": map[string]any{"language": "Starlark", "inline": fmt.Sprintf(tenantScript, "parent", "children", `"status": {"synced": True}`)},
+	}
+	if kind == "DecoratorController" {
+		spec = map[string]any{
+			"resources": []any{parents}, "attachments": children,
+			"script": map[string]any{"language": "Starlark", "inline": fmt.Sprintf(tenantScript, "object", "attachments", `"annotations": {"synced": "true"}`)},
+		}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec,
+	}}
+}
+
+// allReady gives a channel that is closed when n controllers are ready and n parents synced.
+func (c *cluster) allReady(b *testing.B, kind string, n int) <-chan struct{} {
+	ready, done := make(chan struct{}), errgroup.Group{}
+	for resource, is := range map[schema.GroupVersionResource]func(*unstructured.Unstructured) bool{resourceOf(kind): isReady, widgets: isSynced} {
+		changes, err := c.Resource(resource).Watch(b.Context(), metav1.ListOptions{})
+		must(b, err)
+		b.Cleanup(changes.Stop)
+		done.Go(func() error { awaitAll(b.Context(), changes, n, is); return nil })
+	}
+	go func() {
+		_ = done.Wait() // which gives no error
+		close(ready)
+	}()
+	return ready
+}
+
+// awaitAll waits until n objects are as they should be, or ctx is done.
+func awaitAll(ctx context.Context, changes watch.Interface, n int, is func(*unstructured.Unstructured) bool) {
+	seen := map[string]bool{}
+	for len(seen) < n {
+		select {
+		case <-ctx.Done():
+			return
+		case change := <-changes.ResultChan():
+			if o, ok := change.Object.(*unstructured.Unstructured); ok && is(o) {
+				seen[o.GetName()] = true
+			}
+		}
+	}
+}
+
+func isReady(o *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, _ := c.(map[string]any); c["type"] == "Ready" {
+			return c["status"] == "True"
+		}
+	}
+	return false
+}
+
+func isSynced(o *unstructured.Unstructured) bool {
+	synced, _, _ := unstructured.NestedBool(o.Object, "status", "synced")
+	return synced || o.GetAnnotations()["synced"] != ""
+}
+
+// memory is a line of the server's /proc/PID/status, in bytes: VmRSS is what it has now, VmHWM the most that it had.
+func (s *server) memory(b *testing.B, line string) float64 {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
+	must(b, err)
+	_, after, _ := bytes.Cut(text, []byte("\n"+line+":"))
+	kib, err := strconv.Atoi(strings.Fields(string(after))[0])
+	must(b, err)
+	return float64(kib) * 1024
+}
