@@ -24,6 +24,7 @@ const maxDuplicates = 100
 // Decode reads one JSON object, after which r must end. The errors in twice are about keys that stand more than once in
 // an object, up to a hundred; they are looked for if that is asked for. err is about what is no JSON object, or r's.
 func Decode(r io.Reader, duplicates bool) (tree map[string]any, twice []error, err error) {
+	r = &compact{r: r}
 	d := decoder{Decoder: json.NewDecoder(r), duplicates: duplicates, seen: map[string]bool{}}
 	d.UseNumber()
 	root, err := d.value(0)

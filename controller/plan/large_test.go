@@ -52,17 +52,17 @@ func TestALargeChildComesToRest(t *testing.T) {
 	want := bigMap(300 << 10)
 	op, _, _ := planFor(t, nil, want, InPlace)
 	have := storedBy(op)
+	policy := Policy{Memory: Memory{}}.of(t, op.Object)
 	for _, method := range []Method{OnDelete, InPlace, Recreate} {
-		if op, left, err := planFor(t, have, want, method); op != nil || left != nil || err != nil {
+		if op, left, err := policy.child(have, want, method); op != nil || left != nil || err != nil {
 			t.Errorf("%s: got %v, %v, %v", method, op, left, err)
 		}
 	}
-	policy := Policy{Memory: Memory{}}
 	if what, _, err := policy.Differs(have, want); what != "" || err != nil {
 		t.Errorf("it differs: %s, %v", what, err)
 	}
 	want = bigMap(301 << 10)
-	if op, _, err := planFor(t, have, want, InPlace); err != nil || op.Verb != Apply || op.Migrate {
+	if op, _, err := policy.child(have, want, InPlace); err != nil || op.Verb != Apply || op.Migrate {
 		t.Errorf("got %v, %v", op, err)
 	}
 }
@@ -76,12 +76,17 @@ func TestAChildGrowsAndShrinks(t *testing.T) {
 		t.Fatalf("it grew: %v, %v", op, err)
 	}
 	have = storedBy(op)
-	op, _, err = planFor(t, have, small, InPlace)
+	policy := Policy{Memory: Memory{}}.of(t, op.Object)
+	op, _, err = policy.child(have, small, InPlace)
 	if err != nil || op.Verb != Apply {
 		t.Fatalf("it shrank: %v, %v", op, err)
 	}
 	have = storedBy(op)
-	op, _, err = planFor(t, have, small, InPlace)
+	policy = policy.of(t, op.Object)
+	if err := policy.Memory.Note(have, op.Object); err != nil {
+		t.Fatal(err)
+	}
+	op, _, err = policy.child(have, small, InPlace)
 	if err != nil || op.Verb != Update || op.Object.GetAnnotations()[LastApplied] == "" {
 		t.Fatalf("it is small: %v, %v", op, err)
 	}
