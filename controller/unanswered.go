@@ -24,7 +24,7 @@ func (w *loading) unanswered(d *declaration, loaded *loadedHooks) error {
 	if d.Hooks == nil {
 		return errNoHooks
 	}
-	loaded.sync = unansweredHook{errors.New("hooks.sync is missing or empty, so that nobody says what the children should be: give it a webhook or a script")}
+	loaded.sync = unansweredHook{errors.New("hooks.sync is missing or empty, so that nothing says what the children should be: give it a webhook or a script")}
 	loaded.doubts = append(loaded.doubts, loaded.sync.(unansweredHook).Error()+"; until then every sync fails")
 	return nil
 }

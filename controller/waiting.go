@@ -39,7 +39,7 @@ func whyWaiting(d *declaration, v *verdict) (why, way string) {
 	case v.active == nil && d.Settings.Paused:
 		return "is paused", "end the pause"
 	case v.active == nil && v.err() != nil:
-		return "does not load", "mend the controller"
+		return "does not load", "correct the controller"
 	case v.active != nil && !v.filled && v.trouble != nil:
 		return "cannot start before its caches are filled", "see the condition Ready of the controller"
 	}

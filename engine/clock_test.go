@@ -81,7 +81,7 @@ func TestGraceCountsProcessorTime(t *testing.T) {
 			return ctx.Err()
 		}))
 		_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{Limits: Limits{Timeout: time.Second}})
-		if got := wantKind(t, err, KindTimeout); strings.Contains(got.Msg, "runs on") || got.Pos.Line != 1 {
+		if got := wantKind(t, err, KindTimeout); strings.Contains(got.Msg, "still runs") || got.Pos.Line != 1 {
 			t.Errorf("got %v", got)
 		}
 	})

@@ -82,7 +82,7 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func
 	if !e.watch(limited, turn, s) {
 		if e.runaways.abandon(t, &a.state) {
 			fault := stopped(limited, Pos{File: t.entry}, t.limits)
-			fault.Msg += "; it did not stop, and runs on"
+			fault.Msg += "; it did not stop and still runs"
 			return result, false, fault
 		}
 		<-a.done

@@ -35,11 +35,11 @@ func tooLarge(err error, o *object.Object) string {
 	case isTooLong(err, "metadata.annotations"):
 		return annotationsOf(o)
 	case holdsData && isTooLong(err, "[]", "", "data"):
-		return fmt.Sprintf("the API server takes 1 MiB in the data of one %s; make several of it", kind.Kind)
+		return fmt.Sprintf("the API server takes 1 MiB in the data of one %s; split it into several", kind.Kind)
 	case strings.Contains(text, "etcdserver: request is too large"), strings.Contains(text, "message larger than max"):
-		return "etcd takes 1.5 MiB at a time, unless its --max-request-bytes says otherwise; make it smaller, or several objects of it" + statusOf(o)
+		return "etcd takes 1.5 MiB at a time, unless its --max-request-bytes says otherwise; make it smaller, or split it into several objects" + statusOf(o)
 	case apierrors.IsRequestEntityTooLargeError(err):
-		return "the API server takes 3 MiB in one request, and some proxies less; make it smaller, or several objects of it" + statusOf(o)
+		return "the API server takes 3 MiB in one request, and some proxies less; make it smaller, or split it into several objects" + statusOf(o)
 	}
 	return ""
 }

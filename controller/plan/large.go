@@ -53,7 +53,7 @@ func (p Policy) large(have, want *object.Object, method Method) (*Op, *Left, err
 	if op == nil || err != nil || method != Recreate && method != RollingRecreate {
 		return op, left, err
 	}
-	return nil, nil, fmt.Errorf("%s cannot be written with method %s: its copy in the annotation %s, which dynamic apply keeps, would not fit into the %d KiB that the API server takes in annotations; set spec.applyStrategy: ServerSideApply, or method InPlace, or make several objects of it",
+	return nil, nil, fmt.Errorf("%s cannot be written with method %s: its copy in the annotation %s, which dynamic apply keeps, would not fit into the %d KiB that the API server takes in annotations; set spec.applyStrategy: ServerSideApply, or method InPlace, or split it into several objects",
 		object.Describe(want), method, LastApplied, MaxAnnotations>>10)
 }
 

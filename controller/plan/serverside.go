@@ -286,7 +286,7 @@ func Tried(op Op, result *object.Object) *Op {
 	if !op.Migrate && have.GetAnnotations()[Applied] == result.GetAnnotations()[Applied] {
 		return nil
 	}
-	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Why: "it is as desired, and was applied in another way"}
+	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Why: "it is as desired, but was last applied in another way"}
 }
 
 // ErrFixed is what a dry run gives when a child cannot become as it is desired, but a new one could be.

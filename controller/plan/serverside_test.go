@@ -387,8 +387,8 @@ func TestADryRunDecidesAboutRecreating(t *testing.T) {
 		{"equal", nil, nil, false, ""},
 		{"equal in another version", nil, all(set("9", "metadata", "resourceVersion"), set(int64(2), "metadata", "generation"), set([]any{}, "metadata", "managedFields")), false, ""},
 		{"a difference", set("old", "spec", "image"), nil, false, "delete Pod default/a: to be recreated: spec.image differs"},
-		{"equal, and handed over", nil, nil, true, "apply Pod default/a: it is as desired, and was applied in another way"},
-		{"equal but for the digest of an earlier version", set("x", "metadata", "annotations", Applied), nil, false, "apply Pod default/a: it is as desired, and was applied in another way"},
+		{"equal, and handed over", nil, nil, true, "apply Pod default/a: it is as desired, but was last applied in another way"},
+		{"equal but for the digest of an earlier version", set("x", "metadata", "annotations", Applied), nil, false, "apply Pod default/a: it is as desired, but was last applied in another way"},
 		{"gone", nil, set("another", "metadata", "uid"), false, ""},
 	} {
 		have, result := object.Copy(base), object.Copy(base)
