@@ -20,9 +20,10 @@ func removesFinalizers(controller *object.Object) bool {
 // holdsFinalizers reports whether finalizers stay on parents although a version has no finalize hook. Where a script
 // answers that is most often a mistake: the script was put in the place of hooks of which one was finalize, or lost a
 // function. Where webhooks alone answer, the hook was taken out of spec.hooks, and finalizers come off as with
-// Metacontroller.
+// Metacontroller. A spec that leaves nobody to answer is a mistake too.
 func (l *loop) holdsFinalizers(v *version) bool {
-	return v.Finalize == nil && v.Scripted && !l.released.Load()
+	_, unanswered := v.Sync.(unansweredHook)
+	return v.Finalize == nil && (v.Scripted || unanswered) && !l.released.Load()
 }
 
 // release says whether finalizers are taken off for which there is no finalize hook. All parents are looked at again

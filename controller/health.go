@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"metascript/controller/informer"
 )
 
@@ -117,6 +119,8 @@ func (s *Server) Healthy(ctx context.Context) error {
 func (s *Server) pass() {
 	s.queue.Len()
 	s.caches.Running()
+	s.shared.hub.Changes(schema.GroupKind{})
+	passThrough(&s.shared.related.mu)
 	for _, r := range s.all() {
 		r.loop.queue.Len()
 		passThrough(&r.loop.queue.mu)

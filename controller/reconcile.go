@@ -67,7 +67,7 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 // leaveAlone is for a parent that a controller without a sync hook has nothing to do for: it is to be finalized, once it
 // goes. None of its children is touched, not even adopted.
 func (t *turn) leaveAlone(key object.Ref) error {
-	t.related.drop(asker{t.loop, key}) // that the version before asked for
+	t.forgetRelated(key) // that the version before asked for
 	t.trial.note(key, nil)
 	return nil
 }

@@ -137,17 +137,15 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 		if fault.Pos.File == "" {
 			fault.Pos.File = s.Entry
 		}
-		fault = fault.complete("", s.Files)
-		e.remember(digest, l, fault)
-		return nil, fault
+		return nil, fault.complete("", s.Files)
 	}
 	return &program{engine: e, inner: p, entry: s.Entry, files: s.Files, digest: digest}, nil
 }
 
-// remember has a text that timed out while it was compiled refused. A refusal is remembered already.
-func (e *Engine) remember(digest string, l Limits, fault *Error) {
-	if fault.Kind == KindTimeout && e.runaways.refused.check(task{digest: digest, limits: l, kind: KindSyntax}) == nil {
-		e.runaways.refused.timedOut(digest, l, fault)
+// remember has a text refused that timed out when it was really compiled, and not when it was refused itself.
+func (e *Engine) remember(t task, fault *Error) {
+	if t.kind == KindSyntax && fault != nil && fault.Kind == KindTimeout {
+		e.runaways.refused.timedOut(t.digest, t.limits, fault)
 	}
 }
 

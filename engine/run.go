@@ -46,6 +46,7 @@ func run[T any](ctx context.Context, e *Engine, t task, work func(context.Contex
 		result, again, fault := attend(ctx, e, t, turn, work)
 		turn.end()
 		if !again {
+			e.remember(t, fault)
 			return result, fault
 		}
 	}
@@ -209,7 +210,11 @@ func stopped(ctx context.Context, at Pos, l Limits) *Error {
 	case errors.Is(cause, errSuspected):
 		return TooMuchMemory(at, l, "")
 	case errors.Is(cause, errSlice):
-		return &Error{Kind: KindTimeout, Pos: at, Msg: "could not be interrupted when others waited"}
+		kind := KindTimeout
+		if meter, ok := ctx.Value(meterKey{}).(*cputime.Meter); ok && meter.Had() < l.Timeout {
+			kind = KindCanceled // it was not given the time
+		}
+		return &Error{Kind: kind, Pos: at, Msg: "could not be interrupted when others waited"}
 	}
 	return &Error{Kind: KindCanceled, Pos: at, Msg: "canceled by its caller"}
 }

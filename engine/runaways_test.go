@@ -64,6 +64,25 @@ func TestCanceledCompileIsBegunAgain(t *testing.T) {
 	mustCompile(t, e, fakeScript("a"))
 }
 
+// A compilation that was refused, since a call of the same text was still ending, did not time out itself.
+func TestRefusedCompileIsBegunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		block := make(chan struct{})
+		e := newFakeEngine(fake{call: func(context.Context, string, map[string]any, Env) (map[string]any, error) {
+			<-block
+			return map[string]any{}, nil
+		}})
+		_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{})
+		wantKind(t, err, KindTimeout)
+		e.programs.kept.Purge()
+		_, err = e.Compile(t.Context(), fakeScript("a"), Limits{})
+		wantKind(t, err, KindTimeout)
+		close(block)
+		synctest.Wait()
+		mustCompile(t, e, fakeScript("a"))
+	})
+}
+
 // The text of a runaway is refused while it runs, and afterwards too when that was for long: to calls, to another
 // controller, and to a compilation with more time.
 func TestTextOfARunawayIsRefused(t *testing.T) {

@@ -20,6 +20,14 @@ const (
 	tooLarge                        // dynamic apply is asked for, and the annotation cannot hold the child
 )
 
+// sizeOf is how many bytes the API server counts in annotations.
+func sizeOf(annotations map[string]string) (size int) {
+	for key, value := range annotations {
+		size += len(key) + len(value)
+	}
+	return size
+}
+
 // strategy is how want is to be written.
 func (p Policy) strategy(want *object.Object) (strategy, error) {
 	if p.ServerSide {

@@ -92,6 +92,21 @@ func TestAChildGrowsAndShrinks(t *testing.T) {
 	}
 }
 
+// The annotation would not fit beside those of others: the child stays with server-side apply.
+func TestAChildThatShrinksAndIsFullOfAnnotationsStays(t *testing.T) {
+	want := bigMap(200 << 10)
+	config := configOf(t, want)
+	have := storedBy(&Op{Object: config})
+	have.SetAnnotations(map[string]string{"others": strings.Repeat("x", 80<<10)})
+	policy := Policy{Memory: Memory{}}.of(t, config)
+	if err := policy.Memory.Note(have, config); err != nil {
+		t.Fatal(err)
+	}
+	if op, left, err := policy.child(have, want, InPlace); op != nil || left != nil || err != nil {
+		t.Errorf("got %v, %v, %v", op, left, err)
+	}
+}
+
 func TestALargeChildIsNotDeletedToBeRecreated(t *testing.T) {
 	small, large := bigMap(10), bigMap(300<<10)
 	op, _, _ := planFor(t, nil, small, InPlace)

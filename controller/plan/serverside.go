@@ -339,7 +339,11 @@ func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) 
 	}
 	back := object.Copy(have)
 	dropMarks(back)
-	return &Op{Verb: Update, Object: back, Why: "from server-side back to dynamic apply"}, remember(back, want)
+	err = remember(back, want)
+	if err != nil || sizeOf(back.GetAnnotations()) > MaxAnnotations {
+		return nil, err // beside the annotations of others its own has no room
+	}
+	return &Op{Verb: Update, Object: back, Why: "from server-side back to dynamic apply"}, nil
 }
 
 // dropMarks takes the annotations off by which we remember what was applied.

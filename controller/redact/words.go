@@ -16,7 +16,7 @@ var common = words(`
 	deployment deployments statefulset script hook sync finalize customize parent children child controller expected
 	unexpected missing undefined property properties function call line column json yaml base64 example should valid
 	subdomain domain letters digits inside only cluster local port ports image container containers template redacted star
-	jsonnet inline panic
+	jsonnet inline panic certificate certificates authority verify signed failed begin
 `)
 
 func words(list string) map[string]bool {

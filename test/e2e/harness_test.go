@@ -49,7 +49,7 @@ type world struct {
 	config     *rest.Config // of the cluster, and the file that says the same
 	kubeconfig string
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what is below
 	servers map[string]*server
 	created []*unstructured.Unstructured // cluster-scoped objects to remove
 }
@@ -282,7 +282,9 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 	}
 	stored, err := r.Apply(context.Background(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
 	if err == nil && stored.GetNamespace() == "" {
+		w.mu.Lock()
 		w.created = append(w.created, stored)
+		w.mu.Unlock()
 	}
 	return stored, err
 }

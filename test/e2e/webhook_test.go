@@ -206,7 +206,7 @@ var faults = map[string]http.HandlerFunc{
 		_, _ = io.WriteString(w, `{"children": []`)
 	},
 	"huge": func(w http.ResponseWriter, _ *http.Request) {
-		blanks := make([]byte, 1<<20)
+		blanks := bytes.Repeat([]byte(" "), 1<<20)
 		for i := 0; i < 200; i++ {
 			if _, err := w.Write(blanks); err != nil {
 				return
