@@ -11,13 +11,24 @@ func (l *loop) followAdopter(old, current *object.Object) {
 	switch {
 	case l.Match == nil:
 	case current == nil:
-		l.shared.hub.Adopts(l, object.RefOf(old))
-	case !l.mine(current):
-		l.shared.hub.Adopts(l, object.RefOf(current))
-	case old != nil && l.mine(old) && sameSelector(old, current):
+		l.readAdopter(object.RefOf(old))
+	case old != nil && l.mine(old) && l.mine(current) && sameSelector(old, current):
 	default:
-		l.shared.hub.Adopts(l, object.RefOf(current), l.adopts(current)...)
+		l.readAdopter(object.RefOf(current))
 	}
+}
+
+// readAdopter sets what a parent may adopt as its cache has the parent now, and not as the caller has it: while the loop
+// begins, what it took from the caches may be older than an event that was handled meanwhile. A cache has each change
+// before its event comes, and one call reads and sets after the other, so that the last change of a parent is what counts.
+func (l *loop) readAdopter(key object.Ref) {
+	l.adopting.Lock()
+	defer l.adopting.Unlock()
+	var queries []selection.Query
+	if parent := l.parent(key); parent != nil && l.mine(parent) {
+		queries = l.adopts(parent)
+	}
+	l.shared.hub.Adopts(l, key, queries...)
 }
 
 // sameSelector reports whether two versions of a parent surely select the same.

@@ -1,13 +1,20 @@
 package controller
 
 import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 
 	"metascript/controller/object"
 )
@@ -176,9 +183,10 @@ func TestAnOrphanThatIsGoneConcernsNobody(t *testing.T) {
 func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T) {
 	sound := named("sound", "default", "u1")
 	_ = unstructured.SetNestedStringMap(sound.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
-	l := newEventLoop(t)
+	parents := []*object.Object{named("a", "default", "u2"), sound, named("z", "default", "u3")}
+	l := newEventLoop(t, parents...)
 	l.Match = specSelector
-	for _, o := range []*object.Object{named("a", "default", "u2"), sound, named("z", "default", "u3")} {
+	for _, o := range parents {
 		l.followAdopter(nil, o)
 	}
 	childEvent(l, nil, with(configMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
@@ -263,25 +271,112 @@ func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
 	}
 }
 
-func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
-	selecting := func(app string, generation int64) *object.Object {
-		o := widget(func(o *object.Object) { o.SetGeneration(generation) })
-		_ = unstructured.SetNestedStringMap(o.Object, map[string]string{"app": app}, "spec", "selector", "matchLabels")
-		return o
+// selectingApp is the parent w, whose spec selects objects of an app.
+func selectingApp(app string, generation int64) *object.Object {
+	o := widget(func(o *object.Object) { o.SetGeneration(generation) })
+	_ = unstructured.SetNestedStringMap(o.Object, map[string]string{"app": app}, "spec", "selector", "matchLabels")
+	return o
+}
+
+// expectAdopter checks whether an orphan of an app concerns the parent w.
+func expectAdopter(t *testing.T, l *loop, app string, want bool) {
+	t.Helper()
+	if got := adopts(l, app); got != want {
+		t.Errorf("an orphan of app %s concerns the parent: %t, want %t", app, got, want)
 	}
-	orphan := func(app string) *object.Object {
-		return with(configMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
-	}
-	l := newEventLoop(t)
+}
+
+func adopts(l *loop, app string) bool {
+	orphan := with(configMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
+	return slices.Contains(l.shared.hub.Adopters(orphan)[l], widgetRef("default", "w"))
+}
+
+// newSelectingLoop is a loop that is told of events, about a parent that selects app a. Its queueOwn is yet to come.
+func newSelectingLoop(t *testing.T) (*loop, dynamic.ResourceInterface) {
+	t.Helper()
+	client := newTestClient(selectingApp("a", 1))
+	l, _ := newTestLoopOver(t, client, wants(), nil)
+	t.Cleanup(l.close)
+	t.Cleanup(l.queue.ShutDown)
 	l.Match = specSelector
-	before, after := selecting("a", 1), selecting("b", 2)
-	l.followAdopter(nil, before)
-	l.followAdopter(before, after)
-	childEvent(l, nil, orphan("a"))
-	expectQueued(t, l)
-	childEvent(l, nil, orphan("b"))
-	expectQueued(t, l, "default/w")
-	l.followAdopter(after, nil)
-	childEvent(l, nil, orphan("b"))
-	expectQueued(t, l)
+	if err := l.listen(); err != nil {
+		t.Fatal(err)
+	}
+	if !l.synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	return l, client.Resource(widgets).Namespace("default")
+}
+
+// waitFor waits for a condition that events of a watch bring about.
+func waitFor(t *testing.T, condition func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return condition(), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
+	l, parents := newSelectingLoop(t)
+	l.queueOwn()
+	expectAdopter(t, l, "a", true)
+	if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return adopts(l, "b") })
+	expectAdopter(t, l, "a", false)
+	if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { return !adopts(l, "b") })
+}
+
+// What queueOwn takes from the caches may be older than an event that came meanwhile.
+func TestAParentThatIsEditedWhileTheLoopBeginsAdoptsWhatItSelectsNow(t *testing.T) {
+	l, parents := newSelectingLoop(t)
+	for parent := range l.own() {
+		if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, func() bool { return adopts(l, "b") })
+		l.onParent(nil, parent)
+	}
+	expectAdopter(t, l, "a", false)
+	expectAdopter(t, l, "b", true)
+}
+
+func TestAParentThatIsDeletedWhileTheLoopBeginsAdoptsNothing(t *testing.T) {
+	l, parents := newSelectingLoop(t)
+	for parent := range l.own() {
+		if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, func() bool { return l.parent(widgetRef("default", "w")) == nil && !adopts(l, "a") })
+		l.onParent(nil, parent)
+	}
+	expectAdopter(t, l, "a", false)
+}
+
+// However the events and the begin of the loop come together, what counts in the end is what the cache holds.
+func TestWhileTheLoopBeginsTheLastEditCounts(t *testing.T) {
+	l, parents := newSelectingLoop(t)
+	const edits = 50
+	var begins sync.WaitGroup
+	begins.Go(func() {
+		for range edits {
+			l.queueOwn()
+		}
+	})
+	for n := range edits {
+		if _, err := parents.Update(t.Context(), selectingApp(fmt.Sprint(n), int64(n)+2), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begins.Wait()
+	last := fmt.Sprint(edits - 1)
+	waitFor(t, func() bool { return adopts(l, last) })
+	for n := range edits - 1 {
+		expectAdopter(t, l, fmt.Sprint(n), false)
+	}
 }

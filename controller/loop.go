@@ -71,6 +71,8 @@ type loop struct {
 	related *related // that of shared
 	ends    []func() // what ends what begin began
 
+	adopting sync.Mutex // see readAdopter
+
 	mu      sync.Mutex
 	written map[object.Ref]*wrote // what the last reconcile of a parent wrote
 	pruned  map[object.Ref]unstored

@@ -34,7 +34,8 @@ func (l *loop) redacting(ctx context.Context, key object.Ref) (with context.Cont
 	with = klog.NewContext(with, logr.FromSlogHandler(r.Handler(l.log.Handler())))
 	return with, func() {
 		l.redactors.Delete(key)
-		if l.redacted.Delete(key); !r.Empty() && l.parent(key) != nil {
+		l.redacted.Delete(key)
+		if parent := l.parent(key); parent != nil && l.mine(parent) && !r.Empty() {
 			l.redacted.Store(key, r)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
@@ -90,5 +91,45 @@ func TestAConditionDoesNotTellASecret(t *testing.T) {
 	done()
 	if l.redactor(widgetRef("default", "w")) != nil {
 		t.Error("the redactor outlives the reconcile")
+	}
+}
+
+func TestOnlyAParentOfTheControllerKeepsItsRedactor(t *testing.T) {
+	for _, c := range []struct {
+		name, selector string
+		change         func(*object.Object)
+		want           bool
+	}{
+		{"selected", "", func(*object.Object) {}, true},
+		{"no longer selected", "tenant=a", func(*object.Object) {}, false},
+		{"no longer selected, with our finalizer", "tenant=a", withFinalizers(testFinalizer), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, _ := newTestLoop(t, wants(), nil, widget(c.change))
+			t.Cleanup(l.close)
+			t.Cleanup(l.queue.ShutDown)
+			if !l.synced(t.Context()) {
+				t.Fatal("the caches did not fill")
+			}
+			key := widgetRef("default", "w")
+			sees := func() {
+				ctx, done := l.redacting(t.Context(), key)
+				redact.In(ctx).AddTexts(hiddenValue)
+				done()
+			}
+			sees()
+			if _, kept := l.redacted.Load(key); !kept {
+				t.Error("the redactor of a parent that is selected is not kept")
+			}
+			selector, err := labels.Parse(c.selector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Parents[0].selectors = []parentSelector{{labels: selector}}
+			sees()
+			if _, kept := l.redacted.Load(key); kept != c.want {
+				t.Errorf("its redactor is kept: %t, want %t", kept, c.want)
+			}
+		})
 	}
 }

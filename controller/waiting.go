@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,20 +16,20 @@ import (
 // could take it off. A parent that waits without a word looks like one that hangs.
 type waiting struct {
 	caches    *informer.Factory
-	resources *kube.Resources
+	resources finder
 	warn      func(parent *object.Object, text string)
 
 	mu      sync.Mutex
 	watched map[id]*watchedParents
 }
 
-// watchedParents are those of one controller.
+// watchedParents are those of one controller. Only who loads the controller changes them.
 type watchedParents struct {
 	text   string // of the event, which names the way out
-	caches []*informer.Informer
+	caches map[v1alpha1.ResourceRule]*informer.Informer
 }
 
-func newWaiting(caches *informer.Factory, resources *kube.Resources, events *kube.Events) *waiting {
+func newWaiting(caches *informer.Factory, resources finder, events *kube.Events) *waiting {
 	warn := func(parent *object.Object, text string) { events.Warning(parent, "FinalizeWaiting", "%s", text) }
 	return &waiting{caches: caches, resources: resources, warn: warn, watched: map[id]*watchedParents{}}
 }
@@ -58,35 +59,60 @@ func (w *waiting) follow(d *declaration, v *verdict) error {
 	w.mu.Lock()
 	known := w.watched[d.id()]
 	w.mu.Unlock()
-	if known != nil && known.text == text && len(known.caches) == len(d.Parents) {
-		return nil
+	if known == nil || known.text != text {
+		w.end(d.id())
+		known = &watchedParents{text: text, caches: map[v1alpha1.ResourceRule]*informer.Informer{}}
+		w.mu.Lock()
+		w.watched[d.id()] = known
+		w.mu.Unlock()
 	}
-	w.end(d.id())
-	begun := &watchedParents{text: text}
-	w.mu.Lock()
-	w.watched[d.id()] = begun
-	w.mu.Unlock()
-	for _, rule := range d.Parents {
-		if err := w.watch(begun, rule.ResourceRule, d.id().finalizer()); err != nil {
+	return w.watch(known, d)
+}
+
+// watch reports the parents that d declares now, and no others. A cache that is open already stays: to open it again would
+// list all objects of its kind, and report each of them once more.
+func (w *waiting) watch(known *watchedParents, d *declaration) error {
+	declared := map[v1alpha1.ResourceRule]bool{}
+	for _, parent := range d.Parents {
+		declared[parent.ResourceRule] = true
+		if err := w.watchRule(known, parent.ResourceRule, d.id().finalizer()); err != nil {
 			return err
+		}
+	}
+	for rule := range known.caches {
+		if !declared[rule] {
+			known.close(rule)
 		}
 	}
 	return nil
 }
 
-// watch reports the parents of one rule. A kind that is not served has none.
-func (w *waiting) watch(of *watchedParents, rule v1alpha1.ResourceRule, finalizer string) error {
+// watchRule reports the parents of one rule. A kind that is not served has none.
+func (w *waiting) watchRule(known *watchedParents, rule v1alpha1.ResourceRule, finalizer string) error {
 	resource, err := w.resources.ByName(rule.APIVersion, rule.Resource)
-	if err != nil {
-		return nil // the parents went with their kind, or cannot be seen now
+	var notServed *kube.NotServedError
+	switch {
+	case errors.As(err, &notServed):
+		known.close(rule)
+		return nil
+	case err != nil || known.caches[rule] != nil:
+		return nil // what cannot be discovered now is watched as before
 	}
 	cache := w.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, MetadataOnly: true})
-	of.caches = append(of.caches, cache)
+	known.caches[rule] = cache
 	return cache.Handle(func(old, current *object.Object) {
 		if isWaiting(current, finalizer) && !isWaiting(old, finalizer) {
-			w.warn(current, of.text)
+			w.warn(current, known.text)
 		}
 	})
+}
+
+// close reports no more parents of a rule.
+func (p *watchedParents) close(rule v1alpha1.ResourceRule) {
+	if cache := p.caches[rule]; cache != nil {
+		cache.Close()
+		delete(p.caches, rule)
+	}
 }
 
 func isWaiting(o *object.Object, finalizer string) bool {
@@ -102,8 +128,8 @@ func (w *waiting) end(of id) {
 	if known == nil {
 		return
 	}
-	for _, cache := range known.caches {
-		cache.Close()
+	for rule := range known.caches {
+		known.close(rule)
 	}
 }
 
