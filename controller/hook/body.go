@@ -84,23 +84,34 @@ func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64
 	if length > size {
 		return nil, fmt.Errorf("the answer has %d bytes, and all answers in flight may have %d together: raise --webhook-memory", length, size)
 	}
-	n := length
-	if length < 0 {
-		n = min(limit, size)
-		of.bound(n, fmt.Errorf("the answer is larger than %d bytes, which all answers in flight may have together: raise --webhook-memory", n))
-	}
 	lease := bodies.Held(ctx)
 	own := lease == nil || req.Shape == Customizing
 	if own {
 		lease = &bodies.Lease{}
 	}
-	if err := lease.Take(ctx, w.Room, n); err != nil {
+	least, most := length, length
+	if length < 0 {
+		least, most = min(of.read, size), min(limit, size)
+	}
+	n, err := lease.TakeUpTo(ctx, w.Room, least, most)
+	if err != nil {
 		return nil, err
+	}
+	if length < 0 {
+		of.bound(n, aboveRoom(n, size))
 	}
 	if own {
 		return lease.Release, nil
 	}
 	return func() { lease.Shrink(n, of.read) }, nil
+}
+
+// aboveRoom is the error of an answer that is larger than n of the size bytes that there are for all.
+func aboveRoom(n, size int64) error {
+	if n == size {
+		return fmt.Errorf("the answer is larger than %d bytes, which all answers in flight may have together: raise --webhook-memory", size)
+	}
+	return fmt.Errorf("the answer is larger than %d bytes: all answers in flight may have %d together, of which others about the same parent have the rest: raise --webhook-memory", n, size)
 }
 
 func tooLarge(limit int64) error {

@@ -134,7 +134,8 @@ func TestACallThatFindsNoRoomSaysSoAndKeepsNone(t *testing.T) {
 	if bodies.Held(ctx).Take(ctx, h.Room, 1) != nil || !budget.TryTake(4<<20-1) {
 		t.Fatal("there is no room")
 	}
-	_, err := h.Call(ctx, newRequest(t)) // which does not wait, since its reconcile holds room
+	bodies.Held(ctx).Shrink(1, 1)
+	_, err := h.Call(ctx, newRequest(t)) // which does not wait, since no other reconcile holds room
 	if got := fault(t, h, err); !strings.HasPrefix(got, "there is no room for an answer of up to ") || !strings.Contains(got, "raise --webhook-memory if this comes often") {
 		t.Errorf("error %q", got)
 	}
@@ -169,6 +170,49 @@ func TestKeptAnswersShareTheirRoom(t *testing.T) {
 	two.Close()
 	if !room.TryTake(3 << 20) {
 		t.Error("answers that are forgotten keep their room")
+	}
+}
+
+// Answers without their length about several revisions, which arrive at the same time.
+func TestAnswersOfOneReconcileMayHaveMoreAtMostThanThereIsRoom(t *testing.T) {
+	const revisions = 4
+	for _, limit := range []int64{2 << 20, 8 << 20} { // of 4 MiB for the controller, and 8 MiB in all
+		var arrived sync.WaitGroup
+		arrived.Add(revisions)
+		h := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			_, _ = io.WriteString(w, `{"children": [`+strings.Repeat(" ", smallBody))
+			_ = http.NewResponseController(w).Flush()
+			arrived.Done()
+			arrived.Wait()
+			_, _ = io.WriteString(w, `]}`)
+		})
+		h.Limit, h.Timeout, h.Room = limit, time.Minute, bodies.New(8<<20).Share()
+		ctx, release := bodies.Hold(t.Context())
+		var calls sync.WaitGroup
+		for range revisions {
+			calls.Go(func() {
+				if _, err := h.Call(ctx, newRequest(t)); err != nil {
+					t.Errorf("limit %d: %v", limit, err)
+				}
+			})
+		}
+		calls.Wait()
+		release()
+	}
+}
+
+func TestAnAnswerBesideOthersOfItsReconcileIsRefusedByTheNameOfTheFlag(t *testing.T) {
+	h := answering(t, large(2), false)
+	h.Room = bodies.New(3 << 20).Share()
+	ctx, release := bodies.Hold(t.Context())
+	defer release()
+	if _, err := h.Call(ctx, newRequest(t)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := h.Call(ctx, newRequest(t))
+	if got := fault(t, h, err); !strings.Contains(got, "all answers in flight may have 3145728 together, of which others about the same parent have the rest: raise --webhook-memory") {
+		t.Errorf("error %q", got)
 	}
 }
 
