@@ -36,17 +36,12 @@ func (p Policy) strategy(want *object.Object) (strategy, error) {
 	if atMost(want.Object, MaxAnnotations/2) <= MaxAnnotations/2 {
 		return dynamicApply, nil // with its annotations, which are in the copy too
 	}
-	text, err := json.Marshal(withoutLastApplied(want).Object)
+	clean := withoutLastApplied(want)
+	text, err := json.Marshal(clean.Object)
 	if err != nil {
 		return dynamicApply, fmt.Errorf("%s: %w", object.Describe(want), err)
 	}
-	size := len(LastApplied) + len(text)
-	for key, value := range want.GetAnnotations() {
-		if key != LastApplied {
-			size += len(key) + len(value)
-		}
-	}
-	if size > MaxAnnotations {
+	if len(LastApplied)+len(text)+sizeOf(clean.GetAnnotations()) > MaxAnnotations {
 		return tooLarge, nil
 	}
 	return dynamicApply, nil
