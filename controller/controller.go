@@ -231,7 +231,7 @@ func (s *Server) run(ctx context.Context) error {
 		s.controllers[kind] = s.open(kind)
 		defer s.controllers[kind].Close()
 	}
-	s.crds = s.caches.Open(informer.Spec{Resource: definitions, MetadataOnly: true})
+	s.crds = s.caches.Open(informer.Spec{Resource: definitions, MetadataOnly: true, Listed: true})
 	defer s.crds.Close()
 	for kind := range kinds {
 		if err := s.controllers[kind].Handle(s.onController); err != nil {
@@ -285,7 +285,7 @@ func (s *Server) open(kind string) roster {
 	if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
 		s.Log.Warn("the API server does not serve "+kind+"s; apply manifests/crds; waiting", "error", err)
 	}
-	return s.caches.Open(informer.Spec{Resource: resource, Selector: s.Selector.String()})
+	return s.caches.Open(informer.Spec{Resource: resource, Selector: s.Selector.String(), Listed: true})
 }
 
 func (s *Server) onController(old, current *object.Object) {

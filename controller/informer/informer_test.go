@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -450,5 +451,23 @@ func TestACacheOfOneObjectAsksForNoOther(t *testing.T) {
 	}
 	if !i.Filled() || i.Get(object.Key{Namespace: "default", Name: "a"}) == nil {
 		t.Error("the cache has not what it is about")
+	}
+}
+
+// A streaming is a client that does not say what it lacks, as a real one.
+type streaming struct{ dynamic.Interface }
+
+func TestACacheIsFilledByAStreamOrByAList(t *testing.T) {
+	for listed, want := range map[bool]string{false: "watch", true: "list"} {
+		c := newCluster(configMap("default", "a"))
+		asked := make(chan string, 8)
+		note := func(action clienttesting.Action) { asked <- action.GetVerb() }
+		c.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) { note(a); return false, nil, nil })
+		c.PrependWatchReactor("*", func(a clienttesting.Action) (bool, watch.Interface, error) { note(a); return false, nil, nil })
+		cache := NewFactory(streaming{c}, slog.New(slog.DiscardHandler)).Open(Spec{Resource: configMaps, Listed: listed})
+		if got := <-asked; got != want {
+			t.Errorf("Listed %t: the first request is %s, want %s", listed, got, want)
+		}
+		cache.Close()
 	}
 }
