@@ -74,7 +74,7 @@ type Error struct {
 	Source string  // the text of line Pos.Line, without its end; "" when unknown
 	Hint   string  // what to do about it, when we know
 	Trace  []Frame // the calls that led there, innermost first, at most maxTrace
-	Stack  string  // of KindPanic, the interpreter's own stack, for our log alone
+	Stack  string  // the interpreter's own stack when it panicked, for our log alone
 }
 
 const (

@@ -188,7 +188,7 @@ func (g *guard) allow(limit, cost int64) error {
 	if err := setSoft(unix.RLIMIT_AS, g.base.size+n*weight+slackAS); err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(g.soft + n - slack*3/4)
+	debug.SetMemoryLimit(g.soft + n - overshoot)
 	g.allowed = n
 	return nil
 }

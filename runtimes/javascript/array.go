@@ -123,11 +123,13 @@ func arrayArgs(r *run, args []goja.Value) []goja.Value {
 func arrayFrom(r *run, call goja.FunctionCall, f native) goja.Value {
 	switch from := call.Argument(0).(type) {
 	case *goja.Object:
-		if kindOfObject(from) == "an array" || !callable(from.GetSymbol(goja.SymIterator)) {
-			args := append([]goja.Value(nil), call.Arguments...)
+		args := append([]goja.Value(nil), call.Arguments...)
+		if iterate, ok := goja.AssertFunction(from.GetSymbol(goja.SymIterator)); ok && kindOfObject(from) != "an array" {
+			args[0] = r.iterable(from, iterate)
+		} else {
 			args[0] = r.snapshot(from, math.MaxInt, "the array")
-			call.Arguments = args
 		}
+		call.Arguments = args
 	case goja.String:
 		r.need(size(from)*2*elementSize, "an array of a text's characters")
 	default:
@@ -137,6 +139,20 @@ func arrayFrom(r *run, call goja.FunctionCall, f native) goja.Value {
 		}
 	}
 	return f(call)
+}
+
+// iterable stands for an object with the method that gives its iterator. goja would ask for that again, and might get
+// another, or none.
+func (r *run) iterable(o *goja.Object, iterate goja.Callable) *goja.Object {
+	stand := r.vm.NewObject()
+	_ = stand.SetSymbol(goja.SymIterator, func(goja.FunctionCall) goja.Value {
+		iterator, err := iterate(o)
+		if err != nil {
+			panic(err)
+		}
+		return iterator
+	})
+	return stand
 }
 
 // setArgs has a set go through an array by an iterator, whose steps see that the call is stopped: goja would go through
@@ -153,15 +169,7 @@ func setArgs(r *run, args []goja.Value) []goja.Value {
 	if !ok {
 		return args
 	}
-	iterable := r.vm.NewObject()
-	_ = iterable.SetSymbol(goja.SymIterator, func(goja.FunctionCall) goja.Value {
-		iterator, err := iterate(o)
-		if err != nil {
-			panic(err)
-		}
-		return iterator
-	})
-	return append([]goja.Value{iterable}, args[1:]...)
+	return append([]goja.Value{r.iterable(o, iterate)}, args[1:]...)
 }
 
 func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
@@ -175,15 +183,16 @@ func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
 		if !ok {
 			continue
 		}
-		spread := o.GetSymbol(goja.SymIsConcatSpreadable)
-		if kindOfObject(o) != "an array" && spread != nil && spread.ToBoolean() {
-			o = r.snapshot(o, math.MaxInt, "the array")
+		if kindOfObject(o) != "an array" {
+			if spread := o.GetSymbol(goja.SymIsConcatSpreadable); spread != nil && spread.ToBoolean() {
+				o = r.snapshot(o, math.MaxInt, "the array")
+			} else {
+				o = r.vm.NewArray(o) // a getter may say otherwise when goja asks
+			}
 			args[i] = o
 		}
-		if kindOfObject(o) == "an array" {
-			total += float64(r.lengthOf(o, "the array"))
-			r.need(total*elementSize, "the concatenation of arrays")
-		}
+		total += float64(r.lengthOf(o, "the array"))
+		r.need(total*elementSize, "the concatenation of arrays")
 	}
 	call.This, call.Arguments = args[0], args[1:]
 	return f(call)

@@ -32,6 +32,8 @@ const (
 	textCost = 4
 	// descriptionSize is the same for a property's description and the property.
 	descriptionSize = 640
+	// entrySize is the same for an array of a property's name and value.
+	entrySize = 256
 )
 
 // A refusal ends a call. It goes through goja as a panic, which no script can catch.
@@ -258,6 +260,21 @@ func (r *run) field(call goja.FunctionCall) goja.Value {
 	return call.Argument(0)
 }
 
+// rest is called for the name that probe looks up, by source.go: what a pattern with a rest takes apart is about to be
+// enumerated. It has no name. It lies on goja's stack, of which the arguments of a call are a part, below what this is, the
+// function, and the argument.
+func (r *run) rest(call goja.FunctionCall) goja.Value {
+	name := &call.Arguments[0]
+	source := *(*goja.Value)(unsafe.Add(unsafe.Pointer(name), -3*int(unsafe.Sizeof(*name))))
+	if o, ok := source.(*goja.Object); ok {
+		if at, l, ok := insideOf(o); ok && l.wraps {
+			source = *(*goja.Value)(unsafe.Add(at, l.wrapped))
+			return enumerated(r, goja.FunctionCall{Arguments: []goja.Value{source}}, func(goja.FunctionCall) goja.Value { return *name })
+		}
+	}
+	panic("goja's stack is not as expected")
+}
+
 // keysOf lists the names of an object's own properties.
 func keysOf(o *goja.Object) []string {
 	arrange(o)
@@ -269,11 +286,6 @@ func keysOf(o *goja.Object) []string {
 // are.
 func arrange(o *goja.Object) {
 	at, l, ok := insideOf(o)
-	if ok && l.wraps {
-		if o, ok = (*(*goja.Value)(unsafe.Add(at, l.wrapped))).(*goja.Object); ok {
-			at, l, ok = insideOf(o)
-		}
-	}
 	if !ok || !l.named {
 		return
 	}
@@ -304,40 +316,86 @@ func arrange(o *goja.Object) {
 	*sorted, *(*int)(unsafe.Add(at, l.numbers)) = len(*names), len(numbers)
 }
 
-// names arranges an object's properties, and bounds the texts that they are called: goja reads all of a name each time it
-// looks for one, and names may be parts of one long text.
-func (r *run) names(o *goja.Object) {
+// names arranges an object's properties, and gives how many characters the texts have that they are called: goja reads
+// all of a name each time it looks for one, and names may be parts of one long text.
+func names(o *goja.Object) (characters float64) {
 	arrange(o)
 	if at, l, ok := insideOf(o); ok && l.named {
-		total := 0
 		for _, name := range *(*[]unistring.String)(unsafe.Add(at, l.names)) {
-			total += len(name)
+			characters += float64(len(name))
 		}
-		r.product(float64(total))
 	}
+	return characters
 }
 
-// enumerated refuses texts of which objects with a property for each character would be made.
+// enumerated bounds functions that go through all properties of their arguments at once, some 100 ns for each. It refuses
+// texts of which objects with a property for each character would be made.
 func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
+	return r.enumerate(call, f, elementSize)
+}
+
+// listedInFull is enumerated for functions that make an object of each property.
+func listedInFull(each float64) func(*run, goja.FunctionCall, native) goja.Value {
+	return func(r *run, call goja.FunctionCall, f native) goja.Value { return r.enumerate(call, f, each) }
+}
+
+// characterSize is how many bytes a character takes as a property of an object.
+const characterSize = 128
+
+// enumerate refuses to have f go through arguments of whose properties each takes so many bytes.
+func (r *run) enumerate(call goja.FunctionCall, f native, each float64) goja.Value {
+	total, characters := float64(0), float64(0)
 	for _, v := range call.Arguments {
-		if o, ok := v.(*goja.Object); ok {
-			if o.ClassName() == "String" {
-				r.need(o.Get("length").ToFloat()*128, "an object of a text's characters")
-			}
-			r.names(o)
-		}
 		if s, ok := v.(goja.String); ok {
-			r.need(size(s)*128, "an object of a text's characters")
+			total += size(s) * characterSize
+			r.need(total, "an object of a text's characters")
 		}
+		o, ok := v.(*goja.Object)
+		if !ok {
+			continue
+		}
+		if o.ClassName() == "String" {
+			total += o.Get("length").ToFloat() * characterSize
+			r.need(total, "an object of a text's characters")
+		}
+		characters += names(o)
+		r.product(characters)
+		total += properties(o) * each
+		r.need(total, "a list of properties")
 	}
 	return f(call)
+}
+
+// properties is how many properties of its own an object has.
+func properties(o *goja.Object) (n float64) {
+	if o.ExportType() == typeMapView {
+		return float64(len(o.Export().(*mapView).Keys()))
+	}
+	if kindOfObject(o) == "an array" {
+		n = o.Get("length").ToFloat()
+		if n > maxArguments { // it may have holes
+			n = float64(len(o.Keys()))
+		}
+	}
+	at, l, ok := insideOf(o)
+	if ok && l.named {
+		n += float64(len(*(*[]unistring.String)(unsafe.Add(at, l.names))))
+	}
+	if ok && l.hasValues && pointerAt(at, l.symbols) != nil {
+		for entry := pointerAt(pointerAt(at, l.symbols), symbolsFirst); entry != nil; entry = pointerAt(entry, symbolNext) {
+			n++
+		}
+	}
+	return n
 }
 
 // own is put around what is spread in an object literal and what for…in goes through, by source.go.
 func (r *run) own(call goja.FunctionCall) goja.Value {
 	if o, ok := call.Argument(0).(*goja.Object); ok {
+		characters := float64(0)
 		for o = o.Prototype(); o != nil; o = o.Prototype() { // for…in lists their names too
-			r.names(o)
+			characters += names(o)
+			r.product(characters)
 		}
 	}
 	return enumerated(r, call, func(c goja.FunctionCall) goja.Value { return c.Argument(0) })
@@ -363,10 +421,7 @@ func inheritedByName(r *run, call goja.FunctionCall, f native) goja.Value {
 // the first.
 func described(r *run, call goja.FunctionCall, f native) goja.Value {
 	if o, ok := call.Argument(1).(*goja.Object); ok {
-		if at, l, ok := insideOf(o); ok && l.named {
-			names := *(*[]unistring.String)(unsafe.Add(at, l.names))
-			r.need(float64(len(names))*descriptionSize, "a list of property descriptions")
-		}
+		r.need(properties(o)*descriptionSize, "a list of property descriptions")
 	}
 	return enumerated(r, call, f)
 }
@@ -483,7 +538,7 @@ func (r *run) weighParts(v goja.Value, times float64) {
 // a file uses them.
 func (r *run) syntaxFunctions(used bool) []goja.Value {
 	if used && r.syntax == nil {
-		for _, f := range []native{r.own, r.heir, r.grown, r.spread, r.whole, r.field} {
+		for _, f := range []native{r.own, r.heir, r.grown, r.spread, r.whole, r.field, r.rest} {
 			r.syntax = append(r.syntax, r.vm.ToValue(f))
 		}
 	}

@@ -94,10 +94,11 @@ type inside struct {
 	numbers   uintptr // int, how many of those are numbers
 	wrapped   uintptr // goja.Value, what a pattern with a rest takes apart
 	entries   uintptr // *orderedMap, of a Map or Set
+	source    uintptr // goja.String, of a RegExp
 	frames    uintptr // []goja.StackFrame, of an Error
 	stacked   uintptr // bool, whether its stack was made a text
 
-	hasValues, callable, templated, named, wraps, collects, fails bool
+	hasValues, callable, templated, named, wraps, collects, fails, matches bool
 }
 
 var (
@@ -142,6 +143,9 @@ func learn(vm *goja.Runtime) {
 		if _, l, ok := insideOf(instance(vm, made)); !ok || !l.collects {
 			panic("a " + made + " is not as it was")
 		}
+	}
+	if _, l, ok := insideOf(instance(vm, "RegExp")); !ok || !l.matches {
+		panic("a RegExp is not as it was")
 	}
 	if _, l, ok := insideOf(instance(vm, "Error")); !ok || !l.fails {
 		panic("an Error is not as it was")
@@ -204,6 +208,7 @@ func insideOf(o *goja.Object) (unsafe.Pointer, inside, bool) {
 	}
 	l.tmpl, l.templated = offset(t.Elem(), "tmpl", nil)
 	l.entries, l.collects = offset(t.Elem(), "m", orderedMapType)
+	l.source, l.matches = offset(t.Elem(), "source", reflect.TypeFor[goja.String]())
 	if l.frames, l.fails = offset(t.Elem(), "stack", reflect.TypeFor[[]goja.StackFrame]()); l.fails {
 		l.stacked, l.fails = offset(t.Elem(), "stackPropAdded", reflect.TypeFor[bool]())
 	}
@@ -442,6 +447,7 @@ func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
 		*f = func(call goja.FunctionCall) goja.Value {
 			r.begin()
 			defer r.end()
+			call.Arguments = present(call.Arguments)
 			if g.call != nil {
 				return g.call(r, call, inner)
 			}
@@ -457,6 +463,7 @@ func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
 		*c = func(args []goja.Value, target *goja.Object) *goja.Object {
 			r.begin()
 			defer r.end()
+			args = present(args)
 			if g.args != nil {
 				args = g.args(r, args)
 			}
@@ -467,4 +474,19 @@ func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
 			return o
 		}
 	}
+}
+
+// present gives arguments of which each is there: find and its like pass nil for a hole in an array, which native functions
+// do not expect.
+func present(args []goja.Value) []goja.Value {
+	if !slices.Contains(args, nil) {
+		return args
+	}
+	args = slices.Clone(args) // they may be the elements of an array
+	for i, v := range args {
+		if v == nil {
+			args[i] = goja.Undefined()
+		}
+	}
+	return args
 }

@@ -117,6 +117,46 @@ func TestOrderOfProperties(t *testing.T) {
 	}
 }
 
+// A pattern with a rest takes apart what it should, wherever it is and whatever it is given: see run.rest.
+func TestRestPatterns(t *testing.T) {
+	got, err := call(t, `
+		const o = () => ({top: 1, x: 2, y: 3})
+		const bare = Object.assign(Object.create(null), o())
+		const {top, ...others} = o()
+		function sync({}) {
+			const all = {module: others}
+			{ const {top, ...r} = bare; all.bare = r }
+			{ let t, r; ({top: t, ...r} = o()); all.assigned = r }
+			{ let t, box = {}; ({top: t, ...box.r} = o()); all.member = box.r }
+			all.parameter = (({top, ...r}) => r)(o())
+			all.default = ((a, {top, ...r} = o(), b = r) => b)(1)
+			all.nested = (([{b: {top, ...r}}]) => r)([{b: o()}])
+			for (const {top, ...r} of [o(), bare]) all.of = r
+			for (const [, {top, ...r}] of new Map([[1, o()]])) all.entries = r
+			try { throw o() } catch ({top, ...r}) { all.caught = r }
+			function* yields({top, ...r}) { const {top: t, ...s} = yield r; yield s }
+			const g = yields(o())
+			all.yielded = g.next().value
+			all.resumed = g.next(o()).value
+			all.method = new (class { m({top, ...r}) { return r } })().m(o())
+			all.field = new (class { f = (({top, ...r}) => r)(o()) })().f
+			all.many = ((a, b, c, {['to' + 'p']: t, ...r}, ...more) => r)(1, 2, 3, o(), 5, 6)
+			all.getter = (({get, ...r}) => r)({get get() { const {top, ...r} = o(); return r }, x: 2, y: 3})
+			all.within = (({a, ...r}) => r.b)({a: 1, b: (({top, ...r}) => r)(o())})
+			const wrong = Object.keys(all).filter(name => JSON.stringify(all[name]) !== '{"x":2,"y":3}')
+			const others_ = [(({0: a, ...r}) => r)('ab'), (({...r}) => r)(5), (({0: a, ...r}) => r)(['a', 'b'])]
+			if (JSON.stringify(others_) !== '[{"1":"b"},{},{"1":"b"}]') wrong.push('what is no object')
+			for (const none of [null, undefined]) try { const {...r} = none; wrong.push('none') } catch (e) { if (!(e instanceof TypeError)) wrong.push(e.name) }
+			return {wrong, seen: Object.keys(all).length}
+		}`, map[string]any{}, engine.Limits{})
+	if err != nil {
+		t.Fatal(engine.DetailOf(err))
+	}
+	if wrong := got["wrong"].([]any); len(wrong) > 0 || got["seen"] != int64(17) {
+		t.Errorf("wrong: %v, of %v", wrong, got["seen"])
+	}
+}
+
 // Sets are filled from arrays as the language says, be they long, changed or taught another way to be gone through.
 func TestSetOfArray(t *testing.T) {
 	got, err := call(t, `function sync() {

@@ -2,6 +2,7 @@ package javascript
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/dop251/goja/ast"
@@ -36,8 +37,7 @@ func (m *module) measureText(name string) error {
 func checkText(src string) (offset int, passed *measure.Bound) {
 	brackets, chain, colons := 0, 0, 0
 	blank := false
-	for i := range len(src) {
-		c := src[i]
+	for i, c := range src {
 		switch c {
 		case '(', '[', '{', '`', '>', '?':
 			brackets++
@@ -52,12 +52,11 @@ func checkText(src string) (offset int, passed *measure.Bound) {
 			chain = 0
 		case '!', '=', '-', '+', '~', '*', '?':
 			chain++
-		case ' ', '\t', '\n', '\r':
-			if !blank {
-				chain++
-			}
 		}
-		blank = c <= ' '
+		before := blank
+		if blank = c <= ' ' || c >= utf8.RuneSelf && (unicode.IsSpace(c) || c == '\ufeff'); blank && !before {
+			chain++
+		}
 		switch {
 		case brackets > measure.Brackets.Most:
 			return i, measure.Brackets
@@ -73,6 +72,7 @@ func checkText(src string) (offset int, passed *measure.Bound) {
 // around is what is around a node, as far as it makes the node dearer to compile.
 type around struct {
 	scopes int // functions and blocks
+	exits  int // statements that break and return may leave
 	sums   int // additions, one within the other
 }
 
@@ -81,6 +81,7 @@ func (c *checker) count(n ast.Node) {
 	if _, expression := n.(ast.Expression); expression && !keepsText(n) {
 		defer func() { c.around.sums = 0 }()
 	}
+	c.leaves(n)
 	switch n := n.(type) {
 	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral, *ast.BlockStatement, *ast.CatchStatement, *ast.ForStatement,
 		*ast.ForInStatement, *ast.ForOfStatement, *ast.SwitchStatement, *ast.WithStatement:
@@ -97,6 +98,18 @@ func (c *checker) count(n ast.Node) {
 		c.add(measure.Folded, len(n.Literal)*c.around.sums)
 	case *ast.RegExpLiteral:
 		c.add(measure.States, min(states(n.Pattern)+len(n.Pattern), maxPattern))
+		c.add(measure.Cases, folded(n.Pattern, n.Flags))
+	}
+}
+
+// leaves counts the statements that a node leaves: goja looks at each, and makes up to three instructions for it.
+func (c *checker) leaves(n ast.Node) {
+	switch n.(type) {
+	case *ast.BlockStatement, *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.WhileStatement,
+		*ast.DoWhileStatement, *ast.LabelledStatement, *ast.SwitchStatement, *ast.TryStatement, *ast.WithStatement:
+		c.around.exits++
+	case *ast.BranchStatement, *ast.ReturnStatement:
+		c.add(measure.Exits, c.around.exits)
 	}
 }
 

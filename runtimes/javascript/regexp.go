@@ -2,9 +2,13 @@ package javascript
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+	"unsafe"
 
 	"github.com/dlclark/regexp2/v2"
 	"github.com/dop251/goja"
@@ -25,6 +29,9 @@ const (
 	matchTimeout = 200 * time.Millisecond
 	// maxPattern is how many states a pattern may have: the sum of its characters, each as often as it is repeated.
 	maxPattern = 10_000
+	// maxFolded is for how many characters it may be looked up what they are in the other case, when a pattern is compiled:
+	// some 30 ns for each, and a pattern is compiled in one step.
+	maxFolded = 16 * allCharacters
 	// maxMatch is how many states of a pattern may be tried on a text, once for each character.
 	maxMatch = 100_000_000
 )
@@ -107,27 +114,74 @@ func backtracks(pattern string) bool {
 	return false
 }
 
+// allCharacters is how many there are in Unicode.
+const allCharacters = utf8.MaxRune + 1
+
+// folded estimates for how many characters it is looked up what they are in the other case, when a pattern is compiled that
+// takes no notice of case: for each in a range, and regexp2 does so for what is not of a kind, \S, too.
+func folded(pattern, flags string) (sum int) {
+	if !strings.Contains(flags, "i") && !inlineFlags.MatchString(pattern) {
+		return 0
+	}
+	class, regexp2 := false, backtracks(pattern)
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+			if (class || regexp2) && i < len(pattern) && strings.IndexByte("DSW", pattern[i]) >= 0 {
+				sum += allCharacters
+			}
+		case class && c == ']':
+			class = false
+		case class && c == '-':
+			sum += rangeEnd(pattern[i+1:])
+		case !class && c == '[':
+			class = true
+		case !class && c == '.' && regexp2:
+			sum += allCharacters
+		}
+	}
+	return sum
+}
+
+// inlineFlags finds what may switch a flag on within a pattern.
+var inlineFlags = regexp.MustCompile(`\(\?[a-zA-Z^-]`)
+
+// rangeEnd is the character that a pattern begins with.
+func rangeEnd(pattern string) int {
+	if escape := rangeEscape.FindStringSubmatch(pattern); escape != nil {
+		c, err := strconv.ParseUint(escape[1], 16, 32)
+		if err != nil || c > allCharacters {
+			return allCharacters
+		}
+		return int(c)
+	}
+	c, _ := utf8.DecodeRuneInString(pattern)
+	return int(c)
+}
+
+var rangeEscape = regexp.MustCompile(`^\\[ux]\{?([0-9a-fA-F]+)`)
+
 // A repertoire is what patterns a script has.
 type repertoire struct {
 	states     int  // of the largest
 	backtracks bool // one needs regexp2
 }
 
-func (p *repertoire) add(pattern string) (ok bool) {
+func (p *repertoire) add(pattern, flags string) (ok bool) {
 	n := states(pattern)
 	p.states = max(p.states, n)
 	p.backtracks = p.backtracks || backtracks(pattern)
-	return n <= maxPattern
+	return n <= maxPattern && folded(pattern, flags) <= maxFolded
 }
 
+// tooManyStates says what is wrong with a pattern that is refused.
+var tooManyStates = fmt.Sprintf("the regular expression has more than %d states, or too large classes of characters without case", maxPattern)
+
 // pattern takes a pattern that is made while the script runs.
-func (r *run) pattern(pattern goja.String) {
-	if pattern.Length() > maxPattern || !r.patterns.add(pattern.String()) {
-		r.refuse(&engine.Error{
-			Kind: engine.KindMemory,
-			Msg:  fmt.Sprintf("the regular expression has more than %d states", maxPattern),
-			Hint: "shorten it, or repeat less in it",
-		})
+func (r *run) pattern(pattern goja.String, flags string) {
+	if pattern.Length() > maxPattern || !r.patterns.add(pattern.String(), flags) {
+		r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: tooManyStates, Hint: "shorten it, or repeat less in it"})
 	}
 	r.sweepRegExp()
 }
@@ -176,28 +230,60 @@ func patternArgs(r *run, args []goja.Value) []goja.Value {
 	if len(args) == 0 {
 		return args
 	}
-	if o, ok := args[0].(*goja.Object); ok && (o.ClassName() == "RegExp" || method(o, goja.SymMatch)) {
-		if o.ClassName() != "RegExp" {
-			panic(r.vm.NewTypeError("a pattern is a text or a RegExp"))
+	flags := goja.Value(goja.Undefined())
+	if len(args) > 1 {
+		flags = args[1]
+	}
+	o, ok := args[0].(*goja.Object)
+	if ok && o.ClassName() != "RegExp" && method(o, goja.SymMatch) {
+		panic(r.vm.NewTypeError("a pattern is a text or a RegExp"))
+	}
+	var pattern goja.String
+	if ok && o.ClassName() == "RegExp" {
+		pattern = sourceOf(o) // goja would ask it for its text if it says that it is no pattern
+		if goja.IsUndefined(flags) {
+			flags = orUndefined(o.Get("flags"))
 		}
-		return args // it was made before
+	} else {
+		pattern = r.text(args[0])
 	}
-	if s := r.text(args[0]); s != nil {
-		r.pattern(s)
-		args = append([]goja.Value{s}, args[1:]...)
+	if pattern == nil {
+		return args
 	}
-	return args
+	s := r.text(flags)
+	if s == nil {
+		r.pattern(pattern, "")
+		return []goja.Value{pattern, flags}
+	}
+	s = s.Substring(0, min(maxFlags, s.Length()))
+	r.pattern(pattern, s.String())
+	return []goja.Value{pattern, s}
+}
+
+// maxFlags is more flags than there are: so many are too many for goja too.
+const maxFlags = 20
+
+// sourceOf is the text of a pattern, whatever it says itself.
+func sourceOf(o *goja.Object) goja.String {
+	at, l, ok := insideOf(o)
+	if !ok || !l.matches {
+		return nil
+	}
+	return *(*goja.String)(unsafe.Add(at, l.source))
 }
 
 // patternOf is for the methods of strings that make a pattern of a text.
 func patternOf(symbol *goja.Symbol) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
-		if !method(call.Argument(0), symbol) {
-			call = r.argTexts(call, 0)
-			if s, ok := call.Argument(0).(goja.String); ok {
-				r.pattern(s)
-			}
-			call, _ = r.texts(call)
+		if symbol == goja.SymMatchAll {
+			r.needGlobal(call, "matchAll")
+		}
+		if v, done := r.delegated(call, symbol); done {
+			return v
+		}
+		call, _ = r.texts(r.argTexts(call, 0))
+		if s, ok := call.Argument(0).(goja.String); ok {
+			r.pattern(s, "")
 		}
 		return f(call)
 	}

@@ -40,8 +40,7 @@
 // syntax that makes much at once. What a guard refuses ends the call, past every catch and finally.
 //
 // What remains: memory that grows gradually is left to the engine's watchdog. Compiling is not interrupted, but what
-// goes in is bounded. A pattern with a rest takes its time for an object without prototype and with 100,000 names that are
-// numbers.
+// goes in is bounded.
 // In the hands of an attacker, goja has surely more to offer than we know of: that is what isolation in a process of
 // its own is for.
 //

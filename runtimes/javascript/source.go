@@ -34,9 +34,10 @@ const (
 	spreadFunction = "<spread>"
 	wholeFunction  = "<whole>"
 	fieldFunction  = "<field>"
+	restFunction   = "<rest>"
 )
 
-var syntaxNames = []string{ownFunction, heirFunction, grownFunction, spreadFunction, wholeFunction, fieldFunction}
+var syntaxNames = []string{ownFunction, heirFunction, grownFunction, spreadFunction, wholeFunction, fieldFunction, restFunction}
 
 // features are what a script makes by its syntax, without a name.
 type features struct {
@@ -45,7 +46,6 @@ type features struct {
 	errors     bool // catches what goja throws
 	promises   bool
 	generators bool
-	rests      bool // {...rest} as a pattern
 	rewritten  bool // it calls the functions below
 }
 
@@ -167,8 +167,8 @@ func (c *checker) look(n ast.Node) {
 		}
 	case *ast.RegExpLiteral:
 		c.regExp = true
-		if !c.patterns.add(n.Pattern) {
-			c.err = c.fault(n.Idx, engine.KindSource, "the regular expression has more than %d states", maxPattern)
+		if !c.patterns.add(n.Pattern, n.Flags) {
+			c.err = c.fault(n.Idx, engine.KindSource, "%s", tooManyStates)
 		}
 	case *ast.TryStatement:
 		c.errors = c.errors || n.Catch != nil
@@ -187,8 +187,7 @@ func (c *checker) look(n ast.Node) {
 		}
 	case *ast.ObjectPattern:
 		if n.Rest != nil {
-			c.rests = true
-			n.Properties = append(n.Properties, probe(n.LeftBrace))
+			n.Properties = append(n.Properties, c.probe(n.LeftBrace))
 		}
 	case *ast.ForInStatement:
 		n.Source = c.through(ownFunction, n.Source)
@@ -397,15 +396,18 @@ func (c *checker) property(p ast.Property) ast.Property {
 	return p
 }
 
-// restProperty is what a pattern with a rest looks up in its value first, see prepare: what it takes apart is enumerated.
+// restProperty is a name that no object has.
 const restProperty = "metascript.rest"
 
-// probe is a property of a pattern that looks restProperty up and binds nothing.
-func probe(at file.Idx) ast.Property {
+// probe is a property of a pattern with a rest. It binds nothing, and its name comes from a function that enumerates what the
+// pattern takes apart, see rest.
+func (c *checker) probe(at file.Idx) ast.Property {
 	return &ast.PropertyKeyed{
-		Key:   &ast.StringLiteral{Idx: at, Literal: "'" + restProperty + "'", Value: restProperty},
+		Key:   c.through(restFunction, &ast.StringLiteral{Idx: at, Literal: "'" + restProperty + "'", Value: restProperty}),
 		Kind:  ast.PropertyKindValue,
 		Value: &ast.AssignExpression{Operator: token.ASSIGN, Left: &ast.ObjectPattern{LeftBrace: at, RightBrace: at}, Right: &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(0)}},
+
+		Computed: true,
 	}
 }
 
@@ -460,20 +462,6 @@ func (r *run) prepare(uses features) {
 	if uses.errors || uses.promises {
 		r.sweepErrors()
 	}
-	if uses.rests {
-		r.guardRests()
-	}
-}
-
-// guardRests gives all objects and texts the restProperty.
-func (r *run) guardRests() {
-	objects := r.vm.GlobalObject().Get("Object").ToObject(r.vm).Get("prototype").ToObject(r.vm)
-	getter := r.vm.ToValue(func(call goja.FunctionCall) goja.Value {
-		enumerated(r, goja.FunctionCall{Arguments: []goja.Value{call.This}}, func(goja.FunctionCall) goja.Value { return nil })
-		return goja.Undefined()
-	})
-	// It fails when it is there already, from another file.
-	_ = objects.DefineAccessorProperty(restProperty, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
 }
 
 // sweepErrors guards the classes of the errors that goja throws.

@@ -118,9 +118,40 @@ func method(v goja.Value, symbol *goja.Symbol) bool {
 	return ok && callable(o.GetSymbol(symbol))
 }
 
+// delegated has the method of that symbol do the work, if the first argument has one. It asks for it once: a getter may
+// give it once and not again, and then goja would do the work itself, past the guard.
+func (r *run) delegated(call goja.FunctionCall, symbol *goja.Symbol) (v goja.Value, done bool) {
+	pattern, ok := call.Argument(0).(*goja.Object)
+	if !ok || call.This == nil || goja.IsNull(call.This) || goja.IsUndefined(call.This) {
+		return nil, false
+	}
+	of := pattern.GetSymbol(symbol)
+	work, ok := goja.AssertFunction(of)
+	if !ok {
+		if of != nil && !goja.IsNull(of) && !goja.IsUndefined(of) {
+			panic(r.vm.NewTypeError(symbol.String() + " is not a function"))
+		}
+		return nil, false
+	}
+	v, err := work(pattern, append([]goja.Value{call.This}, call.Arguments[1:]...)...)
+	if err != nil {
+		panic(err)
+	}
+	return v, true
+}
+
+// needGlobal throws for a regular expression that finds only one match, where all are wanted.
+func (r *run) needGlobal(call goja.FunctionCall, function string) {
+	if o, ok := call.Argument(0).(*goja.Object); ok && o.ClassName() == "RegExp" {
+		if !strings.Contains(text(r.textOrThrow(orUndefined(o.Get("flags"))), 100), "g") {
+			panic(r.vm.NewTypeError("String.prototype." + function + " needs a RegExp with the flag g"))
+		}
+	}
+}
+
 func split(r *run, call goja.FunctionCall, f native) goja.Value {
-	if method(call.Argument(0), goja.SymSplit) {
-		return f(call)
+	if v, done := r.delegated(call, goja.SymSplit); done {
+		return v
 	}
 	call, s := r.texts(call, 0)
 	if s != nil {
@@ -168,19 +199,14 @@ func (w *textWriter) write(s goja.String) {
 // replaced bounds what a replacement makes: a short text in place of each match, or what a function returns, or, where
 // it may be much, what expand computes step by step.
 func replaced(r *run, call goja.FunctionCall, f native) goja.Value {
-	pattern := call.Argument(0)
-	withMethod := method(pattern, goja.SymReplace)
-	if withMethod && pattern.(*goja.Object).ClassName() != "RegExp" {
-		return f(call) // a method of the script's
+	if v, done := r.delegated(call, goja.SymReplace); done { // of a regular expression: see matched
+		return v
 	}
-	call, s := r.texts(call)
-	if !withMethod {
-		call = r.argTexts(call, 0)
-		if what, ok := call.Argument(0).(goja.String); ok && s != nil {
+	call, s := r.texts(call, 0)
+	if s != nil {
+		if what, ok := call.Argument(0).(goja.String); ok {
 			r.product(float64(s.Length()) * float64(what.Length()))
 		}
-	}
-	if s != nil {
 		call = r.expansion(call, s)
 	}
 	return f(r.counted(call, 1))
@@ -209,11 +235,13 @@ func (r *run) counted(call goja.FunctionCall, at int) goja.FunctionCall {
 
 // replacedAll is replaced where a text is looked for all over: goja lists all places before it replaces the first.
 func replacedAll(r *run, call goja.FunctionCall, f native) goja.Value {
-	if _, object := call.Argument(0).(*goja.Object); !object {
-		var s goja.String
-		if call, s = r.texts(call, 0); s != nil {
-			r.need(r.pieces(s, call.Argument(0))*2*elementSize, "the places of a text")
-		}
+	r.needGlobal(call, "replaceAll")
+	if v, done := r.delegated(call, goja.SymReplace); done {
+		return v
+	}
+	call, s := r.texts(call, 0)
+	if s != nil {
+		r.need(r.pieces(s, call.Argument(0))*2*elementSize, "the places of a text")
 	}
 	return replaced(r, call, f)
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -159,6 +160,19 @@ func checkSubstr(o *operation) (value, error, bool) {
 		return o.fail("substr second parameter should be at most 2^53, got %g", at)
 	}
 	return nil, nil, false
+}
+
+// checkBase64 bounds the result: four characters for three bytes, of which a character may be two.
+func checkBase64(o *operation) {
+	bytes := length(o.args[0])
+	if isString(o.args[0]) {
+		for _, r := range runesOf(o.args[0]) {
+			if r >= utf8.RuneSelf {
+				bytes++
+			}
+		}
+	}
+	o.size(float64(bytes) * 4 / 3 * runeSize)
 }
 
 func checkFold(o *operation) {
@@ -411,14 +425,20 @@ func stripped(o *operation, left, right bool) (value, error, bool) {
 // nodeSize is what a value that was parsed takes: as Go's decoder has it, and as the interpreter does.
 const nodeSize = 160
 
+// objectNodes is how many values an object counts: it is a map, first of the decoder's and then of the interpreter's.
+const objectNodes = 6
+
 func checkParse(o *operation) {
 	if !isString(o.args[0]) {
 		return
 	}
 	nodes := 1
 	for _, r := range runesOf(o.args[0]) {
-		if r == ',' || r == '[' || r == '{' || r == ':' {
+		switch r {
+		case ',', '[', ':':
 			nodes++
+		case '{':
+			nodes += objectNodes
 		}
 	}
 	o.elements(float64(nodes), nodeSize)

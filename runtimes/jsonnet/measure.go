@@ -59,6 +59,7 @@ type frame struct {
 	binds   int             // locals whose semicolon has not come
 	local   bool            // in the local of an object
 	params  map[string]bool // what may be parameters, when they are those of a function
+	lambda  bool            // whether they are, of function(x)
 }
 
 // A sourceMeter reads a file and counts.
@@ -67,6 +68,7 @@ type sourceMeter struct {
 	open     []*frame      // the first is the file
 	closed   *frame        // the bracket ( ) that has just been closed
 	locals   int           // of objects, one in the other, around this token
+	depth    int           // tokens around this one that may each be a level of the syntax tree
 	last     string        // the token before, and the one before that
 	beforeIt string
 	passed   *measure.Bound
@@ -150,6 +152,9 @@ func (m *sourceMeter) token(token string) {
 	top := m.top()
 	top.tokens++
 	m.spend(m.locals) // what is in the local of an object is copied
+	if m.depth++; m.depth > measure.JsonnetTree.Most {
+		m.passed = measure.JsonnetTree
+	}
 	if closed := m.closed; closed != nil {
 		m.closed = nil
 		if token == ":" || token == "=" || token == "+" && top.opening == "{" {
@@ -167,6 +172,7 @@ func (m *sourceMeter) token(token string) {
 		m.endPart(top)
 		m.endScopes(top)
 		top.element.around++
+		m.depth++
 		top.binds = max(0, top.binds-1)
 	case "local":
 		m.local(top)
@@ -185,8 +191,12 @@ func (m *sourceMeter) enter(opening string) {
 	f := &frame{opening: opening}
 	if opening == "(" {
 		f.params = map[string]bool{}
+		f.lambda = m.last == "function"
 	}
 	m.open = append(m.open, f)
+	if len(m.open) > measure.JsonnetNesting.Most {
+		m.passed = measure.JsonnetNesting // the engine looks, too, and takes brackets in comments for some
+	}
 }
 
 // leave closes the innermost bracket. One that does not match is a mistake, which the parser will find.
@@ -200,7 +210,10 @@ func (m *sourceMeter) leave(closing string) {
 	m.spend(inner.whole.scopes * len(inner.whole.declared) / 4)
 	top := m.top()
 	top.part.take(&inner.whole)
-	if closing == ")" {
+	switch {
+	case inner.lambda:
+		m.declareParams(top, inner)
+	case closing == ")":
 		m.closed = inner
 	}
 }
@@ -208,6 +221,10 @@ func (m *sourceMeter) leave(closing string) {
 // function notes that the bracket that was closed holds the parameters of a function.
 func (m *sourceMeter) function(top, params *frame) {
 	top.element.scopes++
+	m.declareParams(top, params)
+}
+
+func (m *sourceMeter) declareParams(top, params *frame) {
 	for name := range params.params {
 		top.element.declare(name)
 	}
@@ -236,6 +253,7 @@ func (m *sourceMeter) comma(top *frame) {
 func (m *sourceMeter) endPart(f *frame) {
 	m.spend(f.tokens * len(f.part.used))
 	f.element.take(&f.part)
+	m.depth -= f.tokens
 	f.part, f.tokens = group{}, 0
 }
 
@@ -250,6 +268,7 @@ func (m *sourceMeter) endElement(f *frame) {
 	m.endPart(f)
 	m.endScopes(f)
 	m.spend(f.element.around * len(f.element.used))
+	m.depth -= f.element.around
 	f.whole.take(&f.element)
 	f.whole.scopes += f.scopes
 	f.scopes = 0

@@ -101,7 +101,7 @@ var stdRules = rules(map[string]rule{
 	"objectHasEx":     {"the layers of an object and their fields", only(checkLayers)},
 	"objectRemoveKey": {"the layers of an object and their fields", only(checkLayers)},
 
-	"base64":       {"four thirds of its argument", nil},
+	"base64":       {"four thirds of its argument's bytes", only(checkBase64)},
 	"base64Decode": {"three quarters of its argument", nil},
 	"decodeUTF8":   {"a character for each element", nil},
 }, plainNames, jsonnetNames)

@@ -3,6 +3,7 @@ package starlark
 import (
 	"fmt"
 	"math"
+	"unicode/utf8"
 
 	"go.starlark.net/starlark"
 
@@ -96,16 +97,29 @@ func (ev *evaluation) collect(iterable starlark.Iterable, size int64, what strin
 		return nil, ev.tooLarge(what)
 	}
 	elems := make([]starlark.Value, 0, max(n, 0))
+	held := int64(0)
 	for v := range starlark.Elements(iterable) {
 		if err := ev.spend(); err != nil {
 			return nil, err
 		}
-		if int64(len(elems)+1)*size > ev.limits.Memory {
+		if held += size + boxed(v); held > ev.limits.Memory {
 			return nil, ev.tooLarge(what)
 		}
 		elems = append(elems, v)
 	}
 	return elems, nil
+}
+
+// boxed is what an element takes besides its place: integers of more than 32 bits are kept apart.
+func boxed(v starlark.Value) int64 {
+	i, ok := v.(starlark.Int)
+	if !ok {
+		return 0
+	}
+	if n, ok := i.Int64(); ok && n == int64(int32(n)) {
+		return 0
+	}
+	return 80
 }
 
 // textSize is how many bytes str(v) takes at most. It refuses what is nested too deeply, or too large.
@@ -126,20 +140,29 @@ type sizing struct {
 	ev       *evaluation
 	what     string
 	elements bool // of ranges and the like, too
+	verbs    bool // of %f and %o, which write a float with all its digits
 	total    int64
 }
+
+// longestFloat is how many bytes %o takes at most for a float, and %f nearly.
+const longestFloat = 350
 
 func (s *sizing) add(v starlark.Value, depth int) error {
 	switch v := v.(type) {
 	case starlark.String:
-		return s.take(2 + 4*int64(len(v))) // "\x00"
+		return s.take(2 + s.escaped(string(v))*int64(len(v)))
 	case starlark.Bytes:
-		return s.take(3 + 4*int64(len(v)))
+		return s.take(3 + s.escaped(string(v))*int64(len(v)))
 	case starlark.Int:
 		if bits(v) > maxBits {
 			return errLongInt
 		}
 		return s.integer(v)
+	case starlark.Float:
+		if s.verbs {
+			return s.take(longestFloat)
+		}
+		return s.other(v, depth)
 	case *starlark.Dict:
 		for k, w := range v.Entries() {
 			if err := s.pair(k, w, depth); err != nil {
@@ -160,6 +183,28 @@ func (s *sizing) add(v starlark.Value, depth int) error {
 		return s.other(v, depth)
 	}
 	return s.take(8)
+}
+
+// escaped is what a byte of s takes, with the copies that are made on the way: in a text it may become four, as \x01, and
+// in JSON six, which another package makes.
+func (s *sizing) escaped(text string) int64 {
+	switch {
+	case printable(text):
+		return 4
+	case s.elements:
+		return 12
+	}
+	return 6
+}
+
+// printable reports whether s has nothing but what ASCII shows, as json.encode sees it.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *sizing) all(values starlark.Iterable, depth int) error {

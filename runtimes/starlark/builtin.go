@@ -156,6 +156,9 @@ func joined(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, l
 	}
 	w := writer{left: limit}
 	for i, arg := range args {
+		if w.full() {
+			break // a number of many digits is written before it is cut off
+		}
 		if i > 0 {
 			w.text(sep)
 		}

@@ -206,8 +206,12 @@ func replaceText(c *methodCall) (starlark.Value, error) {
 
 func formatText(c *methodCall) (starlark.Value, error) {
 	self, _, _ := c.texts()
-	// Each name is looked for among all.
-	if err := c.ev.charge(times(int64(strings.Count(self, "{")), int64(len(c.kwargs))) / stringSize); err != nil {
+	// Each name is looked for among all, and compared with those that are as long.
+	var names int64
+	for _, pair := range c.kwargs {
+		names += bytesPerStep/stringSize + sizeOf(pair[0])
+	}
+	if err := c.ev.charge(times(int64(strings.Count(self, "{")), names) / bytesPerStep); err != nil {
 		return nil, err
 	}
 	if err := c.ev.roomFormat(self, "{", c.args, c.kwargs); err != nil {
@@ -222,11 +226,11 @@ func (ev *evaluation) roomFormat(format, begin string, args starlark.Tuple, kwar
 	const what = "the formatted text"
 	var total, largest int64
 	for _, v := range args {
-		n, err := ev.textSize(v, what)
-		if err != nil {
+		s := sizing{ev: ev, what: what, verbs: true}
+		if err := s.add(v, 0); err != nil {
 			return err
 		}
-		total, largest = plus(total, n), max(largest, n)
+		total, largest = plus(total, s.total), max(largest, s.total)
 	}
 	for _, pair := range kwargs {
 		n, err := ev.textSize(pair[1], what)
@@ -244,12 +248,17 @@ func (ev *evaluation) roomFormat(format, begin string, args starlark.Tuple, kwar
 
 func splitText(c *methodCall) (starlark.Value, error) {
 	self, separator, _ := c.texts()
-	if len(self) <= small {
-		return c.native()
-	}
 	parts := fields(self)
 	if separator != "" {
 		parts = strings.Count(self, separator) + 1
+	}
+	if most, ok := c.argument(1).(starlark.Int); ok {
+		if n, ok := most.Int64(); ok && n > int64(parts) {
+			c.args[1] = starlark.MakeInt(parts) // rsplit allocates maxsplit+1 parts at once, however few there are
+		}
+	}
+	if len(self) <= small {
+		return c.native()
 	}
 	if err := c.ev.room(int64(parts)*(elementSize+stringSize)+int64(len(self)), "the list of parts"); err != nil {
 		return nil, err

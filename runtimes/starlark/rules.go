@@ -84,10 +84,11 @@ var memberRules = map[string]map[string]memberRule{
 		// They look for each character of one text in the other, or go through the text character by character.
 		"strip": {eachCompare, stripText}, "lstrip": {eachCompare, stripText}, "rstrip": {eachCompare, stripText},
 		"upper": {sizeOfText, caseText}, "lower": {sizeOfText, caseText}, "title": {sizeOfText, caseText}, "capitalize": {sizeOfText, caseText},
+		"islower": {sizeOfText, caseText}, "isupper": {sizeOfText, caseText}, // of a copy in lower or upper case
 		"startswith": {eachCompare, prefixText}, "endswith": {eachCompare, prefixText},
 	},
 		"codepoint_ords", "codepoints", "elem_ords", "elems", // the first four take no memory; making a list of one is counted
-		"count", "find", "index", "isalnum", "isalpha", "isdigit", "islower", "isspace", "istitle", "isupper", "partition",
+		"count", "find", "index", "isalnum", "isalpha", "isdigit", "isspace", "istitle", "partition",
 		"removeprefix", "removesuffix", "rfind", "rindex", "rpartition"),
 	"bytes": members(nil, "elems"),
 	"list": members(map[string]memberRule{

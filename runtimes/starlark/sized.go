@@ -167,6 +167,12 @@ func decodeJSON(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 	return starlark.Call(thread, json.Module.Members["decode"], args, kwargs)
 }
 
+// quotedSteps is what a text in quotes takes that may be a key, and escaped.
+const quotedSteps = 8
+
+// maxEscaped is how long a key of maxChosen characters may be in quotes, each of them escaped.
+const maxEscaped = 2 + 6*maxChosen
+
 // checkJSON looks at a text that is to be decoded: how large it is, how deeply nested, and how long its numbers are.
 func (ev *evaluation) checkJSON(text string) error {
 	values := int64(strings.Count(text, ",") + strings.Count(text, "[") + strings.Count(text, "{"))
@@ -179,6 +185,9 @@ func (ev *evaluation) checkJSON(text string) error {
 		switch {
 		case c == '"':
 			end := quotedEnd(text, i)
+			if err := ev.charge(quotedSteps); err != nil { // what is between them may be anything, as in """"""
+				return err
+			}
 			if err := ev.countKey(starlark.String(unquoted(text[i:end]))); err != nil {
 				return err
 			}
@@ -218,7 +227,7 @@ func quotedEnd(text string, i int) int {
 
 // unquoted is what a JSON text in quotes says. It may be a key, which are short only when that is.
 func unquoted(quoted string) string {
-	if !strings.Contains(quoted, `\`) {
+	if len(quoted) > maxEscaped || !strings.Contains(quoted, `\`) {
 		return strings.Trim(quoted, `"`)
 	}
 	var s string

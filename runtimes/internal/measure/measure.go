@@ -48,6 +48,9 @@ var (
 	// level too.
 	Tree         = &Bound{3000, "levels of nesting; an operator in a chain is a level too", "take it apart into several statements"}
 	StarlarkTree = &Bound{5000, "levels of nesting; an operator in a chain and an elif are levels too", "take it apart into several statements"}
+	JsonnetTree  = &Bound{20_000, "words and operators around one place, each of which may be a level of nesting", "take it apart into several locals or elements"}
+	// JsonnetNesting bounds the brackets in one another, for each of which its parser and what follows take up to 25 KB.
+	JsonnetNesting = &Bound{500, "brackets in one another", "take it apart into several locals"}
 	// Arrows bounds arrow functions in the default values of the parameters of one another: goja's parser reads the
 	// parameters of each twice, and so those of the innermost as many times as the power of two says.
 	Arrows = &Bound{8, "arrow functions in the parameters of one another", "give the inner functions names of their own before"}
@@ -64,12 +67,18 @@ var (
 	Undefined = &Bound{100_000, "names to compare with those that are not defined", "define them"}
 	// Lookups: for each use of a name, all functions and blocks around it are gone through, some 40 ns for each.
 	Lookups = &Bound{10_000_000, "functions and blocks around the names that are used, added up over all uses", "nest functions and blocks less deeply, or write shorter ones"}
+	// Exits: break, continue and return leave the loops, blocks and try statements around them one by one, with up to
+	// three instructions and some 100 bytes for each.
+	Exits = &Bound{1_000_000, "loops and blocks that break, continue and return leave, added up", "nest loops less deeply, or leave them in fewer places"}
 	// Reread: tokens that goja's parser reads again since they are in the parameters of arrow functions.
 	Reread = &Bound{1_000_000, "words in the parameters of arrow functions, each counted as many times as it is read", "give the functions in the parameters names of their own before"}
 	// Folded: goja adds constant texts when it compiles, each sum anew.
 	Folded = &Bound{32 << 20, "bytes of texts added by +, each sum counted by itself", "write the text as one, or join an array"}
 	// States of regular expressions: some 100 bytes for each.
 	States = &Bound{300_000, "states in its regular expressions", "make them from fewer alternatives and repetitions, or in the function that needs them"}
+	// Cases: for each character in a class of a regular expression that takes no notice of case, it is looked up what it is
+	// in the other, some 30 ns for each.
+	Cases = &Bound{32 << 20, "characters in the classes of its regular expressions that take no notice of case", "use smaller ranges, or make them in the function that needs them"}
 	// Products: Jsonnet's analysis lists, for each expression, the names that are used in it, and for each scope all that
 	// are visible, some 500 ns for each.
 	Products = &Bound{2_200_000, "expressions times the names that are used in them, and scopes times the names that are visible", "spread it over several files, or nest less, and move data to a file for importstr and std.parseJson"}

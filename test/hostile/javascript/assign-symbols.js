@@ -1,0 +1,9 @@
+// class: native
+// attacks: one copy of a hundred thousand objects with symbols, which are one
+// want: Memory
+function sync({parent, children}) {
+  const o = {}
+  for (let i = 0; i < 20_000; i++) o[Symbol()] = i
+  Object.assign({}, ...Array(100_000).fill(o))
+  return {}
+}

@@ -1,0 +1,8 @@
+// class: native
+// attacks: a list that is said to be none when the guard asks, and to be one when concat does
+// want: answer
+function sync({parent, children}) {
+  let asked = 0
+  const list = {length: 2 ** 52, get [Symbol.isConcatSpreadable]() { return asked++ > 0 }}
+  return {length: [].concat(list).length}
+}

@@ -1,0 +1,8 @@
+// class: memory
+// attacks: a method that splits, which is there when the guard asks, and not when split does
+// want: answer
+function sync({parent, children}) {
+  let asked = 0
+  const separator = {toString: () => '', get [Symbol.split]() { return asked++ > 0 ? undefined : () => 1 }}
+  return {split: 'ab'.repeat(8e6).split(separator)}
+}
