@@ -42,6 +42,7 @@ func (t *turn) relate(ctx context.Context, parent *object.Object, variants []var
 		}
 		variants[i].related = selectRelated(rules[i], caches.find)
 	}
+	kept.shown = true
 	return nil
 }
 
@@ -96,6 +97,7 @@ type customized struct {
 	used   []*answerOfCustomize
 	looked []relatedRule
 	caches relatedCaches
+	shown  bool // the related objects, to the other hooks
 }
 
 // An answerOfCustomize is remembered until the parent changes, or its time is over.

@@ -291,7 +291,7 @@ func adopts(l *loop, app string) bool {
 	return slices.Contains(l.shared.hub.Adopters(orphan)[l], widgetRef("default", "w"))
 }
 
-// newSelectingLoop is a loop that is told of events, about a parent that selects app a. Its queueOwn is yet to come.
+// newSelectingLoop gives a loop that receives events, with a parent that selects app a. Its queueOwn has not been called.
 func newSelectingLoop(t *testing.T) (*loop, dynamic.ResourceInterface) {
 	t.Helper()
 	client := newTestClient(selectingApp("a", 1))

@@ -31,8 +31,8 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if err := t.findable(parent); err != nil {
 		return 0, err // before a finalizer is on that could not come off
 	}
-	write := tracker{t.loop, key}
-	parent, err := t.keepFinalizer(ctx, parent, write)
+	write, early := tracker{t.loop, key}, t.early(ctx, key)
+	parent, err := t.keepFinalizer(early, parent, write)
 	if err != nil {
 		return 0, err
 	}
@@ -46,7 +46,7 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	if t.Sync == nil && !t.finalizing(parent) {
 		return 0, t.leaveAlone(key)
 	}
-	children, err := t.Owner.Claim(ctx, parent, write)
+	children, err := t.Owner.Claim(early, parent, write)
 	if err != nil {
 		return 0, err
 	}

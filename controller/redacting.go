@@ -19,6 +19,7 @@ import (
 //   - the error of a reconcile as a whole, in guarded, before anybody notes it
 //   - the loop's log and its events, which find the Redactor by the parent that they are about
 //   - what client-go logs, warnings of the API server among it, by the logger of the context
+//   - errors of writes that come before the hooks are asked, which give no words of the API server (early)
 //   - messages that we write into a parent's status, in withUpdated, and what observers show of a write
 
 // redacting is ctx for what is done about a parent, up to the call of done.
@@ -29,16 +30,39 @@ func (l *loop) redacting(ctx context.Context, key object.Ref) (with context.Cont
 		r.After(before.(*redact.Redactor))
 	}
 	r.Add(l.links.keys.secrets()...)
+	r.Add(l.ownSecrets(key)...)
 	l.redactors.Store(key, r)
-	with = redact.NewContext(ctx, r)
-	with = klog.NewContext(with, logr.FromSlogHandler(r.Handler(l.log.Handler())))
-	return with, func() {
+	return l.through(ctx, r), func() {
 		l.redactors.Delete(key)
 		l.redacted.Delete(key)
 		if parent := l.parent(key); parent != nil && l.mine(parent) && !r.Empty() {
 			l.redacted.Store(key, r)
 		}
 	}
+}
+
+// through is ctx for what is done with r.
+func (l *loop) through(ctx context.Context, r *redact.Redactor) context.Context {
+	return klog.NewContext(redact.NewContext(ctx, r), logr.FromSlogHandler(r.Handler(l.log.Handler())))
+}
+
+// ownSecrets are the Secrets among the children of a parent.
+func (l *loop) ownSecrets(key object.Ref) []*object.Object {
+	cache, parent := l.cacheOf(object.Kind{Version: "v1", Kind: kindSecret}), l.parent(key)
+	if cache == nil || parent == nil {
+		return nil
+	}
+	return cache.OwnedBy(parent.GetUID())
+}
+
+// early is ctx for writes that come before the hooks are asked. While it is not known yet which Secrets the customize hook
+// asks for, as after a restart, the API server may quote what is in them.
+func (t *turn) early(ctx context.Context, key object.Ref) context.Context {
+	_, before := t.redacted.Load(key)
+	if t.Customize == nil || before || t.customizedOf(key).shown {
+		return ctx
+	}
+	return t.through(ctx, redact.Withholding())
 }
 
 // redactor is that of what is being done about a parent, or nil.

@@ -19,6 +19,9 @@ type texter interface {
 // Error is err without what is in Secrets; err itself when there is nothing in it. It is like err for errors.Is and errors.As,
 // and an [apierrors.APIStatus] in it keeps its code, reason and causes, without what is in Secrets.
 func (r *Redactor) Error(err error) error {
+	if r != nil && r.withholds {
+		err = withheld(err)
+	}
 	if err == nil || r.Empty() {
 		return err
 	}

@@ -82,6 +82,9 @@ func (h *handler) Enabled(ctx context.Context, level slog.Level) bool {
 // Handle implements slog.Handler.
 func (h *handler) Handle(ctx context.Context, record slog.Record) error {
 	r := h.of(record)
+	if h.foreign && r != nil && r.withholds && record.Level >= slog.LevelInfo {
+		return h.withhold(ctx, record)
+	}
 	if r.Empty() {
 		return h.Handler.Handle(ctx, record)
 	}

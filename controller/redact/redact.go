@@ -47,7 +47,8 @@ const shortest = 4
 
 // A Redactor knows Secrets. It is safe for concurrent use. A nil one knows none, and cannot be given any.
 type Redactor struct {
-	public map[string]bool // words that stay, in lower case
+	public    map[string]bool // words that stay, in lower case
+	withholds bool            // see Withholding
 
 	mu      sync.Mutex
 	seen    map[*object.Object]bool

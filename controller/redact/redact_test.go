@@ -278,3 +278,43 @@ func BenchmarkAText(b *testing.B) {
 		})
 	}
 }
+
+func TestWithholdingGivesNoWordsOfTheAPIServer(t *testing.T) {
+	service := schema.GroupKind{Kind: "Service"}
+	quoted := []error{
+		apierrors.NewInvalid(service, "s", field.ErrorList{field.Invalid(field.NewPath("spec", "externalName"), "zQx7Kp2m", "no zQx7Kp2m")}),
+		apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "s", errors.New("admission webhook says zQx7Kp2m")),
+		apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "s", errors.New(`admission webhook "w" denied the request: zQx7Kp2m`)),
+		apierrors.NewBadRequest("zQx7Kp2m"),
+	}
+	r := Withholding()
+	for _, err := range quoted {
+		got := r.Error(fmt.Errorf("update Service default/s: %w", err))
+		var status apierrors.APIStatus
+		if !errors.As(got, &status) || status.Status().Reason != apierrors.ReasonForError(err) {
+			t.Fatalf("%v is something else: %v", err, got)
+		}
+		if text := fmt.Sprintf("%v %#v %v", got, got, status.Status()); strings.Contains(text, "zQx7") || !strings.HasPrefix(text, "update Service default/s: "+string(status.Status().Reason)) {
+			t.Errorf("got %s", text)
+		}
+	}
+	if got := r.Error(quoted[0]).Error(); !strings.HasPrefix(got, "Invalid spec.externalName (422): ") {
+		t.Errorf("got %s", got)
+	}
+	for _, err := range []error{
+		apierrors.NewConflict(schema.GroupResource{Resource: "services"}, "s", errors.New("the object has been modified")),
+		apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "s", errors.New(`User "u" cannot update resource "services" in API group "" in the namespace "default"`)),
+		errors.New("zQx7Kp2m"),
+	} {
+		if r.Error(err) != err {
+			t.Errorf("%v is another error: %v", err, r.Error(err))
+		}
+	}
+	var out strings.Builder
+	log := slog.New(r.Handler(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: mostForeign})))
+	log.Info("Warning: zQx7Kp2m", "error", "zQx7Kp2m")
+	log.Log(t.Context(), mostForeign, "Response", "url", "/api/v1")
+	if text := out.String(); strings.Contains(text, "zQx7") || !strings.Contains(text, "is not shown") || !strings.Contains(text, "/api/v1") {
+		t.Errorf("got %s", text)
+	}
+}
