@@ -17,13 +17,13 @@ type devFlags struct {
 	kubeconfig        string
 	dryRun            bool
 	parent, namespace string
-	strategy          choice
+	unsaid            unsaidFlags
 	log               logFlags
 	sandbox           sandboxFlags
 }
 
 func devCommand() *cobra.Command {
-	f := devFlags{strategy: oneOf(dynamicApply, serverSideApply)}
+	var f devFlags
 	cmd := &cobra.Command{
 		Use:   "dev [--scripts-dir DIR] -f controller.yaml",
 		Short: "Run the controllers in files against a cluster, and show what they change",
@@ -51,7 +51,7 @@ order. Ctrl-C ends it.`,
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing to the cluster: show what would be")
 	flags.StringVar(&f.parent, "parent", "", "only the parents of this name")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "only the parents in this namespace")
-	flags.Var(&f.strategy, "apply-strategy", "how objects are updated by controllers that do not say it themselves: "+f.strategy.words())
+	f.unsaid.register(flags)
 	f.sandbox.register(flags)
 	f.log.register(flags)
 	_ = f.log.level.Set("error") // the rest is told otherwise
@@ -99,10 +99,12 @@ func (f *devFlags) options(config *rest.Config, tell *teller) controller.Options
 	config = rest.CopyConfig(config)
 	config.UserAgent, config.QPS = "metacontroller", -1
 	config.WarningHandlerWithContext = warnings{tell}
-	return controller.Options{
-		Config: config, Workers: runtime.GOMAXPROCS(0), ApplyStrategy: applyStrategy(f.strategy),
+	options := controller.Options{
+		Config: config, Workers: runtime.GOMAXPROCS(0),
 		Given: &controller.Given{Told: tell.status}, Only: f.only(), Observer: tell, DryRun: f.dryRun,
 	}
+	f.unsaid.apply(&options)
+	return options
 }
 
 // only says which parents are meant, or is nil for all.

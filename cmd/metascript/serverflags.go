@@ -31,8 +31,7 @@ type serverFlags struct {
 	selector          string
 	namespace         string
 	events            kube.EventBudget
-	strategy          choice
-	missing           choice
+	unsaid            unsaidFlags
 	webhookMemory     resource.QuantityValue
 	fieldManager      string
 
@@ -49,18 +48,26 @@ const (
 	serverSideApply = "server-side-apply"
 )
 
-// applyStrategy is the one that a flag chooses.
-func applyStrategy(flag choice) v1alpha1.ApplyStrategy {
-	if flag.value == serverSideApply {
-		return v1alpha1.ServerSideApply
+// unsaidFlags are for what controller objects do not say themselves.
+type unsaidFlags struct{ strategy, missing choice }
+
+func (f *unsaidFlags) register(flags *pflag.FlagSet) {
+	f.strategy = oneOf(dynamicApply, serverSideApply)
+	f.missing = oneOf(string(v1alpha1.MissingChildrenDelete), string(v1alpha1.MissingChildrenHold))
+	flags.Var(&f.strategy, "apply-strategy", "how objects are updated by controllers that do not say it themselves: "+f.strategy.words())
+	flags.Var(&f.missing, "missing-children", "what a webhook's answer without children means while there are some, for webhooks that do not say it themselves: "+f.missing.words()+"; with Hold it is an error, and nothing is deleted")
+}
+
+// apply has the options say what the flags do.
+func (f *unsaidFlags) apply(o *controller.Options) {
+	o.ApplyStrategy, o.MissingChildren = v1alpha1.DynamicApply, v1alpha1.MissingChildren(f.missing.value)
+	if f.strategy.value == serverSideApply {
+		o.ApplyStrategy = v1alpha1.ServerSideApply
 	}
-	return v1alpha1.DynamicApply
 }
 
 func (f *serverFlags) register(flags *pflag.FlagSet) {
-	f.strategy = oneOf(dynamicApply, serverSideApply)
 	f.webhookMemory = quantity(bodies.Default)
-	f.missing = oneOf(string(v1alpha1.MissingChildrenDelete), string(v1alpha1.MissingChildrenHold))
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
 	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "how many parents of one controller are reconciled at the same time")
 	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is used; a new CustomResourceDefinition is noticed at once")
@@ -72,10 +79,9 @@ func (f *serverFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.namespace, "namespace", "", "where the server keeps what is its own; by default the Pod's, or else metacontroller")
 	flags.Float32Var(&f.events.QPS, "events-qps", 1./300, "events per second about one object; the default is one in five minutes")
 	flags.IntVar(&f.events.Burst, "events-burst", 25, "events at once about one object")
-	flags.Var(&f.strategy, "apply-strategy", "how objects are updated by controllers that do not say it themselves: "+f.strategy.words())
+	f.unsaid.register(flags)
 	flags.StringVar(&f.fieldManager, "apply-strategy-ssa-field-manager", kube.FieldManager, "under which name server-side apply owns fields")
 	flags.Var(&f.webhookMemory, "webhook-memory", "how much text the answers of webhooks that are in flight at the same time may have together")
-	flags.Var(&f.missing, "missing-children", "what a webhook's answer without children means while there are some, for webhooks that do not say it themselves: "+f.missing.words()+"; with Hold it is an error, and nothing is deleted")
 	flags.StringVar(&f.metrics, "metrics-address", ":9999", `address of /metrics; "0" is off`)
 	flags.StringVar(&f.health, "health-probe-bind-address", ":8081", `address of /healthz and /readyz; "0" is off`)
 	flags.StringVar(&f.pprof, "pprof-address", "0", `address of /debug/pprof; "0" is off`)
@@ -121,12 +127,13 @@ func (f *serverFlags) options(config *rest.Config) (controller.Options, error) {
 	if err != nil {
 		return controller.Options{}, err
 	}
-	return controller.Options{
+	options := controller.Options{
 		Config: f.limited(config), Workers: f.workers, Selector: selector, Events: f.events,
 		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval, ProbeEvery: f.probeInterval,
-		ApplyStrategy: applyStrategy(f.strategy), FieldManager: f.fieldManager, Election: election, Namespace: namespace,
-		WebhookMemory: f.webhookMemory.Value(), MissingChildren: v1alpha1.MissingChildren(f.missing.value),
-	}, nil
+		FieldManager: f.fieldManager, Election: election, Namespace: namespace, WebhookMemory: f.webhookMemory.Value(),
+	}
+	f.unsaid.apply(&options)
+	return options, nil
 }
 
 // limited gives config with the limits of the flags.
