@@ -76,10 +76,10 @@ func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error)
 func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	limited := limitedContext{stoppable, t.limits.Timeout, turn.meter}
+	s := &suspect{watchdog: e.watchdog, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
+	limited := limitedContext{stoppable, t.limits.Timeout, s}
 
 	a := begin(limited, e.elsewhere, work)
-	s := &suspect{memory: t.limits.Memory, meter: turn.meter, stop: stop, done: a.done}
 	if !e.watch(limited, turn, s) {
 		if e.runaways.abandon(t, &a.state) {
 			fault := stopped(limited, Pos{File: t.entry}, t.limits)
@@ -105,16 +105,16 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func
 type limitedContext struct {
 	context.Context
 	timeout time.Duration // of processor time
-	meter   *cputime.Meter
+	suspect *suspect
 }
 
-// meterKey finds the meter of a limitedContext.
-type meterKey struct{}
+// suspectKey finds the suspect of a limitedContext.
+type suspectKey struct{}
 
 // Value implements [context.Context].
 func (c limitedContext) Value(key any) any {
-	if key == (meterKey{}) {
-		return c.meter
+	if key == (suspectKey{}) {
+		return c.suspect
 	}
 	return c.Context.Value(key)
 }
@@ -122,8 +122,8 @@ func (c limitedContext) Value(key any) any {
 // CountBy has the time of the evaluation that ctx belongs to counted by clock from now on. A runtime that evaluates in
 // another process calls it, in an Engine with [Options].Elsewhere, when that begins to work; until then no time counts.
 func CountBy(ctx context.Context, clock cputime.Clock) {
-	if meter, ok := ctx.Value(meterKey{}).(*cputime.Meter); ok {
-		meter.Start(clock)
+	if s, ok := ctx.Value(suspectKey{}).(*suspect); ok {
+		s.meter.Start(clock)
 	}
 }
 
@@ -142,15 +142,17 @@ const (
 func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) {
 	tick := time.NewTimer(min(lookEvery, ctx.timeout))
 	defer tick.Stop()
+	if e.watchdog != nil {
+		defer e.watchdog.remove(s)
+	}
 	for ctx.Err() == nil {
 		select {
 		case <-s.done:
 			return true
 		case <-ctx.Done():
 		case <-tick.C:
-			if s.verdict == nil && e.watchdog != nil {
+			if e.watchdog != nil {
 				e.watchdog.add(s)
-				defer e.watchdog.remove(s)
 			}
 			tick.Reset(e.look(ctx, turn, s))
 		}
@@ -211,7 +213,7 @@ func stopped(ctx context.Context, at Pos, l Limits) *Error {
 		return TooMuchMemory(at, l, "")
 	case errors.Is(cause, errSlice):
 		kind := KindTimeout
-		if meter, ok := ctx.Value(meterKey{}).(*cputime.Meter); ok && meter.Had() < l.Timeout {
+		if s, ok := ctx.Value(suspectKey{}).(*suspect); ok && s.meter.Had() < l.Timeout {
 			kind = KindCanceled // it was not given the time
 		}
 		return &Error{Kind: kind, Pos: at, Msg: "could not be interrupted when others waited"}
@@ -230,13 +232,13 @@ type attempt[T any] struct {
 // begin starts work behind a fence. Unless the runtime says what time counts, since it works elsewhere, it has a thread to
 // itself, whose processor time counts.
 func begin[T any](ctx limitedContext, elsewhere bool, work func(context.Context) (T, error)) *attempt[T] {
-	a := &attempt[T]{done: make(chan struct{})}
+	a := &attempt[T]{done: ctx.suspect.done}
 	go func() {
 		defer a.end()
 		if !elsewhere {
 			goruntime.LockOSThread()
 			defer goruntime.UnlockOSThread()
-			ctx.meter.Start(cputime.Thread())
+			ctx.suspect.meter.Start(cputime.Thread())
 		}
 		stretch(false)
 		a.err = errors.New("the interpreter ended its goroutine") // unless it returns

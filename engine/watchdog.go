@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"runtime/metrics"
 	"slices"
 	"sync"
+	"time"
 
 	"metascript/engine/cputime"
 )
@@ -18,7 +20,8 @@ import (
 // the evaluations one after the other, the longest first, and finds who it was by what comes free: one that gives back
 // more than its Limits.Memory was too large. The others begin again.
 //
-// It cannot stop what a single native operation allocates: guards in the runtimes bound those.
+// It cannot stop what a single native operation allocates: guards in the runtimes bound those. It takes some ms to find
+// who it was, on a busy machine much longer, so that what makes large values waits for it: see [WaitForMemory].
 type watchdog struct {
 	heap    func() int64 // bytes in use, garbage included
 	collect func()       // collects garbage
@@ -35,11 +38,14 @@ const watchSlack = 64 << 20
 
 // A suspect is an evaluation that has run for a while.
 type suspect struct {
-	memory  int64           // its limit
-	meter   *cputime.Meter  // counts its time
-	stop    func(error)     // makes it end
-	done    <-chan struct{} // closed when it has
-	verdict chan bool       // receives whether it was to blame, once it was stopped
+	watchdog *watchdog      // nil when nobody watches
+	memory   int64          // its limit
+	meter    *cputime.Meter // counts its time
+	stop     func(error)    // makes it end
+	done     chan struct{}  // closed when it has
+	verdict  chan bool      // receives whether it was to blame, once it was stopped; nil until it is a suspect
+
+	removed bool // guarded by the watchdog's mu
 }
 
 // guilty waits for the verdict on a suspect that was stopped.
@@ -60,10 +66,13 @@ func newWatchdog() *watchdog {
 	}
 }
 
-// add makes s a suspect, until remove.
+// add makes s a suspect until remove, if it is none yet.
 func (w *watchdog) add(s *suspect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if s.verdict != nil || s.removed {
+		return
+	}
 	s.verdict = make(chan bool, 1)
 	if len(w.suspects) == 0 {
 		w.baseline = w.heap()
@@ -74,8 +83,17 @@ func (w *watchdog) add(s *suspect) {
 func (w *watchdog) remove(s *suspect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	s.removed = true
 	if i := slices.Index(w.suspects, s); i >= 0 {
 		w.suspects = slices.Delete(w.suspects, i, i+1)
+	}
+}
+
+// wait has s wait while there is too much, which ends when somebody was stopped, perhaps s, or nobody is to blame.
+func (w *watchdog) wait(ctx context.Context, s *suspect) {
+	w.add(s)
+	for w.excess() && ctx.Err() == nil {
+		time.Sleep(lookAgain)
 	}
 }
 
@@ -121,4 +139,20 @@ func (w *watchdog) question(s *suspect) {
 	_ = s.meter.Wait(s.done, defaultGrace) // or it cannot be stopped: the caller will call it a runaway
 	w.collect()
 	s.verdict <- before-w.heap() > s.memory
+}
+
+// large is of how many bytes a value is worth a look at the memory of the process.
+const large = 1 << 20
+
+// WaitForMemory is for a [Runtime] to call in an evaluation, with its ctx, before it makes a value of so many bytes.
+// Where that is a mebibyte or more it returns once the evaluations of this process together take no more memory than they
+// may, or ctx is done, which is its error.
+func WaitForMemory(ctx context.Context, bytes int64) error {
+	if bytes < large {
+		return nil
+	}
+	if s, ok := ctx.Value(suspectKey{}).(*suspect); ok && s.watchdog != nil {
+		s.watchdog.wait(ctx, s)
+	}
+	return ctx.Err()
 }

@@ -110,3 +110,29 @@ func TestWatchdogOnTheRealHeap(t *testing.T) {
 	_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{Limits: Limits{Memory: 8 << 20, Timeout: time.Minute}})
 	wantKind(t, err, KindMemory)
 }
+
+// An evaluation that makes one large value after the other waits until the watchdog has looked, however late that is.
+func TestLargeValuesWaitForTheWatchdog(t *testing.T) {
+	const size = 50 << 20
+	synctest.Test(t, func(t *testing.T) {
+		h := new(heap)
+		e := h.engine(1)
+		e.runtimes[fakeLanguage] = fake{call: func(ctx context.Context, _ string, _ map[string]any, env Env) (map[string]any, error) {
+			var made int64
+			for made < 100*size && WaitForMemory(ctx, size) == nil {
+				h.live.Add(size)
+				made += size
+			}
+			h.live.Add(-made)
+			if allowed := 2*env.Limits.Memory + watchSlack; made > allowed+2*size {
+				t.Errorf("%d MiB were made, where %d MiB are too much", made>>20, allowed>>20)
+			}
+			return map[string]any{}, Stopped(ctx, Pos{}, env.Limits)
+		}}
+		_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{})
+		wantKind(t, err, KindMemory)
+		if err := WaitForMemory(t.Context(), size); err != nil {
+			t.Errorf("without an evaluation: %v", err)
+		}
+	})
+}

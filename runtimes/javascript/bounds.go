@@ -77,10 +77,14 @@ func (r *run) refuse(e *engine.Error) {
 	panic(refusal{e})
 }
 
-// need refuses what takes more bytes than a value may.
+// need refuses what takes more bytes than a value may, and waits for memory.
 func (r *run) need(bytes float64, what string) {
 	if bytes > float64(r.limits.Memory) {
 		r.refuse(engine.TooMuchMemory(engine.Pos{}, r.limits, what))
+	}
+	if engine.WaitForMemory(r.ctx, int64(bytes)) != nil {
+		r.stopped.Store(true)
+		r.check()
 	}
 }
 

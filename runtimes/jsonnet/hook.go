@@ -99,9 +99,8 @@ type guard struct {
 
 	steps int64
 	depth int
-	left  int64        // steps until the context is looked at again
-	ended func() error // the context's Err
-	end   func()       // ends the evaluation, saying why
+	left  int64 // steps until ctx is looked at again
+	ctx   context.Context
 
 	raising ast.Node // the message of an error that is being evaluated
 	out     outcome  // takes the answer
@@ -128,7 +127,7 @@ type stop struct{}
 
 // hook gives the functions that watch. They run on the goroutine that evaluates.
 func (g *guard) hook(ctx context.Context) hook {
-	g.ended, g.end = ctx.Err, func() { g.stop(ctx) }
+	g.ctx = ctx
 	return hook{pre: g.begin, post: g.finish}
 }
 
@@ -194,8 +193,8 @@ func (g *guard) charge(n int64) {
 		return
 	}
 	g.left = checkEvery
-	if g.steps > g.limits.Steps || g.ended() != nil {
-		g.end()
+	if g.steps > g.limits.Steps || g.ctx.Err() != nil {
+		g.stop()
 	}
 }
 
@@ -241,11 +240,11 @@ func (g *guard) trace(n ast.Node, v value) {
 }
 
 // stop ends the evaluation, saying why.
-func (g *guard) stop(ctx context.Context) {
+func (g *guard) stop() {
 	if g.steps > g.limits.Steps {
 		g.stopped = engine.TooManySteps(position(g.at), g.limits)
 	} else {
-		g.stopped = engine.Stopped(ctx, position(g.at), g.limits)
+		g.stopped = engine.Stopped(g.ctx, position(g.at), g.limits)
 	}
 	panic(stop{})
 }

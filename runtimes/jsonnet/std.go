@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-jsonnet/ast"
 	"github.com/google/go-jsonnet/astgen"
+
+	"metascript/engine"
 )
 
 // An operation is a builtin that is about to run.
@@ -253,10 +255,13 @@ func objectOf(v value) (*objectValue, bool) {
 	return nil, false
 }
 
-// size refuses a result of that many bytes, if it is more than a call may hold.
+// size refuses a result of that many bytes, if it is more than a call may hold, and waits for memory.
 func (o *operation) size(bytes float64) {
 	if bytes > float64(o.limits.Memory) {
 		o.refuse(o.what)
+	}
+	if engine.WaitForMemory(o.ctx, int64(bytes)) != nil {
+		o.stop()
 	}
 }
 

@@ -18,7 +18,7 @@ func (ev *evaluation) charge(n int64) error {
 		ev.tooLong = true
 		return errStopped
 	}
-	if ev.thread.Steps/checkEvery != before/checkEvery && ev.ctxErr() != nil {
+	if ev.thread.Steps/checkEvery != before/checkEvery && ev.ctx.Err() != nil {
 		return errStopped
 	}
 	return nil
@@ -30,13 +30,16 @@ func (ev *evaluation) spend() error { return ev.charge(1) }
 // bytesPerStep is how much is copied or searched for a step.
 const bytesPerStep = 64
 
-// room refuses to make a value of n bytes that is too large, and counts it.
+// room refuses to make a value of n bytes that is too large, waits for memory, and counts it.
 func (ev *evaluation) room(n int64, what string) error {
 	if n <= small {
 		return nil
 	}
 	if n > ev.limits.Memory {
 		return ev.tooLarge(what)
+	}
+	if engine.WaitForMemory(ev.ctx, n) != nil {
+		return errStopped
 	}
 	return ev.charge(n / bytesPerStep)
 }

@@ -139,7 +139,7 @@ func print(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kw
 		return starlark.None, err
 	}
 	ev.emit(engine.Message{Level: engine.Info, Pos: position(thread.CallFrame(1).Pos), Text: text})
-	if ev.ctxErr() != nil {
+	if ev.ctx.Err() != nil {
 		return nil, errStopped
 	}
 	return starlark.None, nil

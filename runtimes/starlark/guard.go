@@ -11,8 +11,8 @@ import (
 // or an operator, which is one step however long it takes and however much it makes. So none may do much more than
 // what the script has been counted for already:
 //
-//   - What makes a value is asked before how large that gets. One value takes at most limits.memory. Growth by many
-//     small values is for the engine's watchdog.
+//   - What makes a value is asked before how large that gets, and waits for the engine's watchdog where that is much.
+//     One value takes at most limits.memory. Growth by many small values is for the watchdog alone.
 //   - What loops over a range, which is as long as its numbers say and takes no memory, counts a step an element.
 //   - What recurses over a value, to write, hash, encode or freeze it, first has it walked, within a depth and a step
 //     for each part: a list may contain itself, and one list a thousand times is a thousand parts each time.
@@ -37,6 +37,9 @@ var operators = starlark.StringDict{
 	"*":  starlark.NewBuiltin("*", operatorMultiply),
 	"%":  starlark.NewBuiltin("%", operatorPercent),
 	"<<": starlark.NewBuiltin("<<", operatorShift),
+	// What they have made: a list is copied, a text or a tuple where there is a step.
+	"[:]":  starlark.NewBuiltin("[:]", sliced),
+	"[::]": starlark.NewBuiltin("[::]", stepped),
 	// They look up, in one set or dict, each key of another.
 	"-": starlark.NewBuiltin("-", operatorKeys(syntax.MINUS)),
 	"&": starlark.NewBuiltin("&", operatorKeys(syntax.AMP)),

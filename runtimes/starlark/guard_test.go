@@ -50,6 +50,9 @@ func TestGuards(t *testing.T) {
 		{"numbers that collide", `[{i << 32: 1 for i in range(10000)}]`, engine.KindSteps},
 		{"tuples that collide", `set([(i << 32,) for i in range(10000)])`, engine.KindSteps},
 		{"functions that collide", `set([(lambda: i) for i in range(10000)])`, engine.KindSteps},
+		{"copies of a list", `[x[:] for x in [[0] * 60000] for _ in range(1000)]`, engine.KindSteps},
+		{"every other character", `[big[::2] for _ in range(1000)]`, engine.KindSteps},
+		{"add a literal", `[big + "a" for _ in range(1000)]`, engine.KindSteps},
 		{"equal texts", `[big] * 50000 == [big[:-1] + "x"] * 50000`, engine.KindSteps},
 		{"time zone", `time.parse_time("2006", format="2006", location="Europe/Rome")`, engine.KindRuntime},
 	}
@@ -80,7 +83,7 @@ def sync(parent):
 func TestGuardsLetPass(t *testing.T) {
 	got, err := eval(t, `
 def sync(parent):
-    stamps, pairs, list, text = {}, {}, [], ""
+    stamps, pairs, list, text, long = {}, {}, [], "", "x" * 100000
     for i in range(30000):
         stamps[1700000000 + i] = stamps.get(1700000000 + i - 1, 0)
         key = ("namespace-%d" % (i % 50), "registry.example.com/team/image:%d" % (i % 20))
@@ -91,6 +94,7 @@ def sync(parent):
         list += [i]
         if i % 100 == 0:
             text += str(i)
+        head = long[i:]
     own = {"a": [1]}
     same = own["a"]
     own["a"] += range(2)

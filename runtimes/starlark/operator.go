@@ -80,6 +80,19 @@ func (ev *evaluation) roomTimes(v starlark.Value, n starlark.Int) error {
 	return ev.room(times(size, count), "the repetition")
 }
 
+// sliced counts x[i:j] that is a list.
+func sliced(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if _, ok := args[0].(*starlark.List); !ok {
+		return args[0], nil
+	}
+	return stepped(thread, b, args, kwargs)
+}
+
+// stepped counts x[i:j:k].
+func stepped(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	return args[0], evaluationOf(thread).room(sizeOf(args[0]), "the slice")
+}
+
 // operatorPercent is x % y for numbers, and the formatting of texts.
 func operatorPercent(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	format, ok := args[0].(starlark.String)

@@ -80,7 +80,7 @@ func keyOf(thread *starlark.Thread, key starlark.Callable, v starlark.Value) (st
 	if key == nil {
 		return v, nil
 	}
-	if evaluationOf(thread).ctxErr() != nil {
+	if evaluationOf(thread).ctx.Err() != nil {
 		return nil, errStopped
 	}
 	return starlark.Call(thread, key, starlark.Tuple{v}, nil)

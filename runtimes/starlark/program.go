@@ -91,12 +91,12 @@ type evaluation struct {
 	thread   *starlark.Thread
 	limits   engine.Limits
 	emit     func(engine.Message)
-	ctxErr   func() error // the ctx's
-	tooLong  bool         // whether the steps are used up
-	shown    int64        // how many bytes the parts of a key take that were walked
-	counted  int64        // what the keys weighed whose hash a script can choose
-	crowd    *crowd       // of those, when there are many
-	collided int64        // how many steps those took that collide
+	ctx      context.Context
+	tooLong  bool   // whether the steps are used up
+	shown    int64  // how many bytes the parts of a key take that were walked
+	counted  int64  // what the keys weighed whose hash a script can choose
+	crowd    *crowd // of those, when there are many
+	collided int64  // how many steps those took that collide
 }
 
 // evaluationKey is where a thread keeps its evaluation.
@@ -104,7 +104,7 @@ const evaluationKey = "metascript.evaluation"
 
 // newEvaluation returns an evaluation, and what must be called when it is over.
 func newEvaluation(ctx context.Context, l engine.Limits, emit func(engine.Message)) (*evaluation, func() bool) {
-	ev := &evaluation{thread: new(starlark.Thread), limits: l.WithDefaults(), emit: emit, ctxErr: ctx.Err}
+	ev := &evaluation{thread: new(starlark.Thread), limits: l.WithDefaults(), emit: emit, ctx: ctx}
 	ev.thread.SetLocal(evaluationKey, ev)
 	ev.thread.SetMaxExecutionSteps(ev.maxSteps() + 1)
 	ev.thread.OnMaxSteps = func(t *starlark.Thread) {

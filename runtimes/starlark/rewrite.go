@@ -13,7 +13,7 @@ import (
 type rewriter struct {
 	depth int
 	deep  *syntax.Position // where the file is nested too deeply
-	odd   *engine.Error    // what the file has that has no rule
+	odd   *engine.Error    // what the file has that has no rule, or may not be there
 
 	literals map[uint32]map[string]bool // those that are keys, by where in a table they belong
 }
@@ -43,6 +43,25 @@ func (r *rewriter) enter(n syntax.Node) bool {
 
 func (r *rewriter) leave() { r.depth-- }
 
+// target takes note of a slice among what is assigned to. The resolver, which refuses it, would see the guard in its place.
+func (r *rewriter) target(e syntax.Expr) {
+	switch e := unparen(e).(type) {
+	case *syntax.TupleExpr:
+		for _, part := range e.List {
+			r.target(part)
+		}
+	case *syntax.ListExpr:
+		for _, part := range e.List {
+			r.target(part)
+		}
+	case *syntax.SliceExpr:
+		r.odd = &engine.Error{
+			Kind: engine.KindSyntax, Pos: position(e.Lbrack), Msg: "a slice can't be assigned to",
+			Hint: "make a new list, such as x[:i] + y + x[j:]",
+		}
+	}
+}
+
 // unknown takes note of syntax that has no rule.
 func (r *rewriter) unknown(n syntax.Node) {
 	start, _ := n.Span()
@@ -65,8 +84,8 @@ func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
 	}
 	switch s := stmt.(type) {
 	case *syntax.AssignStmt:
-		r.expr(&s.LHS)
-		r.expr(&s.RHS)
+		r.target(s.LHS)
+		r.each(&s.LHS, &s.RHS)
 		if _, ok := assignRules[s.Op]; !ok {
 			r.unknown(stmt)
 		}
@@ -77,8 +96,8 @@ func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
 	case *syntax.ExprStmt:
 		r.expr(&s.X)
 	case *syntax.ForStmt:
-		r.expr(&s.Vars)
-		r.expr(&s.X)
+		r.target(s.Vars)
+		r.each(&s.Vars, &s.X)
 		r.stmts(s.Body)
 	case *syntax.WhileStmt:
 		r.expr(&s.Cond)
@@ -109,7 +128,7 @@ func assignment(s *syntax.AssignStmt) syntax.Stmt {
 	case syntax.MINUS_EQ, syntax.AMP_EQ, syntax.CIRCUMFLEX_EQ: // of collections, and no literal is one
 		grows = !isLiteral(s.RHS)
 	}
-	adds := s.Op == syntax.PLUS_EQ && !isLiteral(s.RHS)
+	adds := s.Op == syntax.PLUS_EQ && !isNumber(s.RHS)
 	switch x := unparen(s.LHS).(type) {
 	case *syntax.DotExpr:
 		if s.Op != syntax.EQ {
@@ -199,6 +218,11 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		r.expr(&e.X)
 	case *syntax.SliceExpr:
 		r.each(&e.X, &e.Lo, &e.Hi, &e.Step)
+		guard := "[:]"
+		if e.Step != nil {
+			guard = "[::]"
+		}
+		*slot = call(guard, e.Lbrack, e)
 	case *syntax.TupleExpr:
 		r.exprs(e.List)
 	case *syntax.UnaryExpr:
@@ -250,6 +274,7 @@ func (r *rewriter) comprehension(e *syntax.Comprehension) {
 	for _, clause := range e.Clauses {
 		switch c := clause.(type) {
 		case *syntax.ForClause:
+			r.target(c.Vars)
 			r.each(&c.Vars, &c.X)
 		case *syntax.IfClause:
 			r.expr(&c.Cond)
@@ -273,7 +298,11 @@ func operation(e *syntax.BinaryExpr) syntax.Expr {
 		if !x && !y {
 			return negate(e, syntax.NOT_IN, call("in", e.OpPos, e.X, e.Y))
 		}
-	case syntax.PLUS, syntax.MINUS, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX: // with a literal it grows by that at most
+	case syntax.PLUS: // a number is added to numbers only
+		if !isNumber(e.X) && !isNumber(e.Y) {
+			return call("+", e.OpPos, e.X, e.Y)
+		}
+	case syntax.MINUS, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX: // of collections, and no literal is one
 		if !x && !y {
 			return call(e.Op.String(), e.OpPos, e.X, e.Y)
 		}
@@ -295,6 +324,12 @@ func negate(e *syntax.BinaryExpr, opposite syntax.Token, call syntax.Expr) synta
 func isLiteral(e syntax.Expr) bool {
 	literal, ok := e.(*syntax.Literal)
 	return ok && len(literal.Raw) <= small
+}
+
+// isNumber reports whether e is a number.
+func isNumber(e syntax.Expr) bool {
+	literal, ok := e.(*syntax.Literal)
+	return ok && (literal.Token == syntax.INT || literal.Token == syntax.FLOAT)
 }
 
 // key guards an expression whose value is hashed. What is a keyword argument is none.

@@ -168,7 +168,7 @@ func TestLiteralsAreSpared(t *testing.T) {
 	}
 	long := strings.Repeat("a", small)
 	for text, want := range map[string]int{
-		"x = {1: 'a', 'b': 2}['b']": 0, "x = 5\ny = x == 'a' or x + 'b' or 'c' in x": 0,
+		"x = {1: 'a', 'b': 2}['b']": 0, "x = 5\ny = x == 'a' or x + 1 or 'c' in x": 0, "x = ''\ny = x + 'b'": 1,
 		same:                             30 - maxLiterals, // all belong to one place
 		"x = 5\ny = x == '" + long + "'": 1, "x = 5\ny = '" + long + "' in x": 1, "x = ''\ny = x + '" + long + "'": 1,
 	} {

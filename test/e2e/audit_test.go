@@ -38,6 +38,9 @@ func (w write) user() string {
 func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
 	of := map[string][]write{}
 	for line := range strings.Lines(ts.ReadFile(auditLog)) {
+		if !strings.HasSuffix(line, "\n") {
+			break // it is being written
+		}
 		var w write
 		ts.Check(json.Unmarshal([]byte(line), &w))
 		if w.ObjectRef.Resource != "leases" && w.ResponseStatus.Code < 300 {

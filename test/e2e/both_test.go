@@ -96,7 +96,7 @@ func (s *scriptServer) takeOver(o *unstructured.Unstructured) error {
 		if !slices.Contains(program.Functions(), function) {
 			continue
 		}
-		hook := map[string]any{"webhook": map[string]any{"url": fmt.Sprintf("%s/%s/%s", s.URL, path, function)}}
+		hook := map[string]any{"webhook": map[string]any{"url": fmt.Sprintf("%s/%s/%s", s.URL, path, function), "timeout": "1m"}}
 		if version, _ := script["version"].(string); version != "" {
 			hook["version"] = version
 		}

@@ -47,6 +47,7 @@ import (
 //	apart USER OTHER           by the audit log, both users wrote, and the first one not after the other had begun
 //	apply FILE...              create or change the objects in FILE
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
+//	refused FILE               wait until the API server would refuse to create the object in FILE
 //	writes MIN MAX [REGEXP]    how many writes, that begin so, the server's log tells of is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
 //	delete RESOURCE/NAME [HOW] delete, and do not wait; in the Background, or as HOW says: Foreground, Orphan
@@ -94,6 +95,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"apply":    cmdApply,
 	"many":     cmdMany,
 	"writes":   cmdWrites,
+	"refused":  cmdRefused,
 	"crd":      cmdCRD,
 	"delete":   cmdDelete,
 	"patch":    cmdPatch,
@@ -222,6 +224,22 @@ func cmdWrites(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// cmdRefused waits until an admission policy that was applied is in force.
+func cmdRefused(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	objects, err := w.decode(ts, ts.ReadFile(args[0]))
+	ts.Check(err)
+	r, err := w.resource(objects[0])
+	ts.Check(err)
+	ts.Check(eventually(func() error {
+		_, err := r.Create(context.Background(), objects[0], metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+			return nil
+		}
+		return fmt.Errorf("%s is not refused yet: %v", args[0], err)
+	}))
+}
+
 // crdTemplate keeps every field, so that tests need no schema.
 const crdTemplate = `
 apiVersion: apiextensions.k8s.io/v1
@@ -259,11 +277,15 @@ func cmdCRD(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(w.established(objects[0]))
 }
 
+// established waits until objects of a definition can be created. Discovery tells of it a moment after its condition.
 func (w *world) established(crd *unstructured.Unstructured) error {
 	return eventually(func() error {
 		text, err := w.get("customresourcedefinitions/"+crd.GetName(), `{.status.conditions[?(@.type=="Established")].status}`)
 		if err == nil && text != "True" {
 			err = errors.New(crd.GetName() + " is not established")
+		}
+		if err == nil {
+			_, err = w.named(crd.GetName())
 		}
 		return err
 	})
