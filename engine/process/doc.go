@@ -12,7 +12,7 @@
 //	stack                    no goroutine's grows beyond 64 MiB                            guard_linux.go
 //	time                     the worker ends a call when its time is up; so does the       worker.go
 //	                         parent, who reads the worker's processor time, and ends the
-//	                         worker when that has had 50 ms more and has not obeyed
+//	                         worker when that has had 200 ms more and has not obeyed
 //	processors               nice 10, two threads that run at once                         guard_linux.go
 //	memory of the machine    oom_score_adj 1000: the kernel ends workers first             guard_linux.go
 //	files, network,          seccomp: what is not needed to compute fails with EPERM;      seccomp_linux.go

@@ -12,8 +12,8 @@ import (
 )
 
 // A worker that is stopped has no processor, like one on a machine that is busy: the time that passes then counts neither
-// as its script's nor as its own. Here it is stopped many times as long as either may take.
-const frozen = 20 * killAfter
+// as its script's nor as its own. Here it is stopped much longer than either may take.
+const frozen = 5 * killAfter
 
 // freeze stops the worker that serves owner for some time.
 func freeze(t *testing.T, pool *Pool, owner string) {

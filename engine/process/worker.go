@@ -17,9 +17,11 @@ import (
 	"metascript/engine/cputime"
 )
 
-// For how long a worker may have a processor before it is killed, and at most cputime.Bound of that by the wall clock.
+// For how long a worker may have a processor before it is killed, and at most cputime.Bound of that by the wall clock. A
+// script that can be interrupted needs up to 20 ms to end, since Go lets a goroutine run for 10 ms while others wait; where
+// its other threads wait for a processor, several times as much.
 const (
-	killAfter  = 50 * time.Millisecond // after the ctx of its evaluation is done, until that ends
+	killAfter  = 200 * time.Millisecond // after the ctx of its evaluation is done, until that ends
 	readyAfter = 5 * time.Second       // until it is ready
 	deadAfter  = time.Second           // after its pipes are closed, until it has ended by itself
 )
