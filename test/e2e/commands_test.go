@@ -58,7 +58,8 @@ import (
 //	until gone RESOURCE/NAME   wait until it is not there
 //	events NAME                print the events about the object of that name, a line each: reason, message
 //	quiet NAME                 the events about NAME have no warning of the server's
-//	log [of NAME] REGEXP       wait until the server's log matches; with ! it must not match now
+//	log [of NAME] [new] REGEXP wait until the server's log matches; with ! it must not match now; new: what came after mark
+//	mark                       what the log of the server without a name has until now is old
 //	api [of NAME] down|up|missed
 //	                           take the API server away from the server, give it back, wait until it was missed; a server
 //	                           with a name has its own way there
@@ -103,6 +104,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"until":    cmdUntil,
 	"events":   cmdEvents,
 	"quiet":    cmdQuiet,
+	"mark":     cmdMark,
 	"log":      cmdLog,
 	"api":      cmdAPI,
 	"webhook":  cmdWebhook,
@@ -458,22 +460,32 @@ func cmdQuiet(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+func cmdMark(ts *testscript.TestScript, _ bool, _ []string) {
+	text, err := os.ReadFile(ts.MkAbs(logOf("")))
+	ts.Check(err)
+	worldOf(ts).old = len(text)
+}
+
 func cmdLog(ts *testscript.TestScript, neg bool, args []string) {
 	name, args := named("of", args)
+	old := 0
+	if args[0] == "new" {
+		old, args = worldOf(ts).old, args[1:]
+	}
 	want, err := regexp.Compile(args[0])
 	ts.Check(err)
 	path := ts.MkAbs(logOf(name))
 	if neg {
 		text, err := os.ReadFile(path)
 		ts.Check(err)
-		if found := want.Find(text); found != nil {
+		if found := want.Find(text[old:]); found != nil {
 			ts.Fatalf("the log has %q", found)
 		}
 		return
 	}
 	ts.Check(eventually(func() error {
 		text, err := os.ReadFile(path)
-		if err == nil && !want.Match(text) {
+		if err == nil && !want.Match(text[old:]) {
 			err = fmt.Errorf("the log has no match of %q", args[0])
 		}
 		return err

@@ -44,6 +44,7 @@ type world struct {
 	hooks   *scriptServer // takes over the scripts of controllers; nil: they stay scripts
 	webhook *hookServer   // nil: there is none
 	weak    bool          // the server has not root's right to read every file
+	old     int           // how many bytes of the log were there at mark
 	user    string        // as whom the server runs; "": as one who may do anything
 
 	config     *rest.Config // of the cluster, and the file that says the same
