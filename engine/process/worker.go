@@ -22,8 +22,8 @@ import (
 // its other threads wait for a processor, several times as much.
 const (
 	killAfter  = 200 * time.Millisecond // after the ctx of its evaluation is done, until that ends
-	readyAfter = 5 * time.Second       // until it is ready
-	deadAfter  = time.Second           // after its pipes are closed, until it has ended by itself
+	readyAfter = 5 * time.Second        // until it is ready
+	deadAfter  = time.Second            // after its pipes are closed, until it has ended by itself
 )
 
 // A worker is the parent's end of a worker process. All but what has a comment saying otherwise belongs to who has
