@@ -89,7 +89,8 @@ func (w *watchdog) remove(s *suspect) {
 	}
 }
 
-// wait has s wait while there is too much, which ends when somebody was stopped, perhaps s, or nobody is to blame.
+// wait returns when memory is below what is allowed again, or ctx, that of s, is done. The watchdog sees to one of the two:
+// it stops an evaluation that took too much, or takes what is in use for the new baseline.
 func (w *watchdog) wait(ctx context.Context, s *suspect) {
 	w.add(s)
 	for w.excess() && ctx.Err() == nil {
