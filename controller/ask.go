@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"metascript/controller/hook"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/redact"
 )
@@ -68,7 +69,7 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 		asked = hook.Finalize
 	}
 	if came, why := t.trial.outcome(); came == givenUp {
-		return nil, fmt.Errorf("%w: %w", errLookAgain, why) // the version before is about to take its place
+		return nil, fmt.Errorf("%w: %w", kube.ErrRequeue, why) // the version before is about to take its place
 	}
 	key, q := object.RefOf(parent), questionAbout(parent, asked)
 	standsIn, period := t.standsIn(asked)
@@ -85,7 +86,7 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 		return nil, err
 	}
 	if _, now := t.standsIn(asked); now != period && len(variants) > 1 {
-		return nil, errLookAgain // some may be the script's answers, and some the webhook's
+		return nil, kube.ErrRequeue // some may be the script's answers, and some the webhook's
 	}
 	t.pass(parent, answers[0])
 	return answers, nil

@@ -18,6 +18,7 @@ import (
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/selection"
 )
 
 // A Binding is what a controller object means, whichever of the kinds it is: which objects it is about, whom to ask
@@ -28,13 +29,12 @@ type Binding struct {
 	Generation int64
 	Shape      hook.Shape
 
-	Parents   []*parentRule
+	Parents   []*parentResource
 	Finalizer string // its name
 
-	Hooks              // that it begins with
-	HomeOnly    bool   // a namespaced parent sees related objects of its own namespace only
-	Discover    finder // of the resources that Customize names
-	OpenRelated func(kube.Resource) *informer.Informer
+	Hooks                           // that it begins with
+	HomeOnly    bool                // a namespaced parent sees related objects of its own namespace only
+	Discover    kube.Finder         // of the resources that Customize names
 	SeesRelated func(kube.Resource) // is told of each use of a resource, before its cache is opened; nil: nobody is told
 
 	Owner  Owner
@@ -43,7 +43,7 @@ type Binding struct {
 	Labels func(parent *object.Object) map[string]string        // put on every child; nil: none
 	Marks  map[string]string                                    // annotations put on every child, by which it is known
 	Match  func(parent *object.Object) (labels.Selector, error) // what children match; nil: they need not match anything
-	Write  Writer
+	Write  plan.Writer
 	Live   func(ctx context.Context, o *object.Object) (*object.Object, error) // reads past the caches
 
 	ServerSide   bool   // write children by server-side apply
@@ -75,9 +75,12 @@ func binding(d *declaration, found resolved) (*Binding, error) {
 		ResyncPeriod: resyncPeriod(d.ResyncPeriodSeconds),
 	}
 	b.HomeOnly = versionOf(d.listed(hook.Customize), d.Script) != hook.V2
-	var err error
-	if b.Parents, err = parentRules(d, found); err != nil {
+	rules, err := parentRules(d, found)
+	if err != nil {
 		return nil, err
+	}
+	for _, rule := range rules {
+		b.Parents = append(b.Parents, &parentResource{parentRule: rule})
 	}
 	if n := d.Settings.MaxConcurrentSyncs; n != nil {
 		b.Workers = min(max(int(*n), 0), maxWorkers)
@@ -146,19 +149,6 @@ func (s *Server) bind(d *declaration, o *object.Object, found resolved, hooks lo
 	return b, nil
 }
 
-// rememberedFor is how long Metacontroller remembers what a customize webhook answered.
-const rememberedFor = 20 * time.Minute
-
-// answering are the hooks for a loop. A script answers the same when it is asked the same; a webhook may not, and is asked
-// again after a while.
-func (h *loadedHooks) answering() Hooks {
-	hooks := Hooks{Sync: h.sync, Finalize: h.finalize, Customize: h.customize, Scripted: h.isolation != "", Form: h.form}
-	if _, pure := h.customize.(*hook.Script); !pure {
-		hooks.CustomizeFor = rememberedFor
-	}
-	return hooks
-}
-
 // bindCustomize fills in what the customize hook needs.
 func (s *Server) bindCustomize(b *Binding) {
 	b.Discover = s.resources
@@ -166,9 +156,6 @@ func (s *Server) bindCustomize(b *Binding) {
 		if _, seen := b.relatedKinds.LoadOrStore(resource.ObjectKind(), true); !seen {
 			s.firsts.count(b)
 		}
-	}
-	b.OpenRelated = func(resource kube.Resource) *informer.Informer {
-		return s.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
 }
 
@@ -221,8 +208,8 @@ func (b *Binding) caches() []*informer.Informer {
 }
 
 // rule is the one about parents of that kind, or nil.
-func (b *Binding) rule(kind object.Kind) *parentRule {
-	at := slices.IndexFunc(b.Parents, func(r *parentRule) bool { return r.ObjectKind() == kind })
+func (b *Binding) rule(kind object.Kind) *parentResource {
+	at := slices.IndexFunc(b.Parents, func(r *parentResource) bool { return r.ObjectKind() == kind })
 	if at < 0 {
 		return nil
 	}
@@ -234,7 +221,7 @@ func (b *Binding) parent(ref object.Ref) *object.Object { return b.rule(ref.Kind
 
 // about reports whether parents are of a resource in group.
 func (b *Binding) about(group string) bool {
-	return slices.ContainsFunc(b.Parents, func(r *parentRule) bool { return r.Group == group })
+	return slices.ContainsFunc(b.Parents, func(r *parentResource) bool { return r.Group == group })
 }
 
 // selects reports whether the controller is about parent.
@@ -302,4 +289,24 @@ func (b *Binding) ownerOf(child *object.Object) (object.Ref, bool) {
 		}
 	}
 	return object.Ref{}, false
+}
+
+// A parentResource is a resource whose objects are parents, with the cache of its objects.
+type parentResource struct {
+	*parentRule
+	cache *informer.Informer
+}
+
+// selected are the objects that are selected, each once, in no order.
+func (r *parentResource) selected() []*object.Object {
+	var all []*object.Object
+	for i, s := range r.selectors {
+		for _, o := range r.cache.Select(selection.Query{Labels: s.labels}) {
+			earlier := slices.ContainsFunc(r.selectors[:i], func(s parentSelector) bool { return s.matches(o) })
+			if !earlier && annotated(o.GetAnnotations(), s.annotations) {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
 }

@@ -93,7 +93,7 @@ type Server struct {
 	filed    sync.Map  // ids of controller objects with scripts in files
 	edited   chan struct{}
 	sights   sync.Map // id of a controller object -> what its scripts were read as
-	stuck    sync.Map // id of a controller object -> *stuck
+	stuck    sync.Map // id of a controller object -> *LoadBackoff
 	goods    sync.Map // id of a controller object -> *goodVersion
 	rejects  sync.Map // id of a controller object -> *rejection
 	judged   sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
@@ -118,12 +118,6 @@ type Server struct {
 
 	mu      sync.Mutex
 	running map[id]*running
-}
-
-// kinds are those of controller objects.
-var kinds = map[string]schema.GroupVersionResource{
-	v1alpha1.KindCompositeController: v1alpha1.CompositeControllers,
-	v1alpha1.KindDecoratorController: v1alpha1.DecoratorControllers,
 }
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -200,6 +194,10 @@ func New(o Options) (*Server, error) {
 	}
 	s.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, s.write.Applier(), kube.FieldManager)
+	}
+	s.shared.related.Log = s.Log
+	s.shared.related.Open = func(resource kube.Resource) *informer.Informer {
+		return s.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
 	s.edited = make(chan struct{}, 1)
 	s.bodies = bodies.New(o.WebhookMemory)

@@ -11,7 +11,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
-	"metascript/controller/selection"
+	"metascript/controller/related"
 )
 
 // relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
@@ -19,15 +19,15 @@ import (
 // again.
 func (t *turn) relate(ctx context.Context, parent *object.Object, variants []variant) error {
 	if t.Customize == nil {
-		t.related.drop(asker{t.loop, object.RefOf(parent)}) // that the version before asked for
+		t.relatedCaches.Forget(related.Parent{Controller: t.loop, Ref: object.RefOf(parent)}) // that the version before asked for
 		return nil
 	}
 	kept := t.customizedOf(object.RefOf(parent))
-	rules, answers := make([][]relatedRule, len(variants)), make([]*answerOfCustomize, len(variants))
+	rules, answers := make([][]related.Rule, len(variants)), make([]*answerOfCustomize, len(variants))
 	for i, v := range variants {
 		var err error
 		if answers[i], err = t.customize(ctx, parent, v, kept); err == nil {
-			rules[i], err = relatedRules(t.Binding, v.parent, answers[i].rules, t.Discover)
+			rules[i], err = related.Rules(v.parent, answers[i].rules, t.Discover, t.HomeOnly)
 		}
 		if err != nil {
 			return v.about(err)
@@ -36,57 +36,26 @@ func (t *turn) relate(ctx context.Context, parent *object.Object, variants []var
 	caches := t.needed(parent, kept, answers, slices.Concat(rules...))
 	for i := range variants {
 		for n, rule := range rules[i] {
-			if err := caches.ready(rule); err != nil {
+			if err := caches.Ready(rule); err != nil {
 				return fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(n), err)
 			}
 		}
-		variants[i].related = selectRelated(rules[i], caches.find)
+		variants[i].related = related.Select(rules[i], caches.Find)
 	}
 	kept.shown = true
 	return nil
 }
 
 // needed gives the caches that rules are about, after it has the parent look for that, unless it does already.
-func (t *turn) needed(parent *object.Object, kept *customized, answers []*answerOfCustomize, rules []relatedRule) relatedCaches {
-	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.looked, rules, relatedRule.sameResource) {
+func (t *turn) needed(parent *object.Object, kept *customized, answers []*answerOfCustomize, rules []related.Rule) related.View {
+	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.looked, rules, related.Rule.SameResource) {
 		kept.used, kept.looked = answers, rules
-		kept.caches = t.lookFor(object.RefOf(parent), rules)
+		kept.caches = t.watchRelated(object.RefOf(parent), rules)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		maps.DeleteFunc(kept.answers, func(_ string, a *answerOfCustomize) bool { return !slices.Contains(answers, a) })
 	}
 	return kept.caches
-}
-
-// relatedRules looks up the resources of the rules, and keeps a namespaced parent at home when the hook is of version 1.
-func relatedRules(b *Binding, parent *object.Object, asked []hook.RelatedRule, in finder) ([]relatedRule, error) {
-	rules := make([]relatedRule, 0, len(asked))
-	for i, rule := range asked {
-		found, err := in.ByName(rule.APIVersion, rule.Resource)
-		if err == nil && b.HomeOnly && found.Namespaced {
-			rule.Query, err = atHome(parent, rule.Query)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(i), err)
-		}
-		rules = append(rules, relatedRule{found, rule.Query})
-	}
-	return rules, nil
-}
-
-// atHome restricts a query to the parent's namespace, if it has one.
-func atHome(parent *object.Object, q selection.Query) (selection.Query, error) {
-	home := parent.GetNamespace()
-	switch {
-	case home == "":
-	case q.Namespaces != nil:
-		return q, fmt.Errorf("namespaceSelector: %s sees only its own namespace, unless the customize hook is of version v2", object.Describe(parent))
-	case q.Namespace != "" && q.Namespace != home:
-		return q, fmt.Errorf("namespace is %q: %s sees only its own namespace, unless the customize hook is of version v2", q.Namespace, object.Describe(parent))
-	default:
-		q.Namespace = home
-	}
-	return q, nil
 }
 
 // customized is what is remembered for a parent of its customize hook's answers.
@@ -95,8 +64,8 @@ type customized struct {
 
 	// What the parent looks for because of them, once discovery knew the resources. Only the parent's reconcile uses it.
 	used   []*answerOfCustomize
-	looked []relatedRule
-	caches relatedCaches
+	looked []related.Rule
+	caches related.View
 	shown  bool // the related objects, to the other hooks
 }
 
@@ -158,7 +127,7 @@ func (l *loop) forgetRelated(parent object.Ref) {
 	l.mu.Lock()
 	delete(l.current.Load().customized, parent)
 	l.mu.Unlock()
-	l.related.drop(asker{l, parent})
+	l.relatedCaches.Forget(related.Parent{Controller: l, Ref: parent})
 }
 
 // rediscover queues the parents whose customize hook asked for resources of a group in which a definition changed.
@@ -178,3 +147,20 @@ func (l *loop) rediscover(group string) {
 		}
 	}
 }
+
+// watchRelated has events of what the rules select queue the parent. Each resource is reported to SeesRelated before its cache
+// is opened.
+func (l *loop) watchRelated(parent object.Ref, rules []related.Rule) related.View {
+	if l.SeesRelated != nil {
+		for _, rule := range rules {
+			l.SeesRelated(rule.Resource)
+			if rule.Query.Namespaces != nil {
+				l.SeesRelated(related.Namespaces)
+			}
+		}
+	}
+	return l.relatedCaches.Watch(related.Parent{Controller: l, Ref: parent}, rules)
+}
+
+// QueueRelated implements related.Controller.
+func (l *loop) QueueRelated(parent object.Ref) { l.queue.add(parent, RelatedChanged) }

@@ -3,10 +3,12 @@ package controller
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
@@ -139,3 +141,21 @@ func convert(kind string, content map[string]any) (*declaration, error) {
 }
 
 func isTrue(b *bool) bool { return b != nil && *b }
+
+// kinds are those of controller objects.
+var kinds = map[string]schema.GroupVersionResource{
+	v1alpha1.KindCompositeController: v1alpha1.CompositeControllers,
+	v1alpha1.KindDecoratorController: v1alpha1.DecoratorControllers,
+}
+
+// hasFallback reports whether there is a hook that a webhook answers while its script is not loaded.
+func (d *declaration) hasFallback() bool {
+	return slices.ContainsFunc(d.Hooks, func(h listedHook) bool { return fallsBack(h.Hook) })
+}
+
+func fallsBack(set *v1alpha1.Hook) bool {
+	return set != nil && set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever
+}
+
+// owner names a controller object to the engine; see engine.Env.
+func (i id) owner() string { return i.Kind + "/" + i.Name }

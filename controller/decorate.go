@@ -2,17 +2,17 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"maps"
 
 	"metascript/controller/hook"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
 
 // decorate gives a parent the labels and annotations of the answer and, where its resource has no status subresource,
 // the status. It writes only a difference, and gives the parent as it then is.
-func (l *loop) decorate(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) (*object.Object, error) {
+func (l *loop) decorate(ctx context.Context, parent *object.Object, answer *hook.Response, write plan.Writer) (*object.Object, error) {
 	if l.Shape != hook.Decorator {
 		return parent, nil
 	}
@@ -31,8 +31,8 @@ func (l *loop) decorate(ctx context.Context, parent *object.Object, answer *hook
 		return parent, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: changed, Why: "the hook's answer: " + differs + " differs"})
-	if gone(err) {
-		return nil, fmt.Errorf("%w: %w", errLookAgain, err)
+	if kube.Outdated(err) {
+		return nil, kube.Requeue(err)
 	}
 	if err == nil && inStatus {
 		l.noteStored(stored, changed, answer.FillTimes)

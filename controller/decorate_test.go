@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/hook"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -83,7 +84,7 @@ func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
 			return apierrors.NewConflict(schema.GroupResource{}, op.Object.GetName(), errors.New("changed"))
 		}
 	})
-	if !errors.Is(err, errLookAgain) || len(got) != 1 || !strings.HasPrefix(got[0], "update Widget") {
+	if !errors.Is(err, kube.ErrRequeue) || len(got) != 1 || !strings.HasPrefix(got[0], "update Widget") {
 		t.Errorf("operations are %v and the error %v, want one update and to look again", got, err)
 	}
 }

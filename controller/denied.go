@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"sync"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 )
 
@@ -32,7 +31,7 @@ func (d *denials) note(parent object.Ref, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := len(d.parents)
-	if denied := forbidden(err); denied != nil {
+	if denied := kube.Forbidden(err); denied != nil {
 		d.parents[parent] = denied
 	} else {
 		delete(d.parents, parent)
@@ -62,38 +61,10 @@ type denial struct {
 	err     error
 }
 
-// forbidden is the first error in err by which the API server says that something is not permitted, or nil. What may
-// not be created in a namespace that is being deleted is no matter of permission.
-func forbidden(err error) error {
-	switch e := err.(type) {
-	case nil:
-		return nil
-	case apierrors.APIStatus:
-		if apierrors.IsForbidden(err) && !namespaceGoes(err) {
-			return err
-		}
-		return nil
-	case interface{ Unwrap() error }:
-		return forbidden(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			if denied := forbidden(one); denied != nil {
-				return denied
-			}
-		}
-	}
-	return nil
-}
-
-// namespaceGoes reports that something could not be created since its namespace is being deleted.
-func namespaceGoes(err error) bool {
-	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-}
-
 // permittedCondition is there only while something is not permitted. The API server's text names the verb and the
 // resource.
 func permittedCondition(v *verdict) metav1.Condition {
-	if denied := forbidden(v.trouble); denied != nil {
+	if denied := kube.Forbidden(v.trouble); denied != nil {
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, denied.Error())
 	}
 	if v.denied.parents == 0 {

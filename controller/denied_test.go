@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"metascript/controller/kube"
+
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +28,7 @@ func TestWhatIsForbiddenIsFoundAmongOtherErrors(t *testing.T) {
 		"after a conflict":    {errors.Join(apierrors.NewConflict(schema.GroupResource{}, "b", nil), denied), denied},
 		"a namespace goes":    {fmt.Errorf("create: %w", going), nil},
 	} {
-		if got := forbidden(c.err); got != c.want {
+		if got := kube.Forbidden(c.err); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
 		}
 	}

@@ -11,46 +11,8 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
-	"metascript/controller/object"
 	"metascript/engine"
 )
-
-// A fallback is a hook that a webhook answers while its script is broken.
-type fallback struct {
-	name string
-	*hook.Fallback
-}
-
-// fallbacks are those among the hooks.
-func (h *Hooks) fallbacks() []fallback {
-	var found []fallback
-	for _, is := range []struct {
-		name string
-		hook hook.Hook
-	}{{hook.Sync, h.Sync}, {hook.Finalize, h.Finalize}, {hook.Customize, h.Customize}} {
-		if f, ok := is.hook.(*hook.Fallback); ok {
-			found = append(found, fallback{is.name, f})
-		}
-	}
-	return found
-}
-
-// standsIn reports whether a webhook answers in place of the script of that hook, and how often that has changed.
-func (h *Hooks) standsIn(name string) (active bool, period int) {
-	for _, f := range h.fallbacks() {
-		if f.name == name {
-			active, _ = f.Active()
-			return active, f.Period()
-		}
-	}
-	return false, 0
-}
-
-// due reports whether the customize hook is to be asked about a parent although it has answered, as a probe of its script.
-func (h *Hooks) due(parent object.Ref) bool {
-	f, ok := h.Customize.(*hook.Fallback)
-	return ok && f.Due(parent)
-}
 
 // follow has a version, which is about to be the loop's, tell of the switches of its hooks. Those of older scripts, which
 // revisions have, are nobody's concern.

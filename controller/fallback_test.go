@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/hook"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/engine"
 )
@@ -178,7 +179,7 @@ func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
 	older := turn.now(parent)
 	older.revision, older.sync = "older", wants("a")
 	variants := func() []variant { return []variant{turn.now(parent), older} }
-	if _, err := turn.askAll(t.Context(), parent, &object.Set{}, variants()); !errors.Is(err, errLookAgain) {
+	if _, err := turn.askAll(t.Context(), parent, &object.Set{}, variants()); !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("while it switches: %v", err)
 	}
 	if answers, err := turn.askAll(t.Context(), parent, &object.Set{}, variants()); err != nil || len(answers) != 2 {

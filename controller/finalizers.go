@@ -63,17 +63,6 @@ func (l *loop) heldFinalizers() heldFinalizers {
 	return held
 }
 
-// finalizeAgain says how to give a controller whose scripts lack it a finalize hook.
-func (h *Hooks) finalizeAgain(of id) string {
-	switch h.Form {
-	case oneFunction:
-		return fmt.Sprintf(`have the script's function finalize too, by hooks.finalize.script: {} (kubectl patch %s %s --type=merge -p '{"spec":{"hooks":{"finalize":{"script":{}}}}}')`, of.resource(), of.Name)
-	case namedFunctions:
-		return "define a function finalize in the script (hooks.finalize.script: {} names it, hooks.finalize.script.function another one)"
-	}
-	return "give hooks.finalize a script or a webhook"
-}
-
 // finalizersAway says how to have the finalizers taken off.
 func finalizersAway(of id) string {
 	return fmt.Sprintf("if that is meant, have the finalizers taken off, by the annotation %[1]s: \"true\" on the controller (kubectl annotate %[2]s %[3]s %[1]s=true)", removeFinalizers, of.resource(), of.Name)

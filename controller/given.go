@@ -99,7 +99,7 @@ func (g *Given) tell(name id, old, current *object.Object) {
 	}
 }
 
-// Do implements Writer for statuses, which are all that a server writes of its controllers.
+// Do implements plan.Writer for statuses, which are all that a server writes of its controllers.
 func (g *Given) Do(_ context.Context, op plan.Op) (*object.Object, error) {
 	name, stored := idOf(op.Object), object.Copy(op.Object)
 	g.mu.Lock()

@@ -120,7 +120,7 @@ func (s *Server) pass() {
 	s.queue.Len()
 	s.caches.Running()
 	s.shared.hub.Changes(schema.GroupKind{})
-	passThrough(&s.shared.related.mu)
+	s.shared.related.Probe()
 	for _, r := range s.all() {
 		r.loop.queue.Len()
 		passThrough(&r.loop.queue.mu)

@@ -12,7 +12,6 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/bodies"
 	"metascript/controller/hook"
-	"metascript/controller/rollout"
 	"metascript/engine"
 	"metascript/scripts"
 )
@@ -324,42 +323,4 @@ func list(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
-}
-
-// contradiction refuses two rules about one resource: its objects would be seen in two versions, and those of the one
-// would be deleted since the other is desired.
-func contradiction(d *declaration) error {
-	seen := map[string]int{}
-	for i, rule := range d.Children {
-		group, _, _ := strings.Cut(rule.APIVersion, "/")
-		if group == rule.APIVersion {
-			group = "" // of the core: "v1"
-		}
-		name := rule.Resource + "." + group
-		if first, twice := seen[name]; twice && d.Children[first].APIVersion != rule.APIVersion {
-			return fmt.Errorf("%s and [%d] are about %s in two versions, %s and %s: keep one", d.Field.at(first), i, rule.Resource, d.Children[first].APIVersion, rule.APIVersion)
-		}
-		seen[name] = i
-	}
-	return nil
-}
-
-// doubtsOf lists what is accepted, and probably not meant, or not done.
-func doubtsOf(d *declaration, in *Sandbox) []string {
-	doubts := append(in.doubts(d), aboutParents(d)...)
-	for i, child := range d.Children {
-		if len(child.Checks) > 0 && !child.Method.Rolls() {
-			doubts = append(doubts, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.at(i), child.Method))
-		}
-	}
-	_, odd := rollout.Paths(d.FieldPaths)
-	for _, doubt := range odd {
-		doubts = append(doubts, "parentResource.revisionHistory.fieldPaths: "+doubt)
-	}
-	if d.ScriptRevisions && d.Script == nil {
-		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect without spec.script")
-	} else if d.ScriptRevisions && !slices.ContainsFunc(d.Children, func(c childDeclaration) bool { return c.Method.Rolls() }) {
-		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method")
-	}
-	return doubts
 }

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
@@ -19,22 +17,6 @@ import (
 	"metascript/engine"
 	"metascript/scripts"
 )
-
-// loaded says what a loop was made of. It is what status tells about the version that runs.
-type loaded struct {
-	uid        types.UID
-	generation int64
-	found      resolved
-	hooks      loadedHooks
-	identity   string // of spec and scripts together
-	at         time.Time
-	of         *candidate // that it was made of
-}
-
-// fits reports whether the loop that runs, if one does, is that of c but for the scripts.
-func (l *loaded) fits(c *candidate) bool {
-	return l != nil && l.uid == c.object.GetUID() && l.generation == c.object.GetGeneration() && reflect.DeepEqual(l.found, c.found)
-}
 
 // A verdict is what came of loading a controller object: nil errors when it runs as it is written.
 type verdict struct {
@@ -73,7 +55,7 @@ func (v *verdict) err() error {
 // retry reports whether trying again may help although nothing that we watch changes: discovery of resources that
 // no definition announces, and a script that ran out of time on a busy machine.
 func (v *verdict) retry() error {
-	if passing(v.script) {
+	if Transient(v.script) {
 		return v.script
 	}
 	return v.resources
@@ -95,7 +77,7 @@ func (s *Server) load(ctx context.Context, name id) error {
 	switch {
 	case d.Settings.Paused: // an emergency brake, whatever else there may be wrong with the spec
 		s.stop(name)
-		v.doubts = doubtsOf(d, s.sandbox)
+		v.doubts = append(s.sandbox.doubts(d), d.warnings()...)
 	case err != nil:
 		v.spec = err
 	default:
@@ -167,11 +149,11 @@ func (s *Server) discover(d *declaration) (resolved, error) {
 // try loads d, and on success has its loop be that version, unless it is already. If it cannot be loaded, the last good
 // version is kept running, or run again.
 func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *verdict) {
-	v.doubts = doubtsOf(d, s.sandbox)
+	v.doubts = append(s.sandbox.doubts(d), d.warnings()...)
 	if r := s.get(d.id()); r != nil {
 		r.loop.release(removesFinalizers(o)) // before another version may take its place
 	}
-	if v.spec = refuse(d); v.spec != nil {
+	if v.spec = d.validate(); v.spec != nil {
 		return
 	}
 	c := &candidate{declaration: d, object: o}
@@ -185,7 +167,7 @@ func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *v
 		v.doubts = append(v.doubts, s.Folders.Problems()...)
 	}
 	v.doubts = append(append(v.doubts, s.followed.stale(c.id())...), s.unkept(c)...)
-	v.untold = !s.noteStuck(c, err, time.Now())
+	v.untold = !s.backoffOf(c.id()).Note(c.identity, err, time.Now())
 	if err != nil {
 		v.blame(err)
 		if v.resources == nil && v.script != nil {
@@ -244,7 +226,7 @@ func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) 
 	if r := s.runs(c); r != nil {
 		return r.about.Load().hooks, nil
 	}
-	if err := s.stuckAt(c, time.Now()); err != nil {
+	if err := s.backoffOf(c.id()).Blocked(c.identity, time.Now()); err != nil {
 		return loadedHooks{}, err
 	}
 	hooks, err := loader.load(ctx, c.declaration, c.parts)
@@ -252,22 +234,6 @@ func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) 
 		return loadedHooks{}, err // as a whole or not at all
 	}
 	return hooks, nil
-}
-
-// read reads the scripts of c as they are now.
-func (c *candidate) read(loader *hookLoader) (err error) {
-	if c.parts, err = loader.gather(c.declaration); err == nil {
-		c.identity, err = identity(c.object.Object["spec"], c.parts)
-	}
-	return err
-}
-
-// sight is what was read, in a word: it is another one when that is.
-func (c *candidate) sight(err error) string {
-	if err != nil {
-		return err.Error()
-	}
-	return c.identity
 }
 
 // loader makes the hooks of c.
@@ -303,15 +269,6 @@ func (s *Server) activate(ctx context.Context, c *candidate, loader *hookLoader,
 	return nil
 }
 
-// loadedAt is when the scripts of that digest were put to use: now, or earlier, as the status has it, since a restart of the
-// server is no new version.
-func loadedAt(before *v1alpha1.ScriptStatus, digest string, now time.Time) time.Time {
-	if before != nil && before.Digest == digest && before.LoadedAt != nil {
-		return before.LoadedAt.Time
-	}
-	return now
-}
-
 // versionFor is the next version of a loop's hooks.
 func (s *Server) versionFor(ctx context.Context, c *candidate, l *loop, hooks loadedHooks, versions *scriptVersions) *version {
 	var with *revisions
@@ -323,22 +280,6 @@ func (s *Server) versionFor(ctx context.Context, c *candidate, l *loop, hooks lo
 	next := newVersion(hooks.answering(), with, func() { s.queue.Add(c.id()) })
 	next.trial = s.trialOf(ctx, c, l, l.failing())
 	return next
-}
-
-// short is a digest for people.
-func short(digest string) string {
-	const enough = len("sha256:") + 12
-	return digest[:min(len(digest), enough)]
-}
-
-// refuse says why d is not run, whatever its hooks are.
-func refuse(d *declaration) error {
-	failed := []error{contradiction(d)}
-	for i := range d.Parents {
-		_, err := d.Parents[i].selector()
-		failed = append(failed, err)
-	}
-	return errors.Join(failed...)
 }
 
 // blame files an error of loading hooks: under script when a script is at fault.
@@ -397,4 +338,27 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 		}
 	}
 	return s.writeStatus(ctx, o, status)
+}
+
+// backoffOf is what delays loading a controller.
+func (s *Server) backoffOf(of id) *LoadBackoff {
+	known, _ := s.stuck.LoadOrStore(of, &LoadBackoff{})
+	return known.(*LoadBackoff)
+}
+
+// standIn has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the
+// webhooks that stand beside the others, if there are some. Half a spec with the half of another would not do; this is one
+// spec, and a hook without an answer is an error.
+func (s *Server) standIn(ctx context.Context, c *candidate, loader *hookLoader, v *verdict) {
+	r := s.get(c.id())
+	if r != nil && r.about.Load().hooks.lacks == "" || !c.hasFallback() {
+		return
+	}
+	with, in := *loader, *c
+	with.lacking = &lacking{parts: map[string]error{}}
+	hooks, err := with.loadRest(ctx, &in)
+	if err != nil || hooks.lacks == "" || s.runs(&in) != nil {
+		return // what keeps it from being loaded is told already, or was gone a moment later
+	}
+	v.spec = s.activate(ctx, &in, loader, hooks)
 }

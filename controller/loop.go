@@ -19,6 +19,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
+	"metascript/controller/related"
 	"metascript/controller/work"
 	"metascript/engine"
 )
@@ -45,10 +46,6 @@ const (
 // grace is how long a reconcile may go on after its controller was told to stop.
 const grace = 20 * time.Second
 
-// errLookAgain is the error of a reconcile that found the world changed under it: nothing went wrong, and the next
-// one, with newer caches, will do better.
-var errLookAgain = errors.New("it changed meanwhile")
-
 // A loop reconciles the parents of one Binding: its queue, its resyncs. It alone decides about retrying. Its workers, and the
 // watches that tell it of events, are shared by all loops: one that has nothing to do costs its memory alone.
 type loop struct {
@@ -68,8 +65,8 @@ type loop struct {
 
 	overlap overlap // with others, as it was last; only who loads the controller uses it
 
-	related *related // that of shared
-	ends    []func() // what ends what begin began
+	relatedCaches *related.Caches // that of shared
+	ends          []func()        // what ends what begin began
 
 	adopting sync.Mutex // see readAdopter
 
@@ -99,16 +96,16 @@ func newLoop(b *Binding, events *kube.Events, log *slog.Logger, changed func()) 
 		b.shared = newShared()
 	}
 	l := &loop{
-		Binding: b,
-		queue:   newQueue(b.shared.pool, b.queue(), b.Metrics.QueueMetrics()),
-		counts:  b.Metrics.Controller(b.Kind, b.Name),
-		denials: newDenials(changed),
-		because: Resync,
-		related: &b.shared.related,
-		changed: changed,
-		written: map[object.Ref]*wrote{},
-		pruned:  map[object.Ref]unstored{},
-		kept:    map[object.Ref]*kept{},
+		Binding:       b,
+		queue:         newQueue(b.shared.pool, b.queue(), b.Metrics.QueueMetrics()),
+		counts:        b.Metrics.Controller(b.Kind, b.Name),
+		denials:       newDenials(changed),
+		because:       Resync,
+		relatedCaches: &b.shared.related,
+		changed:       changed,
+		written:       map[object.Ref]*wrote{},
+		pruned:        map[object.Ref]unstored{},
+		kept:          map[object.Ref]*kept{},
 
 		timeless:   map[object.Kind]bool{},
 		statusless: map[object.Kind]bool{},
@@ -128,7 +125,7 @@ type shared struct {
 	pool *work.Pool
 	hub  dispatch.Hub[*loop]
 
-	related related
+	related related.Caches
 }
 
 func newShared() *shared { return &shared{pool: work.NewPool(work.Options{})} }
@@ -190,7 +187,7 @@ func (l *loop) end(ctx context.Context) {
 // close gives the caches back. Nothing reconciles any more.
 func (l *loop) close() {
 	l.shared.hub.Leave(l)
-	l.related.leave(l)
+	l.relatedCaches.Leave(l)
 	l.Binding.close()
 }
 
@@ -313,7 +310,7 @@ func (l *loop) decide(ctx context.Context, key object.Ref, again time.Duration, 
 	case errors.As(err, &later):
 		l.queue.Forget(key)
 		l.queue.addAfter(key, Resync, later.After)
-	case errors.Is(err, errLookAgain):
+	case errors.Is(err, kube.ErrRequeue):
 		if l.queue.NumRequeues(key) >= looksBefore {
 			l.report(key, "SyncError", err)
 		}

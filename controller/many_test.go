@@ -32,10 +32,11 @@ func selecting(t testing.TB, l *loop, name, selector string) *loop {
 // beside gives a loop that shares with l what loops share, caches too.
 func beside(t testing.TB, l *loop, name, selector string) *loop {
 	t.Helper()
-	parent, child := *l.Parents[0], l.children[0]
+	parent, rule, child := *l.Parents[0], *l.Parents[0].parentRule, l.children[0]
+	parent.parentRule = &rule
 	parent.cache, child.cache = parent.cache.Again(), child.cache.Again()
 	b := &Binding{
-		id: l.id, Controller: l.Controller, Parents: []*parentRule{&parent}, Hooks: l.Hooks, Rules: l.Rules, Kinds: l.Kinds,
+		id: l.id, Controller: l.Controller, Parents: []*parentResource{&parent}, Hooks: l.Hooks, Rules: l.Rules, Kinds: l.Kinds,
 		Match: l.Match, Write: l.Write, Live: l.Live, Workers: l.Workers, children: []childCache{child}, shared: l.shared,
 	}
 	b.Owner = &claim{children: b.children, selector: b.Match, live: b.Live}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
@@ -51,7 +52,7 @@ func (s *Server) loaded(o *object.Object) {
 
 // Unsettled reports whether what failed, by an error of a reconcile, is only that the world changed under it: the next one
 // comes soon, and will do better.
-func Unsettled(failed error) bool { return errors.Is(failed, errLookAgain) }
+func Unsettled(failed error) bool { return errors.Is(failed, kube.ErrRequeue) }
 
 // observed is op's object before the write, since the cache may have it anew before the write returns.
 func (t tracker) observed(op plan.Op) *object.Object {

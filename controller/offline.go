@@ -18,6 +18,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/redact"
+	"metascript/controller/related"
 	"metascript/controller/selection"
 	"metascript/engine"
 	"metascript/scripts"
@@ -46,7 +47,7 @@ func (t *Trial) Run(ctx context.Context) (*hook.Response, error) {
 	if err := t.mayBeParent(d); err != nil {
 		return nil, err
 	}
-	if err := refuse(d); err != nil {
+	if err := d.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
 	}
 	hooks, err := t.loader().read(ctx, d)
@@ -182,15 +183,15 @@ func (t *Trial) relate(ctx context.Context, b *Binding, req *hook.Request) (*obj
 	if err != nil {
 		return nil, err
 	}
-	rules, err := relatedRules(b, req.Parent, answer.Related, t.Resources)
+	rules, err := related.Rules(req.Parent, answer.Related, t.Resources, b.HomeOnly)
 	if err != nil {
 		return nil, err
 	}
-	return selectRelated(rules, t.find), nil
+	return related.Select(rules, t.find), nil
 }
 
 // find gives the related objects that a rule is about.
-func (t *Trial) find(rule relatedRule) []*object.Object {
+func (t *Trial) find(rule related.Rule) []*object.Object {
 	var found []*object.Object
 	for _, given := range t.Related {
 		o := object.Copy(given)
@@ -200,7 +201,7 @@ func (t *Trial) find(rule relatedRule) []*object.Object {
 		subject := selection.Subject{
 			Namespace: o.GetNamespace(), Name: o.GetName(), Labels: o.GetLabels(), NamespaceLabels: t.namespaceLabels(o.GetNamespace()),
 		}
-		if o.GroupVersionKind() == rule.ObjectKind() && rule.query.Matches(&subject) {
+		if o.GroupVersionKind() == rule.ObjectKind() && rule.Query.Matches(&subject) {
 			found = append(found, o)
 		}
 	}
@@ -211,7 +212,7 @@ func (t *Trial) find(rule relatedRule) []*object.Object {
 func (t *Trial) namespaceLabels(name string) labels.Set {
 	found := labels.Set{corev1.LabelMetadataName: name}
 	for _, o := range t.Related {
-		if o.GroupVersionKind() == namespaces.ObjectKind() && o.GetName() == name {
+		if o.GroupVersionKind() == related.Namespaces.ObjectKind() && o.GetName() == name {
 			maps.Copy(found, o.GetLabels())
 		}
 	}
@@ -219,7 +220,7 @@ func (t *Trial) namespaceLabels(name string) labels.Set {
 }
 
 // kindsOf names the kinds of parents for people.
-func kindsOf(rules []*parentRule) string {
+func kindsOf(rules []*parentResource) string {
 	var names []string
 	for _, rule := range rules {
 		names = append(names, rule.ObjectKind().String())
@@ -234,7 +235,7 @@ func Doubts(o *object.Object, in Sandbox) []string {
 	if err != nil {
 		return nil
 	}
-	return doubtsOf(d, in.withDefaults())
+	return append(in.withDefaults().doubts(d), d.warnings()...)
 }
 
 // Check compiles the scripts of a controller object and finds its hooks, without a cluster. It gives the hooks' names
@@ -244,10 +245,10 @@ func Check(ctx context.Context, o *object.Object, in Sandbox, from scripts.Sourc
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := refuse(d); err != nil {
+	if err := d.validate(); err != nil {
 		return nil, nil, err
 	}
 	sandbox := in.withDefaults()
 	loaded, err := (&hookLoader{sandbox: sandbox, sources: from}).read(ctx, d)
-	return loaded.names, append(doubtsOf(d, sandbox), loaded.doubts...), err
+	return loaded.names, append(append(sandbox.doubts(d), d.warnings()...), loaded.doubts...), err
 }

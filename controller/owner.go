@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/informer"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -20,14 +21,9 @@ import (
 type Owner interface {
 	// Claim gives the parent's children as caches have them, a group for every declared kind. It adopts and releases
 	// through write.
-	Claim(ctx context.Context, parent *object.Object, write Writer) (*object.Set, error)
+	Claim(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Set, error)
 	// Mark makes a child that is about to be created the parent's.
 	Mark(parent, child *object.Object) error
-}
-
-// A Writer carries out operations; it gives the object as it was stored.
-type Writer interface {
-	Do(ctx context.Context, op plan.Op) (*object.Object, error)
 }
 
 // A childCache is a declared child kind and the cache of its objects.
@@ -65,7 +61,7 @@ func controlledBy(parent *object.Object, refs []metav1.OwnerReference) []metav1.
 }
 
 // Claim implements Owner. A parent that is being deleted adopts and releases nothing.
-func (c *claim) Claim(ctx context.Context, parent *object.Object, write Writer) (*object.Set, error) {
+func (c *claim) Claim(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Set, error) {
 	selector, err := c.selector(parent)
 	if err != nil && !object.Deleting(parent) {
 		return nil, err // one that goes needs none: it adopts and releases nothing
@@ -97,7 +93,7 @@ func (c *claim) Claim(ctx context.Context, parent *object.Object, write Writer) 
 			set.Put(o)
 		}
 	}
-	return set, join(failed...)
+	return set, kube.Join(failed...)
 }
 
 // orphans are the objects that the parent may adopt.
@@ -116,7 +112,7 @@ func (c *claim) orphans(parent *object.Object, cache *informer.Informer, selecto
 
 // adopter gives a function that adopts an object for parent. Before the first it reads the parent past the caches: one
 // that is gone, or going, must not adopt.
-func (c *claim) adopter(parent *object.Object, write Writer) func(context.Context, *object.Object) (*object.Object, error) {
+func (c *claim) adopter(parent *object.Object, write plan.Writer) func(context.Context, *object.Object) (*object.Object, error) {
 	checked, may := false, error(nil)
 	return func(ctx context.Context, o *object.Object) (*object.Object, error) {
 		if !checked {
@@ -131,8 +127,8 @@ func (c *claim) adopter(parent *object.Object, write Writer) func(context.Contex
 		mine := object.Copy(o)
 		mine.SetOwnerReferences(controlledBy(parent, mine.GetOwnerReferences()))
 		stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: mine, Why: "adopted by " + object.Describe(parent)})
-		if gone(err) {
-			return nil, fmt.Errorf("%w: %w", errLookAgain, err)
+		if kube.Outdated(err) {
+			return nil, kube.Requeue(err)
 		}
 		return stored, err
 	}
@@ -142,19 +138,19 @@ func (c *claim) mayAdopt(ctx context.Context, parent *object.Object) error {
 	fresh, err := c.live(ctx, parent)
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s is gone by now: %w", object.Describe(parent), errLookAgain)
+		return fmt.Errorf("%s is gone by now: %w", object.Describe(parent), kube.ErrRequeue)
 	case err != nil:
 		return fmt.Errorf("read %s before it adopts: %w", object.Describe(parent), err)
 	case fresh.GetUID() != parent.GetUID():
-		return fmt.Errorf("%s: its uid is now %s: %w", object.Describe(parent), fresh.GetUID(), errLookAgain)
+		return fmt.Errorf("%s: its uid is now %s: %w", object.Describe(parent), fresh.GetUID(), kube.ErrRequeue)
 	case object.Deleting(fresh):
-		return fmt.Errorf("%s: it is being deleted by now: %w", object.Describe(parent), errLookAgain)
+		return fmt.Errorf("%s: it is being deleted by now: %w", object.Describe(parent), kube.ErrRequeue)
 	}
 	return nil
 }
 
 // release takes the parent's reference off o.
-func release(ctx context.Context, parent, o *object.Object, write Writer) error {
+func release(ctx context.Context, parent, o *object.Object, write plan.Writer) error {
 	if object.Deleting(o) {
 		return nil
 	}
@@ -167,7 +163,7 @@ func release(ctx context.Context, parent, o *object.Object, write Writer) error 
 	}
 	free.SetOwnerReferences(refs)
 	_, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: free, Why: "released by " + object.Describe(parent) + ", whose selector it does not match"})
-	if gone(err) {
+	if kube.Outdated(err) {
 		return nil
 	}
 	return err
@@ -187,7 +183,7 @@ const decoratorMark = "metacontroller.k8s.io/decorator-controller"
 func (m *mark) Mark(parent, child *object.Object) error { return control(parent, child) }
 
 // Claim implements Owner.
-func (m *mark) Claim(_ context.Context, parent *object.Object, _ Writer) (*object.Set, error) {
+func (m *mark) Claim(_ context.Context, parent *object.Object, _ plan.Writer) (*object.Set, error) {
 	set := &object.Set{}
 	for _, child := range m.children {
 		set.Declare(child.kind)
@@ -211,9 +207,6 @@ func carries(o *object.Object, marks map[string]string) bool {
 	}
 	return true
 }
-
-// gone reports that a write came too late: the object was deleted or changed meanwhile. The caches will tell.
-func gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
 // generatedLabel is the label by which a generated selector recognises a parent's children.
 const generatedLabel = "controller-uid"

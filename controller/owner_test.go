@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
@@ -250,7 +251,7 @@ func TestAParentThatIsNotWhatTheCacheSaysAdoptsNothing(t *testing.T) {
 			if got.err == nil || strings.Count(got.err.Error(), c.want) != 1 {
 				t.Fatalf("got error %v, want %q in it, once", got.err, c.want)
 			}
-			if errors.Is(got.err, errLookAgain) != c.lookAgain {
+			if errors.Is(got.err, kube.ErrRequeue) != c.lookAgain {
 				t.Errorf("got error %v, that it asks to look again: want %t", got.err, c.lookAgain)
 			}
 		})
@@ -276,7 +277,7 @@ func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
 			parent := widget(nil)
 			got := claimOnce(t, parent, alive(parent), func(plan.Op) error { return late },
 				configMap("a", parent), matching("b", parent), unmatched("c", parent))
-			if !errors.Is(got.err, errLookAgain) {
+			if !errors.Is(got.err, kube.ErrRequeue) {
 				t.Errorf("got error %v, want that it asks to look again", got.err)
 			}
 			if diff := cmp.Diff([]string{"default/a"}, got.names); diff != "" {
@@ -312,7 +313,7 @@ func TestARealFailureGoesBeforeLookingAgain(t *testing.T) {
 	parent := widget(nil)
 	fails := func(plan.Op) error { return errors.New("no release today") }
 	got := claimOnce(t, parent, alive(widget(deleting)), fails, matching("b", parent), unmatched("c", parent))
-	if got.err == nil || errors.Is(got.err, errLookAgain) {
+	if got.err == nil || errors.Is(got.err, kube.ErrRequeue) {
 		t.Errorf("got error %v, want that of the release alone", got.err)
 	}
 }

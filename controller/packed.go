@@ -60,8 +60,8 @@ func unpack(text string, v any) error {
 	return json.Unmarshal(plain, v)
 }
 
-// packed gives the parts as they are stored.
-func (p parts) packed() (map[string]packedPart, error) {
+// archive gives the parts as they are stored.
+func archive(p parts) (map[string]packedPart, error) {
 	all := map[string]packedPart{}
 	for name, part := range p {
 		files := map[string][]byte{}

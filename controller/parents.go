@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"metascript/controller/api/v1alpha1"
-	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/selection"
@@ -19,7 +18,6 @@ type parentRule struct {
 	kube.Resource
 	selectors           []parentSelector // one of them must match
 	ignoreStatusChanges bool             // all of them say so
-	cache               *informer.Informer
 }
 
 // selects reports whether a controller is about o, which is of the resource.
@@ -36,20 +34,6 @@ func (r *parentRule) queries() []selection.Query {
 			q.Annotations = annotations{s.annotations}
 		}
 		all = append(all, q)
-	}
-	return all
-}
-
-// selected are the objects that are selected, each once, in no order.
-func (r *parentRule) selected() []*object.Object {
-	var all []*object.Object
-	for i, s := range r.selectors {
-		for _, o := range r.cache.Select(selection.Query{Labels: s.labels}) {
-			earlier := slices.ContainsFunc(r.selectors[:i], func(s parentSelector) bool { return s.matches(o) })
-			if !earlier && annotated(o.GetAnnotations(), s.annotations) {
-				all = append(all, o)
-			}
-		}
 	}
 	return all
 }

@@ -105,10 +105,10 @@ func TestSelectorsThatAreNoneAreRefused(t *testing.T) {
 
 func TestADecoratorWithoutResourcesDecoratesNothing(t *testing.T) {
 	d := parseDecorator(t, "{resources: [], script: "+inline("Starlark", starlark("sync"))+"}")
-	if err := refuse(d); err != nil {
+	if err := d.validate(); err != nil {
 		t.Errorf("got error %v", err)
 	}
-	if got := strings.Join(doubtsOf(d, newLoader().sandbox), ""); !strings.Contains(got, "resources is empty") {
+	if got := strings.Join(d.warnings(), ""); !strings.Contains(got, "resources is empty") {
 		t.Errorf("the doubts are %q", got)
 	}
 }

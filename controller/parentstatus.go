@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/hook"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 )
 
 // writeStatus writes the status, through the subresource, if it differs from the parent's; it gives the parent as it then
 // is, and how long the status has to wait when it is fought over.
-func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer) (*object.Object, time.Duration, error) {
+func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write plan.Writer) (*object.Object, time.Duration, error) {
 	if answer.Status == nil {
 		answer = l.asItIs(parent, answer)
 	}
@@ -33,8 +34,8 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 	if l.losesStatus(parent, err) {
 		return parent, 0, nil
 	}
-	if gone(err) {
-		return nil, 0, fmt.Errorf("%w: %w", errLookAgain, err)
+	if kube.Outdated(err) {
+		return nil, 0, kube.Requeue(err)
 	}
 	if err != nil {
 		return nil, 0, err

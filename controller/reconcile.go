@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"metascript/controller/hook"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/ownership"
 	"metascript/controller/plan"
@@ -60,7 +60,7 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 	todo, unplanned := t.plan(parent, children, answer)
 	t.tellLeft(parent, todo.Left)
 	again, unwritten := t.apply(ctx, parent, todo.Ops, write)
-	later, err := t.settle(ctx, parent, answer, write, join(unplanned, unwritten))
+	later, err := t.settle(ctx, parent, answer, write, kube.Join(unplanned, unwritten))
 	return soonerOf(answer.ResyncAfter, soonerOf(again, later)), err
 }
 
@@ -93,7 +93,7 @@ func (l *loop) forget(key object.Ref) error {
 
 // keepFinalizer adds our finalizer while there is a finalize hook to call, and takes it off when there is none any
 // more, unless it is held. While the script is not loaded that would say whether there is one, it stays as it is. The reconcile goes on with the object that came back, since neither may cause an event.
-func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write Writer) (*object.Object, error) {
+func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Object, error) {
 	has := t.hasFinalizer(parent)
 	_, unknown := t.Finalize.(unloadedHook)
 	wants := t.Finalize != nil && (has || !unknown && !object.Deleting(parent) && t.selects(parent))
@@ -108,12 +108,12 @@ func (t *turn) keepFinalizer(ctx context.Context, parent *object.Object, write W
 	return t.setFinalizers(ctx, parent, t.otherFinalizers(parent), "there is no finalize hook", write)
 }
 
-func (l *loop) setFinalizers(ctx context.Context, parent *object.Object, finalizers []string, why string, write Writer) (*object.Object, error) {
+func (l *loop) setFinalizers(ctx context.Context, parent *object.Object, finalizers []string, why string, write plan.Writer) (*object.Object, error) {
 	changed := object.Copy(parent)
 	changed.SetFinalizers(finalizers)
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.Update, Object: changed, Why: "finalizers: " + why})
-	if gone(err) {
-		return nil, fmt.Errorf("%w: %w", errLookAgain, err)
+	if kube.Outdated(err) {
+		return nil, kube.Requeue(err)
 	}
 	return stored, err
 }
@@ -184,14 +184,14 @@ func (l *loop) tidiesUp(parent *object.Object) bool {
 
 // apply carries out the writes. One that fails does not keep the others from being tried. It gives the time after
 // which to try those that were put off, zero for none.
-func (l *loop) apply(ctx context.Context, parent *object.Object, ops []plan.Op, write Writer) (time.Duration, error) {
+func (l *loop) apply(ctx context.Context, parent *object.Object, ops []plan.Op, write plan.Writer) (time.Duration, error) {
 	var again time.Duration
 	var failed []error
 	for _, op := range ops {
 		wait, err := l.carryOut(ctx, parent, op, write)
 		again, failed = soonerOf(again, wait), append(failed, err)
 	}
-	return again, join(failed...)
+	return again, kube.Join(failed...)
 }
 
 // soonerOf is the shorter of two times to wait, of which zero is none.
@@ -203,13 +203,13 @@ func soonerOf(a, b time.Duration) time.Duration {
 }
 
 // carryOut does one write, and what a dry run leads to, unless it has to wait.
-func (l *loop) carryOut(ctx context.Context, parent *object.Object, op plan.Op, write Writer) (time.Duration, error) {
+func (l *loop) carryOut(ctx context.Context, parent *object.Object, op plan.Op, write plan.Writer) (time.Duration, error) {
 	if wait := max(l.inVain(ctx, parent, op), l.strange(parent, op)); wait > 0 {
 		return wait, nil
 	}
 	stored, err := write.Do(ctx, op)
 	switch {
-	case op.Creates() && namespaceGoes(err):
+	case op.Creates() && kube.NamespaceTerminating(err):
 		return l.namespaceGoes(parent, op), nil
 	case errors.Is(err, plan.ErrFixed):
 		return l.carryOut(ctx, parent, plan.Fixed(op), write)
@@ -257,61 +257,10 @@ func (l *loop) unwritten(ctx context.Context, parent *object.Object, op plan.Op,
 		return l.occupied(ctx, parent, op.Object)
 	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
 		return nil // as it should be
-	case !op.Creates() && gone(err):
-		return fmt.Errorf("%w: %w", errLookAgain, err)
+	case !op.Creates() && kube.Outdated(err):
+		return kube.Requeue(err)
 	}
 	return err
-}
-
-// join joins the errors of several writes. Those that only ask to look again are left out beside real ones, so that
-// they do not hide them.
-func join(failed ...error) error {
-	real := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil || errors.Is(err, errLookAgain) })
-	if len(real) > 0 {
-		return errors.Join(fold(real)...)
-	}
-	return errors.Join(failed...)
-}
-
-// fold makes one error of those that have the same cause, such as a kind that is not permitted: it names the first object
-// and counts the others.
-func fold(failed []error) []error {
-	var folded []error
-	same := map[string]*foldedError{}
-	for _, err := range failed {
-		cause := errors.Unwrap(err)
-		if cause == nil {
-			folded = append(folded, err)
-			continue
-		}
-		f := same[cause.Error()]
-		if f == nil {
-			f = &foldedError{error: err, cause: cause}
-			same[cause.Error()] = f
-			folded = append(folded, f)
-			continue
-		}
-		f.more++
-	}
-	return folded
-}
-
-// A foldedError stands for several with one cause.
-type foldedError struct {
-	error // the first
-	cause error
-	more  int
-}
-
-func (e *foldedError) Unwrap() error { return e.error }
-
-func (e *foldedError) Error() string {
-	text := e.error.Error()
-	what, ends := strings.CutSuffix(text, ": "+e.cause.Error())
-	if e.more == 0 || !ends {
-		return text
-	}
-	return fmt.Sprintf("%s and %d more: %v", what, e.more, e.cause)
 }
 
 // occupied says who has the name of a child that could not be created: the parent itself, when only our cache did
@@ -319,7 +268,7 @@ func (e *foldedError) Error() string {
 func (l *loop) occupied(ctx context.Context, parent, child *object.Object) error {
 	there, err := l.Live(ctx, child)
 	if apierrors.IsNotFound(err) {
-		return errLookAgain
+		return kube.ErrRequeue
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", object.Describe(child), err)
@@ -331,32 +280,32 @@ func (l *loop) occupied(ctx context.Context, parent, child *object.Object) error
 	case ref != nil && ref.UID == parent.GetUID() && !declared:
 		return nil // a kind that is not watched is created once
 	case object.Deleting(there):
-		return fmt.Errorf("%s is still being deleted: %w", object.Describe(there), errLookAgain)
+		return fmt.Errorf("%s is still being deleted: %w", object.Describe(there), kube.ErrRequeue)
 	case ref != nil && ref.UID == parent.GetUID():
-		return errLookAgain // only our cache did not know
+		return kube.ErrRequeue // only our cache did not know
 	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
-		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(there), object.Describe(parent), errLookAgain)
+		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(there), object.Describe(parent), kube.ErrRequeue)
 	case ref != nil:
 		return fmt.Errorf("create %s: it exists already and belongs to %s %s: delete it, or give the child another name", object.Describe(child), ref.Kind, ref.Name)
 	case err == nil && expect.Selector != nil && expect.Selector.Matches(labels.Set(there.GetLabels())):
-		return errLookAgain // it will be adopted
+		return kube.ErrRequeue // it will be adopted
 	}
 	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))
 }
 
 // settle writes the status, whatever else failed, and takes our finalizer off when the hook is done with a parent
 // that goes and nothing failed. It gives all that failed, and how long a status has to wait that is fought over.
-func (l *loop) settle(ctx context.Context, parent *object.Object, answer *hook.Response, write Writer, failed error) (time.Duration, error) {
+func (l *loop) settle(ctx context.Context, parent *object.Object, answer *hook.Response, write plan.Writer, failed error) (time.Duration, error) {
 	stored, wait, err := l.writeStatus(ctx, parent, answer, write)
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
 		stored = parent // a status that the API server does not take must not keep a parent from going
 	case err != nil:
-		return wait, join(failed, err)
+		return wait, kube.Join(failed, err)
 	}
 	if failed != nil || !answer.Finalized || !l.finalizing(stored) {
-		return wait, join(failed, err)
+		return wait, kube.Join(failed, err)
 	}
 	_, letGo := l.setFinalizers(ctx, stored, l.otherFinalizers(stored), "the hook has finalized", write)
-	return wait, join(err, letGo)
+	return wait, kube.Join(err, letGo)
 }

@@ -140,10 +140,12 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 	write := &recorder{}
 	b := &Binding{
 		id: id{"CompositeController", "c"}, Controller: &object.Object{Object: map[string]any{}},
-		Parents: []*parentRule{{
-			Resource:  kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
-			selectors: []parentSelector{{labels: labels.Everything()}},
-			cache:     caches.Open(informer.Spec{Resource: widgets}),
+		Parents: []*parentResource{{
+			parentRule: &parentRule{
+				Resource:  kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
+				selectors: []parentSelector{{labels: labels.Everything()}},
+			},
+			cache: caches.Open(informer.Spec{Resource: widgets}),
 		}},
 		Finalizer: testFinalizer, Hooks: Hooks{Sync: sync, Finalize: finalize},
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{{Version: "v1", Kind: "ConfigMap"}: true},
@@ -252,7 +254,7 @@ func TestAStatusIsNotFound(t *testing.T) {
 				return nil
 			}
 			_, err := reconcileOnce(t, l, write)
-			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, errLookAgain) {
+			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, kube.ErrRequeue) {
 				t.Errorf("error %v", err)
 			}
 			if known := l.hasStatus(widget(nil)); known == c.givenUp {
@@ -306,7 +308,7 @@ func TestAConflictIsNoFailure(t *testing.T) {
 	write.fail = func(plan.Op) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "widgets"}, "w", errors.New("it was modified"))
 	}
-	if _, err := reconcileOnce(t, l, write); !errors.Is(err, errLookAgain) {
+	if _, err := reconcileOnce(t, l, write); !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("got error %v, want that it asks to look again", err)
 	}
 }
@@ -419,10 +421,10 @@ func TestErrorsWithOneCauseAreTold(t *testing.T) {
 		{"three", []error{fmt.Errorf("create Pod a: %w", denied), fmt.Errorf("create Pod b: %w", denied), fmt.Errorf("create Pod c: %w", denied)}, "create Pod a and 2 more: pods is forbidden"},
 		{"of several causes", []error{fmt.Errorf("create Pod a: %w", denied), fmt.Errorf("create Pod b: %w", full), fmt.Errorf("create Pod c: %w", denied), denied},
 			"create Pod a and 1 more: pods is forbidden\ncreate Pod b: the quota is used up\npods is forbidden"},
-		{"beside those that only ask to look again", []error{errLookAgain, fmt.Errorf("create Pod a: %w", denied)}, "create Pod a: pods is forbidden"},
+		{"beside those that only ask to look again", []error{kube.ErrRequeue, fmt.Errorf("create Pod a: %w", denied)}, "create Pod a: pods is forbidden"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := join(c.failed...)
+			err := kube.Join(c.failed...)
 			if err.Error() != c.want || !errors.Is(err, denied) {
 				t.Errorf("got %q, want %q", err, c.want)
 			}

@@ -3,9 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +19,7 @@ import (
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/related"
 	"metascript/controller/selection"
 )
 
@@ -64,15 +63,15 @@ type customizedLoop struct {
 func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop {
 	t.Helper()
 	l, _ := newTestLoop(t, wants(), nil)
-	kinds := map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList", namespaces.GroupVersionResource: "NamespaceList"}
+	kinds := map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList", related.Namespaces.GroupVersionResource: "NamespaceList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 	c := &customizedLoop{l, map[string][]hook.RelatedRule{}, nil, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
 	l.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
 		c.asked = append(c.asked, req.Parent.GetName())
 		return &hook.Response{Related: c.rules[req.Parent.GetName()]}, nil
 	})
-	l.Discover = served{secretObjects, namespaces}
-	l.OpenRelated = func(r kube.Resource) *informer.Informer {
+	l.Discover = served{secretObjects, related.Namespaces}
+	l.shared.related.Open = func(r kube.Resource) *informer.Informer {
 		return c.caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}
 	reset(l)
@@ -93,7 +92,7 @@ func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string
 	t.Helper()
 	for {
 		set, err := c.seen(t, parent)
-		if errors.Is(err, errLookAgain) {
+		if errors.Is(err, kube.ErrRequeue) {
 			key, _ := c.queue.Get()
 			if why := c.queue.take(key); why != RelatedChanged {
 				t.Fatalf("%s is queued because of %s", key, why)
@@ -115,7 +114,7 @@ func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string
 func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
 	c := newCustomizedLoop(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
 	c.rules["w"] = []hook.RelatedRule{secretsRule}
-	if set, err := c.seen(t, widget(nil)); set != nil || !errors.Is(err, errLookAgain) {
+	if set, err := c.seen(t, widget(nil)); set != nil || !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("got %v, %v, want to look again", set, err)
 	}
 	if diff := cmp.Diff([]string{"Secret default/a", "Secret other/b"}, c.relateAll(t, widget(nil))); diff != "" {
@@ -222,92 +221,6 @@ func expectRelated(t *testing.T, l *loop, want ...string) {
 	}
 }
 
-// Whatever rules 30 parents have, an event queues those that see something else after it than before, and none that saw
-// the object neither before nor after.
-func TestEventsQueueWhomTheyConcern(t *testing.T) {
-	random := rand.New(rand.NewPCG(11, 12))
-	few := []string{"a", "b", "c"}
-	pick := func() string { return few[random.IntN(len(few))] }
-	some := func() map[string]string { return map[string]string{"x": pick(), "y": pick()} }
-	var there []runtime.Object
-	namespaceLabels := map[string]labels.Set{}
-	for _, name := range few {
-		namespaceLabels[name] = some()
-		there = append(there, namespace(name, namespaceLabels[name]))
-	}
-	c := newCustomizedLoop(t, there...)
-	var parents []*object.Object
-	for n := range 30 {
-		parent := named(fmt.Sprintf("w%d", n), "default", "u")
-		var rules []hook.RelatedRule
-		for range 1 + random.IntN(2) {
-			rule := secretsRule
-			switch random.IntN(4) {
-			case 0:
-				rule.Names = []string{pick()}
-			case 1:
-				rule.Labels = labels.SelectorFromSet(labels.Set{"x": pick(), "y": pick()})
-			case 2:
-				rule.Namespace = pick()
-			case 3:
-				rule.Namespaces = labels.SelectorFromSet(labels.Set{"x": pick()})
-			}
-			rules = append(rules, rule)
-		}
-		c.rules[parent.GetName()] = rules
-		parents = append(parents, parent)
-	}
-	for _, parent := range parents {
-		c.relateAll(t, parent)
-	}
-	queued(c.loop)
-	sees := func(parent string, o *object.Object) bool {
-		s := informer.SubjectOf(o)
-		s.NamespaceLabels = namespaceLabels[s.Namespace]
-		return slices.ContainsFunc(c.rules[parent], func(r hook.RelatedRule) bool { return r.Matches(s) })
-	}
-	cache := c.related.caches[secretObjects.GroupVersionResource]
-	for n := range 100 {
-		old := with(secretOf(pick(), pick(), some()), versioned(fmt.Sprint(2*n)))
-		current := with(object.Copy(old), versioned(fmt.Sprint(2*n+1)))
-		current.SetLabels(some())
-		c.related.onRelated(cache, old, current)
-		var want []string
-		for _, parent := range parents {
-			if sees(parent.GetName(), old) || sees(parent.GetName(), current) {
-				want = append(want, "default/"+parent.GetName())
-			}
-		}
-		expectRelated(t, c.loop, want...)
-	}
-}
-
-func TestANamespaceConcernsThoseForWhomItJoinsOrLeaves(t *testing.T) {
-	c := newCustomizedLoop(t, namespace("a", map[string]string{"team": "red"}))
-	rule := secretsRule
-	rule.Namespaces = labels.SelectorFromSet(labels.Set{"team": "red"})
-	c.rules["w"] = []hook.RelatedRule{rule}
-	c.relateAll(t, widget(nil))
-	queued(c.loop)
-	cache := c.related.caches[namespaces.GroupVersionResource]
-	red, blue := with(namespace("a", map[string]string{"team": "red"}), versioned("1")), with(namespace("a", map[string]string{"team": "blue"}), versioned("2"))
-	for _, c2 := range []struct {
-		name         string
-		old, current *object.Object
-		want         []string
-	}{
-		{"it leaves", red, blue, []string{"default/w"}},
-		{"it joins", blue, red, []string{"default/w"}},
-		{"it stays, and something else changes", red, with(object.Copy(red), versioned("3")), nil},
-		{"it stays away", blue, with(object.Copy(blue), versioned("3")), nil},
-		{"it is new", nil, red, []string{"default/w"}},
-		{"it is deleted", red, nil, []string{"default/w"}},
-	} {
-		c.related.onRelated(cache, c2.old, c2.current)
-		t.Run(c2.name, func(t *testing.T) { expectRelated(t, c.loop, c2.want...) })
-	}
-}
-
 func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 	l, _ := newTestLoop(t, wants(), nil, widget(nil))
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList"})
@@ -322,7 +235,7 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 	})
 	reset(l)
 	l.Discover = served{secretObjects}
-	l.OpenRelated = func(r kube.Resource) *informer.Informer {
+	l.shared.related.Open = func(r kube.Resource) *informer.Informer {
 		return caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -360,7 +273,7 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 	now, then := widget(atVersion("two")), widget(atVersion("one"))
 	relate := func(variants ...variant) {
 		t.Helper()
-		for errors.Is(l.turn().relate(t.Context(), now, variants), errLookAgain) {
+		for errors.Is(l.turn().relate(t.Context(), now, variants), kube.ErrRequeue) {
 			key, _ := l.queue.Get()
 			l.queue.take(key)
 			l.queue.Done(key)

@@ -34,13 +34,8 @@ func lacksStatus(err error) bool {
 	return errors.As(err, &lacks)
 }
 
-// A finder knows resources by their plural names.
-type finder interface {
-	ByName(apiVersion, plural string) (kube.Resource, error)
-}
-
 // resolve looks up the resources that d names.
-func resolve(d *declaration, in finder) (resolved, error) {
+func resolve(d *declaration, in kube.Finder) (resolved, error) {
 	var found resolved
 	for _, rule := range d.Parents {
 		parent, err := in.ByName(rule.APIVersion, rule.Resource)

@@ -73,7 +73,7 @@ func checks(declared []v1alpha1.StatusConditionCheck) []rollout.Check {
 // read gives the latest revision of parent, which may not be stored yet, and the others. Those of a parent are known by
 // its controller reference, whatever their labels, since labels follow the parent's template and need not match its
 // selector. Orphans that match are adopted.
-func (r *revisions) read(ctx context.Context, parent *object.Object, write Writer) (rollout.Revision, []rollout.Revision, error) {
+func (r *revisions) read(ctx context.Context, parent *object.Object, write plan.Writer) (rollout.Revision, []rollout.Revision, error) {
 	var latest rollout.Revision
 	found, err := r.claim(ctx, parent, write)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *revisions) read(ctx context.Context, parent *object.Object, write Write
 }
 
 // claim gives the ControllerRevisions of parent, as the cache has them.
-func (r *revisions) claim(ctx context.Context, parent *object.Object, write Writer) ([]*object.Object, error) {
+func (r *revisions) claim(ctx context.Context, parent *object.Object, write plan.Writer) ([]*object.Object, error) {
 	mine := slices.Clone(r.cache.OwnedBy(parent.GetUID()))
 	owner := &claim{live: r.live}
 	selector, err := r.selector(parent)
@@ -155,7 +155,7 @@ func (r *revisions) blank(parent *object.Object) *object.Object {
 
 // store writes the revisions of a step, all of them or as many as come before one that fails. That the world changed
 // under it is no failure: the caches will tell.
-func (r *revisions) store(ctx context.Context, parent *object.Object, step rollout.Step, write Writer) error {
+func (r *revisions) store(ctx context.Context, parent *object.Object, step rollout.Step, write plan.Writer) error {
 	writes := step.Writes(r.blank(parent))
 	if r.scripts != nil && len(writes) > 0 {
 		if err := r.scripts.keep(ctx); err != nil {
@@ -169,8 +169,8 @@ func (r *revisions) store(ctx context.Context, parent *object.Object, step rollo
 		case op.Verb == plan.Delete && apierrors.IsNotFound(err):
 		case apierrors.IsAlreadyExists(err):
 			return r.occupied(ctx, parent, op.Object)
-		case gone(err):
-			return fmt.Errorf("%w: %w", errLookAgain, err)
+		case kube.Outdated(err):
+			return kube.Requeue(err)
 		default:
 			return err
 		}
@@ -183,14 +183,14 @@ func (r *revisions) occupied(ctx context.Context, parent, o *object.Object) erro
 	there, err := r.live(ctx, o)
 	switch {
 	case apierrors.IsNotFound(err):
-		return errLookAgain
+		return kube.ErrRequeue
 	case err != nil:
 		return fmt.Errorf("read %s: %w", object.Describe(o), err)
 	case object.Deleting(there):
-		return fmt.Errorf("%s is still being deleted: %w", object.Describe(there), errLookAgain)
+		return fmt.Errorf("%s is still being deleted: %w", object.Describe(there), kube.ErrRequeue)
 	}
 	if ref := object.ControllerOf(there); ref != nil && ref.UID == parent.GetUID() {
-		return errLookAgain // only our cache did not know
+		return kube.ErrRequeue // only our cache did not know
 	}
 	return fmt.Errorf("create %s: it exists already, and %s is not its controller: delete it", object.Describe(o), object.Describe(parent))
 }

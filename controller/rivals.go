@@ -5,11 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
-	"metascript/controller/plan"
 )
 
 // Two CompositeControllers about one parent are rivals: each takes the other's children for its own, since they belong
@@ -82,60 +80,4 @@ func (l *loop) tellShared(first map[*loop]*object.Object, more bool) []string {
 		told = append(told, fmt.Sprintf("so are %d other CompositeControllers", unnamed))
 	}
 	return told
-}
-
-// deletedAgain gives how often the undesired child that op deletes was deleted before, although somebody made it again;
-// nil when op is something else. One that the hook itself wanted meanwhile does not count.
-func (k *kept) deletedAgain(op plan.Op) *fight {
-	child := object.RefOf(op.Object)
-	if op.Creates() {
-		delete(k.strangers, child)
-	}
-	if op.Verb != plan.Delete || op.Differs != nil {
-		return nil
-	}
-	f := k.strangers[child]
-	if f == nil || time.Since(f.last) > fightForgiven {
-		f = &fight{}
-		k.strangers[child] = f
-	}
-	return f
-}
-
-// strange gives how long a deletion has to wait, since the same child was deleted too often before.
-func (l *loop) strange(parent *object.Object, op plan.Op) time.Duration {
-	f := l.keptOf(object.RefOf(parent)).deletedAgain(op)
-	if f == nil {
-		return 0
-	}
-	wait, news := f.weigh()
-	if news {
-		l.tellFight(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not want it, and somebody makes it again as a child of this object: is another controller about the same objects? It is deleted ever more slowly", f.rounds))
-	}
-	if wait == 0 {
-		f.count()
-	}
-	return wait
-}
-
-// statusInVain gives how long a status has to wait, since the very same was written too often before, and somebody
-// changed it each time.
-func (l *loop) statusInVain(parent, changed *object.Object, answer *hook.Response) time.Duration {
-	k := l.keptOf(object.RefOf(parent))
-	said := map[string]any{"status": answer.Status, "generation": parent.GetGeneration()}
-	if f := k.statusFight; f == nil || plan.Difference(k.status, said) != "" || time.Since(f.last) > fightForgiven {
-		k.status, k.statusFight = said, &fight{}
-	}
-	wait, news := k.statusFight.weigh()
-	if news {
-		field := plan.Difference(statusOf(parent), statusOf(changed))
-		l.tellFight(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: is another controller about the same objects? It is written ever more slowly", k.statusFight.rounds))
-	}
-	return wait
-}
-
-// tellFight tells what is fought over, in the log and in an event on parent.
-func (l *loop) tellFight(parent *object.Object, what, detail string) {
-	l.log.Warn("fight", "parent", object.RefOf(parent), "over", what, "detail", detail)
-	l.events.Warning(parent, "Fight", "%s: %s", what, detail)
 }

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"metascript/controller/hook"
+	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/plan"
 	"metascript/controller/rollout"
 	"metascript/engine"
 )
@@ -18,7 +20,7 @@ import (
 // consult asks the hook what should be, and gives the children about which something is to be done. When kinds roll, it
 // asks once for each revision of the parent, takes the next step, and stores it: before any child is touched, so that
 // nothing is forgotten by dying.
-func (t *turn) consult(ctx context.Context, parent *object.Object, children *object.Set, write Writer) (*hook.Response, *object.Set, error) {
+func (t *turn) consult(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
 	if t.revisions == nil || object.Deleting(parent) && !t.tidiesUp(parent) {
 		answer, err := t.ask(ctx, parent, children)
 		return answer, children, err
@@ -33,7 +35,7 @@ func (t *turn) consult(ctx context.Context, parent *object.Object, children *obj
 	}
 	answers, err := t.askAll(ctx, parent, children, variants)
 	if err != nil {
-		return nil, nil, join(err, t.standStill(ctx, parent, err, write))
+		return nil, nil, kube.Join(err, t.standStill(ctx, parent, err, write))
 	}
 	latest.Desired = answers[0].Children
 	for i := range older {
@@ -52,7 +54,7 @@ func (t *turn) consult(ctx context.Context, parent *object.Object, children *obj
 
 // standStill has the condition tell that the rollout waits for a hook that does not answer about an older revision. What
 // it said before is not so any more.
-func (l *loop) standStill(ctx context.Context, parent *object.Object, why error, write Writer) error {
+func (l *loop) standStill(ctx context.Context, parent *object.Object, why error, write plan.Writer) error {
 	var about *revisionError
 	if !errors.As(why, &about) {
 		return nil

@@ -163,7 +163,7 @@ func TestWhenARevisionCannotBeStoredNoChildIsTouched(t *testing.T) {
 		if len(ops) != 1 || !strings.HasPrefix(ops[0], "create ControllerRevision") {
 			t.Errorf("%s: operations %v, want only the revision's", c.name, ops)
 		}
-		if err == nil || errors.Is(err, errLookAgain) != c.lookAgain {
+		if err == nil || errors.Is(err, kube.ErrRequeue) != c.lookAgain {
 			t.Errorf("%s: error %v, want that it says to look again: %t", c.name, err, c.lookAgain)
 		}
 	}
@@ -415,7 +415,7 @@ func TestScriptRevisionsWithoutEffectAreDoubtful(t *testing.T) {
 		"parentResource.revisionHistory.scriptRevisions has no effect without spec.script":                                  {ScriptRevisions: true, Children: rolls},
 		"parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method": {ScriptRevisions: true, Script: &v1alpha1.ControllerScript{}},
 	} {
-		if got := strings.Join(doubtsOf(d, (&Sandbox{}).withDefaults()), "; "); got != want {
+		if got := strings.Join(append((&Sandbox{}).withDefaults().doubts(d), d.warnings()...), "; "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

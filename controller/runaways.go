@@ -15,9 +15,6 @@ import (
 // runawayCheck is how often the server looks whether scripts have begun to run on, or have ended.
 const runawayCheck = 2 * time.Second
 
-// owner names a controller object to the engine; see engine.Env.
-func (i id) owner() string { return i.Kind + "/" + i.Name }
-
 // watchRunaways has the status of a controller say that its script runs on although its time is up, and that it does not
 // any more.
 func (s *Server) watchRunaways(ctx context.Context) {

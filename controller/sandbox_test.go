@@ -56,7 +56,7 @@ func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
 					t.Errorf("the owner is %s", e.owners[0])
 				}
 			}
-			if got := strings.Join(doubtsOf(cc, sandbox), "; "); !strings.HasPrefix(got, c.doubts) || c.doubts == "" && got != "" {
+			if got := strings.Join(append(sandbox.doubts(cc), cc.warnings()...), "; "); !strings.HasPrefix(got, c.doubts) || c.doubts == "" && got != "" {
 				t.Errorf("doubts are %q, want %q", got, c.doubts)
 			}
 		})
@@ -74,7 +74,7 @@ func TestIsolationThatCannotBeHadIsRefusedForScriptsAlone(t *testing.T) {
 	if _, err := newLoader().read(t.Context(), cc); err != nil {
 		t.Errorf("a controller without a script is refused: %v", err)
 	}
-	if got := strings.Join(doubtsOf(cc, newSandbox()), "; "); !strings.Contains(got, "isolation Process has no effect") {
+	if got := strings.Join(append(newSandbox().doubts(cc), cc.warnings()...), "; "); !strings.Contains(got, "isolation Process has no effect") {
 		t.Errorf("doubts are %q", got)
 	}
 }
@@ -105,13 +105,13 @@ func TestLimitsAreWithinTheCeilings(t *testing.T) {
 			if diff := cmp.Diff(want, sandbox.limits(spec.Script.ScriptSource)); diff != "" {
 				t.Errorf("limits (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.doubts, doubtsOf(spec, sandbox)); diff != "" {
+			if diff := cmp.Diff(c.doubts, append(sandbox.doubts(spec), spec.warnings()...)); diff != "" {
 				t.Errorf("doubts (-want +got):\n%s", diff)
 			}
 		})
 	}
 	spec := parseController(t, "hooks: {sync: {script: {}}, finalize: {script: {timeout: 3s}}}")
-	if diff := cmp.Diff([]string{"hooks.finalize.script.timeout is 3s, above the server's ceiling, which counts: --max-script-timeout=2s"}, doubtsOf(spec, sandbox)); diff != "" {
+	if diff := cmp.Diff([]string{"hooks.finalize.script.timeout is 3s, above the server's ceiling, which counts: --max-script-timeout=2s"}, append(sandbox.doubts(spec), spec.warnings()...)); diff != "" {
 		t.Errorf("doubts about hooks (-want +got):\n%s", diff)
 	}
 }

@@ -5,13 +5,11 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"metascript/controller/object"
-	"metascript/controller/selection"
 )
 
 // A crowd is a namespace with 5,000 parents and 10,000 ConfigMaps that have no owner.
@@ -91,27 +89,4 @@ func BenchmarkOrphanEvent(b *testing.B) {
 			}
 		}
 	})
-}
-
-// BenchmarkRelatedEvent finds out which of 5,000 parents a change of a related object concerns: one, among rules that all
-// require one label that is the same for all.
-func BenchmarkRelatedEvent(b *testing.B) {
-	l, _ := newTestLoop(b, wants(), nil)
-	b.Cleanup(l.close)
-	b.Cleanup(l.queue.ShutDown)
-	cache := &relatedCache{}
-	cache.filled.Store(true)
-	labelled := func(n int) labels.Set { return labels.Set{"app": "web", "instance": fmt.Sprintf("w-%d", n)} }
-	for n := range crowdOfParents {
-		cache.asking.Set(asker{l, widgetRef("default", fmt.Sprintf("w-%d", n))}, selection.Query{Namespace: "default", Labels: labels.SelectorFromSet(labelled(n))})
-	}
-	o := configMap("c", nil)
-	o.SetLabels(labelled(crowdOfParents / 2))
-	b.ReportAllocs()
-	for b.Loop() {
-		l.related.onRelated(cache, nil, o)
-		if got := len(queued(l)); got != 1 {
-			b.Fatalf("%d parents are queued, want one", got)
-		}
-	}
 }

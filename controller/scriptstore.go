@@ -24,7 +24,7 @@ import (
 // A scriptStore keeps scripts that revisions refer to, each once, in ConfigMaps in the server's own namespace.
 type scriptStore struct {
 	namespace string
-	write     Writer
+	write     plan.Writer
 	live      func(ctx context.Context, o *object.Object) (*object.Object, error)
 }
 
@@ -59,7 +59,7 @@ func (s *scriptStore) put(ctx context.Context, digest string, script *v1alpha1.C
 	o := s.configMap(digest)
 	o.Object["data"] = map[string]any{scriptKey: string(text)}
 	if !contained(script) {
-		files, err := part.packed()
+		files, err := archive(part)
 		if err != nil {
 			return fmt.Errorf("store the script for its revisions: %w", err)
 		}
@@ -78,8 +78,8 @@ func (s *scriptStore) put(ctx context.Context, digest string, script *v1alpha1.C
 		o.SetResourceVersion(there.GetResourceVersion())
 		_, err = s.write.Do(ctx, plan.Op{Verb: plan.Update, Object: o, Why: "revisions refer to the script again"})
 	}
-	if gone(err) {
-		return fmt.Errorf("%w: %w", errLookAgain, err)
+	if kube.Outdated(err) {
+		return kube.Requeue(err)
 	}
 	return err
 }
@@ -221,7 +221,7 @@ func (s *Server) sweep(ctx context.Context) {
 	}
 }
 
-func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
+func (s *Server) sweepOnce(ctx context.Context, write plan.Writer) error {
 	scripts, err := s.storedScripts(ctx)
 	if err != nil || len(scripts) == 0 {
 		return err
@@ -248,7 +248,7 @@ func (s *Server) sweepOnce(ctx context.Context, write Writer) error {
 		o.SetUID(unused[i].UID)
 		o.SetResourceVersion(unused[i].ResourceVersion)
 		_, err := write.Do(ctx, plan.Op{Verb: plan.Delete, Object: o, Why: "nothing refers to the script"})
-		if err != nil && !gone(err) {
+		if err != nil && !kube.Outdated(err) {
 			return err
 		}
 	}

@@ -11,23 +11,6 @@ import (
 	"metascript/controller/hook"
 )
 
-// standIn has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the
-// webhooks that stand beside the others, if there are some. Half a spec with the half of another would not do; this is one
-// spec, and a hook without an answer is an error.
-func (s *Server) standIn(ctx context.Context, c *candidate, loader *hookLoader, v *verdict) {
-	r := s.get(c.id())
-	if r != nil && r.about.Load().hooks.lacks == "" || !c.hasFallback() {
-		return
-	}
-	with, in := *loader, *c
-	with.lacking = &lacking{parts: map[string]error{}}
-	hooks, err := with.loadRest(ctx, &in)
-	if err != nil || hooks.lacks == "" || s.runs(&in) != nil {
-		return // what keeps it from being loaded is told already, or was gone a moment later
-	}
-	v.spec = s.activate(ctx, &in, loader, hooks)
-}
-
 // loadRest makes the hooks of c as far as they can be made.
 func (l *hookLoader) loadRest(ctx context.Context, c *candidate) (loadedHooks, error) {
 	found, failed := l.sources.AssembleAll(l.wants(c.declaration), false)
@@ -106,15 +89,6 @@ func (w *loading) unloaded(name string, why error) (hook.Hook, error) {
 // finalize hook is not known then, so that finalizers stay as they are; a customize hook is there if there was one.
 func (w *loading) mayDefine(name string) bool {
 	return w.lacking.part("") != nil && (name != hook.Customize || slices.Contains(w.served, name))
-}
-
-// hasFallback reports whether there is a hook that a webhook answers while its script is not loaded.
-func (d *declaration) hasFallback() bool {
-	return slices.ContainsFunc(d.Hooks, func(h listedHook) bool { return fallsBack(h.Hook) })
-}
-
-func fallsBack(set *v1alpha1.Hook) bool {
-	return set != nil && set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever
 }
 
 // fallback is a hook with a script that a webhook stands in for.

@@ -267,7 +267,7 @@ func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1al
 }
 
 // controllerWriter writes to controller objects.
-func (s *Server) controllerWriter() Writer {
+func (s *Server) controllerWriter() plan.Writer {
 	if s.Given != nil {
 		return s.Given
 	}

@@ -17,7 +17,7 @@ import (
 	"metascript/engine"
 )
 
-// names says what discovery knows: a finder of resources that are all served, but for those with an error.
+// names says what discovery knows: a kube.Finder of resources that are all served, but for those with an error.
 type names map[string]error
 
 func (n names) ByName(_, plural string) (kube.Resource, error) {
@@ -48,7 +48,7 @@ func withScript(source string) string {
 // judge gives the verdict on a controller as a server without a cluster would: active is what runs before.
 func judge(t *testing.T, cc *declaration, in names, active *loaded) *verdict {
 	t.Helper()
-	v := &verdict{active: active, filled: active != nil, doubts: doubtsOf(cc, newSandbox())}
+	v := &verdict{active: active, filled: active != nil, doubts: append(newSandbox().doubts(cc), cc.warnings()...)}
 	if cc.Settings.Paused {
 		return v
 	}

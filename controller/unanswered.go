@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 )
 
@@ -34,12 +33,4 @@ func malformed(at string, why error, loaded *loadedHooks) hook.Hook {
 	err := fmt.Errorf("%s: %w", at, why)
 	loaded.doubts = append(loaded.doubts, err.Error()+"; until then every call fails")
 	return unansweredHook{err}
-}
-
-// aboutParents is what is accepted, and probably not meant, of the resources of a DecoratorController.
-func aboutParents(d *declaration) []string {
-	if d.Kind != v1alpha1.KindDecoratorController || len(d.Parents) > 0 {
-		return nil
-	}
-	return []string{"resources is empty, so that no object is decorated: name a resource"}
 }

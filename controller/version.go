@@ -4,29 +4,7 @@ import (
 	"context"
 	"time"
 
-	"metascript/controller/hook"
 	"metascript/controller/object"
-)
-
-// Hooks are who answers for a controller.
-type Hooks struct {
-	Sync      hook.Hook
-	Finalize  hook.Hook // nil: there is none
-	Customize hook.Hook // nil: there is none
-
-	Scripted bool // some of them are scripts
-	Form     scriptForm
-
-	CustomizeFor time.Duration // how long an answer of Customize is good for a version of a parent; zero: for ever
-}
-
-// A scriptForm says which hooks the controller's own script, spec.script, may serve without being named by them.
-type scriptForm int
-
-const (
-	noScript       scriptForm = iota
-	namedFunctions            // each hook by the function of its name
-	oneFunction               // sync by its one function, and others where they name it
 )
 
 // A version is the hooks of a loop as one whole, and what is known of how they answer. A new one, of an edited script,

@@ -16,7 +16,7 @@ import (
 // could take it off. A parent that waits without a word looks like one that hangs.
 type waiting struct {
 	caches    *informer.Factory
-	resources finder
+	resources kube.Finder
 	warn      func(parent *object.Object, text string)
 
 	mu      sync.Mutex
@@ -29,7 +29,7 @@ type watchedParents struct {
 	caches map[v1alpha1.ResourceRule]*informer.Informer
 }
 
-func newWaiting(caches *informer.Factory, resources finder, events *kube.Events) *waiting {
+func newWaiting(caches *informer.Factory, resources kube.Finder, events *kube.Events) *waiting {
 	warn := func(parent *object.Object, text string) { events.Warning(parent, "FinalizeWaiting", "%s", text) }
 	return &waiting{caches: caches, resources: resources, warn: warn, watched: map[id]*watchedParents{}}
 }

@@ -66,7 +66,7 @@ func newWaitingWorld(t *testing.T) *waitingWorld {
 
 // followed gives the parents that are reported since the last call, and how often each resource was listed since the
 // beginning, after c was loaded with rules about these resources and that result.
-func (w *waitingWorld) followed(t *testing.T, in finder, v *verdict, about ...kube.Resource) (warned []string, lists map[string]int) {
+func (w *waitingWorld) followed(t *testing.T, in kube.Finder, v *verdict, about ...kube.Resource) (warned []string, lists map[string]int) {
 	t.Helper()
 	d := &declaration{Kind: v1alpha1.KindDecoratorController, Object: metav1.ObjectMeta{Name: "c"}}
 	for _, r := range about {
@@ -103,7 +103,7 @@ func TestParentsThatWaitAreReportedOnceHoweverOftenTheControllerDoesNotLoad(t *t
 	two := []kube.Resource{widgetResource, gadgetResource}
 	for _, step := range []struct {
 		name   string
-		in     finder
+		in     kube.Finder
 		about  []kube.Resource
 		warned []string
 		lists  map[string]int

@@ -189,3 +189,8 @@ func fromList(gv schema.GroupVersion, list *metav1.APIResourceList) []Resource {
 	}
 	return resources
 }
+
+// A Finder looks up resources by their plural names. The error may be a [*NotServedError].
+type Finder interface {
+	ByName(apiVersion, plural string) (Resource, error)
+}

@@ -1,0 +1,125 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// inVain gives how long op has to wait, zero for not at all, since the same was written too often before. The way on
+// is to mend the hook, or to call the other side off.
+func (l *loop) inVain(ctx context.Context, parent *object.Object, op plan.Op) time.Duration {
+	if op.Differs == nil {
+		return 0
+	}
+	all, child := l.keptOf(object.RefOf(parent)).fights, object.RefOf(op.Object)
+	f := all[child]
+	if f == nil || !op.Again || time.Since(f.last) > fightForgiven {
+		f = &fight{}
+		all[child] = f
+	}
+	wait, news := f.weigh()
+	if news {
+		l.reportFight(ctx, parent, op, f.rounds)
+	}
+	return wait
+}
+
+// countRound notes that op was carried out.
+func (l *loop) countRound(parent *object.Object, op plan.Op) {
+	if f := l.keptOf(object.RefOf(parent)).fights[object.RefOf(op.Object)]; f != nil && op.Differs != nil && op.Verb != plan.DryRun {
+		f.count()
+	}
+}
+
+// reportFight tells which field of which child is fought over, and with whom, in the log and in an event on parent.
+func (l *loop) reportFight(ctx context.Context, parent *object.Object, op plan.Op, rounds int) {
+	done := "updated"
+	if op.Verb == plan.Delete || op.Verb == plan.DryRun {
+		done = "recreated"
+	}
+	text := fmt.Sprintf("%s was %s %d times, and %s differs again from what the hook wants: %s; it is tried again ever more slowly. Have the hook return it as it is stored, or without this field", object.Describe(op.Object), done, rounds, op.Differs, l.opponents(ctx, op))
+	l.log.Warn("fight", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
+	l.events.Warning(parent, "Fight", "%s", text)
+}
+
+// opponents says who changes the field in which op's child differs, as the API server knows at this moment.
+func (l *loop) opponents(ctx context.Context, op plan.Op) string {
+	live, err := l.Live(ctx, op.Object)
+	if err != nil {
+		return "who changes it could not be read: " + err.Error()
+	}
+	var names []string
+	for _, m := range plan.Managers(live, op.Differs) {
+		if !slices.Contains([]string{kube.FieldManager, l.FieldManager}, m.Name) {
+			names = append(names, m.String())
+		}
+	}
+	if len(names) == 0 {
+		return "no field manager but this one owns it, so that the API server or an admission webhook changes it, or somebody removes it"
+	}
+	return "it is changed by the field manager " + strings.Join(names, " and ")
+}
+
+// deletedAgain gives how often the undesired child that op deletes was deleted before, although somebody made it again;
+// nil when op is something else. One that the hook itself wanted meanwhile does not count.
+func (k *kept) deletedAgain(op plan.Op) *fight {
+	child := object.RefOf(op.Object)
+	if op.Creates() {
+		delete(k.strangers, child)
+	}
+	if op.Verb != plan.Delete || op.Differs != nil {
+		return nil
+	}
+	f := k.strangers[child]
+	if f == nil || time.Since(f.last) > fightForgiven {
+		f = &fight{}
+		k.strangers[child] = f
+	}
+	return f
+}
+
+// strange gives how long a deletion has to wait, since the same child was deleted too often before.
+func (l *loop) strange(parent *object.Object, op plan.Op) time.Duration {
+	f := l.keptOf(object.RefOf(parent)).deletedAgain(op)
+	if f == nil {
+		return 0
+	}
+	wait, news := f.weigh()
+	if news {
+		l.tellFight(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not want it, and somebody makes it again as a child of this object: is another controller about the same objects? It is deleted ever more slowly", f.rounds))
+	}
+	if wait == 0 {
+		f.count()
+	}
+	return wait
+}
+
+// statusInVain gives how long a status has to wait, since the very same was written too often before, and somebody
+// changed it each time.
+func (l *loop) statusInVain(parent, changed *object.Object, answer *hook.Response) time.Duration {
+	k := l.keptOf(object.RefOf(parent))
+	said := map[string]any{"status": answer.Status, "generation": parent.GetGeneration()}
+	if f := k.statusFight; f == nil || plan.Difference(k.status, said) != "" || time.Since(f.last) > fightForgiven {
+		k.status, k.statusFight = said, &fight{}
+	}
+	wait, news := k.statusFight.weigh()
+	if news {
+		field := plan.Difference(statusOf(parent), statusOf(changed))
+		l.tellFight(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: is another controller about the same objects? It is written ever more slowly", k.statusFight.rounds))
+	}
+	return wait
+}
+
+// tellFight tells what is fought over, in the log and in an event on parent.
+func (l *loop) tellFight(parent *object.Object, what, detail string) {
+	l.log.Warn("fight", "parent", object.RefOf(parent), "over", what, "detail", detail)
+	l.events.Warning(parent, "Fight", "%s: %s", what, detail)
+}

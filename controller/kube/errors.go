@@ -1,0 +1,99 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// ErrRequeue is the error of a reconcile that found an object changed by somebody else since it was read. Nothing went
+// wrong: the reconcile is to be tried again, with newer caches.
+var ErrRequeue = errors.New("it changed meanwhile")
+
+// Requeue makes the error of a write that came too late an [ErrRequeue]. Both are wrapped.
+func Requeue(err error) error { return fmt.Errorf("%w: %w", ErrRequeue, err) }
+
+// Outdated reports that a write came too late: the object was deleted or changed since it was read.
+func Outdated(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+// NamespaceTerminating reports that something could not be created since its namespace is being deleted.
+func NamespaceTerminating(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// Forbidden returns the first error in err by which the API server says that something is not permitted, or nil. That
+// nothing can be created in a namespace that is being deleted is not a matter of permission.
+func Forbidden(err error) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case apierrors.APIStatus:
+		if apierrors.IsForbidden(err) && !NamespaceTerminating(err) {
+			return err
+		}
+		return nil
+	case interface{ Unwrap() error }:
+		return Forbidden(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if denied := Forbidden(one); denied != nil {
+				return denied
+			}
+		}
+	}
+	return nil
+}
+
+// Join joins the errors of several writes; nil errors are left out. An [ErrRequeue] is left out beside any other error, so
+// that it does not hide it. Errors with the same cause are one that names the first object and counts the others.
+func Join(failed ...error) error {
+	others := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil || errors.Is(err, ErrRequeue) })
+	if len(others) > 0 {
+		return errors.Join(fold(others)...)
+	}
+	return errors.Join(failed...)
+}
+
+// fold makes one error of those that have the same cause, such as a kind that is not permitted.
+func fold(failed []error) []error {
+	var folded []error
+	same := map[string]*foldedError{}
+	for _, err := range failed {
+		cause := errors.Unwrap(err)
+		if cause == nil {
+			folded = append(folded, err)
+			continue
+		}
+		f := same[cause.Error()]
+		if f == nil {
+			f = &foldedError{error: err, cause: cause}
+			same[cause.Error()] = f
+			folded = append(folded, f)
+			continue
+		}
+		f.more++
+	}
+	return folded
+}
+
+// A foldedError stands for several errors with one cause.
+type foldedError struct {
+	error // the first
+	cause error
+	more  int // how many others there are
+}
+
+func (e *foldedError) Unwrap() error { return e.error }
+
+func (e *foldedError) Error() string {
+	text := e.error.Error()
+	what, ends := strings.CutSuffix(text, ": "+e.cause.Error())
+	if e.more == 0 || !ends {
+		return text
+	}
+	return fmt.Sprintf("%s and %d more: %v", what, e.more, e.cause)
+}
