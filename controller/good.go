@@ -201,22 +201,6 @@ func percentOf(script *v1alpha1.ControllerScript) int {
 	return int(*script.RollbackPercent)
 }
 
-// fallenBackOn adds the names of the stored versions that the status of a controller names, as the API server has it now:
-// the controller may be another server's.
-func (s *Server) fallenBackOn(ctx context.Context, used map[string]bool) error {
-	for kind, resource := range kinds {
-		all, err := s.client.Resource(resource).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return fmt.Errorf("list %ss: %w", kind, err)
-		}
-		for _, o := range all.Items {
-			name, _, _ := unstructured.NestedString(o.Object, "status", "script", "lastGood")
-			used[name] = true
-		}
-	}
-	return nil
-}
-
 // A rejection is the version of a controller object that was given up, and why.
 type rejection struct {
 	uid      types.UID

@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"metascript/controller/informer"
 )
 
 // Waiting says what the server waits for before it is ready; nothing once it is. It is ready once every controller
@@ -71,29 +67,6 @@ func beingRead(kind string, cache roster) []string {
 	return nil
 }
 
-// unfilled says which caches are being filled, without those that cannot be.
-func (l *loop) unfilled() []string {
-	if l.filled.Load() || l.trouble() != nil {
-		return nil
-	}
-	var resources []string
-	note := func(resource string, cache *informer.Informer) {
-		if !cache.Filled() {
-			resources = append(resources, resource)
-		}
-	}
-	for _, parent := range l.Parents {
-		note(parent.GroupResource().String(), parent.cache)
-	}
-	for _, child := range l.children {
-		note(child.kind.Kind, child.cache)
-	}
-	if len(resources) == 0 {
-		return []string{fmt.Sprintf("%s is about to start", l.id)}
-	}
-	return []string{fmt.Sprintf("the caches of %s are being filled: %s", l.id, strings.Join(resources, ", "))}
-}
-
 // Healthy is an error when the server does not get on, and would not without being started again: one of the locks
 // that everything needs is not to be had before ctx is done, or it works although its Lease has run out.
 func (s *Server) Healthy(ctx context.Context) error {
@@ -122,13 +95,6 @@ func (s *Server) pass() {
 	s.shared.hub.Changes(schema.GroupKind{})
 	s.shared.related.Probe()
 	for _, r := range s.all() {
-		r.loop.queue.Len()
-		passThrough(&r.loop.queue.mu)
-		passThrough(&r.loop.mu)
+		r.loop.probeLocks()
 	}
-}
-
-func passThrough(lock sync.Locker) {
-	lock.Lock()
-	defer lock.Unlock()
 }

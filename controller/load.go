@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -361,4 +362,35 @@ func (s *Server) standIn(ctx context.Context, c *candidate, loader *hookLoader, 
 		return // what keeps it from being loaded is told already, or was gone a moment later
 	}
 	v.spec = s.activate(ctx, &in, loader, hooks)
+}
+
+// scripts is the server's store.
+func (s *Server) scripts() *scriptStore { return &scriptStore{s.Namespace, s.write, s.write.Get} }
+
+// versionsOf are the versions of c's script, or nil when its edits do not roll out. Older ones have the webhooks of the one
+// that runs.
+func (s *Server) versionsOf(c *candidate, loader *hookLoader, now *loadedHooks) *scriptVersions {
+	if !c.ScriptRevisions || now.digest == "" {
+		return nil
+	}
+	older := *loader
+	older.before = now
+	return &scriptVersions{
+		dryRun: s.DryRun, store: s.scripts(), digest: now.digest, script: c.Script, part: parts{"": c.parts[""]}, older: map[string]loadedHooks{},
+		load: func(ctx context.Context, script *v1alpha1.ControllerScript, part parts) (loadedHooks, error) {
+			then := *c.declaration
+			then.Script = script
+			gathered := maps.Clone(c.parts)
+			if len(part) > 0 {
+				gathered[""] = part[""]
+				return older.load(ctx, &then, gathered)
+			}
+			own, err := older.sources.Assemble(older.wants(&then)[""], false)
+			if err != nil {
+				return loadedHooks{}, fmt.Errorf("%s: %w", where(""), err)
+			}
+			gathered[""] = own
+			return older.load(ctx, &then, gathered)
+		},
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"metascript/controller/bodies"
 	"metascript/controller/dispatch"
 	"metascript/controller/hook"
+	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
@@ -485,4 +487,34 @@ func (l *loop) count() int {
 		n++
 	}
 	return n
+}
+
+// probeLocks takes each lock of the controller and releases it, so that a lock that is never released shows.
+func (l *loop) probeLocks() {
+	l.queue.probe()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+}
+
+// unfilled says which caches are being filled, without those that cannot be.
+func (l *loop) unfilled() []string {
+	if l.filled.Load() || l.trouble() != nil {
+		return nil
+	}
+	var resources []string
+	note := func(resource string, cache *informer.Informer) {
+		if !cache.Filled() {
+			resources = append(resources, resource)
+		}
+	}
+	for _, parent := range l.Parents {
+		note(parent.GroupResource().String(), parent.cache)
+	}
+	for _, child := range l.children {
+		note(child.kind.Kind, child.cache)
+	}
+	if len(resources) == 0 {
+		return []string{fmt.Sprintf("%s is about to start", l.id)}
+	}
+	return []string{fmt.Sprintf("the caches of %s are being filled: %s", l.id, strings.Join(resources, ", "))}
 }

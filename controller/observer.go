@@ -43,13 +43,6 @@ type Write struct {
 	Hidden *redact.Redactor // what Secrets hold, and is not to be shown of Before and Stored
 }
 
-// loaded tells that hooks begin to be asked.
-func (s *Server) loaded(o *object.Object) {
-	if s.Observer != nil {
-		s.Observer.Loaded(o)
-	}
-}
-
 // Unsettled reports whether what failed, by an error of a reconcile, is only that the world changed under it: the next one
 // comes soon, and will do better.
 func Unsettled(failed error) bool { return errors.Is(failed, kube.ErrRequeue) }
@@ -96,25 +89,4 @@ func (l *loop) unremember(key object.Ref, again time.Duration) time.Duration {
 		again = max(again, dryRest)
 	}
 	return again
-}
-
-// letWent tells that the finalizer of a controller that is gone was taken off o.
-func (s *Server) letWent(name id, o *object.Object) {
-	if s.Observer == nil {
-		return
-	}
-	about := About{name.Name, object.RefOf(o)}
-	s.Observer.Wrote(about, Write{Op: plan.Op{Verb: plan.Update, Object: o, Why: "finalizers: " + name.String() + " is gone"}, Stored: o})
-	s.Observer.Reconciled(about, nil)
-	s.Observer.Passed(about)
-}
-
-// divert tells the observer of an event, and keeps those from the cluster that do not belong there: what is on controller
-// objects that are not in it, and all when nothing is stored.
-func (s *Server) divert(o *object.Object, kind, reason, note string) bool {
-	if s.Observer != nil {
-		s.Observer.Event(o, kind, reason, note)
-	}
-	_, isController := kinds[o.GetKind()]
-	return s.DryRun || s.Given != nil && isController
 }

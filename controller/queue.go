@@ -195,3 +195,10 @@ func (f *fifo) pop() standing {
 	*f = (*f)[1:]
 	return next
 }
+
+// probe takes the locks of the queue and releases them.
+func (q *queue) probe() {
+	q.Len()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+}

@@ -3,14 +3,10 @@ package controller
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -161,139 +157,4 @@ func (v *scriptVersions) forget(parent object.Ref) {
 			f.Forget(parent)
 		}
 	}
-}
-
-// scripts is the server's store.
-func (s *Server) scripts() *scriptStore { return &scriptStore{s.Namespace, s.write, s.write.Get} }
-
-// versionsOf are the versions of c's script, or nil when its edits do not roll out. Older ones have the webhooks of the one
-// that runs.
-func (s *Server) versionsOf(c *candidate, loader *hookLoader, now *loadedHooks) *scriptVersions {
-	if !c.ScriptRevisions || now.digest == "" {
-		return nil
-	}
-	older := *loader
-	older.before = now
-	return &scriptVersions{
-		dryRun: s.DryRun, store: s.scripts(), digest: now.digest, script: c.Script, part: parts{"": c.parts[""]}, older: map[string]loadedHooks{},
-		load: func(ctx context.Context, script *v1alpha1.ControllerScript, part parts) (loadedHooks, error) {
-			then := *c.declaration
-			then.Script = script
-			gathered := maps.Clone(c.parts)
-			if len(part) > 0 {
-				gathered[""] = part[""]
-				return older.load(ctx, &then, gathered)
-			}
-			own, err := older.sources.Assemble(older.wants(&then)[""], false)
-			if err != nil {
-				return loadedHooks{}, fmt.Errorf("%s: %w", where(""), err)
-			}
-			gathered[""] = own
-			return older.load(ctx, &then, gathered)
-		},
-	}
-}
-
-// sweepPeriod is how often stored scripts are looked at. One that is younger may be another server's, which is about to
-// refer to it.
-const sweepPeriod = 30 * time.Second
-
-// sweep removes the stored scripts that no revision refers to, again and again, until ctx is done. What keeps it from that
-// is said once, since most servers have no such scripts, and need no right to look.
-func (s *Server) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepPeriod)
-	defer tick.Stop()
-	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if !s.leads() {
-				continue
-			}
-			err := s.sweepOnce(ctx, s.write)
-			if err != nil && err.Error() != said && ctx.Err() == nil {
-				said = err.Error()
-				s.Log.Warn("scripts that no revision refers to are not removed; trying again", "namespace", s.Namespace, "error", err)
-			}
-		}
-	}
-}
-
-func (s *Server) sweepOnce(ctx context.Context, write plan.Writer) error {
-	scripts, err := s.storedScripts(ctx)
-	if err != nil || len(scripts) == 0 {
-		return err
-	}
-	used, err := s.usedScripts(ctx)
-	if err != nil {
-		return err
-	}
-	unused := slices.DeleteFunc(scripts, func(o metav1.PartialObjectMetadata) bool {
-		return used[o.Name] || time.Since(storedAt(&o)) < sweepPeriod
-	})
-	if len(unused) == 0 {
-		return nil
-	}
-	if err := s.fallenBackOn(ctx, used); err != nil {
-		return err
-	}
-	for i := range unused {
-		if used[unused[i].Name] {
-			continue
-		}
-		o := s.scripts().configMap("")
-		o.SetName(unused[i].Name)
-		o.SetUID(unused[i].UID)
-		o.SetResourceVersion(unused[i].ResourceVersion)
-		_, err := write.Do(ctx, plan.Op{Verb: plan.Delete, Object: o, Why: "nothing refers to the script"})
-		if err != nil && !kube.Outdated(err) {
-			return err
-		}
-	}
-	return nil
-}
-
-// storedScripts are those that revisions refer to, and good versions, without what they hold: there may be one for each
-// controller.
-func (s *Server) storedScripts(ctx context.Context) ([]metav1.PartialObjectMetadata, error) {
-	var all []metav1.PartialObjectMetadata
-	for _, label := range []string{scriptLabel, goodLabel} {
-		found, err := s.outlines.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace(s.Namespace).List(ctx, metav1.ListOptions{LabelSelector: label})
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found.Items...)
-	}
-	return all, nil
-}
-
-// storedAt is when a script was stored last.
-func storedAt(o *metav1.PartialObjectMetadata) time.Time {
-	if at, err := time.Parse(time.RFC3339, o.Annotations[scriptTime]); err == nil {
-		return at
-	}
-	return o.CreationTimestamp.Time
-}
-
-// usedScripts are the names of the ConfigMaps to which revisions and controllers refer, or will refer since the script runs.
-func (s *Server) usedScripts(ctx context.Context) (map[string]bool, error) {
-	used := map[string]bool{}
-	err := kube.EachOutline(ctx, s.outlines, v1alpha1.ControllerRevisions, func(revision *metav1.PartialObjectMetadata) {
-		used[scriptPrefix+revision.Annotations[rollout.ScriptAnnotation]] = true
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.goods.Range(func(_, kept any) bool {
-		used[scriptPrefix+kept.(*goodVersion).identity] = true
-		return true
-	})
-	for _, r := range s.all() {
-		if revisions := r.loop.current.Load().revisions; revisions != nil && revisions.scripts != nil {
-			used[scriptPrefix+revisions.scripts.digest] = true
-		}
-	}
-	return used, nil
 }

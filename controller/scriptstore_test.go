@@ -99,7 +99,7 @@ func TestAStoredScriptIsNotTakenAtItsWord(t *testing.T) {
 }
 
 func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
-	old := metav1.NewTime(time.Now().Add(-2 * sweepPeriod))
+	old := metav1.NewTime(time.Now().Add(-2 * SweepPeriod))
 	script := func(digest string, created metav1.Time) *metav1.PartialObjectMetadata {
 		o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 		o.Name, o.Namespace, o.Labels, o.CreationTimestamp = scriptPrefix+digest, "home", map[string]string{scriptLabel: "true"}, created
@@ -126,15 +126,10 @@ func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "default", Annotations: map[string]string{rollout.ScriptAnnotation: "used"}},
 	}
 	write := &recorder{}
-	l, _ := newTestLoop(t, at(), nil)
-	roll(l)
-	t.Cleanup(l.close)
-	t.Cleanup(l.queue.ShutDown)
-	l.revisions.scripts = &scriptVersions{digest: "runs"}
 	outlines := metadatafake.NewSimpleMetadataClient(scheme, revision,
 		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), script("good", old), again, other)
-	s := &Server{Options: Options{Namespace: "home"}, client: client, outlines: outlines, running: map[id]*running{{}: {loop: l}}}
-	if err := s.sweepOnce(t.Context(), write); err != nil {
+	s := &Sweeper{Namespace: "home", Client: client, Metadata: outlines, Writer: write, InUse: func(digest func(string)) { digest("runs") }}
+	if err := s.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"delete ConfigMap home/metascript-script-unused"}, write.recorded()); diff != "" {

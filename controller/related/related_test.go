@@ -73,7 +73,9 @@ func open(t testing.TB, q *queue, objects ...runtime.Object) *Caches {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{secrets.GroupVersionResource: "SecretList", Namespaces.GroupVersionResource: "NamespaceList"}
 	factory := informer.NewFactory(fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...), slog.New(slog.DiscardHandler))
-	cs := &Caches{Open: func(r kube.Resource) *informer.Informer { return factory.Open(informer.Spec{Resource: r.GroupVersionResource}) }}
+	cs := &Caches{Open: func(r kube.Resource) *informer.Informer {
+		return factory.Open(informer.Spec{Resource: r.GroupVersionResource})
+	}}
 	t.Cleanup(func() {
 		cs.Leave(q)
 		if n := factory.Running(); n > 0 {
