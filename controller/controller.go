@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/util/workqueue"
 
 	"metascript/controller/api/v1alpha1"
@@ -61,8 +60,8 @@ type Options struct {
 	Observer Observer              // is told what is done; nil: nobody is
 	DryRun   bool                  // everything is only tried, and nothing stored in the cluster
 
-	Election  *Election // nil: no other server runs beside this one
-	Namespace string    // the server's own; default metacontroller
+	Election  *lease.Election // nil: no other server runs beside this one
+	Namespace string          // the server's own; default metacontroller
 }
 
 // A Server runs the controllers of a cluster: one loop for each controller object, started, replaced and stopped as
@@ -109,12 +108,10 @@ type Server struct {
 	queue       workqueue.TypedRateLimitingInterface[id]
 	order       *metrics.Shared[id] // of queue, for its metrics
 
-	shared   *shared
-	leading  chan struct{} // closed when the server begins to work
-	elector  atomic.Pointer[leaderelection.LeaderElector]
-	fence    *lease.Fence     // what every write passes where there is an Election
-	unfenced *rest.Config     // for the Lease itself
-	metrics  *metrics.Metrics // nil: none are kept
+	shared    *shared
+	leading   *lease.Gate      // opened when the server begins to work
+	candidate *lease.Candidate // nil: there is no Election
+	metrics   *metrics.Metrics // nil: none are kept
 
 	mu      sync.Mutex
 	running map[id]*running
@@ -147,10 +144,11 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	fence, unfenced := lease.New(renewDeadline), o.Config
+	var candidate *lease.Candidate
 	if o.Election != nil {
+		candidate = &lease.Candidate{Election: *o.Election, Config: o.Config, Fence: lease.New(lease.RenewDeadline), Log: o.Log}
 		o.Config = rest.CopyConfig(o.Config)
-		o.Config.Wrap(fence.Wrap)
+		o.Config.Wrap(candidate.Fence.Wrap)
 	}
 	client, err := dynamic.NewForConfig(o.Config)
 	if err != nil {
@@ -187,9 +185,8 @@ func New(o Options) (*Server, error) {
 
 		controllers: map[string]roster{},
 		shared:      newShared(),
-		leading:     make(chan struct{}),
-		fence:       fence,
-		unfenced:    unfenced,
+		leading:     lease.NewGate(),
+		candidate:   candidate,
 		metrics:     counts,
 	}
 	s.caches.Ownership = func(of *object.Object) ownership.Fields {
@@ -215,11 +212,11 @@ const loaders = 32
 // Run follows the controller objects until ctx is done; then it lets what is under way finish.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.events.Shutdown()
-	if s.Election != nil {
+	if s.candidate != nil {
 		s.events.Mute(true)
-		return s.runElected(ctx)
+		return s.candidate.Run(ctx, lease.Callbacks{Lead: s.lead, Lose: func() { s.events.Mute(true) }, Serve: s.run})
 	}
-	close(s.leading)
+	s.leading.Open()
 	return s.run(ctx)
 }
 

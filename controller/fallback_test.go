@@ -13,6 +13,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/kube"
+	"metascript/controller/lease"
 	"metascript/controller/object"
 	"metascript/engine"
 )
@@ -139,7 +140,7 @@ func TestWhoAnswersIsToldOnce(t *testing.T) {
 // A server that stands by tells nothing before its time.
 func TestAStandbyDoesNotTellWhoAnswers(t *testing.T) {
 	l, _, told := newFallbackLoop(t, &hook.Fallback{Script: wants(), Webhook: wants()})
-	l.leading = make(chan struct{})
+	l.leading = lease.NewGate()
 	l.swap(newVersion(Hooks{Sync: &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}}, nil, func() {}))
 	if *told > 0 {
 		t.Errorf("it was told %d times", *told)

@@ -70,8 +70,8 @@ func beingRead(kind string, cache roster) []string {
 // Healthy is an error when the server does not get on, and would not without being started again: one of the locks
 // that everything needs is not to be had before ctx is done, or it works although its Lease has run out.
 func (s *Server) Healthy(ctx context.Context) error {
-	if elector := s.elector.Load(); elector != nil {
-		if err := elector.Check(0); err != nil {
+	if s.candidate != nil {
+		if err := s.candidate.Healthy(); err != nil {
 			return err
 		}
 	}

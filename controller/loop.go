@@ -17,6 +17,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
+	"metascript/controller/lease"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
@@ -60,10 +61,10 @@ type loop struct {
 	denials *denials
 	events  parentEvents
 	log     *slog.Logger
-	filled  atomic.Bool     // the caches are, and the workers work, or stand by
-	changed func()          // is called when the status of the controller has something to tell
-	leading <-chan struct{} // the workers work once it is closed; nil: at once
-	because Reason          // why all parents are reconciled at first: Resync or ScriptChanged
+	filled  atomic.Bool // the caches are, and the workers work, or stand by
+	changed func()      // is called when the status of the controller has something to tell
+	leading *lease.Gate // the workers work once it is open
+	because Reason      // why all parents are reconciled at first: Resync or ScriptChanged
 
 	overlap overlap // with others, as it was last; only who loads the controller uses it
 
@@ -156,7 +157,7 @@ func (l *loop) begin(ctx context.Context, begun func()) error {
 	}
 	l.queueOwn()
 	l.filled.Store(true)
-	if !l.awaitTurn(ctx) {
+	if !l.leading.Wait(ctx) {
 		return nil
 	}
 	begun()
@@ -517,4 +518,12 @@ func (l *loop) unfilled() []string {
 		return []string{fmt.Sprintf("%s is about to start", l.id)}
 	}
 	return []string{fmt.Sprintf("the caches of %s are being filled: %s", l.id, strings.Join(resources, ", "))}
+}
+
+// graceAfter is how long what is under way may go on when ctx is done: not at all when another server may work.
+func graceAfter(ctx context.Context) time.Duration {
+	if errors.Is(context.Cause(ctx), lease.ErrLost) {
+		return 0
+	}
+	return grace
 }

@@ -74,7 +74,7 @@ func (l *loop) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 func (l *loop) swap(v *version) {
 	l.follow(v)
 	l.current.Store(v)
-	if l.leads() {
+	if l.leading.IsOpen() {
 		l.tellFallbacks()
 	}
 	l.startAnew(ScriptChanged)

@@ -1,0 +1,141 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// An Election is how servers that run side by side agree on the one that works: it holds a Lease. The others stand by with
+// their caches filled and write nothing, so that the next one begins at once.
+type Election struct {
+	Namespace, Name string // of the Lease
+	Identity        string // of this server; no other has it
+}
+
+// How long a Lease is valid after its holder is gone, how long a holder that cannot renew it works on, and how often it is
+// renewed or asked for. What is under way has the difference of the first two to end in.
+const (
+	leaseDuration = 15 * time.Second
+	RenewDeadline = 10 * time.Second
+	renewPeriod   = 2 * time.Second
+)
+
+// ErrLost is the cause with which the context of a server is canceled that lost its Lease. The server ends: one that is
+// started again remembers nothing of a time when another may have worked, and a process that ends is noticed.
+var ErrLost = errors.New("the Lease was lost")
+
+// A Candidate is a server that takes part in an Election.
+type Candidate struct {
+	Election
+	Config *rest.Config // without the Fence, since the Lease itself is written through it
+	Fence  *Fence
+	Log    *slog.Logger
+
+	elector atomic.Pointer[leaderelection.LeaderElector] // nil until Run
+}
+
+// Healthy is an error when the server works although its Lease has expired.
+func (c *Candidate) Healthy() error {
+	if elector := c.elector.Load(); elector != nil {
+		return elector.Check(0)
+	}
+	return nil
+}
+
+// Callbacks are how a Candidate tells its server. None may block.
+type Callbacks struct {
+	Lead  func()                          // is called once, when the server begins to lead
+	Lose  func()                          // is called when it must not write any more, before the context of Serve is canceled
+	Serve func(ctx context.Context) error // is the server's work, which ends when ctx is done
+}
+
+// Run serves while it takes part in the election, until ctx is done or the Lease is lost. It releases the Lease when no
+// write is in flight any more.
+func (c *Candidate) Run(ctx context.Context, call Callbacks) error {
+	config := rest.CopyConfig(c.Config)
+	config.QPS = -1 // a limit of requests must not cost the Lease
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, c.Namespace, c.Name,
+		resourcelock.ResourceLockConfig{Identity: c.Identity}, config, RenewDeadline)
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	log := c.Log.With("lease", lock.Describe(), "identity", lock.Identity())
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	lose := func(why error) {
+		call.Lose()
+		stop(fmt.Errorf("%w: %w", ErrLost, why))
+	}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: c.Fence.Observe(lock, lose), LeaseDuration: leaseDuration, RenewDeadline: RenewDeadline, RetryPeriod: renewPeriod,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) {
+				log.Info("this server leads")
+				call.Lead()
+			},
+			OnStoppedLeading: func() { lose(fmt.Errorf("it was not renewed for %s", RenewDeadline)) },
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("leader election: %w", err)
+	}
+	c.elector.Store(elector)
+	log.Info("standing by")
+	// The Lease is renewed for as long as anything is under way.
+	campaign, end := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		elector.Run(campaign)
+	}()
+	err = call.Serve(working)
+	why := context.Cause(working)
+	released := c.stopWriting()
+	end()
+	<-ended
+	if released == nil {
+		released = release(lock)
+	}
+	if released != nil {
+		log.Warn("the Lease was not released; another server leads when it expires", "error", released)
+	}
+	if errors.Is(why, ErrLost) {
+		return fmt.Errorf("lease %s: %w; the server ends, to be started again", lock.Describe(), why)
+	}
+	return err
+}
+
+// stopWriting returns when no write is in flight, so that the Lease may be released. Events that wait to be sent are
+// dropped.
+func (c *Candidate) stopWriting() error {
+	ctx, cancel := context.WithTimeout(context.Background(), renewPeriod)
+	defer cancel()
+	return c.Fence.Close(ctx)
+}
+
+// release gives the Lease back, if this server holds it.
+func release(lock resourcelock.Interface) error {
+	ctx, cancel := context.WithTimeout(context.Background(), renewPeriod)
+	defer cancel()
+	record, _, err := lock.Get(ctx)
+	if apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != lock.Identity() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	now := metav1.Now()
+	return lock.Update(ctx, resourcelock.LeaderElectionRecord{
+		LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, AcquireTime: now, RenewTime: now,
+	})
+}
