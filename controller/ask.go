@@ -13,6 +13,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/redact"
+	"metascript/controller/throttle"
 )
 
 // A variant is a parent as one of its revisions has it, and who answers about it.
@@ -68,13 +69,13 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 	if req.Finalizing {
 		asked = hook.Finalize
 	}
-	if came, why := t.trial.outcome(); came == givenUp {
+	if came, why := t.canary.Outcome(time.Now()); came == throttle.GivenUp {
 		return nil, fmt.Errorf("%w: %w", kube.ErrRequeue, why) // the version before is about to take its place
 	}
-	key, q := object.RefOf(parent), questionAbout(parent, asked)
+	key, q := object.RefOf(parent), throttle.QuestionAbout(parent, asked)
 	standsIn, period := t.standsIn(asked)
 	if !standsIn {
-		if err := t.breaker.admit(key, q, time.Now()); err != nil {
+		if err := t.breaker.Admit(key, q, time.Now()); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +83,7 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 	if _, now := t.standsIn(asked); !standsIn && now == period {
 		t.judge(key, err) // it was the script that answered
 	}
-	if err = t.breaker.note(key, q, err, time.Now()); err != nil {
+	if err = t.breaker.Note(key, q, err, time.Now()); err != nil {
 		return nil, err
 	}
 	if _, now := t.standsIn(asked); now != period && len(variants) > 1 {
@@ -96,7 +97,7 @@ func (t *turn) askAll(ctx context.Context, parent *object.Object, children *obje
 func (t *turn) judge(parent object.Ref, err error) {
 	var about *revisionError
 	if !errors.As(err, &about) {
-		t.trial.note(parent, err)
+		t.canary.Note(parent, err, time.Now())
 	}
 }
 
@@ -139,7 +140,7 @@ func (l *loop) call(ctx context.Context, req hook.Request, v variant) (answer *h
 	if answer != nil {
 		hidden.AddSets(answer.Children) // Secrets that it makes
 	}
-	return answer, v.about(err)
+	return answer, v.about(hidden.Error(err)) // before anybody remembers it
 }
 
 // A revisionError says that the hook does not answer about an older revision of a parent, so that its rollout stands.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"metascript/controller/object"
+	"metascript/controller/throttle"
 )
 
 // rests gives how long a parent has yet to rest, zero for not at all.
@@ -15,7 +16,7 @@ func (l *loop) rests(key object.Ref, why Reason) time.Duration {
 	if k == nil || why&Requested != 0 {
 		return 0
 	}
-	return max(0, time.Until(k.pace.until))
+	return k.churn.Delay(time.Now())
 }
 
 // endRound ends the round of a parent that was just reconciled, and tells when it does not come to rest.
@@ -26,10 +27,10 @@ func (l *loop) endRound(key object.Ref) {
 	}
 	k := l.keptOf(key)
 	l.mu.Lock()
-	often := k.pace.end(parent, time.Now())
+	often := k.churn.End(parent, time.Now())
 	l.mu.Unlock()
 	if often != "" {
-		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook wants something else each time it is asked. If it uses the time, a random number or what it answered before, mend it; this object is reconciled more slowly, every %s at least", often, hurried, lastRest)
+		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook wants something else each time it is asked. If it uses the time, a random number or what it answered before, mend it; this object is reconciled more slowly, every %s at least", often, throttle.ChurnLimit, throttle.LastChurnDelay)
 		l.log.Warn("no rest", "kind", key.Kind.Kind, "parent", key, "field", often, "detail", text)
 		l.events.Warning(parent, "NoRest", "%s", text)
 	}

@@ -46,7 +46,7 @@ func standpointOf(c map[string]any) standpoint {
 // losesTransitionTimes reports whether the status of stored lacks nothing of what was written but times of transitions:
 // the schema of the kind has no such field.
 func losesTransitionTimes(stored, written *object.Object) bool {
-	if plan.Difference(statusOf(stored), statusOf(written)) == "" {
+	if plan.Difference(object.StatusOf(stored), object.StatusOf(written)) == "" {
 		return false
 	}
 	without := object.Copy(written)
@@ -54,7 +54,7 @@ func losesTransitionTimes(stored, written *object.Object) bool {
 	for _, c := range conditionsOf(status) {
 		delete(c, transitionTime)
 	}
-	return plan.Difference(statusOf(stored), statusOf(without)) == ""
+	return plan.Difference(object.StatusOf(stored), object.StatusOf(without)) == ""
 }
 
 // conditionsOf are the items of status.conditions that are objects.

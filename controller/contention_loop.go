@@ -11,6 +11,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/throttle"
 )
 
 // inVain gives how long op has to wait, zero for not at all, since the same was written too often before. The way on
@@ -21,13 +22,13 @@ func (l *loop) inVain(ctx context.Context, parent *object.Object, op plan.Op) ti
 	}
 	all, child := l.keptOf(object.RefOf(parent)).fights, object.RefOf(op.Object)
 	f := all[child]
-	if f == nil || !op.Again || time.Since(f.last) > fightForgiven {
-		f = &fight{}
+	if f == nil || !op.Again || f.Forgotten(time.Now()) {
+		f = &throttle.Contention{}
 		all[child] = f
 	}
-	wait, news := f.weigh()
+	wait, news := f.Delay(time.Now())
 	if news {
-		l.reportFight(ctx, parent, op, f.rounds)
+		l.reportFight(ctx, parent, op, f.Writes())
 	}
 	return wait
 }
@@ -35,7 +36,7 @@ func (l *loop) inVain(ctx context.Context, parent *object.Object, op plan.Op) ti
 // countRound notes that op was carried out.
 func (l *loop) countRound(parent *object.Object, op plan.Op) {
 	if f := l.keptOf(object.RefOf(parent)).fights[object.RefOf(op.Object)]; f != nil && op.Differs != nil && op.Verb != plan.DryRun {
-		f.count()
+		f.Count(time.Now())
 	}
 }
 
@@ -70,7 +71,7 @@ func (l *loop) opponents(ctx context.Context, op plan.Op) string {
 
 // deletedAgain gives how often the undesired child that op deletes was deleted before, although somebody made it again;
 // nil when op is something else. One that the hook itself wanted meanwhile does not count.
-func (k *kept) deletedAgain(op plan.Op) *fight {
+func (k *kept) deletedAgain(op plan.Op) *throttle.Contention {
 	child := object.RefOf(op.Object)
 	if op.Creates() {
 		delete(k.strangers, child)
@@ -79,8 +80,8 @@ func (k *kept) deletedAgain(op plan.Op) *fight {
 		return nil
 	}
 	f := k.strangers[child]
-	if f == nil || time.Since(f.last) > fightForgiven {
-		f = &fight{}
+	if f == nil || f.Forgotten(time.Now()) {
+		f = &throttle.Contention{}
 		k.strangers[child] = f
 	}
 	return f
@@ -92,12 +93,12 @@ func (l *loop) strange(parent *object.Object, op plan.Op) time.Duration {
 	if f == nil {
 		return 0
 	}
-	wait, news := f.weigh()
+	wait, news := f.Delay(time.Now())
 	if news {
-		l.tellFight(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not want it, and somebody makes it again as a child of this object: is another controller about the same objects? It is deleted ever more slowly", f.rounds))
+		l.tellFight(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not want it, and somebody makes it again as a child of this object: is another controller about the same objects? It is deleted ever more slowly", f.Writes()))
 	}
 	if wait == 0 {
-		f.count()
+		f.Count(time.Now())
 	}
 	return wait
 }
@@ -107,13 +108,13 @@ func (l *loop) strange(parent *object.Object, op plan.Op) time.Duration {
 func (l *loop) statusInVain(parent, changed *object.Object, answer *hook.Response) time.Duration {
 	k := l.keptOf(object.RefOf(parent))
 	said := map[string]any{"status": answer.Status, "generation": parent.GetGeneration()}
-	if f := k.statusFight; f == nil || plan.Difference(k.status, said) != "" || time.Since(f.last) > fightForgiven {
-		k.status, k.statusFight = said, &fight{}
+	if f := k.statusFight; f == nil || plan.Difference(k.status, said) != "" || f.Forgotten(time.Now()) {
+		k.status, k.statusFight = said, &throttle.Contention{}
 	}
-	wait, news := k.statusFight.weigh()
+	wait, news := k.statusFight.Delay(time.Now())
 	if news {
-		field := plan.Difference(statusOf(parent), statusOf(changed))
-		l.tellFight(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: is another controller about the same objects? It is written ever more slowly", k.statusFight.rounds))
+		field := plan.Difference(object.StatusOf(parent), object.StatusOf(changed))
+		l.tellFight(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: is another controller about the same objects? It is written ever more slowly", k.statusFight.Writes()))
 	}
 	return wait
 }

@@ -92,7 +92,7 @@ type Server struct {
 	filed    sync.Map  // ids of controller objects with scripts in files
 	edited   chan struct{}
 	sights   sync.Map // id of a controller object -> what its scripts were read as
-	stuck    sync.Map // id of a controller object -> *LoadBackoff
+	stuck    sync.Map // id of a controller object -> *throttle.LoadBackoff
 	goods    sync.Map // id of a controller object -> *goodVersion
 	rejects  sync.Map // id of a controller object -> *rejection
 	judged   sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up

@@ -1,6 +1,10 @@
 package controller
 
-import "context"
+import (
+	"context"
+
+	"metascript/controller/lease"
+)
 
 // leads reports whether this server is the one that works.
 func (s *Server) leads() bool { return s.leading.IsOpen() }

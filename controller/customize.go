@@ -11,7 +11,9 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/redact"
 	"metascript/controller/related"
+	"metascript/controller/throttle"
 )
 
 // relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
@@ -71,7 +73,7 @@ type customized struct {
 
 // An answerOfCustomize is remembered until the parent changes, or its time is over.
 type answerOfCustomize struct {
-	question
+	throttle.Question
 	at     time.Time
 	period int // see hook.Fallback
 	rules  []hook.RelatedRule
@@ -90,16 +92,16 @@ func (t *turn) customizedOf(parent object.Ref) *customized {
 
 // customize asks the customize hook about a variant of parent, unless it has answered about this version of it.
 func (t *turn) customize(ctx context.Context, parent *object.Object, v variant, kept *customized) (*answerOfCustomize, error) {
-	key, q, now := object.RefOf(parent), questionAbout(parent, hook.Customize), time.Now()
+	key, q, now := object.RefOf(parent), throttle.QuestionAbout(parent, hook.Customize), time.Now()
 	last := kept.answers[v.revision]
 	standsIn, period := t.standsIn(hook.Customize)
-	if last != nil && last.question == q && (t.CustomizeFor == 0 || now.Sub(last.at) < t.CustomizeFor) && last.period == period && !t.due(key) {
+	if last != nil && last.Question == q && (t.CustomizeFor == 0 || now.Sub(last.at) < t.CustomizeFor) && last.period == period && !t.due(key) {
 		return last, nil
 	}
-	remembered := &answerOfCustomize{question: q, at: now, period: period}
+	remembered := &answerOfCustomize{Question: q, at: now, period: period}
 	if v.customize != nil { // an older script may have had none
 		if !standsIn {
-			if err := t.customizing.admit(key, q, now); err != nil {
+			if err := t.customizing.Admit(key, q, now); err != nil {
 				return nil, err
 			}
 		}
@@ -108,10 +110,11 @@ func (t *turn) customize(ctx context.Context, parent *object.Object, v variant, 
 			req = past(req, v)
 		}
 		answer, err := v.customize.Call(ctx, &req)
+		err = redact.In(ctx).Error(err) // before anybody remembers it
 		if err != nil {
 			t.judge(key, v.about(err))
 		}
-		if err = t.customizing.note(key, q, err, now); err != nil {
+		if err = t.customizing.Note(key, q, err, now); err != nil {
 			return nil, err
 		}
 		remembered.rules = answer.Related

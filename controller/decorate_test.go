@@ -12,6 +12,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
 )
 
@@ -19,7 +20,7 @@ import (
 func decorates(name string, labels hook.Changes, status map[string]any) answer {
 	return func(*hook.Request) (*hook.Response, error) {
 		set := &object.Set{}
-		set.Put(configMap(name, nil))
+		set.Put(objecttest.ConfigMap(name, nil))
 		return &hook.Response{Shape: hook.Decorator, Children: set, Labels: labels, Status: status}, nil
 	}
 }
@@ -27,10 +28,10 @@ func decorates(name string, labels hook.Changes, status map[string]any) answer {
 // decorateOnce reconciles a widget, which has the attachment "old", as a DecoratorController does.
 func decorateOnce(t *testing.T, ask answer, change func(*loop, *recorder)) ([]string, error) {
 	t.Helper()
-	parent := widget(func(o *object.Object) { o.SetLabels(map[string]string{"a": "1"}) })
-	old := configMap("old", parent)
+	parent := objecttest.Widget(func(o *object.Object) { o.SetLabels(map[string]string{"a": "1"}) })
+	old := objecttest.ConfigMap("old", parent)
 	old.SetAnnotations(map[string]string{decoratorMark: "c"})
-	stranger := configMap("stranger", parent)
+	stranger := objecttest.ConfigMap("stranger", parent)
 	l, write := newTestLoop(t, ask, nil, parent, old, stranger)
 	l.Shape, l.Match, l.Marks = hook.Decorator, nil, map[string]string{decoratorMark: "c"}
 	l.Owner = &mark{children: l.children, marks: l.Marks}
@@ -90,12 +91,12 @@ func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
 }
 
 func TestEventsOfUnmarkedChildrenAreNoDecorators(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
 	l.Match, l.Marks = nil, map[string]string{decoratorMark: "c"}
-	l.onChild(nil, configMap("a", parent))
+	l.onChild(nil, objecttest.ConfigMap("a", parent))
 	expectQueued(t, l)
-	marked := configMap("a", parent)
+	marked := objecttest.ConfigMap("a", parent)
 	marked.SetAnnotations(map[string]string{decoratorMark: "c"})
 	l.onChild(nil, marked)
 	expectQueued(t, l, "default/w")
@@ -103,11 +104,11 @@ func TestEventsOfUnmarkedChildrenAreNoDecorators(t *testing.T) {
 
 func TestAPausedParentRests(t *testing.T) {
 	asked := false
-	parent := widget(func(o *object.Object) { o.SetAnnotations(map[string]string{pausedParent: "true"}) })
+	parent := objecttest.Widget(func(o *object.Object) { o.SetAnnotations(map[string]string{pausedParent: "true"}) })
 	l, write := newTestLoop(t, answer(func(*hook.Request) (*hook.Response, error) {
 		asked = true
 		return &hook.Response{Children: &object.Set{}}, nil
-	}), nil, parent, configMap("old", parent))
+	}), nil, parent, objecttest.ConfigMap("old", parent))
 	got, err := reconcileOnce(t, l, write)
 	if err != nil || asked || len(got) > 0 {
 		t.Errorf("asked %t, wrote %v, error %v: want nothing of it", asked, got, err)
@@ -115,8 +116,8 @@ func TestAPausedParentRests(t *testing.T) {
 }
 
 func TestARequestByAnnotationIsOneOnceForEachValue(t *testing.T) {
-	before := widget(func(o *object.Object) { o.SetResourceVersion("2") })
-	after := widget(func(o *object.Object) {
+	before := objecttest.Widget(func(o *object.Object) { o.SetResourceVersion("2") })
+	after := objecttest.Widget(func(o *object.Object) {
 		o.SetResourceVersion("3")
 		o.SetAnnotations(map[string]string{syncRequested: "now"})
 	})

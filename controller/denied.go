@@ -2,12 +2,8 @@ package controller
 
 import (
 	"cmp"
-	"fmt"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 )
@@ -59,17 +55,4 @@ type denial struct {
 	parents int
 	first   object.Ref
 	err     error
-}
-
-// permittedCondition is there only while something is not permitted. The API server's text names the verb and the
-// resource.
-func permittedCondition(v *verdict) metav1.Condition {
-	if denied := kube.Forbidden(v.trouble); denied != nil {
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, denied.Error())
-	}
-	if v.denied.parents == 0 {
-		return metav1.Condition{}
-	}
-	return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden,
-		fmt.Sprintf("parents for which something is not permitted: %d; for %s: %v", v.denied.parents, v.denied.first, v.denied.err))
 }

@@ -2,16 +2,8 @@ package controller
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
-
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 )
@@ -49,19 +41,6 @@ func (s *Server) depart(ctx context.Context, name id) error {
 	return err
 }
 
-// exists asks the API server, past every cache, whether there is a controller object of that name.
-func (i id) exists(ctx context.Context, client dynamic.Interface) (bool, error) {
-	_, err := client.Resource(kinds[i.Kind]).Get(ctx, i.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func (s *Server) finalizers() *kube.Finalizers {
-	return &kube.Finalizers{Client: s.outlines, Write: s.write}
-}
-
 // letGo takes the finalizers off.
 func (s *Server) letGo(ctx context.Context, name id, o *object.Object) error {
 	d, err := declare(o)
@@ -69,39 +48,15 @@ func (s *Server) letGo(ctx context.Context, name id, o *object.Object) error {
 		s.Log.Warn("the controller is deleted, and there is no telling what its parents were: metascript gc takes its finalizers off", "controller", name.Name, "error", err)
 		return nil
 	}
-	n, failed := 0, []error(nil)
-	for _, rule := range d.Parents {
-		taken, err := s.letGoOf(ctx, name, rule.ResourceRule)
-		n, failed = n+taken, append(failed, err)
+	remover := Remover{
+		Resources: s.resources, Finalizers: &kube.Finalizers{Client: s.outlines, Write: s.write}, Only: s.Only,
+		Removed: func(parent *object.Object) { s.letWent(name, parent) },
 	}
-	if err := errors.Join(failed...); err != nil {
+	n, err := remover.Remove(ctx, d)
+	if err != nil {
 		s.Log.Warn("the controller is deleted, and not all of its finalizers came off; trying again", "controller", name.Name, "taken", n, "error", err)
 		return err
 	}
 	s.Log.Info("the controller is deleted; its finalizers are off its parents", "controller", name.Name, "parents", n)
 	return nil
-}
-
-func (s *Server) letGoOf(ctx context.Context, name id, rule v1alpha1.ResourceRule) (n int, err error) {
-	resource, err := s.resources.ByName(rule.APIVersion, rule.Resource)
-	var notServed *kube.NotServedError
-	if errors.As(err, &notServed) {
-		return 0, nil // the parents went with their kind
-	}
-	if err != nil {
-		return 0, err
-	}
-	finalizers := s.finalizers()
-	err = finalizers.Each(ctx, resource, func(o *object.Object) error {
-		if !slices.Contains(o.GetFinalizers(), name.finalizer()) || s.Only != nil && !s.Only(object.RefOf(o)) {
-			return nil
-		}
-		taken, err := finalizers.TakeOff(ctx, o, name.finalizer(), fmt.Sprintf("%s is deleted", name))
-		if taken {
-			n++
-			s.letWent(name, o)
-		}
-		return err
-	})
-	return n, err
 }

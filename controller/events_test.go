@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 // newEventLoop is a loop whose caches hold these parents, with nothing queued. No handler is registered, so that
@@ -75,7 +76,7 @@ func childEvent(l *loop, old, current *object.Object) {
 }
 
 func named(name, namespace string, uid types.UID) *object.Object {
-	return widget(func(o *object.Object) { o.SetName(name); o.SetNamespace(namespace); o.SetUID(uid) })
+	return objecttest.Widget(func(o *object.Object) { o.SetName(name); o.SetNamespace(namespace); o.SetUID(uid) })
 }
 
 func versioned(v string) func(*object.Object) {
@@ -85,7 +86,7 @@ func versioned(v string) func(*object.Object) {
 // controlled is a ConfigMap whose controller is described by a reference.
 func controlled(apiVersion, kind, name string) *object.Object {
 	yes := true
-	return with(configMap("a", nil), ownedBy(metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u1", Controller: &yes}))
+	return with(objecttest.ConfigMap("a", nil), ownedBy(metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u1", Controller: &yes}))
 }
 
 func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
@@ -101,10 +102,10 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 		{"not one of another group", controlled("example.org/v1", "Widget", "w"), nil},
 		{"not one of no group", controlled("v1", "Widget", "w"), nil},
 		{"not one of a group that cannot be read", controlled("a/b/c", "Widget", "w"), nil},
-		{"not one that only owns and does not control", with(configMap("a", nil), ownedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "u1"})), nil},
+		{"not one that only owns and does not control", with(objecttest.ConfigMap("a", nil), ownedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "u1"})), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newEventLoop(t, widget(nil))
+			l := newEventLoop(t, objecttest.Widget(nil))
 			childEvent(l, nil, c.child)
 			expectQueued(t, l, c.want...)
 			childEvent(l, c.child, nil)
@@ -130,7 +131,7 @@ func TestAChildThatChangesHandsConcernsBoth(t *testing.T) {
 func TestAChildThatIsReleasedConcernsWhoHadItAndWhoMayAdoptIt(t *testing.T) {
 	parent, heir := named("w", "default", "u1"), named("heir", "default", "u2")
 	l := newEventLoop(t, parent, heir)
-	old := configMap("a", parent)
+	old := objecttest.ConfigMap("a", parent)
 	current := matching("a", heir)
 	childEvent(l, with(old, versioned("1")), with(current, versioned("2")))
 	expectQueued(t, l, "default/w", "default/heir")
@@ -146,8 +147,8 @@ func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
 	}{
 		{"in its namespace alone", matching("a", here), []string{"default/w"}},
 		{"in another namespace", inNamespace("other", matching("a", there)), []string{"other/w"}},
-		{"with labels that none matches", with(configMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }), nil},
-		{"without labels", configMap("a", nil), nil},
+		{"with labels that none matches", with(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }), nil},
+		{"without labels", objecttest.ConfigMap("a", nil), nil},
 		{"with somebody else for a controller", with(matching("a", here), ownedBy(controlled("apps/v1", "ReplicaSet", "r").GetOwnerReferences()...)), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,14 +168,14 @@ func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
 }
 
 func TestAnOrphanThatBeginsToMatchConcernsItsAdopter(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
-	childEvent(l, with(configMap("a", nil), versioned("1")), with(matching("a", parent), versioned("2")))
+	childEvent(l, with(objecttest.ConfigMap("a", nil), versioned("1")), with(matching("a", parent), versioned("2")))
 	expectQueued(t, l, "default/w")
 }
 
 func TestAnOrphanThatIsGoneConcernsNobody(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
 	childEvent(l, matching("a", parent), nil)
 	expectQueued(t, l)
@@ -189,15 +190,15 @@ func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T)
 	for _, o := range parents {
 		l.followAdopter(nil, o)
 	}
-	childEvent(l, nil, with(configMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
+	childEvent(l, nil, with(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
 	expectQueued(t, l, "default/sound")
 }
 
 func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
 	l.onParent(parent, object.Copy(parent))
-	child := with(configMap("a", parent), versioned("5"))
+	child := with(objecttest.ConfigMap("a", parent), versioned("5"))
 	childEvent(l, child, object.Copy(child))
 	expectQueued(t, l)
 }
@@ -221,16 +222,16 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 		{"label", nil, label, true, true},
 		{"label that goes", label, func(o *object.Object) { o.SetLabels(nil) }, true, true},
 		{"annotation", nil, annotation, true, true},
-		{"finalizer", nil, withFinalizers("x"), true, true},
+		{"finalizer", nil, objecttest.WithFinalizers("x"), true, true},
 		{"generation", nil, generation, true, true},
-		{"begin of deletion", nil, deleting, true, true},
+		{"begin of deletion", nil, objecttest.Deleting, true, true},
 		{"another object of the name", nil, otherUID, true, true},
 		{"status of a kind that has no generation", noGeneration, status, true, true},
 		{"status beside a label that was there", label, status, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for ignore, want := range map[bool]bool{false: c.counts, true: c.countsAnyhow} {
-				old := widget(c.before)
+				old := objecttest.Widget(c.before)
 				current := with(object.Copy(old), versioned("2"))
 				if c.change != nil {
 					c.change(current)
@@ -253,7 +254,7 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
 	l := newEventLoop(t)
 	l.Parents[0].ignoreStatusChanges = true
-	for name, event := range map[string][2]*object.Object{"comes": {nil, widget(nil)}, "goes": {widget(nil), nil}} {
+	for name, event := range map[string][2]*object.Object{"comes": {nil, objecttest.Widget(nil)}, "goes": {objecttest.Widget(nil), nil}} {
 		l.onParent(event[0], event[1])
 		if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
 			t.Errorf("a parent that %s: queued (-want +got):\n%s", name, diff)
@@ -262,18 +263,18 @@ func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
 }
 
 func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
-	l := newEventLoop(t, widget(nil))
+	l := newEventLoop(t, objecttest.Widget(nil))
 	l.filled.Store(false)
-	l.onParent(nil, widget(nil))
-	childEvent(l, nil, configMap("c", widget(nil)))
-	if got := l.queue.take(object.RefOf(widget(nil))); got != Resync {
+	l.onParent(nil, objecttest.Widget(nil))
+	childEvent(l, nil, objecttest.ConfigMap("c", objecttest.Widget(nil)))
+	if got := l.queue.take(object.RefOf(objecttest.Widget(nil))); got != Resync {
 		t.Errorf("the reason is %s, want resync", got)
 	}
 }
 
 // selectingApp is the parent w, whose spec selects objects of an app.
 func selectingApp(app string, generation int64) *object.Object {
-	o := widget(func(o *object.Object) { o.SetGeneration(generation) })
+	o := objecttest.Widget(func(o *object.Object) { o.SetGeneration(generation) })
 	_ = unstructured.SetNestedStringMap(o.Object, map[string]string{"app": app}, "spec", "selector", "matchLabels")
 	return o
 }
@@ -287,8 +288,8 @@ func expectAdopter(t *testing.T, l *loop, app string, want bool) {
 }
 
 func adopts(l *loop, app string) bool {
-	orphan := with(configMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
-	return slices.Contains(l.shared.hub.Adopters(orphan)[l], widgetRef("default", "w"))
+	orphan := with(objecttest.ConfigMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
+	return slices.Contains(l.shared.hub.Adopters(orphan)[l], objecttest.WidgetRef("default", "w"))
 }
 
 // newSelectingLoop gives a loop that receives events, with a parent that selects app a. Its queueOwn has not been called.
@@ -305,7 +306,7 @@ func newSelectingLoop(t *testing.T) (*loop, dynamic.ResourceInterface) {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	return l, client.Resource(widgets).Namespace("default")
+	return l, client.Resource(objecttest.Widgets).Namespace("default")
 }
 
 // waitFor waits for a condition that events of a watch bring about.
@@ -352,7 +353,7 @@ func TestAParentThatIsDeletedWhileTheLoopBeginsAdoptsNothing(t *testing.T) {
 		if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, func() bool { return l.parent(widgetRef("default", "w")) == nil && !adopts(l, "a") })
+		waitFor(t, func() bool { return l.parent(objecttest.WidgetRef("default", "w")) == nil && !adopts(l, "a") })
 		l.onParent(nil, parent)
 	}
 	expectAdopter(t, l, "a", false)

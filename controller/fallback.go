@@ -2,14 +2,8 @@ package controller
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/engine"
 )
@@ -27,11 +21,11 @@ func (l *loop) switched(v *version, name string, active bool, why error) {
 	if l.current.Load() != v {
 		return // a turn that began before it was replaced
 	}
-	v.breaker.clear()
-	v.customizing.clear()
+	v.breaker.Clear()
+	v.customizing.Clear()
 	l.tellSwitch(name, active, why)
 	if active {
-		v.trial.giveUp(why)
+		v.canary.GiveUp(why)
 	}
 	l.startAnew(ScriptChanged)
 }
@@ -84,34 +78,4 @@ func (l *loop) probe() {
 			l.queue.add(parent, Resync)
 		}
 	}
-}
-
-// fallbackCondition says who answers for the hooks that have both a script and a webhook.
-func fallbackCondition(of []fallback) metav1.Condition {
-	if len(of) == 0 {
-		return metav1.Condition{}
-	}
-	reason, said := "", []string(nil)
-	for _, f := range of {
-		if active, why := f.Active(); active {
-			reason = cmp.Or(reason, f.reason(why))
-			said = append(said, fmt.Sprintf("the webhook answers for the hook %s: %s", f.name, engine.DetailOf(why)))
-		}
-	}
-	if len(said) > 0 {
-		return condition(metav1.ConditionTrue, reason, strings.Join(said, "\n"))
-	}
-	return condition(metav1.ConditionFalse, v1alpha1.ReasonScriptAnswers, "the scripts of all hooks answer")
-}
-
-// reason is that of the condition while the webhook answers.
-func (f *fallback) reason(why error) string {
-	var fault *engine.Error
-	switch {
-	case f.Script == nil:
-		return v1alpha1.ReasonScriptNotLoaded
-	case errors.As(why, &fault) && hook.Unavailable(fault.Kind):
-		return v1alpha1.ReasonScriptUnavailable
-	}
-	return v1alpha1.ReasonScriptFailing
 }

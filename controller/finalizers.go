@@ -3,9 +3,6 @@ package controller
 import (
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 )
 
@@ -85,19 +82,4 @@ func (h heldFinalizers) message(of id) string {
 		waiting = fmt.Sprintf(", of which %d cannot go before it is off", h.deleted)
 	}
 	return fmt.Sprintf("the controller has no finalize hook any more, and its finalizer %s stays %s%s: %s; or %s", of.finalizer(), parents, waiting, h.wayBack, finalizersAway(of))
-}
-
-func finalizersCondition(d *declaration, v *verdict) metav1.Condition {
-	if v.finalizers.parents == 0 {
-		return metav1.Condition{}
-	}
-	return condition(metav1.ConditionTrue, v1alpha1.ReasonNoFinalizeHook, v.finalizers.message(d.id()))
-}
-
-// releaseDoubt is about the annotation where it has no effect: it would have one once the hook is lost.
-func releaseDoubt(d *declaration, hooks *loadedHooks) []string {
-	if hooks.finalize == nil || d.Object.Annotations[removeFinalizers] != "true" {
-		return nil
-	}
-	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: take it off, so that finalizers are held if the hook is lost", removeFinalizers)}
 }

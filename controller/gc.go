@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -158,4 +159,13 @@ func ownerOfFinalizer(finalizer string) (id, bool) {
 		}
 	}
 	return id{}, false
+}
+
+// exists asks the API server, past every cache, whether there is a controller object of that name.
+func (i id) exists(ctx context.Context, client dynamic.Interface) (bool, error) {
+	_, err := client.Resource(kinds[i.Kind]).Get(ctx, i.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
 }

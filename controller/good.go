@@ -16,6 +16,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
+	"metascript/controller/throttle"
 )
 
 // A goodVersion is the last version of a controller that was good, for when the one that is written is not. Scripts and spec go
@@ -156,7 +157,7 @@ func (s *Server) settled(ctx context.Context, r *running) string {
 	if !s.leads() {
 		return "" // nothing has been tried here
 	}
-	if came, _ := r.loop.current.Load().trial.outcome(); came == good && about.hooks.lacks == "" {
+	if came, _ := r.loop.current.Load().canary.Outcome(time.Now()); came == throttle.Good && about.hooks.lacks == "" {
 		return s.keepGood(ctx, about.of)
 	}
 	if g := s.good(about.of); g != nil && !g.stored.IsZero() {
@@ -175,12 +176,12 @@ func (s *Server) unkept(c *candidate) []string {
 
 // trialOf is how the next version of a loop is judged: not at all if that is not asked for, if it was good before, or if
 // there is none to go back to.
-func (s *Server) trialOf(ctx context.Context, c *candidate, l *loop, excused map[object.Ref]bool) *trial {
+func (s *Server) trialOf(ctx context.Context, c *candidate, l *loop, excused map[object.Ref]bool) *throttle.Canary {
 	if c.Script == nil || c.Script.Rollback != v1alpha1.RollbackOnError {
-		return unjudged()
+		return throttle.NoCanary()
 	}
 	if before, err := s.lastGood(ctx, c); err != nil || before.identity == c.identity {
-		return unjudged()
+		return throttle.NoCanary()
 	}
 	parents := func() int {
 		if !l.filled.Load() {
@@ -188,7 +189,7 @@ func (s *Server) trialOf(ctx context.Context, c *candidate, l *loop, excused map
 		}
 		return l.count()
 	}
-	return newTrial(percentOf(c.Script), excused, parents, func() { s.queue.Add(c.id()) })
+	return throttle.NewCanary(percentOf(c.Script), excused, parents, func() { s.queue.Add(c.id()) })
 }
 
 // defaultPercent is rollbackPercent when it is not set.
@@ -221,7 +222,7 @@ func (s *Server) rejected(c *candidate, identity string) error {
 func (s *Server) pardon(c *candidate) {
 	s.rejects.Delete(c.id())
 	if r := s.get(c.id()); r != nil {
-		r.loop.current.Load().trial.pardon()
+		r.loop.current.Load().canary.Accept()
 	}
 }
 
@@ -232,10 +233,10 @@ func (s *Server) judge(ctx context.Context, c *candidate) {
 		return
 	}
 	about := r.about.Load()
-	switch came, why := r.loop.current.Load().trial.outcome(); came {
-	case good:
+	switch came, why := r.loop.current.Load().canary.Outcome(time.Now()); came {
+	case throttle.Good:
 		s.settled(ctx, r)
-	case givenUp:
+	case throttle.GivenUp:
 		s.rejects.Store(c.id(), &rejection{about.uid, about.identity, why})
 	}
 }
@@ -248,7 +249,7 @@ func (s *Server) givenUp(ctx context.Context, c *candidate) error {
 	}
 	// The status tells what the server before knew. What this one knows, once it leads, is newer.
 	if _, known := s.judged.Load(c.object.GetUID()); !known && c.Status.Script != nil && s.rejected(c, c.identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.identity {
-		reject(&givenUpError{toldBefore(c.Status.Conditions)})
+		reject(&throttle.GivenUpError{Reason: toldBefore(c.Status.Conditions)})
 	}
 	if s.leads() {
 		s.judged.Store(c.object.GetUID(), true)
@@ -276,7 +277,7 @@ func toldBefore(conditions []metav1.Condition) string {
 	if told == nil || told.Reason != v1alpha1.ReasonRolledBack {
 		return ""
 	}
-	_, reason, _ := strings.Cut(told.Message, notTriedAgain+": ")
+	_, reason, _ := strings.Cut(told.Message, throttle.NotTriedAgain+": ")
 	if end := strings.LastIndex(reason, "\n"); end >= 0 {
 		reason = reason[:end] // what keeps running
 	}

@@ -15,6 +15,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/engine"
 	"metascript/runtimes"
 )
@@ -64,8 +65,8 @@ func ask(t *testing.T, h hook.Hook) map[string]any {
 
 // aboutWidget is a request about a widget that has the ConfigMap "old".
 func aboutWidget() *hook.Request {
-	parent, children := widget(nil), &object.Set{}
-	children.Put(configMap("old", parent))
+	parent, children := objecttest.Widget(nil), &object.Set{}
+	children.Put(objecttest.ConfigMap("old", parent))
 	return &hook.Request{Controller: &object.Object{}, Parent: parent, Children: children}
 }
 

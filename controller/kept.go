@@ -6,19 +6,20 @@ import (
 
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/throttle"
 )
 
 // kept is what a loop remembers of one parent's children from one reconcile to the next. A restart forgets it.
 type kept struct {
 	applied plan.Memory
-	fights  map[object.Ref]*fight
+	fights  map[object.Ref]*throttle.Contention
 	left    map[object.Ref]string // the differences that were told of
 
-	strangers   map[object.Ref]*fight // children that were deleted and that somebody made again
-	status      map[string]any        // what was last to be the parent's status
-	statusFight *fight
+	strangers   map[object.Ref]*throttle.Contention // children that were deleted and that somebody made again
+	status      map[string]any                      // what was last to be the parent's status
+	statusFight *throttle.Contention
 
-	pace pace
+	churn throttle.Churn
 
 	outdated bool // the hooks are others now: only what was applied still counts
 }
@@ -45,14 +46,14 @@ func (l *loop) renew(parent object.Ref) {
 }
 
 func newKept(applied plan.Memory) *kept {
-	return &kept{applied: applied, fights: map[object.Ref]*fight{}, strangers: map[object.Ref]*fight{}}
+	return &kept{applied: applied, fights: map[object.Ref]*throttle.Contention{}, strangers: map[object.Ref]*throttle.Contention{}}
 }
 
 // prune forgets about children that are gone. A fight outlives its child, which is recreated.
 func (k *kept) prune(observed *object.Set) {
 	k.applied.Keep(observed)
-	for _, fights := range []map[object.Ref]*fight{k.fights, k.strangers} {
-		maps.DeleteFunc(fights, func(_ object.Ref, f *fight) bool { return time.Since(f.last) > fightForgiven })
+	for _, fights := range []map[object.Ref]*throttle.Contention{k.fights, k.strangers} {
+		maps.DeleteFunc(fights, func(_ object.Ref, f *throttle.Contention) bool { return f.Forgotten(time.Now()) })
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
@@ -40,7 +41,7 @@ func openLinks(t *testing.T, settings string, objects ...runtime.Object) (*hook.
 
 func openLinksIn(t *testing.T, settings string, prepare func(*fake.FakeDynamicClient), objects ...runtime.Object) (*hook.Webhook, *links, *fake.FakeDynamicClient) {
 	t.Helper()
-	kinds := map[schema.GroupVersionResource]string{secrets: "SecretList", configMaps: "ConfigMapList"}
+	kinds := map[schema.GroupVersionResource]string{secrets: "SecretList", objecttest.ConfigMaps: "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 	prepare(client)
 	loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+settings+"}}}")

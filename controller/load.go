@@ -3,7 +3,6 @@ package controller
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -15,52 +14,10 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/throttle"
 	"metascript/engine"
 	"metascript/scripts"
 )
-
-// A verdict is what came of loading a controller object: nil errors when it runs as it is written.
-type verdict struct {
-	asked     bool  // discovery was, about this spec
-	resources error // of discovery
-	script    error // of compiling, or of finding the hooks in what was compiled
-	spec      error // anything else
-	hooks     loadedHooks
-	doubts    []string
-	from      []string // ConfigMaps that the scripts were read from
-	untold    bool     // it may be otherwise in a moment, and is not worth an event
-	givenUp   string   // the identity of the version that was
-	active    *loaded  // what runs now; nil: nothing
-	lastGood  string   // what is stored of the version that was good last
-	filled    bool     // the caches of what runs are
-	trouble   error    // why not, or why they are not kept up to date
-	parents   int
-	held      holding // of what runs
-	fallbacks []fallback
-	denied    denial // to what runs
-	runaways  []engine.Runaway
-
-	finalizers heldFinalizers // by what runs
-}
-
-// err is the first reason why the object does not run as it is written.
-func (v *verdict) err() error {
-	for _, err := range []error{v.spec, v.resources, v.script} {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// retry reports whether trying again may help although nothing that we watch changes: discovery of resources that
-// no definition announces, and a script that ran out of time on a busy machine.
-func (v *verdict) retry() error {
-	if Transient(v.script) {
-		return v.script
-	}
-	return v.resources
-}
 
 // load makes the loop of a controller be what its controller object says, and tells in the object's status what came
 // of it. If the object cannot be loaded, what ran before goes on as a whole, spec and script together.
@@ -100,7 +57,8 @@ func (s *Server) load(ctx context.Context, name id) error {
 	if err := s.tell(ctx, d, o, v); err != nil {
 		return err
 	}
-	if err := s.unfinalized.follow(d, v); err != nil {
+	why, way := whyWaiting(d, v)
+	if err := s.unfinalized.follow(d, why, way); err != nil {
 		return err
 	}
 	return v.retry()
@@ -279,21 +237,8 @@ func (s *Server) versionFor(ctx context.Context, c *candidate, l *loop, hooks lo
 		with = &copied
 	}
 	next := newVersion(hooks.answering(), with, func() { s.queue.Add(c.id()) })
-	next.trial = s.trialOf(ctx, c, l, l.failing())
+	next.canary = s.trialOf(ctx, c, l, l.failing())
 	return next
-}
-
-// blame files an error of loading hooks: under script when a script is at fault.
-func (v *verdict) blame(err error) {
-	var inScript *engine.Error
-	var function *functionError
-	var source *scripts.Error
-	switch {
-	case errors.As(err, &inScript), errors.As(err, &function), errors.As(err, &source), isGivenUp(err):
-		v.script = err
-	default:
-		v.spec = err
-	}
 }
 
 // levels are those of scripts' messages in our log.
@@ -329,7 +274,7 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 		case v.replaced(d):
 			s.events.Warning(o, "ScriptRejected", "%s", after.Message)
 			s.metrics.Controller(d.Kind, d.Object.Name).Reloaded("rejected")
-		case isGivenUp(v.err()): // which was told when it was
+		case throttle.IsGivenUp(v.err()): // which was told when it was
 		case lacksStatus(v.err()):
 			s.events.Warning(o, "SyncError", "[%s] Sync error - ignoring, %s", o.GetName(), after.Message)
 		case v.err() != nil:
@@ -342,9 +287,9 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 }
 
 // backoffOf is what delays loading a controller.
-func (s *Server) backoffOf(of id) *LoadBackoff {
-	known, _ := s.stuck.LoadOrStore(of, &LoadBackoff{})
-	return known.(*LoadBackoff)
+func (s *Server) backoffOf(of id) *throttle.LoadBackoff {
+	known, _ := s.stuck.LoadOrStore(of, &throttle.LoadBackoff{})
+	return known.(*throttle.LoadBackoff)
 }
 
 // standIn has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the
@@ -393,4 +338,25 @@ func (s *Server) versionsOf(c *candidate, loader *hookLoader, now *loadedHooks) 
 			return older.load(ctx, &then, gathered)
 		},
 	}
+}
+
+// whyWaiting says why the finalize hook of a controller cannot be asked, and what to do; "": it can.
+func whyWaiting(d *declaration, v *verdict) (why, way string) {
+	switch {
+	case v.active == nil && d.Settings.Paused:
+		return "is paused", "end the pause"
+	case v.active == nil && v.err() != nil:
+		return "does not load", "correct the controller"
+	case v.active != nil && !v.filled && v.trouble != nil:
+		return "cannot start before its caches are filled", "see the condition Ready of the controller"
+	}
+	return "", ""
+}
+
+// releaseDoubt is about the annotation where it has no effect: it would have one once the hook is lost.
+func releaseDoubt(d *declaration, hooks *loadedHooks) []string {
+	if hooks.finalize == nil || d.Object.Annotations[removeFinalizers] != "true" {
+		return nil
+	}
+	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: take it off, so that finalizers are held if the hook is lost", removeFinalizers)}
 }

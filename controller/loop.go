@@ -23,6 +23,7 @@ import (
 	"metascript/controller/plan"
 	"metascript/controller/redact"
 	"metascript/controller/related"
+	"metascript/controller/throttle"
 	"metascript/controller/work"
 	"metascript/engine"
 )
@@ -288,8 +289,8 @@ func (l *loop) guarded(ctx context.Context, key object.Ref) (again time.Duration
 // decide is the one place that knows about retrying: forget, come again after a while, or back off.
 func (l *loop) decide(ctx context.Context, key object.Ref, again time.Duration, err error) {
 	var later *hook.RetryAfter
-	var held *heldError
-	var pause *pauseError
+	var held *throttle.HeldError
+	var pause *throttle.PauseError
 	if again > 0 {
 		l.queue.addAfter(key, Resync, max(again, soonest)) // also when a write failed, unless a retry comes first
 	}
@@ -299,15 +300,15 @@ func (l *loop) decide(ctx context.Context, key object.Ref, again time.Duration, 
 		l.worked(key)
 	case ctx.Err() != nil: // stopping
 	case errors.As(err, &held): // a change of the parent, or of the script, is what comes next
-		if held.news {
+		if held.New {
 			l.report(key, "ScriptHeld", err)
 		}
 		l.queue.Forget(key)
-	case errors.As(err, &pause) && pause.news:
+	case errors.As(err, &pause) && pause.New:
 		l.report(key, "SyncError", err)
-		l.queue.retry(key, pause.wait)
+		l.queue.retry(key, pause.Wait)
 	case errors.As(err, &pause):
-		l.queue.addAfter(key, Retry, pause.wait)
+		l.queue.addAfter(key, Retry, pause.Wait)
 	case errors.As(err, &later) && later.Unsaid:
 		l.queue.retry(key, later.After)
 	case errors.As(err, &later):
@@ -404,7 +405,7 @@ func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	if err == nil {
 		t.note(t.shows(op, stored))
 		_, isChild := t.Kinds[op.Object.GroupVersionKind()]
-		t.keptOf(t.key).pace.note(op, isChild)
+		t.keptOf(t.key).churn.Note(op, isChild)
 	}
 	return stored, err
 }

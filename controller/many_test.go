@@ -15,6 +15,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 // selecting has l be about the widgets that match a selector, under the name of another controller.
@@ -61,7 +62,7 @@ func joined(t testing.TB, l *loop) *loop {
 }
 
 func tenant(name, of string) *object.Object {
-	return widget(func(o *object.Object) {
+	return objecttest.Widget(func(o *object.Object) {
 		o.SetName(name)
 		o.SetUID(types.UID("uid-of-" + name))
 		o.SetLabels(map[string]string{"tenant": of})

@@ -18,19 +18,20 @@ import (
 
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
 )
 
 // matching is a ConfigMap with the label by which parent recognises its children, and no owner.
 func matching(name string, parent *object.Object) *object.Object {
-	o := configMap(name, parent)
+	o := objecttest.ConfigMap(name, parent)
 	o.SetOwnerReferences(nil)
 	return o
 }
 
 // unmatched is a ConfigMap of parent without that label.
 func unmatched(name string, parent *object.Object) *object.Object {
-	o := configMap(name, parent)
+	o := objecttest.ConfigMap(name, parent)
 	o.SetLabels(nil)
 	return o
 }
@@ -42,7 +43,7 @@ func inNamespace(namespace string, o *object.Object) *object.Object {
 
 // stranger is another object of the parent's kind.
 func stranger() *object.Object {
-	return widget(func(o *object.Object) { o.SetName("stranger"); o.SetUID("u9") })
+	return objecttest.Widget(func(o *object.Object) { o.SetName("stranger"); o.SetUID("u9") })
 }
 
 // A claiming is what came of one Claim.
@@ -94,8 +95,8 @@ func alive(o *object.Object) func() (*object.Object, error) {
 }
 
 func TestClaim(t *testing.T) {
-	namespaced, going := widget(nil), widget(deleting)
-	cluster := widget(func(o *object.Object) { o.SetNamespace("") })
+	namespaced, going := objecttest.Widget(nil), objecttest.Widget(objecttest.Deleting)
+	cluster := objecttest.Widget(func(o *object.Object) { o.SetNamespace("") })
 	for _, c := range []struct {
 		name    string
 		parent  *object.Object
@@ -104,33 +105,33 @@ func TestClaim(t *testing.T) {
 		ops     []string
 	}{
 		{"what is owned and matches is a child", namespaced,
-			[]*object.Object{configMap("b", namespaced), configMap("a", namespaced)},
+			[]*object.Object{objecttest.ConfigMap("b", namespaced), objecttest.ConfigMap("a", namespaced)},
 			[]string{"default/a", "default/b"}, nil},
 		{"nothing is there", namespaced, nil, nil, nil},
 		{"an orphan that matches is adopted", namespaced,
-			[]*object.Object{matching("b", namespaced), configMap("c", namespaced), matching("a", namespaced)},
+			[]*object.Object{matching("b", namespaced), objecttest.ConfigMap("c", namespaced), matching("a", namespaced)},
 			[]string{"default/a", "default/b", "default/c"},
 			[]string{"update ConfigMap default/a", "update ConfigMap default/b"}},
 		{"an orphan that does not match is left alone", namespaced,
-			[]*object.Object{configMap("a", nil), matching("b", stranger())}, nil, nil},
+			[]*object.Object{objecttest.ConfigMap("a", nil), matching("b", stranger())}, nil, nil},
 		{"an orphan that is being deleted is left alone", namespaced,
-			[]*object.Object{with(matching("a", namespaced), deleting)}, nil, nil},
+			[]*object.Object{with(matching("a", namespaced), objecttest.Deleting)}, nil, nil},
 		{"an orphan in another namespace is left alone", namespaced,
 			[]*object.Object{inNamespace("other", matching("a", namespaced))}, nil, nil},
 		{"a child of somebody else is never touched, whatever its labels", namespaced,
 			[]*object.Object{with(matching("a", namespaced), ownedBy(object.ControllerRef(stranger())))}, nil, nil},
 		{"what is owned and stopped matching is released", namespaced,
-			[]*object.Object{configMap("a", namespaced), unmatched("b", namespaced)},
+			[]*object.Object{objecttest.ConfigMap("a", namespaced), unmatched("b", namespaced)},
 			[]string{"default/a"}, []string{"update ConfigMap default/b"}},
 		{"what is owned and going is not released", namespaced,
-			[]*object.Object{with(unmatched("a", namespaced), deleting)}, nil, nil},
+			[]*object.Object{with(unmatched("a", namespaced), objecttest.Deleting)}, nil, nil},
 		{"what is owned and going is still a child", namespaced,
-			[]*object.Object{with(configMap("a", namespaced), deleting)}, []string{"default/a"}, nil},
+			[]*object.Object{with(objecttest.ConfigMap("a", namespaced), objecttest.Deleting)}, []string{"default/a"}, nil},
 		{"a parent that goes adopts and releases nothing, and sees all it owns", going,
-			[]*object.Object{configMap("a", going), unmatched("b", going), matching("c", going)},
+			[]*object.Object{objecttest.ConfigMap("a", going), unmatched("b", going), matching("c", going)},
 			[]string{"default/a", "default/b"}, nil},
 		{"a cluster-scoped parent looks in every namespace", cluster,
-			[]*object.Object{inNamespace("x", configMap("a", cluster)), inNamespace("y", matching("b", cluster)), inNamespace("z", unmatched("c", cluster))},
+			[]*object.Object{inNamespace("x", objecttest.ConfigMap("a", cluster)), inNamespace("y", matching("b", cluster)), inNamespace("z", unmatched("c", cluster))},
 			[]string{"x/a", "y/b"}, []string{"update ConfigMap z/c", "update ConfigMap y/b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,7 +151,7 @@ func TestClaim(t *testing.T) {
 
 // with is o after the changes.
 func with(o *object.Object, changes ...func(*object.Object)) *object.Object {
-	both(changes...)(o)
+	objecttest.All(changes...)(o)
 	return o
 }
 
@@ -164,7 +165,7 @@ func ref(uid types.UID) metav1.OwnerReference {
 }
 
 func TestAdoptingAndReleasingKeepOtherReferences(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	adopted := with(matching("a", parent), ownedBy(ref("x")))
 	released := with(unmatched("b", parent), ownedBy(ref("x"), object.ControllerRef(parent), ref("y")))
 	got := claimOnce(t, parent, alive(parent), nil, adopted, released)
@@ -185,7 +186,7 @@ func TestAdoptingAndReleasingKeepOtherReferences(t *testing.T) {
 }
 
 func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	plain := object.ControllerRef(parent)
 	plain.Controller, plain.BlockOwnerDeletion = nil, nil
 	want := []metav1.OwnerReference{ref("x"), object.ControllerRef(parent)}
@@ -194,7 +195,7 @@ func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
 	if diff := cmp.Diff(want, adopted.wrote[0].GetOwnerReferences()); diff != "" {
 		t.Errorf("references of what is adopted (-want +got):\n%s", diff)
 	}
-	created := with(configMap("b", nil), ownedBy(ref("x"), plain))
+	created := with(objecttest.ConfigMap("b", nil), ownedBy(ref("x"), plain))
 	if err := (&claim{}).Mark(parent, created); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +205,7 @@ func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
 }
 
 func TestWhatIsAdoptedIsACopy(t *testing.T) {
-	parent, orphan := widget(nil), matching("a", widget(nil))
+	parent, orphan := objecttest.Widget(nil), matching("a", objecttest.Widget(nil))
 	l, write := newTestLoop(t, nil, nil, orphan)
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
@@ -234,12 +235,12 @@ func TestAParentThatIsNotWhatTheCacheSaysAdoptsNothing(t *testing.T) {
 		want      string
 	}{
 		{"it is gone", nil, apierrors.NewNotFound(resource, "w"), true, "Widget default/w"},
-		{"it is another of the same name", widget(func(o *object.Object) { o.SetUID("u2") }), nil, true, "u2"},
-		{"it is being deleted", widget(deleting), nil, true, "being deleted"},
+		{"it is another of the same name", objecttest.Widget(func(o *object.Object) { o.SetUID("u2") }), nil, true, "u2"},
+		{"it is being deleted", objecttest.Widget(objecttest.Deleting), nil, true, "being deleted"},
 		{"it cannot be read", nil, errors.New("no answer today"), false, "read Widget default/w before it adopts: no answer today"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			parent, reads := widget(nil), 0
+			parent, reads := objecttest.Widget(nil), 0
 			live := func() (*object.Object, error) { reads++; return c.live, c.err }
 			got := claimOnce(t, parent, live, nil, matching("a", parent), matching("b", parent), unmatched("c", parent))
 			if diff := cmp.Diff([]string{"update ConfigMap default/c"}, got.ops); diff != "" {
@@ -259,12 +260,12 @@ func TestAParentThatIsNotWhatTheCacheSaysAdoptsNothing(t *testing.T) {
 }
 
 func TestTheParentIsNotReadWhenThereIsNothingToAdopt(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	live := func() (*object.Object, error) {
 		t.Error("the parent was read past the caches")
 		return parent, nil
 	}
-	claimOnce(t, parent, live, nil, configMap("a", parent), unmatched("b", parent), configMap("c", nil))
+	claimOnce(t, parent, live, nil, objecttest.ConfigMap("a", parent), unmatched("b", parent), objecttest.ConfigMap("c", nil))
 }
 
 func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
@@ -274,9 +275,9 @@ func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
 		"not found": apierrors.NewNotFound(resource, "x"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			parent := widget(nil)
+			parent := objecttest.Widget(nil)
 			got := claimOnce(t, parent, alive(parent), func(plan.Op) error { return late },
-				configMap("a", parent), matching("b", parent), unmatched("c", parent))
+				objecttest.ConfigMap("a", parent), matching("b", parent), unmatched("c", parent))
 			if !errors.Is(got.err, kube.ErrRequeue) {
 				t.Errorf("got error %v, want that it asks to look again", got.err)
 			}
@@ -291,7 +292,7 @@ func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
 }
 
 func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	fails := func(op plan.Op) error {
 		if op.Object.GetName() == "c" {
 			return errors.New("no release today")
@@ -310,16 +311,16 @@ func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
 
 // To look again is no failure, and must not hide one: the loop tells of failures only.
 func TestARealFailureGoesBeforeLookingAgain(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	fails := func(plan.Op) error { return errors.New("no release today") }
-	got := claimOnce(t, parent, alive(widget(deleting)), fails, matching("b", parent), unmatched("c", parent))
+	got := claimOnce(t, parent, alive(objecttest.Widget(objecttest.Deleting)), fails, matching("b", parent), unmatched("c", parent))
 	if got.err == nil || errors.Is(got.err, kube.ErrRequeue) {
 		t.Errorf("got error %v, want that of the release alone", got.err)
 	}
 }
 
 func TestMark(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	for _, c := range []struct {
 		name string
 		refs []metav1.OwnerReference
@@ -334,7 +335,7 @@ func TestMark(t *testing.T) {
 			[]metav1.OwnerReference{object.ControllerRef(stranger())}, "ConfigMap default/a: it names another controller, Widget stranger, in its ownerReferences"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			child := with(configMap("a", nil), ownedBy(c.refs...))
+			child := with(objecttest.ConfigMap("a", nil), ownedBy(c.refs...))
 			got := ""
 			if err := (&claim{}).Mark(parent, child); err != nil {
 				got = err.Error()
@@ -368,7 +369,7 @@ func TestSelectorsInTheParentsSpec(t *testing.T) {
 		{"a number for a label", map[string]any{"matchLabels": map[string]any{"app": int64(1)}}, "", "spec.selector"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			parent := widget(func(o *object.Object) {
+			parent := objecttest.Widget(func(o *object.Object) {
 				if c.selector != nil {
 					_ = unstructured.SetNestedField(o.Object, c.selector, "spec", "selector")
 				}
@@ -387,7 +388,7 @@ func TestSelectorsInTheParentsSpec(t *testing.T) {
 }
 
 func TestTheGeneratedSelectorMatchesTheParentsUID(t *testing.T) {
-	selector, err := generatedSelector(widget(nil))
+	selector, err := generatedSelector(objecttest.Widget(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +403,7 @@ func TestTheGeneratedSelectorMatchesTheParentsUID(t *testing.T) {
 }
 
 func TestASelectorThatCannotBeReadClaimsNothing(t *testing.T) {
-	parent := widget(nil)
+	parent := objecttest.Widget(nil)
 	write := &recorder{}
 	owner := &claim{selector: specSelector}
 	if _, err := owner.Claim(t.Context(), parent, write); err == nil || len(write.recorded()) > 0 {

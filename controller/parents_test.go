@@ -9,6 +9,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 // parseDecorator gives what a DecoratorController says whose spec is that YAML.
@@ -29,7 +30,7 @@ func aboutWidgets(t *testing.T, selectors ...string) ([]*parentRule, error) {
 	var found resolved
 	for _, s := range selectors {
 		resources = append(resources, "{apiVersion: example.com/v1, resource: widgets"+s+"}")
-		found.parents = append(found.parents, kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true})
+		found.parents = append(found.parents, kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true})
 	}
 	return parentRules(parseDecorator(t, "resources: ["+strings.Join(resources, ", ")+"]"), found)
 }
@@ -37,7 +38,7 @@ func aboutWidgets(t *testing.T, selectors ...string) ([]*parentRule, error) {
 func TestBothSelectorsMustMatch(t *testing.T) {
 	const on = ", labelSelector: {matchLabels: {l: \"1\"}}"
 	object := func(label, annotation string) *object.Object {
-		return widget(func(o *object.Object) {
+		return objecttest.Widget(func(o *object.Object) {
 			o.SetLabels(map[string]string{"l": label})
 			o.SetAnnotations(map[string]string{"a": annotation})
 		})
@@ -80,7 +81,7 @@ func TestRulesAboutOneResourceAreOneOfWhichAnyMayMatch(t *testing.T) {
 		t.Fatalf("there are %d rules, error %v, want one", len(rules), err)
 	}
 	for label, want := range map[string]bool{"a": true, "b": true, "c": false} {
-		if got := rules[0].selects(widget(func(o *object.Object) { o.SetLabels(map[string]string{"l": label}) })); got != want {
+		if got := rules[0].selects(objecttest.Widget(func(o *object.Object) { o.SetLabels(map[string]string{"l": label}) })); got != want {
 			t.Errorf("label %s: it is selected: %t, want %t", label, got, want)
 		}
 	}

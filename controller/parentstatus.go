@@ -24,7 +24,7 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 		return parent, 0, nil
 	}
 	changed := l.withStatus(parent, answer)
-	if plan.Difference(statusOf(parent), statusOf(changed)) == "" || l.unstorable(parent, changed) {
+	if plan.Difference(object.StatusOf(parent), object.StatusOf(changed)) == "" || l.unstorable(parent, changed) {
 		return parent, 0, nil
 	}
 	if wait := l.statusInVain(parent, changed, answer); wait > 0 {
@@ -40,7 +40,7 @@ func (l *loop) writeStatus(ctx context.Context, parent *object.Object, answer *h
 	if err != nil {
 		return nil, 0, err
 	}
-	l.keptOf(object.RefOf(parent)).statusFight.count()
+	l.keptOf(object.RefOf(parent)).statusFight.Count(time.Now())
 	l.noteStored(stored, changed, answer.FillTimes || l.revisions != nil)
 	return stored, 0, nil
 }
@@ -84,7 +84,7 @@ func (l *loop) withStatus(parent *object.Object, answer *hook.Response) *object.
 // transitions that nobody but us asked for are left out from then on, without a word.
 func (l *loop) noteStored(stored, written *object.Object, filled bool) {
 	key := object.RefOf(written)
-	lost := plan.Difference(statusOf(stored), statusOf(written))
+	lost := plan.Difference(object.StatusOf(stored), object.StatusOf(written))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if filled && losesTransitionTimes(stored, written) {
@@ -96,7 +96,7 @@ func (l *loop) noteStored(stored, written *object.Object, filled bool) {
 	}
 	before, told := l.pruned[key]
 	told = told && before.uid == stored.GetUID()
-	l.pruned[key] = unstored{stored.GetUID(), statusOf(written), statusOf(stored)}
+	l.pruned[key] = unstored{stored.GetUID(), object.StatusOf(written), object.StatusOf(stored)}
 	if !told && lost != "status.observedGeneration" {
 		l.events.Warning(stored, "StatusNotStored", "%s", l.notStored(stored, lost))
 	}
@@ -123,7 +123,7 @@ func (l *loop) unstorable(parent, changed *object.Object) bool {
 	defer l.mu.Unlock()
 	known, found := l.pruned[object.RefOf(parent)]
 	return found && known.uid == parent.GetUID() &&
-		plan.Difference(known.tried, statusOf(changed)) == "" && plan.Difference(known.stored, statusOf(parent)) == ""
+		plan.Difference(known.tried, object.StatusOf(changed)) == "" && plan.Difference(known.stored, object.StatusOf(parent)) == ""
 }
 
 // untilServed is how long an API server may take to serve what a definition says by now.
@@ -171,8 +171,4 @@ func (l *loop) isTimeless(parent *object.Object) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.timeless[parent.GroupVersionKind()]
-}
-
-func statusOf(o *object.Object) map[string]any {
-	return map[string]any{"status": o.Object["status"]}
 }

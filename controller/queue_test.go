@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/work"
 )
 
@@ -24,7 +25,7 @@ func openQueue(t *testing.T) *queue {
 	return q
 }
 
-func queueKey(name string) object.Ref { return widgetRef("default", name) }
+func queueKey(name string) object.Ref { return objecttest.WidgetRef("default", name) }
 
 // next takes a key as a worker does and gives it with its reasons: "a: parent,child".
 func next(t *testing.T, q *queue) string {
@@ -96,8 +97,8 @@ func TestReasonsAreForgottenOnceTheyAreTaken(t *testing.T) {
 func TestReasonsOfOneKeyAreNotAnothers(t *testing.T) {
 	q := openQueue(t)
 	q.add(queueKey("a"), ParentChanged)
-	q.add(widgetRef("other", "a"), ChildChanged)
-	q.add(widgetRef("", "a"), ParentChanged|ChildChanged)
+	q.add(objecttest.WidgetRef("other", "a"), ChildChanged)
+	q.add(objecttest.WidgetRef("", "a"), ParentChanged|ChildChanged)
 	checkOrder(t, q, "a: parent", "a: child", "a: parent,child")
 }
 

@@ -68,7 +68,7 @@ func (t *turn) reconcile(ctx context.Context, key object.Ref) (time.Duration, er
 // goes. None of its children is touched, not even adopted.
 func (t *turn) leaveAlone(key object.Ref) error {
 	t.forgetRelated(key) // that the version before asked for
-	t.trial.note(key, nil)
+	t.canary.Note(key, nil, time.Now())
 	return nil
 }
 

@@ -12,11 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
 	kubefake "k8s.io/client-go/kubernetes/fake"
@@ -25,12 +23,8 @@ import (
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
-)
-
-var (
-	widgets    = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
-	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 )
 
 // A recorder is a Writer that writes down operations; fail, when set, says which fail and how.
@@ -61,11 +55,6 @@ func (r *recorder) recorded() []string {
 
 const testFinalizer = "metacontroller.io/compositecontroller-c"
 
-// widgetRef names a widget.
-func widgetRef(namespace, name string) object.Ref {
-	return object.Ref{Kind: widgets.GroupVersion().WithKind("Widget"), Key: object.Key{Namespace: namespace, Name: name}}
-}
-
 // answer is a hook that gives what the function gives.
 type answer func(*hook.Request) (*hook.Response, error)
 
@@ -76,49 +65,9 @@ func wants(names ...string) answer {
 	return func(req *hook.Request) (*hook.Response, error) {
 		set := &object.Set{}
 		for _, name := range names {
-			set.Put(configMap(name, nil))
+			set.Put(objecttest.ConfigMap(name, nil))
 		}
 		return &hook.Response{Children: set, Status: map[string]any{"observed": int64(req.Children.Len())}}, nil
-	}
-}
-
-func widget(change func(*object.Object)) *object.Object {
-	o := &object.Object{Object: map[string]any{
-		"apiVersion": "example.com/v1", "kind": "Widget",
-		"metadata": map[string]any{"name": "w", "namespace": "default", "uid": "u1", "resourceVersion": "1", "generation": int64(1)},
-	}}
-	if change != nil {
-		change(o)
-	}
-	return o
-}
-
-func configMap(name string, parent *object.Object) *object.Object {
-	o := &object.Object{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "default"},
-	}}
-	if parent != nil {
-		o.SetUID(types.UID("uid-of-" + name))
-		o.SetLabels(map[string]string{generatedLabel: string(parent.GetUID())})
-		o.SetOwnerReferences([]metav1.OwnerReference{object.ControllerRef(parent)})
-	}
-	return o
-}
-
-func deleting(o *object.Object) {
-	now := metav1.Now()
-	o.SetDeletionTimestamp(&now)
-}
-
-func withFinalizers(names ...string) func(*object.Object) {
-	return func(o *object.Object) { o.SetFinalizers(names) }
-}
-
-func both(changes ...func(*object.Object)) func(*object.Object) {
-	return func(o *object.Object) {
-		for _, change := range changes {
-			change(o)
-		}
 	}
 }
 
@@ -129,7 +78,7 @@ func newTestLoop(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Obje
 }
 
 func newTestClient(objects ...runtime.Object) *fake.FakeDynamicClient {
-	kinds := map[schema.GroupVersionResource]string{widgets: "WidgetList", configMaps: "ConfigMapList"}
+	kinds := map[schema.GroupVersionResource]string{objecttest.Widgets: "WidgetList", objecttest.ConfigMaps: "ConfigMapList"}
 	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 }
 
@@ -142,10 +91,10 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 		id: id{"CompositeController", "c"}, Controller: &object.Object{Object: map[string]any{}},
 		Parents: []*parentResource{{
 			parentRule: &parentRule{
-				Resource:  kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
+				Resource:  kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
 				selectors: []parentSelector{{labels: labels.Everything()}},
 			},
-			cache: caches.Open(informer.Spec{Resource: widgets}),
+			cache: caches.Open(informer.Spec{Resource: objecttest.Widgets}),
 		}},
 		Finalizer: testFinalizer, Hooks: Hooks{Sync: sync, Finalize: finalize},
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{{Version: "v1", Kind: "ConfigMap"}: true},
@@ -154,7 +103,7 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 			return nil, apierrors.NewNotFound(schema.GroupResource{}, o.GetName())
 		},
 		children: []childCache{{
-			object.Kind{Version: "v1", Kind: "ConfigMap"}, caches.Open(informer.Spec{Resource: configMaps}),
+			object.Kind{Version: "v1", Kind: "ConfigMap"}, caches.Open(informer.Spec{Resource: objecttest.ConfigMaps}),
 		}},
 	}
 	b.Owner = &claim{children: b.children, selector: b.Match, live: b.Live}
@@ -174,7 +123,7 @@ func reconcileOnce(t *testing.T, l *loop, write *recorder) ([]string, error) {
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	_, err := l.guarded(t.Context(), widgetRef("default", "w"))
+	_, err := l.guarded(t.Context(), objecttest.WidgetRef("default", "w"))
 	return write.recorded(), err
 }
 
@@ -196,31 +145,31 @@ func TestReconcile(t *testing.T) {
 			nil, wants("old"), answer(finalized),
 			[]string{"update Widget default/w", "update status Widget default/w"}},
 		{"takes the finalizer off when there is no finalize hook any more",
-			withFinalizers(ours, "other"), wants("old"), nil,
+			objecttest.WithFinalizers(ours, "other"), wants("old"), nil,
 			[]string{"update Widget default/w", "update status Widget default/w"}},
 		{"leaves the children of a parent that goes alone when there is no finalize hook",
-			both(deleting, withFinalizers("other")), wants("new"), nil,
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers("other")), wants("new"), nil,
 			[]string{"update status Widget default/w"}},
 		{"asks finalize of a parent that goes, tidies up, and takes the finalizer off",
-			both(deleting, withFinalizers(ours)), wants("new"), answer(finalized),
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours)), wants("new"), answer(finalized),
 			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
 		{"creates nothing for a parent that goes at once",
-			both(deleting, withFinalizers(ours)), wants("new"), answer(func(req *hook.Request) (*hook.Response, error) {
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours)), wants("new"), answer(func(req *hook.Request) (*hook.Response, error) {
 				answer, err := wants("new")(req)
 				answer.Status, answer.Finalized = nil, true
 				return answer, err
 			}),
 			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
 		{"leaves the children to the garbage collector when it is to delete them",
-			both(deleting, withFinalizers(ours, "foregroundDeletion")), wants("new"), answer(finalized),
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours, "foregroundDeletion")), wants("new"), answer(finalized),
 			[]string{"update Widget default/w"}},
 		{"adds no finalizer to a parent that goes",
-			both(deleting, withFinalizers("other")), wants("new"), answer(finalized),
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers("other")), wants("new"), answer(finalized),
 			[]string{"update status Widget default/w"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			parent := widget(c.parent)
-			l, write := newTestLoop(t, c.sync, c.finalize, parent, configMap("old", parent))
+			parent := objecttest.Widget(c.parent)
+			l, write := newTestLoop(t, c.sync, c.finalize, parent, objecttest.ConfigMap("old", parent))
 			got, err := reconcileOnce(t, l, write)
 			if err != nil {
 				t.Fatal(err)
@@ -240,16 +189,16 @@ func TestAStatusIsNotFound(t *testing.T) {
 		discover served
 		givenUp  bool
 	}{
-		{"since the kind has no status any more", served{{GroupVersionResource: widgets, Kind: "Widget"}}, true},
-		{"since the parent is gone, or its kind was not served for a moment", served{{GroupVersionResource: widgets, Kind: "Widget", HasStatus: true}}, false},
+		{"since the kind has no status any more", served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget"}}, true},
+		{"since the parent is gone, or its kind was not served for a moment", served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget", HasStatus: true}}, false},
 		{"since the kind is not served", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, write := newTestLoop(t, wants(), nil, widget(nil))
+			l, write := newTestLoop(t, wants(), nil, objecttest.Widget(nil))
 			l.Discover = c.discover
 			write.fail = func(op plan.Op) error {
 				if op.Verb == plan.UpdateStatus {
-					return apierrors.NewNotFound(widgets.GroupResource(), op.Object.GetName())
+					return apierrors.NewNotFound(objecttest.Widgets.GroupResource(), op.Object.GetName())
 				}
 				return nil
 			}
@@ -257,7 +206,7 @@ func TestAStatusIsNotFound(t *testing.T) {
 			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, kube.ErrRequeue) {
 				t.Errorf("error %v", err)
 			}
-			if known := l.hasStatus(widget(nil)); known == c.givenUp {
+			if known := l.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
 				t.Errorf("it is taken to have a status: %v", known)
 			}
 		})
@@ -270,8 +219,8 @@ func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
 		"by a panic":    func(*hook.Request) (*hook.Response, error) { panic("out of order") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			parent := widget(nil)
-			l, write := newTestLoop(t, ask, nil, parent, configMap("old", parent))
+			parent := objecttest.Widget(nil)
+			l, write := newTestLoop(t, ask, nil, parent, objecttest.ConfigMap("old", parent))
 			got, err := reconcileOnce(t, l, write)
 			if err == nil || !strings.Contains(err.Error(), "out of order") {
 				t.Errorf("got error %v, want the hook's", err)
@@ -284,8 +233,8 @@ func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
 }
 
 func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
-	parent := widget(nil)
-	l, write := newTestLoop(t, wants("a", "b"), nil, parent, configMap("old", parent))
+	parent := objecttest.Widget(nil)
+	l, write := newTestLoop(t, wants("a", "b"), nil, parent, objecttest.ConfigMap("old", parent))
 	write.fail = func(op plan.Op) error {
 		if op.Object.GetName() == "a" || op.Object.GetName() == "old" {
 			return fmt.Errorf("no %s today", op.Verb)
@@ -303,8 +252,8 @@ func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
 }
 
 func TestAConflictIsNoFailure(t *testing.T) {
-	parent := widget(nil)
-	l, write := newTestLoop(t, wants("old"), nil, parent, configMap("old", parent))
+	parent := objecttest.Widget(nil)
+	l, write := newTestLoop(t, wants("old"), nil, parent, objecttest.ConfigMap("old", parent))
 	write.fail = func(plan.Op) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "widgets"}, "w", errors.New("it was modified"))
 	}
@@ -315,7 +264,7 @@ func TestAConflictIsNoFailure(t *testing.T) {
 
 func TestAParentThatIsGoneIsForgotten(t *testing.T) {
 	l, write := newTestLoop(t, wants("new"), nil)
-	l.written[widgetRef("default", "w")] = &wrote{}
+	l.written[objecttest.WidgetRef("default", "w")] = &wrote{}
 	if got, err := reconcileOnce(t, l, write); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v, want nothing", got, err)
 	}
@@ -325,7 +274,7 @@ func TestAParentThatIsGoneIsForgotten(t *testing.T) {
 }
 
 func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
-	good := widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
+	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
 	asked := make(chan string, 100)
 	ask := func(req *hook.Request) (*hook.Response, error) {
 		asked <- req.Parent.GetName()
@@ -334,7 +283,7 @@ func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
 		}
 		return wants("of-" + req.Parent.GetName())(req)
 	}
-	l, write := newTestLoop(t, answer(ask), nil, widget(nil), good)
+	l, write := newTestLoop(t, answer(ask), nil, objecttest.Widget(nil), good)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- l.run(ctx, func() {}) }()
@@ -361,7 +310,7 @@ func TestACacheThatLagsIsWaitedForAndNotForEver(t *testing.T) {
 	l, _ := newTestLoop(t, wants(), nil)
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
-	key := widgetRef("default", "w")
+	key := objecttest.WidgetRef("default", "w")
 	shown := false
 	tracker{l, key}.note(func() bool { return shown })
 	if l.lags(key) == 0 {
@@ -393,7 +342,7 @@ func TestWithoutAStatusInTheAnswerTheParentsStaysAndIsOfItsGeneration(t *testing
 		"of an older one":      {map[string]any{"observedGeneration": int64(0), "a": "b"}, []string{"update status Widget default/w"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parent := widget(func(o *object.Object) {
+			parent := objecttest.Widget(func(o *object.Object) {
 				if c.status != nil {
 					o.Object["status"] = c.status
 				}

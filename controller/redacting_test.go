@@ -15,6 +15,7 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/redact"
 	"metascript/controller/rollout"
 	"metascript/engine"
@@ -47,7 +48,7 @@ func TestNoTextOfAReconcileTellsASecret(t *testing.T) {
 	}
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {
-			l, _ := newTestLoop(t, answer, nil, widget(nil))
+			l, _ := newTestLoop(t, answer, nil, objecttest.Widget(nil))
 			t.Cleanup(l.close)
 			t.Cleanup(l.queue.ShutDown)
 			var told strings.Builder
@@ -60,7 +61,7 @@ func TestNoTextOfAReconcileTellsASecret(t *testing.T) {
 				t.Fatal("the caches did not fill")
 			}
 			for range 3 {
-				l.process(t.Context(), widgetRef("default", "w"))
+				l.process(t.Context(), objecttest.WidgetRef("default", "w"))
 			}
 			fmt.Fprintln(&told, l.denials.sum(), l.current.Load().holds())
 			if text := told.String(); strings.Contains(text, "zQx7") || strings.Contains(text, "RtB4") || !strings.Contains(text, redact.Mark) {
@@ -82,14 +83,14 @@ func TestAConditionDoesNotTellASecret(t *testing.T) {
 	l, _ := newTestLoop(t, wants(), nil)
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
-	ctx, done := l.redacting(t.Context(), widgetRef("default", "w"))
+	ctx, done := l.redacting(t.Context(), objecttest.WidgetRef("default", "w"))
 	redact.In(ctx).AddTexts(hiddenValue)
-	status := l.withUpdated(widget(nil), nil, rollout.Condition{Reason: rollout.Waiting, Message: "for " + hiddenValue})
+	status := l.withUpdated(objecttest.Widget(nil), nil, rollout.Condition{Reason: rollout.Waiting, Message: "for " + hiddenValue})
 	if text := fmt.Sprint(status); strings.Contains(text, "zQx7") || !strings.Contains(text, "for "+redact.Mark) {
 		t.Errorf("got %s", text)
 	}
 	done()
-	if l.redactor(widgetRef("default", "w")) != nil {
+	if l.redactor(objecttest.WidgetRef("default", "w")) != nil {
 		t.Error("the redactor outlives the reconcile")
 	}
 }
@@ -102,16 +103,16 @@ func TestOnlyAParentOfTheControllerKeepsItsRedactor(t *testing.T) {
 	}{
 		{"selected", "", func(*object.Object) {}, true},
 		{"no longer selected", "tenant=a", func(*object.Object) {}, false},
-		{"no longer selected, with our finalizer", "tenant=a", withFinalizers(testFinalizer), true},
+		{"no longer selected, with our finalizer", "tenant=a", objecttest.WithFinalizers(testFinalizer), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, _ := newTestLoop(t, wants(), nil, widget(c.change))
+			l, _ := newTestLoop(t, wants(), nil, objecttest.Widget(c.change))
 			t.Cleanup(l.close)
 			t.Cleanup(l.queue.ShutDown)
 			if !l.synced(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
-			key := widgetRef("default", "w")
+			key := objecttest.WidgetRef("default", "w")
 			sees := func() {
 				ctx, done := l.redacting(t.Context(), key)
 				redact.In(ctx).AddTexts(hiddenValue)

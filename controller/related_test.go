@@ -19,6 +19,7 @@ import (
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/related"
 	"metascript/controller/selection"
 )
@@ -114,10 +115,10 @@ func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string
 func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
 	c := newCustomizedLoop(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
 	c.rules["w"] = []hook.RelatedRule{secretsRule}
-	if set, err := c.seen(t, widget(nil)); set != nil || !errors.Is(err, kube.ErrRequeue) {
+	if set, err := c.seen(t, objecttest.Widget(nil)); set != nil || !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("got %v, %v, want to look again", set, err)
 	}
-	if diff := cmp.Diff([]string{"Secret default/a", "Secret other/b"}, c.relateAll(t, widget(nil))); diff != "" {
+	if diff := cmp.Diff([]string{"Secret default/a", "Secret other/b"}, c.relateAll(t, objecttest.Widget(nil))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -127,7 +128,7 @@ func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 	c.current.Load().CustomizeFor = time.Hour
 	again := func(change func(*object.Object), want int) {
 		t.Helper()
-		c.relateAll(t, widget(change))
+		c.relateAll(t, objecttest.Widget(change))
 		if len(c.asked) != want {
 			t.Errorf("it was asked %d times, want %d", len(c.asked), want)
 		}
@@ -138,9 +139,9 @@ func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 	again(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
 	again(func(o *object.Object) { o.SetGeneration(0) }, 4)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
-	c.current.Load().customized[widgetRef("default", "w")].answers[""].at = time.Now().Add(-2 * time.Hour)
+	c.current.Load().customized[objecttest.WidgetRef("default", "w")].answers[""].at = time.Now().Add(-2 * time.Hour)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
-	c.forgetRelated(widgetRef("default", "w"))
+	c.forgetRelated(objecttest.WidgetRef("default", "w"))
 	if len(c.current.Load().customized) > 0 {
 		t.Error("something is kept for a parent that is gone")
 	}
@@ -172,7 +173,7 @@ func TestACacheIsClosedWhenNobodyNeedsItAnyMore(t *testing.T) {
 func TestAResourceThatIsNotServedIsAnErrorThatNamesTheRule(t *testing.T) {
 	c := newCustomizedLoop(t)
 	c.rules["w"] = []hook.RelatedRule{secretsRule, {APIVersion: "example.org/v1", Resource: "gadgets"}}
-	_, err := c.seen(t, widget(nil))
+	_, err := c.seen(t, objecttest.Widget(nil))
 	if err == nil || !strings.HasPrefix(err.Error(), `relatedResources[1] of the customize hook: the API server does not serve resource "gadgets" in example.org/v1`) {
 		t.Errorf("got %v", err)
 	}
@@ -195,7 +196,7 @@ func expectRelated(t *testing.T, l *loop, want ...string) {
 }
 
 func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
-	l, _ := newTestLoop(t, wants(), nil, widget(nil))
+	l, _ := newTestLoop(t, wants(), nil, objecttest.Widget(nil))
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList"})
 	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
 	l.Customize = answer(func(*hook.Request) (*hook.Response, error) {
@@ -243,7 +244,7 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 		return &hook.Response{Related: []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Names: []string{name}}}}}, nil
 	})
 	reset(l)
-	now, then := widget(atVersion("two")), widget(atVersion("one"))
+	now, then := objecttest.Widget(atVersion("two")), objecttest.Widget(atVersion("one"))
 	relate := func(variants ...variant) {
 		t.Helper()
 		for errors.Is(l.turn().relate(t.Context(), now, variants), kube.ErrRequeue) {

@@ -23,6 +23,7 @@ import (
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
 	"metascript/controller/rollout"
 )
@@ -60,7 +61,7 @@ func at(names ...string) answer {
 }
 
 func configMapAt(name string, version any, parent *object.Object) *object.Object {
-	o := configMap(name, parent)
+	o := objecttest.ConfigMap(name, parent)
 	o.Object["data"] = map[string]any{"version": version}
 	return o
 }
@@ -77,7 +78,7 @@ func revisionAt(version string, children ...any) *object.Object {
 		"parentPatch": map[string]any{"spec": map[string]any{"version": version}},
 		"children":    []any{map[string]any{"apiGroup": "", "kind": "ConfigMap", "names": children}},
 	}}
-	o.SetOwnerReferences([]metav1.OwnerReference{object.ControllerRef(widget(nil))})
+	o.SetOwnerReferences([]metav1.OwnerReference{object.ControllerRef(objecttest.Widget(nil))})
 	return o
 }
 
@@ -94,7 +95,7 @@ func updatedOf(status map[string]any) string {
 const firstRevision = "widgets.example.com-"
 
 func TestARolloutStoresItsRevisionsBeforeItTouchesAChild(t *testing.T) {
-	parent := widget(atVersion("2"))
+	parent := objecttest.Widget(atVersion("2"))
 	for _, c := range []struct {
 		name     string
 		children []runtime.Object
@@ -145,7 +146,7 @@ func orphaned(o *object.Object) *object.Object {
 }
 
 func TestWhenARevisionCannotBeStoredNoChildIsTouched(t *testing.T) {
-	parent := widget(atVersion("2"))
+	parent := objecttest.Widget(atVersion("2"))
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "x", nil)
 	for _, c := range []struct {
 		name      string
@@ -170,7 +171,7 @@ func TestWhenARevisionCannotBeStoredNoChildIsTouched(t *testing.T) {
 }
 
 func TestOnlyTheConditionIsWrittenWhenTheHookFailsAboutAnOlderRevision(t *testing.T) {
-	parent := widget(atVersion("2"))
+	parent := objecttest.Widget(atVersion("2"))
 	picky := func(req *hook.Request) (*hook.Response, error) {
 		if version := req.Parent.Object["spec"].(map[string]any)["version"]; version == "1" {
 			return nil, fmt.Errorf("version 1 is none of mine")
@@ -203,7 +204,7 @@ func TestOnlyTheConditionIsWrittenWhenTheHookFailsAboutAnOlderRevision(t *testin
 }
 
 func TestARevisionThatCannotBeReadStopsTheReconcile(t *testing.T) {
-	parent := widget(atVersion("2"))
+	parent := objecttest.Widget(atVersion("2"))
 	l, write := newTestLoop(t, at("a"), nil, parent, configMapAt("a", "1", parent))
 	damaged := revisionAt("1", "a")
 	damaged.Object["children"] = "a"
@@ -215,7 +216,7 @@ func TestARevisionThatCannotBeReadStopsTheReconcile(t *testing.T) {
 }
 
 func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
-	parent := widget(atVersion("3"))
+	parent := objecttest.Widget(atVersion("3"))
 	versions := make(chan string, 3)
 	ask := func(req *hook.Request) (*hook.Response, error) {
 		version := req.Parent.Object["spec"].(map[string]any)["version"].(string)
@@ -258,19 +259,19 @@ func TestWhatAnOlderRevisionWantsAndNobodyWouldRecogniseIsNotWanted(t *testing.T
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	l.Match = func(*object.Object) (labels.Selector, error) { return labels.Parse("app=new") }
-	old, fresh := configMap("old", nil), configMap("new", nil)
+	old, fresh := objecttest.ConfigMap("old", nil), objecttest.ConfigMap("new", nil)
 	fresh.SetLabels(map[string]string{"app": "new"})
 	set := &object.Set{}
 	set.Put(old)
 	set.Put(fresh)
-	got := l.recognised(widget(nil), set)
+	got := l.recognised(objecttest.Widget(nil), set)
 	if got.Len() != 1 || got.Group(configMapKind)[0] != fresh {
 		t.Errorf("%d children are recognised, want one", got.Len())
 	}
 }
 
 func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
-	parent := widget(func(o *object.Object) {
+	parent := objecttest.Widget(func(o *object.Object) {
 		o.Object["status"] = map[string]any{"kept": true, "conditions": []any{
 			map[string]any{"type": "Updated", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"},
 		}}
@@ -310,7 +311,7 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 }
 
 func TestTheLabelsOfARevision(t *testing.T) {
-	parent := widget(func(o *object.Object) {
+	parent := objecttest.Widget(func(o *object.Object) {
 		o.Object["spec"] = map[string]any{
 			"selector": map[string]any{"matchLabels": map[string]any{"app": "w"}},
 			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other", "tier": "t"}}},
@@ -340,7 +341,7 @@ func TestTheLabelsOfARevision(t *testing.T) {
 
 func TestWhichKindsRoll(t *testing.T) {
 	pod := kube.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}
-	parent := kube.Resource{GroupVersionResource: widgets, Kind: "Widget", Namespaced: true}
+	parent := kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true}
 	declared := func(methods ...plan.Method) (*declaration, resolved) {
 		d, found := &declaration{Parents: []parentDeclaration{{Field: "parentResource"}}}, resolved{parents: []kube.Resource{parent}}
 		for _, method := range methods {
@@ -426,14 +427,14 @@ func TestASchemaWithoutConditionsIsToldOfByWhatIsMissing(t *testing.T) {
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	const plain = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
-	if got := l.notStored(widget(nil), "status.conditions"); got != plain {
+	if got := l.notStored(objecttest.Widget(nil), "status.conditions"); got != plain {
 		t.Errorf("got %q, want %q", got, plain)
 	}
 	roll(l)
-	if got := l.notStored(widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
+	if got := l.notStored(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
 		t.Errorf("got %q", got)
 	}
-	if got := l.notStored(widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
+	if got := l.notStored(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
 		t.Errorf("got %q", got)
 	}
 }

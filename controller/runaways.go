@@ -2,13 +2,9 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"metascript/controller/api/v1alpha1"
 	"metascript/engine"
 )
 
@@ -62,17 +58,4 @@ func (s *Sandbox) runaways(name id) []engine.Runaway {
 		}
 	}
 	return own
-}
-
-// runawayCondition tells of what runs on, and what to do.
-func runawayCondition(v *verdict) metav1.Condition {
-	if len(v.runaways) == 0 {
-		return metav1.Condition{}
-	}
-	more := ""
-	if n := len(v.runaways) - 1; n > 0 {
-		more = fmt.Sprintf(" (and %d more)", n)
-	}
-	return condition(metav1.ConditionTrue, v1alpha1.ReasonNotStopped, fmt.Sprintf(
-		"%s%s runs on although its time is up, keeps a processor of the server busy, and cannot be stopped: its text is refused; edit the script, and restart the server to end what runs; spec.isolation: Process ends such scripts", v.runaways[0], more))
 }

@@ -37,7 +37,7 @@ func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loa
 	if before != nil {
 		loop.because, loop.standing = ScriptChanged, before.loop.standing
 	}
-	loop.current.Load().trial = s.trialOf(ctx, c, loop, failing)
+	loop.current.Load().canary = s.trialOf(ctx, c, loop, failing)
 	begun := make(chan struct{})
 	r := &running{loop: loop, object: o, stop: cancel, end: sync.OnceFunc(func() {
 		<-begun

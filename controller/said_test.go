@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"metascript/controller/object/objecttest"
 )
 
 func TestTheLogHasTheSameFailureEverMoreSeldom(t *testing.T) {
@@ -14,7 +16,7 @@ func TestTheLogHasTheSameFailureEverMoreSeldom(t *testing.T) {
 	defer l.queue.ShutDown()
 	var log bytes.Buffer
 	l.log = slog.New(slog.NewTextHandler(&log, nil))
-	w := widgetRef("default", "w")
+	w := objecttest.WidgetRef("default", "w")
 	lines := func() int { return strings.Count(log.String(), "reconcile failed") }
 	for range 1000 {
 		l.report(w, "SyncError", errors.New("same"))
@@ -25,7 +27,7 @@ func TestTheLogHasTheSameFailureEverMoreSeldom(t *testing.T) {
 	l.report(w, "SyncError", errors.New("another"))
 	l.worked(w)
 	l.report(w, "SyncError", errors.New("another"))
-	l.report(widgetRef("default", "v"), "SyncError", errors.New("another"))
+	l.report(objecttest.WidgetRef("default", "v"), "SyncError", errors.New("another"))
 	if n := lines(); n != 13 {
 		t.Errorf("the log has %d lines, want 13", n)
 	}

@@ -10,6 +10,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 // A crowd is a namespace with 5,000 parents and 10,000 ConfigMaps that have no owner.
@@ -29,7 +30,7 @@ func crowdedLoop(b *testing.B, generated bool) (*loop, *object.Object) {
 		parents.Items = append(parents.Items, *parent)
 	}
 	for n := range crowdOfOrphans {
-		o := configMap(fmt.Sprintf("c-%d", n), nil)
+		o := objecttest.ConfigMap(fmt.Sprintf("c-%d", n), nil)
 		o.SetLabels(map[string]string{"app": "web", "instance": fmt.Sprintf("other-%d", n%100)})
 		orphans.Items = append(orphans.Items, *o)
 	}

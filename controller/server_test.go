@@ -12,6 +12,7 @@ import (
 	"metascript/controller/lease"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 // newServer gives a server of no cluster, which does not run.
@@ -42,7 +43,7 @@ func TestAServerIsReadyOnceAndForAll(t *testing.T) {
 }
 
 func TestALoopSaysWhichCachesAreBeingFilled(t *testing.T) {
-	l, _ := newTestLoop(t, wants(), nil, widget(nil))
+	l, _ := newTestLoop(t, wants(), nil, objecttest.Widget(nil))
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	if !l.synced(t.Context()) {
@@ -104,10 +105,10 @@ func BenchmarkSync(b *testing.B) {
 			name = "with metrics"
 		}
 		b.Run(name, func(b *testing.B) {
-			parent := widget(func(o *object.Object) {
+			parent := objecttest.Widget(func(o *object.Object) {
 				o.Object["status"] = map[string]any{"observed": int64(1), "observedGeneration": int64(1)}
 			})
-			l, write := newTestLoop(b, wants("a"), nil, parent, configMap("a", parent))
+			l, write := newTestLoop(b, wants("a"), nil, parent, objecttest.ConfigMap("a", parent))
 			if counted {
 				m, err := metrics.New(prometheus.NewRegistry())
 				if err != nil {
@@ -124,7 +125,7 @@ func BenchmarkSync(b *testing.B) {
 			}
 			observe := l.Metrics.Controller(l.Kind, l.Name).Script("sync")
 			for b.Loop() {
-				l.queue.add(widgetRef("default", "w"), ParentChanged)
+				l.queue.add(objecttest.WidgetRef("default", "w"), ParentChanged)
 				key, _ := l.queue.Get()
 				l.process(b.Context(), key)
 				l.queue.Done(key)

@@ -7,6 +7,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 )
 
 // answers says who answers a hook of a spec whose scripts do not all load.
@@ -97,10 +98,10 @@ func TestFinalizersStayWhileNobodyKnowsWhetherThereIsAFinalizeHook(t *testing.T)
 		fails  bool
 	}{
 		{"none is put on", nil, 2, false}, // the child and the status
-		{"none is taken off", withFinalizers(testFinalizer), 2, false},
-		{"and who goes waits", both(deleting, withFinalizers(testFinalizer)), 0, true},
+		{"none is taken off", objecttest.WithFinalizers(testFinalizer), 2, false},
+		{"and who goes waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
 	} {
-		l, write := newTestLoop(t, wants("new"), unloadedHook{errNoHooks}, widget(c.parent))
+		l, write := newTestLoop(t, wants("new"), unloadedHook{errNoHooks}, objecttest.Widget(c.parent))
 		ops, err := reconcileOnce(t, l, write)
 		if (err != nil) != c.fails || len(ops) != c.want {
 			t.Errorf("%s: %v, %v", c.name, ops, err)

@@ -1,22 +1,19 @@
 package controller
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
 	"metascript/controller/kube"
-	"metascript/controller/object"
-	"metascript/controller/plan"
+	"metascript/controller/throttle"
 	"metascript/engine"
 	"metascript/scripts"
 )
@@ -129,7 +126,7 @@ func scriptCondition(d *declaration, v *verdict) metav1.Condition {
 
 // replaced reports whether something else than what is written runs because of the scripts alone.
 func (v *verdict) replaced(d *declaration) bool {
-	return v.script != nil && v.spec == nil && v.active != nil && v.active.generation == d.Object.Generation && v.active.hooks.lacks == "" && !isGivenUp(v.script)
+	return v.script != nil && v.spec == nil && v.active != nil && v.active.generation == d.Object.Generation && v.active.hooks.lacks == "" && !throttle.IsGivenUp(v.script)
 }
 
 // stays says what runs in place of what is written.
@@ -147,7 +144,7 @@ func scriptReason(err error) string {
 	var e *engine.Error
 	var source *scripts.Error
 	switch {
-	case isGivenUp(err):
+	case throttle.IsGivenUp(err):
 		return v1alpha1.ReasonRolledBack
 	case errors.As(err, &source) && source.Reason == scripts.NotFound:
 		return v1alpha1.ReasonSourceNotFound
@@ -169,15 +166,15 @@ func soundCondition(v *verdict) metav1.Condition {
 }
 
 func heldCondition(v *verdict) metav1.Condition {
-	if v.held.parents == 0 {
+	if v.held.Parents == 0 {
 		return metav1.Condition{}
 	}
 	parents := "one parent,"
-	if v.held.parents > 1 {
-		parents = fmt.Sprintf("%d parents, the first of them", v.held.parents)
+	if v.held.Parents > 1 {
+		parents = fmt.Sprintf("%d parents, the first of them", v.held.Parents)
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonLimitExceeded, fmt.Sprintf("the script is not run for %s %s, before the parent's spec or the script changes, since it hit a limit %d times in a row: %s",
-		parents, v.held.first, strikesAllowed, engine.DetailOf(v.held.err)))
+		parents, v.held.First, throttle.StrikesAllowed, engine.DetailOf(v.held.Err)))
 }
 
 func readyCondition(d *declaration, v *verdict) metav1.Condition {
@@ -227,60 +224,65 @@ func readyReason(v *verdict) string {
 	return v1alpha1.ReasonScriptNotReady
 }
 
-// introduction is how long after an object was seen first its status is not written: who creates an object and then
-// updates it, as it came back, must not find it changed.
-const introduction = time.Second
-
-// young gives how long o's status is not to be written yet.
-func (s *Server) young(o *object.Object) time.Duration {
-	first, _ := s.met.LoadOrStore(o.GetUID(), time.Now())
-	return introduction - time.Since(first.(time.Time))
+// permittedCondition is there only while something is not permitted. The API server's text names the verb and the
+// resource.
+func permittedCondition(v *verdict) metav1.Condition {
+	if denied := kube.Forbidden(v.trouble); denied != nil {
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, denied.Error())
+	}
+	if v.denied.parents == 0 {
+		return metav1.Condition{}
+	}
+	return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden,
+		fmt.Sprintf("parents for which something is not permitted: %d; for %s: %v", v.denied.parents, v.denied.first, v.denied.err))
 }
 
-// writeStatus writes status into o if it differs from what is there.
-func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1alpha1.ControllerStatus) error {
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(status)
-	if err != nil {
-		return fmt.Errorf("status of %s: %w", object.Describe(o), err)
+// fallbackCondition says who answers for the hooks that have both a script and a webhook.
+func fallbackCondition(of []fallback) metav1.Condition {
+	if len(of) == 0 {
+		return metav1.Condition{}
 	}
-	changed := object.Copy(o)
-	changed.Object["status"] = m
-	if s.statusPruned.Load() || plan.Difference(statusOf(o), statusOf(changed)) == "" {
-		return nil
+	reason, said := "", []string(nil)
+	for _, f := range of {
+		if active, why := f.Active(); active {
+			reason = cmp.Or(reason, f.reason(why))
+			said = append(said, fmt.Sprintf("the webhook answers for the hook %s: %s", f.name, engine.DetailOf(why)))
+		}
 	}
-	if wait := s.young(o); wait > 0 && s.Given == nil {
-		s.queue.AddAfter(idOf(o), wait)
-		return nil
+	if len(said) > 0 {
+		return condition(metav1.ConditionTrue, reason, strings.Join(said, "\n"))
 	}
-	stored, err := s.controllerWriter().Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "conditions"})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	if err == nil && !hasConditions(stored) && time.Since(time.Unix(0, s.definedAt.Load())) < definitionLag {
-		return fmt.Errorf("%s: its status was not stored: the API server may not know the new definition yet", object.Describe(o))
-	}
-	if err == nil && !hasConditions(stored) && !s.statusPruned.Swap(true) {
-		s.Log.Warn(oldDefinitions)
-		s.events.Warning(o, "OldDefinitions", "%s", oldDefinitions)
-	}
-	return err
+	return condition(metav1.ConditionFalse, v1alpha1.ReasonScriptAnswers, "the scripts of all hooks answer")
 }
 
-// controllerWriter writes to controller objects.
-func (s *Server) controllerWriter() plan.Writer {
-	if s.Given != nil {
-		return s.Given
+// reason is that of the condition while the webhook answers.
+func (f *fallback) reason(why error) string {
+	var fault *engine.Error
+	switch {
+	case f.Script == nil:
+		return v1alpha1.ReasonScriptNotLoaded
+	case errors.As(why, &fault) && hook.Unavailable(fault.Kind):
+		return v1alpha1.ReasonScriptUnavailable
 	}
-	return s.write
+	return v1alpha1.ReasonScriptFailing
 }
 
-// definitionLag is how long after its change an API server may still go by an old definition.
-const definitionLag = 10 * time.Second
+// runawayCondition tells of what runs on, and what to do.
+func runawayCondition(v *verdict) metav1.Condition {
+	if len(v.runaways) == 0 {
+		return metav1.Condition{}
+	}
+	more := ""
+	if n := len(v.runaways) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonNotStopped, fmt.Sprintf(
+		"%s%s runs on although its time is up, keeps a processor of the server busy, and cannot be stopped: its text is refused; edit the script, and restart the server to end what runs; spec.isolation: Process ends such scripts", v.runaways[0], more))
+}
 
-// oldDefinitions is told once, when only the program was replaced and not what came with it.
-const oldDefinitions = "the CustomResourceDefinitions of the controllers are older than this server, and keep neither spec.script nor the status: apply those of its release, in manifests/crds; no status is written until they change"
-
-func hasConditions(o *object.Object) bool {
-	_, found, err := unstructured.NestedSlice(o.Object, "status", "conditions")
-	return found && err == nil
+func finalizersCondition(d *declaration, v *verdict) metav1.Condition {
+	if v.finalizers.parents == 0 {
+		return metav1.Condition{}
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonNoFinalizeHook, v.finalizers.message(d.id()))
 }

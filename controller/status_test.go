@@ -14,6 +14,8 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/kube"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/throttle"
 	"metascript/engine"
 )
 
@@ -316,7 +318,7 @@ func TestParentsThatAreHeldAreCountedAndTheFirstIsNamed(t *testing.T) {
 		3: "the script is not run for 3 parents, the first of them default/w, before ",
 	} {
 		v := judge(t, cc, nil, runningVersion(7, loadedHooks{}))
-		v.held = holding{parents, widgetRef("default", "w"), fault}
+		v.held = throttle.Held{Parents: parents, First: objecttest.WidgetRef("default", "w"), Err: fault}
 		status := statusFor(cc, v)
 		if message := messageOf(t, status, v1alpha1.ConditionScriptsHeld); !strings.HasPrefix(message, want) {
 			t.Errorf("the message is %q, want %q", message, want)

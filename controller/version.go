@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"metascript/controller/object"
+	"metascript/controller/throttle"
 )
 
 // A version is the hooks of a loop as one whole, and what is known of how they answer. A new one, of an edited script,
@@ -12,9 +13,9 @@ import (
 type version struct {
 	Hooks
 	revisions   *revisions // with the scripts that they are of; nil: no kind rolls
-	breaker     *breaker
-	customizing *breaker // of the customize hook
-	trial       *trial
+	breaker     *throttle.Breaker
+	customizing *throttle.Breaker // of the customize hook
+	canary      *throttle.Canary
 
 	customized map[object.Ref]*customized // guarded by the loop's mu
 }
@@ -24,23 +25,23 @@ type version struct {
 func newVersion(hooks Hooks, revisions *revisions, heldChanged func()) *version {
 	return &version{
 		Hooks: hooks, revisions: revisions,
-		breaker: newBreaker(heldChanged), customizing: newBreaker(heldChanged),
-		trial: unjudged(), customized: map[object.Ref]*customized{},
+		breaker: throttle.NewBreaker(heldChanged), customizing: throttle.NewBreaker(heldChanged),
+		canary: throttle.NoCanary(), customized: map[object.Ref]*customized{},
 	}
 }
 
 // holds gives the parents for which a script is held.
-func (v *version) holds() holding {
-	if held := v.breaker.holds(); held.parents > 0 {
+func (v *version) holds() throttle.Held {
+	if held := v.breaker.Held(); held.Parents > 0 {
 		return held
 	}
-	return v.customizing.holds()
+	return v.customizing.Held()
 }
 
 // forget drops a parent that is gone.
 func (v *version) forget(parent object.Ref) {
 	v.forgive(parent)
-	v.trial.forget(parent)
+	v.canary.Forget(parent)
 	for _, f := range v.fallbacks() {
 		f.Forget(parent)
 	}
@@ -51,8 +52,8 @@ func (v *version) forget(parent object.Ref) {
 
 // forgive has a parent asked about as if it had never failed.
 func (v *version) forgive(parent object.Ref) {
-	v.breaker.forget(parent)
-	v.customizing.forget(parent)
+	v.breaker.Forget(parent)
+	v.customizing.Forget(parent)
 }
 
 // A turn is one reconcile: the loop, and the version of its hooks that answers from the beginning to the end of it,
@@ -100,7 +101,7 @@ const (
 )
 
 // failing are the parents for which the version that there is fails.
-func (l *loop) failing() map[object.Ref]bool { return l.current.Load().trial.failing() }
+func (l *loop) failing() map[object.Ref]bool { return l.current.Load().canary.Failing() }
 
 // spread queues every parent, as if none had ever failed, spread over some time if there are many.
 func (l *loop) spread(why Reason) {

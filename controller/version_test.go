@@ -10,6 +10,9 @@ import (
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/plan"
+	"metascript/controller/throttle"
 )
 
 // telling is a hook whose answer makes the parent's status tell which version it is of, before and after it waits.
@@ -25,13 +28,13 @@ func telling(version string, began chan<- string, goOn <-chan bool) hook.Hook {
 
 func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 	began, goOn := make(chan string), make(chan bool)
-	l, write := newTestLoop(t, telling("old", began, goOn), nil, widget(nil))
+	l, write := newTestLoop(t, telling("old", began, goOn), nil, objecttest.Widget(nil))
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	key := object.RefOf(widget(nil))
+	key := object.RefOf(objecttest.Widget(nil))
 	var under sync.WaitGroup
 	under.Go(func() { l.process(t.Context(), key) })
 	<-began
@@ -56,22 +59,29 @@ func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 }
 
 func TestASwapForgivesAndForgets(t *testing.T) {
-	l, _ := newTestLoop(t, wants(), nil, widget(nil))
+	l, _ := newTestLoop(t, wants(), nil, objecttest.Widget(nil))
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	if !l.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	key := object.RefOf(widget(nil))
+	key := object.RefOf(objecttest.Widget(nil))
 	for range 9 {
 		l.queue.limiter.When(key)
 	}
-	l.keptOf(key).pace.rest = time.Hour
+	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
+	for range throttle.ChurnLimit {
+		l.keptOf(key).churn.Note(update, true)
+		l.keptOf(key).churn.End(objecttest.Widget(nil), time.Now())
+	}
+	if l.rests(key, Retry) == 0 {
+		t.Fatal("it is not delayed before the swap")
+	}
 	l.repeated(key, fmt.Errorf("x"))
 	l.swap(newVersion(Hooks{Sync: wants()}, nil, func() {}))
 	l.renew(key)
-	if n := l.queue.NumRequeues(key); n != 0 || l.keptOf(key).pace.rest != 0 || len(l.said) != 0 {
-		t.Errorf("after a swap it backs off %d times, rests %s and has said %d things", n, l.keptOf(key).pace.rest, len(l.said))
+	if n := l.queue.NumRequeues(key); n != 0 || l.rests(key, Retry) != 0 || len(l.said) != 0 {
+		t.Errorf("after a swap it backs off %d times, is delayed by %s and has said %d things", n, l.rests(key, Retry), len(l.said))
 	}
 }
 
@@ -89,7 +99,7 @@ func TestAllParentsAreSpreadOverTime(t *testing.T) {
 	}
 	var objects []runtime.Object
 	for i := range spreadAtOnce + 50 {
-		objects = append(objects, widget(func(o *object.Object) { o.SetName(fmt.Sprint("w", i)) }))
+		objects = append(objects, objecttest.Widget(func(o *object.Object) { o.SetName(fmt.Sprint("w", i)) }))
 	}
 	l, _ := newTestLoop(t, wants(), nil, objects...)
 	t.Cleanup(l.close)

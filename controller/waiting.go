@@ -34,23 +34,9 @@ func newWaiting(caches *informer.Factory, resources kube.Finder, events *kube.Ev
 	return &waiting{caches: caches, resources: resources, warn: warn, watched: map[id]*watchedParents{}}
 }
 
-// whyWaiting says why the finalize hook of a controller cannot be asked, and what to do; "": it can.
-func whyWaiting(d *declaration, v *verdict) (why, way string) {
-	switch {
-	case v.active == nil && d.Settings.Paused:
-		return "is paused", "end the pause"
-	case v.active == nil && v.err() != nil:
-		return "does not load", "correct the controller"
-	case v.active != nil && !v.filled && v.trouble != nil:
-		return "cannot start before its caches are filled", "see the condition Ready of the controller"
-	}
-	return "", ""
-}
-
-// follow has each parent of d reported that waits because of what v says, also those that are deleted later; or none,
-// when v says nothing of the kind.
-func (w *waiting) follow(d *declaration, v *verdict) error {
-	why, way := whyWaiting(d, v)
+// follow reports each parent of d that is being deleted, or will be, and waits, since d does not run: why says so after the
+// name of the controller, and way what to do. With an empty why no parent waits, and none is reported any more.
+func (w *waiting) follow(d *declaration, why, way string) error {
 	if why == "" {
 		w.end(d.id())
 		return nil

@@ -60,3 +60,6 @@ func ControllerRef(parent *Object) metav1.OwnerReference {
 
 // Deleting reports whether o is being deleted.
 func Deleting(o *Object) bool { return o.GetDeletionTimestamp() != nil }
+
+// StatusOf is an object with the status of o alone, nil if o has none, to compare it with that of another object.
+func StatusOf(o *Object) map[string]any { return map[string]any{"status": o.Object["status"]} }

@@ -1,4 +1,4 @@
-// Package objecttest makes objects for tests out of YAML.
+// Package objecttest makes objects for tests.
 package objecttest
 
 import (

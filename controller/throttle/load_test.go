@@ -1,4 +1,4 @@
-package controller
+package throttle
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ func TestAVersionThatTakesTooLongIsTriedEverMoreSeldom(t *testing.T) {
 	if b.Blocked("one", now) != nil {
 		t.Error("it is not tried a second time at once")
 	}
-	for _, pause := range []time.Duration{firstLoadDelay, 2 * firstLoadDelay, 4 * firstLoadDelay} {
+	for _, pause := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
 		if !b.Note("one", late, now) {
 			t.Error("it is not told although it came again")
 		}

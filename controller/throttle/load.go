@@ -1,4 +1,4 @@
-package controller
+package throttle
 
 import (
 	"errors"
@@ -20,11 +20,8 @@ type LoadBackoff struct {
 	until   time.Time
 }
 
-// The delays before a version is loaded again.
-const (
-	firstLoadDelay = 5 * time.Second
-	lastLoadDelay  = 5 * time.Minute
-)
+// loadBackoff is the delay before a version is loaded again.
+var loadBackoff = Backoff{5 * time.Second, 5 * time.Minute}
 
 // Transient reports whether err may be gone when the same is tried again: a script ran out of time, or files changed while
 // they were read.
@@ -56,7 +53,6 @@ func (b *LoadBackoff) Note(version string, err error, now time.Time) (report boo
 	case now.Before(b.until):
 		return true
 	}
-	delay := min(firstLoadDelay<<min(b.times-1, 10), lastLoadDelay)
-	*b = LoadBackoff{version, err, b.times + 1, now.Add(delay)}
+	*b = LoadBackoff{version, err, b.times + 1, now.Add(loadBackoff.After(b.times - 1))}
 	return true
 }

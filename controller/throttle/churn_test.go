@@ -1,18 +1,19 @@
-package controller
+package throttle
 
 import (
 	"testing"
 	"time"
 
 	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
 )
 
 func TestWhatIsWrittenAgainAndAgainIsTold(t *testing.T) {
-	update := plan.Op{Verb: plan.Update, Object: configMap("c", nil), Differs: plan.Path{"data"}}
-	other := plan.Op{Verb: plan.Update, Object: configMap("d", nil), Differs: plan.Path{"data"}}
-	create := plan.Op{Verb: plan.Create, Object: configMap("c", nil)}
-	status := plan.Op{Verb: plan.UpdateStatus, Object: widget(nil)}
+	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
+	other := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("d", nil), Differs: plan.Path{"data"}}
+	create := plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("c", nil)}
+	status := plan.Op{Verb: plan.UpdateStatus, Object: objecttest.Widget(nil)}
 	for _, c := range []struct {
 		name  string
 		every time.Duration
@@ -29,7 +30,7 @@ func TestWhatIsWrittenAgainAndAgainIsTold(t *testing.T) {
 		{"children that are made one by one", time.Millisecond, func(int) []plan.Op { return []plan.Op{create, status} }, ""},
 		{"a child, but slowly", 2 * time.Second, func(int) []plan.Op { return []plan.Op{update} }, ""},
 		{"a child, with a pause", time.Millisecond, func(i int) []plan.Op {
-			if i == hurried/2 {
+			if i == ChurnLimit/2 {
 				return nil
 			}
 			return []plan.Op{update}
@@ -37,20 +38,20 @@ func TestWhatIsWrittenAgainAndAgainIsTold(t *testing.T) {
 		{"two in turns", time.Millisecond, func(i int) []plan.Op { return [][]plan.Op{{update}, {other}}[i%2] }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, now, told := &pace{}, time.Now(), ""
-			for i := range hurried + 1 {
+			p, now, told := &Churn{}, time.Now(), ""
+			for i := range ChurnLimit + 1 {
 				for _, op := range c.round(i) {
-					p.note(op, op.Verb != plan.UpdateStatus)
+					p.Note(op, op.Verb != plan.UpdateStatus)
 				}
 				now = now.Add(c.every)
-				if often := p.end(widget(nil), now); often != "" {
+				if often := p.End(objecttest.Widget(nil), now); often != "" {
 					told += often
 				}
 			}
 			if told != c.told {
 				t.Errorf("told of %q, want %q", told, c.told)
 			}
-			if rests := now.Before(p.until); rests != (c.told != "") {
+			if rests := p.Delay(now) > 0; rests != (c.told != "") {
 				t.Errorf("it rests: %t", rests)
 			}
 		})
@@ -58,12 +59,12 @@ func TestWhatIsWrittenAgainAndAgainIsTold(t *testing.T) {
 }
 
 func TestANewGenerationIsANewPace(t *testing.T) {
-	update := plan.Op{Verb: plan.Update, Object: configMap("c", nil), Differs: plan.Path{"data"}}
-	p, now := &pace{}, time.Now()
-	for i := range 3 * hurried {
-		p.note(update, true)
-		parent := widget(func(o *object.Object) { o.SetGeneration(int64(1 + i/(hurried-1))) })
-		if often := p.end(parent, now); often != "" {
+	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
+	p, now := &Churn{}, time.Now()
+	for i := range 3 * ChurnLimit {
+		p.Note(update, true)
+		parent := objecttest.Widget(func(o *object.Object) { o.SetGeneration(int64(1 + i/(ChurnLimit-1))) })
+		if often := p.End(parent, now); often != "" {
 			t.Fatalf("round %d: told of %s", i, often)
 		}
 	}

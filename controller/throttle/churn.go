@@ -1,0 +1,90 @@
+package throttle
+
+import (
+	"fmt"
+	"time"
+
+	"metascript/controller/object"
+	"metascript/controller/plan"
+)
+
+// ChurnLimit is how often one object may be written for a parent, by as many reconciles in a row, faster than once a second
+// and for the same generation of the parent. Beyond it the hook wants something else each time that it is called, because
+// it uses the time, a random number, or what it answered before.
+const ChurnLimit = 60
+
+// churnBackoff is how long such a parent is not reconciled. The delay stays short, since it may also be that its world really
+// changes that often.
+var churnBackoff = Backoff{time.Second, 10 * time.Second}
+
+// LastChurnDelay is the longest delay that a Churn imposes.
+var LastChurnDelay = churnBackoff.Last
+
+// A Churn counts what the reconciles of one parent write. A reconcile that writes nothing resets it. The zero value has
+// counted nothing. It is not safe for concurrent use.
+type Churn struct {
+	generation int64 // of the parent
+	began      time.Time
+	rounds     int                // reconciles in a row that wrote something
+	writes     map[object.Ref]int // by these reconciles, for each object
+
+	children []plan.Op // that the current reconcile has written
+	status   bool      // it has written the parent's status, which counts only when it is all that was written
+	other    bool      // it has written something else
+
+	delays int       // how often a delay was imposed
+	until  time.Time // no reconcile before
+}
+
+// Note records a write of the current reconcile. A child is created or deleted once; what exists may be changed for ever.
+func (c *Churn) Note(op plan.Op, isChild bool) {
+	switch {
+	case isChild && op.Differs != nil && op.Verb != plan.DryRun:
+		c.children = append(c.children, op)
+	case op.Verb == plan.UpdateStatus:
+		c.status = true
+	default:
+		c.other = true
+	}
+}
+
+// End ends a reconcile of parent. It returns what was written too often, "" for nothing, once for each time that it begins.
+func (c *Churn) End(parent *object.Object, now time.Time) string {
+	children, nothingElse := c.children, c.status && !c.other && len(c.children) == 0
+	wrote := len(children) > 0 || c.status || c.other
+	c.children, c.status, c.other = nil, false, false
+	if slow := c.delays == 0 && now.Sub(c.began) > time.Duration(c.rounds+1)*time.Second; !wrote || slow || c.generation != parent.GetGeneration() {
+		*c = Churn{generation: parent.GetGeneration(), began: now, writes: map[object.Ref]int{}}
+	}
+	if !wrote {
+		return ""
+	}
+	c.rounds++
+	often := ""
+	for _, op := range children {
+		if c.tooMany(op.Object) {
+			often = fmt.Sprintf("%s of %s", op.Differs, object.Describe(op.Object))
+		}
+	}
+	if nothingElse && c.tooMany(parent) {
+		often = "status"
+	}
+	if often == "" {
+		return ""
+	}
+	c.until = now.Add(churnBackoff.After(c.delays))
+	if c.delays++; c.delays > 1 {
+		return ""
+	}
+	return often
+}
+
+// tooMany counts a write of o, and reports whether there were too many.
+func (c *Churn) tooMany(o *object.Object) bool {
+	ref := object.RefOf(o)
+	c.writes[ref]++
+	return c.writes[ref] >= ChurnLimit
+}
+
+// Delay returns how long the parent is not to be reconciled, zero for not at all.
+func (c *Churn) Delay(now time.Time) time.Duration { return max(0, c.until.Sub(now)) }

@@ -1,0 +1,43 @@
+package throttle
+
+import "time"
+
+// A write that was done ContentionAllowed times, each time with the same content and no more than ContentionForgotten after
+// the one before, will not help when it is done once more: the API server, or somebody else, changes the object each time.
+const (
+	ContentionAllowed   = 5
+	ContentionForgotten = 10 * time.Minute
+)
+
+// contentionBackoff is how long such a write is delayed from then on.
+var contentionBackoff = Backoff{10 * time.Second, 5 * time.Minute}
+
+// A Contention counts writes of one object with the same content. The zero value has counted none. It is not safe for
+// concurrent use.
+type Contention struct {
+	writes   int
+	last     time.Time // the last write
+	reported int       // how many writes there were when Delay reported last
+	delays   int       // how often a delay was imposed
+	until    time.Time // no write before
+}
+
+// Delay returns how long the next write has to wait, zero for not at all, and whether that is to be reported: it is once for
+// each write.
+func (c *Contention) Delay(now time.Time) (wait time.Duration, report bool) {
+	if c.writes >= ContentionAllowed && c.writes > c.reported {
+		c.until = now.Add(contentionBackoff.After(c.delays))
+		c.delays++
+		c.reported, report = c.writes, true
+	}
+	return max(c.until.Sub(now), 0), report
+}
+
+// Count counts a write.
+func (c *Contention) Count(now time.Time) { c.writes, c.last = c.writes+1, now }
+
+// Writes is how many writes were counted.
+func (c *Contention) Writes() int { return c.writes }
+
+// Forgotten reports whether the last write was so long ago that it does not count any more.
+func (c *Contention) Forgotten(now time.Time) bool { return now.Sub(c.last) > ContentionForgotten }

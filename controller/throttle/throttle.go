@@ -1,0 +1,21 @@
+// Package throttle decides when something that went wrong is done again, and how often.
+//
+//   - A [Breaker] keeps a script from being run again and again for a parent for which it exceeds a limit.
+//   - A [Canary] decides whether a new version of the scripts is good, by the parents for which it was run first.
+//   - A [Contention] delays a write that somebody else undoes each time.
+//   - A [Churn] delays the reconciles of a parent whose hook wants something else each time.
+//   - A [LoadBackoff] delays loading a version of a controller that could not be loaded.
+//
+// Nothing here waits or reads a clock: the time is an argument, and the caller acts on the result.
+package throttle
+
+import "time"
+
+// A Backoff is a delay that doubles with each failure in a row, up to Last.
+type Backoff struct{ First, Last time.Duration }
+
+// After returns the delay after n failures in a row that had one before: First for none.
+func (b Backoff) After(n int) time.Duration {
+	const enough = 20 // doublings; more would overflow
+	return min(b.First<<min(n, enough), b.Last)
+}
