@@ -159,3 +159,11 @@ func fallsBack(set *v1alpha1.Hook) bool {
 
 // owner names a controller object to the engine; see engine.Env.
 func (i id) owner() string { return i.Kind + "/" + i.Name }
+
+// asHooksSee is the controller object without what changes while nothing of its meaning does.
+func asHooksSee(o *object.Object) *object.Object {
+	seen := object.Copy(o)
+	seen.SetManagedFields(nil)
+	delete(seen.Object, "status")
+	return seen
+}

@@ -14,6 +14,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
+	"metascript/controller/plan/plantest"
 )
 
 // decorates is a hook that wants one attachment, of that name, and these changes of labels.
@@ -26,7 +27,7 @@ func decorates(name string, labels hook.Changes, status map[string]any) answer {
 }
 
 // decorateOnce reconciles a widget, which has the attachment "old", as a DecoratorController does.
-func decorateOnce(t *testing.T, ask answer, change func(*loop, *recorder)) ([]string, error) {
+func decorateOnce(t *testing.T, ask answer, change func(*loop, *plantest.Recorder)) ([]string, error) {
 	t.Helper()
 	parent := objecttest.Widget(func(o *object.Object) { o.SetLabels(map[string]string{"a": "1"}) })
 	old := objecttest.ConfigMap("old", parent)
@@ -69,7 +70,7 @@ func TestAnObjectIsDecoratedBeforeItsAttachments(t *testing.T) {
 }
 
 func TestWithoutTheSubresourceTheStatusIsWrittenWithTheRest(t *testing.T) {
-	got, err := decorateOnce(t, decorates("old", nil, map[string]any{"x": int64(1)}), func(l *loop, _ *recorder) { l.Parents[0].HasStatus = false })
+	got, err := decorateOnce(t, decorates("old", nil, map[string]any{"x": int64(1)}), func(l *loop, _ *plantest.Recorder) { l.Parents[0].HasStatus = false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +81,8 @@ func TestWithoutTheSubresourceTheStatusIsWrittenWithTheRest(t *testing.T) {
 
 func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
 	two := "2"
-	got, err := decorateOnce(t, decorates("new", hook.Changes{"a": &two}, nil), func(_ *loop, write *recorder) {
-		write.fail = func(op plan.Op) error {
+	got, err := decorateOnce(t, decorates("new", hook.Changes{"a": &two}, nil), func(_ *loop, write *plantest.Recorder) {
+		write.Fail = func(op plan.Op) error {
 			return apierrors.NewConflict(schema.GroupResource{}, op.Object.GetName(), errors.New("changed"))
 		}
 	})

@@ -31,7 +31,7 @@ func (s *Server) depart(ctx context.Context, name id) error {
 		s.queue.AddAfter(name, s.DeletionGrace) // whoever leads does it, and that may be us by then
 		return nil
 	}
-	exists, err := name.exists(ctx, s.client)
+	exists, err := exists(ctx, name, s.client)
 	if err == nil && !exists {
 		err = s.letGo(ctx, name, gone.object)
 	}

@@ -1,9 +1,12 @@
 package controller
 
 import (
+	"cmp"
 	"reflect"
 
 	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/controller/rollout"
 )
 
 // onParent queues a parent that changed.
@@ -93,4 +96,22 @@ func (l *loop) onChild(old, current *object.Object) {
 			l.queue.add(key, l.news(ChildChanged))
 		}
 	}
+}
+
+// onRevision queues the parent of a ControllerRevision that is gone, that says something else of the parent, or that
+// could not be read or cannot be now. Other changes are our own.
+func (l *loop) onRevision(old, current *object.Object) {
+	if old == nil || current != nil && ours(old, current) {
+		return
+	}
+	if key, owned := l.ownerOf(cmp.Or(current, old)); owned {
+		l.queue.add(key, l.news(ChildChanged))
+	}
+}
+
+// ours reports whether we may have made current of old.
+func ours(old, current *object.Object) bool {
+	before, unread := rollout.Decode(old)
+	after, unreadable := rollout.Decode(current)
+	return unread == nil && unreadable == nil && before.Script == after.Script && plan.Difference(before.Patch, after.Patch) == ""
 }

@@ -86,7 +86,7 @@ func versioned(v string) func(*object.Object) {
 // controlled is a ConfigMap whose controller is described by a reference.
 func controlled(apiVersion, kind, name string) *object.Object {
 	yes := true
-	return with(objecttest.ConfigMap("a", nil), ownedBy(metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u1", Controller: &yes}))
+	return objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u1", Controller: &yes}))
 }
 
 func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
@@ -102,7 +102,7 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 		{"not one of another group", controlled("example.org/v1", "Widget", "w"), nil},
 		{"not one of no group", controlled("v1", "Widget", "w"), nil},
 		{"not one of a group that cannot be read", controlled("a/b/c", "Widget", "w"), nil},
-		{"not one that only owns and does not control", with(objecttest.ConfigMap("a", nil), ownedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "u1"})), nil},
+		{"not one that only owns and does not control", objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "u1"})), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newEventLoop(t, objecttest.Widget(nil))
@@ -117,14 +117,14 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 func TestAChildOfAClusterScopedParentConcernsItFromAnyNamespace(t *testing.T) {
 	l := newEventLoop(t)
 	l.Parents[0].Namespaced = false
-	childEvent(l, nil, inNamespace("x", controlled("example.com/v1", "Widget", "w")))
+	childEvent(l, nil, objecttest.InNamespace("x", controlled("example.com/v1", "Widget", "w")))
 	expectQueued(t, l, "w")
 }
 
 func TestAChildThatChangesHandsConcernsBoth(t *testing.T) {
 	l := newEventLoop(t)
 	old, current := controlled("example.com/v1", "Widget", "before"), controlled("example.com/v1", "Widget", "after")
-	childEvent(l, with(old, versioned("1")), with(current, versioned("2")))
+	childEvent(l, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
 	expectQueued(t, l, "default/before", "default/after")
 }
 
@@ -132,8 +132,8 @@ func TestAChildThatIsReleasedConcernsWhoHadItAndWhoMayAdoptIt(t *testing.T) {
 	parent, heir := named("w", "default", "u1"), named("heir", "default", "u2")
 	l := newEventLoop(t, parent, heir)
 	old := objecttest.ConfigMap("a", parent)
-	current := matching("a", heir)
-	childEvent(l, with(old, versioned("1")), with(current, versioned("2")))
+	current := objecttest.Matching("a", heir)
+	childEvent(l, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
 	expectQueued(t, l, "default/w", "default/heir")
 }
 
@@ -145,11 +145,11 @@ func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
 		orphan *object.Object
 		want   []string
 	}{
-		{"in its namespace alone", matching("a", here), []string{"default/w"}},
-		{"in another namespace", inNamespace("other", matching("a", there)), []string{"other/w"}},
-		{"with labels that none matches", with(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }), nil},
+		{"in its namespace alone", objecttest.Matching("a", here), []string{"default/w"}},
+		{"in another namespace", objecttest.InNamespace("other", objecttest.Matching("a", there)), []string{"other/w"}},
+		{"with labels that none matches", objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }), nil},
 		{"without labels", objecttest.ConfigMap("a", nil), nil},
-		{"with somebody else for a controller", with(matching("a", here), ownedBy(controlled("apps/v1", "ReplicaSet", "r").GetOwnerReferences()...)), nil},
+		{"with somebody else for a controller", objecttest.With(objecttest.Matching("a", here), objecttest.OwnedBy(controlled("apps/v1", "ReplicaSet", "r").GetOwnerReferences()...)), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newEventLoop(t, here, there, stranger)
@@ -163,21 +163,21 @@ func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
 	parent := named("w", "", "u1")
 	l := newEventLoop(t, parent)
 	l.Parents[0].Namespaced = false
-	childEvent(l, nil, inNamespace("x", matching("a", parent)))
+	childEvent(l, nil, objecttest.InNamespace("x", objecttest.Matching("a", parent)))
 	expectQueued(t, l, "w")
 }
 
 func TestAnOrphanThatBeginsToMatchConcernsItsAdopter(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
-	childEvent(l, with(objecttest.ConfigMap("a", nil), versioned("1")), with(matching("a", parent), versioned("2")))
+	childEvent(l, objecttest.With(objecttest.ConfigMap("a", nil), versioned("1")), objecttest.With(objecttest.Matching("a", parent), versioned("2")))
 	expectQueued(t, l, "default/w")
 }
 
 func TestAnOrphanThatIsGoneConcernsNobody(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
-	childEvent(l, matching("a", parent), nil)
+	childEvent(l, objecttest.Matching("a", parent), nil)
 	expectQueued(t, l)
 }
 
@@ -190,7 +190,7 @@ func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T)
 	for _, o := range parents {
 		l.followAdopter(nil, o)
 	}
-	childEvent(l, nil, with(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
+	childEvent(l, nil, objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
 	expectQueued(t, l, "default/sound")
 }
 
@@ -198,7 +198,7 @@ func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
 	l.onParent(parent, object.Copy(parent))
-	child := with(objecttest.ConfigMap("a", parent), versioned("5"))
+	child := objecttest.With(objecttest.ConfigMap("a", parent), versioned("5"))
 	childEvent(l, child, object.Copy(child))
 	expectQueued(t, l)
 }
@@ -232,7 +232,7 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for ignore, want := range map[bool]bool{false: c.counts, true: c.countsAnyhow} {
 				old := objecttest.Widget(c.before)
-				current := with(object.Copy(old), versioned("2"))
+				current := objecttest.With(object.Copy(old), versioned("2"))
 				if c.change != nil {
 					c.change(current)
 				}
@@ -288,7 +288,7 @@ func expectAdopter(t *testing.T, l *loop, app string, want bool) {
 }
 
 func adopts(l *loop, app string) bool {
-	orphan := with(objecttest.ConfigMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
+	orphan := objecttest.With(objecttest.ConfigMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
 	return slices.Contains(l.shared.hub.Adopters(orphan)[l], objecttest.WidgetRef("default", "w"))
 }
 

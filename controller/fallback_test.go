@@ -16,6 +16,7 @@ import (
 	"metascript/controller/lease"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/plan/plantest"
 	"metascript/controller/throttle"
 	"metascript/engine"
 )
@@ -38,7 +39,7 @@ var (
 )
 
 // newFallbackLoop gives a loop about widgets, whose caches are filled, and how often the controller's status was to change.
-func newFallbackLoop(t *testing.T, f *hook.Fallback, parents ...*object.Object) (*loop, *recorder, *int) {
+func newFallbackLoop(t *testing.T, f *hook.Fallback, parents ...*object.Object) (*loop, *plantest.Recorder, *int) {
 	t.Helper()
 	var objects []runtime.Object
 	for _, p := range parents {
@@ -68,8 +69,8 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 	first, second := objecttest.WidgetRef("default", "w"), objecttest.WidgetRef("default", "other")
 	l.process(t.Context(), first)
 	l.process(t.Context(), first)
-	if len(write.recorded()) > 0 || *told > 0 || len(queued(l)) > 0 {
-		t.Fatalf("after a timeout it wrote %v, told %d times", write.recorded(), *told)
+	if len(write.Recorded()) > 0 || *told > 0 || len(queued(l)) > 0 {
+		t.Fatalf("after a timeout it wrote %v, told %d times", write.Recorded(), *told)
 	}
 	l.process(t.Context(), second)
 	if got := queued(l); got["default/other"] != "script" || got["default/w"] != "script" || *told != 1 {
@@ -80,7 +81,7 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 		"create ConfigMap default/from-webhook", "update status Widget default/other",
 		"create ConfigMap default/from-webhook", "update status Widget default/w",
 	}
-	if diff := cmp.Diff(want, write.recorded()); diff != "" {
+	if diff := cmp.Diff(want, write.Recorded()); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
 

@@ -185,3 +185,6 @@ func missesFile(err error) bool {
 	var e *engine.Error
 	return errors.As(err, &e) && e.Kind == engine.KindModule
 }
+
+// maxStored bounds what is unpacked, and read again: more than scripts and a spec may hold together.
+const maxStored = 8 << 20

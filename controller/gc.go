@@ -127,7 +127,7 @@ func (c *collection) look(ctx context.Context, o *object.Object) error {
 // judge asks anew each time whether a controller is gone, since it may come back meanwhile.
 func (c *collection) judge(ctx context.Context, o *object.Object, finalizer string, by id) error {
 	if !c.exists[by] {
-		exists, err := by.exists(ctx, c.client)
+		exists, err := exists(ctx, by, c.client)
 		if err != nil {
 			return fmt.Errorf("%s: is there still a %s? %w", object.Describe(o), by, err)
 		}
@@ -162,7 +162,7 @@ func ownerOfFinalizer(finalizer string) (id, bool) {
 }
 
 // exists asks the API server, past every cache, whether there is a controller object of that name.
-func (i id) exists(ctx context.Context, client dynamic.Interface) (bool, error) {
+func exists(ctx context.Context, i id, client dynamic.Interface) (bool, error) {
 	_, err := client.Resource(kinds[i.Kind]).Get(ctx, i.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil

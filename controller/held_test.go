@@ -40,7 +40,7 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 	if n := l.queue.NumRequeues(bad); n != 0 {
 		t.Errorf("it backs off %d times, want that it is forgotten", n)
 	}
-	for _, op := range write.recorded() {
+	for _, op := range write.Recorded() {
 		if strings.Contains(op, "old") {
 			t.Errorf("for the parent whose script is held it did: %s", op)
 		}
@@ -70,10 +70,29 @@ func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
 	for range 5 {
 		l.process(t.Context(), key)
 	}
-	if asked != 1 || len(write.recorded()) > 0 || l.current.Load().breaker.Held().Parents > 0 {
-		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.recorded(), l.current.Load().breaker.Held())
+	if asked != 1 || len(write.Recorded()) > 0 || l.current.Load().breaker.Held().Parents > 0 {
+		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.Recorded(), l.current.Load().breaker.Held())
 	}
 	if n := l.queue.NumRequeues(key); n != 1 {
 		t.Errorf("it backs off for %d failures, want one", n)
+	}
+}
+
+func TestFinalizersStayWhileNobodyKnowsWhetherThereIsAFinalizeHook(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		parent func(*object.Object)
+		want   int // operations
+		fails  bool
+	}{
+		{"none is put on", nil, 2, false}, // the child and the status
+		{"none is taken off", objecttest.WithFinalizers(testFinalizer), 2, false},
+		{"and who goes waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
+	} {
+		l, write := newTestLoop(t, wants("new"), unloadedHook{errNoHooks}, objecttest.Widget(c.parent))
+		ops, err := reconcileOnce(t, l, write)
+		if (err != nil) != c.fails || len(ops) != c.want {
+			t.Errorf("%s: %v, %v", c.name, ops, err)
+		}
 	}
 }

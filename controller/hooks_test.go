@@ -82,51 +82,34 @@ func who(t *testing.T, h hook.Hook) string {
 	return fmt.Sprint(ask(t, h)["from"])
 }
 
-// starlark is a script in which each function answers with its own name.
-func starlark(functions ...string) string {
-	var b strings.Builder
-	for _, name := range functions {
-		fmt.Fprintf(&b, "def %s(parent): return {'status': {'from': '%s'}, 'children': []}\n", name, name)
-	}
-	return b.String()
-}
-
-// inline is a script as a value in YAML's flow style.
-func inline(language, source string) string {
-	return fmt.Sprintf("{language: %s, inline: %s}", language, quoted(source))
-}
-
-// quoted is text as a value in YAML's flow style.
-func quoted(text string) string { return fmt.Sprintf("%q", text) }
-
 func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
 	const url = "http://hooks.example.com/sync"
-	portedJS := inline("JavaScript", "module.exports = async function (context) { return {status: 200, body: {status: {from: 'ported'}, children: []}}; };")
-	portedJsonnet := inline("Jsonnet", "function(request) { status: { from: 'ported' }, children: [] }")
+	portedJS := objecttest.Inline("JavaScript", "module.exports = async function (context) { return {status: 200, body: {status: {from: 'ported'}, children: []}}; };")
+	portedJsonnet := objecttest.Inline("Jsonnet", "function(request) { status: { from: 'ported' }, children: [] }")
 	for _, c := range []struct {
 		name, spec     string
 		sync, finalize string
 	}{
-		{"spec.script defines sync", "script: " + inline("Starlark", starlark("sync")), "sync", ""},
-		{"spec.script defines both, and a helper", "script: " + inline("Starlark", starlark("sync", "finalize", "helper")), "sync", "finalize"},
-		{"in JavaScript", "script: " + inline("JavaScript", "exports.sync = () => ({status: {from: 'js'}, children: []});"), "js", ""},
-		{"in Jsonnet", "script: " + inline("Jsonnet", "{ sync():: { status: { from: 'jsonnet' }, children: [] } }"), "jsonnet", ""},
+		{"spec.script defines sync", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")), "sync", ""},
+		{"spec.script defines both, and a helper", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize", "helper")), "sync", "finalize"},
+		{"in JavaScript", "script: " + objecttest.Inline("JavaScript", "exports.sync = () => ({status: {from: 'js'}, children: []});"), "js", ""},
+		{"in Jsonnet", "script: " + objecttest.Inline("Jsonnet", "{ sync():: { status: { from: 'jsonnet' }, children: [] } }"), "jsonnet", ""},
 		{"a hook names its function in spec.script",
-			"{script: " + inline("Starlark", starlark("main", "finalize")) + ", hooks: {sync: {script: {function: main}}}}", "main", "finalize"},
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("main", "finalize")) + ", hooks: {sync: {script: {function: main}}}}", "main", "finalize"},
 		{"a hook that names nothing takes the function of its name",
-			"{script: " + inline("Starlark", starlark("sync")) + ", hooks: {sync: {script: {}}}}", "sync", ""},
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {sync: {script: {}}}}", "sync", ""},
 		{"a hook has a script of its own beside spec.script",
-			"{script: " + inline("Starlark", starlark("sync", "finalize")) + ", hooks: {finalize: {script: " +
-				inline("JavaScript", "function finalize() { return {status: {from: 'own'}, children: []}; }") + "}}}", "sync", "own"},
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {script: " +
+				objecttest.Inline("JavaScript", "function finalize() { return {status: {from: 'own'}, children: []}; }") + "}}}", "sync", "own"},
 		{"hooks have scripts of their own and there is no spec.script",
-			"hooks: {sync: {script: " + inline("Starlark", starlark("sync")) + "}}", "sync", ""},
+			"hooks: {sync: {script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + "}}", "sync", ""},
 		{"a webhook goes before the function of its name",
-			"{script: " + inline("Starlark", starlark("sync", "finalize")) + ", hooks: {finalize: {webhook: {url: '" + url + "'}}}}", "sync", url},
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {webhook: {url: '" + url + "'}}}}", "sync", url},
 		{"only a webhook", "hooks: {sync: {webhook: {url: '" + url + "'}}}", url, ""},
 		{"a script goes before the webhook that must never answer",
-			"{script: " + inline("Starlark", starlark("sync")) + ", hooks: {sync: {script: {}, webhook: {url: '" + url + "'}, fallback: Never}}}", "sync", ""},
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {sync: {script: {}, webhook: {url: '" + url + "'}, fallback: Never}}}", "sync", ""},
 		{"an empty hook is the function of its name where there is one",
-			"{script: " + inline("Starlark", starlark("sync", "finalize")) + ", hooks: {finalize: {}}}", "sync", "finalize"},
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {}}}", "sync", "finalize"},
 		{"a ported JavaScript file serves sync alone", "script: " + portedJS, "ported", ""},
 		{"a ported JavaScript file serves finalize where it is named",
 			"{script: " + portedJS + ", hooks: {finalize: {script: {}}}}", "ported", "ported"},
@@ -180,23 +163,23 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 		want       []string
 	}{
 		{"nothing at all", "{}", false, []string{"no hooks defined"}},
-		{"a script without sync", "script: " + inline("Starlark", starlark("synk", "helper")), true,
+		{"a script without sync", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("synk", "helper")), true,
 			[]string{"defines no function sync", "did you mean synk?"}},
-		{"a script with a misspelt sync beside finalize", "script: " + inline("Starlark", starlark("synk", "finalize")), true,
+		{"a script with a misspelt sync beside finalize", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("synk", "finalize")), true,
 			[]string{"defines no function sync", "did you mean synk?"}},
-		{"a script with other functions", "script: " + inline("Starlark", starlark("reconcile", "helper")), true,
+		{"a script with other functions", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("reconcile", "helper")), true,
 			[]string{"defines no function sync, and no function finalize", "it defines helper, reconcile"}},
-		{"a script without any function", "script: " + inline("Starlark", "x = 1"), true,
+		{"a script without any function", "script: " + objecttest.Inline("Starlark", "x = 1"), true,
 			[]string{"defines no function sync", "it defines none"}},
-		{"a function that is not there", "{script: " + inline("Starlark", starlark("sync")) + ", hooks: {finalize: {script: {function: tidy}}}}", true,
+		{"a function that is not there", "{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {finalize: {script: {function: tidy}}}}", true,
 			[]string{"hooks.finalize", "no function tidy", "it defines sync"}},
 		{"a function and no script to find it in", "hooks: {sync: {script: {function: main}}}", false,
 			[]string{"hooks.sync.script", "main", "no script to find it in"}},
-		{"a script that does not compile", "script: " + inline("Starlark", "def sync(parent):\n    return {"), true,
+		{"a script that does not compile", "script: " + objecttest.Inline("Starlark", "def sync(parent):\n    return {"), true,
 			[]string{"sync.star:2:"}},
-		{"a hook's script that does not compile", "hooks: {sync: {script: " + inline("JavaScript", "function sync( {") + "}}", true,
+		{"a hook's script that does not compile", "hooks: {sync: {script: " + objecttest.Inline("JavaScript", "function sync( {") + "}}", true,
 			[]string{"hooks.sync.script: sync.js:1:"}},
-		{"a module that is not there", "script: " + inline("Starlark", "load('lib.star', 'x')\n"+starlark("sync")), true,
+		{"a module that is not there", "script: " + objecttest.Inline("Starlark", "load('lib.star', 'x')\n"+objecttest.Starlark("sync")), true,
 			[]string{"sync.star:1:", "lib.star"}},
 		{"a module outside", "script: {language: Starlark, inline: x, modules: {../lib.star: x}}", false,
 			[]string{"spec.script", `module "../lib.star"`, "lib/labels.star"}},
@@ -227,7 +210,7 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 }
 
 func TestAControllerMayHaveAFinalizeHookOnly(t *testing.T) {
-	own, webhook := inline("Starlark", starlark("finalize", "helper")), "{webhook: {url: 'http://x/'}}"
+	own, webhook := objecttest.Inline("Starlark", objecttest.Starlark("finalize", "helper")), "{webhook: {url: 'http://x/'}}"
 	for name, c := range map[string]struct {
 		spec  string
 		doubt bool
@@ -250,7 +233,7 @@ func TestAControllerMayHaveAFinalizeHookOnly(t *testing.T) {
 }
 
 func TestAnEmptyHookIsLeftOutAndTold(t *testing.T) {
-	loaded := load(t, newLoader(), "{script: "+inline("Starlark", starlark("sync"))+", hooks: {finalize: {}}}")
+	loaded := load(t, newLoader(), "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {}}}")
 	if loaded.finalize != nil {
 		t.Error("there is a finalize hook, which would put a finalizer on every parent that nobody takes off")
 	}
@@ -362,7 +345,7 @@ hooks:
 func TestSourceThatIsTooLargeSaysHowLargeAndWhatToDo(t *testing.T) {
 	half := strings.Repeat("# forty characters of a comment, or so\n", maxInline/2/39)
 	script := func(module string) *declaration {
-		spec := parseController(t, "script: "+inline("Starlark", starlark("sync")+half))
+		spec := parseController(t, "script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync")+half))
 		spec.Script.Modules = map[string]v1alpha1.ModuleText{"lib.star": v1alpha1.ModuleText(module)}
 		return spec
 	}
@@ -387,7 +370,7 @@ func TestWhatAScriptPrintsIsToldWithHookAndParent(t *testing.T) {
 	l.log = func(name string, req *hook.Request, m engine.Message) {
 		got = append(got, fmt.Sprintf("%s of %s at %s: %s", name, object.Describe(req.Parent), m.Pos, m.Text))
 	}
-	loaded := load(t, l, "script: "+inline("Starlark", "def sync(parent):\n    print('here')\n    return {'children': []}\n"))
+	loaded := load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(parent):\n    print('here')\n    return {'children': []}\n"))
 	ask(t, loaded.sync)
 	if diff := cmp.Diff([]string{"sync of Widget default/w at sync.star:2:10: here"}, got); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
@@ -397,7 +380,7 @@ func TestWhatAScriptPrintsIsToldWithHookAndParent(t *testing.T) {
 func TestAScriptSeesTheTimeThatTheLoaderHas(t *testing.T) {
 	l := newLoader()
 	l.now = func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 6, time.FixedZone("", 3600)) }
-	loaded := load(t, l, "script: "+inline("Starlark", "def sync(now): return {'status': {'now': now}, 'children': []}"))
+	loaded := load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(now): return {'status': {'now': now}, 'children': []}"))
 	if got := ask(t, loaded.sync)["now"]; got != "2026-01-02T14:04:05Z" {
 		t.Errorf("request.now is %v, want 2026-01-02T14:04:05Z", got)
 	}
@@ -444,7 +427,7 @@ func TestNonsenseIsToldAtTheFunctionThatAnsweredIt(t *testing.T) {
 		"Jsonnet":    "{\n  sync(parent):: { childs: [] },\n}\n",
 	} {
 		t.Run(language, func(t *testing.T) {
-			_, err := load(t, newLoader(), "script: "+inline(language, source)).sync.Call(t.Context(), aboutWidget())
+			_, err := load(t, newLoader(), "script: "+objecttest.Inline(language, source)).sync.Call(t.Context(), aboutWidget())
 			var fault *engine.Error
 			if !errors.As(err, &fault) || fault.Kind != engine.KindResult || fault.Pos.Line != 2 || !strings.Contains(fault.Source, "sync(") {
 				t.Errorf("got %v, want an error at line 2 with its text", engine.DetailOf(err))
@@ -455,7 +438,7 @@ func TestNonsenseIsToldAtTheFunctionThatAnsweredIt(t *testing.T) {
 
 // A script that is edited all day must not be kept in all its versions.
 func TestHooksDoNotKeepThoseBeforeThem(t *testing.T) {
-	d := parseController(t, "{script: "+inline("Starlark", starlark("sync"))+", hooks: {finalize: {webhook: {url: 'http://x/'}}}}")
+	d := parseController(t, "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {webhook: {url: 'http://x/'}}}}")
 	var before weak.Pointer[hook.Script]
 	second := func() loadedHooks {
 		first := newLoader()

@@ -89,8 +89,8 @@ func tenants(t testing.TB, names ...string) map[string]*loop {
 }
 
 func TestALoopLooksAfterWhatItSelectsAndWhatHasItsFinalizer(t *testing.T) {
-	left := with(tenant("left", "nobody"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
-	both := with(tenant("both", "a"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
+	left := objecttest.With(tenant("left", "nobody"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
+	both := objecttest.With(tenant("both", "a"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
 	l, _ := newTestLoop(t, wants(), nil, tenant("x", "a"), tenant("y", "b"), left, both)
 	joined(t, selecting(t, l, "a", "tenant=a"))
 	l.Parents[0].selectors = append(l.Parents[0].selectors, parentSelector{labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
@@ -125,7 +125,7 @@ func TestAnOrphansEventQueuesParentsOfThoseThatSelectThem(t *testing.T) {
 	for o := range all["b"].own() {
 		all["a"].followAdopter(nil, o) // as if it were told of it
 	}
-	adopters := all["a"].shared.hub.Adopters(matching("c", tenant("b", "b")))
+	adopters := all["a"].shared.hub.Adopters(objecttest.Matching("c", tenant("b", "b")))
 	if diff := cmp.Diff([]object.Ref{object.RefOf(tenant("b", "b"))}, adopters[all["b"]]); diff != "" || len(adopters) != 1 {
 		t.Errorf("adopters %v (-want +got):\n%s", adopters, diff)
 	}

@@ -20,24 +20,13 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
+	"metascript/controller/plan/plantest"
 )
-
-// matching is a ConfigMap with the label by which parent recognises its children, and no owner.
-func matching(name string, parent *object.Object) *object.Object {
-	o := objecttest.ConfigMap(name, parent)
-	o.SetOwnerReferences(nil)
-	return o
-}
 
 // unmatched is a ConfigMap of parent without that label.
 func unmatched(name string, parent *object.Object) *object.Object {
 	o := objecttest.ConfigMap(name, parent)
 	o.SetLabels(nil)
-	return o
-}
-
-func inNamespace(namespace string, o *object.Object) *object.Object {
-	o.SetNamespace(namespace)
 	return o
 }
 
@@ -69,7 +58,7 @@ func claimOnce(t *testing.T, parent *object.Object, live func() (*object.Object,
 		t.Fatal("the caches did not fill")
 	}
 	var c claiming
-	write.fail = func(op plan.Op) error {
+	write.Fail = func(op plan.Op) error {
 		c.wrote = append(c.wrote, op.Object)
 		if fails != nil {
 			return fails(op)
@@ -79,7 +68,7 @@ func claimOnce(t *testing.T, parent *object.Object, live func() (*object.Object,
 	owner := l.Owner.(*claim)
 	owner.live = func(context.Context, *object.Object) (*object.Object, error) { return live() }
 	set, err := owner.Claim(t.Context(), parent, write)
-	c.ops, c.err = write.recorded(), err
+	c.ops, c.err = write.Recorded(), err
 	for o := range set.All() {
 		c.names = append(c.names, object.KeyOf(o).String())
 	}
@@ -109,29 +98,29 @@ func TestClaim(t *testing.T) {
 			[]string{"default/a", "default/b"}, nil},
 		{"nothing is there", namespaced, nil, nil, nil},
 		{"an orphan that matches is adopted", namespaced,
-			[]*object.Object{matching("b", namespaced), objecttest.ConfigMap("c", namespaced), matching("a", namespaced)},
+			[]*object.Object{objecttest.Matching("b", namespaced), objecttest.ConfigMap("c", namespaced), objecttest.Matching("a", namespaced)},
 			[]string{"default/a", "default/b", "default/c"},
 			[]string{"update ConfigMap default/a", "update ConfigMap default/b"}},
 		{"an orphan that does not match is left alone", namespaced,
-			[]*object.Object{objecttest.ConfigMap("a", nil), matching("b", stranger())}, nil, nil},
+			[]*object.Object{objecttest.ConfigMap("a", nil), objecttest.Matching("b", stranger())}, nil, nil},
 		{"an orphan that is being deleted is left alone", namespaced,
-			[]*object.Object{with(matching("a", namespaced), objecttest.Deleting)}, nil, nil},
+			[]*object.Object{objecttest.With(objecttest.Matching("a", namespaced), objecttest.Deleting)}, nil, nil},
 		{"an orphan in another namespace is left alone", namespaced,
-			[]*object.Object{inNamespace("other", matching("a", namespaced))}, nil, nil},
+			[]*object.Object{objecttest.InNamespace("other", objecttest.Matching("a", namespaced))}, nil, nil},
 		{"a child of somebody else is never touched, whatever its labels", namespaced,
-			[]*object.Object{with(matching("a", namespaced), ownedBy(object.ControllerRef(stranger())))}, nil, nil},
+			[]*object.Object{objecttest.With(objecttest.Matching("a", namespaced), objecttest.OwnedBy(object.ControllerRef(stranger())))}, nil, nil},
 		{"what is owned and stopped matching is released", namespaced,
 			[]*object.Object{objecttest.ConfigMap("a", namespaced), unmatched("b", namespaced)},
 			[]string{"default/a"}, []string{"update ConfigMap default/b"}},
 		{"what is owned and going is not released", namespaced,
-			[]*object.Object{with(unmatched("a", namespaced), objecttest.Deleting)}, nil, nil},
+			[]*object.Object{objecttest.With(unmatched("a", namespaced), objecttest.Deleting)}, nil, nil},
 		{"what is owned and going is still a child", namespaced,
-			[]*object.Object{with(objecttest.ConfigMap("a", namespaced), objecttest.Deleting)}, []string{"default/a"}, nil},
+			[]*object.Object{objecttest.With(objecttest.ConfigMap("a", namespaced), objecttest.Deleting)}, []string{"default/a"}, nil},
 		{"a parent that goes adopts and releases nothing, and sees all it owns", going,
-			[]*object.Object{objecttest.ConfigMap("a", going), unmatched("b", going), matching("c", going)},
+			[]*object.Object{objecttest.ConfigMap("a", going), unmatched("b", going), objecttest.Matching("c", going)},
 			[]string{"default/a", "default/b"}, nil},
 		{"a cluster-scoped parent looks in every namespace", cluster,
-			[]*object.Object{inNamespace("x", objecttest.ConfigMap("a", cluster)), inNamespace("y", matching("b", cluster)), inNamespace("z", unmatched("c", cluster))},
+			[]*object.Object{objecttest.InNamespace("x", objecttest.ConfigMap("a", cluster)), objecttest.InNamespace("y", objecttest.Matching("b", cluster)), objecttest.InNamespace("z", unmatched("c", cluster))},
 			[]string{"x/a", "y/b"}, []string{"update ConfigMap z/c", "update ConfigMap y/b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,16 +138,6 @@ func TestClaim(t *testing.T) {
 	}
 }
 
-// with is o after the changes.
-func with(o *object.Object, changes ...func(*object.Object)) *object.Object {
-	objecttest.All(changes...)(o)
-	return o
-}
-
-func ownedBy(refs ...metav1.OwnerReference) func(*object.Object) {
-	return func(o *object.Object) { o.SetOwnerReferences(refs) }
-}
-
 // ref is a reference that does not control.
 func ref(uid types.UID) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: string(uid), UID: uid}
@@ -166,8 +145,8 @@ func ref(uid types.UID) metav1.OwnerReference {
 
 func TestAdoptingAndReleasingKeepOtherReferences(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	adopted := with(matching("a", parent), ownedBy(ref("x")))
-	released := with(unmatched("b", parent), ownedBy(ref("x"), object.ControllerRef(parent), ref("y")))
+	adopted := objecttest.With(objecttest.Matching("a", parent), objecttest.OwnedBy(ref("x")))
+	released := objecttest.With(unmatched("b", parent), objecttest.OwnedBy(ref("x"), object.ControllerRef(parent), ref("y")))
 	got := claimOnce(t, parent, alive(parent), nil, adopted, released)
 	if got.err != nil {
 		t.Fatal(got.err)
@@ -191,11 +170,11 @@ func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
 	plain.Controller, plain.BlockOwnerDeletion = nil, nil
 	want := []metav1.OwnerReference{ref("x"), object.ControllerRef(parent)}
 
-	adopted := claimOnce(t, parent, alive(parent), nil, with(matching("a", parent), ownedBy(ref("x"), plain)))
+	adopted := claimOnce(t, parent, alive(parent), nil, objecttest.With(objecttest.Matching("a", parent), objecttest.OwnedBy(ref("x"), plain)))
 	if diff := cmp.Diff(want, adopted.wrote[0].GetOwnerReferences()); diff != "" {
 		t.Errorf("references of what is adopted (-want +got):\n%s", diff)
 	}
-	created := with(objecttest.ConfigMap("b", nil), ownedBy(ref("x"), plain))
+	created := objecttest.With(objecttest.ConfigMap("b", nil), objecttest.OwnedBy(ref("x"), plain))
 	if err := (&claim{}).Mark(parent, created); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +184,7 @@ func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
 }
 
 func TestWhatIsAdoptedIsACopy(t *testing.T) {
-	parent, orphan := objecttest.Widget(nil), matching("a", objecttest.Widget(nil))
+	parent, orphan := objecttest.Widget(nil), objecttest.Matching("a", objecttest.Widget(nil))
 	l, write := newTestLoop(t, nil, nil, orphan)
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
@@ -242,7 +221,7 @@ func TestAParentThatIsNotWhatTheCacheSaysAdoptsNothing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			parent, reads := objecttest.Widget(nil), 0
 			live := func() (*object.Object, error) { reads++; return c.live, c.err }
-			got := claimOnce(t, parent, live, nil, matching("a", parent), matching("b", parent), unmatched("c", parent))
+			got := claimOnce(t, parent, live, nil, objecttest.Matching("a", parent), objecttest.Matching("b", parent), unmatched("c", parent))
 			if diff := cmp.Diff([]string{"update ConfigMap default/c"}, got.ops); diff != "" {
 				t.Errorf("writes, of which only the release is one (-want +got):\n%s", diff)
 			}
@@ -277,7 +256,7 @@ func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			parent := objecttest.Widget(nil)
 			got := claimOnce(t, parent, alive(parent), func(plan.Op) error { return late },
-				objecttest.ConfigMap("a", parent), matching("b", parent), unmatched("c", parent))
+				objecttest.ConfigMap("a", parent), objecttest.Matching("b", parent), unmatched("c", parent))
 			if !errors.Is(got.err, kube.ErrRequeue) {
 				t.Errorf("got error %v, want that it asks to look again", got.err)
 			}
@@ -299,7 +278,7 @@ func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
 		}
 		return nil
 	}
-	got := claimOnce(t, parent, alive(parent), fails, matching("b", parent), unmatched("c", parent))
+	got := claimOnce(t, parent, alive(parent), fails, objecttest.Matching("b", parent), unmatched("c", parent))
 	if got.err == nil || got.err.Error() != "no release today" {
 		t.Errorf("got error %v, want that of the release", got.err)
 	}
@@ -313,7 +292,7 @@ func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
 func TestARealFailureGoesBeforeLookingAgain(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	fails := func(plan.Op) error { return errors.New("no release today") }
-	got := claimOnce(t, parent, alive(objecttest.Widget(objecttest.Deleting)), fails, matching("b", parent), unmatched("c", parent))
+	got := claimOnce(t, parent, alive(objecttest.Widget(objecttest.Deleting)), fails, objecttest.Matching("b", parent), unmatched("c", parent))
 	if got.err == nil || errors.Is(got.err, kube.ErrRequeue) {
 		t.Errorf("got error %v, want that of the release alone", got.err)
 	}
@@ -335,7 +314,7 @@ func TestMark(t *testing.T) {
 			[]metav1.OwnerReference{object.ControllerRef(stranger())}, "ConfigMap default/a: it names another controller, Widget stranger, in its ownerReferences"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			child := with(objecttest.ConfigMap("a", nil), ownedBy(c.refs...))
+			child := objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(c.refs...))
 			got := ""
 			if err := (&claim{}).Mark(parent, child); err != nil {
 				got = err.Error()
@@ -404,9 +383,9 @@ func TestTheGeneratedSelectorMatchesTheParentsUID(t *testing.T) {
 
 func TestASelectorThatCannotBeReadClaimsNothing(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	write := &recorder{}
+	write := &plantest.Recorder{}
 	owner := &claim{selector: specSelector}
-	if _, err := owner.Claim(t.Context(), parent, write); err == nil || len(write.recorded()) > 0 {
-		t.Errorf("got error %v and writes %v, want an error alone", err, write.recorded())
+	if _, err := owner.Claim(t.Context(), parent, write); err == nil || len(write.Recorded()) > 0 {
+		t.Errorf("got error %v and writes %v, want an error alone", err, write.Recorded())
 	}
 }

@@ -16,9 +16,6 @@ import (
 	"metascript/scripts"
 )
 
-// maxStored bounds what is unpacked, and read again: more than scripts and a spec may hold together.
-const maxStored = 8 << 20
-
 // A packedPart is a part as it is stored.
 type packedPart struct {
 	Language string            `json:"language"`

@@ -105,7 +105,7 @@ func TestSelectorsThatAreNoneAreRefused(t *testing.T) {
 }
 
 func TestADecoratorWithoutResourcesDecoratesNothing(t *testing.T) {
-	d := parseDecorator(t, "{resources: [], script: "+inline("Starlark", starlark("sync"))+"}")
+	d := parseDecorator(t, "{resources: [], script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+"}")
 	if err := d.validate(); err != nil {
 		t.Errorf("got error %v", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,36 +21,12 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
+	"metascript/controller/kube/kubetest"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
+	"metascript/controller/plan/plantest"
 )
-
-// A recorder is a Writer that writes down operations; fail, when set, says which fail and how.
-type recorder struct {
-	mu   sync.Mutex
-	ops  []string
-	last []*object.Object // that were written, whatever the operation
-	fail func(plan.Op) error
-}
-
-func (r *recorder) Do(_ context.Context, op plan.Op) (*object.Object, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ops, r.last = append(r.ops, string(op.Verb)+" "+object.Describe(op.Object)), append(r.last, op.Object)
-	if r.fail != nil {
-		if err := r.fail(op); err != nil {
-			return nil, err
-		}
-	}
-	return object.Copy(op.Object), nil
-}
-
-func (r *recorder) recorded() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ops
-}
 
 const testFinalizer = "metacontroller.io/compositecontroller-c"
 
@@ -72,7 +47,7 @@ func wants(names ...string) answer {
 }
 
 // newTestLoop gives a loop about widgets and ConfigMaps over caches that hold these objects.
-func newTestLoop(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Object) (*loop, *recorder) {
+func newTestLoop(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Object) (*loop, *plantest.Recorder) {
 	t.Helper()
 	return newTestLoopOver(t, newTestClient(objects...), sync, finalize)
 }
@@ -82,11 +57,11 @@ func newTestClient(objects ...runtime.Object) *fake.FakeDynamicClient {
 	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 }
 
-func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook.Hook) (*loop, *recorder) {
+func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook.Hook) (*loop, *plantest.Recorder) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	caches := informer.NewFactory(client, log)
-	write := &recorder{}
+	write := &plantest.Recorder{}
 	b := &Binding{
 		id: id{"CompositeController", "c"}, Controller: &object.Object{Object: map[string]any{}},
 		Parents: []*parentResource{{
@@ -116,7 +91,7 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 func reset(l *loop) { l.current.Store(newVersion(l.Hooks, l.revisions, func() {})) }
 
 // reconcileOnce fills the caches, reconciles the one widget, and gives the operations.
-func reconcileOnce(t *testing.T, l *loop, write *recorder) ([]string, error) {
+func reconcileOnce(t *testing.T, l *loop, write *plantest.Recorder) ([]string, error) {
 	t.Helper()
 	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
@@ -124,7 +99,7 @@ func reconcileOnce(t *testing.T, l *loop, write *recorder) ([]string, error) {
 		t.Fatal("the caches did not fill")
 	}
 	_, err := l.guarded(t.Context(), objecttest.WidgetRef("default", "w"))
-	return write.recorded(), err
+	return write.Recorded(), err
 }
 
 func TestReconcile(t *testing.T) {
@@ -186,17 +161,17 @@ func TestReconcile(t *testing.T) {
 func TestAStatusIsNotFound(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		discover served
+		discover kubetest.Served
 		givenUp  bool
 	}{
-		{"since the kind has no status any more", served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget"}}, true},
-		{"since the parent is gone, or its kind was not served for a moment", served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget", HasStatus: true}}, false},
+		{"since the kind has no status any more", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget"}}, true},
+		{"since the parent is gone, or its kind was not served for a moment", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget", HasStatus: true}}, false},
 		{"since the kind is not served", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, write := newTestLoop(t, wants(), nil, objecttest.Widget(nil))
 			l.Discover = c.discover
-			write.fail = func(op plan.Op) error {
+			write.Fail = func(op plan.Op) error {
 				if op.Verb == plan.UpdateStatus {
 					return apierrors.NewNotFound(objecttest.Widgets.GroupResource(), op.Object.GetName())
 				}
@@ -235,7 +210,7 @@ func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
 func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	l, write := newTestLoop(t, wants("a", "b"), nil, parent, objecttest.ConfigMap("old", parent))
-	write.fail = func(op plan.Op) error {
+	write.Fail = func(op plan.Op) error {
 		if op.Object.GetName() == "a" || op.Object.GetName() == "old" {
 			return fmt.Errorf("no %s today", op.Verb)
 		}
@@ -254,7 +229,7 @@ func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
 func TestAConflictIsNoFailure(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	l, write := newTestLoop(t, wants("old"), nil, parent, objecttest.ConfigMap("old", parent))
-	write.fail = func(plan.Op) error {
+	write.Fail = func(plan.Op) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "widgets"}, "w", errors.New("it was modified"))
 	}
 	if _, err := reconcileOnce(t, l, write); !errors.Is(err, kube.ErrRequeue) {
@@ -293,13 +268,13 @@ func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
 		if panicked {
 			panics++
 		}
-		done = done || len(write.recorded()) >= 2
+		done = done || len(write.Recorded()) >= 2
 	}
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("the loop ended with %v", err)
 	}
-	for _, op := range write.recorded() {
+	for _, op := range write.Recorded() {
 		if strings.Contains(op, "default/w") {
 			t.Errorf("for the parent whose hook panics it did: %s", op)
 		}

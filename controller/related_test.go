@@ -18,6 +18,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
+	"metascript/controller/kube/kubetest"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/related"
@@ -28,18 +29,6 @@ var (
 	secretObjects = kube.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, Kind: "Secret", Namespaced: true}
 	secretsRule   = hook.RelatedRule{APIVersion: "v1", Resource: "secrets"}
 )
-
-// served are the resources that discovery knows of.
-type served []kube.Resource
-
-func (s served) ByName(apiVersion, plural string) (kube.Resource, error) {
-	for _, r := range s {
-		if r.GroupVersion().String() == apiVersion && r.GroupVersionResource.Resource == plural {
-			return r, nil
-		}
-	}
-	return kube.Resource{}, &kube.NotServedError{APIVersion: apiVersion, Name: plural}
-}
 
 func secretOf(namespace, name string, with map[string]string) *object.Object {
 	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": name, "namespace": namespace}}}
@@ -71,7 +60,7 @@ func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop 
 		c.asked = append(c.asked, req.Parent.GetName())
 		return &hook.Response{Related: c.rules[req.Parent.GetName()]}, nil
 	})
-	l.Discover = served{secretObjects, related.Namespaces}
+	l.Discover = kubetest.Served{secretObjects, related.Namespaces}
 	l.shared.related.Open = func(r kube.Resource) *informer.Informer {
 		return c.caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}
@@ -208,7 +197,7 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 		return &hook.Response{Children: &object.Set{}}, nil
 	})
 	reset(l)
-	l.Discover = served{secretObjects}
+	l.Discover = kubetest.Served{secretObjects}
 	l.shared.related.Open = func(r kube.Resource) *informer.Informer {
 		return caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}

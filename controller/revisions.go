@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -193,22 +192,4 @@ func (r *revisions) occupied(ctx context.Context, parent, o *object.Object) erro
 		return kube.ErrRequeue // only our cache did not know
 	}
 	return fmt.Errorf("create %s: it exists already, and %s is not its controller: delete it", object.Describe(o), object.Describe(parent))
-}
-
-// onRevision queues the parent of a ControllerRevision that is gone, that says something else of the parent, or that
-// could not be read or cannot be now. Other changes are our own.
-func (l *loop) onRevision(old, current *object.Object) {
-	if old == nil || current != nil && ours(old, current) {
-		return
-	}
-	if key, owned := l.ownerOf(cmp.Or(current, old)); owned {
-		l.queue.add(key, l.news(ChildChanged))
-	}
-}
-
-// ours reports whether we may have made current of old.
-func ours(old, current *object.Object) bool {
-	before, unread := rollout.Decode(old)
-	after, unreadable := rollout.Decode(current)
-	return unread == nil && unreadable == nil && before.Script == after.Script && plan.Difference(before.Patch, after.Patch) == ""
 }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -59,7 +60,7 @@ func (l *loop) standStill(ctx context.Context, parent *object.Object, why error,
 	if !errors.As(why, &about) {
 		return nil
 	}
-	status := l.withUpdated(parent, nil, rollout.Condition{Reason: rollout.Waiting, Message: engine.Clip(why.Error(), maxConditionMessage)})
+	status := l.withUpdated(parent, nil, rollout.Condition{Reason: rollout.Waiting, Message: engine.Clip(why.Error(), v1alpha1.MaxConditionMessage)})
 	_, _, err := l.writeStatus(ctx, parent, &hook.Response{Shape: l.Shape, Status: status}, write)
 	return err
 }

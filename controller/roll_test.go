@@ -159,7 +159,7 @@ func TestWhenARevisionCannotBeStoredNoChildIsTouched(t *testing.T) {
 	} {
 		l, write := newTestLoop(t, at("a"), nil, parent, configMapAt("a", "1", parent))
 		roll(l, revisionAt("1", "a"))
-		write.fail = func(plan.Op) error { return c.err }
+		write.Fail = func(plan.Op) error { return c.err }
 		ops, err := reconcileOnce(t, l, write)
 		if len(ops) != 1 || !strings.HasPrefix(ops[0], "create ControllerRevision") {
 			t.Errorf("%s: operations %v, want only the revision's", c.name, ops)
@@ -405,19 +405,6 @@ func TestWhichChangesOfARevisionMatter(t *testing.T) {
 		l.onRevision(c.old, c.current)
 		if got := l.queue.Len(); got != c.queued {
 			t.Errorf("%s: %d parents are queued, want %d", c.name, got, c.queued)
-		}
-	}
-}
-
-func TestScriptRevisionsWithoutEffectAreDoubtful(t *testing.T) {
-	rolls := []childDeclaration{{Method: plan.RollingInPlace}}
-	for want, d := range map[string]*declaration{
-		"": {ScriptRevisions: true, Script: &v1alpha1.ControllerScript{}, Children: rolls},
-		"parentResource.revisionHistory.scriptRevisions has no effect without spec.script":                                  {ScriptRevisions: true, Children: rolls},
-		"parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method": {ScriptRevisions: true, Script: &v1alpha1.ControllerScript{}},
-	} {
-		if got := strings.Join(append((&Sandbox{}).withDefaults().doubts(d), d.warnings()...), "; "); got != want {
-			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

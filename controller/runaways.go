@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 	"time"
-
-	"metascript/engine"
 )
 
 // runawayCheck is how often the server looks whether scripts have begun to run on, or have ended.
@@ -47,15 +45,4 @@ func (s *Server) countRunaways() map[id]int {
 		}
 	}
 	return count
-}
-
-// runaways are those of one controller.
-func (s *Sandbox) runaways(name id) []engine.Runaway {
-	var own []engine.Runaway
-	for _, one := range s.Runaways() {
-		if one.Owner == name.owner() {
-			own = append(own, one)
-		}
-	}
-	return own
 }

@@ -172,3 +172,14 @@ func (s *Sandbox) explain(err error, l engine.Limits) error {
 	}
 	return err
 }
+
+// runaways are those of one controller.
+func (s *Sandbox) runaways(name id) []engine.Runaway {
+	var own []engine.Runaway
+	for _, one := range s.Runaways() {
+		if one.Owner == name.owner() {
+			own = append(own, one)
+		}
+	}
+	return own
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/object/objecttest"
 	"metascript/engine"
 )
 
@@ -25,7 +26,7 @@ func (e *ownedEngine) Compile(ctx context.Context, s engine.Script, l engine.Lim
 }
 
 func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
-	script := "script: " + inline("Starlark", starlark("sync"))
+	script := "script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync"))
 	const inProcess, process = v1alpha1.IsolationInProcess, v1alpha1.IsolationProcess
 	for _, c := range []struct {
 		name   string
@@ -64,7 +65,7 @@ func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
 }
 
 func TestIsolationThatCannotBeHadIsRefusedForScriptsAlone(t *testing.T) {
-	cc := parseController(t, "{isolation: Process, script: "+inline("Starlark", starlark("sync"))+"}")
+	cc := parseController(t, "{isolation: Process, script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+"}")
 	_, err := newLoader().read(t.Context(), cc)
 	var refused *isolationError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "no seccomp") {
@@ -165,7 +166,7 @@ func TestAScriptThatHitsALimitSaysWhichAndHowToRaiseIt(t *testing.T) {
 	} {
 		l := newLoader()
 		l.sandbox.Ceilings.Steps = 5000
-		loaded := load(t, l, "script: {language: Starlark, "+settings+", inline: "+quoted(loop)+"}")
+		loaded := load(t, l, "script: {language: Starlark, "+settings+", inline: "+objecttest.Quoted(loop)+"}")
 		_, err := loaded.sync.Call(t.Context(), aboutWidget())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q", settings, err, want)

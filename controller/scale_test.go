@@ -81,7 +81,7 @@ func BenchmarkClaimAmongOrphans(b *testing.B) {
 // BenchmarkOrphanEvent finds out which of the parents may adopt an orphan that changed: one may.
 func BenchmarkOrphanEvent(b *testing.B) {
 	bothSelectors(b, func(b *testing.B, l *loop, parent *object.Object) {
-		orphan := matching("c", parent)
+		orphan := objecttest.Matching("c", parent)
 		orphan.SetLabels(map[string]string{"app": "web", "instance": parent.GetName(), generatedLabel: string(parent.GetUID())})
 		for b.Loop() {
 			childEvent(l, nil, orphan)

@@ -18,6 +18,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/plan/plantest"
 	"metascript/controller/rollout"
 )
 
@@ -125,14 +126,14 @@ func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindControllerRevision},
 		ObjectMeta: metav1.ObjectMeta{Name: "r", Namespace: "default", Annotations: map[string]string{rollout.ScriptAnnotation: "used"}},
 	}
-	write := &recorder{}
+	write := &plantest.Recorder{}
 	outlines := metadatafake.NewSimpleMetadataClient(scheme, revision,
 		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), script("good", old), again, other)
 	s := &Sweeper{Namespace: "home", Client: client, Metadata: outlines, Writer: write, InUse: func(digest func(string)) { digest("runs") }}
 	if err := s.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"delete ConfigMap home/metascript-script-unused"}, write.recorded()); diff != "" {
+	if diff := cmp.Diff([]string{"delete ConfigMap home/metascript-script-unused"}, write.Recorded()); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
 }

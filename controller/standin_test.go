@@ -30,8 +30,8 @@ func answers(t *testing.T, h hook.Hook) string {
 
 func TestWebhooksStandInForScriptsThatDoNotLoad(t *testing.T) {
 	const webhook = "webhook: {url: 'http://x/'}"
-	gone, broken := "{file: gone.star}", inline("Starlark", "def sync(:")
-	sound := inline("Starlark", starlark("sync", "finalize"))
+	gone, broken := "{file: gone.star}", objecttest.Inline("Starlark", "def sync(:")
+	sound := objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize"))
 	const noFile, noCompile = "spec.script: ", "sync.star:1:11: "
 	for _, c := range []struct {
 		name, spec                string
@@ -87,24 +87,5 @@ func TestWhatAScriptMayDefineNamesTheWayOut(t *testing.T) {
 	}
 	if got := answers(t, hooks.finalize); !strings.HasSuffix(got, "; mend it, or take finalizer metacontroller.io/compositecontroller-c off this object") {
 		t.Errorf("it says %q", got)
-	}
-}
-
-func TestFinalizersStayWhileNobodyKnowsWhetherThereIsAFinalizeHook(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		parent func(*object.Object)
-		want   int // operations
-		fails  bool
-	}{
-		{"none is put on", nil, 2, false}, // the child and the status
-		{"none is taken off", objecttest.WithFinalizers(testFinalizer), 2, false},
-		{"and who goes waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
-	} {
-		l, write := newTestLoop(t, wants("new"), unloadedHook{errNoHooks}, objecttest.Widget(c.parent))
-		ops, err := reconcileOnce(t, l, write)
-		if (err != nil) != c.fails || len(ops) != c.want {
-			t.Errorf("%s: %v, %v", c.name, ops, err)
-		}
 	}
 }

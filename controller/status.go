@@ -33,7 +33,7 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 	for _, kind := range []string{v1alpha1.ConditionResourcesDiscovered, v1alpha1.ConditionScriptReady, v1alpha1.ConditionScriptsHeld, v1alpha1.ConditionScriptRunaway, v1alpha1.ConditionFallbackActive, v1alpha1.ConditionFinalizersHeld, v1alpha1.ConditionPermitted, v1alpha1.ConditionSpecSound, v1alpha1.ConditionReady} {
 		if c := conditionOf(kind, d, v); c.Status != "" {
 			c.Type, c.ObservedGeneration = kind, d.Object.Generation
-			c.Message = engine.Clip(c.Message, maxConditionMessage)
+			c.Message = engine.Clip(c.Message, v1alpha1.MaxConditionMessage)
 			meta.SetStatusCondition(&status.Conditions, c)
 		} else {
 			meta.RemoveStatusCondition(&status.Conditions, kind)
@@ -41,9 +41,6 @@ func statusFor(d *declaration, v *verdict) *v1alpha1.ControllerStatus {
 	}
 	return status
 }
-
-// maxConditionMessage is how long the API server takes a condition's message.
-const maxConditionMessage = 32 << 10
 
 func scriptStatus(before *v1alpha1.ScriptStatus, v *verdict) *v1alpha1.ScriptStatus {
 	if v.active == nil || v.active.hooks.status.Digest == "" {
@@ -245,7 +242,7 @@ func fallbackCondition(of []fallback) metav1.Condition {
 	reason, said := "", []string(nil)
 	for _, f := range of {
 		if active, why := f.Active(); active {
-			reason = cmp.Or(reason, f.reason(why))
+			reason = cmp.Or(reason, fallbackReason(f, why))
 			said = append(said, fmt.Sprintf("the webhook answers for the hook %s: %s", f.name, engine.DetailOf(why)))
 		}
 	}
@@ -256,7 +253,7 @@ func fallbackCondition(of []fallback) metav1.Condition {
 }
 
 // reason is that of the condition while the webhook answers.
-func (f *fallback) reason(why error) string {
+func fallbackReason(f fallback, why error) string {
 	var fault *engine.Error
 	switch {
 	case f.Script == nil:

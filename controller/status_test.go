@@ -44,7 +44,7 @@ hooks: {sync: {webhook: {url: 'http://x/'}}}
 
 // withScript is a spec with that Starlark.
 func withScript(source string) string {
-	return "{parentResource: {apiVersion: example.com/v1, resource: widgets}, script: " + inline("Starlark", source) + "}"
+	return "{parentResource: {apiVersion: example.com/v1, resource: widgets}, script: " + objecttest.Inline("Starlark", source) + "}"
 }
 
 // judge gives the verdict on a controller as a server without a cluster would: active is what runs before.
@@ -136,7 +136,7 @@ func TestConditionsOfAController(t *testing.T) {
 		{"a parent kind without a status, and a child kind that is not served", strings.Replace(soundSpec, "widgets", "statusless", 1), notServed, 0,
 			[]string{"ResourcesDiscovered: False ResourceNotFound", "ScriptReady: True Loaded", "Ready: False ResourcesNotDiscovered"},
 			"Ready", []string{"configmaps"}},
-		{"a script without sync", withScript(starlark("main")), nil, 0,
+		{"a script without sync", withScript(objecttest.Starlark("main")), nil, 0,
 			[]string{"ResourcesDiscovered: True Discovered", "ScriptReady: False FunctionNotFound", "Ready: False ScriptNotReady"},
 			"ScriptReady", []string{"no function sync", "it defines main"}},
 		{"a script that breaks a limit while it is compiled", "{parentResource: {apiVersion: example.com/v1, resource: widgets}, script: {language: Starlark, limits: {steps: 1000}, inline: 'x = [i for i in range(100000000)]'}}", nil, 0,
@@ -304,9 +304,9 @@ func TestTheStatusTellsOfTheOlderScriptWhileItRuns(t *testing.T) {
 }
 
 func TestAMessageFitsIntoACondition(t *testing.T) {
-	status := statusFor(parseController(t, webhookSpec), &verdict{spec: errors.New(strings.Repeat("é", maxConditionMessage))})
-	if n := len(messageOf(t, status, v1alpha1.ConditionReady)); n > maxConditionMessage {
-		t.Errorf("the message has %d bytes, and the API server takes %d", n, maxConditionMessage)
+	status := statusFor(parseController(t, webhookSpec), &verdict{spec: errors.New(strings.Repeat("é", v1alpha1.MaxConditionMessage))})
+	if n := len(messageOf(t, status, v1alpha1.ConditionReady)); n > v1alpha1.MaxConditionMessage {
+		t.Errorf("the message has %d bytes, and the API server takes %d", n, v1alpha1.MaxConditionMessage)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 	under.Wait()
 	l.process(t.Context(), key)
 	var told []string
-	for _, o := range write.last {
+	for _, o := range write.Written() {
 		told = append(told, fmt.Sprint(o.Object["status"].(map[string]any)["version"]))
 	}
 	if fmt.Sprint(told) != "[old new]" {

@@ -16,6 +16,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
+	"metascript/controller/kube/kubetest"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 )
@@ -109,16 +110,16 @@ func TestParentsThatWaitAreReportedOnceHoweverOftenTheControllerDoesNotLoad(t *t
 		lists  map[string]int
 		open   int
 	}{
-		{"one kind is not served", served{widgetResource}, two, []string{"w"}, map[string]int{"widgets": 1}, 1},
-		{"nor is it later", served{widgetResource}, two, nil, map[string]int{"widgets": 1}, 1},
-		{"it is served", served(two), two, []string{"g"}, map[string]int{"widgets": 1, "gadgets": 1}, 2},
-		{"nothing changed", served(two), two, nil, map[string]int{"widgets": 1, "gadgets": 1}, 2},
-		{"two rules are about one kind", served(two), append(two, widgetResource), nil, map[string]int{"widgets": 1, "gadgets": 1}, 2},
+		{"one kind is not served", kubetest.Served{widgetResource}, two, []string{"w"}, map[string]int{"widgets": 1}, 1},
+		{"nor is it later", kubetest.Served{widgetResource}, two, nil, map[string]int{"widgets": 1}, 1},
+		{"it is served", kubetest.Served(two), two, []string{"g"}, map[string]int{"widgets": 1, "gadgets": 1}, 2},
+		{"nothing changed", kubetest.Served(two), two, nil, map[string]int{"widgets": 1, "gadgets": 1}, 2},
+		{"two rules are about one kind", kubetest.Served(two), append(two, widgetResource), nil, map[string]int{"widgets": 1, "gadgets": 1}, 2},
 		{"discovery does not answer", unreachable{}, two, nil, map[string]int{"widgets": 1, "gadgets": 1}, 2},
-		{"a kind is not declared any more", served(two), two[1:], nil, map[string]int{"widgets": 1, "gadgets": 1}, 1},
-		{"another one is declared", served(two), two[:1], []string{"w"}, map[string]int{"widgets": 2, "gadgets": 1}, 1},
-		{"its definition is deleted", served{}, two[:1], nil, map[string]int{"widgets": 2, "gadgets": 1}, 0},
-		{"its definition is there again", served(two), two[:1], []string{"w"}, map[string]int{"widgets": 3, "gadgets": 1}, 1},
+		{"a kind is not declared any more", kubetest.Served(two), two[1:], nil, map[string]int{"widgets": 1, "gadgets": 1}, 1},
+		{"another one is declared", kubetest.Served(two), two[:1], []string{"w"}, map[string]int{"widgets": 2, "gadgets": 1}, 1},
+		{"its definition is deleted", kubetest.Served{}, two[:1], nil, map[string]int{"widgets": 2, "gadgets": 1}, 0},
+		{"its definition is there again", kubetest.Served(two), two[:1], []string{"w"}, map[string]int{"widgets": 3, "gadgets": 1}, 1},
 	} {
 		warned, lists := w.followed(t, step.in, "does not load", step.about...)
 		if diff := cmp.Diff(step.warned, warned); diff != "" {
@@ -131,7 +132,7 @@ func TestParentsThatWaitAreReportedOnceHoweverOftenTheControllerDoesNotLoad(t *t
 			t.Errorf("%s: %d caches are open, want %d", step.name, open, step.open)
 		}
 	}
-	if w.followed(t, served(two), "", two...); w.caches.Running() > 0 {
+	if w.followed(t, kubetest.Served(two), "", two...); w.caches.Running() > 0 {
 		t.Error("the controller runs, and its parents are still watched for it")
 	}
 }

@@ -108,3 +108,6 @@ const (
 	// ReasonScriptFailing: True, the script fails by a fault of its own.
 	ReasonScriptFailing = "ScriptFailing"
 )
+
+// MaxConditionMessage is how many bytes the API server accepts as the message of a condition.
+const MaxConditionMessage = 32 << 10

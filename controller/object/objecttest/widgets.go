@@ -64,3 +64,25 @@ func All(changes ...func(*object.Object)) func(*object.Object) {
 		}
 	}
 }
+
+// With returns o after the changes.
+func With(o *object.Object, changes ...func(*object.Object)) *object.Object {
+	All(changes...)(o)
+	return o
+}
+
+// OwnedBy gives an object these owner references.
+func OwnedBy(refs ...metav1.OwnerReference) func(*object.Object) {
+	return func(o *object.Object) { o.SetOwnerReferences(refs) }
+}
+
+// Matching is a ConfigMap with the label by which parent recognises its children, and no owner.
+func Matching(name string, parent *object.Object) *object.Object {
+	return With(ConfigMap(name, parent), OwnedBy())
+}
+
+// InNamespace puts o into a namespace.
+func InNamespace(namespace string, o *object.Object) *object.Object {
+	o.SetNamespace(namespace)
+	return o
+}

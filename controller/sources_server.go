@@ -1,0 +1,75 @@
+package controller
+
+import (
+	"context"
+
+	"metascript/scripts"
+)
+
+// followSources has a controller loaded again when one of its sources changes, and waits until they can be read.
+func (s *Server) followSources(ctx context.Context, d *declaration, loader *hookLoader) error {
+	var names []scripts.Key
+	files := false
+	for _, wanted := range loader.wants(d) {
+		names = append(names, wanted.ConfigMapNames()...)
+		files = files || wanted.UsesFiles()
+	}
+	if !files {
+		s.filed.Delete(d.id())
+	} else {
+		s.filed.Store(d.id(), true)
+	}
+	if err := s.followed.follow(d.id(), names); err != nil {
+		return err
+	}
+	s.followed.settled(ctx, names)
+	return nil
+}
+
+// onFiles notes that something changed below the scripts directories.
+func (s *Server) onFiles() {
+	select {
+	case s.edited <- struct{}{}:
+	default: // it is noted already
+	}
+}
+
+// lookAtFiles has the controllers loaded again whose scripts in files read otherwise than when they were loaded, until ctx is
+// done. There may be many, and most edits concern few.
+func (s *Server) lookAtFiles(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.edited:
+			s.filed.Range(func(of, _ any) bool {
+				if s.readsOtherwise(of.(id)) {
+					s.queue.Add(of.(id))
+				}
+				return ctx.Err() == nil
+			})
+		}
+	}
+}
+
+// readsOtherwise reports whether the scripts of a controller are not what they were, as far as that is known.
+func (s *Server) readsOtherwise(of id) bool {
+	before, known := s.sights.Load(of)
+	o := s.object(of)
+	if !known || o == nil {
+		return true
+	}
+	d, err := declare(o)
+	if err != nil {
+		return true
+	}
+	c := &candidate{declaration: d, object: o}
+	return c.sight(c.read(s.loader(c))) != before
+}
+
+// leaveSources forgets the sources of a controller that is gone.
+func (s *Server) leaveSources(of id) {
+	s.filed.Delete(of)
+	s.sights.Delete(of)
+	_ = s.followed.follow(of, nil)
+}
