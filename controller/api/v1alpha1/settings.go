@@ -68,15 +68,16 @@ type ControllerStatus struct {
 	ActiveGeneration int64 `json:"activeGeneration,omitempty"`
 
 	// conditions are the conditions of the controller. Each type is always
-	// present, and is Unknown while its status cannot be determined. True is the
-	// normal status of Ready (the last edit of the spec runs), ResourcesDiscovered
-	// (the API server serves all resources of the spec), ScriptReady (all scripts
-	// are loaded), Permitted (the API server permits all requests) and SpecSound
-	// (all of the spec takes effect). False is the normal status of ScriptsHeld (a
-	// script is not called for some parents, because it exceeded a limit for
-	// them), ScriptRunaway (a script still runs after its timeout), FallbackActive
-	// (a webhook answers in place of a script) and FinalizersHeld (parents have
-	// the finalizer, but there is no finalize hook any more).
+	// present, and is Unknown while its status cannot be determined. These types
+	// are normally True: Ready means that the last edit of the spec runs,
+	// ResourcesDiscovered that the API server serves all resources of the spec,
+	// ScriptReady that all scripts are loaded, Permitted that the API server
+	// permits all requests, and SpecSound that all settings of the spec take
+	// effect. These types are normally False: ScriptsHeld means that a script is
+	// not called for some parents, because it exceeded a limit for them,
+	// ScriptRunaway that a script still runs after its timeout, FallbackActive
+	// that a webhook answers in place of a script, and FinalizersHeld that parents
+	// have the finalizer although there is no finalize hook any more.
 	//
 	// +listType=map
 	// +listMapKey=type
