@@ -1,9 +1,9 @@
-// Package manifests holds what installs metascript in a cluster: the definitions of its kinds, and the
-// namespace, permissions and StatefulSet of the server. kubectl apply -k of this folder installs all of it,
-// in place of a Metacontroller that is there.
+// Package manifests holds the manifests that install metascript in a cluster: the CustomResourceDefinitions,
+// and the namespace, RBAC objects and StatefulSet of the server. kubectl apply -k of this directory installs
+// all of them, and replaces Metacontroller if it is installed.
 //
-// The definitions, in crds, are generated from the Go types in controller/api/v1alpha1. They are compiled into
-// the program, since objects are checked against them offline too: see [CRDs].
+// The CustomResourceDefinitions, in crds, are generated from the Go types in controller/api/v1alpha1. They are
+// embedded in the program, which also validates objects offline: see [CRDs].
 package manifests
 
 import (
@@ -18,8 +18,8 @@ import (
 //go:embed crds/*.yaml
 var files embed.FS
 
-// CRDs returns the definitions of CompositeController, ControllerRevision and DecoratorController, in this
-// order. They are the caller's own.
+// CRDs returns the CustomResourceDefinitions of CompositeController, ControllerRevision and
+// DecoratorController, in this order. The caller may modify them.
 func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	names, err := fs.Glob(files, "crds/*.yaml")
 	if err != nil {

@@ -1,7 +1,7 @@
-// Two ReplicaSets, blue and green, and a Service that points at one of them. A new template goes to the other one; when
-// all its Pods are available the Service moves at once, and then the Pods of the first one go.
+// Two ReplicaSets, blue and green, and a Service that selects the Pods of one of them. A new template is set in the other one;
+// when all its Pods are available, the Service switches to it, and then the Pods of the previous one are deleted.
 
-// Each ReplicaSet notes the template that it was made from, since the API server completes its copy with defaults.
+// An annotation of each ReplicaSet has its template as desired, because the API server adds defaults to the template itself.
 const TEMPLATE = "bluegreendeployments.ctl.enisoc.com/pod-template-json";
 
 function sync({parent, children}) {
@@ -18,7 +18,7 @@ function sync({parent, children}) {
     [idle]: {replicas: 0, template: made(idle)},
   };
   if (made(active) !== template) {
-    // If it still has Pods of a template that was overtaken by a newer one, these go first.
+    // If it still has Pods of an outdated template, these are deleted first.
     if (isEmpty(observed(idle))) next[idle].template = template;
     if (next[idle].template === template) next[idle].replicas = replicas;
     if (made(idle) === template && isAvailable(observed(idle), replicas)) next.service = idle;
@@ -57,7 +57,7 @@ function newReplicaSet({metadata: {name}, spec: {minReadySeconds, selector}}, co
   };
 }
 
-// What the ReplicaSet controller counts is worth something once it has seen the latest spec.
+// The counts in the status are valid only if the ReplicaSet controller has observed the latest spec.
 const isSettled = set => set?.status?.observedGeneration === set?.metadata.generation;
 const isEmpty = set => !set || isSettled(set) && set.spec.replicas === 0 && set.status.replicas === 0;
 const isAvailable = (set, replicas) => set && isSettled(set) && (set.status.availableReplicas ?? 0) === replicas;

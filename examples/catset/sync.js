@@ -1,10 +1,10 @@
-// A StatefulSet, written anew: numbered Pods that come and go in order, each with volumes that it finds again.
+// A StatefulSet: numbered Pods that are created and deleted in order, each with its own volumes.
 
 function sync({parent, children}) {
   return arrange(parent, children, parent.spec.replicas);
 }
 
-// A CatSet that is deleted scales to zero first, in order; then it may go, and its volumes with it.
+// A CatSet that is being deleted scales to zero first, in order. Then it is deleted, with its volumes.
 function finalize({parent, children}) {
   const answer = arrange(parent, children, 0);
   return {...answer, finalized: answer.status.replicas === 0};
@@ -17,15 +17,15 @@ function arrange(catset, children, replicas) {
   return {
     status: {replicas: pods.size, readyReplicas: ready},
     children: [
-      // A rolling update goes through the Pods in the order of this list, so the last one is updated first.
+      // A rolling update updates the Pods in the order of this list, so the last Pod is updated first.
       ...wantedPods([...pods.keys()], replicas, ready).map(ordinal => newPod(catset, ordinal)),
       ...wantedClaims(catset, children["PersistentVolumeClaim.v1"], replicas),
     ],
   };
 }
 
-// The Pods that are there stay, but for one at a time: the next comes when all before it are ready, and the last goes
-// when all that shall stay are ready.
+// Existing Pods stay, and one Pod at a time is added or removed. The next is added when all before it are ready, and the last
+// is removed when all Pods that stay are ready.
 function wantedPods(ordinals, replicas, ready) {
   const descending = ordinals.sort((a, b) => b - a);
   if (ready < replicas && !descending.includes(ready)) {
@@ -50,7 +50,7 @@ function newPod(catset, ordinal) {
   return {apiVersion: "v1", kind: "Pod", metadata: {...template.metadata, name}, spec};
 }
 
-// A claim for each Pod that shall be. Those of Pods that went stay, so that a Pod that comes back finds its data.
+// A claim for each desired Pod. The claims of deleted Pods stay, so that a Pod that is created again has its data.
 function wantedClaims(catset, observed, replicas) {
   return (catset.spec.volumeClaimTemplates ?? []).flatMap(template => {
     const base = `${template.metadata.name}-${catset.metadata.name}`;
@@ -65,7 +65,7 @@ function newClaim(catset, {metadata, spec}, name) {
   return {apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: {...metadata, name, labels}, spec};
 }
 
-// The objects called <base>-<number>, by their numbers.
+// The objects with names <base>-<number>, by number.
 function byOrdinal(objects, base) {
   const found = new Map();
   for (const object of Object.values(objects)) {

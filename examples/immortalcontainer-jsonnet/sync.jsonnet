@@ -1,4 +1,4 @@
-// One Pod, which comes back when it is deleted.
+// One Pod, which is created again when it is deleted.
 {
   sync(parent, children)::
     local name = parent.metadata.name + '-immortalpod';

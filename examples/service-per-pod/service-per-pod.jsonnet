@@ -1,4 +1,4 @@
-// A Service for each Pod of a StatefulSet whose annotations ask for it.
+// A Service for each Pod of a StatefulSet that has the annotations.
 local port(pair) =
   local numbers = std.map(std.parseInt, std.split(pair, ':'));
   { name: 'port-%d' % numbers[0], port: numbers[0], targetPort: numbers[1] };
@@ -21,7 +21,7 @@ local port(pair) =
       ],
     },
 
-  // The StatefulSet is being deleted, or no longer asks: its annotations may be gone. The Services go first.
+  // The StatefulSet is being deleted, or lost its annotations. Delete the Services first.
   finalize(attachments):: {
     attachments: [],
     finalized: std.length(attachments['Service.v1']) == 0,

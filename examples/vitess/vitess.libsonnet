@@ -1,6 +1,6 @@
-// What the five controllers have in common.
+// Code for all five controllers.
 
-// A mark on each child says from what it was made.
+// An annotation on each child has a hash of the desired child.
 local mark = 'vitess.io/made-from';
 local made(desired) = desired {
   metadata+: { annotations+: { [mark]: std.md5(std.manifestJsonMinified(desired)) } },
@@ -12,14 +12,14 @@ local isTrue(object, type) = std.length([
   if c.type == type && c.status == 'True'
 ]) > 0;
 
-// Whether an observed child works. Kinds that have nothing to say about it do.
+// Whether an observed child works. True for kinds without such a status.
 local works(object) =
   local has(field) = std.get(object.status, field, 0) == object.spec.replicas;
   if object.kind == 'Deployment' then has('replicas') && has('updatedReplicas') && has('availableReplicas')
   else if object.kind == 'ConfigMap' || object.kind == 'Service' then true
   else isTrue(object, 'Ready');
 
-// Whether a child is there, as it is wanted now, and works.
+// Whether a child exists, is as desired now, and works.
 local isDone(children, desired) =
   local observed = std.get(children[desired.kind + '.' + desired.apiVersion], desired.metadata.name);
   local status = std.get(observed, 'status', {});
@@ -30,11 +30,11 @@ local isDone(children, desired) =
   works(observed { status: status });
 
 {
-  // A child of one of our own kinds.
+  // A child of one of the five kinds.
   child(kind, name, spec): { apiVersion: 'vitess.io/v1alpha1', kind: kind, metadata: { name: name }, spec: spec },
 
-  // The answer of every layer: the children, and Ready once all of them are done. As that holds in every layer below
-  // too, who waits for Ready waits for all that a change brings about.
+  // The answer of every layer: the children, and Ready when all of them are done. The same is true in every layer below,
+  // so Ready means that a change is complete in all layers.
   answer(children, wanted):
     local desired = std.map(made, wanted);
     local waiting = [d.kind + ' ' + d.metadata.name for d in desired if !isDone(children, d)];

@@ -1,4 +1,4 @@
-// A VitessCell: where the topology is kept, the servers that the cell has, and its keyspaces.
+// A VitessCell has the address of the topology store, its servers, and its keyspaces.
 local vitess = import 'vitess.libsonnet';
 
 local ports = { etcd: 2379, vtctld: 15999, vtgate: 3306 };
@@ -51,7 +51,7 @@ local service(cell, server) = {
   },
 };
 
-// It gives the tablets names by which they find each other.
+// It gives the tablets DNS names, by which they find each other.
 local tablets(cell) = {
   apiVersion: 'v1',
   kind: 'Service',

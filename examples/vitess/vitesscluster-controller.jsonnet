@@ -1,4 +1,4 @@
-// A VitessCluster: its cells, each with the keyspaces that live in it.
+// A VitessCluster has cells, each with its keyspaces.
 local vitess = import 'vitess.libsonnet';
 
 {

@@ -1,9 +1,9 @@
-// A VitessKeyspace: its shards, one for each range of keys.
+// A VitessKeyspace has shards, one for each range of keys.
 local vitess = import 'vitess.libsonnet';
 
 local everything = { keyRange: { start: '', end: '' } };
 
-// The name of a shard, such as 80-x: from 80 to the end.
+// The name of a shard, such as 80-x, which means from 80 to the end.
 local rangeName(range) =
   local bound(text) = if text == '' then 'x' else text;
   bound(range.start) + '-' + bound(range.end);

@@ -1,5 +1,5 @@
-// A VitessShard: its tablets. Those that only serve batches come first, so a change is tried on them before it reaches
-// those that may be the master.
+// A VitessShard has tablets. Tablets for batch queries come first, so that a change is applied to them before it is applied to
+// tablets that can be the master.
 local vitess = import 'vitess.libsonnet';
 
 local types = [
@@ -17,7 +17,7 @@ local types = [
         keyspace: spec.keyspace,
         shard: spec.name,
         type: t.type,
-        replicas:: null,  // of the pool, not of a tablet
+        replicas:: null,  // a field of the pool, not of a tablet
       })
       for t in types
       if t.pool in spec.tablets

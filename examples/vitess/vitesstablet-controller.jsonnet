@@ -1,7 +1,7 @@
-// A VitessTablet: a Pod with a database and the server in front of it.
+// A VitessTablet has one Pod, with a database and the server that clients use.
 local vitess = import 'vitess.libsonnet';
 
-// A number that no other tablet of the cell is likely to have.
+// A number that is very probably unique in the cell.
 local uid(name) = std.parseHex(std.substr(std.md5(name), 0, 7));
 
 local container(tablet, name, more) = {

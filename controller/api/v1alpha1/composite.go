@@ -2,177 +2,192 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// A CompositeController manages child objects on behalf of a parent resource:
-// for every parent, its sync hook is given the parent and the children
-// observed, and answers with the children that should exist and the parent's
-// status. The hook is a script in the object itself, or a webhook.
+// CompositeController manages child objects for each object of a parent
+// resource. For each parent, the server calls the sync hook with the parent
+// and its observed children. The hook returns the children that should exist
+// and the status of the parent. The hook is a script, which can be in this
+// object itself, or a webhook.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=compositecontrollers,scope=Cluster,shortName=cc;cctl
 // +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved, this is the API of Metacontroller and was never submitted"
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the controller runs, with the spec that was last written"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the last edit of the controller runs"
 // +kubebuilder:printcolumn:name="Language",type=string,JSONPath=`.status.script.language`,description="The language of the script that runs"
-// +kubebuilder:printcolumn:name="Parents",type=integer,JSONPath=`.status.parents`,description="How many parent objects the controller looks after"
+// +kubebuilder:printcolumn:name="Parents",type=integer,JSONPath=`.status.parents`,description="The number of parents of the controller"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Why Ready is what it is"
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="The same in words"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="The reason of the condition Ready"
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="The message of the condition Ready"
 type CompositeController struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	// What the controller watches, what it manages, and the hooks that decide.
+	// spec is the desired behavior of the controller: the resources that it
+	// watches and manages, and its hooks.
 	Spec CompositeControllerSpec `json:"spec"`
 
-	// What the server made of the spec. Only the server writes it.
+	// status is the observed state of the controller. Only the server writes it.
 	Status ControllerStatus `json:"status,omitempty"`
 }
 
-// CompositeControllerSpec says what a CompositeController watches, what it
-// manages, and the hooks that decide.
+// CompositeControllerSpec defines which resources a CompositeController
+// watches and manages, and its hooks.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.script) || !has(self.hooks) || !has(self.hooks.sync) || !has(self.hooks.sync.script) || has(self.hooks.sync.script.inline) || has(self.hooks.sync.script.file) || has(self.hooks.sync.script.configMapRef)",fieldPath=".hooks.sync.script",reason=FieldValueRequired,message="a hook that only names a function needs a script to find it in: give this hook inline, file or configMapRef, or the controller a spec.script"
 // +kubebuilder:validation:XValidation:rule="has(self.script) || !has(self.hooks) || !has(self.hooks.finalize) || !has(self.hooks.finalize.script) || has(self.hooks.finalize.script.inline) || has(self.hooks.finalize.script.file) || has(self.hooks.finalize.script.configMapRef)",fieldPath=".hooks.finalize.script",reason=FieldValueRequired,message="a hook that only names a function needs a script to find it in: give this hook inline, file or configMapRef, or the controller a spec.script"
 // +kubebuilder:validation:XValidation:rule="has(self.script) || !has(self.hooks) || !has(self.hooks.customize) || !has(self.hooks.customize.script) || has(self.hooks.customize.script.inline) || has(self.hooks.customize.script.file) || has(self.hooks.customize.script.configMapRef)",fieldPath=".hooks.customize.script",reason=FieldValueRequired,message="a hook that only names a function needs a script to find it in: give this hook inline, file or configMapRef, or the controller a spec.script"
 type CompositeControllerSpec struct {
-	// The resource whose objects are the parents. A resource that already has a
-	// controller of its own is better served by a DecoratorController.
+	// parentResource is the resource whose objects are the parents. For a resource
+	// that has its own controller already, use a DecoratorController.
 	ParentResource CompositeControllerParentResourceRule `json:"parentResource"`
 
-	// The resources that the controller may create for a parent, one rule for
-	// each. Children of a resource that is not listed are not observed. Without
-	// any rule the controller writes only the parent's status.
+	// childResources are the resources that the controller can create for a
+	// parent, one rule for each. The hook does not get children of other
+	// resources. If the list is empty, the controller writes only the status of
+	// the parent.
 	ChildResources []CompositeControllerChildResourceRule `json:"childResources,omitempty"`
 
-	// The controller's script. Its functions named sync, finalize and customize
-	// are the hooks of these names, unless hooks says otherwise. Without it, the
-	// hooks are those that hooks lists.
+	// script is the controller's script. Its functions named sync, finalize and
+	// customize are the hooks of these names, unless hooks sets something else. If
+	// it is not set, the controller has only the hooks that are listed in hooks.
 	Script *ControllerScript `json:"script,omitempty"`
 
-	// Settings for single hooks: a webhook, a script of the hook's own, or which
-	// function of spec.script serves it. A hook listed here exists; one that is
-	// not listed exists if spec.script defines it.
+	// hooks configures single hooks: a webhook, a separate script, or the name of
+	// a function in spec.script. The controller has every hook that is listed
+	// here, and every hook that spec.script defines.
 	Hooks *CompositeControllerHooks `json:"hooks,omitempty"`
 
-	// Connection settings for webhooks, by host. The first entry whose host
-	// matches a webhook's URL is used, as a whole, unless the webhook has such
-	// settings itself, of whichever kind. Without an entry, connections use the
-	// system's root certificates and no credentials.
+	// endpointConfigs are connection settings for webhooks, by host. The server
+	// uses the first entry whose host matches the URL of the webhook. It ignores
+	// the whole entry if the webhook sets any of caBundle, clientTLS,
+	// authorization and basicAuth itself. Without an entry, the server verifies
+	// certificates with the system's root certificates and sends no credentials.
 	EndpointConfigs []EndpointConfig `json:"endpointConfigs,omitempty"`
 
-	// How often every parent is synced although nothing changed, in seconds; below
-	// 1 is 1. When absent, only changes, and hooks that ask for it in their
-	// answers, cause a sync.
+	// resyncPeriodSeconds is the interval, in seconds, at which every parent is
+	// synced although nothing changed. A value below 1 means 1. If it is not set,
+	// a parent is synced after a change, when a hook requests it with
+	// resyncAfterSeconds, and at the interval of the server's flag
+	// --cache-flush-interval.
 	ResyncPeriodSeconds *int32 `json:"resyncPeriodSeconds,omitempty"`
 
-	// Whether children are told apart by a label controller-uid with the parent's
-	// UID, which is put on each, in place of the selector that every parent
-	// otherwise has in its spec.selector. False when absent.
+	// generateSelector makes the server set the label controller-uid, with the UID
+	// of the parent, on each child, and select the children of a parent by it. If
+	// it is false, each parent needs a label selector in its spec.selector.
+	// Defaults to false.
 	GenerateSelector *bool `json:"generateSelector,omitempty"`
 
 	ControllerSettings `json:",inline"`
 }
 
-// A CompositeControllerParentResourceRule names the resource whose objects are
-// parents, and which of them.
+// CompositeControllerParentResourceRule defines which objects are parents.
 type CompositeControllerParentResourceRule struct {
 	ResourceRule `json:",inline"`
 
-	// Which parents the controller looks after; all of them when absent. A parent
-	// that no longer matches is given to the finalize hook and then let go.
+	// labelSelector selects the parents of the controller by their labels. If a
+	// parent stops matching, the server calls the finalize hook for it and then no
+	// longer manages it. Defaults to all objects of the resource.
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 
-	// Which changes of a parent make a new revision, if a child rule updates by
-	// rolling. When absent, every change of the parent's spec does.
+	// revisionHistory defines which changes of a parent create a new revision. It
+	// is used only if a child rule has a rolling update method. By default every
+	// change of the parent's spec creates one.
 	RevisionHistory *CompositeControllerRevisionHistory `json:"revisionHistory,omitempty"`
 
-	// Whether a change of nothing but the parent's status goes unnoticed. Changes
-	// of labels, annotations and spec, deletion, and resyncs always cause a sync.
-	// False when absent.
+	// ignoreStatusChanges makes the server ignore changes that affect only the
+	// status of the parent. Changes of labels, annotations and spec, deletion, and
+	// resyncs always cause a sync. Defaults to false.
 	IgnoreStatusChanges *bool `json:"ignoreStatusChanges,omitempty"`
 }
 
-// CompositeControllerRevisionHistory says which changes of a parent make a new
-// revision.
+// CompositeControllerRevisionHistory defines which changes of a parent create
+// a new revision.
 type CompositeControllerRevisionHistory struct {
-	// The fields of the parent that roll out step by step, as paths such as
-	// spec.template; a change elsewhere reaches all children at once. [spec] when
-	// absent or empty.
+	// fieldPaths are the fields of the parent whose changes roll out to one child
+	// at a time, as paths such as spec.template. A change of any other field takes
+	// effect on all children at once. Defaults to [spec], also if it is empty.
 	FieldPaths []string `json:"fieldPaths,omitempty"`
 
-	// Whether an edit of the script rolls out as an edit of these fields does:
-	// children stay with the version of the script that made them until it is
-	// their turn. When false or absent, an edited script serves all children at
-	// once.
+	// scriptRevisions makes an edit of the script roll out like a change of the
+	// fields in fieldPaths: each child stays at the version of the script that
+	// created it until the rollout updates that child. If it is false, an edit of
+	// the script takes effect on all children at once. Defaults to false.
 	ScriptRevisions bool `json:"scriptRevisions,omitempty"`
 }
 
-// A CompositeControllerChildResourceRule names a resource of which children
-// are made, and how they are updated.
+// CompositeControllerChildResourceRule names a resource of children, and
+// defines how they are updated.
 type CompositeControllerChildResourceRule struct {
 	ResourceRule `json:",inline"`
 
-	// How children that differ from what the hook wants are brought there. When
-	// absent they are left as they are.
+	// updateStrategy defines how to update children that differ from what the hook
+	// returned. If it is not set, they are not updated.
 	UpdateStrategy *CompositeControllerChildUpdateStrategy `json:"updateStrategy,omitempty"`
 }
 
-// A CompositeControllerChildUpdateStrategy says how children that differ from
-// what the hook wants are brought there.
+// CompositeControllerChildUpdateStrategy defines how to update children that
+// differ from what the hook returned.
 type CompositeControllerChildUpdateStrategy struct {
-	// OnDelete leaves a child as it is until someone deletes it. Recreate deletes
-	// it, and InPlace updates it, at once. RollingRecreate and RollingInPlace do
-	// the same to one child at a time, and wait until those already moved are
-	// healthy. OnDelete when absent.
+	// method is the update method. OnDelete: a child is not updated; after
+	// somebody deletes it, it is created again as the hook returns it. Recreate:
+	// all children that differ are deleted and created again at once. InPlace: all
+	// children that differ are updated at once. RollingRecreate and
+	// RollingInPlace: the same as Recreate and InPlace, but for one child at a
+	// time, and only while the children that were updated before are healthy.
+	// Defaults to OnDelete.
 	Method ChildUpdateMethod `json:"method,omitempty"`
 
-	// What makes a child healthy, for the rolling methods. When absent, a child is
-	// healthy once it is as the hook wants it.
+	// statusChecks defines when a child is healthy, for the rolling methods. By
+	// default a child is healthy when it does not differ from what the hook
+	// returned.
 	StatusChecks ChildUpdateStatusChecks `json:"statusChecks,omitempty"`
 }
 
-// ChildUpdateStatusChecks says what makes a child healthy.
+// ChildUpdateStatusChecks defines when a child is healthy.
 type ChildUpdateStatusChecks struct {
-	// Conditions of the child's status that must all hold. None when absent.
+	// conditions are checks on the conditions in the status of the child. All of
+	// them must pass. Defaults to none.
 	Conditions []StatusConditionCheck `json:"conditions,omitempty"`
 }
 
-// A StatusConditionCheck says what one condition in the child's status must
-// be.
+// StatusConditionCheck is a check on one condition in the status of a child.
 type StatusConditionCheck struct {
-	// The condition's type, such as Ready. A child without a condition of this
-	// type fails the check.
+	// type is the type of the condition, such as Ready. The check fails for a
+	// child that has no condition of this type.
 	Type string `json:"type"`
 
-	// The status that it must have, such as "True". Any will do when absent.
+	// status is the required status of the condition, such as "True". If it is not
+	// set, every status passes.
 	Status *string `json:"status,omitempty"`
 
-	// The reason that it must have. Any will do when absent.
+	// reason is the required reason of the condition. If it is not set, every
+	// reason passes.
 	Reason *string `json:"reason,omitempty"`
 }
 
-// CompositeControllerHooks are settings for single hooks of a
-// CompositeController.
+// CompositeControllerHooks are the hooks of a CompositeController.
 type CompositeControllerHooks struct {
-	// Asked whenever something changed: given the parent and its children, it
-	// answers with the children that should exist and the parent's status. A
-	// controller without it only finalizes: other parents, and their children, are
-	// left alone.
+	// sync is the hook that is called after each change of a parent or of its
+	// children. It gets both, and returns the children that should exist and the
+	// status of the parent. If only the finalize hook exists, the controller
+	// finalizes parents that are being deleted. It does not change other parents,
+	// or their children.
 	Sync *Hook `json:"sync,omitempty"`
 
-	// Asked in place of sync while a parent is being deleted or no longer matches
-	// the label selector, until it answers finalized: true. While it exists,
-	// parents carry a finalizer, so that none goes unasked.
+	// finalize is the hook that is called in place of sync while a parent is being
+	// deleted or no longer matches the label selector, until it returns finalized:
+	// true. If this hook exists, parents have a finalizer, so that none is deleted
+	// before the hook was called.
 	Finalize *Hook `json:"finalize,omitempty"`
 
-	// Asked which other objects, that are no children, the other hooks need to
-	// see. Without it they see none.
+	// customize is the hook that returns which other objects the sync and finalize
+	// hooks get, besides the children. Without it, they get no other objects.
 	Customize *Hook `json:"customize,omitempty"`
 
-	// Accepted, as by Metacontroller, and never called.
+	// preUpdateChild is accepted, as in Metacontroller, but never called.
 	PreUpdateChild *UncalledHook `json:"preUpdateChild,omitempty"`
 
-	// Accepted, as by Metacontroller, and never called.
+	// postUpdateChild is accepted, as in Metacontroller, but never called.
 	PostUpdateChild *UncalledHook `json:"postUpdateChild,omitempty"`
 }
 

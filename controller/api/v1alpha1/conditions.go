@@ -4,44 +4,42 @@ package v1alpha1
 const (
 	// ConditionReady is True while the controller runs with the spec that was last written.
 	ConditionReady = "Ready"
-	// ConditionResourcesDiscovered is True when the API server has every resource that the spec names.
+	// ConditionResourcesDiscovered is True while the API server serves every resource that the spec names.
 	ConditionResourcesDiscovered = "ResourcesDiscovered"
-	// ConditionScriptReady is True when every script of the spec is loaded and was last called without a fault
-	// of its own. It is absent from a controller that has only webhooks.
+	// ConditionScriptReady is True while the version of every script that was last written is loaded.
 	ConditionScriptReady = "ScriptReady"
-	// ConditionSpecSound is False, with the reason Doubtful, while the spec says something that is accepted and
-	// has no effect, or is probably not meant. It is absent otherwise.
+	// ConditionSpecSound is False, with the reason Doubtful, while the spec has a setting that is accepted but has no
+	// effect, or is probably a mistake.
 	ConditionSpecSound = "SpecSound"
-	// ConditionScriptsHeld is True, with the reason LimitExceeded, while there are parents for which the script is not
-	// run, since it hit a limit twice in a row. It is absent otherwise.
+	// ConditionScriptsHeld is True, with the reason LimitExceeded, while the script is not called for some parents, because
+	// it exceeded a limit twice in a row for them.
 	ConditionScriptsHeld = "ScriptsHeld"
-	// ConditionScriptRunaway is True, with the reason NotStopped, while a script of the controller runs on although its
-	// time is up, since nothing can stop it. It is absent otherwise.
+	// ConditionScriptRunaway is True, with the reason NotStopped, while a script of the controller still runs after its
+	// timeout, and the server cannot stop it.
 	ConditionScriptRunaway = "ScriptRunaway"
-	// ConditionFallbackActive is True while webhooks answer in place of scripts, and False while they need not. It is
-	// there for a controller with a hook that has both.
+	// ConditionFallbackActive is True while the webhook of a hook answers in place of its script.
 	ConditionFallbackActive = "FallbackActive"
-	// ConditionFinalizersHeld is True, with the reason NoFinalizeHook, while parents carry the controller's finalizer and
-	// its scripts have no finalize hook any more. It is absent otherwise.
+	// ConditionFinalizersHeld is True, with the reason NoFinalizeHook, while parents have the controller's finalizer and its
+	// scripts have no finalize hook any more.
 	ConditionFinalizersHeld = "FinalizersHeld"
 	// ConditionPermitted is False, with the reason Forbidden, while the API server does not permit something that the
-	// controller has to do. It is absent otherwise.
+	// controller has to do.
 	ConditionPermitted = "Permitted"
 )
 
 // Reasons of the condition Ready.
 const (
-	// ReasonRunning: True, all is well.
+	// ReasonRunning: True, the controller runs.
 	ReasonRunning = "Running"
-	// ReasonPaused: True, the spec is in use and says that the controller rests.
+	// ReasonPaused: True, the spec is in use, and spec.paused is set.
 	ReasonPaused = "Paused"
-	// ReasonStarting: False, nothing is known to be wrong, and caches are being filled.
+	// ReasonStarting: False, the caches are being filled, and no error is known.
 	ReasonStarting = "Starting"
-	// ReasonCachesStale: False, a watch is interrupted for more than a moment, so that changes go unnoticed.
+	// ReasonCachesStale: False, a watch has been interrupted for some time, so that the controller does not see changes.
 	ReasonCachesStale = "CachesStale"
-	// ReasonRunningPreviousVersion: False, the edit could not be put to use, and the generation before runs.
+	// ReasonRunningPreviousVersion: False, the last edit cannot be loaded, and the version before it runs.
 	ReasonRunningPreviousVersion = "RunningPreviousVersion"
-	// ReasonInvalidSpec: False, the spec cannot work whatever the cluster holds.
+	// ReasonInvalidSpec: False, the spec is wrong, independently of what is in the cluster.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonNoHooks: False, neither spec.hooks nor the script has a hook to call.
 	ReasonNoHooks = "NoHooks"
@@ -49,63 +47,63 @@ const (
 	ReasonResourcesNotDiscovered = "ResourcesNotDiscovered"
 	// ReasonNoStatusSubresource: False, the parent's resource has no status subresource.
 	ReasonNoStatusSubresource = "NoStatusSubresource"
-	// ReasonIsolationUnavailable: False, the server cannot run scripts as isolated as they are to be.
+	// ReasonIsolationUnavailable: False, the server cannot run scripts with the isolation that the spec requests.
 	ReasonIsolationUnavailable = "IsolationUnavailable"
 	// ReasonScriptNotReady: False, see the condition ScriptReady.
 	ReasonScriptNotReady = "ScriptNotReady"
 )
 
-// ReasonForbidden is the reason of the condition Permitted.
+// ReasonForbidden is the reason of the condition Permitted while it is False.
 const ReasonForbidden = "Forbidden"
 
-// ReasonNotStopped is that of the condition ScriptRunaway.
+// ReasonNotStopped is the reason of the condition ScriptRunaway while it is True.
 const ReasonNotStopped = "NotStopped"
 
-// ReasonNoFinalizeHook is the reason of the condition FinalizersHeld.
+// ReasonNoFinalizeHook is the reason of the condition FinalizersHeld while it is True.
 const ReasonNoFinalizeHook = "NoFinalizeHook"
 
-// ReasonDoubtful is the reason of the condition SpecSound.
+// ReasonDoubtful is the reason of the condition SpecSound while it is False.
 const ReasonDoubtful = "Doubtful"
 
 // Reasons of the condition ResourcesDiscovered.
 const (
-	// ReasonDiscovered: True, all are there.
+	// ReasonDiscovered: True, the API server serves all resources of the spec.
 	ReasonDiscovered = "Discovered"
-	// ReasonResourceNotFound: False, the API server answers and has no such resource.
+	// ReasonResourceNotFound: False, the API server answered that it does not serve a resource of the spec.
 	ReasonResourceNotFound = "ResourceNotFound"
-	// ReasonDiscoveryFailed: Unknown, the API server could not tell.
+	// ReasonDiscoveryFailed: Unknown, the request to the API server failed.
 	ReasonDiscoveryFailed = "DiscoveryFailed"
 )
 
-// Reasons of the condition ScriptReady; LimitExceeded is that of ScriptsHeld too.
+// Reasons of the condition ScriptReady. LimitExceeded is also the reason of ScriptsHeld.
 const (
 	// ReasonLoaded: True, the message lists the hooks.
 	ReasonLoaded = "Loaded"
-	// ReasonSourceNotFound: False, the file, the ConfigMap or its key is not there.
+	// ReasonSourceNotFound: False, the file, the ConfigMap or its key does not exist.
 	ReasonSourceNotFound = "SourceNotFound"
-	// ReasonSourceInvalid: False, what is there cannot be a script: it is not text, too large, or no file.
+	// ReasonSourceInvalid: False, the source exists but cannot be a script: it is not text, too large, or not a regular file.
 	ReasonSourceInvalid = "SourceInvalid"
-	// ReasonRolledBack: False, the version that was loaded last failed for too many parents, and the one before it runs.
+	// ReasonRolledBack: False, the version that was loaded last failed for too many parents, and the previous version runs.
 	ReasonRolledBack = "RolledBack"
-	// ReasonCompileError: False, the message says where.
+	// ReasonCompileError: False, the message has the position of the error.
 	ReasonCompileError = "CompileError"
 	// ReasonFunctionNotFound: False, the script lacks a function that a hook names.
 	ReasonFunctionNotFound = "FunctionNotFound"
-	// ReasonLimitExceeded: False, a call took too long or broke a limit.
+	// ReasonLimitExceeded: False, compiling the script exceeded a limit.
 	ReasonLimitExceeded = "LimitExceeded"
-	// ReasonCallFailed: False, a call failed by a fault of the script.
+	// ReasonCallFailed: False, a call failed because of an error in the script.
 	ReasonCallFailed = "CallFailed"
 )
 
 // Reasons of the condition FallbackActive.
 const (
-	// ReasonScriptAnswers: False, as it should be.
+	// ReasonScriptAnswers: False, the scripts of all hooks answer.
 	ReasonScriptAnswers = "ScriptAnswers"
-	// ReasonScriptNotLoaded: True, there is no script to ask.
+	// ReasonScriptNotLoaded: True, the script of the hook is not loaded.
 	ReasonScriptNotLoaded = "ScriptNotLoaded"
-	// ReasonScriptUnavailable: True, the script takes too long or breaks limits.
+	// ReasonScriptUnavailable: True, the script times out or exceeds a limit.
 	ReasonScriptUnavailable = "ScriptUnavailable"
-	// ReasonScriptFailing: True, the script fails by a fault of its own.
+	// ReasonScriptFailing: True, the script fails because of an error in it.
 	ReasonScriptFailing = "ScriptFailing"
 )
 

@@ -1,19 +1,19 @@
-// Package v1alpha1 holds the kinds that metascript serves, as Go types: CompositeController and
-// DecoratorController, which say what to watch and which hooks to ask, and ControllerRevision, in which a
-// rolling update keeps what it has done so far.
+// Package v1alpha1 defines the API of metascript as Go types: CompositeController and DecoratorController,
+// which define what a controller watches and which hooks it calls, and ControllerRevision, which stores the
+// progress of a rolling update.
 //
-// The group, the kinds and every field that Metacontroller 4.17 has are the same here, so that its objects
-// are valid, are stored as they were and mean what they meant. Beside them stand the fields of scripts: see
-// [ControllerScript] and [HookScript], both built on [ScriptSource]. The status of both kinds is a
+// The group, the kinds and the fields of Metacontroller 4.17 are the same here. Its objects are valid, are
+// stored without a change, and have the same meaning. The fields for scripts are new: see [ControllerScript]
+// and [HookScript], which both embed [ScriptSource]. The status of both kinds of controllers is a
 // [ControllerStatus]; its condition types and reasons are constants in conditions.go.
 //
-// The comments on the types are the documentation that kubectl explain prints, and the markers in them are
-// the rules that the API server enforces. The manifests and the deep copy methods are generated from them;
-// run go generate here after a change.
+// kubectl explain prints the comments on the types and fields. The API server enforces the rules in the
+// markers. The CustomResourceDefinitions and the deep copy methods are generated from both: run "make
+// generate" after a change.
 //
-// Two rules keep old objects safe. No rule and no bound stands on a field of Metacontroller's, except those
-// that Metacontroller itself has. And no new field has a default in the schema: what is absent stays absent,
-// so the controller object that a hook is sent is the one that its author wrote.
+// Two rules keep existing objects valid. A field of Metacontroller has no validation, except the validation
+// that it has in Metacontroller. A new field has no default in the schema: a field that is not set stays not
+// set, so that a hook gets the controller object as its author wrote it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=metacontroller.k8s.io

@@ -5,23 +5,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A ResourceRule names a resource of the API server at one version.
+// ResourceRule names a resource of the API server at one version.
 type ResourceRule struct {
-	// The API group and version of the resource, such as apps/v1, or v1 for the
-	// core group.
+	// apiVersion is the API group and version of the resource, such as apps/v1, or
+	// v1 for the core group.
 	APIVersion string `json:"apiVersion"`
 
-	// The plural name of the resource in lower case, such as deployments.
+	// resource is the plural name of the resource in lower case, such as
+	// deployments.
 	Resource string `json:"resource"`
 }
 
-// A ChildUpdateMethod says how objects that differ from what the hook wants
-// are brought there.
+// ChildUpdateMethod is how objects are updated that differ from what the hook
+// returned.
 //
 // +kubebuilder:validation:Enum=OnDelete;Recreate;InPlace;RollingRecreate;RollingInPlace
 type ChildUpdateMethod string
 
-// The update methods.
+// The values of ChildUpdateMethod.
 const (
 	ChildUpdateOnDelete        ChildUpdateMethod = "OnDelete"
 	ChildUpdateRecreate        ChildUpdateMethod = "Recreate"
@@ -30,300 +31,309 @@ const (
 	ChildUpdateRollingInPlace  ChildUpdateMethod = "RollingInPlace"
 )
 
-// A HookVersion says in which form a hook gets objects and how strictly its
-// answer is read.
+// HookVersion defines by which keys a hook gets objects, and how strictly the
+// server checks its answer.
 //
 // +kubebuilder:validation:Enum=v1;v2
 type HookVersion string
 
-// The hook versions.
+// The values of HookVersion.
 const (
 	HookVersionV1 HookVersion = "v1"
 	HookVersionV2 HookVersion = "v2"
 )
 
-// A Hook says who answers: a webhook, a script, or a script with a webhook to
-// fall back on.
+// Hook defines what answers: a webhook, a script, or a script with a webhook
+// as its fallback.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.fallback) || (has(self.script) && has(self.webhook))",fieldPath=".fallback",message="fallback says when the webhook beside a script answers: a hook that has it needs both script and webhook"
 type Hook struct {
-	// In which form the hook gets objects. v1 keys them by name, or by
-	// namespace/name when a namespaced object is sent for a cluster-scoped one; v2
-	// keys every namespaced object by namespace/name, and customize may select
-	// across namespaces. v1 when absent.
+	// version defines the keys of the objects that the hook gets. v1: the key is
+	// the name, or namespace/name for namespaced objects of a cluster-scoped
+	// parent. v2: the key is namespace/name for every namespaced object, and
+	// customize can select objects of all namespaces. Defaults to v1.
 	//
 	// +kubebuilder:default=v1
 	Version HookVersion `json:"version,omitempty"`
 
-	// The HTTP server that answers. Beside a script it answers only when fallback
-	// says so.
+	// webhook is the HTTP server that answers. If the hook also has a script, the
+	// webhook answers only in the cases that fallback defines.
 	Webhook *Webhook `json:"webhook,omitempty"`
 
-	// The script that answers: a source of this hook's own, or with function alone
-	// (or nothing) a function of spec.script. When absent, the webhook answers.
+	// script is the script that answers. It has a source of its own, or it is a
+	// function of spec.script: the one that function names, or the one with the
+	// name of the hook. If it is not set, the webhook answers.
 	Script *HookScript `json:"script,omitempty"`
 
-	// When the webhook answers in place of the script, for a hook that has both.
-	// Never: not at all. OnUnavailable: while the script is not loaded, times out
-	// or breaks a limit. OnError: also while it fails by mistake, but not when it
-	// fails on purpose to say that its input is wrong. The switch is for all
-	// parents at once; back it goes when the script changes or a trial every few
-	// minutes succeeds. OnUnavailable when absent.
+	// fallback defines when the webhook answers in place of the script, for a hook
+	// that has both. Never: the webhook is not used. OnUnavailable: while the
+	// script is not loaded, times out or exceeds a limit. OnError: also while the
+	// script fails because of a bug, but not when it fails on purpose to report
+	// wrong input. The server switches for all parents at once. It switches back
+	// when the script changes, or when a probe call of the script, every few
+	// minutes, succeeds. Defaults to OnUnavailable.
 	Fallback Fallback `json:"fallback,omitempty"`
 }
 
-// Fallback says when the webhook beside a script answers in its place.
+// Fallback defines when the webhook of a hook answers in place of its script.
 //
 // +kubebuilder:validation:Enum=Never;OnUnavailable;OnError
 type Fallback string
 
-// The fallbacks.
+// The values of Fallback.
 const (
 	FallbackNever         Fallback = "Never"
 	FallbackOnUnavailable Fallback = "OnUnavailable"
 	FallbackOnError       Fallback = "OnError"
 )
 
-// An UncalledHook is one that objects may have and that is never called. It
-// takes no script, so that nobody writes one in vain.
+// UncalledHook is a hook that is accepted but never called. It has no field
+// script, so that nobody writes a script that never runs.
 type UncalledHook struct {
-	// As in the other hooks, and without effect.
+	// version is the same field as in the other hooks. It has no effect.
 	//
 	// +kubebuilder:default=v1
 	Version HookVersion `json:"version,omitempty"`
 
-	// As in the other hooks, and without effect.
+	// webhook is the same field as in the other hooks. It has no effect.
 	Webhook *Webhook `json:"webhook,omitempty"`
 }
 
-// A Webhook is an HTTP server that a hook's requests are posted to, as JSON.
+// Webhook is an HTTP server that gets the requests of a hook as JSON, with the
+// method POST.
 type Webhook struct {
-	// The full URL, such as http://catset.metacontroller/sync. It goes before
-	// service and path. One of url and service is needed.
+	// url is the full URL, such as http://catset.metacontroller/sync. It takes
+	// precedence over service and path. Either url, or service and path, must be
+	// set.
 	URL *string `json:"url,omitempty"`
 
-	// The path that is appended to the address of service, such as /sync. Ignored
-	// beside url.
+	// path is the path of the URL for service, such as /sync. It is ignored if url
+	// is set.
 	Path *string `json:"path,omitempty"`
 
-	// The Service whose address is called. Ignored beside url.
+	// service is the Service that is called. It is ignored if url is set.
 	Service *ServiceReference `json:"service,omitempty"`
 
-	// How long one call may take, as a duration such as 500ms, 10s or 1m30s. 10s
-	// when absent, and for zero and below.
+	// timeout is how long one call may take, as a duration such as 500ms, 10s or
+	// 1m30s. Defaults to 10s, also if it is zero or negative.
 	//
 	// +kubebuilder:validation:Format=duration
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// Whether answers are remembered and asked for again only if the server's ETag
-	// says that they changed. Off when absent.
+	// etag makes the server cache answers, and reuse a cached answer while the
+	// webhook reports, by its ETag, that it did not change. Defaults to no cache.
 	Etag *WebhookEtagConfig `json:"etag,omitempty"`
 
-	// How an answer is read: loose ignores fields it does not know, strict refuses
-	// them, and fields that occur twice. When absent, loose for version v1 and
-	// strict for v2.
+	// responseUnMarshallMode defines how an answer is decoded. loose: unknown
+	// fields are ignored. strict: unknown and duplicate fields are errors.
+	// Defaults to loose for version v1 and to strict for v2.
 	ResponseUnmarshallMode ResponseUnmarshallMode `json:"responseUnMarshallMode,omitempty"`
 
-	// How large an answer may be as JSON, as a quantity such as 64Mi, unpacked
-	// if it is sent with gzip. All answers in flight together have the server's
-	// --webhook-memory, 128Mi unless it is set. When absent, or zero and below,
-	// the server's --max-script-output, 16Mi unless it is set.
+	// maxResponseSize is the maximum size of an answer as JSON, after gzip
+	// decompression, as a quantity such as 64Mi. Defaults to the server's flag
+	// --max-script-output (16Mi unless the flag is set), also if it is zero or
+	// negative. The flag --webhook-memory (128Mi unless it is set) limits all
+	// answers in flight together.
 	MaxResponseSize *resource.Quantity `json:"maxResponseSize,omitempty"`
 
-	// What an answer means whose children (a decorator's attachments) are
-	// missing or null, while there are some. Delete: all of them are deleted, as
-	// by Metacontroller. Hold: it is an error, nothing changes, and the webhook
-	// has to answer with an empty list to have them deleted; of a customize hook
-	// the list is relatedResources. When absent, the server's flag
-	// --missing-children, which is Delete when it is not set.
+	// missingChildren defines what an answer means in which children (for a
+	// decorator: attachments) are missing or null, while some exist. Delete: all
+	// of them are deleted, as in Metacontroller. Hold: it is an error, and nothing
+	// changes; to delete them, the webhook must return an empty list. For a
+	// customize hook, the rule applies to relatedResources. Defaults to the
+	// server's flag --missing-children, which is Delete unless it is set.
 	MissingChildren MissingChildren `json:"missingChildren,omitempty"`
 
-	// Certificates by which the server is verified, for https. The system's root
-	// certificates when absent.
+	// caBundle holds the certificates that verify the certificate of the HTTP
+	// server, for https. Defaults to the system's root certificates.
 	CABundle *CABundle `json:"caBundle,omitempty"`
 
-	// The certificate that is shown to a server that asks for one. None when
-	// absent.
+	// clientTLS is the client certificate, for an HTTP server that requests one.
+	// Defaults to none.
 	ClientTLS *ClientTLS `json:"clientTLS,omitempty"`
 
-	// A credential for the Authorization header of every request. Not beside
-	// basicAuth. None when absent.
+	// authorization is a credential that is sent in the Authorization header of
+	// every request. It cannot be set together with basicAuth. Defaults to none.
 	Authorization *Authorization `json:"authorization,omitempty"`
 
-	// A user name and password that are sent with every request. Not beside
-	// authorization. None when absent.
+	// basicAuth is a user name and a password that are sent with every request. It
+	// cannot be set together with authorization. Defaults to none.
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 }
 
-// A ServiceReference names a Service, which is called at
+// ServiceReference names a Service. It is called at
 // protocol://name.namespace:port.
 type ServiceReference struct {
-	// The name of the Service.
+	// name is the name of the Service.
 	Name string `json:"name"`
 
-	// The namespace of the Service.
+	// namespace is the namespace of the Service.
 	Namespace string `json:"namespace"`
 
-	// The port of the Service. 80 when absent.
+	// port is the port of the Service. Defaults to 80.
 	Port *int32 `json:"port,omitempty"`
 
-	// http or https. http when absent.
+	// protocol is http or https. Defaults to http.
 	Protocol *string `json:"protocol,omitempty"`
 }
 
-// A WebhookEtagConfig says whether and how long a webhook's answers are
-// remembered by their ETag.
+// WebhookEtagConfig defines whether answers are cached with their ETag, and
+// for how long.
 type WebhookEtagConfig struct {
-	// Whether answers are remembered. False when absent.
+	// enabled turns the cache on. Defaults to false.
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// How long an answer is remembered, in seconds. An hour when absent.
+	// cacheTimeoutSeconds is how long an answer is cached, in seconds. Defaults to
+	// 3600, one hour.
 	CacheTimeoutSeconds *int32 `json:"cacheTimeoutSeconds,omitempty"`
 
-	// How often answers that are older are thrown away, in seconds. Ten minutes
-	// when absent.
+	// cacheCleanupSeconds is the interval, in seconds, at which expired answers
+	// are removed from the cache. Defaults to 600, ten minutes.
 	CacheCleanupSeconds *int32 `json:"cacheCleanupSeconds,omitempty"`
 }
 
-// A ResponseUnmarshallMode says how a webhook's answer is read.
+// ResponseUnmarshallMode defines how the answer of a webhook is decoded.
 //
 // +kubebuilder:validation:Enum=loose;strict
 type ResponseUnmarshallMode string
 
-// The unmarshal modes.
+// The values of ResponseUnmarshallMode.
 const (
 	ResponseUnmarshallModeLoose  ResponseUnmarshallMode = "loose"
 	ResponseUnmarshallModeStrict ResponseUnmarshallMode = "strict"
 )
 
-// MissingChildren says what a webhook's answer without a list of children means.
+// MissingChildren defines what the answer of a webhook without a list of
+// children means.
 //
 // +kubebuilder:validation:Enum=Delete;Hold
 type MissingChildren string
 
-// What an answer without children means.
+// The values of MissingChildren.
 const (
 	MissingChildrenDelete MissingChildren = "Delete"
 	MissingChildrenHold   MissingChildren = "Hold"
 )
 
-// An EndpointConfig holds connection settings for the webhooks at one host.
+// EndpointConfig holds connection settings for the webhooks of one host.
 type EndpointConfig struct {
-	// The host, or host:port, such as catset.metacontroller or
-	// catset.metacontroller:8443; upper and lower case are the same, and so are
-	// the protocol's own port and none. A webhook with a service is at
+	// host is the host, or host:port, such as catset.metacontroller or
+	// catset.metacontroller:8443. It is not case-sensitive. Without a port, it is
+	// the default port of the protocol. The host of a webhook with a service is
 	// name.namespace.
 	Host string `json:"host"`
 
-	// Certificates by which the server is verified, for https. The system's root
-	// certificates when absent.
+	// caBundle holds the certificates that verify the certificate of the HTTP
+	// server, for https. Defaults to the system's root certificates.
 	CABundle *CABundle `json:"caBundle,omitempty"`
 
-	// The certificate that is shown to a server that asks for one. None when
-	// absent.
+	// clientTLS is the client certificate, for an HTTP server that requests one.
+	// Defaults to none.
 	ClientTLS *ClientTLS `json:"clientTLS,omitempty"`
 
-	// A credential for the Authorization header of every request. Not beside
-	// basicAuth. None when absent.
+	// authorization is a credential that is sent in the Authorization header of
+	// every request. It cannot be set together with basicAuth. Defaults to none.
 	Authorization *Authorization `json:"authorization,omitempty"`
 
-	// A user name and password that are sent with every request. Not beside
-	// authorization. None when absent.
+	// basicAuth is a user name and a password that are sent with every request. It
+	// cannot be set together with authorization. Defaults to none.
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 }
 
-// A CABundle says where the certificates are by which a server is verified:
-// exactly one of its fields is set.
+// CABundle holds the certificates that verify the certificate of an HTTP
+// server. Exactly one of its fields must be set.
 type CABundle struct {
-	// The certificates themselves, in PEM.
+	// inline is the certificates themselves, in PEM format.
 	Inline *string `json:"inline,omitempty"`
 
-	// A key of a Secret that holds them, in PEM.
+	// secretRef is a key of a Secret that holds the certificates, in PEM format.
 	SecretRef *ResourceKeyRef `json:"secretRef,omitempty"`
 
-	// A key of a ConfigMap that holds them, in PEM.
+	// configMapRef is a key of a ConfigMap that holds the certificates, in PEM
+	// format.
 	ConfigMapRef *ResourceKeyRef `json:"configMapRef,omitempty"`
 }
 
-// A ResourceKeyRef names a key of a Secret or ConfigMap that holds
+// ResourceKeyRef selects a key of a Secret or ConfigMap that holds
 // certificates.
 type ResourceKeyRef struct {
-	// The name of the Secret or ConfigMap.
+	// name is the name of the Secret or ConfigMap.
 	Name string `json:"name"`
 
-	// The namespace of the Secret or ConfigMap.
+	// namespace is the namespace of the Secret or ConfigMap.
 	Namespace string `json:"namespace"`
 
-	// The key whose value is meant. ca.crt when absent.
+	// key is the key to select. Defaults to ca.crt.
 	//
 	// +kubebuilder:default=ca.crt
 	Key string `json:"key,omitempty"`
 }
 
-// A ClientTLS says where the certificate is that is shown to a server that
-// asks for one.
+// ClientTLS selects a client certificate.
 type ClientTLS struct {
-	// The Secret that holds both the certificate and its private key.
+	// secretRef is the Secret that holds both the certificate and its private key.
 	SecretRef SecretRef `json:"secretRef"`
 
-	// The key of the Secret whose value is the certificate, in PEM. tls.crt when
-	// absent.
+	// certKey is the key of the Secret that holds the certificate, in PEM format.
+	// Defaults to tls.crt.
 	//
 	// +kubebuilder:default=tls.crt
 	CertKey string `json:"certKey,omitempty"`
 
-	// The key of the Secret whose value is the private key, in PEM. tls.key when
-	// absent.
+	// privateKeyKey is the key of the Secret that holds the private key, in PEM
+	// format. Defaults to tls.key.
 	//
 	// +kubebuilder:default=tls.key
 	PrivateKeyKey string `json:"privateKeyKey,omitempty"`
 }
 
-// An Authorization says where the credential for the Authorization header is.
+// Authorization selects the credential for the Authorization header.
 type Authorization struct {
-	// The scheme that stands before the credential, such as Bearer or Token. Not
-	// Basic, for which there is basicAuth. Bearer when absent.
+	// type is the authentication scheme, which is sent before the credential, such
+	// as Bearer or Token. For the scheme Basic, use basicAuth. Defaults to Bearer.
 	//
 	// +kubebuilder:default=Bearer
 	Type string `json:"type,omitempty"`
 
-	// The key of a Secret whose value is the credential.
+	// secretRef is the key of a Secret that holds the credential.
 	SecretRef SecretKeyRef `json:"secretRef"`
 }
 
-// A BasicAuth says where a user name and password are.
+// BasicAuth selects a user name and a password.
 type BasicAuth struct {
-	// The Secret that holds both.
+	// secretRef is the Secret that holds both.
 	SecretRef SecretRef `json:"secretRef"`
 
-	// The key of the Secret whose value is the user name. username when absent.
+	// usernameKey is the key of the Secret that holds the user name. Defaults to
+	// username.
 	//
 	// +kubebuilder:default=username
 	UsernameKey string `json:"usernameKey,omitempty"`
 
-	// The key of the Secret whose value is the password. password when absent.
+	// passwordKey is the key of the Secret that holds the password. Defaults to
+	// password.
 	//
 	// +kubebuilder:default=password
 	PasswordKey string `json:"passwordKey,omitempty"`
 }
 
-// A SecretRef names a Secret.
+// SecretRef names a Secret.
 type SecretRef struct {
-	// The name of the Secret.
+	// name is the name of the Secret.
 	Name string `json:"name"`
 
-	// The namespace of the Secret.
+	// namespace is the namespace of the Secret.
 	Namespace string `json:"namespace"`
 }
 
-// A SecretKeyRef names a key of a Secret.
+// SecretKeyRef selects a key of a Secret.
 type SecretKeyRef struct {
-	// The name of the Secret.
+	// name is the name of the Secret.
 	Name string `json:"name"`
 
-	// The namespace of the Secret.
+	// namespace is the namespace of the Secret.
 	Namespace string `json:"namespace"`
 
-	// The key whose value is meant.
+	// key is the key to select.
 	Key string `json:"key"`
 }

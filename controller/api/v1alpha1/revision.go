@@ -5,9 +5,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A ControllerRevision is one version of a parent during a rolling update:
-// what its revisioned fields were, and which children are at this version. The
-// server makes, changes and deletes them.
+// ControllerRevision is one version of a parent during a rolling update. It
+// holds the values of the revisioned fields, and lists the children that are
+// at this version. The server creates, updates and deletes
+// ControllerRevisions.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -17,26 +18,28 @@ type ControllerRevision struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 
-	// The parent's revisioned fields, each at its path, as they were in this
-	// version. An object of any shape.
+	// parentPatch holds the revisioned fields of the parent, each at its path,
+	// with the values of this version.
 	//
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ParentPatch runtime.RawExtension `json:"parentPatch"`
 
-	// The children that are at this version, by kind. None when absent.
+	// children are the children that are at this version, by kind. Defaults to
+	// none.
 	Children []ControllerRevisionChildren `json:"children,omitempty"`
 }
 
 // ControllerRevisionChildren lists the children of one kind that are at a
-// revision.
+// version.
 type ControllerRevisionChildren struct {
-	// The API group of the children, without a version; empty for the core group.
+	// apiGroup is the API group of the children, without a version. It is empty
+	// for the core group.
 	APIGroup string `json:"apiGroup"`
 
-	// The kind of the children, such as Pod.
+	// kind is the kind of the children, such as Pod.
 	Kind string `json:"kind"`
 
-	// The names of the children.
+	// names are the names of the children.
 	Names []string `json:"names"`
 }
 

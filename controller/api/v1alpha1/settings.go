@@ -2,116 +2,125 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ControllerSettings are the settings that both kinds of controllers have
-// beside their hooks.
+// ControllerSettings are the settings that both kinds of controllers have in
+// addition to their hooks.
 type ControllerSettings struct {
-	// Where scripts run. InProcess: inside the server, behind guards against all
-	// that is known. Process: behind the same guards, in worker processes that the
-	// operating system limits in memory, time and what they may do, so that also
-	// what is not known harms nobody else. Calls cost more there. A server started
-	// with --isolation=Process runs all scripts so; one on a system that lacks
-	// what it takes does not run scripts that ask for it. InProcess when absent.
+	// isolation defines where scripts run. InProcess: in the server's own process,
+	// with checks against all known attacks. Process: with the same checks, but in
+	// worker processes. The operating system limits their memory, their CPU time
+	// and what they may do, so that unknown attacks do no harm outside of them;
+	// each call takes longer. If the server runs with --isolation=Process, all
+	// scripts run this way. A server that cannot start worker processes does not
+	// run a controller that requests Process. Defaults to InProcess.
 	Isolation Isolation `json:"isolation,omitempty"`
 
-	// How objects are updated. DynamicApply: by a three-way merge with what the
-	// hook last asked for, which is kept in an annotation. ServerSideApply: by the
-	// API server, under the field manager of this server. When absent, what the
-	// server is set up for, which is DynamicApply by default.
+	// applyStrategy defines how objects are updated. DynamicApply: by a three-way
+	// merge with what the hook returned last, which is stored in an annotation.
+	// ServerSideApply: by server-side apply of the API server, with the field
+	// manager of this server. Defaults to the server's flag --apply-strategy,
+	// which is dynamic-apply unless it is set.
 	ApplyStrategy ApplyStrategy `json:"applyStrategy,omitempty"`
 
-	// How many parents of this controller are synced at the same time, at most.
-	// The number of workers that the server is set up for when absent.
+	// maxConcurrentSyncs is the maximum number of parents of this controller that
+	// are synced at the same time. Defaults to the server's flag --workers.
 	//
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	MaxConcurrentSyncs *int32 `json:"maxConcurrentSyncs,omitempty"`
 
-	// Whether the controller rests: no hook runs and nothing is written, except
-	// this object's status. False when absent.
+	// paused stops the controller: no hook is called, and nothing is written
+	// except the status of this object. Defaults to false.
 	Paused bool `json:"paused,omitempty"`
 }
 
-// Isolation says where scripts run.
+// Isolation defines where scripts run.
 //
 // +kubebuilder:validation:Enum=InProcess;Process
 type Isolation string
 
-// The isolations.
+// The values of Isolation.
 const (
 	IsolationInProcess Isolation = "InProcess"
 	IsolationProcess   Isolation = "Process"
 )
 
-// An ApplyStrategy says how objects are updated.
+// ApplyStrategy defines how objects are updated.
 //
 // +kubebuilder:validation:Enum=DynamicApply;ServerSideApply
 type ApplyStrategy string
 
-// The apply strategies.
+// The values of ApplyStrategy.
 const (
 	DynamicApply    ApplyStrategy = "DynamicApply"
 	ServerSideApply ApplyStrategy = "ServerSideApply"
 )
 
-// ControllerStatus is what the server made of a controller's spec.
+// ControllerStatus is the observed state of a controller.
 type ControllerStatus struct {
-	// The generation of this object that the server saw last. While it is less
-	// than metadata.generation, the rest of the status is about an older spec.
+	// observedGeneration is the generation of this object that the server observed
+	// last. While it is less than metadata.generation, the status describes an
+	// older spec.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// The generation whose spec and script run. It is less than observedGeneration
-	// while an edit could not be put to use, and absent while nothing runs.
+	// activeGeneration is the generation whose spec and script run. It is less
+	// than observedGeneration while the server cannot load the last edit, and not
+	// set while nothing runs.
 	ActiveGeneration int64 `json:"activeGeneration,omitempty"`
 
-	// How the controller is: Ready says whether it runs with the spec last
-	// written, ResourcesDiscovered whether the API server has all resources it
-	// names, ScriptReady whether its scripts are loaded, FallbackActive whether
-	// webhooks answer in their place. ScriptsHeld is there
-	// while a script is not run for some parents, since it hit a limit for them,
-	// ScriptRunaway while a script runs on although its time is up,
-	// and SpecSound while the spec says something that is not, or not wholly,
-	// done.
+	// conditions are the conditions of the controller. Each type is always
+	// present, and is Unknown while its status cannot be determined. These types
+	// are normally True: Ready means that the last edit of the spec runs,
+	// ResourcesDiscovered that the API server serves all resources of the spec,
+	// ScriptReady that all scripts are loaded, Permitted that the API server
+	// permits all requests, and SpecSound that all settings of the spec take
+	// effect. These types are normally False: ScriptsHeld means that a script is
+	// not called for some parents, because it exceeded a limit for them,
+	// ScriptRunaway that a script still runs after its timeout, FallbackActive
+	// that a webhook answers in place of a script, and FinalizersHeld that parents
+	// have the finalizer although there is no finalize hook any more.
 	//
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// How many parents the controller looks after (for a DecoratorController, how
-	// many objects it decorates). Counted anew at most once a minute.
+	// parents is the number of parents of the controller (for a
+	// DecoratorController: of the objects that it decorates). It is updated at
+	// most once a minute.
 	Parents *int32 `json:"parents,omitempty"`
 
-	// The script that runs. Absent without one.
+	// script is the script that runs. It is not set if no script runs.
 	Script *ScriptStatus `json:"script,omitempty"`
 }
 
-// ScriptStatus tells about the script that runs.
+// ScriptStatus describes the script that runs.
 type ScriptStatus struct {
-	// The language of the script.
+	// language is the language of the script.
 	Language Language `json:"language,omitempty"`
 
-	// The hooks that the controller has, sorted: those that spec.hooks lists, and
-	// those that the script was found to define.
+	// hooks are the hooks of the controller, sorted: the ones that spec.hooks
+	// lists, and the ones that the script defines.
 	//
 	// +listType=atomic
 	Hooks []string `json:"hooks,omitempty"`
 
-	// Where the script came from: inline, file and its path, or configMap and its
-	// namespace/name/key.
+	// source is where the script came from: inline, file and its path, or
+	// configMap and its namespace/name/key.
 	Source string `json:"source,omitempty"`
 
-	// A digest of the script and all that it can load, as sha256: and hexadecimal
-	// digits.
+	// digest is a digest of the script and of all that it can load: sha256: and
+	// hexadecimal digits.
 	Digest string `json:"digest,omitempty"`
 
-	// When this version of the script was put to use.
+	// loadedAt is the time when this version of the script was loaded.
 	LoadedAt *metav1.Time `json:"loadedAt,omitempty"`
 
-	// The ConfigMap in the server's namespace that keeps the last version of the
-	// controller, spec and scripts together, that was good. It runs again when the
-	// server restarts while the source is broken.
+	// lastGood is the ConfigMap, in the namespace of the server, that stores the
+	// last good version of the controller: its spec and scripts together. The
+	// server runs this version if it restarts while the current one cannot be
+	// loaded.
 	LastGood string `json:"lastGood,omitempty"`
 
-	// The version that was given up, as script.rollback says. It is not tried
-	// again; an edit is.
+	// givenUp identifies the version that was rolled back; see script.rollback.
+	// The server does not try this version again; it tries the next edit.
 	GivenUp string `json:"givenUp,omitempty"`
 }

@@ -1,5 +1,5 @@
 // Command webhook serves the functions of a JavaScript file as the hooks of a controller: POST /sync and POST /finalize.
-// It knows nothing of metascript. What a controller asks a script, it asks a webhook in the same JSON.
+// It does not use metascript. A webhook gets the same JSON as a script.
 package main
 
 import (
@@ -50,7 +50,7 @@ func serve(address, file string) error {
 	return http.Serve(listener, mux)
 }
 
-// call runs a function of the program on the request, from JSON to JSON, in a machine of its own.
+// call runs a function of the program with the request in a new interpreter. Request and answer are JSON.
 func call(program *goja.Program, function string, request io.Reader) (string, error) {
 	body, err := io.ReadAll(request)
 	if err != nil {

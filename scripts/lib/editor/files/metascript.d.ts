@@ -1,9 +1,9 @@
-// written by metascript types: what a script is given and returns, and the library that it may require.
+// written by metascript types: types of requests, of answers, and of the library that a script can load.
 //
 //	/** @type {import("metascript").Sync} */
 //	function sync({parent, children}) { ... }
 
-/** An object of Kubernetes. What is in it besides metadata depends on its kind. */
+/** A Kubernetes object. The fields besides metadata depend on its kind. */
 export interface KubernetesObject {
   apiVersion: string;
   kind: string;
@@ -28,53 +28,53 @@ export interface ObjectMeta {
   [field: string]: any;
 }
 
-/** Objects in groups such as "Pod.v1" or "Deployment.apps/v1", and in a group by name, or by namespace/name. */
+/** Objects by group, such as "Pod.v1" or "Deployment.apps/v1". In a group the key is the name, or namespace/name. */
 export interface Groups {
   [group: string]: {[name: string]: KubernetesObject};
 }
 
-/** What sync and finalize of a CompositeController are given. It is read-only: an assignment changes the call's own copy. */
+/** The request of sync and finalize of a CompositeController. It is read-only: an assignment changes only the copy of this call. */
 export interface SyncRequest {
-  /** The controller, without its status. */
+  /** The controller object, without its status. */
   controller: KubernetesObject;
   parent: KubernetesObject;
-  /** The observed children. A group is there for each kind in childResources, also while it is empty. */
+  /** The observed children. There is a group for each kind in childResources, also while it is empty. */
   children: Groups;
-  /** What customize asks for. */
+  /** The objects that customize requests. */
   related: Groups;
-  /** Whether finalize is asked. */
+  /** True in a call of finalize. */
   finalizing: boolean;
   /** The time of the call, such as 2026-01-02T15:04:05Z. */
   now: string;
 }
 
-/** What sync and finalize of a CompositeController return. */
+/** The answer of sync and finalize of a CompositeController. */
 export interface SyncResponse {
-  /** The objects that should exist; [] says on purpose that none should. */
+  /** The objects that should exist. [] deletes all. */
   children?: DesiredObject[] | null;
-  /** The parent's new status; without it the status stays. */
+  /** The new status of the parent. Without it the status does not change. */
   status?: Status | null;
-  /** Call again after so many seconds, once. */
+  /** Call the function again after this number of seconds, once. */
   resyncAfterSeconds?: number;
-  /** From finalize: the parent may go. */
+  /** From finalize: finalization is complete, and the finalizer can be removed. */
   finalized?: boolean;
   events?: Event[];
 }
 
-/** What sync and finalize of a DecoratorController are given. */
+/** The request of sync and finalize of a DecoratorController. */
 export interface DecoratorSyncRequest {
   controller: KubernetesObject;
   object: KubernetesObject;
-  /** The observed attachments. A group is there for each kind in the controller's attachments. */
+  /** The observed attachments. There is a group for each kind in the controller's attachments, also while it is empty. */
   attachments: Groups;
   related: Groups;
   finalizing: boolean;
   now: string;
 }
 
-/** What sync and finalize of a DecoratorController return. */
+/** The answer of sync and finalize of a DecoratorController. */
 export interface DecoratorSyncResponse {
-  /** The objects that should exist; [] says on purpose that none should. */
+  /** The objects that should exist. [] deletes all. */
   attachments?: DesiredObject[] | null;
   /** Labels to set on the object; null removes one. */
   labels?: {[key: string]: string | null};
@@ -86,14 +86,14 @@ export interface DecoratorSyncResponse {
   events?: Event[];
 }
 
-/** What customize is given, for a decorator too. */
+/** The request of customize, also for a DecoratorController. */
 export interface CustomizeRequest {
   controller: KubernetesObject;
   parent: KubernetesObject;
   now: string;
 }
 
-/** What customize returns: which objects the other functions see besides the children. */
+/** The answer of customize: which objects the other functions get in addition to the children. */
 export interface CustomizeResponse {
   relatedResources?: RelatedRule[] | null;
 }
@@ -113,7 +113,7 @@ export interface LabelSelector {
   matchExpressions?: {key: string; operator: "In" | "NotIn" | "Exists" | "DoesNotExist"; values?: string[]}[];
 }
 
-/** An object as it should be: what it does not say stays as it is. */
+/** A desired object. Fields that it does not set do not change. */
 export interface DesiredObject {
   apiVersion: string;
   kind: string;
@@ -131,12 +131,12 @@ export interface Condition {
   status: string;
   reason?: string;
   message?: string;
-  /** Leave it out: the server keeps it while the status stays the same. */
+  /** Leave it out: the server keeps it while the status is the same. */
   lastTransitionTime?: string;
   [field: string]: any;
 }
 
-/** An event on the parent. */
+/** An event to record on the parent. */
 export interface Event {
   type?: "Normal" | "Warning";
   reason: string;
@@ -149,80 +149,80 @@ export type DecoratorSync = (request: DecoratorSyncRequest) => DecoratorSyncResp
 export type DecoratorFinalize = DecoratorSync;
 export type Customize = (request: CustomizeRequest) => CustomizeResponse | Promise<CustomizeResponse>;
 
-/** A quantity of Kubernetes, such as "100m", "1.5Gi" or 2. */
+/** A Kubernetes quantity, such as "100m", "1.5Gi" or 2. */
 export type Quantity = string | number;
 
 export namespace yaml {
-  /** A document of YAML, with sorted keys. */
+  /** A YAML document, with sorted keys. */
   function encode(value: any): string;
-  /** The value of the one document in a text, as Kubernetes reads it; null if there is none. */
+  /** The value of the single document in text, read as in Kubernetes; null if there is no document. */
   function decode(text: string): any;
-  /** The values of all documents in a text; empty ones are left out. */
+  /** The list of the values of all documents in text; empty documents are left out. */
   function decodeAll(text: string): any[];
 }
 
 export namespace json {
-  /** JSON with sorted keys, in one line, or with so many blanks for each level. */
+  /** JSON with sorted keys, in one line, or indented with indent spaces per level. */
   function encode(value: any, indent?: number): string;
-  /** The value of a text of JSON. Whole numbers are exact up to 64 bits. */
+  /** The value of JSON text. Integers are exact up to 64 bits. */
   function decode(text: string): any;
 }
 
 export namespace base64 {
-  /** A text's bytes, in UTF-8, as base64. */
+  /** The UTF-8 bytes of text in base64. */
   function encode(text: string): string;
-  /** The text that is encoded; it is an error if it is no text. */
+  /** The decoded string. Bytes that are not UTF-8 are an error. */
   function decode(text: string): string;
 }
 
 export namespace semver {
-  /** A version taken apart. */
+  /** The parts of a version. */
   function parse(version: string): {major: number; minor: number; patch: number; prerelease: string; build: string};
-  /** Whether a value is a version, such as 1.2.3 or v1.2.3-rc.1+build. */
+  /** True if version is a version, such as 1.2.3 or v1.2.3-rc.1+build. */
   function valid(version: any): boolean;
-  /** -1, 0 or 1, as a is before, the same as or after b. */
+  /** -1, 0 or 1 if a is before, equal to or after b. */
   function compare(a: string, b: string): number;
-  /** Whether a version meets a constraint such as ">=1.2.0 <2 || ~3.1". */
+  /** True if version meets a constraint such as ">=1.2.0 <2 || ~3.1". */
   function satisfies(version: string, constraint: string): boolean;
 }
 
 export namespace quantity {
-  /** A quantity as a number. */
+  /** The value of a quantity as a number. */
   function parse(quantity: Quantity): number;
-  /** A quantity in thousandths, rounded up. */
+  /** The value of a quantity in thousandths, as an integer, rounded up. */
   function milli(quantity: Quantity): number;
-  /** -1, 0 or 1. */
+  /** -1, 0 or 1 if a is less than, equal to or greater than b. */
   function compare(a: Quantity, b: Quantity): number;
-  /** The sum, written like a. */
+  /** The sum, in the format of a. */
   function add(a: Quantity, b: Quantity): string;
-  /** A quantity as Kubernetes writes it. */
+  /** The canonical string of a quantity in Kubernetes. */
   function format(quantity: Quantity, style?: "decimal" | "binary" | "exponent"): string;
 }
 
 export namespace labels {
-  /** Whether a label selector selects an object with these labels; an empty one selects everything, null nothing. */
+  /** True if the label selector selects an object with these labels. An empty selector selects all objects, null selects none. */
   function matches(selector: LabelSelector | null, labels: {[key: string]: string} | null): boolean;
 }
 
 export namespace conditions {
-  /** The condition of a type, or null. */
+  /** The condition of this type, or null. */
   function get(conditions: Condition[] | null, type: string): Condition | null;
-  /** The conditions with this one in the place of the one of its type, or at the end. */
+  /** The list with condition in the place of the condition of the same type, or at the end. */
   function set(conditions: Condition[] | null, condition: Condition): Condition[];
-  /** Whether there is a condition of a type, and its status is "True". */
+  /** True if there is a condition of this type and its status is "True". */
   function isTrue(conditions: Condition[] | null, type: string): boolean;
 }
 
-/** The SHA-256 of a text's bytes, in hexadecimal. */
+/** The SHA-256 of the bytes of text, in hexadecimal. */
 export function sha256(text: string): string;
 
-/** Ten letters and digits that stay the same while the value does, for names. */
+/** A string of ten letters and digits, always the same for the same value, for use in names. */
 export function hash(value: any): string;
 
-/** The target with the changes of a JSON merge patch, RFC 7386: null removes a field. */
+/** target with the changes in patch, a JSON merge patch (RFC 7386): null removes a field. */
 export function merge(target: any, patch: any): any;
 
 declare global {
-  /** What is printed goes to the server's log. */
+  /** Printed text goes to the log of the server. */
   const console: Record<"debug" | "log" | "info" | "warn" | "error", (...values: any[]) => void>;
 }

@@ -1,10 +1,10 @@
-# written by metascript types: for editors, and never loaded. A script writes load("metascript.star", "hash").
+# written by metascript types: for editors only, never loaded. A script uses load("metascript.star", "hash").
 
 def sha256(text: str) -> str:
-    """The SHA-256 of a text's bytes, in hexadecimal."""
+    """The SHA-256 of the bytes of text, in hexadecimal."""
 
 def hash(value) -> str:
-    """Ten letters and digits that stay the same while the value does, for names."""
+    """A string of ten letters and digits, always the same for the same value, for use in names."""
 
 def merge(target, patch):
-    """The target with the changes of a JSON merge patch, RFC 7386: None removes a field."""
+    """target with the changes in patch, a JSON merge patch (RFC 7386): None removes a field."""

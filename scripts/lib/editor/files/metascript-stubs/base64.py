@@ -1,7 +1,7 @@
-# written by metascript types: for editors, and never loaded. A script writes load("metascript.star", "base64").
+# written by metascript types: for editors only, never loaded. A script uses load("metascript.star", "base64").
 
 def encode(text: str) -> str:
-    """A text's bytes, in UTF-8, as base64."""
+    """The UTF-8 bytes of text in base64."""
 
 def decode(text: str) -> str:
-    """The text that is encoded; it is an error if it is no text."""
+    """The decoded string. Bytes that are not UTF-8 are an error."""

@@ -1,7 +1,7 @@
-# written by metascript types: for editors, and never loaded. A script writes load("metascript.star", "json").
+# written by metascript types: for editors only, never loaded. A script uses load("metascript.star", "json").
 
 def encode(value, indent: int = None) -> str:
-    """JSON with sorted keys, in one line, or with so many blanks for each level."""
+    """JSON with sorted keys, in one line, or indented with indent spaces per level."""
 
 def decode(text: str):
-    """The value of a text of JSON. Whole numbers are exact up to 64 bits."""
+    """The value of JSON text. Integers are exact up to 64 bits."""

@@ -1,4 +1,4 @@
-# written by metascript types: for editors, and never loaded. A script writes load("metascript.star", "labels").
+# written by metascript types: for editors only, never loaded. A script uses load("metascript.star", "labels").
 
 def matches(selector: dict, labels: dict) -> bool:
-    """Whether a label selector selects an object with these labels; an empty one selects everything, None nothing."""
+    """True if the label selector selects an object with these labels. An empty selector selects all objects, None selects none."""

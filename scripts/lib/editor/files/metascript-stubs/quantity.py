@@ -1,16 +1,16 @@
-# written by metascript types: for editors, and never loaded. A script writes load("metascript.star", "quantity").
+# written by metascript types: for editors only, never loaded. A script uses load("metascript.star", "quantity").
 
 def parse(quantity):
-    """A quantity such as "100m", "1.5Gi" or 2 as a number."""
+    """The value of a quantity, such as "100m", "1.5Gi" or 2, as a number."""
 
 def milli(quantity) -> int:
-    """A quantity in thousandths, rounded up."""
+    """The value of a quantity in thousandths, as an integer, rounded up."""
 
 def compare(a, b) -> int:
-    """-1, 0 or 1."""
+    """-1, 0 or 1 if a is less than, equal to or greater than b."""
 
 def add(a, b) -> str:
-    """The sum of two quantities, written like a."""
+    """The sum of two quantities, in the format of a."""
 
 def format(quantity, style: str = None) -> str:
-    """A quantity as Kubernetes writes it; style is decimal, binary or exponent."""
+    """The canonical string of a quantity in Kubernetes; style is decimal, binary or exponent."""

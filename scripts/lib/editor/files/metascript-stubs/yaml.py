@@ -1,10 +1,10 @@
-# written by metascript types: for editors, and never loaded. A script writes load("metascript.star", "yaml").
+# written by metascript types: for editors only, never loaded. A script uses load("metascript.star", "yaml").
 
 def encode(value) -> str:
-    """A document of YAML, with sorted keys."""
+    """A YAML document, with sorted keys."""
 
 def decode(text: str):
-    """The value of the one document in a text, as Kubernetes reads it; None if there is none."""
+    """The value of the single document in text, read as in Kubernetes; None if there is no document."""
 
 def decodeAll(text: str) -> list:
-    """The values of all documents in a text; empty ones are left out."""
+    """The list of the values of all documents in text; empty documents are left out."""
