@@ -12,11 +12,14 @@ import (
 	"metascript/cmd/metascript/internal/sandbox"
 )
 
+// checkFlags are the flags of the verb check.
 type checkFlags struct {
 	files   []string
 	sandbox sandbox.Flags
 }
 
+// checkCommand is the verb check, for an editor's or a repository's hook: it needs no cluster, and its exit code is 1 if
+// anything is wrong.
 func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
@@ -38,6 +41,8 @@ those whose kind has no definition there are not checked.`,
 // errInvalid makes the exit code 1 after check has printed what is wrong.
 var errInvalid = errors.New("not all is well")
 
+// runCheck checks every document, also after one that is invalid. Definitions are collected before, so that their order among
+// the files does not matter.
 func runCheck(cmd *cobra.Command, f *checkFlags) error {
 	docs, err := manifest.Read(f.files, cmd.InOrStdin())
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"metascript/scripts"
 )
 
+// controllerCommand is the verb controller. The root command has its flags and does the same, since Metacontroller has no
+// verbs.
 func controllerCommand(asDropIn bool) *cobra.Command {
 	var f serverflags.Flags
 	cmd := &cobra.Command{
@@ -37,6 +39,8 @@ order. After SIGTERM it finishes the reconciles that have begun. Flags may have 
 	return cmd
 }
 
+// runServer checks the flags in the order in which a user can fix them: their values, the cluster, what this system can do.
+// The log comes first, since all that follows may write to it.
 func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 	log := f.Log.Open(cmd.ErrOrStderr())
 	if err := f.Check(); err != nil {
@@ -63,7 +67,8 @@ func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 	return serve(cmd.Context(), f, options, sandbox, log)
 }
 
-// serve runs the server, and serves its endpoints, until ctx is done.
+// serve runs the server, and serves its endpoints, until ctx is done. The endpoints are served before the server runs, so that
+// an address that is in use is an error at once, and the probes answer while the caches are filled.
 func serve(ctx context.Context, f *serverflags.Flags, options controller.Options, in *sandbox.Sandbox, log *slog.Logger) error {
 	registry, err := endpoints.NewRegistry(in.Collector())
 	if err != nil {
@@ -74,6 +79,7 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 	if err != nil {
 		return err
 	}
+	// A server that cannot stop a script is not ready either: nothing but a restart helps, and an operator watches readiness.
 	notReady := func() []string { return append(server.Waiting(), in.RestartReasons(time.Now())...) }
 	stop, err := endpoints.Serve(log,
 		endpoints.Endpoint{Flag: "health-probe-bind-address", Address: f.Health, Handler: endpoints.Probes(server.Healthy, notReady)},

@@ -12,6 +12,7 @@ import (
 	"metascript/scripts"
 )
 
+// devFlags are the flags of the verb dev. Those that the server has too mean the same here.
 type devFlags struct {
 	files             []string
 	kubeconfig        string
@@ -22,6 +23,7 @@ type devFlags struct {
 	sandbox           sandbox.Flags
 }
 
+// devCommand is the verb dev: a server for one author, who edits files and sees at once what the controllers make of it.
 func devCommand() *cobra.Command {
 	var f devFlags
 	cmd := &cobra.Command{
@@ -59,6 +61,7 @@ order. Ctrl-C ends it.`,
 	return cmd
 }
 
+// runSession reads the files first: most calls that fail do so because of them, and that needs no cluster.
 func runSession(cmd *cobra.Command, f *devFlags) error {
 	log := f.log.Open(cmd.ErrOrStderr())
 	files, err := devsession.OpenFiles(f.files, cmd.InOrStdin())

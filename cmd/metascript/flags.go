@@ -26,7 +26,7 @@ func twoDashes(args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		if arg == "--" {
-			break
+			break // what follows are no flags
 		}
 		if longName.MatchString(arg) {
 			args[i] = "-" + arg
@@ -53,7 +53,8 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// wanted says which values a flag takes.
+// wanted says which values a flag takes. pflag's own errors name functions of package strconv; the values of package flagvalue
+// and the like have errors that can be shown as they are.
 func wanted(invalid *pflag.InvalidValueError) string {
 	switch invalid.GetFlag().Value.Type() {
 	case "int", "int64":

@@ -12,11 +12,13 @@ import (
 	"metascript/controller/object"
 )
 
+// gcFlags are the flags of the verb gc.
 type gcFlags struct {
 	kubeconfig string
 	dryRun     bool
 }
 
+// gcCommand is the verb gc. It is for a person who removes the server from a cluster, or who finds objects that are not deleted.
 func gcCommand() *cobra.Command {
 	var f gcFlags
 	cmd := &cobra.Command{
@@ -38,6 +40,8 @@ order. It looks at all objects that it may list; where it may not, it says so, d
 	return cmd
 }
 
+// collectFinalizers prints each finalizer that is removed, and then how many there were. An error about some objects does not
+// keep it from the others; it is printed last.
 func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	config, err := kubeconfig.Load(f.kubeconfig)
 	if err != nil {

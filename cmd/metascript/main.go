@@ -1,7 +1,17 @@
 // Command metascript runs Kubernetes controllers whose business logic is a small script inside the controller's own
 // object. Without a verb it is the server, as "metascript controller" is; most other verbs work offline.
 //
-// There is a file for each verb, with its flags and its help. What the verbs do is in the packages below internal.
+// There is a file for each verb, with its flags, its help, and the function that its arguments lead to. That function reads
+// files, opens what has to be closed, and calls a package below internal, which does the work:
+//
+//	controller  serverflags, endpoints
+//	dev         devsession, which prints by report and style
+//	run         hookcall
+//	test        cases, which calls hookcall for each case
+//	check       check
+//	gc          nothing of internal: the package controller does it
+//
+// Most verbs share manifest, which reads their files, and sandbox, in which scripts run.
 package main
 
 import (
@@ -47,7 +57,9 @@ func (m Main) Run(ctx context.Context) int {
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
-	started := false // the arguments are right, and a verb runs
+	// cobra returns the errors of arguments and those of a verb alike. Only the exit code tells them apart, so we have to know
+	// whether the verb was called.
+	started := false
 	for _, cmd := range append(root.Commands(), root) {
 		if run := cmd.RunE; run != nil {
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {

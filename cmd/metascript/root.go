@@ -26,7 +26,7 @@ func rootCommand(asDropIn bool) *cobra.Command {
 	return root
 }
 
-// noArgs refuses an argument. Without a verb it is a misspelt verb.
+// noArgs refuses an argument. Without a verb it is a misspelt verb, so the error suggests the verbs that are spelled like it.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -16,6 +16,8 @@ import (
 	"metascript/engine"
 )
 
+// runFlags are the flags of the verb run. Each of its lists holds files or folders; "-" is standard input, and can be in one of
+// them.
 type runFlags struct {
 	files, parents, children, related []string
 	finalizing                        bool
@@ -23,6 +25,7 @@ type runFlags struct {
 	sandbox                           sandbox.Flags
 }
 
+// runCommand is the verb run: one call of a hook, with all that the hook is to know from files.
 func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
@@ -50,6 +53,8 @@ unless an object of the kind is given. With the parent's definition among the fi
 	return cmd
 }
 
+// runHook prints only the answer to standard output, so that it can be used as input: what the script prints, warnings and
+// errors go to standard error.
 func runHook(cmd *cobra.Command, f *runFlags) error {
 	call, err := f.call(cmd.InOrStdin())
 	if err != nil {
@@ -73,7 +78,8 @@ func runHook(cmd *cobra.Command, f *runFlags) error {
 	return printAnswer(cmd.OutOrStdout(), answer)
 }
 
-// call is the call of the hook that the files describe.
+// call is the call of the hook that the files describe. It reads all of them before it says that a controller or a parent is
+// missing, since a file that cannot be read may have it.
 func (f *runFlags) call(stdin io.Reader) (*hookcall.Call, error) {
 	docs, err := manifest.Read(f.files, stdin)
 	if err != nil {
@@ -104,6 +110,7 @@ func (f *runFlags) call(stdin io.Reader) (*hookcall.Call, error) {
 	return call, nil
 }
 
+// printWarnings prints a line for each.
 func printWarnings(w io.Writer, warnings []string) {
 	for _, warning := range warnings {
 		fmt.Fprintln(w, "warning:", warning)

@@ -11,6 +11,7 @@ import (
 	"metascript/scripts/lib/editor"
 )
 
+// typesCommand is the verb types. What it writes is embedded in the program, so it fits the library of this version.
 func typesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "types [DIR]",

@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the linker when a release is built.
+// version is set by the linker when a release is built: -ldflags "-X main.version=v1.2.3".
 var version = ""
 
+// versionCommand is the verb version. Its line is what a report of a bug needs: the build, the Go version and the platform.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

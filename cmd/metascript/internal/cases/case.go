@@ -1,4 +1,15 @@
 // Package cases tests controllers offline: a case says what a hook is called with, and what the hook should answer.
+//
+// A [Suite] is a folder with a controller and its cases. A [Runner] runs the cases of suites. For each it calls the hook as
+// package hookcall does, compares the outcome with the expected one, and prints the difference or, if it is told to, replaces
+// the expected outcome in the file. It replaces text, so that comments stay:
+//
+//	# The first part is what the hook is called with.
+//	parent: {apiVersion: example.com/v1, kind: Site, metadata: {name: web}}
+//	now: 2026-01-02T15:04:05Z
+//	# The last part is what is expected: answer, or error.
+//	answer:
+//	  children: []
 package cases
 
 import (
@@ -17,8 +28,8 @@ import (
 	"metascript/controller/object"
 )
 
-// A testCase is a file with one case. Its last part is the expected outcome, so that it can be replaced without a change of
-// what is above it.
+// A testCase is a file with one case. Its text is above, followed by the text of want. The two are decoded apart, so that a
+// field in the wrong part is an error, and want can be replaced without a change of what is above it.
 type testCase struct {
 	file  string
 	above string // the text above the expected part
@@ -38,12 +49,14 @@ type input struct {
 	Now         string           `json:"now"`
 }
 
+// These find the parts of a case by its text, since a decoder does not say where in the file a field is. In a block of text
+// lines are indented, so nothing in one can match.
 var (
 	expectedPart   = regexp.MustCompile(`(?m)^(answer|error):`)
 	secondDocument = regexp.MustCompile(`(?m)\n---`)
 )
 
-// readCase reads a file.
+// readCase reads a file. All of its errors name the file.
 func readCase(file string) (*testCase, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -70,7 +83,7 @@ func readCase(file string) (*testCase, error) {
 	return c, nil
 }
 
-// decodeStrictly reads a document, with whole numbers as such, and refuses unknown fields.
+// decodeStrictly reads a document and refuses unknown fields. Whole numbers are int64, since not all of them are float64s.
 func decodeStrictly(text string, into any) error {
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
@@ -80,7 +93,7 @@ func decodeStrictly(text string, into any) error {
 	return errors.Join(append(strict, err)...)
 }
 
-// call is the call of the hook that the case describes.
+// call is the call of the hook that the case describes. Its objects are its own, since calls change them.
 func (c *testCase) call(s *Suite) (*hookcall.Call, error) {
 	call := &hookcall.Call{Definitions: s.definitions, Finalizing: c.input.Finalizing, Now: c.input.Now}
 	var err error
@@ -115,7 +128,7 @@ func (c *testCase) controller(among []manifest.Document) (manifest.Document, err
 	return manifest.Document{}, fmt.Errorf("controller is %q, want one of those in controller.yaml: %s", c.input.Controller, strings.Join(names, ", "))
 }
 
-// parent is the parent in the case, or else a copy of the suite's: calls change their objects.
+// parent is the parent in the case, or else a copy of the suite's.
 func (c *testCase) parent(ofSuite []manifest.Document) (manifest.Document, error) {
 	var own []map[string]any
 	for _, m := range []map[string]any{c.input.Parent, c.input.Object} {
@@ -138,7 +151,7 @@ func (c *testCase) parent(ofSuite []manifest.Document) (manifest.Document, error
 	return docs[0], nil
 }
 
-// documents returns the objects in a list of the case.
+// documents returns the objects in a list of the case. field is the name of the list, for errors.
 func (c *testCase) documents(field string, items []map[string]any) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	for i, m := range items {

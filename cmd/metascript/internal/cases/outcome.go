@@ -19,7 +19,8 @@ type outcome struct {
 	Error  string         `json:"error,omitempty"` // where one is expected, a part of it
 }
 
-// outcomeOf returns what came of a call. The answer is as one that is read from a file, so that the two can be compared.
+// outcomeOf returns what came of a call. It encodes and decodes the answer, so that it has the Go types of one that is read
+// from a file, and the two can be compared. An error of the call is an outcome; the error that it returns is not.
 func outcomeOf(answer *hook.Response, failed error) (outcome, error) {
 	if failed != nil {
 		return outcome{Error: engine.DetailOf(failed)}, nil
@@ -33,7 +34,8 @@ func outcomeOf(answer *hook.Response, failed error) (outcome, error) {
 	return got, err
 }
 
-// difference describes how got is not what is wanted. It is "" where got is.
+// difference describes how got is not what is wanted. It is "" where got is. Errors are compared by a part of the text, since
+// the whole has positions, which change with each edit of a script; answers are compared as values, not as texts.
 func (want outcome) difference(got outcome) string {
 	switch {
 	case want.Error == "" && want.Answer == nil:
@@ -50,7 +52,7 @@ func (want outcome) difference(got outcome) string {
 	return ""
 }
 
-// text is the outcome as a case has it.
+// text is the outcome as a case has it. Its keys are sorted, so that a difference of two texts is one of values.
 func (o outcome) text() string {
 	text, err := yaml.Marshal(o)
 	if err != nil {

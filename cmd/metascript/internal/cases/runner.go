@@ -13,7 +13,8 @@ import (
 	"metascript/cmd/metascript/internal/sandbox"
 )
 
-// A Runner runs the cases of suites, prints what differs, and counts.
+// A Runner runs the cases of suites, prints what differs, and counts. It runs them one after the other, in the order of their
+// files, so that its output is always the same. A Runner is for one Run.
 type Runner struct {
 	Out     io.Writer
 	Sandbox *sandbox.Sandbox
@@ -40,6 +41,7 @@ func (r *Runner) Run(ctx context.Context, suites []*Suite) error {
 	return nil
 }
 
+// runSuite stops at a case that cannot be read: it is a mistake in the test, and no result.
 func (r *Runner) runSuite(ctx context.Context, s *Suite) error {
 	for _, file := range s.files {
 		c, err := readCase(file)
@@ -58,6 +60,8 @@ func (r *Runner) runSuite(ctx context.Context, s *Suite) error {
 	return nil
 }
 
+// runCase prints nothing for a case whose outcome is the expected one. For another it prints the difference, and what the script
+// printed.
 func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call) error {
 	r.run++
 	var log strings.Builder
@@ -79,6 +83,7 @@ func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call) 
 	return err
 }
 
+// summary is the last line of the output.
 func (r *Runner) summary() string {
 	cases := "1 case"
 	if r.run != 1 {

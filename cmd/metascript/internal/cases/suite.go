@@ -12,7 +12,14 @@ import (
 	"metascript/cmd/metascript/internal/manifest"
 )
 
-// A Suite is the folder of a controller, with its cases and what they have in common.
+// A Suite is the folder of a controller, with its cases and what they have in common:
+//
+//	controller.yaml  one controller or several, and other objects, such as ConfigMaps with scripts
+//	crd.yaml         definitions, whose defaults are set; optional
+//	parent.yaml      the parent of the cases that have none; optional
+//	cases/*.yaml     the cases
+//
+// The cases are read when they are run.
 type Suite struct {
 	dir         string
 	objects     []manifest.Document // of controller.yaml
@@ -22,7 +29,8 @@ type Suite struct {
 	files       []string            // with a case each
 }
 
-// ReadSuites reads folders. One that has no cases stands for those in it that have.
+// ReadSuites reads folders. One that has no folder cases stands for the folders in it that have one. It is an error if there are
+// none: most likely the path is wrong, and no test is worse than one that fails.
 func ReadSuites(dirs []string) ([]*Suite, error) {
 	var all []*Suite
 	for _, dir := range dirs {
@@ -30,6 +38,7 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A folder with cases of its own is one suite, whatever its folders have.
 		if info, err := os.Stat(filepath.Join(dir, "cases")); err == nil && info.IsDir() {
 			with = []string{filepath.Join(dir, "cases")}
 		}
@@ -47,6 +56,7 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 	return all, nil
 }
 
+// readSuite reads what the cases of a folder have in common.
 func readSuite(dir string) (*Suite, error) {
 	objects, err := manifest.Read([]string{filepath.Join(dir, "controller.yaml")}, nil)
 	if err != nil {
@@ -72,6 +82,7 @@ func readSuite(dir string) (*Suite, error) {
 	return s, nil
 }
 
+// readIfExists reads no documents from a file that does not exist.
 func readIfExists(path string) ([]manifest.Document, error) {
 	docs, err := manifest.Read([]string{path}, nil)
 	if errors.Is(err, os.ErrNotExist) {

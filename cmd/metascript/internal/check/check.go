@@ -25,8 +25,10 @@ type Checker struct {
 	Sources scripts.Sources  // where scripts are that are not in the controller object
 }
 
-// Check checks a document. It reports whether the document is valid; one of an unknown kind is, unless the kind is in our
-// own group.
+// Check checks a document. It reports whether the document is valid.
+//
+// A document of an unknown kind is valid: its definition need not be among the files. In our own group all kinds are known, so
+// there it is a misspelt kind. A definition is not checked itself: it could be read, which is all that checking others needs.
 func (c *Checker) Check(ctx context.Context, doc manifest.Document) bool {
 	name := fmt.Sprintf("%s: %s", doc.File, object.Describe(doc.Object))
 	if doc.GetKind() == manifest.KindCRD {
@@ -53,7 +55,8 @@ func (c *Checker) Check(ctx context.Context, doc manifest.Document) bool {
 	return true
 }
 
-// compile checks what the definition cannot say: that the scripts compile, and have the functions that the spec names.
+// compile checks what no definition can say: that the scripts compile, and define the functions of the hooks; and what the
+// server would warn of in SpecSound. It prints the names of the hooks, by which an author sees a misspelt function.
 func (c *Checker) compile(ctx context.Context, name string, o *object.Object) bool {
 	hooks, warnings, err := controller.Check(ctx, o, c.Sandbox.Sandbox, c.Sources)
 	if err != nil {
@@ -67,10 +70,11 @@ func (c *Checker) compile(ctx context.Context, name string, o *object.Object) bo
 	return true
 }
 
+// print prints a line. An error of a script has several, of which only the first has the name.
 func (c *Checker) print(name, text string) { fmt.Fprintf(c.Out, "%s: %s\n", name, text) }
 
-// Warnings are what a Checker would report about a controller, except for its scripts. The verb that runs the controller
-// nevertheless prints them.
+// Warnings are what a Checker would report about a controller, except for its scripts. The verb run prints them and goes on: a
+// draft that the API server would refuse can be tried.
 func Warnings(doc manifest.Document, in *sandbox.Sandbox) ([]string, error) {
 	rules, err := NewRules()
 	if err != nil {

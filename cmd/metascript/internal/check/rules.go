@@ -11,7 +11,8 @@ import (
 	"metascript/manifests"
 )
 
-// Rules are what the API server would check, for each kind whose definition is known.
+// Rules are what the API server would check, for each kind whose definition is known. They do not change, and can be used
+// concurrently.
 type Rules struct {
 	validators map[schema.GroupKind]*validation.Validator
 }
@@ -33,7 +34,8 @@ func NewRules(others ...*apiextensionsv1.CustomResourceDefinition) (*Rules, erro
 	return r, nil
 }
 
-// Validate returns what is wrong with an object, and whether its kind is known.
+// Validate returns what is wrong with an object, and whether its kind is known. Unknown fields are wrong too: the API server
+// would drop them.
 func (r *Rules) Validate(doc manifest.Document) (errs []error, known bool) {
 	v, known := r.validators[doc.GroupVersionKind().GroupKind()]
 	if !known {
@@ -45,7 +47,7 @@ func (r *Rules) Validate(doc manifest.Document) (errs []error, known bool) {
 	return errs, true
 }
 
-// Refusals says why the API server would not store an object as it is written.
+// Refusals says, with the file's name, why the API server would not store an object as it is written.
 func (r *Rules) Refusals(doc manifest.Document) []string {
 	var all []string
 	errs, _ := r.Validate(doc)

@@ -18,7 +18,8 @@ import (
 	"metascript/controller/object"
 )
 
-// A cluster tells which objects of an author's files the cluster has. Where it may not read, it reports nothing.
+// A cluster compares an author's files with the objects of the same names in the cluster, and warns of what will surprise the
+// author. Where it may not read, it warns of nothing: an author need not have the right to read controllers.
 type cluster struct {
 	client     dynamic.Interface
 	host       string
@@ -28,7 +29,7 @@ type cluster struct {
 // connectTimeout is how long the API server may take to answer.
 const connectTimeout = 10 * time.Second
 
-// connect returns an error if the API server does not answer.
+// connect returns an error if the API server does not answer. The timeout holds for all requests of the cluster.
 func connect(config *rest.Config, kubeconfig string) (*cluster, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = connectTimeout
@@ -46,6 +47,7 @@ func connect(config *rest.Config, kubeconfig string) (*cluster, error) {
 	return &cluster{objects, config.Host, kubeconfig}, nil
 }
 
+// crdResource is what the dynamic client calls definitions.
 var crdResource = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
 // missingDefinitions warns of definitions that are in the files and not in the cluster.
@@ -62,6 +64,7 @@ func (c *cluster) missingDefinitions(ctx context.Context, docs []manifest.Docume
 	return warnings
 }
 
+// controllerResources are the resources of controllers, by their kind.
 var controllerResources = map[string]schema.GroupVersionResource{
 	v1alpha1.KindCompositeController: v1alpha1.CompositeControllers,
 	v1alpha1.KindDecoratorController: v1alpha1.DecoratorControllers,
@@ -87,7 +90,7 @@ func (c *cluster) runningControllers(ctx context.Context, docs []manifest.Docume
 	return warnings
 }
 
-// flag is the flag by which kubectl finds the same cluster.
+// flag is the flag by which kubectl finds the same cluster, or "".
 func (c *cluster) flag() string {
 	if c.kubeconfig == "" {
 		return ""
@@ -95,6 +98,7 @@ func (c *cluster) flag() string {
 	return " --kubeconfig " + c.kubeconfig
 }
 
+// paused reports whether the server leaves the parents of a controller alone.
 func paused(controller *object.Object) bool {
 	spec, _ := controller.Object["spec"].(map[string]any)
 	return spec["paused"] == true

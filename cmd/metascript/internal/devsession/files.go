@@ -15,7 +15,8 @@ import (
 	"metascript/controller/object"
 )
 
-// Files are the files with controllers that an author edits.
+// Files are the files with controllers that an author edits. After [OpenFiles] nothing in it changes: the watch keeps what it
+// has read to itself.
 type Files struct {
 	paths []string // files or folders
 	stdin []byte   // what "-" stands for
@@ -40,12 +41,14 @@ func OpenFiles(paths []string, stdin io.Reader) (*Files, error) {
 	return f, nil
 }
 
-// A snapshot is what the files held at one moment.
+// A snapshot is what the files held at one moment, in the order of their paths. Two snapshots can be compared: a file that
+// cannot be read, for one reason, is equal to itself.
 type snapshot []fileText
 
 // A fileText is the text of a file, or why it could not be read.
 type fileText struct{ path, text, failed string }
 
+// read reads the files. A folder is read anew, so that files can come and go.
 func (f *Files) read() snapshot {
 	paths, err := manifest.Files(f.paths)
 	if err != nil {
@@ -86,7 +89,8 @@ func (s snapshot) documents() ([]manifest.Document, error) {
 	return all, s.check(manifest.Controllers(all))
 }
 
-// check returns an error if there is no controller, or one is there twice.
+// check returns an error if there is no controller, or one is there twice. Of two the server would run one, and the author
+// might edit the other.
 func (s snapshot) check(controllers []manifest.Document) error {
 	if len(controllers) == 0 {
 		var paths []string

@@ -25,7 +25,9 @@ type Options struct {
 	Server controller.Options
 }
 
-// server completes the options of the server.
+// server completes the options of the server. There is no rate limit on requests: one author's parents are few, and API Priority
+// and Fairness guards the API server. The user agent is that of the server in a cluster, since the API server derives the name
+// of a field manager from it.
 func (o *Options) server(to *report.Reporter) controller.Options {
 	options := o.Server
 	options.Config = rest.CopyConfig(options.Config)
@@ -49,7 +51,8 @@ func (o *Options) only() func(object.Ref) bool {
 // apiWarnings prints warnings of the API server, such as one of an unknown field.
 type apiWarnings struct{ to *report.Reporter }
 
-// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. 299 is the code of the warnings for people. A warning
+// may quote a value of a Secret, which is not to be printed.
 func (w apiWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if code == 299 && text != "" {
 		text = redact.In(ctx).Text(text)

@@ -1,5 +1,15 @@
 // Package devsession runs the controllers in an author's files against a cluster, uses each edit of the files at once, and
 // reports what the controllers do.
+//
+// A [Session] is a [controller.Server] whose controller objects come from [Files], not from the cluster. While it runs there are
+// three goroutines, which end with it:
+//
+//   - the server reconciles, and tells a [report.Reporter] what it does;
+//   - the watch of the files reads them again and again. When they have changed it checks what they hold, and gives it to the
+//     server, which reloads the controllers that differ;
+//   - the third reports what the server waits for, until it is ready.
+//
+// Scripts in files are not watched here: the server does that, as it does in a cluster.
 package devsession
 
 import (
@@ -17,8 +27,7 @@ import (
 	"metascript/controller/object"
 )
 
-// A Session is a server whose controllers are an author's. The author edits files; the session gives what they hold to the
-// server, and prints what the server does.
+// A Session is a server whose controllers are an author's. [New] returns one, and Run is to be called once.
 type Session struct {
 	files       *Files
 	server      *controller.Server
@@ -32,7 +41,8 @@ type Session struct {
 	names []string
 }
 
-// New returns a session that has not begun. It makes sure that the cluster answers.
+// New returns a session that has not begun. It makes sure that the cluster answers: the server would wait for it, which is
+// right in a Pod, but not for a person who misspelt a name.
 func New(files *Files, o Options) (*Session, error) {
 	s := &Session{files: files, report: report.New(o.Out, o.DryRun)}
 	s.controllers = &controller.Given{Told: s.report.Status}
@@ -49,7 +59,8 @@ func New(files *Files, o Options) (*Session, error) {
 	return s, err
 }
 
-// Run runs the server until ctx is done or it fails.
+// Run runs the server until ctx is done or it fails. The controllers are given to it before, so that the first lines that are
+// printed are about them.
 func (s *Session) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -65,6 +76,8 @@ func (s *Session) Run(ctx context.Context) error {
 	return err
 }
 
+// printStart says what runs where, since the cluster is that of the kubeconfig's current context, and not always the one that
+// the author means.
 func (s *Session) printStart() {
 	s.report.Print(fmt.Sprintf("%s in the cluster at %s", strings.Join(s.names, ", "), s.cluster.host))
 	if s.report.DryRun {
@@ -94,7 +107,8 @@ func (s *Session) reportWaiting(ctx context.Context) {
 	}
 }
 
-// reload uses what the files hold now, if all of it can be read. Otherwise the controllers from before keep running.
+// reload uses what the files hold now, if all of it can be read. Otherwise the controllers from before keep running: one
+// is stopped only after it was removed from files that can be read.
 func (s *Session) reload(ctx context.Context, now snapshot) {
 	docs, err := now.documents()
 	if err != nil {
@@ -105,7 +119,8 @@ func (s *Session) reload(ctx context.Context, now snapshot) {
 	s.use(ctx, docs)
 }
 
-// use prints what is wrong with the controllers, and gives them to the server.
+// use prints what is wrong with the controllers, and gives them to the server, whatever is wrong: the server reports in their
+// status why it does not run them.
 func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 	var objects []*object.Object
 	var names []string

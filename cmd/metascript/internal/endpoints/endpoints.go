@@ -1,4 +1,5 @@
-// Package endpoints is what the server serves over HTTP: health probes, metrics and profiles.
+// Package endpoints is what the server serves over HTTP: health probes, metrics and profiles. Each has an address of its own,
+// so that a NetworkPolicy can let Prometheus reach the metrics and nobody reach the profiles.
 package endpoints
 
 import (
@@ -17,7 +18,8 @@ type Endpoint struct {
 	Handler http.Handler
 }
 
-// Serve serves endpoints in the background until stop is called. On an error none is served.
+// Serve serves endpoints in the background until stop is called. It listens to all addresses before it returns. On an error,
+// which names the flag, none is served. stop closes connections, and does not wait for answers.
 func Serve(log *slog.Logger, endpoints ...Endpoint) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {

@@ -17,7 +17,7 @@ import (
 const probeTimeout = 900 * time.Millisecond
 
 // Probes answers /healthz with ok while healthy returns no error, and /readyz while notReady returns no reasons. Otherwise
-// it answers with the error, or with the reasons.
+// it answers with the error, or with the reasons, which kubectl describe shows. The context of healthy has a deadline.
 func Probes(healthy func(context.Context) error, notReady func() []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {

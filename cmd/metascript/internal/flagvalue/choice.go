@@ -1,4 +1,5 @@
-// Package flagvalue holds values of flags that package pflag does not have.
+// Package flagvalue holds values of flags that package pflag does not have. Their errors say which values are right, and are
+// shown as they are.
 package flagvalue
 
 import (

@@ -1,5 +1,5 @@
 // Package hookcall calls a hook of a controller without a cluster: with a parent, children and related objects that are in
-// files.
+// files. The hook is given what it would be given in a cluster that has these objects, and its answer is checked as there.
 package hookcall
 
 import (
@@ -22,7 +22,8 @@ import (
 	"metascript/scripts"
 )
 
-// A Call is one call of a hook, with all that the hook is to know.
+// A Call is one call of a hook, with all that the hook is to know. Kinds need no definition: those of Kubernetes are known, and
+// that an object of another kind is given says enough about its kind.
 type Call struct {
 	Controller, Parent manifest.Document
 	Children           []manifest.Document // as they are observed
@@ -35,7 +36,7 @@ type Call struct {
 }
 
 // Do calls the hook and returns its answer. It writes what the script prints to log. It changes the objects of the call: it
-// sets their defaults, as the API server does.
+// sets their defaults, as the API server does, so a Call is for one Do.
 func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hook.Response, error) {
 	objects := slices.Concat([]manifest.Document{c.Parent}, c.Children, c.Related)
 	if err := setDefaults(c.Definitions, objects); err != nil {
@@ -45,6 +46,7 @@ func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hoo
 	if err != nil {
 		return nil, err
 	}
+	// Without a cluster there is no discovery. The kinds of the objects stand in for it, beside definitions and Kubernetes' own.
 	resources := &kube.Offline{Definitions: c.Definitions}
 	for _, doc := range objects {
 		resources.Seen = append(resources.Seen, doc.GroupVersionKind())
@@ -71,6 +73,7 @@ func (c *Call) now() (time.Time, error) {
 	return now, nil
 }
 
+// objectsOf leaves out the files.
 func objectsOf(docs []manifest.Document) []*object.Object {
 	var all []*object.Object
 	for _, doc := range docs {
@@ -79,7 +82,8 @@ func objectsOf(docs []manifest.Document) []*object.Object {
 	return all
 }
 
-// setDefaults sets the defaults of those objects whose definition is given.
+// setDefaults sets the defaults of those objects whose definition is given. Of an object of Kubernetes itself the defaults are
+// missing: they are in the code of the API server, not in a definition.
 func setDefaults(defs []*apiextensionsv1.CustomResourceDefinition, docs []manifest.Document) error {
 	for _, crd := range defs {
 		validator, err := validation.New(crd)

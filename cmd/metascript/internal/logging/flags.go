@@ -14,7 +14,8 @@ import (
 	"metascript/cmd/metascript/internal/flagvalue"
 )
 
-// Flags are the flags about the log. Those that begin with zap are Metacontroller's, and mean what they mean there.
+// Flags are the flags about the log. Those that begin with zap are Metacontroller's, and mean what they mean there. So does
+// --verbosity: the two set one level.
 type Flags struct {
 	verbosity             int
 	devel                 bool
@@ -37,7 +38,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 // DefaultToErrors makes error the level, unless the command line asks for more.
 func (f *Flags) DefaultToErrors() { f.level = level{slog.LevelError, "error"} }
 
-// DefaultToMetacontroller makes the defaults those that Metacontroller has.
+// DefaultToMetacontroller makes the defaults those that Metacontroller has, for a server that takes its place: whatever reads
+// the log goes on reading it. It is called after the command line was parsed, since --zap-devel has other defaults.
 func (f *Flags) DefaultToMetacontroller() {
 	if f.devel {
 		f.encoder.SetDefault("console")

@@ -51,6 +51,7 @@ func zapLevel(v slog.Value) string {
 	return strings.ToLower(level.String())
 }
 
+// timeValue writes a time as --zap-time-encoding says. slog writes times as rfc3339nano by itself.
 func timeValue(encoding string, t time.Time) slog.Value {
 	switch encoding {
 	case "rfc3339":
@@ -67,7 +68,8 @@ func timeValue(encoding string, t time.Time) slog.Value {
 	return slog.TimeValue(t)
 }
 
-// stackTraces is a handler that adds a stack trace to messages of a level and above.
+// stackTraces is a handler that adds a stack trace to messages of a level and above. The trace has the
+// frames of slog too.
 type stackTraces struct {
 	slog.Handler
 	from slog.Level

@@ -14,9 +14,10 @@ type level struct {
 	text string // as the command line has it; "" when it has none
 }
 
-// panicLevel is above everything that is logged.
+// panicLevel is above everything that is logged, and so turns the log off. zap has a level of this name.
 const panicLevel = slog.LevelError + 4
 
+// levelNames are the names that flags take for levels.
 var levelNames = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError, "panic": panicLevel,
 }

@@ -14,7 +14,7 @@ import (
 	"metascript/controller/object"
 )
 
-// A Document is an object and the file that it is in.
+// A Document is an object and the file that it is in, which errors and warnings name. A copy of a Document has the same object.
 type Document struct {
 	*object.Object
 	File string // "-" is standard input
@@ -39,7 +39,8 @@ func CRDs(docs []Document) ([]*apiextensionsv1.CustomResourceDefinition, error) 
 	return found, nil
 }
 
-// IsController reports whether o is a CompositeController or a DecoratorController.
+// IsController reports whether o is a CompositeController or a DecoratorController, of the version that the server reads. Other
+// groups may have kinds of the same names.
 func IsController(o *object.Object) bool {
 	kind := o.GroupVersionKind()
 	return kind.GroupVersion() == v1alpha1.GroupVersion &&
@@ -57,7 +58,8 @@ func Controllers(docs []Document) []Document {
 	return found
 }
 
-// NeedWorkers reports whether one of the controllers among documents runs its scripts in worker processes.
+// NeedWorkers reports whether one of the controllers among documents runs its scripts in worker processes. A verb that works
+// offline starts none where it does not.
 func NeedWorkers(docs []Document) bool {
 	return slices.ContainsFunc(Controllers(docs), func(doc Document) bool {
 		isolation, _, _ := unstructured.NestedString(doc.Object.Object, "spec", "isolation")

@@ -73,6 +73,7 @@ func HintNested(paths []string) string {
 	return ""
 }
 
+// readFile reads a file, or standard input.
 func readFile(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(stdin)
@@ -102,6 +103,8 @@ func Parse(file string, text []byte) ([]Document, error) {
 	}
 }
 
+// parseDocument reads the objects in one YAML document. A key that is there twice is an error. Whole numbers are int64, as
+// client-go has them.
 func parseDocument(text []byte) ([]*object.Object, error) {
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -133,6 +136,7 @@ func Objects(m map[string]any) ([]*object.Object, error) {
 	return items(o)
 }
 
+// items are the objects of a List. They need not have names.
 func items(list *object.Object) ([]*object.Object, error) {
 	parsed, err := list.ToList()
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 // nothing that an author asks.
 var covered = []string{"Starting", "Started", "Stopping", "Stopped", "CreateError", "ScriptReloaded", "ScriptRejected"}
 
-// Loaded implements controller.Observer.
+// Loaded implements controller.Observer. What was printed about the controller is forgotten: a problem that it still has is news,
+// since the author has just tried to fix it.
 func (r *Reporter) Loaded(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +67,8 @@ func (r *Reporter) noteHooks(hooks []string) {
 	r.finalizes = r.finalizes || slices.Contains(hooks, hook.Finalize)
 }
 
-// fixed reports that a controller runs as it is written, if a problem of it was reported before.
+// fixed reports that a controller runs as it is written, if a problem of it was reported before. After a reload that fixed the
+// problem there is nothing to report: Loaded has done it.
 func (r *Reporter) fixed(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +88,7 @@ func problem(conditions []metav1.Condition) (what, why string) {
 	case ready.Reason == v1alpha1.ReasonPaused:
 		return ": paused", ready.Message
 	case ready.Reason == v1alpha1.ReasonStarting && !strings.Contains(ready.Message, ": "), ready.Status == metav1.ConditionTrue:
-		return "", ""
+		return "", "" // only starting: an error would follow a colon
 	case script != nil && script.Status == metav1.ConditionFalse:
 		return ": the script does not load (" + script.Reason + ")", script.Message
 	}

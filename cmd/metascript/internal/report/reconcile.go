@@ -15,13 +15,14 @@ import (
 	"metascript/engine"
 )
 
-// A reconcile is what one reconcile of a parent did up to now.
+// A reconcile is what one reconcile of a parent did up to now. It is there from the first thing that the server tells of it, a
+// write, a print or an event, until the server tells its end.
 type reconcile struct {
 	changes, prints []string
 	stored          map[object.Ref]*object.Object // as its last write of them left them
 }
 
-// An outcome is what a reconcile had done when it ended.
+// An outcome is what a reconcile had done when it ended. The last one of each parent is kept, to tell what is new in the next.
 type outcome struct {
 	load             int // how often the hooks of the controller were loaded
 	changes, failure string
@@ -38,7 +39,9 @@ func (r *Reporter) reconcile(about controller.About) *reconcile {
 	return now
 }
 
-// Wrote implements controller.Observer. A write that failed shows in the failure of its reconcile.
+// Wrote implements controller.Observer. A write that failed shows in the failure of its reconcile. Where one reconcile writes an
+// object twice, such as its spec and its status, the second write is compared with what the first one stored: the cache may not
+// have it yet.
 func (r *Reporter) Wrote(about controller.About, w controller.Write) {
 	if w.Err != nil || w.Verb == plan.DryRun {
 		return
@@ -59,7 +62,8 @@ func (r *Reporter) Printed(about controller.About, _ string, m engine.Message) {
 	now.prints = append(now.prints, r.Style.Printed(m))
 }
 
-// Reconciled implements controller.Observer. Of a reconcile that is soon repeated, or cancelled, only its writes are printed.
+// Reconciled implements controller.Observer. Of a reconcile that is soon repeated, or cancelled, only its writes are printed, and
+// its outcome is not kept: it is not for the author to know that an object changed meanwhile.
 func (r *Reporter) Reconciled(about controller.About, failed error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,14 +84,15 @@ func (r *Reporter) Reconciled(about controller.About, failed error) {
 	r.printOutcome(about, before, now, ended.changes)
 }
 
-// Passed implements controller.Observer.
+// Passed implements controller.Observer. A parent that comes back is new.
 func (r *Reporter) Passed(about controller.About) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.outcomes, about)
 }
 
-// printOutcome prints what is new in an outcome.
+// printOutcome prints what is new in an outcome. After a reload each parent has a line, even if nothing is new: an author who
+// has saved a script wants to see that it ran.
 func (r *Reporter) printOutcome(about controller.About, before, now outcome, changes []string) {
 	reloaded, idle := before.load != now.load, now.changes == "" && now.failure == ""
 	switch {
@@ -95,11 +100,11 @@ func (r *Reporter) printOutcome(about controller.About, before, now outcome, cha
 		r.printBlock(about, " failed", changes, now.prints, []string{r.Style.Failure(now.failure)})
 	case r.isNews(before, now):
 		r.printBlock(about, "", changes, now.prints)
-	case reloaded && !idle:
+	case reloaded && !idle: // a dry run repeats its changes
 		r.printBlock(about, ": the same as before", now.prints)
-	case idle && before.failure != "":
+	case idle && before.failure != "": // the failure is fixed
 		r.printBlock(about, ": nothing to do any more", now.prints)
-	case idle && (reloaded || r.DryRun && before.changes != ""):
+	case idle && (reloaded || r.DryRun && before.changes != ""): // or the changes that a dry run showed are made
 		r.printBlock(about, ": nothing to do", now.prints)
 	default:
 		r.printNewPrints(about, before, now)
@@ -144,4 +149,5 @@ func (r *Reporter) printBlock(about controller.About, what string, below ...[]st
 // timestamp matches a time, which may be all that two reconciles differ in.
 var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\dZ+:-]*`)
 
+// withoutTimes makes the texts of two changes equal that differ in times only, such as a condition's lastTransitionTime.
 func withoutTimes(text string) string { return timestamp.ReplaceAllString(text, "") }

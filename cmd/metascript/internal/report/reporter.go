@@ -1,4 +1,18 @@
-// Package report prints what a server does, for the author of a controller who watches it on a terminal.
+// Package report prints what a server does, for the author of a controller who watches it on a terminal:
+//
+//	15:04:05 CompositeController c: reloaded
+//	15:04:05 Site default/web
+//	  ~ ConfigMap default/page: data.text differs
+//	      data:
+//	    -   text: a
+//	    +   text: b
+//	  | rendered  (sync.star:3)
+//	15:04:06 Site default/blog failed
+//	  sync.star:12:5: in sync: missing key "title"
+//
+// A server repeats itself: it reconciles a parent because of its own writes, it retries what failed, and it sets a status again.
+// So the [Reporter] remembers what it printed last about each parent and each controller, and prints what is new. A writer who
+// looks for the rules finds those for parents in reconcile.go, and those for controllers in controller.go.
 package report
 
 import (
@@ -17,7 +31,8 @@ import (
 // A Reporter prints a block for each parent for which a reconcile did something, or failed, and a line for one for which
 // there was nothing to do. What it printed before it does not print again.
 //
-// It implements controller.Observer. All methods may be called concurrently.
+// It implements controller.Observer. All methods may be called concurrently. Each prints what it prints at once, with the lock
+// held, so that blocks are never mixed.
 type Reporter struct {
 	Style  style.Styler
 	DryRun bool // nothing is stored in the cluster
@@ -84,7 +99,8 @@ func (r *Reporter) SetControllers(n int) {
 	r.several = n > 1
 }
 
-// Stopped reports that the server has stopped, and what it leaves behind.
+// Stopped reports that the server has stopped. If a controller added finalizers it says so: nothing removes them now, and their
+// objects cannot be deleted.
 func (r *Reporter) Stopped() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +126,7 @@ func (r *Reporter) Event(o *object.Object, kind, reason, note string) {
 }
 
 // inBlock adds an event to the reconciles of o that have not ended. It reports whether the event is printed, with them or
-// because it is the failure that the last block was about.
+// because it is the failure that the last block was about: the server records that event after the reconcile has ended.
 func (r *Reporter) inBlock(o *object.Object, reason, text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -27,7 +27,7 @@ type Flags struct {
 	memory, output, logged resource.QuantityValue
 }
 
-// isolation is the value of a flag.
+// isolation is the value of a flag. It is not a flagvalue.Choice, since help names its words as its type.
 type isolation v1alpha1.Isolation
 
 // String implements pflag.Value.
@@ -51,7 +51,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.isolation = isolation(v1alpha1.IsolationInProcess)
 	f.memory, f.output, f.logged = flagvalue.Bytes(256<<20), flagvalue.Bytes(16<<20), flagvalue.Bytes(64<<10)
 	flags.StringArrayVar(&f.Folders, "scripts-dir", nil, "a folder below which the files of script.file are; it can be given several times, and the first folder that has a file is used")
-	flags.Var(&f.isolation, "isolation", "the least isolation of scripts; Process runs all of them in worker processes, whatever spec.isolation says")
+	flags.Var(&f.isolation, "isolation", "the minimum isolation of scripts; Process runs all of them in worker processes, whatever spec.isolation says")
 	flags.DurationVar(&f.timeout, "max-script-timeout", 30*time.Second, "the maximum of script.timeout")
 	flags.Int64Var(&f.steps, "max-script-steps", 1_000_000_000, "the maximum of script.limits.steps")
 	flags.Var(&f.memory, "max-script-memory", "the maximum of script.limits.memory")
@@ -59,7 +59,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.Var(&f.logged, "script-log-limit", "how much a script may print in one call")
 }
 
-// ceilings are the limits in the flags.
+// ceilings are the limits in the flags. Zero is refused: an engine takes it for its own default.
 func (f *Flags) ceilings() (engine.Limits, error) {
 	l := engine.Limits{Timeout: f.timeout, Steps: f.steps, Memory: f.memory.Value(), Output: f.output.Value(), Log: f.logged.Value()}
 	for _, flag := range []struct {

@@ -8,6 +8,7 @@ func (s *Sandbox) Collector() prometheus.Collector { return collector{s} }
 // A collector counts the slots that scripts run in, and worker processes. It keeps nothing: each scrape asks the engines.
 type collector struct{ sandbox *Sandbox }
 
+// Labels: isolation is InProcess or Process; lane is fast, or slow for scripts that have run for long; state is busy or idle.
 var (
 	scriptSlots    = prometheus.NewDesc("metascript_script_slots", "Scripts that can run at a time; the slow lane is of those that take long.", []string{"isolation", "lane"}, nil)
 	scriptsRunning = prometheus.NewDesc("metascript_script_slots_busy", "Scripts that run.", []string{"isolation", "lane"}, nil)
@@ -24,7 +25,7 @@ func (c collector) Describe(descs chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. Without worker processes there is no metric of them.
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, n int, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), labels...)

@@ -8,10 +8,12 @@ import (
 	"metascript/engine"
 )
 
-// runawayAge is how long a script may still run after its time is up before the server is not ready.
+// runawayAge is how long a script may still run after its time is up before the server is not ready. Some end by themselves,
+// and a restart would stop the work of all other controllers for a while.
 const runawayAge = 5 * time.Minute
 
-// runaways are the evaluations that still run although their time is up.
+// runaways are the evaluations that still run although their time is up. A worker process is killed instead, so they are in this
+// process.
 func (s *Sandbox) runaways() []engine.Runaway {
 	var all []engine.Runaway
 	for _, e := range s.engines {

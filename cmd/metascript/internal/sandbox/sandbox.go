@@ -14,7 +14,8 @@ import (
 	"metascript/runtimes"
 )
 
-// A Sandbox is where scripts run. Open gives one; it is to be closed.
+// A Sandbox is where scripts run: the engines, and the limits that hold for all scripts. [Flags.Open] returns one. It can be used
+// concurrently until it is closed.
 type Sandbox struct {
 	controller.Sandbox
 
@@ -33,7 +34,8 @@ func inProcess(floor v1alpha1.Isolation, ceilings engine.Limits) *Sandbox {
 	return s
 }
 
-// startWorkers adds worker processes, and the engine that uses them.
+// startWorkers adds worker processes, and the engine that uses them. There is a second engine since the limits are counted in
+// another way: time is that of the worker, and the kernel bounds the memory.
 func (s *Sandbox) startWorkers(o process.Options) error {
 	var err error
 	if s.workers, err = process.New(o); err != nil {
@@ -45,7 +47,7 @@ func (s *Sandbox) startWorkers(o process.Options) error {
 	return nil
 }
 
-// Close ends the worker processes.
+// Close ends the worker processes. It does not stop scripts that run in this process.
 func (s *Sandbox) Close() {
 	if s.workers != nil {
 		s.workers.Close()

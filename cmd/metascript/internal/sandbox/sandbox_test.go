@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -94,23 +95,19 @@ func TestWhoInsistsOnAProcessIsRefusedWhereItCannotBeHad(t *testing.T) {
 
 // endless is a runtime whose scripts do not stop until it is closed. They keep a processor busy, since an engine counts no
 // other time.
-type endless chan struct{}
+type endless struct{ closed atomic.Bool }
 
-func (e endless) Compile(context.Context, engine.Script, engine.Limits) (engine.Program, error) {
-	for {
-		select {
-		case <-e:
-			return nil, errors.New("ended")
-		default:
-		}
+func (e *endless) Compile(context.Context, engine.Script, engine.Limits) (engine.Program, error) {
+	for !e.closed.Load() {
 	}
+	return nil, errors.New("closed")
 }
 
 // A script that cannot be stopped is in the metrics at once, and keeps the server from being ready after a while.
 func TestRunawaysAreReported(t *testing.T) {
 	sandbox := opened(t)
-	running := make(endless)
-	defer close(running)
+	running := &endless{}
+	defer running.closed.Store(true)
 	busy := engine.New(engine.Options{Runtimes: map[string]engine.Runtime{engine.Starlark: running}})
 	sandbox.engines[v1alpha1.IsolationInProcess] = busy
 	script := engine.Script{

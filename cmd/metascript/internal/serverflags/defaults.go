@@ -8,7 +8,8 @@ import (
 	"metascript/controller/api/v1alpha1"
 )
 
-// SpecDefaults are the flags about what a controller object may leave open. The verb dev has them too.
+// SpecDefaults are the flags about what a controller object may leave open. The verb dev has them too, so that an author sees
+// what a server with the same flags does.
 type SpecDefaults struct{ strategy, missing flagvalue.Choice }
 
 // The apply strategies, as the flag calls them.

@@ -21,6 +21,7 @@ type electionFlags struct {
 	namespace, id string
 }
 
+// register adds the flags to a set.
 func (f *electionFlags) register(flags *pflag.FlagSet) {
 	f.lock = flagvalue.OneOf("leases")
 	flags.BoolVar(&f.on, "leader-election", false, "work only while this server is the leader of those that run beside it; the others wait")
@@ -38,7 +39,8 @@ func podNamespace() string {
 	return cmp.Or(os.Getenv("POD_NAMESPACE"), strings.TrimSpace(string(text)))
 }
 
-// election is what the flags ask for, by default in the namespace of the server; nil where they do not.
+// election is what the flags ask for, by default in the namespace of the server; nil where they do not. The identity is new for
+// each process: a Pod that is restarted has the name from before, and must not take its own old Lease for one that it holds.
 func (f *electionFlags) election(ofServer string) (*controller.Election, error) {
 	if !f.on {
 		return nil, nil

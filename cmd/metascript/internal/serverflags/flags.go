@@ -22,7 +22,8 @@ import (
 	"metascript/controller/kube"
 )
 
-// Flags are the flags of the server. Names and meanings are Metacontroller's where it has them.
+// Flags are the flags of the server. Names and meanings are Metacontroller's where it has them: a Deployment of it works with
+// this program. docs/server.md lists them all, and a test compares it with Register.
 type Flags struct {
 	Kubeconfig             string
 	Health, Metrics, Pprof string // addresses; "0" is off
@@ -52,7 +53,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "how many parents of one controller are reconciled at the same time")
 	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is used; a new CustomResourceDefinition is noticed at once")
 	flags.DurationVar(&f.flushInterval, "cache-flush-interval", 30*time.Minute, "after which time every parent is reconciled although nothing changed; 0 is never")
-	flags.DurationVar(&f.probeInterval, "fallback-probe-interval", hook.ProbeEvery, "how often a script that a webhook has replaced is tried again, for one parent")
+	flags.DurationVar(&f.probeInterval, "fallback-probe-interval", hook.ProbeEvery, "how often a script is tried again while a webhook answers in its place, for one parent")
 	flags.Float32Var(&f.qps, "client-go-qps", 0, "requests per second to the API server; 0 is no limit here: API Priority and Fairness guards the server")
 	flags.IntVar(&f.burst, "client-go-burst", 0, "requests at once above --client-go-qps")
 	flags.StringVar(&f.selector, "target-label-selector", "", "run only the controller objects whose labels match")
@@ -70,7 +71,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.Log.Register(flags)
 }
 
-// Check returns an error for each value that is out of range.
+// Check returns an error for each value that is out of range. They are checked together, so that a user can fix all at once, and
+// before anything is started.
 func (f *Flags) Check() error {
 	var failed []error
 	for _, flag := range []struct {
@@ -117,7 +119,8 @@ func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
 	return options, nil
 }
 
-// withLimits returns a copy of config with the rate limits of the flags.
+// withLimits returns a copy of config with the rate limits of the flags. The user agent is Metacontroller's, since the API server
+// derives the name of a field manager from it: otherwise two managers would own the fields of objects that Metacontroller wrote.
 func (f *Flags) withLimits(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "metacontroller"

@@ -10,16 +10,18 @@ import (
 	"metascript/controller/redact"
 )
 
-// A Change is a write, with the object before and after it.
+// A Change is a write, with the object before and after it. Both are as the API server has them, with its defaults, so that an
+// update shows what really changed.
 type Change struct {
 	plan.Op
 	Before, After *object.Object   // nil: there was none, or it is not known
 	Hidden        *redact.Redactor // what is not to be shown of them
 }
 
-// maxLines is how many lines of one change are shown.
+// maxLines is how many lines of one change are shown. A CustomResourceDefinition can have thousands.
 const maxLines = 120
 
+// signColours are the colours of diff: a sign that is not there has none.
 var signColours = map[byte]string{'+': green, '-': red, '~': yellow}
 
 // Change formats a write: a line that says what it is, and below it the lines that differ.
@@ -55,7 +57,7 @@ func (c *Change) lines() []changes.Line {
 	switch {
 	case c.Object.GetKind() == v1alpha1.KindControllerRevision || c.Verb == plan.Delete:
 		return nil
-	case c.Creates():
+	case c.Creates(): // without the defaults of the API server, which the author did not write
 		return changes.Of(nil, c.Object, c.Hidden)
 	case c.Before == nil:
 		return nil

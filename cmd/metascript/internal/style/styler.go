@@ -13,7 +13,8 @@ import (
 	"metascript/engine"
 )
 
-// A Styler formats text, with colours or without. The zero value is without.
+// A Styler formats text, with colours or without. The zero value is without. A text is the same in both but for the escape
+// sequences. It has no newline at its end.
 type Styler struct{ colours bool }
 
 // For returns the Styler for a writer. It uses colours on a terminal, unless the variable NO_COLOR is set.
@@ -31,6 +32,7 @@ const (
 	yellow = "33"
 )
 
+// in returns text between escape sequences. Nothing is added to no text, so that it stays comparable with "".
 func (s Styler) in(style, text string) string {
 	if !s.colours || style == "" || text == "" {
 		return text
