@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"metascript/cmd/metascript/internal/manifest"
 	"metascript/controller"
 	"metascript/scripts"
 )
@@ -51,11 +52,11 @@ func readText(t *testing.T, path string) string {
 func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
 	for _, name := range exampleNames(t) {
 		t.Run(name, func(t *testing.T) {
-			docs, err := readFiles([]string{example(name, "controller.yaml")}, nil)
+			docs, err := manifest.Read([]string{example(name, "controller.yaml")}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			found := controllers(docs)
+			found := manifest.Controllers(docs)
 			inside := map[string]string{}
 			for _, doc := range found {
 				stem := "sync"
@@ -77,7 +78,7 @@ func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
 }
 
 // scriptFiles adds the texts of a controller's script, by the names of their files.
-func scriptFiles(t *testing.T, doc document, stem string, inside map[string]string) {
+func scriptFiles(t *testing.T, doc manifest.Document, stem string, inside map[string]string) {
 	t.Helper()
 	spec, _ := doc.Object.Object["spec"].(map[string]any)
 	script, _ := spec["script"].(map[string]any)

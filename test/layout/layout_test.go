@@ -3,6 +3,10 @@
 //	cmd -> controller -> engine <- runtimes        scripts -> engine, client-go
 //	runtimes -> scripts/lib, which needs nothing of ours
 //	controller -> hook, kube, informer -> plan, rollout -> object
+//
+// Within cmd:
+//
+//	the verbs -> devsession, cases, check, hookcall, serverflags -> report, sandbox, manifest -> style, flagvalue
 package layout
 
 import (
@@ -22,6 +26,9 @@ type rule struct {
 // library is what runtimes may import of scripts.
 const library = "metascript/scripts/lib"
 
+// internal is what the verbs of the program are made of.
+const internal = "metascript/cmd/metascript/internal"
+
 var rules = []rule{
 	{"metascript/engine", []string{"k8s.io", "sigs.k8s.io", "metascript/controller", "metascript/scripts", "metascript/runtimes", "metascript/cmd"}, "the engine knows nothing of Kubernetes, nor of who calls it"},
 	{"metascript/runtimes", []string{"k8s.io", "metascript/controller", "metascript/scripts", "metascript/cmd"}, "a runtime knows the engine, and the library that it gives to scripts"},
@@ -40,6 +47,13 @@ var rules = []rule{
 	{"metascript/controller/informer", []string{"metascript/controller/hook", "metascript/controller/kube", "metascript/controller/plan", "metascript/engine"}, "an informer only watches"},
 	{"metascript/controller/lease", []string{"metascript"}, "a lease is about servers, whatever they do"},
 	{"metascript/controller/kube", []string{"metascript/controller/hook", "metascript/controller/informer", "metascript/runtimes"}, "the hands do as they are told"},
+	{internal + "/style", []string{"metascript/cmd", "metascript/runtimes", "k8s.io/client-go"}, "a style formats what it is given"},
+	{internal + "/report", []string{internal + "/devsession", internal + "/sandbox", "metascript/runtimes"}, "a report is of any server"},
+	{internal + "/manifest", []string{"metascript/cmd", "metascript/runtimes"}, "every verb reads files, whatever it does with them"},
+	{internal + "/sandbox", []string{internal + "/manifest", internal + "/report", internal + "/serverflags"}, "how scripts run is the same for every verb"},
+	{internal + "/endpoints", []string{"metascript"}, "an endpoint serves handlers, whatever they ask"},
+	{internal + "/logging", []string{"metascript/controller", internal + "/sandbox"}, "a log is of any program"},
+	{internal + "/flagvalue", []string{"metascript/cmd", "metascript/controller"}, "values of flags are at the bottom"},
 	{"metascript/controller", []string{"metascript/cmd", "metascript/runtimes"}, "the controller is given an engine and does not know its languages"},
 }
 

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"metascript/cmd/metascript/internal/endpoints"
+	"metascript/cmd/metascript/internal/kubeconfig"
+	"metascript/cmd/metascript/internal/sandbox"
+	"metascript/cmd/metascript/internal/serverflags"
+	"metascript/controller"
+	"metascript/scripts"
+)
+
+// controllerCommand is the verb controller. The root command has its flags and does the same, since Metacontroller has no
+// verbs.
+func controllerCommand(asDropIn bool) *cobra.Command {
+	var f serverflags.Flags
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run the server: the controllers of a cluster",
+		Long: `Run the server: follow the CompositeController and DecoratorController objects of a cluster and do what they say.
+
+It finds the cluster by --kubeconfig, the KUBECONFIG variable, ~/.kube/config, or the Pod that it runs in, in this
+order. After SIGTERM it finishes the reconciles that have begun. Flags may have one dash or two.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asDropIn {
+				f.Log.DefaultToMetacontroller()
+			}
+			return runServer(cmd, &f)
+		},
+	}
+	f.Register(cmd.Flags())
+	return cmd
+}
+
+// runServer checks the flags in the order in which a user can fix them: their values, the cluster, what this system can do.
+// The log comes first, since all that follows may write to it.
+func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
+	log := f.Log.Open(cmd.ErrOrStderr())
+	if err := f.Check(); err != nil {
+		return err
+	}
+	config, err := kubeconfig.Load(f.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	options, err := f.Options(config)
+	if err != nil {
+		return err
+	}
+	sandbox, err := f.Sandbox.Open(log, true)
+	if err != nil {
+		return err
+	}
+	defer sandbox.Close()
+	if len(sandbox.Missing) > 0 {
+		log.Info("controllers cannot have isolation Process here", "missing", strings.Join(sandbox.Missing, "; "))
+	}
+	options.Log, options.Sandbox = log, sandbox.Sandbox
+	options.Folders = scripts.NewFolders(f.Sandbox.Folders, log)
+	return serve(cmd.Context(), f, options, sandbox, log)
+}
+
+// serve runs the server, and serves its endpoints, until ctx is done. The endpoints are served before the server runs, so that
+// an address that is in use is an error at once, and the probes answer while the caches are filled.
+func serve(ctx context.Context, f *serverflags.Flags, options controller.Options, in *sandbox.Sandbox, log *slog.Logger) error {
+	registry, err := endpoints.NewRegistry(in.Collector())
+	if err != nil {
+		return err
+	}
+	options.Metrics = registry
+	server, err := controller.New(options)
+	if err != nil {
+		return err
+	}
+	// A server that cannot stop a script is not ready either: nothing but a restart helps, and an operator watches readiness.
+	notReady := func() []string { return append(server.Waiting(), in.RestartReasons(time.Now())...) }
+	stop, err := endpoints.Serve(log,
+		endpoints.Endpoint{Flag: "health-probe-bind-address", Address: f.Health, Handler: endpoints.Probes(server.Healthy, notReady)},
+		endpoints.Endpoint{Flag: "metrics-address", Address: f.Metrics, Handler: endpoints.Metrics(registry)},
+		endpoints.Endpoint{Flag: "pprof-address", Address: f.Pprof, Handler: endpoints.Profiles()})
+	if err != nil {
+		return err
+	}
+	defer stop()
+	log.Info("starting", "version", buildVersion(), "cluster", options.Config.Host, "isolation", in.Floor)
+	err = server.Run(ctx)
+	log.Info("stopped")
+	return err
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+
+	"metascript/cmd/metascript/internal/kubeconfig"
+	"metascript/controller"
+	"metascript/controller/object"
+)
+
+// gcFlags are the flags of the verb gc.
+type gcFlags struct {
+	kubeconfig string
+	dryRun     bool
+}
+
+// gcCommand is the verb gc. It is for a person who removes the server from a cluster, or who finds objects that are not deleted.
+func gcCommand() *cobra.Command {
+	var f gcFlags
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove finalizers of deleted controllers from the objects that still have them",
+		Long: `Remove the finalizers of CompositeControllers and DecoratorControllers that do not exist from every object that has one.
+
+The server does so a minute after a controller is deleted. This is for controllers that were deleted while no server ran:
+an object with the finalizer of a controller that does not exist is never deleted. Finalizers of controllers that exist
+stay.
+
+It finds the cluster by --kubeconfig, the KUBECONFIG variable, ~/.kube/config, or the Pod that it runs in, in this
+order. It looks at all objects that it may list; where it may not, it says so, does the rest, and exits with 1.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return collectFinalizers(cmd, &f) },
+	}
+	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only list what would be done")
+	return cmd
+}
+
+// collectFinalizers prints each finalizer that is removed, and then how many there were. An error about some objects does not
+// keep it from the others; it is printed last.
+func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
+	config, err := kubeconfig.Load(f.kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // all kinds are listed, deprecated ones too
+	collector, err := controller.NewCollector(config)
+	if err != nil {
+		return err
+	}
+	did := "took"
+	if f.dryRun {
+		did = "would take"
+	}
+	collector.DryRun = f.dryRun
+	collector.Tell = func(o *object.Object, finalizer, by string) {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s off: there is no %s\n", object.Describe(o), did, finalizer, by)
+	}
+	found, err := collector.Run(cmd.Context())
+	fmt.Fprintf(cmd.OutOrStdout(), "%s %d off, kept %d of controllers that exist, failed %d\n", did, found.Taken, found.Kept, found.Failed)
+	if err != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), err)
+		return errors.New("not all finalizers could be looked at, or taken off")
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package cases
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestADifferenceIsInWordsOrLines(t *testing.T) {
+	answer := func(n int64) map[string]any { return map[string]any{"status": map[string]any{"n": n}} }
+	for _, c := range []struct {
+		name      string
+		want, got outcome
+		text      string
+	}{
+		{"equal", outcome{Answer: answer(1)}, outcome{Answer: answer(1)}, ""},
+		{"a part of the error", outcome{Error: "missing key"}, outcome{Error: "sync.star:1:2: missing key name"}, ""},
+		{"nothing is expected", outcome{}, outcome{Answer: answer(1)}, "it says neither answer nor error; --update writes what comes:\nanswer:\n  status:\n    \"n\": 1\n"},
+		{"another error", outcome{Error: "missing key"}, outcome{Error: "timed out"}, "want an error with \"missing key\", got:\nerror: timed out\n"},
+		{"an answer, not an error", outcome{Error: "missing key"}, outcome{Answer: answer(1)}, "want an error with \"missing key\", got:\nanswer:\n  status:\n    \"n\": 1\n"},
+		{"an error, not an answer", outcome{Answer: answer(1)}, outcome{Error: "timed out"}, "want an answer, got:\nerror: timed out\n"},
+		{"another answer", outcome{Answer: answer(1)}, outcome{Answer: answer(2)},
+			"the answer differs\n--- expected\n+++ answer\n@@ -1,3 +1,3 @@\n answer:\n   status:\n-    \"n\": 1\n+    \"n\": 2\n"},
+	} {
+		if diff := cmp.Diff(c.text, c.want.difference(c.got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestTheSummaryCounts(t *testing.T) {
+	for want, r := range map[string]Runner{
+		"1 case: all as expected":    {run: 1},
+		"2 cases: all as expected":   {run: 2},
+		"2 cases: 1 updated":         {run: 2, updated: 1},
+		"3 cases: 2 not as expected": {run: 3, failed: 2},
+		"0 cases: all as expected":   {},
+		"3 cases: 1 not as expected": {run: 3, failed: 1, updated: 1},
+	} {
+		if got := r.summary(); got != want {
+			t.Errorf("%+v: %s, want %s", r, got, want)
+		}
+	}
+}
+
+// Whole numbers stay whole numbers, also those that no float64 holds.
+func TestAnUpdateKeepsWhatIsAboveTheExpectedPart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	const above = "# What it is about.\nnow: 2026-01-02T15:04:05Z # a comment"
+	if err := os.WriteFile(file, []byte(above+"\nanswer: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := readCase(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := outcome{Answer: map[string]any{"n": int64(1) << 60}}
+	if err := c.update(got); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = readCase(file); err != nil || c.want.difference(got) != "" || !strings.HasPrefix(c.above, above) {
+		t.Errorf("it reads as %+v, error %v", c, err)
+	}
+}
+
+func TestAFolderStandsForThoseInItThatHaveCases(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		if err := os.MkdirAll(filepath.Join(dir, name, "cases"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for file, text := range map[string]string{
+			"controller.yaml": "{apiVersion: metacontroller.k8s.io/v1alpha1, kind: DecoratorController, metadata: {name: " + name + "}, spec: {isolation: Process}}",
+			"cases/one.yaml":  "answer: {}\n",
+		} {
+			if err := os.WriteFile(filepath.Join(dir, name, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "none"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for want, dirs := range map[string][]string{"a b": {dir}, "b": {filepath.Join(dir, "b")}} {
+		suites, err := ReadSuites(dirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, s := range suites {
+			names = append(names, s.controllers[0].GetName())
+		}
+		if got := strings.Join(names, " "); got != want || !NeedWorkers(suites) {
+			t.Errorf("%v: got %s, want %s", dirs, got, want)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package check
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/cmd/metascript/internal/manifest"
+	"metascript/controller/api/validation"
+	"metascript/manifests"
+)
+
+// Rules are what the API server would check, for each kind whose definition is known. They do not change, and can be used
+// concurrently.
+type Rules struct {
+	validators map[schema.GroupKind]*validation.Validator
+}
+
+// NewRules returns the rules of our own definitions and of others. One that is among both counts as the others have it.
+func NewRules(others ...*apiextensionsv1.CustomResourceDefinition) (*Rules, error) {
+	own, err := manifests.CRDs()
+	if err != nil {
+		return nil, err
+	}
+	r := &Rules{validators: map[schema.GroupKind]*validation.Validator{}}
+	for _, crd := range append(own, others...) {
+		v, err := validation.New(crd)
+		if err != nil {
+			return nil, fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
+		}
+		r.validators[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}] = v
+	}
+	return r, nil
+}
+
+// Validate returns what is wrong with an object, and whether its kind is known. Unknown fields are wrong too: the API server
+// would drop them.
+func (r *Rules) Validate(doc manifest.Document) (errs []error, known bool) {
+	v, known := r.validators[doc.GroupVersionKind().GroupKind()]
+	if !known {
+		return nil, false
+	}
+	for _, err := range v.Validate(doc.Object.Object) {
+		errs = append(errs, err)
+	}
+	return errs, true
+}
+
+// Refusals says, with the file's name, why the API server would not store an object as it is written.
+func (r *Rules) Refusals(doc manifest.Document) []string {
+	var all []string
+	errs, _ := r.Validate(doc)
+	for _, err := range errs {
+		all = append(all, fmt.Sprintf("%s: the API server would refuse it, or leave it out: %v", doc.File, err))
+	}
+	return all
+}

@@ -1,0 +1,61 @@
+package devsession
+
+import (
+	"context"
+	"io"
+	"runtime"
+
+	"k8s.io/client-go/rest"
+
+	"metascript/cmd/metascript/internal/report"
+	"metascript/controller"
+	"metascript/controller/object"
+	"metascript/controller/redact"
+)
+
+// Options say what a session runs, and where.
+type Options struct {
+	Kubeconfig        string // the flag; it is named in suggested commands
+	DryRun            bool   // store nothing in the cluster
+	Parent, Namespace string // of the parents that are reconciled; "" is all
+	Out               io.Writer
+
+	// Server are the options of the server. The session sets those that are about the controllers, the parents and the
+	// observer, and the limits of Config.
+	Server controller.Options
+}
+
+// server completes the options of the server. There is no rate limit on requests: one author's parents are few, and API Priority
+// and Fairness guards the API server. The user agent is that of the server in a cluster, since the API server derives the name
+// of a field manager from it.
+func (o *Options) server(to *report.Reporter) controller.Options {
+	options := o.Server
+	options.Config = rest.CopyConfig(options.Config)
+	options.Config.UserAgent, options.Config.QPS = "metacontroller", -1
+	options.Config.WarningHandlerWithContext = apiWarnings{to}
+	options.Workers = runtime.GOMAXPROCS(0)
+	options.Only, options.Observer, options.DryRun = o.only(), to, o.DryRun
+	return options
+}
+
+// only selects the parents; nil is all.
+func (o *Options) only() func(object.Ref) bool {
+	if o.Parent == "" && o.Namespace == "" {
+		return nil
+	}
+	return func(parent object.Ref) bool {
+		return (o.Parent == "" || o.Parent == parent.Name) && (o.Namespace == "" || o.Namespace == parent.Namespace)
+	}
+}
+
+// apiWarnings prints warnings of the API server, such as one of an unknown field.
+type apiWarnings struct{ to *report.Reporter }
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. 299 is the code of the warnings for people. A warning
+// may quote a value of a Secret, which is not to be printed.
+func (w apiWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
+	if code == 299 && text != "" {
+		text = redact.In(ctx).Text(text)
+		w.to.PrintNews("API server: "+text, w.to.Style.Warning("the API server warns: "+text))
+	}
+}

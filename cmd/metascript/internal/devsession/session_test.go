@@ -1,0 +1,96 @@
+package devsession
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+
+	"metascript/cmd/metascript/internal/check"
+	"metascript/cmd/metascript/internal/report"
+	"metascript/controller"
+	"metascript/controller/object"
+)
+
+func TestParentsAreSelected(t *testing.T) {
+	parent := func(namespace, name string) object.Ref {
+		return object.Ref{Key: object.Key{Namespace: namespace, Name: name}}
+	}
+	if (&Options{}).only() != nil {
+		t.Error("without flags some parents are left out")
+	}
+	for _, c := range []struct {
+		options Options
+		want    []bool // for a/x, a/y, b/x
+	}{
+		{Options{Parent: "x"}, []bool{true, false, true}},
+		{Options{Namespace: "a"}, []bool{true, true, false}},
+		{Options{Parent: "x", Namespace: "a"}, []bool{true, false, false}},
+	} {
+		only := c.options.only()
+		got := []bool{only(parent("a", "x")), only(parent("a", "y")), only(parent("b", "x"))}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.options, diff)
+		}
+	}
+}
+
+func TestTheServersOptionsAreCompleted(t *testing.T) {
+	var out strings.Builder
+	to, config := report.New(&out, true), &rest.Config{Host: "https://x", QPS: 5}
+	got := (&Options{DryRun: true, Server: controller.Options{Config: config}}).server(to)
+	if !got.DryRun || got.Observer != controller.Observer(to) || got.Config.QPS != -1 || got.Config.UserAgent != "metacontroller" {
+		t.Errorf("options %+v with config %+v", got, got.Config)
+	}
+	if config.QPS != 5 {
+		t.Error("the caller's config is changed")
+	}
+}
+
+func TestWarningsOfTheAPIServerArePrintedOnce(t *testing.T) {
+	var out strings.Builder
+	w := apiWarnings{report.New(&out, false)}
+	for range 2 {
+		w.HandleWarningHeaderWithContext(context.Background(), 299, "", `unknown field "spec.x"`)
+	}
+	w.HandleWarningHeaderWithContext(context.Background(), 199, "", "not for people")
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, `the API server warns: unknown field "spec.x"`+"\n") {
+		t.Errorf("it prints:\n%s", got)
+	}
+}
+
+// What cannot be read is reported once, and again after it could be read.
+func TestFilesThatCannotBeReadAreReportedOnce(t *testing.T) {
+	var out strings.Builder
+	s := &Session{report: report.New(&out, false), controllers: &controller.Given{}}
+	broken := snapshot{{path: "a.yaml", failed: "open a.yaml: permission denied"}}
+	for range 2 {
+		s.reload(t.Context(), broken)
+	}
+	if got := out.String(); strings.Count(got, "permission denied") != 1 || !strings.Contains(got, "\n  what was read before goes on\n") {
+		t.Errorf("it prints:\n%s", got)
+	}
+}
+
+func TestAnEditIsUsed(t *testing.T) {
+	var out strings.Builder
+	c, _ := holding(t, "")
+	rules, err := check.NewRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{report: report.New(&out, false), controllers: &controller.Given{}, cluster: c, rules: rules}
+	s.use(t.Context(), parse(t, edited))
+	for _, want := range []string{"a.yaml: the API server would refuse it, or leave it out: spec", "sites.example.com is not in the cluster"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in:\n%s", want, out.String())
+		}
+	}
+	out.Reset()
+	s.use(t.Context(), parse(t, someController))
+	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "DecoratorController d is in no file any more, and is stopped\n") {
+		t.Errorf("after an edit it prints:\n%s", got)
+	}
+}

@@ -1,0 +1,128 @@
+package endpoints
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// get calls a handler and returns the status code and the body.
+func get(t *testing.T, handler http.Handler, path string) (int, string) {
+	t.Helper()
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
+	body, err := io.ReadAll(recorder.Result().Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recorder.Code, string(body)
+}
+
+func TestWhatIsServed(t *testing.T) {
+	count := prometheus.NewGauge(prometheus.GaugeOpts{Name: "metascript_things"})
+	registry, err := NewRegistry(count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		handler http.Handler
+		path    string
+		code    int
+		want    string
+	}{
+		{Metrics(registry), "/metrics", 200, "metascript_things 0"},
+		{Metrics(registry), "/metrics", 200, "go_goroutines"},
+		{Metrics(registry), "/", 404, ""},
+		{Profiles(), "/debug/pprof/", 200, "goroutine"},
+		{Profiles(), "/debug/pprof/heap?debug=1", 200, "heap profile"},
+	} {
+		if code, body := get(t, c.handler, c.path); code != c.code || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d and %.300s, want %d and %q", c.path, code, body, c.code, c.want)
+		}
+	}
+}
+
+func TestAnAddressThatIsTaken(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, err = Serve(slog.New(slog.DiscardHandler),
+		Endpoint{"health-probe-bind-address", "127.0.0.1:0", http.NotFoundHandler()},
+		Endpoint{"pprof-address", "0", http.NotFoundHandler()},
+		Endpoint{"metrics-address", listener.Addr().String(), http.NotFoundHandler()})
+	if err == nil || !strings.HasPrefix(err.Error(), "--metrics-address: ") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A probe has a body that says why it fails: kubectl describe shows it.
+func TestProbesSayWhy(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		healthy  error
+		notReady []string
+		path     string
+		code     int
+		want     string
+	}{
+		{"alive", nil, []string{"caches"}, "/healthz", 200, "ok\n"},
+		{"not alive", errors.New("a worker hangs"), nil, "/healthz", 500, "a worker hangs\n"},
+		{"ready", errors.New("a worker hangs"), nil, "/readyz", 200, "ok\n"},
+		{"not ready", nil, []string{"caches", "leases"}, "/readyz", 503, "caches\nleases\n"},
+	} {
+		probes := Probes(func(context.Context) error { return c.healthy }, func() []string { return c.notReady })
+		if code, body := get(t, probes, c.path); code != c.code || body != c.want {
+			t.Errorf("%s: %d and %q, want %d and %q", c.name, code, body, c.code, c.want)
+		}
+	}
+}
+
+// A kubelet gives up after a second, so the question must have ended before.
+func TestTheQuestionWhetherTheServerIsHealthyHasADeadline(t *testing.T) {
+	var limited bool
+	probes := Probes(func(ctx context.Context) error {
+		_, limited = ctx.Deadline()
+		return nil
+	}, nil)
+	if get(t, probes, "/healthz"); !limited {
+		t.Error("it has none")
+	}
+}
+
+func TestServedUntilStopped(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	stop, err := Serve(slog.New(slog.DiscardHandler), Endpoint{"pprof-address", address, http.NotFoundHandler()}, Endpoint{"metrics-address", "", nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get("http://" + address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Body.Close(); answer.StatusCode != http.StatusNotFound {
+		t.Errorf("the handler answers %s", answer.Status)
+	}
+	stop()
+	if _, err := client.Get("http://" + address); err == nil {
+		t.Error("it still answers")
+	}
+}

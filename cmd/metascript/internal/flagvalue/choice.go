@@ -1,0 +1,60 @@
+// Package flagvalue holds values of flags that package pflag does not have. Their errors say which values are right, and are
+// shown as they are.
+package flagvalue
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"metascript/engine"
+)
+
+// A Choice is the value of a flag that is one of a few words. It implements pflag.Value.
+//
+// The zero value has no words, and no default: make one with [OneOf].
+type Choice struct {
+	value string   // one of words
+	words []string // in the order in which help lists them
+	set   bool     // on the command line, so that it wins over every default
+}
+
+// OneOf returns a choice of words. The first one is the default.
+func OneOf(words ...string) Choice { return Choice{value: words[0], words: words} }
+
+// String returns the value.
+func (c *Choice) String() string { return c.value }
+
+// Type is what help shows as the type of the flag.
+func (c *Choice) Type() string { return "word" }
+
+// SetDefault makes word the value, unless the command line has one.
+func (c *Choice) SetDefault(word string) {
+	if !c.set {
+		c.value = word
+	}
+}
+
+// Words lists the words, for help.
+func (c *Choice) Words() string { return strings.Join(c.words, ", ") }
+
+// Set implements pflag.Value.
+func (c *Choice) Set(word string) error {
+	if slices.Contains(c.words, word) {
+		c.value, c.set = word, true
+		return nil
+	}
+	text := "want " + strings.Join(c.words, " or ")
+	if near := engine.Nearest(word, c.words); near != "" {
+		text += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return errors.New(text)
+}
+
+// Bytes returns the value of a flag that is a quantity of bytes, such as 64Mi. Its default is n.
+func Bytes(n int64) resource.QuantityValue {
+	return resource.QuantityValue{Quantity: *resource.NewQuantity(n, resource.BinarySI)}
+}

@@ -1,0 +1,28 @@
+package manifest
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"metascript/controller"
+	"metascript/scripts"
+)
+
+// ScriptSources is where scripts are found without a cluster: below folders, and in the ConfigMaps among documents. A ConfigMap
+// without a namespace is in the namespace default, as kubectl would create it.
+func ScriptSources(folders []string, docs []Document) scripts.Sources {
+	return scripts.Sources{
+		Folders: scripts.NewFolders(folders, slog.New(slog.DiscardHandler)),
+		ConfigMaps: func(namespace, name string) (*scripts.ConfigMap, error) {
+			for _, doc := range docs {
+				if doc.GetKind() == "ConfigMap" && cmp.Or(doc.GetNamespace(), metav1.NamespaceDefault) == namespace && doc.GetName() == name {
+					return controller.TextOf(doc.Object), nil
+				}
+			}
+			return nil, errors.New("it is not among the files; give its file as well")
+		},
+	}
+}

@@ -1,0 +1,104 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"metascript/cmd/metascript/internal/flagvalue"
+	"metascript/controller/api/v1alpha1"
+	"metascript/engine"
+	"metascript/engine/process"
+)
+
+// Flags are the flags about how scripts run. The verbs that work offline have them too, so that a script does there what
+// it does in a server with the same flags.
+type Flags struct {
+	Folders []string // where scripts in files are
+
+	isolation              isolation
+	timeout                time.Duration
+	steps                  int64
+	memory, output, logged resource.QuantityValue
+}
+
+// isolation is the value of a flag. It is not a flagvalue.Choice, since help names its words as its type.
+type isolation v1alpha1.Isolation
+
+// String implements pflag.Value.
+func (i *isolation) String() string { return string(*i) }
+
+// Type is what help shows as the type of the flag.
+func (i *isolation) Type() string { return "InProcess|Process" }
+
+// Set implements pflag.Value.
+func (i *isolation) Set(text string) error {
+	switch v1alpha1.Isolation(text) {
+	case v1alpha1.IsolationInProcess, v1alpha1.IsolationProcess:
+		*i = isolation(text)
+		return nil
+	}
+	return errors.New("want InProcess or Process")
+}
+
+// Register adds the flags to a set.
+func (f *Flags) Register(flags *pflag.FlagSet) {
+	f.isolation = isolation(v1alpha1.IsolationInProcess)
+	f.memory, f.output, f.logged = flagvalue.Bytes(256<<20), flagvalue.Bytes(16<<20), flagvalue.Bytes(64<<10)
+	flags.StringArrayVar(&f.Folders, "scripts-dir", nil, "a folder below which the files of script.file are; it can be given several times, and the first folder that has a file is used")
+	flags.Var(&f.isolation, "isolation", "the minimum isolation of scripts; Process runs all of them in worker processes, whatever spec.isolation says")
+	flags.DurationVar(&f.timeout, "max-script-timeout", 30*time.Second, "the maximum of script.timeout")
+	flags.Int64Var(&f.steps, "max-script-steps", 1_000_000_000, "the maximum of script.limits.steps")
+	flags.Var(&f.memory, "max-script-memory", "the maximum of script.limits.memory")
+	flags.Var(&f.output, "max-script-output", "the maximum of script.limits.output")
+	flags.Var(&f.logged, "script-log-limit", "how much a script may print in one call")
+}
+
+// ceilings are the limits in the flags. Zero is refused: an engine takes it for its own default.
+func (f *Flags) ceilings() (engine.Limits, error) {
+	l := engine.Limits{Timeout: f.timeout, Steps: f.steps, Memory: f.memory.Value(), Output: f.output.Value(), Log: f.logged.Value()}
+	for _, flag := range []struct {
+		name  string
+		value int64
+	}{
+		{"max-script-timeout", int64(l.Timeout)}, {"max-script-steps", l.Steps}, {"max-script-memory", l.Memory},
+		{"max-script-output", l.Output}, {"script-log-limit", l.Log},
+	} {
+		if flag.value <= 0 {
+			return l, fmt.Errorf("--%s must be above zero", flag.name)
+		}
+	}
+	return l, nil
+}
+
+// Open starts the sandbox that the flags describe, with worker processes if workers says that a script may need them, or
+// the flags demand them. Where this system cannot have worker processes, that is an error only if the flags demand them.
+//
+// The caller closes the sandbox.
+func (f *Flags) Open(log *slog.Logger, workers bool) (*Sandbox, error) {
+	ceilings, err := f.ceilings()
+	if err != nil {
+		return nil, err
+	}
+	s := inProcess(v1alpha1.Isolation(f.isolation), ceilings)
+	if !workers && s.Floor != v1alpha1.IsolationProcess {
+		return s, nil
+	}
+	if s.Missing = process.Missing(); len(s.Missing) > 0 {
+		return s, f.demand(s.Missing)
+	}
+	return s, s.startWorkers(process.Options{Memory: ceilings.Memory, Log: log})
+}
+
+// demand returns an error if the flags demand worker processes, which this system cannot have for want of what is missing.
+func (f *Flags) demand(missing []string) error {
+	if v1alpha1.Isolation(f.isolation) != v1alpha1.IsolationProcess {
+		return nil
+	}
+	return fmt.Errorf("--isolation=Process cannot be had here; the system lacks: %s", strings.Join(missing, "; "))
+}

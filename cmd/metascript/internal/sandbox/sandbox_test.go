@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
+	"go.uber.org/goleak"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/engine"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// opened returns the sandbox of a command line, without worker processes.
+func opened(t *testing.T, args ...string) *Sandbox {
+	t.Helper()
+	var f Flags
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	f.Register(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	s, err := f.Open(nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// metricsOf returns the metrics of a sandbox, each as its name, its labels and its value.
+func metricsOf(t *testing.T, s *Sandbox) []string {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(s.Collector())
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			text := family.GetName()
+			for _, label := range metric.GetLabel() {
+				text += " " + label.GetValue()
+			}
+			all = append(all, fmt.Sprintf("%s %v", text, metric.GetGauge().GetValue()+metric.GetCounter().GetValue()))
+		}
+	}
+	return all
+}
+
+func TestSlotsAreCounted(t *testing.T) {
+	metrics := metricsOf(t, opened(t))
+	for _, want := range []string{"metascript_script_slots_busy InProcess fast 0", "metascript_scripts_waiting InProcess slow 0"} {
+		if !slices.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s:\n%s", want, strings.Join(metrics, "\n"))
+		}
+	}
+	for _, metric := range metrics {
+		if strings.HasPrefix(metric, "metascript_worker_processes") {
+			t.Errorf("there are no worker processes, and a metric: %s", metric)
+		}
+	}
+}
+
+func TestFlagsBecomeCeilings(t *testing.T) {
+	got := opened(t, "--max-script-timeout=1m", "--max-script-steps=5", "--max-script-memory=1Mi", "--max-script-output=2Ki", "--script-log-limit=3").Ceilings
+	want := engine.Limits{Timeout: time.Minute, Steps: 5, Memory: 1 << 20, Output: 2 << 10, Log: 3}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestWhoInsistsOnAProcessIsRefusedWhereItCannotBeHad(t *testing.T) {
+	missing := []string{"seccomp: not permitted", "RLIMIT_AS: it does not hold"}
+	insists := Flags{isolation: "Process"}
+	if err := insists.demand(missing); err == nil || !strings.Contains(err.Error(), "--isolation=Process cannot be had here; the system lacks: seccomp: not permitted; RLIMIT_AS: it does not hold") {
+		t.Errorf("got error %v, want all that is missing", err)
+	}
+	if err := (&Flags{isolation: "InProcess"}).demand(missing); err != nil {
+		t.Errorf("who does not insist is refused: %v", err)
+	}
+}
+
+// endless is a runtime whose scripts do not stop until it is closed. They keep a processor busy, since an engine counts no
+// other time.
+type endless struct{ closed atomic.Bool }
+
+func (e *endless) Compile(context.Context, engine.Script, engine.Limits) (engine.Program, error) {
+	for !e.closed.Load() {
+	}
+	return nil, errors.New("closed")
+}
+
+// A script that cannot be stopped is in the metrics at once, and keeps the server from being ready after a while.
+func TestRunawaysAreReported(t *testing.T) {
+	sandbox := opened(t)
+	running := &endless{}
+	defer running.closed.Store(true)
+	busy := engine.New(engine.Options{Runtimes: map[string]engine.Runtime{engine.Starlark: running}})
+	sandbox.engines[v1alpha1.IsolationInProcess] = busy
+	script := engine.Script{
+		Language: engine.Starlark, Entry: "sync.star", Owner: "CompositeController/a", Files: fstest.MapFS{"sync.star": {Data: []byte("x")}},
+	}
+	if _, err := busy.Compile(t.Context(), script, engine.Limits{Timeout: time.Millisecond}); err == nil {
+		t.Fatal("the compilation ended")
+	}
+	metrics := metricsOf(t, sandbox)
+	for _, want := range []string{"metascript_scripts_runaway InProcess 1", "metascript_script_runaways_total InProcess 1"} {
+		if !slices.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s:\n%s", want, strings.Join(metrics, "\n"))
+		}
+	}
+	if why := sandbox.RestartReasons(time.Now()); why != nil {
+		t.Errorf("not ready after a moment: %q", why)
+	}
+	why := strings.Join(sandbox.RestartReasons(time.Now().Add(runawayAge)), "\n")
+	for _, want := range []string{"CompositeController/a: compiling sync.star, given up at ", "runs on and cannot be stopped: edit the script or set spec.isolation: Process, and restart the server"} {
+		if !strings.Contains(why, want) {
+			t.Errorf("%q lacks %q", why, want)
+		}
+	}
+	if all := sandbox.Runaways(); len(all) != 1 || all[0].Owner != "CompositeController/a" {
+		t.Errorf("runaways: %v", all)
+	}
+}

@@ -1,0 +1,35 @@
+package serverflags
+
+import (
+	"github.com/spf13/pflag"
+
+	"metascript/cmd/metascript/internal/flagvalue"
+	"metascript/controller"
+	"metascript/controller/api/v1alpha1"
+)
+
+// SpecDefaults are the flags about what a controller object may leave open. The verb dev has them too, so that an author sees
+// what a server with the same flags does.
+type SpecDefaults struct{ strategy, missing flagvalue.Choice }
+
+// The apply strategies, as the flag calls them.
+const (
+	dynamicApply    = "dynamic-apply"
+	serverSideApply = "server-side-apply"
+)
+
+// Register adds the flags to a set.
+func (d *SpecDefaults) Register(flags *pflag.FlagSet) {
+	d.strategy = flagvalue.OneOf(dynamicApply, serverSideApply)
+	d.missing = flagvalue.OneOf(string(v1alpha1.MissingChildrenDelete), string(v1alpha1.MissingChildrenHold))
+	flags.Var(&d.strategy, "apply-strategy", "how objects are updated by controllers that do not say it themselves: "+d.strategy.Words())
+	flags.Var(&d.missing, "missing-children", "what a webhook's answer without children means while there are some, for webhooks that do not say it themselves: "+d.missing.Words()+"; with Hold it is an error, and nothing is deleted")
+}
+
+// Apply sets the options that the flags are about.
+func (d *SpecDefaults) Apply(o *controller.Options) {
+	o.ApplyStrategy, o.MissingChildren = v1alpha1.DynamicApply, v1alpha1.MissingChildren(d.missing.String())
+	if d.strategy.String() == serverSideApply {
+		o.ApplyStrategy = v1alpha1.ServerSideApply
+	}
+}

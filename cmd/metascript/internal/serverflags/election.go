@@ -1,0 +1,60 @@
+package serverflags
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/uuid"
+
+	"metascript/cmd/metascript/internal/flagvalue"
+	"metascript/controller"
+)
+
+// electionFlags are the flags about servers that run side by side, of which one is the leader.
+type electionFlags struct {
+	on            bool
+	lock          flagvalue.Choice // Metacontroller has the flag; there is nothing to choose
+	namespace, id string
+}
+
+// register adds the flags to a set.
+func (f *electionFlags) register(flags *pflag.FlagSet) {
+	f.lock = flagvalue.OneOf("leases")
+	flags.BoolVar(&f.on, "leader-election", false, "work only while this server is the leader of those that run beside it; the others wait")
+	flags.Var(&f.lock, "leader-election-resource-lock", "the kind of lock; Kubernetes has only leases")
+	flags.StringVar(&f.namespace, "leader-election-namespace", "", "namespace of the Lease; by default the Pod's")
+	flags.StringVar(&f.id, "leader-election-id", "metacontroller", "name of the Lease")
+}
+
+// namespaceFile is where a Pod finds its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// podNamespace is the namespace of the Pod that the program runs in, or "".
+func podNamespace() string {
+	text, _ := os.ReadFile(namespaceFile) // outside of a Pod it does not exist
+	return cmp.Or(os.Getenv("POD_NAMESPACE"), strings.TrimSpace(string(text)))
+}
+
+// election is what the flags ask for, by default in the namespace of the server; nil where they do not. The identity is new for
+// each process: a Pod that is restarted has the name from before, and must not take its own old Lease for one that it holds.
+func (f *electionFlags) election(ofServer string) (*controller.Election, error) {
+	if !f.on {
+		return nil, nil
+	}
+	namespace := cmp.Or(f.namespace, ofServer)
+	if namespace == "" {
+		return nil, errors.New("--leader-election needs --leader-election-namespace, since this is no Pod, which would know its own")
+	}
+	if f.id == "" {
+		return nil, errors.New("--leader-election-id must be a name")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("find a name for this server: %w", err)
+	}
+	return &controller.Election{Namespace: namespace, Name: f.id, Identity: host + "_" + string(uuid.NewUUID())}, nil
+}

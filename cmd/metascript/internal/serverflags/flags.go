@@ -1,0 +1,132 @@
+// Package serverflags holds the flags of the server, and makes options of it from them.
+package serverflags
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/rest"
+
+	"metascript/cmd/metascript/internal/flagvalue"
+	"metascript/cmd/metascript/internal/logging"
+	"metascript/cmd/metascript/internal/sandbox"
+	"metascript/controller"
+	"metascript/controller/bodies"
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+)
+
+// Flags are the flags of the server. Names and meanings are Metacontroller's where it has them: a Deployment of it works with
+// this program. docs/server.md lists them all, and a test compares it with Register.
+type Flags struct {
+	Kubeconfig             string
+	Health, Metrics, Pprof string // addresses; "0" is off
+
+	Log     logging.Flags
+	Sandbox sandbox.Flags
+
+	workers           int
+	discoveryInterval time.Duration
+	flushInterval     time.Duration
+	probeInterval     time.Duration
+	qps               float32
+	burst             int
+	selector          string
+	namespace         string
+	events            kube.EventBudget
+	defaults          SpecDefaults
+	webhookMemory     resource.QuantityValue
+	fieldManager      string
+	election          electionFlags
+}
+
+// Register adds the flags to a set.
+func (f *Flags) Register(flags *pflag.FlagSet) {
+	f.webhookMemory = flagvalue.Bytes(bodies.Default)
+	flags.StringVar(&f.Kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
+	flags.IntVar(&f.workers, "workers", 4*runtime.GOMAXPROCS(0), "how many parents of one controller are reconciled at the same time")
+	flags.DurationVar(&f.discoveryInterval, "discovery-interval", 30*time.Second, "how long an answer of API discovery is used; a new CustomResourceDefinition is noticed at once")
+	flags.DurationVar(&f.flushInterval, "cache-flush-interval", 30*time.Minute, "after which time every parent is reconciled although nothing changed; 0 is never")
+	flags.DurationVar(&f.probeInterval, "fallback-probe-interval", hook.ProbeEvery, "how often a script is tried again while a webhook answers in its place, for one parent")
+	flags.Float32Var(&f.qps, "client-go-qps", 0, "requests per second to the API server; 0 is no limit here: API Priority and Fairness guards the server")
+	flags.IntVar(&f.burst, "client-go-burst", 0, "requests at once above --client-go-qps")
+	flags.StringVar(&f.selector, "target-label-selector", "", "run only the controller objects whose labels match")
+	flags.StringVar(&f.namespace, "namespace", "", "where the server keeps its own objects; by default the Pod's namespace, or else metacontroller")
+	flags.Float32Var(&f.events.QPS, "events-qps", 1./300, "events per second about one object; the default is one in five minutes")
+	flags.IntVar(&f.events.Burst, "events-burst", 25, "events at once about one object")
+	f.defaults.Register(flags)
+	flags.StringVar(&f.fieldManager, "apply-strategy-ssa-field-manager", kube.FieldManager, "the field manager of server-side apply")
+	flags.Var(&f.webhookMemory, "webhook-memory", "how much text the answers of webhooks that are in flight at the same time may have together")
+	flags.StringVar(&f.Metrics, "metrics-address", ":9999", `address of /metrics; "0" is off`)
+	flags.StringVar(&f.Health, "health-probe-bind-address", ":8081", `address of /healthz and /readyz; "0" is off`)
+	flags.StringVar(&f.Pprof, "pprof-address", "0", `address of /debug/pprof; "0" is off`)
+	f.election.register(flags)
+	f.Sandbox.Register(flags)
+	f.Log.Register(flags)
+}
+
+// Check returns an error for each value that is out of range. They are checked together, so that a user can fix all at once, and
+// before anything is started.
+func (f *Flags) Check() error {
+	var failed []error
+	for _, flag := range []struct {
+		name  string
+		wrong bool
+		want  string
+	}{
+		{"workers", f.workers < 1, "at least 1"},
+		{"discovery-interval", f.discoveryInterval <= 0, "above 0"},
+		{"cache-flush-interval", f.flushInterval < 0, "0 or above"},
+		{"fallback-probe-interval", f.probeInterval <= 0, "above 0"},
+		{"client-go-qps", f.qps < 0, "0 or above"},
+		{"client-go-burst", f.burst < 0, "0 or above"},
+		{"events-qps", f.events.QPS <= 0, "above 0"},
+		{"events-burst", f.events.Burst < 1, "at least 1"},
+		{"webhook-memory", f.webhookMemory.Value() <= 0, "above zero"},
+		{"apply-strategy-ssa-field-manager", f.fieldManager == "", "a name"},
+	} {
+		if flag.wrong {
+			failed = append(failed, fmt.Errorf("--%s must be %s", flag.name, flag.want))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Options are the server's, for the cluster of config. The caller sets those that are no flags: sandbox, folders, log and
+// metrics.
+func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
+	selector, err := labels.Parse(f.selector)
+	if err != nil {
+		return controller.Options{}, fmt.Errorf("--target-label-selector %q: %w", f.selector, err)
+	}
+	namespace := cmp.Or(f.namespace, podNamespace())
+	election, err := f.election.election(namespace)
+	if err != nil {
+		return controller.Options{}, err
+	}
+	options := controller.Options{
+		Config: f.withLimits(config), Workers: f.workers, Selector: selector, Events: f.events,
+		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval, ProbeEvery: f.probeInterval,
+		FieldManager: f.fieldManager, Election: election, Namespace: namespace, WebhookMemory: f.webhookMemory.Value(),
+	}
+	f.defaults.Apply(&options)
+	return options, nil
+}
+
+// withLimits returns a copy of config with the rate limits of the flags. The user agent is Metacontroller's, since the API server
+// derives the name of a field manager from it: otherwise two managers would own the fields of objects that Metacontroller wrote.
+func (f *Flags) withLimits(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.UserAgent = "metacontroller"
+	config.QPS, config.Burst = f.qps, f.burst
+	if f.qps <= 0 {
+		config.QPS = -1 // client-go takes 0 for 5
+	}
+	return config
+}

@@ -1,0 +1,78 @@
+// Package style formats for people, on a terminal, what a server does: a write and the lines that it changed, what a script
+// printed, an event, a failure.
+package style
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"metascript/engine"
+)
+
+// A Styler formats text, with colours or without. The zero value is without. A text is the same in both but for the escape
+// sequences. It has no newline at its end.
+type Styler struct{ colours bool }
+
+// For returns the Styler for a writer. It uses colours on a terminal, unless the variable NO_COLOR is set.
+func For(out io.Writer) Styler {
+	file, ok := out.(*os.File)
+	return Styler{ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))}
+}
+
+// The parameters of ANSI's escape sequence SGR.
+const (
+	bold   = "1"
+	faint  = "2"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+// in returns text between escape sequences. Nothing is added to no text, so that it stays comparable with "".
+func (s Styler) in(style, text string) string {
+	if !s.colours || style == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+// Strong is for the subject of a line.
+func (s Styler) Strong(text string) string { return s.in(bold, text) }
+
+// Dim is for what is less important than the text beside it.
+func (s Styler) Dim(text string) string { return s.in(faint, text) }
+
+// Warning is for a warning.
+func (s Styler) Warning(text string) string { return s.in(yellow, text) }
+
+// Failure is for an error. Only its first line has a colour, so that the lines of a script and the caret below it stay
+// readable.
+func (s Styler) Failure(text string) string {
+	first, rest, more := strings.Cut(text, "\n")
+	if first = s.in(red, first); more {
+		first += "\n" + rest
+	}
+	return first
+}
+
+// Printed formats what a script printed, with its position.
+func (s Styler) Printed(m engine.Message) string {
+	text := fmt.Sprintf("| %s", strings.ReplaceAll(m.Text, "\n", "\n| "))
+	if m.Level == engine.Warn || m.Level == engine.Err {
+		text = s.Warning(text)
+	}
+	return text + s.Dim(fmt.Sprintf("  (%s)", m.Pos))
+}
+
+// Event formats an event.
+func (s Styler) Event(kind, reason, note string) string {
+	text := fmt.Sprintf("! %s: %s", reason, note)
+	if kind == "Warning" {
+		return s.Warning(text)
+	}
+	return text
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const controllerFile = `
+-- controller.yaml --
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: c}
+spec:
+  generateSelector: true
+  parentResource: {apiVersion: example.com/v1, resource: widgets}
+  childResources:
+  - {apiVersion: v1, resource: configmaps}
+  - {apiVersion: example.com/v1, resource: parts}
+  script:
+    language: Starlark
+    inline: |
+      def sync(parent, children, now):
+          print("asked about", parent["metadata"]["name"])
+          return {
+              "status": {"now": now, "seen": sorted(children["ConfigMap.v1"])},
+              "children": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": parent["metadata"]["name"] + "-part"}}],
+              "resyncAfterSeconds": 1.5,
+              "events": [{"type": "Normal", "reason": "Asked", "message": "so it was"}],
+          }
+
+      def finalize(parent, children):
+          return {"children": [], "finalized": len(children["ConfigMap.v1"]) == 0}
+-- crd.yaml --
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: parts.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Part, plural: parts}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`
+
+const parentFile = `
+-- parent.yaml --
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+-- children.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: two}
+`
+
+func TestRun(t *testing.T) {
+	flags := []string{"run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml"}
+	part := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+		"name": "w-part", "namespace": "default", "labels": map[string]any{"controller-uid": "00000000-0000-0000-0000-000000000000"}}}
+	event := map[string]any{"type": "Normal", "reason": "Asked", "message": "so it was"}
+	for _, c := range []struct {
+		name string
+		args []string
+		want map[string]any
+	}{
+		{"without children", []string{"--now", "2026-01-02T15:04:05+01:00"},
+			map[string]any{"children": []any{part}, "status": map[string]any{"now": "2026-01-02T14:04:05Z", "seen": []any{}},
+				"resyncAfterSeconds": 1.5, "events": []any{event}}},
+		{"with children", []string{"--now", "2026-01-02T14:04:05Z", "--children", "children.yaml"},
+			map[string]any{"children": []any{part}, "status": map[string]any{"now": "2026-01-02T14:04:05Z", "seen": []any{"one", "two"}},
+				"resyncAfterSeconds": 1.5, "events": []any{event}}},
+		{"finalizing", []string{"--finalizing"}, map[string]any{"children": []any{}, "finalized": true}},
+		{"finalizing with children", []string{"--finalizing", "--children", "children.yaml"}, map[string]any{"children": []any{}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inFolder(t, controllerFile+parentFile)
+			got := metascript(t, append(flags, c.args...)...)
+			if got.code != 0 {
+				t.Fatalf("it exits with %d and says:\n%s", got.code, got.stderr)
+			}
+			if diff := cmp.Diff(c.want, parseYAML(t, got.stdout)); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+			if _, sync := c.want["status"]; sync && got.stderr != "sync.star:2:10: info: in sync: asked about w\n" {
+				t.Errorf("stderr is %q, want what the script prints", got.stderr)
+			}
+		})
+	}
+}
+
+func TestRunNeedsNoDefinitionOfTheParent(t *testing.T) {
+	name := "immortalcontainer"
+	metascript(t, "run", "-f", example(name, "controller.yaml"), "--parent", example(name, "parent.yaml")).expect(t, 0, []string{"phoenix-immortalpod"}, nil)
+}
+
+func TestRunTakesAFolder(t *testing.T) {
+	inFolder(t, controllerFile+parentFile)
+	metascript(t, "run", "-f", ".", "--parent", "parent.yaml").expect(t, 0, []string{"name: w-part"}, []string{"asked about w"})
+}
+
+func TestRunReadsStandardInput(t *testing.T) {
+	name := "immortalcontainer"
+	text, err := os.ReadFile(example(name, "parent.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	metascriptReading(t, string(text), "run", "-f", example(name, "controller.yaml"), "--parent", "-").expect(t, 0, []string{"phoenix-immortalpod"}, nil)
+}
+
+func TestRunTellsWhatIsWrong(t *testing.T) {
+	const sync = "\n-- c.yaml --\napiVersion: metacontroller.k8s.io/v1alpha1\nkind: CompositeController\nmetadata: {name: c}\nspec:\n" +
+		"  generateSelector: true\n  parentResource: {apiVersion: example.com/v1, resource: widgets}\n" +
+		"  childResources: [{apiVersion: v1, resource: configmaps}]\n"
+	const star = sync + "  script:\n    language: Starlark\n    inline: |\n"
+	for _, c := range []struct {
+		name, files string
+		args        []string
+		want        []string
+	}{
+		{"a script that does not compile", star + "      def sync(parent):\n          return {'children': [}\n",
+			nil, []string{"CompositeController c: sync.star:2:26: ", "\n        return {'children': [}\n", " ^\n"}},
+		{"a key that is not there", star + "      def sync(parent):\n          return {'status': parent['metadata']['nmae']}\n",
+			nil, []string{"sync.star:2:", "in sync: ", "\n        return {'status': parent['metadata']['nmae']}\n", " ^\n", `hint: did you mean "name"?`}},
+		{"a failure on purpose", star + "      def sync(parent):\n          fail('no image')\n", nil, []string{"sync.star:2:", "no image", " ^"}},
+		{"an answer that is none", star + "      def sync(parent):\n          return {'children': [], 'stauts': {}}\n", nil, []string{"in sync: ", `"stauts"`, "did you mean", "status"}},
+		{"a child of another kind", star + "      def sync(parent):\n          return {'children': [{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'a'}}]}\n",
+			nil, []string{"in sync: ", "children[0]", "Pod"}},
+		{"a limit", sync + "  script:\n    language: Starlark\n    limits: {steps: 1000}\n    inline: |\n      def sync(parent):\n          return {'children': [i for i in range(100000)]}\n",
+			nil, []string{"sync.star:2:", "1000", "steps"}},
+		{"a limit at the server's ceiling", sync + "  script:\n    language: Starlark\n    limits: {steps: 100000}\n    inline: |\n      def sync(parent):\n          return {'children': [i for i in range(100000)]}\n",
+			[]string{"--max-script-steps=1000"}, []string{"sync.star:2:", "ran more than 1000 steps", "limits.steps is at the server's ceiling, --max-script-steps=1000"}},
+		{"a script that never ends", sync + "  script:\n    language: JavaScript\n    timeout: 100ms\n    inline: |\n      function sync() { for (;;) {} }\n",
+			nil, []string{"sync.js:1:", "in sync: timed out after 100ms", "raise timeout"}},
+		{"a ceiling of nothing", star + "      x = 1\n", []string{"--max-script-memory=0"}, []string{"--max-script-memory must be above zero"}},
+		{"no sync function", star + "      def main(parent): pass\n", nil, []string{"CompositeController c: ", "no function sync", "it defines main"}},
+		{"no finalize hook", star + "      def sync(parent): return {'children': []}\n", []string{"--finalizing"}, []string{"CompositeController c has no finalize hook"}},
+		{"what the server refuses", sync + "  script: {file: sync.star}\n", nil, []string{"CompositeController c: spec.script: file sync.star: there is no scripts directory"}},
+		{"a selector that is none", strings.Replace(star, "resource: widgets", "resource: widgets, labelSelector: {matchExpressions: [{key: a, operator: Near}]}", 1) + "      def sync(parent): return {'children': []}\n",
+			nil, []string{"CompositeController c: parentResource.labelSelector: ", `"Near"`}},
+		{"a time that is none", star + "      def sync(parent): return {'children': []}\n", []string{"--now", "noon"}, []string{`now is "noon": want a time such as 2026-01-02T15:04:05Z`}},
+		{"no file", star + "      x = 1\n", []string{"--children", "nosuch.yaml"}, []string{"nosuch.yaml", "no such file"}},
+		{"a parent of another version", strings.Replace(star, "example.com/v1", "example.com/v2", 1) + "      def sync(parent): return {'children': []}\n", nil, []string{"Widget w", "example.com/v1", "example.com/v2"}},
+		{"an observed child of another kind", star + "      def sync(parent): return {'children': []}\n-- pod.yaml --\n{apiVersion: v1, kind: Pod, metadata: {name: a}}\n",
+			[]string{"--children", "pod.yaml"}, []string{"Pod a", "childResources"}},
+		{"a child kind that nobody knows", strings.Replace(star, "resource: configmaps", "resource: parts", 1) + "      def sync(parent): return {'children': []}\n",
+			nil, []string{"CompositeController c: childResources[0]: ", `"parts"`, "CustomResourceDefinition"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inFolder(t, c.files+parentFile)
+			got := metascript(t, append([]string{"run", "-f", "c.yaml", "--parent", "parent.yaml"}, c.args...)...)
+			got.expect(t, 1, nil, append(c.want, "error: "))
+		})
+	}
+}
+
+func TestRunWantsOneControllerAndOneParent(t *testing.T) {
+	inFolder(t, controllerFile+parentFile+"-- empty.yaml --\n# nothing\n")
+	for _, c := range []struct{ controller, parent, want string }{
+		{"parent.yaml", "parent.yaml", "-f has 0 controllers, want one"},
+		{"controller.yaml,controller.yaml", "parent.yaml", "-f has 2 controllers, want one"},
+		{"controller.yaml", "empty.yaml", "--parent has 0 objects, want one"},
+		{"controller.yaml", "children.yaml", "--parent has 2 objects, want one"},
+	} {
+		metascript(t, "run", "-f", c.controller, "--parent", c.parent).expect(t, 1, nil, []string{c.want})
+	}
+}
+
+func TestRunWarnsOfWhatCheckRefuses(t *testing.T) {
+	inFolder(t, `
+-- c.yaml --
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: c}
+spec:
+  generateSelector: true
+  parentResource: {apiVersion: example.com/v1, resource: widgets}
+  resyncPeriodSecond: 3
+  script:
+    language: JavaScript
+    inline: "exports.sync = () => ({children: []})"
+    timeout: 10m
+-- w.yaml --
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+`)
+	metascript(t, "run", "-f", "c.yaml", "--parent", "w.yaml").expect(t, 0, []string{"children: []"},
+		[]string{"warning: c.yaml: ", "resyncPeriodSecond", "timeout"})
+}
+
+func TestAControllerThatAsksForAProcessGetsOne(t *testing.T) {
+	inFolder(t, strings.Replace(controllerFile, "spec:\n", "spec:\n  isolation: Process\n", 1)+parentFile)
+	got := metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml")
+	got.expect(t, 0, []string{"name: w-part"}, []string{"sync.star:2:10: info: in sync: asked about w"})
+	metascript(t, "check", "-f", "controller.yaml").expect(t, 0, []string{"CompositeController c: ok, hooks: finalize, sync\n"}, nil)
+	metascript(t, "check", "-f", "controller.yaml", "--isolation=Process").expect(t, 0, []string{": ok"}, nil)
+}
+
+// What is related is what the customize hook asks for, found as the server finds it.
+func TestRelatedObjectsArePicked(t *testing.T) {
+	const controller = `
+-- controller.yaml --
+apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: {name: c}
+spec:
+  generateSelector: true
+  parentResource: {apiVersion: example.com/v1, resource: widgets}
+  script:
+    language: Starlark
+    version: VERSION
+    inline: |
+      def customize(parent):
+          return {"relatedResources": [{"apiVersion": "v1", "resource": "configmaps"} | parent["spec"]]}
+
+      def sync(related):
+          return {"status": {"related": [o["metadata"]["namespace"] + "/" + o["metadata"]["name"] for o in related["ConfigMap.v1"].values()]}, "children": []}
+-- related.yaml --
+{apiVersion: v1, kind: ConfigMap, metadata: {name: near, labels: {a: b}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: far, namespace: far}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: unknown, namespace: unknown}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: far, labels: {distance: great}}}
+-- parent.yaml --
+{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, namespace: home}, spec: SPEC}
+`
+	for _, c := range []struct {
+		version, spec string
+		want          []any
+		fails         string
+	}{
+		{"v1", "{labelSelector: {}}", []any{"home/near"}, ""},
+		{"v2", "{labelSelector: {}}", []any{"far/far", "home/near", "unknown/unknown"}, ""},
+		{"v2", "{labelSelector: {matchLabels: {a: b}}}", []any{"home/near"}, ""},
+		{"v2", "{names: [far, near], namespace: far}", []any{"far/far"}, ""},
+		{"v2", "{namespaceSelector: {matchLabels: {distance: great}}}", []any{"far/far"}, ""},
+		{"v2", "{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: unknown}}}", []any{"unknown/unknown"}, ""},
+		{"v1", "{namespace: far}", nil, `namespace is "far": Widget home/w sees only its own namespace`},
+		{"v1", "{resource: gadgets}", nil, `relatedResources[0] of the customize hook: what kind is resource "gadgets"`},
+		{"v1", "{nmaes: []}", nil, `did you mean "names"?`},
+	} {
+		t.Run(c.version+" "+c.spec, func(t *testing.T) {
+			inFolder(t, strings.NewReplacer("VERSION", c.version, "SPEC", c.spec).Replace(controller))
+			got := metascript(t, "run", "-f", "controller.yaml", "--parent", "parent.yaml", "--related", "related.yaml")
+			if c.fails != "" {
+				got.expect(t, 1, nil, []string{c.fails})
+				return
+			}
+			if got.code != 0 {
+				t.Fatal(got.stderr)
+			}
+			want := map[string]any{"children": []any{}, "status": map[string]any{"related": c.want}}
+			if diff := cmp.Diff(want, parseYAML(t, got.stdout)); diff != "" {
+				t.Errorf("answer (-want +got):\n%s", diff)
+			}
+		})
+	}
+	inFolder(t, caseController)
+	metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml", "--related", "children.yaml").
+		expect(t, 1, nil, []string{"CompositeController c has no customize hook"})
+}
