@@ -22,8 +22,8 @@ type Options struct {
 	// Elsewhere says that the runtimes evaluate in other processes, so that this one's memory and processor time tell
 	// nothing of them: the runtimes bound the memory, and say by CountBy which time counts.
 	Elsewhere bool
-	// Confined says that the operating system bounds the memory of this process, which is there for one script at a time.
-	Confined bool
+	// Memory, if set, is that of this process, which is there for one script at a time and which the operating system bounds.
+	Memory Memory
 }
 
 // An Engine is a [Runtime] for several languages that makes running scripts safe and cheap.
@@ -53,7 +53,7 @@ type Options struct {
 type Engine struct {
 	runtimes map[string]Runtime
 	lanes    *lanes
-	watchdog *watchdog // nil when evaluations take no memory of this process, or no more than they may
+	memory   monitor // nil when evaluations take no memory of this process
 	programs *cache
 	runaways runaways
 	grace    time.Duration
@@ -78,8 +78,11 @@ func New(o Options) *Engine {
 
 		elsewhere: o.Elsewhere,
 	}
-	if !o.Elsewhere && !o.Confined {
-		e.watchdog = newWatchdog()
+	switch {
+	case o.Memory != nil:
+		e.memory = boundedMemory{o.Memory}
+	case !o.Elsewhere:
+		e.memory = newWatchdog()
 	}
 	return e
 }

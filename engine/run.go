@@ -101,7 +101,7 @@ func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error)
 func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, used *usage, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s := &suspect{watchdog: e.watchdog, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
+	s := &suspect{monitor: e.memory, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
 	limited := limitedContext{stoppable, t.limits.Timeout, used, s}
 
 	a := begin(limited, e.elsewhere, work)
@@ -165,12 +165,12 @@ const (
 
 // watch waits for the evaluation s to end, and ends ctx when its time is up, keeping an eye on its turn and on memory
 // meanwhile. It reports whether it ended, at the latest when it has had a processor for a grace period after ctx is done or,
-// if it was only to make way, its time is up.
+// if it was to make way, or its process has no memory left, its time is up.
 func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) {
 	tick := time.NewTimer(min(lookEvery, ctx.timeout))
 	defer tick.Stop()
-	if e.watchdog != nil {
-		defer e.watchdog.remove(s)
+	if e.memory != nil {
+		defer e.memory.remove(s)
 	}
 	for ctx.Err() == nil {
 		select {
@@ -178,14 +178,11 @@ func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) 
 			return true
 		case <-ctx.Done():
 		case <-tick.C:
-			if e.watchdog != nil {
-				e.watchdog.add(s)
-			}
 			tick.Reset(e.look(ctx, turn, s))
 		}
 	}
 	patience := e.grace
-	if errors.Is(context.Cause(ctx), errSlice) { // it may take all its time for not making way
+	if cause := context.Cause(ctx); errors.Is(cause, errSlice) || errors.Is(cause, errFull) { // it may take all its time to end
 		patience += max(0, ctx.timeout-ctx.used.had-turn.meter.Had())
 	}
 	return turn.meter.Wait(s.done, patience)
@@ -202,8 +199,8 @@ func (e *Engine) look(ctx limitedContext, turn *turn, s *suspect) time.Duration 
 		s.stop(&starvedError{had, took})
 	case turn.over(max(held, passed/cputime.Factor)):
 		s.stop(errSlice)
-	case e.watchdog != nil:
-		e.watchdog.look()
+	case e.memory != nil:
+		e.memory.look(s)
 	}
 	return max(lookAgain, min(lookEvery, ctx.timeout-had))
 }
@@ -239,7 +236,7 @@ func stopped(ctx context.Context, at Pos, l Limits) *Error {
 		return Stopped(ctx, at, l)
 	case errors.Is(cause, errSpent):
 		return interrupted(at)
-	case errors.Is(cause, errSuspected):
+	case errors.Is(cause, errSuspected), errors.Is(cause, errFull):
 		return TooMuchMemory(at, l, "")
 	case errors.Is(cause, errSlice):
 		kind := KindTimeout

@@ -33,8 +33,9 @@ func (h *heap) engine(slots int) *Engine {
 			}
 		},
 	}}})
-	e.watchdog.heap = func() int64 { return h.live.Load() + h.garbage.Load() }
-	e.watchdog.collect = func() { h.garbage.Store(0) }
+	w := e.memory.(*watchdog)
+	w.heap = func() int64 { return h.live.Load() + h.garbage.Load() }
+	w.collect = func() { h.garbage.Store(0) }
 	return e
 }
 
@@ -52,8 +53,8 @@ func TestWatchdogStopsGrowth(t *testing.T) {
 		if _, err := p.Call(t.Context(), "60", nil, Env{}); err != nil {
 			t.Errorf("a small one: %v", err)
 		}
-		if len(e.watchdog.suspects) != 0 {
-			t.Errorf("%d suspects are left", len(e.watchdog.suspects))
+		if len(e.memory.(*watchdog).suspects) != 0 {
+			t.Errorf("%d suspects are left", len(e.memory.(*watchdog).suspects))
 		}
 	})
 }
@@ -93,6 +94,7 @@ func TestAllAttemptsHaveOneTimeout(t *testing.T) {
 			if fn == "endless" {
 				began++ // never two at a time
 			} else {
+				time.Sleep(10 * time.Millisecond)
 				h.live.Add(1 << 30)
 				defer h.live.Add(-1 << 30)
 			}
