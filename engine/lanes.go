@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"math"
+	"runtime"
 	"sync"
 	"time"
 
@@ -46,10 +47,15 @@ const (
 // tenth of the time that has passed counts instead if that is more, so that an evaluation without a processor does not hold
 // up others for long.
 //
+// Where each evaluation has a process of its own, the operating system shares the processors among them, and nothing has to be
+// begun again for that: whose turn is over goes on in the slow lane the first time already, and that lane has a slot
+// for each worker process that the fast one has none for. Only while all of them are taken is an evaluation stopped.
+//
 // So an owner whose scripts burn all their time costs the others two short slices in the fast lane, and after that a
 // processor's time, but no waiting; and somebody whose scripts merely take a while does not wait for theirs to time out.
 type lanes struct {
 	fast, slow *slots
+	processes  bool // each evaluation has a process of its own
 
 	mu     sync.Mutex
 	habits *simplelru.LRU[habit, int] // how many times in a row they kept others waiting, or were quick, that negative
@@ -58,12 +64,17 @@ type lanes struct {
 // A habit is what is known of a script.
 type habit struct{ owner, digest string }
 
-func newLanes(fast int) *lanes {
+func newLanes(fast int, processes bool) *lanes {
+	slow := fast / 4
+	if processes {
+		slow = runtime.GOMAXPROCS(0) + 1 - fast // there are GOMAXPROCS and one more workers by default
+	}
+	slow = max(1, slow)
 	habits, err := simplelru.NewLRU[habit, int](habitsKept, nil)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &lanes{fast: newSlots(fast), slow: newSlots(max(1, fast/4)), habits: habits}
+	return &lanes{fast: newSlots(fast), slow: newSlots(slow), processes: processes, habits: habits}
 }
 
 // A turn is a slot in one of the lanes.
@@ -122,7 +133,8 @@ func (t *turn) over(held time.Duration) bool {
 		return false
 	}
 	t.struck = true
-	if t.lanes.remember(t.habit, strikes) < maxStrikes || !t.lanes.slow.try() {
+	slow := t.lanes.remember(t.habit, strikes) >= maxStrikes
+	if !slow && !t.lanes.processes || !t.lanes.slow.try() {
 		return true
 	}
 	t.slots.release()

@@ -275,3 +275,55 @@ func TestRunawayOfASlice(t *testing.T) {
 		close(block)
 	})
 }
+
+// Time that was lost since others waited is not the script's: one that needs nearly all its timeout has it.
+func TestTurnsTakeNothingFromTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began atomic.Int32
+		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
+		var calls sync.WaitGroup
+		for i := range 3 {
+			p := mustCompile(t, e, fakeScript(fmt.Sprint(i)))
+			calls.Go(func() {
+				env := Env{Owner: fmt.Sprint(i), Limits: Limits{Timeout: 300 * time.Millisecond}}
+				if _, err := p.Call(t.Context(), "290ms", nil, env); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		if began.Load() <= 3 {
+			t.Error("none was begun again")
+		}
+	})
+}
+
+// In processes of their own, scripts that take long are not begun again as long as there are workers for them, and hold
+// nobody up.
+func TestProcessesAreNotBegunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var began atomic.Int32
+		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1, Elsewhere: true})
+		var calls sync.WaitGroup
+		for i := range e.lanes.slow.size {
+			p := mustCompile(t, e, fakeScript(fmt.Sprint(i)))
+			calls.Go(func() {
+				if _, err := p.Call(t.Context(), "4s", nil, Env{Owner: fmt.Sprint(i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		quick, start := mustCompile(t, e, fakeScript("quick")), time.Now()
+		synctest.Wait()
+		if _, err := quick.Call(t.Context(), "1ms", nil, Env{Owner: "quick"}); err != nil {
+			t.Error(err)
+		}
+		if took, most := time.Since(start), time.Duration(e.lanes.slow.size)*(shortSlice+lookEvery)+2*time.Millisecond; took > most {
+			t.Errorf("the quick one took %s", took)
+		}
+		calls.Wait()
+		if got, want := int(began.Load()), e.lanes.slow.size+1; got != want {
+			t.Errorf("%d evaluations began, want %d", got, want)
+		}
+	})
+}

@@ -22,8 +22,8 @@ type Options struct {
 	// Elsewhere says that the runtimes evaluate in other processes, so that this one's memory and processor time tell
 	// nothing of them: the runtimes bound the memory, and say by CountBy which time counts.
 	Elsewhere bool
-	// Confined says that the operating system bounds the memory of this process, which is there for one script at a time.
-	Confined bool
+	// Memory, if set, is that of this process, which is there for one script at a time and which the operating system bounds.
+	Memory Memory
 }
 
 // An Engine is a [Runtime] for several languages that makes running scripts safe and cheap.
@@ -34,12 +34,14 @@ type Options struct {
 // system does not tell processor time (it does on Linux), it counts the time that passes. An evaluation that has not had its
 // timeout when cputime.Bound of that has passed is given up, with an error of KindCanceled.
 //
-// An evaluation may be stopped and begun again, unseen by its caller, to let others pass or to find who takes the memory
-// (see watchdog). A runtime that panics, or does not return soon after its ctx is done, does no harm to the caller, who
-// gets an error of KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its slot is given to others,
-// and as long as it runs, further evaluations of the same text are refused, so that one text keeps one processor busy at
-// most; if it runs on for long, they are refused afterwards too. A text whose compilation timed out is compiled again with
-// a longer timeout only. See refusals.
+// An evaluation may be stopped and begun again, unseen by its caller, to let others pass (see lanes) or to find who takes the
+// memory (see watchdog). All its attempts together have Limits.Timeout; those that let others pass do not count.
+//
+// A runtime that panics, or does not return soon after its ctx is done, does no harm to the caller, who gets an error of
+// KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its slot is given to others, and as long as it
+// runs, further evaluations of the same text are refused, so that one text keeps one processor busy at most; if it runs on
+// for long, they are refused afterwards too. A text whose compilation timed out is compiled again with a longer timeout
+// only. See refusals.
 //
 // All errors are an [*Error], complete with function, source line, and message and trace cut to their bounds. An
 // error of another type, which a runtime should not give, becomes one of KindSyntax when compiling and of
@@ -51,7 +53,7 @@ type Options struct {
 type Engine struct {
 	runtimes map[string]Runtime
 	lanes    *lanes
-	watchdog *watchdog // nil when evaluations take no memory of this process, or no more than they may
+	memory   monitor // nil when evaluations take no memory of this process
 	programs *cache
 	runaways runaways
 	grace    time.Duration
@@ -69,15 +71,18 @@ func New(o Options) *Engine {
 	}
 	e := &Engine{
 		runtimes: maps.Clone(o.Runtimes),
-		lanes:    newLanes(o.Slots),
+		lanes:    newLanes(o.Slots, o.Elsewhere),
 		programs: newCache(o.Programs),
 		runaways: runaways{refused: newRefusals(), all: map[*Runaway]bool{}},
 		grace:    defaultGrace,
 
 		elsewhere: o.Elsewhere,
 	}
-	if !o.Elsewhere && !o.Confined {
-		e.watchdog = newWatchdog()
+	switch {
+	case o.Memory != nil:
+		e.memory = boundedMemory{o.Memory}
+	case !o.Elsewhere:
+		e.memory = newWatchdog()
 	}
 	return e
 }

@@ -35,25 +35,50 @@ func (e *starvedError) Error() string {
 	return fmt.Sprintf("given up after %s, in which it had a processor for %s", e.took.Round(time.Second), e.had.Round(time.Millisecond))
 }
 
+// errSpent is the cause of a ctx that run ends since the evaluation has used its timeout over several attempts.
+var errSpent = errors.New("its timeout is used up, by several attempts")
+
 // run does work in a slot, within its time, and returns what comes of it. It may do so several times: see lanes and
 // watchdog.
 func run[T any](ctx context.Context, e *Engine, t task, work func(context.Context) (T, error)) (result T, fault *Error) {
+	var used usage
 	for attempt := range maxAttempts {
 		turn, fault := e.admit(ctx, t, attempt)
 		if fault != nil {
 			return result, fault
 		}
-		result, again, fault := attend(ctx, e, t, turn, work)
+		result, again, fault := attend(ctx, e, t, turn, &used, work)
 		turn.end()
 		if !again {
 			e.remember(t, fault)
 			return result, fault
 		}
 	}
-	return result, &Error{
-		Kind: KindCanceled, Pos: Pos{File: t.entry},
-		Msg: "stopped several times since others needed the memory: it will be tried again",
+	return result, interrupted(Pos{File: t.entry})
+}
+
+// interrupted is the error of an evaluation that was stopped for no fault of its own, too often or too late to begin again.
+func interrupted(at Pos) *Error {
+	return &Error{Kind: KindCanceled, Pos: at, Msg: "stopped several times since others needed the memory: it will be tried again"}
+}
+
+// A usage is the time that an evaluation has used in its earlier attempts. All attempts together have Limits.Timeout, except
+// for those that ended since the turn was over: if these counted, it would depend on the neighbours whether a script has
+// enough time. Of these there are at most maxSliced.
+type usage struct{ had, took time.Duration }
+
+func (u *usage) add(m *cputime.Meter) {
+	u.had += m.Had()
+	u.took += m.Took()
+}
+
+// cause is why an evaluation ends whose timeout is used up. The script is to blame only if one attempt alone has used it: no
+// error of KindTimeout comes of what others have made it do again.
+func (u *usage) cause() error {
+	if u.had > 0 {
+		return errSpent
 	}
+	return errTimeout
 }
 
 // admit waits for a turn, unless the script has a runaway.
@@ -73,11 +98,11 @@ func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error)
 }
 
 // attend does work once, and reports whether it has to be done again.
-func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
+func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, used *usage, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s := &suspect{watchdog: e.watchdog, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
-	limited := limitedContext{stoppable, t.limits.Timeout, s}
+	s := &suspect{monitor: e.memory, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
+	limited := limitedContext{stoppable, t.limits.Timeout, used, s}
 
 	a := begin(limited, e.elsewhere, work)
 	if !e.watch(limited, turn, s) {
@@ -95,6 +120,7 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func
 	case errors.Is(cause, errSlice):
 		return result, true, nil
 	case errors.Is(cause, errSuspected) && !s.guilty():
+		used.add(turn.meter)
 		return result, true, nil
 	}
 	return result, false, t.fault(limited, a.err)
@@ -104,7 +130,8 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func
 // would not know what the script had of the processor.
 type limitedContext struct {
 	context.Context
-	timeout time.Duration // of processor time
+	timeout time.Duration // of processor time, for all attempts
+	used    *usage        // by the attempts before
 	suspect *suspect
 }
 
@@ -138,12 +165,12 @@ const (
 
 // watch waits for the evaluation s to end, and ends ctx when its time is up, keeping an eye on its turn and on memory
 // meanwhile. It reports whether it ended, at the latest when it has had a processor for a grace period after ctx is done or,
-// if it was only to make way, its time is up.
+// if it was to make way, or its process has no memory left, its time is up.
 func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) {
 	tick := time.NewTimer(min(lookEvery, ctx.timeout))
 	defer tick.Stop()
-	if e.watchdog != nil {
-		defer e.watchdog.remove(s)
+	if e.memory != nil {
+		defer e.memory.remove(s)
 	}
 	for ctx.Err() == nil {
 		select {
@@ -151,31 +178,29 @@ func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) 
 			return true
 		case <-ctx.Done():
 		case <-tick.C:
-			if e.watchdog != nil {
-				e.watchdog.add(s)
-			}
 			tick.Reset(e.look(ctx, turn, s))
 		}
 	}
 	patience := e.grace
-	if errors.Is(context.Cause(ctx), errSlice) { // it may take all its time for not making way
-		patience += max(0, ctx.timeout-turn.meter.Had())
+	if cause := context.Cause(ctx); errors.Is(cause, errSlice) || errors.Is(cause, errFull) { // it may take all its time to end
+		patience += max(0, ctx.timeout-ctx.used.had-turn.meter.Had())
 	}
 	return turn.meter.Wait(s.done, patience)
 }
 
 // look stops what must be stopped, and says when to look again.
 func (e *Engine) look(ctx limitedContext, turn *turn, s *suspect) time.Duration {
-	had, took := turn.meter.Had(), turn.meter.Took()
+	held, passed := turn.meter.Had(), turn.meter.Took()
+	had, took := ctx.used.had+held, ctx.used.took+passed
 	switch {
 	case had >= ctx.timeout:
-		s.stop(errTimeout)
+		s.stop(ctx.used.cause())
 	case took >= cputime.Bound(ctx.timeout):
 		s.stop(&starvedError{had, took})
-	case turn.over(max(had, took/cputime.Factor)):
+	case turn.over(max(held, passed/cputime.Factor)):
 		s.stop(errSlice)
-	case e.watchdog != nil:
-		e.watchdog.look()
+	case e.memory != nil:
+		e.memory.look(s)
 	}
 	return max(lookAgain, min(lookEvery, ctx.timeout-had))
 }
@@ -209,7 +234,9 @@ func stopped(ctx context.Context, at Pos, l Limits) *Error {
 		}
 	case errors.Is(cause, errTimeout):
 		return Stopped(ctx, at, l)
-	case errors.Is(cause, errSuspected):
+	case errors.Is(cause, errSpent):
+		return interrupted(at)
+	case errors.Is(cause, errSuspected), errors.Is(cause, errFull):
 		return TooMuchMemory(at, l, "")
 	case errors.Is(cause, errSlice):
 		kind := KindTimeout

@@ -38,12 +38,12 @@ const watchSlack = 64 << 20
 
 // A suspect is an evaluation that has run for a while.
 type suspect struct {
-	watchdog *watchdog      // nil when nobody watches
-	memory   int64          // its limit
-	meter    *cputime.Meter // counts its time
-	stop     func(error)    // makes it end
-	done     chan struct{}  // closed when it has
-	verdict  chan bool      // receives whether it was to blame, once it was stopped; nil until it is a suspect
+	monitor monitor        // nil when its memory is not that of this process
+	memory  int64          // its limit
+	meter   *cputime.Meter // counts its time
+	stop    func(error)    // makes it end
+	done    chan struct{}  // closed when it has
+	verdict chan bool      // receives whether it was to blame, once it was stopped; nil until it is a suspect
 
 	removed bool // guarded by the watchdog's mu
 }
@@ -66,7 +66,7 @@ func newWatchdog() *watchdog {
 	}
 }
 
-// add makes s a suspect until remove, if it is none yet.
+// add makes s a suspect until remove is called, if it is none yet.
 func (w *watchdog) add(s *suspect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,6 +80,7 @@ func (w *watchdog) add(s *suspect) {
 	w.suspects = append(w.suspects, s)
 }
 
+// remove implements [monitor].
 func (w *watchdog) remove(s *suspect) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,17 +90,18 @@ func (w *watchdog) remove(s *suspect) {
 	}
 }
 
-// wait returns when memory is below what is allowed again, or ctx, that of s, is done. The watchdog sees to one of the two:
-// it stops an evaluation that took too much, or takes what is in use for the new baseline.
-func (w *watchdog) wait(ctx context.Context, s *suspect) {
+// wait implements [monitor]. One of the two that it waits for comes about: the watchdog stops an evaluation that took too
+// much, or takes what is in use for the new baseline.
+func (w *watchdog) wait(ctx context.Context, s *suspect, _ int64) {
 	w.add(s)
 	for w.excess() && ctx.Err() == nil {
 		time.Sleep(lookAgain)
 	}
 }
 
-// look measures, and acts if it must. It is to be called every few milliseconds while there are suspects.
-func (w *watchdog) look() {
+// look implements [monitor].
+func (w *watchdog) look(s *suspect) {
+	w.add(s)
 	if w.excess() && w.looking.TryLock() {
 		defer w.looking.Unlock()
 		w.investigate()
@@ -140,20 +142,4 @@ func (w *watchdog) question(s *suspect) {
 	_ = s.meter.Wait(s.done, defaultGrace) // or it cannot be stopped: the caller will call it a runaway
 	w.collect()
 	s.verdict <- before-w.heap() > s.memory
-}
-
-// large is of how many bytes a value is worth a look at the memory of the process.
-const large = 1 << 20
-
-// WaitForMemory is for a [Runtime] to call in an evaluation, with its ctx, before it makes a value of so many bytes.
-// Where that is a mebibyte or more it returns once the evaluations of this process together take no more memory than they
-// may, or ctx is done, which is its error.
-func WaitForMemory(ctx context.Context, bytes int64) error {
-	if bytes < large {
-		return nil
-	}
-	if s, ok := ctx.Value(suspectKey{}).(*suspect); ok && s.watchdog != nil {
-		s.watchdog.wait(ctx, s)
-	}
-	return ctx.Err()
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,8 +33,9 @@ func (h *heap) engine(slots int) *Engine {
 			}
 		},
 	}}})
-	e.watchdog.heap = func() int64 { return h.live.Load() + h.garbage.Load() }
-	e.watchdog.collect = func() { h.garbage.Store(0) }
+	w := e.memory.(*watchdog)
+	w.heap = func() int64 { return h.live.Load() + h.garbage.Load() }
+	w.collect = func() { h.garbage.Store(0) }
 	return e
 }
 
@@ -51,8 +53,8 @@ func TestWatchdogStopsGrowth(t *testing.T) {
 		if _, err := p.Call(t.Context(), "60", nil, Env{}); err != nil {
 			t.Errorf("a small one: %v", err)
 		}
-		if len(e.watchdog.suspects) != 0 {
-			t.Errorf("%d suspects are left", len(e.watchdog.suspects))
+		if len(e.memory.(*watchdog).suspects) != 0 {
+			t.Errorf("%d suspects are left", len(e.memory.(*watchdog).suspects))
 		}
 	})
 }
@@ -78,6 +80,44 @@ func TestWatchdogFindsWhoItWas(t *testing.T) {
 			calls.Wait()
 		})
 	}
+}
+
+// One that was stopped although it was not to blame has the rest of its timeout, and no error of the script's when that is
+// used up.
+func TestAllAttemptsHaveOneTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, until = 3 * time.Second, 2 * time.Second
+		h := new(heap)
+		e := h.engine(2)
+		began := 0
+		e.runtimes[fakeLanguage] = fake{call: func(ctx context.Context, fn string, _ map[string]any, env Env) (map[string]any, error) {
+			if fn == "endless" {
+				began++ // never two at a time
+			} else {
+				time.Sleep(10 * time.Millisecond)
+				h.live.Add(1 << 30)
+				defer h.live.Add(-1 << 30)
+			}
+			<-ctx.Done()
+			return nil, Stopped(ctx, Pos{File: "main", Line: 1}, env.Limits)
+		}}
+		endless, large := mustCompile(t, e, fakeScript("endless")), mustCompile(t, e, fakeScript("large"))
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			start := time.Now()
+			_, err := endless.Call(t.Context(), "endless", nil, Env{Owner: "endless", Limits: Limits{Timeout: limit}})
+			if got := wantKind(t, err, KindCanceled); !strings.Contains(got.Msg, "it will be tried again") || got.Pos.Line != 1 {
+				t.Errorf("got %v", got)
+			}
+			if took := time.Since(start); began != 2 || took < limit || took > limit+100*time.Millisecond {
+				t.Errorf("%d attempts took %s together", began, took)
+			}
+		})
+		time.Sleep(until)
+		_, err := large.Call(t.Context(), "large", nil, Env{Owner: "large"})
+		wantKind(t, err, KindMemory)
+		calls.Wait()
+	})
 }
 
 // Growth that is not a script's, such as caches that fill, and garbage, are nobody's fault.

@@ -3,8 +3,9 @@
 //
 // [Sources] is where to start. Its Assemble reads what a [Wanted] names, which is spec.script in other words: text
 // inside the controller's own object, a file below a scripts directory, or a key of a ConfigMap, each with libraries
-// from files and ConfigMaps. [Folders] tells when something below the scripts directories changed; it does not say
-// what, since assembling again is cheap, and the digest of what comes out says whether it is another script.
+// from files and ConfigMaps. [Folders] tells when something below the scripts directories changed, and in which folders:
+// [Changes] say whether that concerns a Wanted. Whether it makes another script is seen by assembling it again, which is
+// cheap, and by the digest of what comes out.
 //
 // # What belongs to a script
 //

@@ -21,7 +21,7 @@ type Folders struct {
 	mounts     func() ([]byte, error) // what mountinfo says
 
 	mu        sync.Mutex
-	followers []*func()
+	followers []*func(Changes)
 	problems  []string
 }
 
@@ -47,22 +47,28 @@ func NewFolders(dirs []string, log *slog.Logger) *Folders {
 // always once more for what changed while a call was under way. Calls come one after the other, and should return
 // soon. Without a need to reload changed may be called too. After stop, at most a call under way is finished.
 func (f *Folders) Follow(changed func()) (stop func()) {
+	return f.FollowChanges(func(Changes) { changed() })
+}
+
+// FollowChanges is Follow for who wants to know in which folders something changed since the call before. The first call
+// says that everything may have changed.
+func (f *Folders) FollowChanges(changed func(Changes)) (stop func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.followers = append(f.followers, &changed)
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.followers = slices.DeleteFunc(f.followers, func(other *func()) bool { return other == &changed })
+		f.followers = slices.DeleteFunc(f.followers, func(other *func(Changes)) bool { return other == &changed })
 	}
 }
 
-func (f *Folders) notify() {
+func (f *Folders) notify(changes Changes) {
 	f.mu.Lock()
 	followers := slices.Clone(f.followers)
 	f.mu.Unlock()
 	for _, changed := range followers {
-		(*changed)()
+		(*changed)(changes)
 	}
 }
 

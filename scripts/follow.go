@@ -11,7 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Run follows the directories until ctx is done, and tells those who Follow.
+// Run follows the directories until ctx is done, and calls those who Follow and FollowChanges.
 //
 // It watches every folder below them, and every link and folder on the way there, so that a directory may come, go
 // and be replaced. Where there can be no watch it polls, and beside a watch it polls slowly.
@@ -19,7 +19,7 @@ func (f *Folders) Run(ctx context.Context) {
 	w := &watch{Folders: f}
 	defer w.drop()
 	w.look(ctx)
-	f.notify()
+	w.tell()
 	for w.next(ctx) {
 	}
 }
@@ -33,6 +33,7 @@ type watch struct {
 	last    *survey
 	looked  time.Time // when that was
 	burst   burst
+	changes Changes // that nobody was told of yet
 }
 
 // next waits for something to happen, and deals with it. It reports whether to go on.
@@ -49,6 +50,7 @@ func (w *watch) next(ctx context.Context) bool {
 			w.fail(ctx, errors.New("the watch ended"))
 		case w.last.concerns(e.Name):
 			w.burst.add(time.Now())
+			w.changes.add(w.last.event(e.Name))
 		}
 	case err, alive := <-failures:
 		switch {
@@ -56,12 +58,13 @@ func (w *watch) next(ctx context.Context) bool {
 			w.fail(ctx, errors.New("the watch ended"))
 		case errors.Is(err, fsnotify.ErrEventOverflow): // nobody knows what was missed
 			w.look(ctx)
+			w.changes = w.last.everything()
 			w.tell()
 		default:
 			w.fail(ctx, err)
 		}
 	case <-wait.C:
-		if changed := w.look(ctx); changed || w.burst.pending() {
+		if w.look(ctx); w.changes.Any() || w.burst.pending() {
 			w.tell()
 		}
 	}
@@ -87,8 +90,9 @@ func (w *watch) wait() time.Duration {
 }
 
 func (w *watch) tell() {
-	w.burst = burst{}
-	w.notify()
+	changes := w.changes
+	w.burst, w.changes = burst{}, Changes{}
+	w.notify(changes)
 }
 
 // fail goes on without a watch for now.
@@ -96,6 +100,7 @@ func (w *watch) fail(ctx context.Context, err error) {
 	w.drop()
 	w.trouble = err.Error()
 	w.burst.add(time.Now()) // what was missed?
+	w.changes = w.last.everything()
 	w.say(ctx)
 }
 
@@ -106,9 +111,9 @@ func (w *watch) drop() {
 	}
 }
 
-// look brings the watch in line with the folders there are now, and reports whether anything changed since the last
-// look. What changes after look was called is seen by the watch.
-func (w *watch) look(ctx context.Context) (changed bool) {
+// look brings the watch in line with the folders there are now, and notes what changed since the last look. What changes
+// after look was called is seen by the watch.
+func (w *watch) look(ctx context.Context) {
 	w.trouble = ""
 	var now *survey
 	for i := range maxLooks {
@@ -122,10 +127,9 @@ func (w *watch) look(ctx context.Context) (changed bool) {
 			break
 		}
 	}
-	changed = w.last == nil || w.last.print != now.print
+	w.changes.add(now.since(w.last))
 	w.last, w.looked = now, time.Now()
 	w.say(ctx)
-	return changed
 }
 
 // maxLooks bounds how often one look tries to catch up with what changes meanwhile.

@@ -377,11 +377,11 @@ func TestFollowersComeAndGo(t *testing.T) {
 	var calls [2]int
 	stop := f.Follow(func() { calls[0]++ })
 	stopOther := f.Follow(func() { calls[1]++ })
-	f.notify()
+	f.notify(Changes{})
 	stop()
-	f.notify()
+	f.notify(Changes{})
 	stopOther()
-	f.notify()
+	f.notify(Changes{})
 	if calls != [2]int{1, 2} {
 		t.Errorf("got %v calls", calls)
 	}

@@ -4,25 +4,34 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
 
 // A survey is what a look at the directories found, without reading a file.
 type survey struct {
-	folders  map[string]stamp  // that are to be watched for whatever happens in them
-	steps    map[string]bool   // paths and links on the way to a directory: they come, go and are replaced
-	watches  map[string]stamp  // folders, and those that steps are in
-	print    [sha256.Size]byte // of names, sizes, times and identities
+	folders  map[string]stamp // that are to be watched for whatever happens in them
+	steps    map[string]bool  // paths and links on the way to a directory: they come, go and are replaced
+	watches  map[string]stamp // folders, and those that steps are in
+	trees    []*tree          // what is below each directory
 	problems []string
 
-	hash hash.Hash
 	seen int
+}
+
+// A tree is what lies below a scripts directory, so far as it takes to tell in which folders something changed. Its paths are
+// slash-separated, and relative to the directory, which is ".".
+type tree struct {
+	real    string                       // where the directory is, without links; "" when there is none
+	failed  string                       // why not everything could be listed
+	folders map[string][sha256.Size]byte // a digest of what is in a folder besides folders, and of its identity
+	links   map[string]bool              // whether it leads out of the folder that it lies in
 }
 
 const (
@@ -32,13 +41,18 @@ const (
 
 // look surveys directories.
 func look(dirs []string) *survey {
-	s := &survey{folders: map[string]stamp{}, steps: map[string]bool{}, hash: sha256.New()}
+	s := &survey{folders: map[string]stamp{}, steps: map[string]bool{}}
 	for _, dir := range dirs {
+		t := &tree{folders: map[string][sha256.Size]byte{}, links: map[string]bool{}}
+		s.trees = append(s.trees, t)
 		real, err := s.way(dir)
 		if err == nil {
-			err = s.folder(real)
+			t.real = real
+			err = s.folder(t, ".")
 		}
-		fmt.Fprintln(s.hash, dir, real, err)
+		if err != nil {
+			t.failed = err.Error()
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			s.problems = append(s.problems, fmt.Sprintf("the scripts directory %s does not exist", dir))
@@ -47,7 +61,6 @@ func look(dirs []string) *survey {
 		}
 	}
 	s.watches = s.all()
-	s.print = [sha256.Size]byte(s.hash.Sum(nil))
 	return s
 }
 
@@ -94,33 +107,48 @@ func (s *survey) way(dir string) (string, error) {
 	return at, nil
 }
 
-// folder notes a folder and all that is below it. Links are not followed: what they lead to counts only below a
+// folder notes a folder of t and all that is below it. Links are not followed: what they lead to counts only below a
 // scripts directory, where it is met as itself.
-func (s *survey) folder(dir string) error {
+func (s *survey) folder(t *tree, name string) error {
+	dir := filepath.Join(t.real, name)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
+	self := stampOf(os.Stat(dir))
 	if !hiddenFolder(dir) {
-		s.folders[dir] = stampDir(dir)
+		s.folders[dir] = stamp{failed: self.failed, id: self.id.still()}
 	}
+	digest := sha256.New()
+	fmt.Fprintln(digest, self.failed, self.mode, self.id.still())
+	defer func() { t.folders[name] = [sha256.Size]byte(digest.Sum(nil)) }()
 	for _, e := range entries {
 		if s.seen++; s.seen > maxSeen {
 			return fmt.Errorf("there are more than %d files: changes of some are not seen", maxSeen)
 		}
-		file := filepath.Join(dir, e.Name())
 		info, err := e.Info()
 		if err != nil {
 			continue // gone again
 		}
-		fmt.Fprintln(s.hash, file, stampOf(info, nil))
-		if e.IsDir() {
-			if err := s.folder(file); err != nil {
-				fmt.Fprintln(s.hash, file, err)
+		at := path.Join(name, e.Name())
+		switch {
+		case e.IsDir():
+			if err := s.folder(t, at); err != nil {
+				fmt.Fprintln(digest, e.Name(), err)
 			}
+			continue
+		case info.Mode()&fs.ModeSymlink != 0:
+			t.links[at] = leaves(filepath.Join(dir, e.Name()))
 		}
+		fmt.Fprintln(digest, e.Name(), stampOf(info, nil))
 	}
 	return nil
+}
+
+// leaves reports whether a link leads out of the folder that it lies in, as far as its own text tells.
+func leaves(link string) bool {
+	target, err := os.Readlink(link)
+	return err == nil && !filepath.IsLocal(target)
 }
 
 // hiddenFolder reports whether a folder is one of the kubelet's, where nothing changes once ..data leads to it.
@@ -131,6 +159,64 @@ func (s *survey) concerns(file string) bool {
 	_, self := s.folders[file]
 	_, within := s.folders[filepath.Dir(file)]
 	return self || within || s.steps[file]
+}
+
+// everything says that all may have changed.
+func (s *survey) everything() Changes {
+	return Changes{dirs: slices.Repeat([]dirChanges{{all: true}}, len(s.trees))}
+}
+
+// event gives what may have changed when something happened at a path that s concerns.
+func (s *survey) event(file string) Changes {
+	if s.steps[file] {
+		return s.everything()
+	}
+	var c Changes
+	for _, t := range s.trees {
+		d := dirChanges{folders: map[string]bool{}, trees: []*tree{t}}
+		for _, dir := range []string{file, filepath.Dir(file)} {
+			if name, err := filepath.Rel(t.real, dir); err == nil && t.has(filepath.ToSlash(name)) {
+				d.folders[filepath.ToSlash(name)] = true
+			}
+		}
+		c.dirs = append(c.dirs, d)
+	}
+	return c
+}
+
+func (t *tree) has(folder string) bool { _, ok := t.folders[folder]; return ok }
+
+// since gives what changed since another survey of the same directories; nil: there was none.
+func (s *survey) since(before *survey) Changes {
+	if before == nil {
+		return s.everything()
+	}
+	var c Changes
+	for i, t := range s.trees {
+		c.dirs = append(c.dirs, t.since(before.trees[i]))
+	}
+	return c
+}
+
+func (t *tree) since(before *tree) dirChanges {
+	d := dirChanges{
+		all:     t.real != before.real || t.failed != before.failed,
+		folders: map[string]bool{}, trees: []*tree{before, t},
+	}
+	for folder, digest := range t.folders {
+		if was, ok := before.folders[folder]; !ok || was != digest {
+			d.folders[folder] = true
+		}
+	}
+	for folder := range before.folders {
+		if !t.has(folder) {
+			d.folders[folder] = true
+		}
+	}
+	if t.failed != "" && len(d.folders) > 0 {
+		d.all = true // who knows what else
+	}
+	return d
 }
 
 // all adds the folders of the steps to those below the directories.

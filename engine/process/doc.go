@@ -8,7 +8,8 @@
 //	what                     how                                                           where
 //	memory of a call         RLIMIT_DATA, and RLIMIT_AS for single large pieces: what the  guard_linux.go
 //	                         process takes at rest, the values of the request, and         memory.go
-//	                         Limits.Memory; Go collects garbage harder before that
+//	                         Limits.Memory; Go collects garbage harder before that, and
+//	                         the worker stops the script shortly before that
 //	stack                    no goroutine's grows beyond 64 MiB                            guard_linux.go
 //	time                     the worker ends a call when its time is up; so does the       worker.go
 //	                         parent, who reads the worker's processor time, and ends the
@@ -32,9 +33,11 @@
 //
 // # Errors
 //
-// A script's fault in a worker is the same [engine.Error] as in process. When the worker dies of it, its position is
-// the function that was called, since no more is known: it is KindMemory when memory ran out, KindStack when the stack did, KindTimeout when it was killed for
-// being late, and else KindPanic, with the beginning of what the worker wrote to stderr.
+// A script's fault in a worker is the same [engine.Error] as in process. A script whose memory is nearly used up is stopped
+// where it stands, so that the error has that position. When the worker dies, as of a single operation that takes too much,
+// the position is the function that was called, since no more is known: the error is KindMemory when memory ran out,
+// KindStack when the stack did, KindTimeout when the worker was killed for being late, and else KindPanic, with the beginning
+// of what the worker wrote to stderr.
 //
 // # Time
 //

@@ -13,6 +13,7 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -35,12 +36,12 @@ func enlarge(f *os.File) {
 	_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
 }
 
-// A guard bounds the memory of this process, a worker.
+// A guard bounds the memory of this process, a worker. It implements [engine.Memory].
 type guard struct {
 	statm   *os.File
-	base    usage // when no script has run
-	soft    int64 // Go's memory then
-	allowed int64 // how much more there may be, at the moment
+	base    usage        // when no script has run
+	soft    int64        // Go's memory then
+	allowed atomic.Int64 // how much more there may be, at the moment
 }
 
 // A usage is what the kernel holds against RLIMIT_DATA and RLIMIT_AS.
@@ -179,7 +180,7 @@ func setSoft(resource int, n int64) error {
 // Go is told to collect garbage harder, from somewhat below the limits on.
 func (g *guard) allow(limit, cost int64) error {
 	n := allowance(limit, cost)
-	if n == g.allowed {
+	if n == g.allowed.Load() {
 		return nil
 	}
 	if err := setSoft(unix.RLIMIT_DATA, g.base.data+n*weight); err != nil {
@@ -189,8 +190,27 @@ func (g *guard) allow(limit, cost int64) error {
 		return err
 	}
 	debug.SetMemoryLimit(g.soft + n - overshoot)
-	g.allowed = n
+	g.allowed.Store(n)
 	return nil
+}
+
+// Full implements [engine.Memory]. What the last collection of garbage found in use is alone more than Go is told to keep to,
+// and little is left up to the limits.
+func (g *guard) Full() bool {
+	used, live := goHeap()
+	n := g.allowed.Load()
+	return used > g.soft+n-reserve && live > n-overshoot
+}
+
+// Fits implements [engine.Memory].
+func (g *guard) Fits(bytes int64) bool {
+	most := g.soft + g.allowed.Load() - reserve
+	if used, _ := goHeap(); used+bytes <= most {
+		return true
+	}
+	runtime.GC()
+	used, _ := goHeap()
+	return used+bytes <= most
 }
 
 // mapped is how much memory has been needed so far, which Go does not give back.
@@ -221,4 +241,12 @@ func goMemory() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
+}
+
+// goHeap is what debug.SetMemoryLimit counts without what Go can use again at once, and what was in use when garbage was last
+// collected.
+func goHeap() (used, live int64) {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s)
+	return goMemory() - int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())
 }

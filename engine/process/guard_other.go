@@ -24,3 +24,9 @@ func harden(int64) (*guard, []string) { return &guard{}, lacking() }
 
 func (*guard) allow(int64, int64) error { return nil }
 func (*guard) mapped() int64            { return 0 }
+
+// Full implements [engine.Memory].
+func (*guard) Full() bool { return false }
+
+// Fits implements [engine.Memory].
+func (*guard) Fits(int64) bool { return true }

@@ -5,6 +5,9 @@ const (
 	// collects all the time, since on a busy machine the collector gets less of the processor than the script.
 	slack     = 64 << 20
 	overshoot = 56 << 20
+	// reserve is how much is left when a script is stopped, so that it can say where it stands: in the time that it takes
+	// to stop it, it grows further.
+	reserve = 24 << 20
 	// perCost is how much more a value takes than the encoder's estimate, with the message it came in, and what a
 	// runtime derives from it to show it to a script.
 	perCost = 3

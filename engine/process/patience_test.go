@@ -1,7 +1,10 @@
 package process
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,8 +78,9 @@ func TestTimeoutOfAStoppedWorkerHasAPlace(t *testing.T) {
 
 // A worker that has to make way for another owner's call, and gets no processor to do so, is not killed for that.
 func TestMakingWayTakesAProcessor(t *testing.T) {
-	pool, _ := newPool(t, Options{})
+	pool, _ := newPool(t, Options{Workers: runtime.GOMAXPROCS(0) + 3})
 	e := engine.New(engine.Options{Runtimes: pool.Runtimes(engine.Starlark), Elsewhere: true, Slots: 1})
+	fillSlowLane(t, e)
 	slow := compile(t, e, engine.Starlark, "def sync():\n    print('on')\n    for i in range(200000):\n        pass\n    return {}\n")
 	quick := compile(t, e, engine.Starlark, "def sync():\n    return {}\n")
 	call := func(p engine.Program, owner string, log func(engine.Message)) {
@@ -97,6 +101,26 @@ func TestMakingWayTakesAProcessor(t *testing.T) {
 	others.Wait()
 	if after := pidOf(pool, "slow"); after != before {
 		t.Error("the worker has been lost")
+	}
+}
+
+// fillSlowLane has scripts of other owners run, until the test ends, that leave no room in the slow lane.
+func fillSlowLane(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	endless := compile(t, e, engine.Starlark, "def sync():\n    for i in range(1 << 62):\n        pass\n")
+	ctx, stop := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	t.Cleanup(func() { stop(); calls.Wait() })
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for i := range e.Stats().Slow.Slots {
+		calls.Go(func() {
+			limits := engine.Limits{Timeout: time.Hour, Steps: 1 << 60}
+			_, _ = endless.Call(ctx, "sync", map[string]any{}, engine.Env{Owner: fmt.Sprint("endless ", i), Limits: limits})
+		})
+		for e.Stats().Slow.Busy <= i {
+			<-tick.C
+		}
 	}
 }
 

@@ -490,6 +490,8 @@ func TestMemoryIsBounded(t *testing.T) {
 				if err != nil {
 					t.Log(err.Stack)
 				}
+			} else if bomb.language != misbehaving && (err.Pos.Col == 0 || err.Source == "") {
+				t.Errorf("it has no place: %v", err)
 			}
 			most := <-peak
 			if most > (allowance(64<<20, 0)+100<<20)*weight {

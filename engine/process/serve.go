@@ -26,7 +26,6 @@ func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader,
 	time.Local = time.UTC
 	runtime.GOMAXPROCS(2) // one for the script, one for what must be able to stop it
 	s := &server{
-		engine:   engine.New(engine.Options{Runtimes: runtimes, Slots: 1, Programs: programsKept, Confined: true}),
 		programs: map[string]engine.Program{},
 		kept:     newKept(),
 		in:       bufio.NewReaderSize(in, 64<<10),
@@ -35,6 +34,7 @@ func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader,
 	if err := s.setup(); err != nil {
 		return err
 	}
+	s.engine = engine.New(engine.Options{Runtimes: runtimes, Slots: 1, Programs: programsKept, Memory: s.guard})
 	for {
 		if err := s.read(ctx); err != nil {
 			if errors.Is(err, io.EOF) {

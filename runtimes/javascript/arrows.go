@@ -3,6 +3,7 @@ package javascript
 import (
 	"strings"
 
+	"metascript/runtimes/internal/host"
 	"metascript/runtimes/internal/measure"
 )
 
@@ -21,8 +22,7 @@ type bracket struct {
 
 // arrows reads a text, token by token.
 type arrows struct {
-	src    string
-	at     int
+	host.Scanner
 	open   []bracket // the first is the file
 	closed *bracket  // the bracket ) that has just been closed
 	before byte      // what kind of token was the last: 'v' if a value ends with it, else what it is
@@ -32,28 +32,24 @@ type arrows struct {
 
 // checkArrows refuses a text that the parser would read too often, at the offset where it does.
 func checkArrows(src string, tally measure.Tally) (at int, passed *measure.Bound) {
-	a := &arrows{src: src, open: []bracket{{}}}
-	for a.at < len(src) && a.passed == nil {
+	a := &arrows{Scanner: host.Scanner{Text: src}, open: []bracket{{}}}
+	for !a.Done() && a.passed == nil {
 		a.token()
 	}
 	if a.passed == nil && !tally.Add(measure.Reread, a.reread) {
 		a.passed = measure.Reread
 	}
-	return min(a.at, len(src)), a.passed
+	return min(a.At, len(src)), a.passed
 }
 
 // token reads the next token, or what is between two.
 func (a *arrows) token() {
-	c, rest := a.src[a.at], a.src[a.at:]
+	c := a.Text[a.At]
 	switch {
 	case c <= ' ':
-		a.at++
+		a.At++
 		return
-	case strings.HasPrefix(rest, "//"):
-		a.skip("\n", 2)
-		return
-	case strings.HasPrefix(rest, "/*"):
-		a.skip("*/", 2)
+	case a.Comment():
 		return
 	}
 	closed := a.closed
@@ -61,64 +57,42 @@ func (a *arrows) token() {
 	top := &a.open[len(a.open)-1]
 	top.read++
 	switch {
-	case strings.HasPrefix(rest, "=>"):
+	case strings.HasPrefix(a.Rest(), "=>"):
 		a.arrow(closed)
-		a.at, a.before = a.at+2, '>'
+		a.At, a.before = a.At+2, '>'
 	case c == '"' || c == '\'':
-		a.string(c)
+		if a.Quoted("\n") {
+			a.before = 'v'
+		}
 	case c == '`':
-		a.at++
+		a.At++
 		a.template()
 	case c == '/' && a.before != 'v' && a.regExp():
 	case c == '(' || c == '[' || c == '{':
 		a.open = append(a.open, bracket{opening: c})
-		a.at, a.before = a.at+1, c
+		a.At, a.before = a.At+1, c
 	case c == ')' || c == ']' || c == '}':
-		a.at++
+		a.At++
 		a.close(c)
 	case wordByte(c):
 		a.word()
 	default:
-		a.at, a.before = a.at+1, c
-	}
-}
-
-// skip goes behind the next end, or to the end of the text.
-func (a *arrows) skip(end string, from int) {
-	if i := strings.Index(a.src[a.at+from:], end); i >= 0 {
-		a.at += from + i + len(end)
-		return
-	}
-	a.at = len(a.src)
-}
-
-// string reads a string, which ends with its line at the latest.
-func (a *arrows) string(quote byte) {
-	for a.at++; a.at < len(a.src); a.at++ {
-		switch a.src[a.at] {
-		case quote:
-			a.at, a.before = a.at+1, 'v'
-			return
-		case '\\':
-			a.at++
-		case '\n':
-			return
-		}
+		a.At, a.before = a.At+1, c
 	}
 }
 
 // template reads on in a template, to its end or to the next ${.
 func (a *arrows) template() {
-	for ; a.at < len(a.src); a.at++ {
+	for ; a.At < len(a.Text); a.At++ {
 		switch {
-		case a.src[a.at] == '`':
-			a.at, a.before = a.at+1, 'v'
+		case a.Text[a.At] == '`':
+			a.At, a.before = a.At+1, 'v'
 			return
-		case a.src[a.at] == '\\':
-			a.at++
-		case strings.HasPrefix(a.src[a.at:], "${"):
+		case a.Text[a.At] == '\\':
+			a.At++
+		case strings.HasPrefix(a.Text[a.At:], "${"):
 			a.open = append(a.open, bracket{opening: '$'})
-			a.at, a.before = a.at+2, '{'
+			a.At, a.before = a.At+2, '{'
 			return
 		}
 	}
@@ -127,8 +101,8 @@ func (a *arrows) template() {
 // regExp reads a regular expression, and reports whether it is one: it ends in its line.
 func (a *arrows) regExp() bool {
 	class := false
-	for i := a.at + 1; i < len(a.src) && a.src[i] != '\n'; i++ {
-		switch c := a.src[i]; {
+	for i := a.At + 1; i < len(a.Text) && a.Text[i] != '\n'; i++ {
+		switch c := a.Text[i]; {
 		case c == '\\':
 			i++
 		case c == '[':
@@ -136,7 +110,7 @@ func (a *arrows) regExp() bool {
 		case c == ']':
 			class = false
 		case c == '/' && !class:
-			a.at, a.before = i+1, 'v'
+			a.At, a.before = i+1, 'v'
 			return true
 		}
 	}
@@ -144,7 +118,7 @@ func (a *arrows) regExp() bool {
 }
 
 func wordByte(c byte) bool {
-	return c == '_' || c == '$' || c == '#' || c >= 0x80 || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+	return host.Letter(c) || c == '$' || c == '#' || c >= 0x80
 }
 
 // operators are the words behind which a value begins.
@@ -154,12 +128,8 @@ var operators = map[string]bool{
 }
 
 func (a *arrows) word() {
-	start := a.at
-	for a.at < len(a.src) && wordByte(a.src[a.at]) {
-		a.at++
-	}
 	a.before = 'v'
-	if operators[a.src[start:a.at]] {
+	if operators[a.Word(wordByte)] {
 		a.before = 'w'
 	}
 }

@@ -14,12 +14,16 @@ import (
 	"github.com/dop251/goja/parser"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 )
 
 const (
 	maxText  = 4 << 10 // bytes of a message
 	maxTrace = 20      // frames
 )
+
+// naming is how messages show names.
+var naming = host.Names{Max: 80, Dollar: true, More: func(n int) string { return fmt.Sprintf("and %d more", n) }}
 
 // fault says what err, which goja or this package returned, means to the script's author.
 func (r *run) fault(ctx context.Context, err error) *engine.Error {
@@ -320,11 +324,7 @@ func (m *module) invalid(name string, err error) *engine.Error {
 // pos turns a position of goja, which counts bytes and ends lines in all of JavaScript's four ways, into one that
 // counts characters in lines as editors show them.
 func (m *module) pos(name string, at file.Position) engine.Pos {
-	before := m.src[:m.offset(at)]
-	start := strings.LastIndexByte(before, '\n') + 1
-	return engine.Pos{
-		File: name, Line: strings.Count(before, "\n") + 1, Col: utf8.RuneCountInString(before[start:]) + 1,
-	}
+	return host.At(name, m.src, m.offset(at))
 }
 
 // offset is where in the file a position of goja is.

@@ -1,21 +1,17 @@
 package javascript
 
 import (
-	"errors"
 	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/scripts/lib"
 )
 
 // libraryNames are by which a script requires the library, unless it has a file that is meant.
 var libraryNames = []string{"metascript", "metascript.js"}
-
-// builtIn is what the library is called among the files, of which none can have that name.
-const builtIn = "\x00metascript"
 
 // A library is the object that a script sees, or one of the groups in it. It makes a function when a script asks for
 // one, since most scripts use few.
@@ -54,12 +50,14 @@ func (l *library) Get(name string) goja.Value {
 
 func (l *library) make(name string) goja.Value {
 	members := []string{}
-	for _, f := range lib.Functions() {
-		switch group, member := f.Group(); {
-		case group == l.group && member == name:
-			return l.r.vm.ToValue(l.r.libraryFunction(f))
-		case l.group == "" && group == name:
-			members = append(members, member)
+	for _, group := range lib.Groups() {
+		for _, f := range group.Functions {
+			switch _, member := f.Group(); {
+			case group.Name == l.group && member == name:
+				return l.r.vm.ToValue(l.r.libraryFunction(f))
+			case l.group == "" && group.Name == name:
+				members = append(members, member)
+			}
 		}
 	}
 	return l.r.vm.NewDynamicObject(&library{r: l.r, group: name, names: members, made: map[string]goja.Value{}})
@@ -70,11 +68,9 @@ func (l *library) unknown(name string) *engine.Error {
 	if l.group != "" {
 		from += "." + l.group
 	}
-	e := &engine.Error{Kind: engine.KindModule, Msg: from + " has no " + engine.Clip(name, 80), Hint: "it has " + strings.Join(l.names, ", ")}
-	if near := engine.Nearest(name, l.names); near != "" {
-		e.Hint = "did you mean " + near + "?"
+	return &engine.Error{
+		Kind: engine.KindModule, Msg: from + " has no " + engine.Clip(name, naming.Max), Hint: naming.Suggest(name, l.names, "it has "),
 	}
-	return e
 }
 
 func (l *library) Has(name string) bool        { return slices.Contains(l.names, name) }
@@ -123,9 +119,8 @@ func (r *run) data(v goja.Value, what string) any {
 
 // libraryFault is what to panic with for an error of the library's.
 func (r *run) libraryFault(err error) any {
-	var mistake *lib.Error
-	if errors.As(err, &mistake) {
-		return r.throwable(&engine.Error{Kind: engine.KindRuntime, Msg: mistake.Msg, Hint: mistake.Hint})
+	if fault := host.LibraryError(err); fault != nil {
+		return r.throwable(fault)
 	}
 	return r.throwable(err)
 }

@@ -1,7 +1,6 @@
 package javascript
 
 import (
-	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -9,17 +8,9 @@ import (
 	"github.com/dop251/goja/token"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/runtimes/internal/measure"
 )
-
-// place is the position of an offset in the text.
-func (m *module) place(name string, offset int) engine.Pos {
-	before := m.src[:offset]
-	start := strings.LastIndexByte(before, '\n') + 1
-	return engine.Pos{
-		File: name, Line: strings.Count(before, "\n") + 1, Col: utf8.RuneCountInString(before[start:]) + 1,
-	}
-}
 
 // measureText bounds, before a file is parsed, what the parser recurses for and goes through again and again.
 func (m *module) measureText(name string) error {
@@ -30,7 +21,7 @@ func (m *module) measureText(name string) error {
 	if passed == nil {
 		return nil
 	}
-	return passed.Passed(m.place(name, offset))
+	return passed.Passed(host.At(name, m.src, offset))
 }
 
 // checkText counts brackets, the length of chains of operators, and labels. It gives the offset where a bound is passed.

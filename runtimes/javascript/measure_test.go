@@ -6,20 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure/measuretest"
 )
-
-func compile(ctx context.Context, files map[string]string) error {
-	in := fstest.MapFS{}
-	for name, text := range files {
-		in[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	_, err := New().Compile(ctx, engine.Script{Language: engine.JavaScript, Entry: "sync.js", Files: in}, engine.Limits{})
-	return err
-}
 
 // What is too dear to parse or to compile is refused at the place where it begins to be.
 func TestDearSources(t *testing.T) {
@@ -38,7 +29,7 @@ func TestDearSources(t *testing.T) {
 		{"patterns", "x = [" + rep("/a{1000}/,", 400) + "]", "states in its regular expressions"},
 		{"tree", "x = 1" + rep("+1", 3000), "levels of nesting"},
 	} {
-		err := compile(t.Context(), map[string]string{"sync.js": c.text})
+		err := measuretest.Compile(t.Context(), New(), "sync.js", map[string]string{"sync.js": c.text})
 		var fault *engine.Error
 		if !errors.As(err, &fault) || fault.Kind != engine.KindSource || fault.Hint == "" || fault.Pos.Col == 0 || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
@@ -55,7 +46,7 @@ func TestDearModules(t *testing.T) {
 		fmt.Fprintf(&entry, "require('./m%d.js');", i)
 	}
 	files["sync.js"] = entry.String()
-	if err := compile(t.Context(), files); err == nil || !strings.Contains(err.Error(), "together with the files that were required before") {
+	if err := measuretest.Compile(t.Context(), New(), "sync.js", files); err == nil || !strings.Contains(err.Error(), "together with the files that were required before") {
 		t.Error(err)
 	}
 }
@@ -67,7 +58,7 @@ func TestParsingEnds(t *testing.T) {
 		"mistakes": "f=" + strings.Repeat("(a)(", 40) + "1" + strings.Repeat(").b=>1", 40),
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		err := compile(ctx, map[string]string{"sync.js": text})
+		err := measuretest.Compile(ctx, New(), "sync.js", map[string]string{"sync.js": text})
 		cancel()
 		var fault *engine.Error
 		if !errors.As(err, &fault) || fault.Kind != engine.KindTimeout || fault.Pos.File != "sync.js" {
@@ -123,7 +114,7 @@ function children%[1]d({parent, children}) {
 			fmt.Fprintf(&entry, "require('./m%d.js');\n", i)
 		}
 		files["sync.js"] = entry.String() + "function sync({parent}) { return {children: []} }"
-		if err := compile(t.Context(), files); err != nil {
+		if err := measuretest.Compile(t.Context(), New(), "sync.js", files); err != nil {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}

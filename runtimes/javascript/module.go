@@ -1,7 +1,6 @@
 package javascript
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/dop251/goja/unistring"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/runtimes/internal/measure"
 )
 
@@ -52,7 +52,7 @@ func functions(o *goja.Object) []string {
 	if o == nil || !slices.Contains([]string{"an object", "a function"}, kindOfObject(o)) {
 		return nil // the keys of a string or a buffer are not for listing
 	}
-	return slices.DeleteFunc(keysOf(o), func(name string) bool { return !identifier(name) || !callable(o.Get(name)) })
+	return slices.DeleteFunc(keysOf(o), func(name string) bool { return !naming.Identifier(name) || !callable(o.Get(name)) })
 }
 
 // alone reports whether the module's only export is one function.
@@ -65,25 +65,15 @@ func callable(v goja.Value) bool {
 	return ok
 }
 
-func identifier(name string) bool {
-	for i, r := range name {
-		if r != '_' && r != '$' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
-
 // load gives the exports of the file at name, running it if this run has not yet.
 func (r *run) load(name string) (exports, error) {
 	if e, ok := r.exports[name]; ok {
 		return e, nil
 	}
-	if name == builtIn {
+	if name == host.Library {
 		return r.keep(name, exports{value: r.library()}), nil
 	}
-	if at := slices.Index(r.loading, name); at >= 0 {
-		cycle := strings.Join(append(r.loading[at:len(r.loading):len(r.loading)], name), " -> ")
+	if cycle := r.loading.Cycle(name); cycle != "" {
 		return exports{}, &engine.Error{Kind: engine.KindModule, Msg: "files require each other in a cycle: " + cycle}
 	}
 	m, err := r.p.module(r.ctx, name, r.limits)
@@ -155,14 +145,13 @@ func (r *run) requireFrom(from string) func(goja.FunctionCall) goja.Value {
 func (p *program) resolve(from, name string) (string, error) {
 	candidate := slices.Contains(libraryNames, name)
 	if _, known := p.library.Load(from + "\x00" + name); candidate && known {
-		return builtIn, nil
+		return host.Library, nil
 	}
-	if file, found := engine.FindFile(p.files, from, name, "", ".js", ".json"); found {
+	if file, found := host.Find(p.files, from, name, libraryNames, "", ".js", ".json"); found {
+		if file == host.Library {
+			p.library.Store(from+"\x00"+name, true)
+		}
 		return file, nil
-	}
-	if candidate {
-		p.library.Store(from+"\x00"+name, true)
-		return builtIn, nil
 	}
 	msg := fmt.Sprintf("there is no file %q to require", engine.Clip(name, maxText))
 	if others := engine.ListFiles(p.files, from); others != "" {
@@ -198,7 +187,7 @@ func (p *program) module(ctx context.Context, name string, l engine.Limits) (*mo
 	}
 	m := &module{src: strings.TrimPrefix(string(data), "\ufeff"), tally: measure.Tally{}}
 	if path.Ext(name) == ".json" {
-		m.data, err = decode(name, []byte(m.src))
+		m.data, err = decode(name, m.src)
 	} else {
 		err = m.compile(ctx, name, l)
 	}
@@ -327,8 +316,8 @@ func targets(names []*ast.Identifier, target ast.Expression) []*ast.Identifier {
 }
 
 // decode reads a JSON file as JSON-shaped values.
-func decode(name string, data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
+func decode(name, text string) (any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any
 	err := d.Decode(&v)
@@ -345,9 +334,7 @@ func decode(name string, data []byte) (any, error) {
 	}
 	e := &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: name}, Msg: "not JSON: " + err.Error()}
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		before := data[:max(0, min(int(syntax.Offset)-1, len(data)))]
-		e.Pos.Line = bytes.Count(before, []byte("\n")) + 1
-		e.Pos.Col = len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:]))) + 1
+		e.Pos = host.At(name, text, max(0, min(int(syntax.Offset)-1, len(text))))
 	}
 	return nil, e
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dop251/goja/parser"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/runtimes/internal/measure"
 )
 
@@ -149,7 +150,7 @@ func (r *run) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
 // missing explains that there is no function name.
 func (p *program) missing(name string) *engine.Error {
 	e := &engine.Error{Kind: engine.KindMissing, Pos: p.Place(name)}
-	e.Msg = fmt.Sprintf("there is no function %q", engine.Clip(name, 80))
+	e.Msg = "there is no function " + naming.Quote(name)
 	if slices.Contains(p.private, name) {
 		e.Hint = name + " is declared here, but not exported: a file that exports functions offers no others"
 	} else if e.Pos.Line > 0 {
@@ -181,7 +182,7 @@ type run struct {
 	limits   engine.Limits
 	log      func(engine.Message)
 	exports  map[string]exports             // of the modules that have run
-	loading  []string                       // the modules that are running, outermost first
+	loading  host.Chain                     // the modules that are running
 	wides    map[int64]*goja.Object         // integers beyond 2^53, each one object
 	faults   map[*goja.Object]*engine.Error // thrown by us: what the thrown object stands for
 	ignored  map[*goja.Promise]int          // promises that were rejected, as the nth, and not handled so far

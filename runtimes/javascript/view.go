@@ -10,6 +10,7 @@ import (
 	"github.com/dop251/goja"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 )
 
 // maxSafe is the largest integer up to which float64 holds every integer, JavaScript's Number.MAX_SAFE_INTEGER.
@@ -49,11 +50,9 @@ func (p place) String() string {
 	case p.up == nil:
 		return ""
 	case p.index >= 0:
-		return p.up.String() + "[" + strconv.Itoa(p.index) + "]"
-	case identifier(p.key):
-		return strings.TrimPrefix(p.up.String()+"."+p.key, ".")
+		return host.Element(p.up.String(), p.index)
 	}
-	return p.up.String() + "[" + strconv.Quote(engine.Clip(p.key, 80)) + "]"
+	return naming.Field(p.up.String(), p.key)
 }
 
 // A node is what the two kinds of views have in common.

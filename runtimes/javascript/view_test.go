@@ -177,7 +177,7 @@ func TestListCannotBeSparse(t *testing.T) {
 
 func object(t testing.TB, text string) map[string]any {
 	t.Helper()
-	v, err := decode("test.json", []byte(text))
+	v, err := decode("test.json", text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

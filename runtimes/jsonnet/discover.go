@@ -95,7 +95,7 @@ func (p *program) inspect(ctx context.Context, l engine.Limits, f, expr ast.Node
 func identifiers(names any) []string {
 	var out []string
 	for _, name := range names.([]any) {
-		if s := name.(string); identifier.MatchString(s) {
+		if s := name.(string); naming.Identifier(s) {
 			out = append(out, s)
 		}
 	}

@@ -46,7 +46,7 @@ func syntaxError(file, text string, err error) error {
 		}
 	}
 	if name, ok := strings.CutPrefix(e.Msg, "Unknown variable: "); ok {
-		e.Hint = didYouMean(name, words.FindAllString(text, maxWords))
+		e.Hint = naming.DidYouMean(name, words.FindAllString(text, maxWords))
 	}
 	return e
 }
@@ -126,7 +126,7 @@ func (g *guard) crash(err error) error {
 		e.Msg, e.Hint = "the interpreter cannot evaluate this: "+clip(what), hintCrash
 		if name, ok := strings.CutPrefix(what, msgNoVariable); ok {
 			name, _, _ = strings.Cut(name, " ")
-			e.Msg, e.Hint = "the variable "+engine.Clip(name, maxName)+" is not there yet", hintStrict
+			e.Msg, e.Hint = "the variable "+engine.Clip(name, naming.Max)+" is not there yet", hintStrict
 		}
 	}
 	return e
@@ -173,15 +173,15 @@ func (g *guard) hint(msg string) string {
 	}
 	if n, ok := g.failed.(*ast.Index); ok {
 		if v, ok := n.Target.(*ast.Var); ok && v.Id == "std" {
-			return didYouMean(name, stdNames())
+			return naming.DidYouMean(name, stdNames())
 		}
 	}
 	if g.library {
-		if hint := didYouMean(name, libraryNames()); hint != "" {
+		if hint := naming.DidYouMean(name, libraryNames()); hint != "" {
 			return hint
 		}
 	}
-	return cmp.Or(didYouMean(name, slices.Sorted(maps.Keys(g.request.keys))), optional)
+	return cmp.Or(naming.DidYouMean(name, slices.Sorted(maps.Keys(g.request.keys))), optional)
 }
 
 // stdNames lists the fields of std.
@@ -194,10 +194,3 @@ var stdNames = sync.OnceValue(func() []string {
 	}
 	return strings.Fields(names)
 })
-
-func didYouMean(name string, candidates []string) string {
-	if near := engine.Nearest(name, candidates); near != "" {
-		return "did you mean " + near + "?"
-	}
-	return ""
-}

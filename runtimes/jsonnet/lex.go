@@ -1,85 +1,58 @@
 package jsonnet
 
-import "strings"
+import (
+	"strings"
+
+	"metascript/runtimes/internal/host"
+)
 
 // A lexer reads a text's tokens, as far as a sourceMeter needs them: strings are one token, and operators one for each character.
-type lexer struct {
-	text string
-	at   int
-}
+type lexer struct{ host.Scanner }
 
 // next gives where the next token begins and its text; "" at the end. What does not end, or is no token, is left to the
 // parser, which will say so.
 func (l *lexer) next() (start int, token string) {
-	for l.at < len(l.text) {
-		rest := l.text[l.at:]
+	for !l.Done() {
+		rest := l.Rest()
 		switch c := rest[0]; {
 		case c <= ' ':
-			l.at++
+			l.At++
 			continue
-		case c == '#' || strings.HasPrefix(rest, "//"):
-			l.behind("\n", 1)
+		case c == '#':
+			l.Skip("\n", 1)
 			continue
-		case strings.HasPrefix(rest, "/*"):
-			l.behind("*/", 2)
+		case l.Comment():
 			continue
 		}
-		start = l.at
+		start = l.At
 		l.token(rest)
-		return start, l.text[start:min(l.at, len(l.text))]
+		return start, l.Text[start:min(l.At, len(l.Text))]
 	}
-	return l.at, ""
-}
-
-// behind goes behind the next end.
-func (l *lexer) behind(end string, from int) {
-	if i := strings.Index(l.text[l.at+from:], end); i >= 0 {
-		l.at += from + i + len(end)
-		return
-	}
-	l.at = len(l.text)
+	return l.At, ""
 }
 
 func (l *lexer) token(rest string) {
 	switch c := rest[0]; {
 	case c == '"' || c == '\'':
-		l.quoted(c)
+		l.Quoted("")
 	case c == '@' && len(rest) > 1 && (rest[1] == '"' || rest[1] == '\''):
 		l.verbatim(rest[1])
 	case strings.HasPrefix(rest, "|||"):
 		l.block()
-	case letter(c):
-		for l.at < len(l.text) && letter(l.text[l.at]) {
-			l.at++
-		}
+	case host.Letter(c):
+		l.Word(host.Letter)
 	default:
-		l.at++
-	}
-}
-
-func letter(c byte) bool {
-	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-func (l *lexer) quoted(quote byte) {
-	for l.at++; l.at < len(l.text); l.at++ {
-		switch l.text[l.at] {
-		case quote:
-			l.at++
-			return
-		case '\\':
-			l.at++
-		}
+		l.At++
 	}
 }
 
 // verbatim reads a string in which a quote is written twice.
 func (l *lexer) verbatim(quote byte) {
-	for l.at += 2; l.at < len(l.text); l.at++ {
-		if l.text[l.at] != quote {
+	for l.At += 2; l.At < len(l.Text); l.At++ {
+		if l.Text[l.At] != quote {
 			continue
 		}
-		if l.at++; l.at >= len(l.text) || l.text[l.at] != quote {
+		if l.At++; l.At >= len(l.Text) || l.Text[l.At] != quote {
 			return
 		}
 	}
@@ -87,16 +60,16 @@ func (l *lexer) verbatim(quote byte) {
 
 // block reads a text block: it ends at the first line that is not indented as its first one is.
 func (l *lexer) block() {
-	l.behind("\n", 3)
-	for l.at < len(l.text) && l.text[l.at] == '\n' {
-		l.at++
+	l.Skip("\n", 3)
+	for l.At < len(l.Text) && l.Text[l.At] == '\n' {
+		l.At++
 	}
-	indent := l.text[l.at : l.at+len(l.text[l.at:])-len(strings.TrimLeft(l.text[l.at:], " \t"))]
-	for indent != "" && l.at < len(l.text) && (l.text[l.at] == '\n' || strings.HasPrefix(l.text[l.at:], indent)) {
-		l.behind("\n", 0)
+	indent := l.Text[l.At : l.At+len(l.Text[l.At:])-len(strings.TrimLeft(l.Text[l.At:], " \t"))]
+	for indent != "" && l.At < len(l.Text) && (l.Text[l.At] == '\n' || strings.HasPrefix(l.Text[l.At:], indent)) {
+		l.Skip("\n", 0)
 	}
-	rest := strings.TrimLeft(l.text[l.at:], " \t")
+	rest := strings.TrimLeft(l.Text[l.At:], " \t")
 	if strings.HasPrefix(rest, "|||") {
-		l.at = len(l.text) - len(rest) + 3
+		l.At = len(l.Text) - len(rest) + 3
 	}
 }

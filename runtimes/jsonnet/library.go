@@ -10,14 +10,12 @@ import (
 	"github.com/google/go-jsonnet/ast"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/scripts/lib"
 )
 
 // libraryFile is the name by which a script imports the library, unless it has a file of that name itself.
 const libraryFile = "metascript.libsonnet"
-
-// builtIn is what the library is called among the files, of which none can have that name.
-const builtIn = "\x00" + libraryFile
 
 // library is the tree of that file. It is an object of functions like
 //
@@ -26,34 +24,34 @@ const builtIn = "\x00" + libraryFile
 // so that the interpreter binds the parameters. What std.native does with a list is called, below.
 var library = sync.OnceValue(func() ast.Node {
 	var b strings.Builder
-	open := ""
-	for _, f := range lib.Functions() {
-		group, name := f.Group()
-		if group != open {
-			if open != "" {
-				b.WriteString("},\n")
-			}
-			if group != "" {
-				fmt.Fprintf(&b, "%s:: {\n", group)
-			}
-			open = group
+	for _, group := range lib.Groups() {
+		if group.Name != "" {
+			fmt.Fprintf(&b, "%s:: {\n", group.Name)
 		}
-		var params, args []string
-		for _, p := range f.Params {
-			args = append(args, p.Name)
-			if p.Optional {
-				params = append(params, p.Name+"=null")
-			} else {
-				params = append(params, p.Name)
-			}
+		for _, f := range group.Functions {
+			b.WriteString(definition(f))
 		}
-		fmt.Fprintf(&b, "%s(%s):: std.native(['%s', %s]),\n", name, strings.Join(params, ", "), f.Name, strings.Join(args, ", "))
-	}
-	if open != "" {
-		b.WriteString("},\n")
+		if group.Name != "" {
+			b.WriteString("},\n")
+		}
 	}
 	return withStd("", mustParse("{\n"+b.String()+"}"))
 })
+
+// definition is the field of the library that calls f.
+func definition(f *lib.Function) string {
+	var params, args []string
+	for _, p := range f.Params {
+		args = append(args, p.Name)
+		if p.Optional {
+			params = append(params, p.Name+"=null")
+		} else {
+			params = append(params, p.Name)
+		}
+	}
+	_, name := f.Group()
+	return fmt.Sprintf("%s(%s):: std.native(['%s', %s]),\n", name, strings.Join(params, ", "), f.Name, strings.Join(args, ", "))
+}
 
 // functions are the library's, by name.
 var functions = sync.OnceValue(func() map[string]*lib.Function {
@@ -120,16 +118,11 @@ func (o *operation) data(t *thunk, what string) (any, error) {
 
 // mistaken makes an error of the interpreter's, which has the position, of one of the library's or of ours.
 func (o *operation) mistaken(err error) error {
-	var mistake *lib.Error
-	var fault *engine.Error
-	switch {
-	case errors.As(err, &mistake):
-		o.guard.mistake = &engine.Error{Kind: engine.KindRuntime, Msg: mistake.Msg, Hint: mistake.Hint}
-	case errors.As(err, &fault):
-		o.guard.mistake = fault
-	default:
+	fault := host.LibraryError(err)
+	if fault == nil && !errors.As(err, &fault) {
 		return err
 	}
+	o.guard.mistake = fault
 	return raise(o.i, o.guard.mistake.Msg)
 }
 

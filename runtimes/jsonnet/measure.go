@@ -2,10 +2,9 @@ package jsonnet
 
 import (
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/runtimes/internal/measure"
 )
 
@@ -91,8 +90,7 @@ func measured(file, text string, tally measure.Tally) error {
 	if passed == nil {
 		return nil
 	}
-	start := strings.LastIndexByte(text[:at], '\n') + 1
-	return passed.Passed(engine.Pos{File: file, Line: strings.Count(text[:at], "\n") + 1, Col: utf8.RuneCountInString(text[start:at]) + 1})
+	return passed.Passed(host.At(file, text, at))
 }
 
 // checkText bounds brackets and operators. Brackets are not matched.
@@ -126,7 +124,7 @@ func checkText(text string) (at int, passed *measure.Bound) {
 
 func checkProducts(text string, tally measure.Tally) (at int, passed *measure.Bound) {
 	m := &sourceMeter{tally: tally, open: []*frame{{}}}
-	l := lexer{text: text}
+	l := lexer{host.Scanner{Text: text}}
 	for m.passed == nil {
 		start, token := l.next()
 		at = start
@@ -282,7 +280,7 @@ func (m *sourceMeter) endElement(f *frame) {
 // name notes a word: one that is declared, or used.
 func (m *sourceMeter) name(top *frame, token string) {
 	c := token[0]
-	if !letter(c) && c != '$' || c >= '0' && c <= '9' || m.last == "." {
+	if !host.Letter(c) && c != '$' || c >= '0' && c <= '9' || m.last == "." {
 		return
 	}
 	switch {

@@ -5,29 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"metascript/engine"
 	"metascript/runtimes/internal/measure"
+	"metascript/runtimes/internal/measure/measuretest"
 )
 
-func compileFiles(t *testing.T, files map[string]string) error {
-	in := fstest.MapFS{}
-	for name, text := range files {
-		in[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	_, err := New().Compile(t.Context(), engine.Script{Language: engine.Jsonnet, Entry: "sync.jsonnet", Files: in}, engine.Limits{})
-	return err
-}
-
-// numbered is format over and over, with the numbers from 0.
-func numbered(format string, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, format, i)
-	}
-	return b.String()
-}
+var numbered = measuretest.Numbered
 
 // What is too dear to analyze is refused at the place where it begins to be.
 func TestDearSources(t *testing.T) {
@@ -46,7 +30,7 @@ func TestDearSources(t *testing.T) {
 		{"brackets", "\n" + strings.Repeat("[", 20_001), "sync.jsonnet:2:20001: has more than 20000 brackets"},
 		{"operators", "\n " + strings.Repeat("- ", 20_001), "sync.jsonnet:2:40002: has more than 20000 operators in a row"},
 	} {
-		err := compileFiles(t, map[string]string{"sync.jsonnet": c.text})
+		err := measuretest.Compile(t.Context(), New(), "sync.jsonnet", map[string]string{"sync.jsonnet": c.text})
 		var fault *engine.Error
 		if !errors.As(err, &fault) || fault.Kind != engine.KindSource || fault.Hint == "" || fault.Pos.Col == 0 || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
@@ -61,7 +45,7 @@ func TestDearImports(t *testing.T) {
 		files[fmt.Sprintf("m%d.libsonnet", i)] = "1"
 	}
 	files["sync.jsonnet"] = "{x:: " + strings.Repeat("[", 400) + numbered("import 'm%d.libsonnet',", 300) + strings.Repeat("]", 400) + "}"
-	if err := compileFiles(t, files); err == nil || !strings.Contains(err.Error(), "comparisons of imports") {
+	if err := measuretest.Compile(t.Context(), New(), "sync.jsonnet", files); err == nil || !strings.Contains(err.Error(), "comparisons of imports") {
 		t.Error(err)
 	}
 }
@@ -98,12 +82,12 @@ local service%[1]d(parent, name=parent.metadata.name) = {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 		t.Logf("%d bytes: %v", len(text), tally[measure.Products])
-		if err := compileFiles(t, map[string]string{"sync.jsonnet": text}); err != nil {
+		if err := measuretest.Compile(t.Context(), New(), "sync.jsonnet", map[string]string{"sync.jsonnet": text}); err != nil {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
 	data := "{ sync(parent):: {}, data:: {" + numbered(" 'key-%d': { a: 1, b: [true, null, 'x'], c: { d: 'text' } },\n", 4000) + "} }"
-	if err := compileFiles(t, map[string]string{"sync.jsonnet": data}); err != nil {
+	if err := measuretest.Compile(t.Context(), New(), "sync.jsonnet", map[string]string{"sync.jsonnet": data}); err != nil {
 		t.Errorf("%d bytes of data: %v", len(data), err)
 	}
 }

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strings"
 
 	gojsonnet "github.com/google/go-jsonnet"
 	"github.com/google/go-jsonnet/ast"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/runtimes/internal/measure"
 )
 
@@ -26,7 +25,7 @@ type loader struct {
 	limits engine.Limits
 
 	tally  measure.Tally
-	chain  []string // the files being loaded, each imported by the one before
+	chain  host.Chain // the files being loaded
 	loaded map[string]bool
 	binds  ast.LocalBinds                // the files that are code
 	data   map[string]gojsonnet.Contents // the files of importstr and importbin
@@ -40,16 +39,13 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 	if l.loaded[file] {
 		return nil
 	}
-	if file == builtIn {
+	if file == host.Library {
 		l.loaded[file] = true
 		l.binds = append(l.binds, ast.LocalBind{Variable: variable(file), Body: library()})
 		return nil
 	}
-	if i := slices.Index(l.chain, file); i >= 0 {
-		return &engine.Error{
-			Kind: engine.KindModule, Pos: position(at),
-			Msg: "import cycle: " + strings.Join(append(slices.Clone(l.chain[i:]), file), " -> "),
-		}
+	if cycle := l.chain.Cycle(file); cycle != "" {
+		return &engine.Error{Kind: engine.KindModule, Pos: position(at), Msg: "import cycle: " + cycle}
 	}
 	if ctx.Err() != nil {
 		return engine.Stopped(ctx, position(at), l.limits)
@@ -59,11 +55,10 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 			Kind: engine.KindModule, Pos: position(at), Msg: fmt.Sprintf("more than %d files import each the next", maxChain),
 		}
 	}
-	data, err := fs.ReadFile(l.files, file)
+	text, err := host.ReadFile(l.files, file)
 	if err != nil {
 		return &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: file}, Msg: "cannot be read: " + err.Error()}
 	}
-	text := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark, which some editors write
 	if err := measured(file, text, l.tally); err != nil {
 		return err
 	}
@@ -154,7 +149,7 @@ func (l *loader) linkData(name *ast.LiteralString, at *ast.LocationRange) error 
 	if err != nil {
 		return err
 	}
-	if file == builtIn {
+	if file == host.Library {
 		return &engine.Error{Kind: engine.KindModule, Pos: position(at), Msg: libraryFile + " is built in, and has no text"}
 	}
 	if _, ok := l.data[file]; !ok {
@@ -171,38 +166,15 @@ func (l *loader) linkData(name *ast.LiteralString, at *ast.LocationRange) error 
 // resolve finds the file that name means in an import at at: below the importing file's directory, else, unless name
 // begins with a dot, below the root.
 func (l *loader) resolve(name string, at *ast.LocationRange) (string, error) {
-	if file, found := engine.FindFile(l.files, at.FileName, name); found {
+	if file, found := host.Find(l.files, at.FileName, name, []string{libraryFile}); found {
 		return file, nil
-	}
-	if name == libraryFile {
-		return builtIn, nil
 	}
 	return "", &engine.Error{
 		Kind: engine.KindModule, Pos: position(at),
-		Msg:  fmt.Sprintf("import %q: no such file", engine.Clip(name, maxName)),
-		Hint: l.loadable(),
+		Msg:  "import " + naming.Quote(name) + ": no such file",
+		Hint: l.chain.Others(l.files, "imported", libraryFile),
 	}
 }
 
-// maxListed bounds the lists of names in hints, maxName each name.
-const (
-	maxListed = 20
-	maxName   = 200
-)
-
-// loadable says what can be imported.
-func (l *loader) loadable() string {
-	const builtIn = "; " + libraryFile + " is built in"
-	if names := engine.ListFiles(l.files, l.chain...); names != "" {
-		return "files that can be imported: " + names + builtIn
-	}
-	return "the script has no other files: put the file beside it" + builtIn
-}
-
-// list joins names with commas, at most maxListed of them.
-func list(names []string) string {
-	if len(names) > maxListed {
-		return strings.Join(names[:maxListed], ", ") + ", ..."
-	}
-	return strings.Join(names, ", ")
-}
+// naming is how messages show names.
+var naming = host.Names{Max: 200, More: func(int) string { return "..." }}

@@ -2,7 +2,6 @@ package jsonnet
 
 import (
 	"math"
-	"strconv"
 	"sync"
 
 	"github.com/google/go-jsonnet/ast"
@@ -80,20 +79,12 @@ func (b *builder) node(v any) ast.Node {
 		return nullNode
 	}
 	switch v := v.(type) {
-	case bool:
-		if v {
-			return trueNode
-		}
-		return falseNode
 	case int64:
 		b.unfit = v > maxExact || v < -maxExact
-		return &ast.LiteralNumber{OriginalString: strconv.FormatInt(v, 10)}
 	case float64:
 		b.unfit = math.Abs(v) > maxExact
-		return &ast.LiteralNumber{OriginalString: strconv.FormatFloat(v, 'g', -1, 64)}
 	case string:
 		b.nodes += len(v) / 128
-		return stringNode(v)
 	case []any:
 		n := &ast.Array{Elements: make([]ast.CommaSeparatedExpr, len(v))}
 		for i, item := range v {
@@ -103,7 +94,7 @@ func (b *builder) node(v any) ast.Node {
 	case map[string]any:
 		return b.object(v)
 	}
-	return nullNode
+	return scalarNode(v)
 }
 
 func (b *builder) object(m map[string]any) ast.Node {

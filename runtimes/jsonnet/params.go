@@ -1,17 +1,14 @@
 package jsonnet
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/google/go-jsonnet/ast"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 )
-
-// wholeName is the parameter that, alone, gets the whole request even if there is a field of that name.
-const wholeName = "request"
 
 // apply gives the expression that calls f with what its parameters ask for: each parameter that is named like a
 // field of arg gets the field, one with a default and no field keeps the default, and a single parameter of another
@@ -25,7 +22,7 @@ func (f function) apply(r *request, arg map[string]any) (ast.Node, error) {
 	params := f.code.Parameters
 	if len(params) == 1 {
 		name := string(params[0].Name)
-		if _, ok := arg[name]; !ok || name == wholeName {
+		if host.TakesWhole(name, arg) {
 			n.Arguments.Named = []ast.NamedArgument{{Name: params[0].Name, Arg: r.node(arg, nil)}}
 			return n, nil
 		}
@@ -51,15 +48,7 @@ func (f function) misfit(unknown []ast.Parameter, fields []string) error {
 	for _, param := range unknown {
 		names = append(names, string(param.Name))
 	}
-	err := &engine.Error{
-		Kind: engine.KindParams, Pos: position(&unknown[0].LocRange),
-		Msg:  fmt.Sprintf("the request has no %s; its fields are %s", list(names), list(fields)),
-		Hint: "name parameters after fields, give the others a default, or take the whole request as the only parameter",
-	}
-	if near := engine.Nearest(names[0], fields); near != "" {
-		err.Hint = "did you mean " + near + "?"
-	}
-	return err
+	return naming.Misfit(position(&unknown[0].LocRange), names, names[:1], fields)
 }
 
 // position is where the function is written, as far as the syntax tree tells.

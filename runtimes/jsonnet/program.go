@@ -2,9 +2,7 @@ package jsonnet
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 
 	gojsonnet "github.com/google/go-jsonnet"
@@ -25,9 +23,6 @@ type program struct {
 
 // portedName is what Functions calls the function of a file that is a function.
 const portedName = "sync"
-
-// identifier matches the names of functions that can be called, as opposed to fields such as "a b" or "$x".
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Functions implements [engine.Program].
 func (p *program) Functions() []string { return slices.Sorted(maps.Keys(p.functions)) }
@@ -124,25 +119,11 @@ func (p *program) function(name string) (function, error) {
 	f, ok := p.functions[name]
 	switch {
 	case !ok:
-		return function{}, p.missing(name)
+		none := "it defines none: write { " + engine.Clip(name, naming.Max) + "(parent, children):: { ... } }"
+		return function{}, naming.NoFunction(p.entry, name, p.Functions(), none)
 	case f.fault != nil:
 		fault := *f.fault // errors are completed by whom they are given to
 		return function{}, &fault
 	}
 	return f, nil
-}
-
-func (p *program) missing(name string) error {
-	err := &engine.Error{
-		Kind: engine.KindMissing, Pos: engine.Pos{File: p.entry},
-		Msg:  fmt.Sprintf("the script defines no function %q", engine.Clip(name, maxName)),
-		Hint: "it defines none: write { " + engine.Clip(name, maxName) + "(parent, children):: { ... } }",
-	}
-	if names := p.Functions(); len(names) > 0 {
-		err.Hint = "it defines " + list(names)
-		if near := engine.Nearest(name, names); near != "" {
-			err.Hint = "did you mean " + near + "?"
-		}
-	}
-	return err
 }

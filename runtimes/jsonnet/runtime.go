@@ -61,6 +61,7 @@ import (
 	gojsonnet "github.com/google/go-jsonnet"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/runtimes/internal/measure"
 )
 
@@ -84,7 +85,7 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 	if err := files.load(ctx, s.Entry, nil); err != nil {
 		return nil, err
 	}
-	p := &program{entry: s.Entry, binds: files.binds, data: files.data, library: files.loaded[builtIn]}
+	p := &program{entry: s.Entry, binds: files.binds, data: files.data, library: files.loaded[host.Library]}
 	if err := p.discover(ctx, limits); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-jsonnet/ast"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 )
 
 // A request makes nodes of the syntax tree from values, for one call. A map or list is an empty node until the
@@ -39,13 +40,11 @@ func (p *place) String() string {
 	case p.whole != "":
 		return p.whole
 	case p.key == "":
-		return p.in.String() + "[" + strconv.Itoa(p.index) + "]"
-	case !identifier.MatchString(p.key):
-		return p.in.String() + "[" + strconv.Quote(engine.Clip(p.key, maxName)) + "]"
-	case p.in == nil:
+		return host.Element(p.in.String(), p.index)
+	case p.in == nil && naming.Identifier(p.key):
 		return p.key
 	}
-	return p.in.String() + "." + p.key
+	return naming.Field(p.in.String(), p.key)
 }
 
 // An object is a map that is to be filled in. The mark of one that is not filled yet is itself among its assertions.
@@ -76,23 +75,14 @@ var (
 // node gives the node for a JSON-shaped value.
 func (r *request) node(v any, at *place) ast.Node {
 	switch v := v.(type) {
-	case bool:
-		if v {
-			return trueNode
-		}
-		return falseNode
 	case int64:
 		if v > maxExact || v < -maxExact {
 			return r.wideNode(v, at)
 		}
-		return &ast.LiteralNumber{OriginalString: strconv.FormatInt(v, 10)}
 	case float64:
 		if math.Abs(v) > maxExact {
 			r.addFloat(v)
 		}
-		return &ast.LiteralNumber{OriginalString: strconv.FormatFloat(v, 'g', -1, 64)}
-	case string:
-		return stringNode(v)
 	case []any:
 		n := &array{value: v, at: at}
 		n.self[0].Expr = n
@@ -106,6 +96,24 @@ func (r *request) node(v any, at *place) ast.Node {
 		n.self[0] = n
 		n.Asserts = n.self[:]
 		return &n.DesugaredObject
+	}
+	return scalarNode(v)
+}
+
+// scalarNode gives the node for a value that is no map and no list.
+func scalarNode(v any) ast.Node {
+	switch v := v.(type) {
+	case bool:
+		if v {
+			return trueNode
+		}
+		return falseNode
+	case int64:
+		return &ast.LiteralNumber{OriginalString: strconv.FormatInt(v, 10)}
+	case float64:
+		return &ast.LiteralNumber{OriginalString: strconv.FormatFloat(v, 'g', -1, 64)}
+	case string:
+		return stringNode(v)
 	}
 	return nullNode
 }

@@ -67,17 +67,21 @@ func (o *operation) equal(x, y value, depth int) (bool, error) {
 	return kx == nullKind, nil
 }
 
+// pair gives two elements that are to be compared.
+func (o *operation) pair(x, y *thunk, depth int) (a, b value, err error) {
+	if a, err = o.element(x, depth); err == nil {
+		b, err = o.element(y, depth)
+	}
+	return a, b, err
+}
+
 func (o *operation) equalArrays(x, y []*thunk, depth int) (bool, error) {
 	if len(x) != len(y) {
 		return false, nil
 	}
 	for n := range x {
 		o.step(depth)
-		a, err := o.element(x[n], depth)
-		if err != nil {
-			return false, err
-		}
-		b, err := o.element(y[n], depth)
+		a, b, err := o.pair(x[n], y[n], depth)
 		if err != nil {
 			return false, err
 		}
@@ -132,11 +136,7 @@ func (o *operation) order(x, y value, depth int) (differ bool, err error) {
 	}
 	for n := range min(len(a), len(b)) {
 		o.step(depth)
-		v, err := o.element(a[n], depth)
-		if err != nil {
-			return false, err
-		}
-		w, err := o.element(b[n], depth)
+		v, w, err := o.pair(a[n], b[n], depth)
 		if err != nil {
 			return false, err
 		}

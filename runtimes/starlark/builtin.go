@@ -108,7 +108,7 @@ func checkLocation(name string) error {
 		return nil
 	}
 	return &fault{
-		kind: engine.KindRuntime, msg: "there is no time zone " + quote(name) + ": only UTC",
+		kind: engine.KindRuntime, msg: "there is no time zone " + naming.Quote(name) + ": only UTC",
 		hint: "work in UTC: what other zones are depends on the machine",
 	}
 }

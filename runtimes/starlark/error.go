@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"regexp"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 )
 
 // An advised error is one of our builtins' or views', which knows more than its text.
@@ -181,38 +181,13 @@ func hintFor(message string) string {
 	return ""
 }
 
-const (
-	maxMessage = 4 << 10 // of a message; the engine clips what comes out once more
-	maxName    = 100     // of a name in a message
-	maxListed  = 20      // names in a list
-)
+// maxMessage bounds a message; the engine clips what comes out once more.
+const maxMessage = 4 << 10
 
 func clip(s string) string { return strings.ToValidUTF8(engine.Clip(s, maxMessage), "\ufffd") }
 
-func quote(name string) string { return strconv.Quote(engine.Clip(name, maxName)) }
-
-// list joins names with commas, as many as a reader wants.
-func list(names []string) string {
-	shown := make([]string, 0, maxListed+1)
-	for _, name := range names[:min(len(names), maxListed)] {
-		shown = append(shown, engine.Clip(name, maxName))
-	}
-	if len(names) > maxListed {
-		shown = append(shown, fmt.Sprintf("and %d more", len(names)-maxListed))
-	}
-	return strings.Join(shown, ", ")
-}
-
-// suggest is a hint for a name that is not among names.
-func suggest(name string, names []string, intro string) string {
-	if near := engine.Nearest(name, names); near != "" {
-		return "did you mean " + quote(near) + "?"
-	}
-	if len(names) == 0 {
-		return intro + "nothing"
-	}
-	return intro + list(names)
-}
+// naming is how messages show names.
+var naming = host.Names{Max: 100, Quoted: true, More: func(n int) string { return fmt.Sprintf("and %d more", n) }}
 
 // article puts an indefinite article before a type's name.
 func article(name string) string {

@@ -1,39 +1,35 @@
 package starlark
 
 import (
-	"errors"
 	"sync"
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/scripts/lib"
 )
 
 // libraryFile is the name by which a script loads the library, unless it has a file of that name itself.
 const libraryFile = "metascript.star"
 
-// builtIn is what the library is called among the files, of which none can have that name.
-const builtIn = "\x00" + libraryFile
-
 // library is what that file defines: groups as modules, and functions that stand alone.
 var library = sync.OnceValue(func() starlark.StringDict {
-	names := starlark.StringDict{}
-	for _, f := range lib.Functions() {
-		group, name := f.Group()
-		b := starlark.NewBuiltin(f.Name, libraryFunction(f))
-		if group == "" {
-			names[name] = b
-			continue
+	defined := starlark.StringDict{}
+	for _, group := range lib.Groups() {
+		into := defined
+		if group.Name != "" {
+			module := &starlarkstruct.Module{Name: group.Name, Members: starlark.StringDict{}}
+			defined[group.Name], into = module, module.Members
 		}
-		if names[group] == nil {
-			names[group] = &starlarkstruct.Module{Name: group, Members: starlark.StringDict{}}
+		for _, f := range group.Functions {
+			_, name := f.Group()
+			into[name] = starlark.NewBuiltin(f.Name, libraryFunction(f))
 		}
-		names[group].(*starlarkstruct.Module).Members[name] = b
 	}
-	names.Freeze()
-	return names
+	defined.Freeze()
+	return defined
 })
 
 // libraryFunction makes a builtin of f.
@@ -63,8 +59,11 @@ func libraryFunction(f *lib.Function) method {
 			}
 		}
 		result, err := f.Call(data, ev)
+		if fault := host.LibraryError(err); fault != nil {
+			return nil, asFault(fault)
+		}
 		if err != nil {
-			return nil, libraryFault(err)
+			return nil, err
 		}
 		return ev.own(result)
 	}
@@ -83,15 +82,6 @@ func (ev *evaluation) data(v starlark.Value, what string) (any, *engine.Error) {
 }
 
 func asFault(e *engine.Error) *fault { return &fault{kind: e.Kind, msg: e.Msg, hint: e.Hint} }
-
-// libraryFault gives what a script is shown of an error of the library's; one of ours goes on as it is.
-func libraryFault(err error) error {
-	var mistake *lib.Error
-	if errors.As(err, &mistake) {
-		return &fault{kind: engine.KindRuntime, msg: mistake.Msg, hint: mistake.Hint}
-	}
-	return err
-}
 
 // own makes a value of the script's own of what is JSON-shaped.
 func (ev *evaluation) own(v any) (starlark.Value, error) {

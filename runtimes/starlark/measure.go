@@ -124,22 +124,14 @@ func (m *costs) function(params []syntax.Expr) {
 
 // declare declares the names that an assignment to target, or a parameter, binds.
 func (m *costs) declare(target syntax.Expr) {
-	switch x := target.(type) {
-	case *syntax.Ident:
-		m.scopes.Declare(x.Name)
-	case *syntax.ParenExpr:
-		m.declare(x.X)
-	case *syntax.BinaryExpr: // a parameter with a default
-		m.declare(x.X)
-	case *syntax.UnaryExpr: // *args
-		m.declare(x.X)
-	case *syntax.TupleExpr:
-		for _, x := range x.List {
-			m.declare(x)
-		}
-	case *syntax.ListExpr:
-		for _, x := range x.List {
-			m.declare(x)
+	for part := range targets(target) {
+		switch x := part.(type) {
+		case *syntax.Ident:
+			m.scopes.Declare(x.Name)
+		case *syntax.BinaryExpr: // a parameter with a default
+			m.declare(x.X)
+		case *syntax.UnaryExpr: // *args
+			m.declare(x.X)
 		}
 	}
 }

@@ -5,28 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/measure/measuretest"
 )
 
-func compileFiles(t *testing.T, files map[string]string) error {
-	in := fstest.MapFS{}
-	for name, text := range files {
-		in[name] = &fstest.MapFile{Data: []byte(text)}
-	}
-	_, err := New().Compile(t.Context(), engine.Script{Language: engine.Starlark, Entry: "sync.star", Files: in}, engine.Limits{})
-	return err
-}
-
-// numbered is format over and over, with the numbers from 0.
-func numbered(format string, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, format, i)
-	}
-	return b.String()
-}
+var numbered = measuretest.Numbered
 
 // What is too dear to resolve is refused at the place where it begins to be.
 func TestDearSources(t *testing.T) {
@@ -39,7 +23,7 @@ func TestDearSources(t *testing.T) {
 		{"captures", "def f():\n " + numbered("a%d=1;", 2000) + "\n return " + strings.Repeat("lambda: ", 80) + "[" + numbered("a%d,", 2000) + "]\n", "uses of names from around", engine.KindSource},
 		{"undefined", "x = 1\ny = [" + numbered("u%d,", 400) + "]\n" + numbered("a%d=1\n", 400), "sync.star:2:6: undefined: u0, and many names more", engine.KindSyntax},
 	} {
-		err := compileFiles(t, map[string]string{"sync.star": c.text})
+		err := measuretest.Compile(t.Context(), New(), "sync.star", map[string]string{"sync.star": c.text})
 		var fault *engine.Error
 		if !errors.As(err, &fault) || fault.Kind != c.kind || fault.Hint == "" || fault.Pos.Col == 0 || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
@@ -54,18 +38,18 @@ func TestDearModules(t *testing.T) {
 		files[fmt.Sprintf("m%d.star", i)] = "def f():\n " + numbered("a%d=1;", 1000) + "\n return " + strings.Repeat("lambda: ", 60) + "[" + numbered("a%d,", 1000) + "]\n"
 	}
 	files["sync.star"] = "load('m0.star', 'f')\nload('m1.star', g='f')\n"
-	if err := compileFiles(t, files); err != nil {
+	if err := measuretest.Compile(t.Context(), New(), "sync.star", files); err != nil {
 		t.Errorf("two files: %v", err)
 	}
 	files["sync.star"] += "load('m2.star', h='f')\n"
-	if err := compileFiles(t, files); err == nil || !strings.Contains(err.Error(), "m2.star:3:") || !strings.Contains(err.Error(), "uses of names from around") {
+	if err := measuretest.Compile(t.Context(), New(), "sync.star", files); err == nil || !strings.Contains(err.Error(), "m2.star:3:") || !strings.Contains(err.Error(), "uses of names from around") {
 		t.Errorf("three files: %v", err)
 	}
 }
 
 // A name that is not defined has its hint, also in a large file.
 func TestOneUndefinedName(t *testing.T) {
-	err := compileFiles(t, map[string]string{"sync.star": "def sync(parent):\n  return bananna\nbanana = 1\n" + numbered("a%d=1\n", 20_000)})
+	err := measuretest.Compile(t.Context(), New(), "sync.star", map[string]string{"sync.star": "def sync(parent):\n  return bananna\nbanana = 1\n" + numbered("a%d=1\n", 20_000)})
 	if err == nil || !strings.Contains(err.Error(), "did you mean banana?") {
 		t.Error(err)
 	}
@@ -95,7 +79,7 @@ def children_%[1]d(parent, children):
 		for i := 0; b.Len() < size-1000; i++ {
 			fmt.Fprintf(&b, part, i)
 		}
-		if err := compileFiles(t, map[string]string{"sync.star": b.String()}); err != nil {
+		if err := measuretest.Compile(t.Context(), New(), "sync.star", map[string]string{"sync.star": b.String()}); err != nil {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"go.starlark.net/syntax"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 	"metascript/runtimes/internal/measure"
 )
 
@@ -27,13 +28,13 @@ type loader struct {
 	files  fs.FS
 	ev     *evaluation
 	loaded map[string]starlark.StringDict // frozen
-	chain  []string                       // the files being loaded, each by the one before
+	chain  host.Chain                     // the files being loaded
 	tally  measure.Tally                  // of what has been loaded
 }
 
 // load returns the globals of file.
 func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, error) {
-	text, err := readFile(l.files, file)
+	text, err := host.ReadFile(l.files, file)
 	if err != nil {
 		return nil, &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: file}, Msg: "cannot be read: " + clip(err.Error())}
 	}
@@ -87,9 +88,10 @@ func inFile(err error, file string) error {
 
 // longNumber gives the line of a number that is too long to be read, which would take the square of its length, or 0. It
 // takes digits in a text for a number as well.
-func longNumber(text []byte) int {
+func longNumber(text string) int {
 	line, digits := 1, 0
-	for _, c := range text {
+	for i := range len(text) {
+		c := text[i]
 		digits++
 		switch {
 		case c == '\n':
@@ -112,7 +114,7 @@ func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
 		return err
 	}
 	globals, ok := l.loaded[file]
-	if file == builtIn {
+	if file == host.Library {
 		globals, ok = library(), true
 		l.loaded[file] = globals
 	}
@@ -126,8 +128,8 @@ func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
 		if !globals.Has(name.Name) {
 			return &engine.Error{
 				Kind: engine.KindModule, Pos: position(name.NamePos),
-				Msg:  fmt.Sprintf("load: %s defines no %s", strings.TrimPrefix(file, builtIn[:1]), quote(name.Name)),
-				Hint: suggest(name.Name, public(globals), "it defines "),
+				Msg:  fmt.Sprintf("load: %s defines no %s", strings.ReplaceAll(file, host.Library, libraryFile), naming.Quote(name.Name)),
+				Hint: naming.Suggest(name.Name, public(globals), "it defines "),
 			}
 		}
 	}
@@ -151,38 +153,21 @@ func public(globals starlark.StringDict) []string {
 // resolve finds the file that name means in a load at at: in the loading file's directory, else, unless name begins
 // with a dot, from the root.
 func (l *loader) resolve(name string, at engine.Pos) (string, error) {
-	if file, found := engine.FindFile(l.files, at.File, name); found {
-		return file, l.checkCycle(file, at)
+	file, found := host.Find(l.files, at.File, name, []string{libraryFile})
+	if !found {
+		return "", &engine.Error{
+			Kind: engine.KindModule, Pos: at,
+			Msg:  fmt.Sprintf("load: there is no file %s", naming.Quote(name)),
+			Hint: l.chain.Others(l.files, "loaded", libraryFile),
+		}
 	}
-	if name == libraryFile {
-		return builtIn, nil
+	if cycle := l.chain.Cycle(file); cycle != "" {
+		return "", &engine.Error{
+			Kind: engine.KindModule, Pos: at, Msg: "load: a cycle: " + clip(cycle),
+			Hint: "move what both need to a file of its own",
+		}
 	}
-	return "", &engine.Error{
-		Kind: engine.KindModule, Pos: at,
-		Msg:  fmt.Sprintf("load: there is no file %s", quote(name)),
-		Hint: l.loadable(),
-	}
-}
-
-func (l *loader) checkCycle(file string, at engine.Pos) error {
-	i := slices.Index(l.chain, file)
-	if i < 0 {
-		return nil
-	}
-	return &engine.Error{
-		Kind: engine.KindModule, Pos: at,
-		Msg:  "load: a cycle: " + clip(strings.Join(append(slices.Clone(l.chain[i:]), file), " -> ")),
-		Hint: "move what both need to a file of its own",
-	}
-}
-
-// loadable says what can be loaded.
-func (l *loader) loadable() string {
-	const builtIn = "; " + libraryFile + " is built in"
-	if names := engine.ListFiles(l.files, l.chain...); names != "" {
-		return "files that can be loaded: " + names + builtIn
-	}
-	return "the script has no other files: put the file beside it" + builtIn
+	return file, nil
 }
 
 // syntaxError translates an error of parsing or resolving file.

@@ -1,18 +1,14 @@
 package starlark
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.starlark.net/starlark"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 )
-
-// wholeName is the parameter that, alone, gets the whole request even if there is a field of that name.
-const wholeName = "request"
 
 // bind gives the arguments for f: each parameter that is named like a field of arg gets the field, one with a
 // default and no field keeps the default, a single parameter of another name gets the whole of arg, and **kwargs
@@ -27,7 +23,7 @@ func bind(f *starlark.Function, arg map[string]any) ([]starlark.Tuple, *engine.E
 	}
 	if named == 1 && f.NumParams() == 1 {
 		name, _ := f.Param(0)
-		if _, ok := arg[name]; !ok || name == wholeName {
+		if host.TakesWhole(name, arg) {
 			return []starlark.Tuple{{starlark.String(name), dict(arg)}}, nil
 		}
 	}
@@ -64,19 +60,5 @@ func misfit(f *starlark.Function, unknown []int, arg map[string]any) *engine.Err
 		names[i], _ = f.Param(param)
 	}
 	_, pos := f.Param(unknown[0])
-	err := &engine.Error{
-		Kind: engine.KindParams, Pos: position(pos),
-		Msg:  fmt.Sprintf("the request has no %s; its fields are %s", list(names), list(fields)),
-		Hint: "name parameters after fields, give the others a default, or take the whole request as the only parameter",
-	}
-	var near []string
-	for _, name := range names {
-		if n := engine.Nearest(name, fields); n != "" && !slices.Contains(near, n) {
-			near = append(near, n)
-		}
-	}
-	if len(near) > 0 {
-		err.Hint = "did you mean " + strings.Join(near[:min(len(near), 3)], " and ") + "?"
-	}
-	return err
+	return naming.Misfit(position(pos), names, names, fields)
 }

@@ -75,15 +75,7 @@ func (p *program) function(name string) (*starlark.Function, *engine.Error) {
 			Msg: fmt.Sprintf("%s is %s, not a function", name, article(typeName(v))),
 		}
 	}
-	err := &engine.Error{
-		Kind: engine.KindMissing, Pos: engine.Pos{File: p.entry},
-		Msg:  "the script defines no function " + quote(name),
-		Hint: "it defines no functions: write def sync(parent, children): ...",
-	}
-	if len(p.functions) > 0 {
-		err.Hint = suggest(name, p.functions, "it defines ")
-	}
-	return nil, err
+	return nil, naming.NoFunction(p.entry, name, p.functions, "it defines no functions: write def sync(parent, children): ...")
 }
 
 // An evaluation is one thread with what bounds it: that of a call, or of the top levels while compiling.

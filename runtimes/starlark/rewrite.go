@@ -1,6 +1,8 @@
 package starlark
 
 import (
+	"iter"
+
 	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 
@@ -45,21 +47,37 @@ func (r *rewriter) leave() { r.depth-- }
 
 // target takes note of a slice among what is assigned to. The resolver, which refuses it, would see the guard in its place.
 func (r *rewriter) target(e syntax.Expr) {
-	switch e := unparen(e).(type) {
-	case *syntax.TupleExpr:
-		for _, part := range e.List {
-			r.target(part)
-		}
-	case *syntax.ListExpr:
-		for _, part := range e.List {
-			r.target(part)
-		}
-	case *syntax.SliceExpr:
-		r.odd = &engine.Error{
-			Kind: engine.KindSyntax, Pos: position(e.Lbrack), Msg: "a slice can't be assigned to",
-			Hint: "make a new list, such as x[:i] + y + x[j:]",
+	for part := range targets(e) {
+		if slice, ok := part.(*syntax.SliceExpr); ok {
+			r.odd = &engine.Error{
+				Kind: engine.KindSyntax, Pos: position(slice.Lbrack), Msg: "a slice can't be assigned to",
+				Hint: "make a new list, such as x[:i] + y + x[j:]",
+			}
 		}
 	}
+}
+
+// targets goes through what an assignment to e assigns to: the parts of a tuple or a list, without their brackets.
+func targets(e syntax.Expr) iter.Seq[syntax.Expr] {
+	return func(yield func(syntax.Expr) bool) { eachTarget(e, yield) }
+}
+
+func eachTarget(e syntax.Expr, yield func(syntax.Expr) bool) bool {
+	var parts []syntax.Expr
+	switch e := unparen(e).(type) {
+	case *syntax.TupleExpr:
+		parts = e.List
+	case *syntax.ListExpr:
+		parts = e.List
+	default:
+		return yield(e)
+	}
+	for _, part := range parts {
+		if !eachTarget(part, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // unknown takes note of syntax that has no rule.

@@ -36,7 +36,6 @@ package starlark
 
 import (
 	"context"
-	"io/fs"
 	"slices"
 
 	"go.starlark.net/starlark"
@@ -67,13 +66,4 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 	}
 	slices.Sort(p.functions)
 	return p, nil
-}
-
-// readFile reads a file without the byte order mark that some editors put at its begin.
-func readFile(files fs.FS, name string) ([]byte, error) {
-	text, err := fs.ReadFile(files, name)
-	if err == nil && len(text) >= 3 && string(text[:3]) == "\ufeff" {
-		text = text[3:]
-	}
-	return text, err
 }

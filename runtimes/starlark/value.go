@@ -22,7 +22,7 @@ func convertAnswer(v starlark.Value, fn string, l engine.Limits) (map[string]any
 	}
 	err := &engine.Error{
 		Kind: engine.KindResult,
-		Msg:  fmt.Sprintf("%s returned %s, want an object, that is a dict", engine.Clip(fn, maxName), article(typeName(v))),
+		Msg:  fmt.Sprintf("%s returned %s, want an object, that is a dict", engine.Clip(fn, naming.Max), article(typeName(v))),
 	}
 	if v == starlark.None {
 		err.Hint = "does every path return one?"

@@ -104,13 +104,13 @@ type missing struct {
 	key  string
 }
 
-func (m *missing) Error() string { return m.what + " " + quote(m.key) + " is not in the dict" }
+func (m *missing) Error() string { return m.what + " " + naming.Quote(m.key) + " is not in the dict" }
 
 func (m *missing) advice() (engine.Kind, string) {
 	if len(m.from) == 0 {
 		return engine.KindRuntime, "the dict is empty"
 	}
-	return engine.KindRuntime, suggest(m.key, m.from.sorted(), "its keys are ")
+	return engine.KindRuntime, naming.Suggest(m.key, m.from.sorted(), "its keys are ")
 }
 
 // Attr gives a method, or else the value of a key: parent.spec is parent["spec"].

@@ -83,6 +83,28 @@ func (f *Function) Group() (group, name string) {
 // Functions lists all functions; those of a group are together. The list is shared.
 func Functions() []*Function { return functions }
 
+// A Group is functions that have the part of their name before the dot in common, or, without a Name, none.
+type Group struct {
+	Name      string
+	Functions []*Function
+}
+
+// Groups lists all functions by their groups, in the order of Functions. The list is shared.
+func Groups() []Group { return groups }
+
+var groups = func() []Group {
+	var all []Group
+	for _, f := range functions {
+		name, _ := f.Group()
+		if len(all) == 0 || all[len(all)-1].Name != name {
+			all = append(all, Group{Name: name})
+		}
+		last := &all[len(all)-1]
+		last.Functions = append(last.Functions, f)
+	}
+	return all
+}()
+
 // Names lists what a script finds in the library: groups, and functions that stand alone. The list is shared.
 func Names() []string { return names }
 
