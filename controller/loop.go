@@ -318,7 +318,7 @@ func (l *loop) decide(ctx context.Context, key object.Ref, again time.Duration, 
 		if l.queue.NumRequeues(key) >= looksBefore {
 			l.report(key, "SyncError", err)
 		}
-		l.queue.addAfter(key, Retry, min(l.queue.limiter.When(key), lastLook))
+		l.queue.addAfter(key, Retry, min(l.queue.backOff(key), lastLook))
 	default:
 		l.report(key, "SyncError", err)
 		l.queue.retry(key, 0)

@@ -202,3 +202,6 @@ func (q *queue) probe() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 }
+
+// backOff returns the delay before key is tried again, which doubles with each call until Forget.
+func (q *queue) backOff(key object.Ref) time.Duration { return q.limiter.When(key) }

@@ -67,7 +67,7 @@ func TestASwapForgivesAndForgets(t *testing.T) {
 	}
 	key := object.RefOf(objecttest.Widget(nil))
 	for range 9 {
-		l.queue.limiter.When(key)
+		l.queue.backOff(key)
 	}
 	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
 	for range throttle.ChurnLimit {
