@@ -132,7 +132,7 @@ func TestAWrongCallExitsWith2(t *testing.T) {
 			got := metascript(t, c.args...)
 			got.expect(t, 2, nil, []string{"error: ", c.want})
 			if strings.Count(got.stderr, "error: ") != 1 {
-				t.Errorf("the error is told more than once:\n%s", got.stderr)
+				t.Errorf("the error is printed more than once:\n%s", got.stderr)
 			}
 		})
 	}

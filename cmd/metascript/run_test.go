@@ -114,7 +114,7 @@ func TestRunReadsStandardInput(t *testing.T) {
 	metascriptReading(t, string(text), "run", "-f", example(name, "controller.yaml"), "--parent", "-").expect(t, 0, []string{"phoenix-immortalpod"}, nil)
 }
 
-func TestRunTellsWhatIsWrong(t *testing.T) {
+func TestRunPrintsWhatIsWrong(t *testing.T) {
 	const sync = "\n-- c.yaml --\napiVersion: metacontroller.k8s.io/v1alpha1\nkind: CompositeController\nmetadata: {name: c}\nspec:\n" +
 		"  generateSelector: true\n  parentResource: {apiVersion: example.com/v1, resource: widgets}\n" +
 		"  childResources: [{apiVersion: v1, resource: configmaps}]\n"

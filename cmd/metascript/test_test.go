@@ -10,14 +10,14 @@ import (
 
 const caseController = controllerFile + parentFile
 
-// asked is a case that says what it is asked and nothing more.
-const asked = `# What a Widget gets.
+// input is a case without an expected part.
+const input = `# What a Widget gets.
 now: 2026-01-02T15:04:05Z # a comment that stays
 children:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}
 `
 
-const answered = `answer:
+const expected = `answer:
   children:
   - apiVersion: v1
     kind: ConfigMap
@@ -54,23 +54,23 @@ func writeCase(t *testing.T, text string) {
 }
 
 func TestTestUpdatesWhatIsExpected(t *testing.T) {
-	inCaseFolder(t, asked)
-	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it says neither answer nor error; --update writes", answered, "1 case: 1 not as expected\n"}, []string{"error: "})
+	inCaseFolder(t, input)
+	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it says neither answer nor error; --update writes", expected, "1 case: 1 not as expected\n"}, []string{"error: "})
 	for range 2 {
 		metascript(t, "test", "--update", ".").expect(t, 0, []string{"1 case: "}, nil)
-		if diff := cmp.Diff(asked+answered, readText(t, "cases/a.yaml")); diff != "" {
+		if diff := cmp.Diff(input+expected, readText(t, "cases/a.yaml")); diff != "" {
 			t.Errorf("the case (-want +got):\n%s", diff)
 		}
 	}
 	metascript(t, "test", ".").expect(t, 0, []string{"1 case: all as expected\n"}, nil)
-	writeCase(t, asked+"error: no such thing\n")
+	writeCase(t, input+"error: no such thing\n")
 	metascript(t, "test", "-update", ".").expect(t, 0, []string{"cases/a.yaml: updated\n1 case: 1 updated\n"}, nil)
-	if diff := cmp.Diff(asked+answered, readText(t, "cases/a.yaml")); diff != "" {
+	if diff := cmp.Diff(input+expected, readText(t, "cases/a.yaml")); diff != "" {
 		t.Errorf("the case (-want +got):\n%s", diff)
 	}
 }
 
-func TestTestTellsADifference(t *testing.T) {
+func TestTestPrintsADifference(t *testing.T) {
 	short := "answer: {children: [], finalized: true} # as people write it\n"
 	inCaseFolder(t, "finalizing: true\n"+short)
 	metascript(t, "test", ".").expect(t, 0, []string{"all as expected"}, nil)
@@ -78,10 +78,10 @@ func TestTestTellsADifference(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"in a value", asked + strings.Replace(answered, "w-part", "w-whole", 1), []string{"cases/a.yaml: the answer differs\n--- expected\n+++ answer\n", "-      name: w-whole\n+      name: w-part\n"}},
+		{"in a value", input + strings.Replace(expected, "w-part", "w-whole", 1), []string{"cases/a.yaml: the answer differs\n--- expected\n+++ answer\n", "-      name: w-whole\n+      name: w-part\n"}},
 		{"a field too much", "finalizing: true\nanswer: {children: [], finalized: true, status: {}}\n", []string{"-  status: {}\n"}},
-		{"an error that does not come", asked + "error: not this\n", []string{`want an error with "not this", got:` + "\nanswer:\n"}},
-		{"an error", "now: noon\n" + answered, []string{"want an answer, got:\nerror: 'now is \"noon\""}},
+		{"an error that does not come", input + "error: not this\n", []string{`want an error with "not this", got:` + "\nanswer:\n"}},
+		{"an error", "now: noon\n" + expected, []string{"want an answer, got:\nerror: 'now is \"noon\""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			writeCase(t, c.text)
@@ -106,7 +106,7 @@ func TestTestOfAnErrorInAScript(t *testing.T) {
 	metascript(t, "test", ".").expect(t, 1, []string{"sync.star:3:30: in sync: as asked", "asked about w"}, []string{"error: "})
 }
 
-func TestTestTellsWhatIsWrongWithACase(t *testing.T) {
+func TestTestRefusesAWrongCase(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"an unknown field", "parnet: {}\nanswer: {}\n", `cases/a.yaml: unknown field "parnet"`},
 		{"input below the answer", "answer: {}\nnow: x\n", `cases/a.yaml: in the expected part, which comes last: unknown field "now"`},

@@ -17,7 +17,6 @@ import (
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
-	"metascript/controller"
 	"metascript/controller/api/v1alpha1"
 	"metascript/engine"
 	"metascript/runtimes"
@@ -40,8 +39,8 @@ func TestTheExamplesFitTheSchema(t *testing.T) {
 			t.Errorf("it is no %s: %v\n%v", name, problems, value)
 		}
 	}
-	engines := engine.New(engine.Options{Runtimes: recording(check)})
-	in := &sandbox.Sandbox{Sandbox: controller.Sandbox{InProcess: engines, Floor: v1alpha1.IsolationInProcess}}
+	in := sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{})
+	in.InProcess = engine.New(engine.Options{Runtimes: recording(check)})
 	for _, s := range suites {
 		for _, file := range s.files {
 			c, err := readCase(file)

@@ -8,10 +8,8 @@ import (
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
-	"metascript/controller"
 	"metascript/controller/api/v1alpha1"
 	"metascript/engine"
-	"metascript/runtimes"
 )
 
 const definition = `
@@ -46,9 +44,7 @@ func parse(t *testing.T, text string) manifest.Document {
 }
 
 func inProcess() *sandbox.Sandbox {
-	return &sandbox.Sandbox{Sandbox: controller.Sandbox{
-		InProcess: engine.New(engine.Options{Runtimes: runtimes.All()}), Floor: v1alpha1.IsolationInProcess,
-	}}
+	return sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{})
 }
 
 func TestWhatACheckerPrints(t *testing.T) {

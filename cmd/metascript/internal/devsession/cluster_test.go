@@ -60,7 +60,7 @@ func TestMissingDefinitionsAreNamed(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(crdResource.GroupResource(), "sites.example.com", nil)
 	})
 	if got := c.missingDefinitions(t.Context(), parse(t, edited)); got != nil {
-		t.Errorf("who may not read is told %q", got)
+		t.Errorf("there are warnings where reading is forbidden: %q", got)
 	}
 	if c, _ := holding(t, edited); c.missingDefinitions(t.Context(), parse(t, edited)) != nil {
 		t.Error("a definition that the cluster has is missing")

@@ -8,10 +8,8 @@ import (
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
-	"metascript/controller"
 	"metascript/controller/api/v1alpha1"
 	"metascript/engine"
-	"metascript/runtimes"
 )
 
 const files = `
@@ -55,8 +53,7 @@ func newCall(t *testing.T) (*Call, *sandbox.Sandbox) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := controller.Sandbox{InProcess: engine.New(engine.Options{Runtimes: runtimes.All()}), Floor: v1alpha1.IsolationInProcess}
-	return &Call{Controller: docs[0], Parent: docs[2], Children: docs[3:], Definitions: crds}, &sandbox.Sandbox{Sandbox: in}
+	return &Call{Controller: docs[0], Parent: docs[2], Children: docs[3:], Definitions: crds}, sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{Log: 64 << 10})
 }
 
 func TestTheHookIsGivenTheFiles(t *testing.T) {

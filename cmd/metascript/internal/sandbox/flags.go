@@ -85,7 +85,7 @@ func (f *Flags) Open(log *slog.Logger, workers bool) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := inProcess(v1alpha1.Isolation(f.isolation), ceilings)
+	s := InProcess(v1alpha1.Isolation(f.isolation), ceilings)
 	if !workers && s.Floor != v1alpha1.IsolationProcess {
 		return s, nil
 	}

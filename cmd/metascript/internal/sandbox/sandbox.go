@@ -23,8 +23,8 @@ type Sandbox struct {
 	workers *process.Pool                         // nil: this system cannot have worker processes, or no script needs them
 }
 
-// inProcess returns a sandbox without worker processes.
-func inProcess(floor v1alpha1.Isolation, ceilings engine.Limits) *Sandbox {
+// InProcess returns a sandbox without worker processes. It need not be closed.
+func InProcess(floor v1alpha1.Isolation, ceilings engine.Limits) *Sandbox {
 	runs := engine.New(engine.Options{Runtimes: runtimes.All()})
 	s := &Sandbox{
 		Sandbox: controller.Sandbox{InProcess: runs, Floor: floor, Ceilings: ceilings},
