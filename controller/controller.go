@@ -24,19 +24,24 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/bodies"
+	"metascript/controller/build"
+	"metascript/controller/finalizers"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/lease"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/ownership"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
+	"metascript/controller/static"
 	"metascript/scripts"
 )
 
 // Options configure a Server. Only Config and an engine in Sandbox are needed.
 type Options struct {
 	Config            *rest.Config
-	Sandbox           Sandbox
+	Sandbox           build.Sandbox
 	Workers           int                   // per controller; default 8
 	DiscoveryInterval time.Duration         // how long an answer of discovery is used; default 30s
 	DeletionGrace     time.Duration         // how long a controller object is gone before its finalizers are; default 1m
@@ -55,9 +60,9 @@ type Options struct {
 
 	Folders *scripts.Folders // where scripts in files are; nil: nowhere
 
-	Given    *Given                // the controller objects; nil: those in the cluster
+	Given    *static.Source        // the controller objects; nil: those in the cluster
 	Only     func(object.Ref) bool // the parents that are reconciled; nil: all
-	Observer Observer              // is told what is done; nil: nobody is
+	Observer reconcile.Observer    // is told what is done; nil: nobody is
 	DryRun   bool                  // everything is only tried, and nothing stored in the cluster
 
 	Election  *lease.Election // nil: no other server runs beside this one
@@ -68,7 +73,7 @@ type Options struct {
 // the objects come, change and go.
 type Server struct {
 	Options
-	sandbox   *Sandbox
+	sandbox   *build.Sandbox
 	client    dynamic.Interface
 	resources *kube.Resources
 	caches    *informer.Factory
@@ -80,7 +85,7 @@ type Server struct {
 	ready     atomic.Bool // see Waiting
 	waitedFor recent
 
-	firsts       *firsts
+	firsts       *reconcile.IdentityKinds
 	statusPruned atomic.Bool  // the API server does not store a status for controllers
 	definedAt    atomic.Int64 // when, in ns, the definition of a kind of controllers changed while we looked
 	seen         sync.Map     // ids of controller objects that have been loaded, or tried to
@@ -88,8 +93,8 @@ type Server struct {
 	told         sync.Map     // id of a controller object -> what the log and its events said of it last
 	departed     sync.Map     // id of a controller object -> departure
 
-	followed *followed // ConfigMaps with scripts
-	filed    sync.Map  // ids of controller objects with scripts in files
+	followed *build.ScriptConfigMaps // ConfigMaps with scripts
+	filed    sync.Map                // ids of controller objects with scripts in files
 	edited   chan struct{}
 	sights   sync.Map // id of a controller object -> what its scripts were read as
 	stuck    sync.Map // id of a controller object -> *throttle.LoadBackoff
@@ -101,20 +106,20 @@ type Server struct {
 	bodies *bodies.Budget // of webhooks' answers in flight
 	kept   *bodies.Budget // of those that are kept by their ETags
 
-	unfinalized *waiting // parents that wait for a controller that does not run
+	unfinalized *finalizers.BlockedReporter // parents that wait for a controller that does not run
 
-	controllers map[string]roster // by kind
-	crds        roster            // the CustomResourceDefinitions
-	queue       workqueue.TypedRateLimitingInterface[id]
-	order       *metrics.Shared[id] // of queue, for its metrics
+	controllers map[string]static.Objects // by kind
+	crds        static.Objects            // the CustomResourceDefinitions
+	queue       workqueue.TypedRateLimitingInterface[spec.ID]
+	order       *metrics.Shared[spec.ID] // of queue, for its metrics
 
-	shared    *shared
+	shared    *reconcile.Shared
 	leading   *lease.Gate      // opened when the server begins to work
 	candidate *lease.Candidate // nil: there is no Election
 	metrics   *metrics.Metrics // nil: none are kept
 
 	mu      sync.Mutex
-	running map[id]*running
+	running map[spec.ID]*running
 }
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -167,24 +172,24 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	resources := kube.NewResources(discoverer, o.DiscoveryInterval)
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[id](time.Second, o.DiscoveryInterval)
-	order := metrics.NewShared(counts, func(of id) string { return loadQueues[of.Kind] }, slices.Collect(maps.Values(loadQueues))...)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[spec.ID](time.Second, o.DiscoveryInterval)
+	order := metrics.NewShared(counts, func(of spec.ID) string { return loadQueues[of.Kind] }, slices.Collect(maps.Values(loadQueues))...)
 	s := &Server{
 		Options:   o,
-		sandbox:   o.Sandbox.withDefaults(),
+		sandbox:   o.Sandbox.WithDefaults(),
 		client:    client,
 		resources: resources,
-		firsts:    newFirsts(),
+		firsts:    reconcile.NewIdentityKinds(),
 		caches:    informer.NewFactory(client, o.Log),
 		events:    kube.NewEvents(typed, o.Events),
 		write:     &kube.Writer{Client: client, Resources: resources, Manager: o.FieldManager, DryRun: o.DryRun},
 		outlines:  outlines,
 		queue:     queueOf(limiter, order),
 		order:     order,
-		running:   map[id]*running{},
+		running:   map[spec.ID]*running{},
 
-		controllers: map[string]roster{},
-		shared:      newShared(),
+		controllers: map[string]static.Objects{},
+		shared:      reconcile.NewShared(),
 		leading:     lease.NewGate(),
 		candidate:   candidate,
 		metrics:     counts,
@@ -192,15 +197,15 @@ func New(o Options) (*Server, error) {
 	s.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, s.write.Applier(), kube.FieldManager)
 	}
-	s.shared.related.Log = s.Log
-	s.shared.related.Open = func(resource kube.Resource) *informer.Informer {
+	s.shared.Related.Log = s.Log
+	s.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
 		return s.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
 	s.edited = make(chan struct{}, 1)
 	s.bodies = bodies.New(o.WebhookMemory)
 	s.kept = bodies.New(s.bodies.Size() / 2)
-	s.unfinalized = newWaiting(s.caches, resources, s.events)
-	s.followed = newFollowed(s.caches, func(of id) { s.queue.Add(of) })
+	s.unfinalized = finalizers.NewBlockedReporter(s.caches, resources, s.events)
+	s.followed = build.NewScriptConfigMaps(s.caches, func(of spec.ID) { s.queue.Add(of) })
 	s.events.Divert = s.divert
 	return s, s.collect()
 }
@@ -222,13 +227,13 @@ func (s *Server) Run(ctx context.Context) error {
 
 func (s *Server) run(ctx context.Context) error {
 	defer s.queue.ShutDown() // also when it ends before it begins
-	for kind := range kinds {
+	for kind := range spec.Resources {
 		s.controllers[kind] = s.open(kind)
 		defer s.controllers[kind].Close()
 	}
 	s.crds = s.caches.Open(informer.Spec{Resource: definitions, MetadataOnly: true, Listed: true})
 	defer s.crds.Close()
-	for kind := range kinds {
+	for kind := range spec.Resources {
 		if err := s.controllers[kind].Handle(s.onController); err != nil {
 			return err
 		}
@@ -239,10 +244,10 @@ func (s *Server) run(ctx context.Context) error {
 	if s.Folders != nil {
 		defer s.Folders.Follow(s.onFiles)()
 	}
-	defer s.followed.close()
-	defer s.unfinalized.endAll()
+	defer s.followed.Close()
+	defer s.unfinalized.Close()
 	s.opened.Store(true)
-	for kind := range kinds {
+	for kind := range spec.Resources {
 		if !s.controllers[kind].Synced(ctx) {
 			return nil // ctx is done
 		}
@@ -272,11 +277,11 @@ func (s *Server) run(ctx context.Context) error {
 }
 
 // open gives the controller objects of a kind. It tells what a watch that fails for ever would not tell well.
-func (s *Server) open(kind string) roster {
+func (s *Server) open(kind string) static.Objects {
 	if s.Given != nil {
-		return s.Given.of(kind)
+		return s.Given.Of(kind)
 	}
-	resource := kinds[kind]
+	resource := spec.Resources[kind]
 	if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
 		s.Log.Warn("the API server does not serve "+kind+"s; apply manifests/crds; waiting", "error", err)
 	}
@@ -288,19 +293,19 @@ func (s *Server) onController(old, current *object.Object) {
 	case current == nil:
 		s.met.Delete(old.GetUID())
 		s.judged.Delete(old.GetUID())
-		s.departed.Store(idOf(old), departure{old, time.Now()})
-		s.queue.Add(idOf(old))
+		s.departed.Store(spec.IDOf(old), departure{old, time.Now()})
+		s.queue.Add(spec.IDOf(old))
 	case old == nil || old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration():
-		s.queue.Add(idOf(current))
-	case removesFinalizers(old) != removesFinalizers(current):
-		s.queue.Add(idOf(current))
+		s.queue.Add(spec.IDOf(current))
+	case reconcile.RemovesFinalizers(old) != reconcile.RemovesFinalizers(current):
+		s.queue.Add(spec.IDOf(current))
 	case !s.leads() && givenUpBy(old) != givenUpBy(current):
-		s.queue.Add(idOf(current)) // not to try it again when this server leads
+		s.queue.Add(spec.IDOf(current)) // not to try it again when this server leads
 	} // anything else is our own status, which must not lead to the next one
 }
 
 // object is the controller object of that name, or nil.
-func (s *Server) object(name id) *object.Object {
+func (s *Server) object(name spec.ID) *object.Object {
 	return s.controllers[name.Kind].Get(object.Key{Name: name.Name})
 }
 
@@ -321,21 +326,21 @@ func (s *Server) onDefinition(old, current *object.Object) {
 		s.statusPruned.Store(false)
 	}
 	if edited {
-		s.firsts.forget(group)
+		s.firsts.Changed(group)
 	}
 	for _, r := range s.all() {
-		if r.loop.about(group) {
-			r.loop.retryStatus()
+		if r.loop.IsAbout(group) {
+			r.loop.RetryStatus()
 		}
 		if edited {
-			s.firsts.count(r.loop.Binding)
+			s.firsts.Update(r.loop.Binding)
 		}
-		r.loop.rediscover(group)
+		r.loop.Rediscover(group)
 	}
 	for _, controllers := range s.controllers {
 		for _, o := range controllers.List() {
-			s.queue.Add(idOf(o))
-			s.queue.AddAfter(idOf(o), untilServed)
+			s.queue.Add(spec.IDOf(o))
+			s.queue.AddAfter(spec.IDOf(o), reconcile.UntilServed)
 		}
 	}
 }
@@ -357,10 +362,10 @@ var loadQueues = map[string]string{
 }
 
 // queueOf gives the one queue of controller objects of both kinds.
-func queueOf(limiter workqueue.TypedRateLimiter[id], order workqueue.Queue[id]) workqueue.TypedRateLimitingInterface[id] {
-	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[id]{Queue: order})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[id]{Queue: inner})
-	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[id]{DelayingQueue: delaying})
+func queueOf(limiter workqueue.TypedRateLimiter[spec.ID], order workqueue.Queue[spec.ID]) workqueue.TypedRateLimitingInterface[spec.ID] {
+	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[spec.ID]{Queue: order})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[spec.ID]{Queue: inner})
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[spec.ID]{DelayingQueue: delaying})
 }
 
 func (s *Server) work(ctx context.Context) {
@@ -393,7 +398,7 @@ func refreshAfter(n int) time.Duration {
 }
 
 // process loads one controller object and decides when to look again.
-func (s *Server) process(ctx context.Context, name id) {
+func (s *Server) process(ctx context.Context, name spec.ID) {
 	err := s.guarded(ctx, name)
 	if s.object(name) != nil {
 		s.seen.Store(name, true)
@@ -404,14 +409,14 @@ func (s *Server) process(ctx context.Context, name id) {
 		return
 	}
 	s.queue.Forget(name)
-	if r := s.get(name); r != nil && (!r.loop.filled.Load() || r.loop.trouble() != nil) {
+	if r := s.get(name); r != nil && (!r.loop.Filled() || r.loop.Trouble() != nil) {
 		s.queue.AddAfter(name, whileFilled)
 	} else if s.object(name) != nil {
 		s.queue.AddAfter(name, refreshAfter(s.count()))
 	}
 }
 
-func (s *Server) guarded(ctx context.Context, name id) (err error) {
+func (s *Server) guarded(ctx context.Context, name spec.ID) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.Log.Error("panic while a controller was loaded, please report it", "controller", name.Name, "panic", r, "stack", string(debug.Stack()))

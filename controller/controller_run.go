@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"metascript/controller/lease"
+	"metascript/controller/spec"
 )
 
 // leads reports whether this server is the one that works.
@@ -22,7 +23,7 @@ func (s *Server) tellAll(ctx context.Context) {
 	}
 	for _, controllers := range s.controllers {
 		for _, o := range controllers.List() {
-			s.queue.Add(idOf(o))
+			s.queue.Add(spec.IDOf(o))
 		}
 	}
 }

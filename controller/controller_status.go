@@ -12,6 +12,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/spec"
 )
 
 // introduction is how long after an object was seen first its status is not written: who creates an object and then
@@ -36,7 +37,7 @@ func (s *Server) writeStatus(ctx context.Context, o *object.Object, status *v1al
 		return nil
 	}
 	if wait := s.young(o); wait > 0 && s.Given == nil {
-		s.queue.AddAfter(idOf(o), wait)
+		s.queue.AddAfter(spec.IDOf(o), wait)
 		return nil
 	}
 	stored, err := s.controllerWriter().Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "conditions"})

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"metascript/controller/finalizers"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/spec"
 )
 
 // A departure is a controller object that we do not see any more. It may have been deleted, be about to come back,
@@ -17,7 +19,7 @@ type departure struct {
 
 // depart takes the finalizers of a controller object that is gone off its parents, once it has been gone for a while
 // and the API server says so: nothing would ever take them off else, and no parent could go.
-func (s *Server) depart(ctx context.Context, name id) error {
+func (s *Server) depart(ctx context.Context, name spec.ID) error {
 	known, found := s.departed.Load(name)
 	if !found {
 		return nil
@@ -31,7 +33,7 @@ func (s *Server) depart(ctx context.Context, name id) error {
 		s.queue.AddAfter(name, s.DeletionGrace) // whoever leads does it, and that may be us by then
 		return nil
 	}
-	exists, err := exists(ctx, name, s.client)
+	exists, err := finalizers.Exists(ctx, name, s.client)
 	if err == nil && !exists {
 		err = s.letGo(ctx, name, gone.object)
 	}
@@ -42,13 +44,13 @@ func (s *Server) depart(ctx context.Context, name id) error {
 }
 
 // letGo takes the finalizers off.
-func (s *Server) letGo(ctx context.Context, name id, o *object.Object) error {
-	d, err := declare(o)
+func (s *Server) letGo(ctx context.Context, name spec.ID, o *object.Object) error {
+	d, err := spec.Read(o)
 	if err != nil {
 		s.Log.Warn("the controller is deleted, and there is no telling what its parents were: metascript gc takes its finalizers off", "controller", name.Name, "error", err)
 		return nil
 	}
-	remover := Remover{
+	remover := finalizers.Remover{
 		Resources: s.resources, Finalizers: &kube.Finalizers{Client: s.outlines, Write: s.write}, Only: s.Only,
 		Removed: func(parent *object.Object) { s.letWent(name, parent) },
 	}

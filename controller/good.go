@@ -15,7 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
 	"metascript/controller/object"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
+	"metascript/controller/status"
+	"metascript/controller/store"
 	"metascript/controller/throttle"
 )
 
@@ -27,7 +32,7 @@ import (
 // status of the controller object names it, so that a crash between writing the one and the other leaves what was there
 // before, and nobody who may write ConfigMaps alone can have a script run. It is compiled and checked like any other.
 type goodVersion struct {
-	candidate
+	build.Candidate
 	stored time.Time // when it was seen to be; zero: it is not
 	tried  time.Time // when that was to be done last, and failed
 	cannot error     // why it never will be
@@ -41,38 +46,38 @@ const storedFor = 10 * time.Minute
 const storeAgain = 30 * time.Second
 
 // keepGood notes that the version that runs is good, and has it outlive the server. It gives the name of what is stored.
-func (s *Server) keepGood(ctx context.Context, c *candidate) string {
-	if !c.hasScript() {
-		s.goods.Delete(c.id())
+func (s *Server) keepGood(ctx context.Context, c *build.Candidate) string {
+	if !c.HasScript() {
+		s.goods.Delete(c.ID())
 		return ""
 	}
 	g := s.good(c)
-	if g == nil || g.identity != c.identity {
-		g = &goodVersion{candidate: *c}
-		s.goods.Store(c.id(), g)
+	if g == nil || g.Identity != c.Identity {
+		g = &goodVersion{Candidate: *c}
+		s.goods.Store(c.ID(), g)
 	}
 	if time.Since(g.stored) > storedFor && time.Since(g.tried) > storeAgain && g.cannot == nil && s.Given == nil { // what is given is no more when the server is
-		err := s.scripts().putVersion(ctx, c)
+		err := s.scripts().PutVersion(ctx, c)
 		switch {
 		case err == nil:
 			g.stored = time.Now()
-		case errors.Is(err, errTooLarge) || apierrors.IsInvalid(err):
+		case errors.Is(err, store.ErrTooLarge) || apierrors.IsInvalid(err):
 			g.cannot = err
 		case ctx.Err() == nil:
 			g.tried = time.Now()
-			s.warnNotKept(c.id(), err)
+			s.warnNotKept(c.ID(), err)
 		}
 	}
 	if g.stored.IsZero() {
 		return ""
 	}
-	return scriptPrefix + c.identity
+	return store.NamePrefix + c.Identity
 }
 
 // good is the last good version of the very object that c is of, as far as this server knows it, or nil.
-func (s *Server) good(c *candidate) *goodVersion {
-	kept, _ := s.goods.Load(c.id())
-	if g, _ := kept.(*goodVersion); g != nil && g.object.GetUID() == c.object.GetUID() {
+func (s *Server) good(c *build.Candidate) *goodVersion {
+	kept, _ := s.goods.Load(c.ID())
+	if g, _ := kept.(*goodVersion); g != nil && g.Object.GetUID() == c.Object.GetUID() {
 		return g
 	}
 	return nil
@@ -80,7 +85,7 @@ func (s *Server) good(c *candidate) *goodVersion {
 
 // warnNotKept tells, once for each cause, that good versions are not kept: what is in the way for one controller is in the
 // way for all.
-func (s *Server) warnNotKept(of id, err error) {
+func (s *Server) warnNotKept(of spec.ID, err error) {
 	cause := string(apierrors.ReasonForError(err))
 	if apierrors.IsNotFound(err) {
 		err = fmt.Errorf("%w: create the namespace, or choose another by --namespace", err)
@@ -91,21 +96,21 @@ func (s *Server) warnNotKept(of id, err error) {
 }
 
 // lastGood is the version of a controller that was good last: of this server, or else the stored one that its status names.
-func (s *Server) lastGood(ctx context.Context, c *candidate) (*candidate, error) {
+func (s *Server) lastGood(ctx context.Context, c *build.Candidate) (*build.Candidate, error) {
 	if g := s.good(c); g != nil && s.leads() { // while another leads, it knows better
-		before := g.candidate
+		before := g.Candidate
 		return &before, nil
 	}
 	if c.Status.Script == nil || c.Status.Script.LastGood == "" {
 		return nil, errNoneGood
 	}
 	name := c.Status.Script.LastGood
-	before, err := s.scripts().getVersion(ctx, name, c.object)
+	before, err := s.scripts().Version(ctx, name, c.Object)
 	if err != nil {
 		return nil, fmt.Errorf("the version that was good last, in ConfigMap %s/%s, cannot be used: %w", s.Namespace, name, err)
 	}
 	if s.leads() {
-		s.goods.Store(c.id(), &goodVersion{candidate: *before, stored: time.Now()})
+		s.goods.Store(c.ID(), &goodVersion{Candidate: *before, stored: time.Now()})
 	}
 	return before, nil
 }
@@ -113,11 +118,11 @@ func (s *Server) lastGood(ctx context.Context, c *candidate) (*candidate, error)
 var errNoneGood = errors.New("no version was good before")
 
 // hold keeps the last good version running, or has it run again, since what is written cannot be used.
-func (s *Server) hold(ctx context.Context, c *candidate, v *verdict) {
+func (s *Server) hold(ctx context.Context, c *build.Candidate, v *status.Result) {
 	var rejected error
-	if r := s.get(c.id()); r != nil {
-		about := r.about.Load()
-		if rejected = s.rejected(c, about.identity); rejected == nil && about.hooks.lacks == "" {
+	if r := s.get(c.ID()); r != nil {
+		about := r.loop.Current().Loaded
+		if rejected = s.rejected(c, about.Identity); rejected == nil && about.Built.Missing == "" {
 			return
 		}
 	}
@@ -126,25 +131,25 @@ func (s *Server) hold(ctx context.Context, c *candidate, v *verdict) {
 		err = s.revive(ctx, before)
 	}
 	if err == nil && rejected != nil {
-		s.events.Warning(c.object, "ScriptRolledBack", "%v", rejected)
-		s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("rolledback")
+		s.events.Warning(c.Object, "ScriptRolledBack", "%v", rejected)
+		s.metrics.Controller(c.Kind, c.ID().Name).Reloaded("rolledback")
 	}
 	if err != nil && rejected != nil {
 		s.pardon(c)
 	}
 	if err != nil && !errors.Is(err, errNoneGood) && ctx.Err() == nil {
-		v.doubts = append(v.doubts, err.Error())
+		v.Warnings = append(v.Warnings, err.Error())
 	}
 }
 
 // revive runs a version that was good.
-func (s *Server) revive(ctx context.Context, c *candidate) error {
+func (s *Server) revive(ctx context.Context, c *build.Candidate) error {
 	var err error
-	if c.found, err = s.discover(c.declaration); err != nil {
+	if c.Resolved, err = s.discover(c.Declaration); err != nil {
 		return err
 	}
 	loader := s.loader(c)
-	hooks, err := loader.load(ctx, c.declaration, c.parts)
+	hooks, err := loader.Load(ctx, c.Declaration, c.Parts)
 	if err != nil {
 		return err
 	}
@@ -153,21 +158,21 @@ func (s *Server) revive(ctx context.Context, c *candidate) error {
 
 // settled keeps the version that runs if it is good. It gives the name of what is stored of the last one that was.
 func (s *Server) settled(ctx context.Context, r *running) string {
-	about := r.about.Load()
+	about := r.loop.Current().Loaded
 	if !s.leads() {
 		return "" // nothing has been tried here
 	}
-	if came, _ := r.loop.current.Load().canary.Outcome(time.Now()); came == throttle.Good && about.hooks.lacks == "" {
-		return s.keepGood(ctx, about.of)
+	if came, _ := r.loop.Current().Canary.Outcome(time.Now()); came == throttle.Good && about.Built.Missing == "" {
+		return s.keepGood(ctx, about.Candidate)
 	}
-	if g := s.good(about.of); g != nil && !g.stored.IsZero() {
-		return scriptPrefix + g.identity
+	if g := s.good(about.Candidate); g != nil && !g.stored.IsZero() {
+		return store.NamePrefix + g.Identity
 	}
 	return ""
 }
 
 // unkept says why a good version will not outlive the server, if that is the version's own fault.
-func (s *Server) unkept(c *candidate) []string {
+func (s *Server) unkept(c *build.Candidate) []string {
 	if g := s.good(c); g != nil && g.cannot != nil {
 		return []string{fmt.Sprintf("the version that runs is not kept for a restart of the server while its source is broken: %v", g.cannot)}
 	}
@@ -176,20 +181,20 @@ func (s *Server) unkept(c *candidate) []string {
 
 // trialOf is how the next version of a loop is judged: not at all if that is not asked for, if it was good before, or if
 // there is none to go back to.
-func (s *Server) trialOf(ctx context.Context, c *candidate, l *loop, excused map[object.Ref]bool) *throttle.Canary {
+func (s *Server) trialOf(ctx context.Context, c *build.Candidate, l *reconcile.Reconciler, excused map[object.Ref]bool) *throttle.Canary {
 	if c.Script == nil || c.Script.Rollback != v1alpha1.RollbackOnError {
 		return throttle.NoCanary()
 	}
-	if before, err := s.lastGood(ctx, c); err != nil || before.identity == c.identity {
+	if before, err := s.lastGood(ctx, c); err != nil || before.Identity == c.Identity {
 		return throttle.NoCanary()
 	}
 	parents := func() int {
-		if !l.filled.Load() {
+		if !l.Filled() {
 			return math.MaxInt
 		}
-		return l.count()
+		return l.Count()
 	}
-	return throttle.NewCanary(percentOf(c.Script), excused, parents, func() { s.queue.Add(c.id()) })
+	return throttle.NewCanary(percentOf(c.Script), excused, parents, func() { s.queue.Add(c.ID()) })
 }
 
 // defaultPercent is rollbackPercent when it is not set.
@@ -210,55 +215,55 @@ type rejection struct {
 }
 
 // rejected is why a version of c's controller was given up; nil: it was not.
-func (s *Server) rejected(c *candidate, identity string) error {
-	kept, _ := s.rejects.Load(c.id())
-	if r, _ := kept.(*rejection); r != nil && r.uid == c.object.GetUID() && r.identity == identity {
+func (s *Server) rejected(c *build.Candidate, identity string) error {
+	kept, _ := s.rejects.Load(c.ID())
+	if r, _ := kept.(*rejection); r != nil && r.uid == c.Object.GetUID() && r.identity == identity {
 		return r.why
 	}
 	return nil
 }
 
 // pardon lets a version run that was given up, since there is none to go back to.
-func (s *Server) pardon(c *candidate) {
-	s.rejects.Delete(c.id())
-	if r := s.get(c.id()); r != nil {
-		r.loop.current.Load().canary.Accept()
+func (s *Server) pardon(c *build.Candidate) {
+	s.rejects.Delete(c.ID())
+	if r := s.get(c.ID()); r != nil {
+		r.loop.Current().Canary.Accept()
 	}
 }
 
 // judge notes how the version that runs does, before another takes its place.
-func (s *Server) judge(ctx context.Context, c *candidate) {
-	r := s.get(c.id())
+func (s *Server) judge(ctx context.Context, c *build.Candidate) {
+	r := s.get(c.ID())
 	if r == nil {
 		return
 	}
-	about := r.about.Load()
-	switch came, why := r.loop.current.Load().canary.Outcome(time.Now()); came {
+	about := r.loop.Current().Loaded
+	switch came, why := r.loop.Current().Canary.Outcome(time.Now()); came {
 	case throttle.Good:
 		s.settled(ctx, r)
 	case throttle.GivenUp:
-		s.rejects.Store(c.id(), &rejection{about.uid, about.identity, why})
+		s.rejects.Store(c.ID(), &rejection{about.UID, about.Identity, why})
 	}
 }
 
 // givenUp reports as an error that c was given up, here or by the server before. One that was edited is not, nor is one for
 // which there is none to go back to.
-func (s *Server) givenUp(ctx context.Context, c *candidate) error {
+func (s *Server) givenUp(ctx context.Context, c *build.Candidate) error {
 	reject := func(why error) {
-		s.rejects.Store(c.id(), &rejection{c.object.GetUID(), c.identity, why})
+		s.rejects.Store(c.ID(), &rejection{c.Object.GetUID(), c.Identity, why})
 	}
 	// The status tells what the server before knew. What this one knows, once it leads, is newer.
-	if _, known := s.judged.Load(c.object.GetUID()); !known && c.Status.Script != nil && s.rejected(c, c.identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.identity {
+	if _, known := s.judged.Load(c.Object.GetUID()); !known && c.Status.Script != nil && s.rejected(c, c.Identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.Identity {
 		reject(&throttle.GivenUpError{Reason: toldBefore(c.Status.Conditions)})
 	}
 	if s.leads() {
-		s.judged.Store(c.object.GetUID(), true)
+		s.judged.Store(c.Object.GetUID(), true)
 	}
-	why := s.rejected(c, c.identity)
+	why := s.rejected(c, c.Identity)
 	if why == nil {
 		return nil // one that was given up and still runs, is seen to when it is known whether c can take its place
 	}
-	if before, err := s.lastGood(ctx, c); err != nil || before.identity == c.identity {
+	if before, err := s.lastGood(ctx, c); err != nil || before.Identity == c.Identity {
 		s.pardon(c)
 		return nil
 	}

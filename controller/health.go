@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"metascript/controller/spec"
+	"metascript/controller/static"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -29,11 +32,11 @@ func (s *Server) waiting() []string {
 	var all []string
 	for _, controllers := range s.controllers {
 		for _, o := range controllers.List() {
-			name := idOf(o)
+			name := spec.IDOf(o)
 			if _, seen := s.seen.Load(name); !seen {
 				all = append(all, name.String()+" is being loaded")
 			} else if r := s.get(name); r != nil {
-				all = append(all, r.loop.unfilled()...)
+				all = append(all, r.loop.Unfilled()...)
 			}
 		}
 	}
@@ -58,7 +61,7 @@ func (s *Server) unknown() []string {
 }
 
 // beingRead says that objects are being read, and what keeps them from it, unless they are known.
-func beingRead(kind string, cache roster) []string {
+func beingRead(kind string, cache static.Objects) []string {
 	if err := cache.Trouble(); err != nil {
 		return []string{fmt.Sprintf("the %ss are being read: %v", kind, err)}
 	} else if !cache.Filled() {
@@ -92,9 +95,9 @@ func (s *Server) Healthy(ctx context.Context) error {
 func (s *Server) pass() {
 	s.queue.Len()
 	s.caches.Running()
-	s.shared.hub.Changes(schema.GroupKind{})
-	s.shared.related.Probe()
+	s.shared.Hub.Changes(schema.GroupKind{})
+	s.shared.Related.Probe()
 	for _, r := range s.all() {
-		r.loop.probeLocks()
+		r.loop.ProbeLocks()
 	}
 }

@@ -12,8 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
 	"metascript/controller/hook"
 	"metascript/controller/object"
+	"metascript/controller/reconcile"
+	"metascript/controller/revisions"
+	"metascript/controller/spec"
+	"metascript/controller/status"
+	"metascript/controller/store"
 	"metascript/controller/throttle"
 	"metascript/engine"
 	"metascript/scripts"
@@ -21,223 +27,218 @@ import (
 
 // load makes the loop of a controller be what its controller object says, and tells in the object's status what came
 // of it. If the object cannot be loaded, what ran before goes on as a whole, spec and script together.
-func (s *Server) load(ctx context.Context, name id) error {
+func (s *Server) load(ctx context.Context, name spec.ID) error {
 	o := s.object(name)
 	if o == nil {
 		return s.leave(ctx, name)
 	}
 	s.departed.Delete(name)
-	if r := s.get(name); r != nil && r.about.Load().uid != o.GetUID() {
+	if r := s.get(name); r != nil && r.loop.Current().Loaded.UID != o.GetUID() {
 		s.stop(name) // that was another object, and is gone
 	}
-	v := &verdict{}
-	d, err := declare(o)
+	v := &status.Result{}
+	d, err := spec.Read(o)
 	switch {
 	case d.Settings.Paused: // an emergency brake, whatever else there may be wrong with the spec
 		s.stop(name)
-		v.doubts = append(s.sandbox.doubts(d), d.warnings()...)
+		v.Warnings = append(s.sandbox.Warnings(d), d.Warnings()...)
 	case err != nil:
-		v.spec = err
+		v.Spec = err
 	default:
 		s.try(ctx, d, o, v)
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	v.runaways = s.sandbox.runaways(name)
+	v.Runaways = s.sandbox.RunawaysOf(name)
 	if r := s.get(name); r != nil {
 		s.see(ctx, r, v)
 	}
 	if kept, found := s.rejects.Load(name); found && kept.(*rejection).uid == o.GetUID() {
-		v.givenUp = kept.(*rejection).identity
+		v.GivenUp = kept.(*rejection).identity
 	}
 	if !s.leads() {
-		return v.retry() // whoever leads tells
+		return v.Retry() // whoever leads tells
 	}
 	if err := s.tell(ctx, d, o, v); err != nil {
 		return err
 	}
 	why, way := whyWaiting(d, v)
-	if err := s.unfinalized.follow(d, why, way); err != nil {
+	if err := s.unfinalized.Report(d, why, way); err != nil {
 		return err
 	}
-	return v.retry()
+	return v.Retry()
 }
 
 // leave forgets a controller object that is gone.
-func (s *Server) leave(ctx context.Context, name id) error {
+func (s *Server) leave(ctx context.Context, name spec.ID) error {
 	s.stop(name)
-	s.unfinalized.end(name)
+	s.unfinalized.Forget(name)
 	s.told.Delete(name)
 	s.seen.Delete(name)
 	s.leaveSources(name)
 	s.goods.Delete(name)
 	s.stuck.Delete(name)
 	s.rejects.Delete(name)
-	s.metrics.Forget(name.Kind, name.Name, name.queue())
+	s.metrics.Forget(name.Kind, name.Name, name.QueueName())
 	return s.depart(ctx, name)
 }
 
 // see adds to the verdict how what runs is.
-func (s *Server) see(ctx context.Context, r *running, v *verdict) {
-	v.active, v.filled = r.about.Load(), r.loop.filled.Load()
-	v.lastGood = s.settled(ctx, r)
-	v.trouble, v.held, v.denied = r.loop.trouble(), r.loop.current.Load().holds(), r.loop.denials.sum()
-	v.fallbacks = r.loop.current.Load().fallbacks()
-	v.finalizers = r.loop.heldFinalizers()
-	shares := r.loop.refreshOverlap()
-	v.parents = shares.parents
-	v.doubts = append(v.doubts, shares.told...)
-	if v.filled {
-		v.doubts = append(v.doubts, r.loop.links.problems()...)
-	}
+func (s *Server) see(ctx context.Context, r *running, v *status.Result) {
+	v.Active, v.LastGood = r.loop.Current().Loaded, s.settled(ctx, r)
+	v.Snapshot = r.loop.Snapshot()
+	v.Warnings = append(v.Warnings, v.Snapshot.Warnings...)
 }
 
 // discover looks up the resources that d names, and the one that keeps how far its rollouts are.
-func (s *Server) discover(d *declaration) (resolved, error) {
-	found, err := resolve(d, s.resources)
-	if err != nil || !slices.ContainsFunc(d.Children, func(c childDeclaration) bool { return c.Method.Rolls() }) {
+func (s *Server) discover(d *spec.Declaration) (spec.Resolved, error) {
+	found, err := spec.Resolve(d, s.resources)
+	if err != nil || !slices.ContainsFunc(d.Children, func(c spec.Child) bool { return c.Method.Rolls() }) {
 		return found, err
 	}
 	if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), v1alpha1.ControllerRevisions.Resource); err != nil {
-		return resolved{}, fmt.Errorf("rolling updates: %w", err)
+		return spec.Resolved{}, fmt.Errorf("rolling updates: %w", err)
 	}
 	return found, nil
 }
 
 // try loads d, and on success has its loop be that version, unless it is already. If it cannot be loaded, the last good
 // version is kept running, or run again.
-func (s *Server) try(ctx context.Context, d *declaration, o *object.Object, v *verdict) {
-	v.doubts = append(s.sandbox.doubts(d), d.warnings()...)
-	if r := s.get(d.id()); r != nil {
-		r.loop.release(removesFinalizers(o)) // before another version may take its place
+func (s *Server) try(ctx context.Context, d *spec.Declaration, o *object.Object, v *status.Result) {
+	v.Warnings = append(s.sandbox.Warnings(d), d.Warnings()...)
+	if r := s.get(d.ID()); r != nil {
+		r.loop.ReleaseFinalizers(reconcile.RemovesFinalizers(o)) // before another version may take its place
 	}
-	if v.spec = d.validate(); v.spec != nil {
+	if v.Spec = d.Validate(); v.Spec != nil {
 		return
 	}
-	c := &candidate{declaration: d, object: o}
-	c.found, v.resources = s.discover(d)
-	v.asked = true
+	c := &build.Candidate{Declaration: d, Object: o}
+	c.Resolved, v.Resources = s.discover(d)
+	v.Discovered = true
 	s.judge(ctx, c)
 	loader := s.loader(c)
 	hooks, err := s.prepare(ctx, c, loader)
-	v.doubts, v.from = append(v.doubts, c.parts.doubts()...), c.parts.configMaps()
-	if _, files := s.filed.Load(c.id()); files && s.Folders != nil {
-		v.doubts = append(v.doubts, s.Folders.Problems()...)
+	v.Warnings, v.ConfigMaps = append(v.Warnings, c.Parts.Warnings()...), c.Parts.ConfigMaps()
+	if _, files := s.filed.Load(c.ID()); files && s.Folders != nil {
+		v.Warnings = append(v.Warnings, s.Folders.Problems()...)
 	}
-	v.doubts = append(append(v.doubts, s.followed.stale(c.id())...), s.unkept(c)...)
-	v.untold = !s.backoffOf(c.id()).Note(c.identity, err, time.Now())
+	v.Warnings = append(append(v.Warnings, s.followed.Stale(c.ID())...), s.unkept(c)...)
+	v.Unreported = !s.backoffOf(c.ID()).Note(c.Identity, err, time.Now())
 	if err != nil {
-		v.blame(err)
-		if v.resources == nil && v.script != nil {
+		v.SetError(err)
+		if v.Resources == nil && v.Script != nil {
 			s.hold(ctx, c, v)
 			s.standIn(ctx, c, loader, v)
 		}
 		return
 	}
-	v.hooks, v.doubts = hooks, append(append(v.doubts, hooks.doubts...), releaseDoubt(d, &hooks)...)
-	if v.resources == nil && s.runs(c) == nil {
-		v.spec = s.put(ctx, c, loader, hooks)
+	v.Built, v.Warnings = hooks, append(append(v.Warnings, hooks.Warnings...), releaseDoubt(d, &hooks)...)
+	if v.Resources == nil && s.runs(c) == nil {
+		v.Spec = s.put(ctx, c, loader, hooks)
 	}
-	if s.rejected(c, c.identity) == nil {
-		s.rejects.Delete(c.id()) // it was edited
+	if s.rejected(c, c.Identity) == nil {
+		s.rejects.Delete(c.ID()) // it was edited
 	}
 }
 
 // put has c run, and tells of scripts that are others.
-func (s *Server) put(ctx context.Context, c *candidate, loader *hookLoader, hooks loadedHooks) error {
-	before := s.get(c.id())
+func (s *Server) put(ctx context.Context, c *build.Candidate, loader *build.Loader, hooks build.Built) error {
+	before := s.get(c.ID())
 	was := ""
 	if before != nil {
-		was = before.about.Load().hooks.status.Digest
+		was = before.loop.Current().Loaded.Built.Status.Digest
 	}
-	if err := s.activate(ctx, c, loader, hooks); err != nil || before != s.get(c.id()) {
+	if err := s.activate(ctx, c, loader, hooks); err != nil || before != s.get(c.ID()) {
 		return err
 	}
-	s.metrics.Controller(c.Kind, c.Object.Name).Reloaded("loaded")
-	s.Log.Info("scripts swapped", "controller", c.Object.Name, "source", hooks.status.Source, "digest", short(hooks.status.Digest), "before", short(was))
-	s.events.Normal(c.object, "ScriptReloaded", "%s: %s in place of %s", hooks.status.Source, short(hooks.status.Digest), cmp.Or(short(was), "none"))
+	s.metrics.Controller(c.Kind, c.ID().Name).Reloaded("loaded")
+	s.Log.Info("scripts swapped", "controller", c.ID().Name, "source", hooks.Status.Source, "digest", build.ShortDigest(hooks.Status.Digest), "before", build.ShortDigest(was))
+	s.events.Normal(c.Object, "ScriptReloaded", "%s: %s in place of %s", hooks.Status.Source, build.ShortDigest(hooks.Status.Digest), cmp.Or(build.ShortDigest(was), "none"))
 	return nil
 }
 
 // runs gives what runs if c is the version that does, or nil.
-func (s *Server) runs(c *candidate) *running {
-	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) && r.about.Load().identity == c.identity {
+func (s *Server) runs(c *build.Candidate) *running {
+	if r := s.get(c.ID()); r != nil && r.loop.Current().Loaded.SameBinding(c) && r.loop.Current().Loaded.Identity == c.Identity {
 		return r
 	}
 	return nil
 }
 
 // prepare reads and compiles the scripts of c, unless they run.
-func (s *Server) prepare(ctx context.Context, c *candidate, loader *hookLoader) (loadedHooks, error) {
-	err := s.followSources(ctx, c.declaration, loader)
+func (s *Server) prepare(ctx context.Context, c *build.Candidate, loader *build.Loader) (build.Built, error) {
+	err := s.followSources(ctx, c.Declaration, loader)
 	if err == nil {
-		s.sights.Delete(c.id()) // what is about to be read may be of before the next change, or of after it
-		err = c.read(loader)
-		s.sights.Store(c.id(), c.sight(err))
+		s.sights.Delete(c.ID()) // what is about to be read may be of before the next change, or of after it
+		err = c.Read(loader)
+		s.sights.Store(c.ID(), c.Fingerprint(err))
 	}
 	if err == nil {
 		err = s.givenUp(ctx, c)
 	}
 	if err != nil {
-		return loadedHooks{}, err
+		return build.Built{}, err
 	}
 	if r := s.runs(c); r != nil {
-		return r.about.Load().hooks, nil
+		return r.loop.Current().Loaded.Built, nil
 	}
-	if err := s.backoffOf(c.id()).Blocked(c.identity, time.Now()); err != nil {
-		return loadedHooks{}, err
+	if err := s.backoffOf(c.ID()).Blocked(c.Identity, time.Now()); err != nil {
+		return build.Built{}, err
 	}
-	hooks, err := loader.load(ctx, c.declaration, c.parts)
+	hooks, err := loader.Load(ctx, c.Declaration, c.Parts)
 	if err != nil {
-		return loadedHooks{}, err // as a whole or not at all
+		return build.Built{}, err // as a whole or not at all
 	}
 	return hooks, nil
 }
 
 // loader makes the hooks of c.
-func (s *Server) loader(c *candidate) *hookLoader {
-	l := &hookLoader{
-		sandbox: s.sandbox, sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.followed.get},
-		log: s.logPrint(c.object.GetName()), observe: s.metrics.Controller(c.Kind, c.Object.Name).Script, probeEvery: s.ProbeEvery, missing: s.MissingChildren, bodies: s.bodies, kept: s.kept,
+func (s *Server) loader(c *build.Candidate) *build.Loader {
+	l := &build.Loader{
+		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.followed.Get},
+		Log: s.logPrint(c.Object.GetName()), Observe: s.metrics.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery, MissingChildren: s.MissingChildren, InFlight: s.bodies, Cached: s.kept,
 	}
-	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
-		l.before = &r.about.Load().hooks
+	if r := s.get(c.ID()); r != nil && r.loop.Current().Loaded.SameBinding(c) {
+		l.Before = &r.loop.Current().Loaded.Built
 	}
 	return l
 }
 
 // activate has the loop of c be that version: in the loop that runs, if no more than the scripts are others.
-func (s *Server) activate(ctx context.Context, c *candidate, loader *hookLoader, hooks loadedHooks) error {
-	about := &loaded{c.object.GetUID(), c.object.GetGeneration(), c.found, hooks, c.identity, loadedAt(c.Status.Script, hooks.status.Digest, time.Now()), c}
-	versions := s.versionsOf(c, loader, &about.hooks)
-	if r := s.get(c.id()); r != nil && r.about.Load().fits(c) {
-		r.about.Store(about)
-		s.loaded(c.object)
-		r.loop.swap(s.versionFor(ctx, c, r.loop, hooks, versions))
+func (s *Server) activate(ctx context.Context, c *build.Candidate, loader *build.Loader, hooks build.Built) error {
+	about := &build.Version{
+		UID: c.Object.GetUID(), Generation: c.Object.GetGeneration(), Resolved: c.Resolved, Built: hooks, Identity: c.Identity,
+		LoadedAt: build.LoadedAt(c.Status.Script, hooks.Status.Digest, time.Now()), Candidate: c,
+	}
+	versions := s.versionsOf(c, loader, &about.Built)
+	if r := s.get(c.ID()); r != nil && r.loop.Current().Loaded.SameBinding(c) {
+		s.loaded(c.Object)
+		r.loop.Swap(s.versionFor(ctx, c, r.loop, about, versions))
 		return nil
 	}
-	binding, err := s.bind(c.declaration, c.object, c.found, hooks)
+	binding, err := s.bind(c.Declaration, c.Object, c.Resolved, hooks)
 	if err != nil {
 		return err
 	}
-	if binding.revisions != nil {
-		binding.revisions.scripts = versions
+	if binding.Revisions != nil {
+		binding.Revisions.Scripts = versions
 	}
 	s.start(ctx, c, binding, about)
 	return nil
 }
 
 // versionFor is the next version of a loop's hooks.
-func (s *Server) versionFor(ctx context.Context, c *candidate, l *loop, hooks loadedHooks, versions *scriptVersions) *version {
-	var with *revisions
-	if l.revisions != nil {
-		copied := *l.revisions
-		copied.scripts = versions
+func (s *Server) versionFor(ctx context.Context, c *build.Candidate, l *reconcile.Reconciler, loaded *build.Version, versions *store.ScriptVersions) *reconcile.Version {
+	var with *revisions.Revisions
+	if l.Revisions != nil {
+		copied := *l.Revisions
+		copied.Scripts = versions
 		with = &copied
 	}
-	next := newVersion(hooks.answering(), with, func() { s.queue.Add(c.id()) })
-	next.canary = s.trialOf(ctx, c, l, l.failing())
+	next := reconcile.NewVersion(loaded.Built.Hooks(), with, func() { s.queue.Add(c.ID()) })
+	next.Loaded = loaded
+	next.Canary = s.trialOf(ctx, c, l, l.Failing())
 	return next
 }
 
@@ -250,36 +251,36 @@ var levels = map[engine.Level]slog.Level{
 func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Message) {
 	return func(hookName string, req *hook.Request, m engine.Message) {
 		if s.Observer != nil {
-			s.Observer.Printed(About{name, object.RefOf(req.Parent)}, hookName, m)
+			s.Observer.Printed(reconcile.About{Controller: name, Parent: object.RefOf(req.Parent)}, hookName, m)
 		}
 		s.Log.Log(context.Background(), levels[m.Level], m.Text, "controller", name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
 	}
 }
 
 // tell writes the verdict into the object's status if it is not there yet, and an event about a change of Ready.
-func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *verdict) error {
-	status := statusFor(d, v)
+func (s *Server) tell(ctx context.Context, d *spec.Declaration, o *object.Object, v *status.Result) error {
+	status := status.Of(d, v)
 	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady) // which there always is
-	if v.finalizers.parents > 0 && !meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
-		s.Log.Warn("finalizers are held", "controller", o.GetName(), "parents", v.finalizers.parents)
-		s.events.Warning(o, "FinalizersHeld", "%s", v.finalizers.message(d.id()))
+	if v.Finalizers.Parents > 0 && !meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
+		s.Log.Warn("finalizers are held", "controller", o.GetName(), "parents", v.Finalizers.Parents)
+		s.events.Warning(o, "FinalizersHeld", "%s", v.Finalizers.Message(d.ID()))
 	}
 	said := string(o.GetUID()) + after.Reason + after.Message
-	if v.untold {
+	if v.Unreported {
 		return s.writeStatus(ctx, o, status)
 	}
-	if before, _ := s.told.Swap(idOf(o), said); before != said {
+	if before, _ := s.told.Swap(spec.IDOf(o), said); before != said {
 		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
 		switch {
-		case v.replaced(d):
+		case v.PreviousScriptRuns(d):
 			s.events.Warning(o, "ScriptRejected", "%s", after.Message)
 			s.metrics.Controller(d.Kind, d.Object.Name).Reloaded("rejected")
-		case throttle.IsGivenUp(v.err()): // which was told when it was
-		case lacksStatus(v.err()):
+		case throttle.IsGivenUp(v.Err()): // which was told when it was
+		case spec.LacksStatus(v.Err()):
 			s.events.Warning(o, "SyncError", "[%s] Sync error - ignoring, %s", o.GetName(), after.Message)
-		case v.err() != nil:
+		case v.Err() != nil:
 			s.events.Warning(o, "CreateError", "Cannot create new controller: %s", after.Message)
-		case v.trouble != nil:
+		case v.Trouble != nil:
 			s.events.Warning(o, "SyncError", "[%s] Sync error - %s", o.GetName(), after.Message)
 		}
 	}
@@ -287,7 +288,7 @@ func (s *Server) tell(ctx context.Context, d *declaration, o *object.Object, v *
 }
 
 // backoffOf is what delays loading a controller.
-func (s *Server) backoffOf(of id) *throttle.LoadBackoff {
+func (s *Server) backoffOf(of spec.ID) *throttle.LoadBackoff {
 	known, _ := s.stuck.LoadOrStore(of, &throttle.LoadBackoff{})
 	return known.(*throttle.LoadBackoff)
 }
@@ -295,68 +296,70 @@ func (s *Server) backoffOf(of id) *throttle.LoadBackoff {
 // standIn has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the
 // webhooks that stand beside the others, if there are some. Half a spec with the half of another would not do; this is one
 // spec, and a hook without an answer is an error.
-func (s *Server) standIn(ctx context.Context, c *candidate, loader *hookLoader, v *verdict) {
-	r := s.get(c.id())
-	if r != nil && r.about.Load().hooks.lacks == "" || !c.hasFallback() {
+func (s *Server) standIn(ctx context.Context, c *build.Candidate, loader *build.Loader, v *status.Result) {
+	r := s.get(c.ID())
+	if r != nil && r.loop.Current().Loaded.Built.Missing == "" || !c.HasFallback() {
 		return
 	}
 	with, in := *loader, *c
-	with.lacking = &lacking{parts: map[string]error{}}
-	hooks, err := with.loadRest(ctx, &in)
-	if err != nil || hooks.lacks == "" || s.runs(&in) != nil {
+	with.Partial = &build.MissingParts{Parts: map[string]error{}}
+	hooks, err := with.LoadPartial(ctx, &in)
+	if err != nil || hooks.Missing == "" || s.runs(&in) != nil {
 		return // what keeps it from being loaded is told already, or was gone a moment later
 	}
-	v.spec = s.activate(ctx, &in, loader, hooks)
+	v.Spec = s.activate(ctx, &in, loader, hooks)
 }
 
 // scripts is the server's store.
-func (s *Server) scripts() *scriptStore { return &scriptStore{s.Namespace, s.write, s.write.Get} }
+func (s *Server) scripts() *store.Store {
+	return &store.Store{Namespace: s.Namespace, Writer: s.write, Live: s.write.Get}
+}
 
 // versionsOf are the versions of c's script, or nil when its edits do not roll out. Older ones have the webhooks of the one
 // that runs.
-func (s *Server) versionsOf(c *candidate, loader *hookLoader, now *loadedHooks) *scriptVersions {
-	if !c.ScriptRevisions || now.digest == "" {
+func (s *Server) versionsOf(c *build.Candidate, loader *build.Loader, now *build.Built) *store.ScriptVersions {
+	if !c.ScriptRevisions || now.Digest == "" {
 		return nil
 	}
 	older := *loader
-	older.before = now
-	return &scriptVersions{
-		dryRun: s.DryRun, store: s.scripts(), digest: now.digest, script: c.Script, part: parts{"": c.parts[""]}, older: map[string]loadedHooks{},
-		load: func(ctx context.Context, script *v1alpha1.ControllerScript, part parts) (loadedHooks, error) {
-			then := *c.declaration
+	older.Before = now
+	return &store.ScriptVersions{
+		DryRun: s.DryRun, Store: s.scripts(), Digest: now.Digest, Script: c.Script, Part: build.Parts{"": c.Parts[""]}, Older: map[string]build.Built{},
+		Load: func(ctx context.Context, script *v1alpha1.ControllerScript, part build.Parts) (build.Built, error) {
+			then := *c.Declaration
 			then.Script = script
-			gathered := maps.Clone(c.parts)
+			gathered := maps.Clone(c.Parts)
 			if len(part) > 0 {
 				gathered[""] = part[""]
-				return older.load(ctx, &then, gathered)
+				return older.Load(ctx, &then, gathered)
 			}
-			own, err := older.sources.Assemble(older.wants(&then)[""], false)
+			own, err := older.Sources.Assemble(older.Wanted(&then)[""], false)
 			if err != nil {
-				return loadedHooks{}, fmt.Errorf("%s: %w", where(""), err)
+				return build.Built{}, fmt.Errorf("%s: %w", build.SpecPath(""), err)
 			}
 			gathered[""] = own
-			return older.load(ctx, &then, gathered)
+			return older.Load(ctx, &then, gathered)
 		},
 	}
 }
 
 // whyWaiting says why the finalize hook of a controller cannot be asked, and what to do; "": it can.
-func whyWaiting(d *declaration, v *verdict) (why, way string) {
+func whyWaiting(d *spec.Declaration, v *status.Result) (why, way string) {
 	switch {
-	case v.active == nil && d.Settings.Paused:
+	case v.Active == nil && d.Settings.Paused:
 		return "is paused", "end the pause"
-	case v.active == nil && v.err() != nil:
+	case v.Active == nil && v.Err() != nil:
 		return "does not load", "correct the controller"
-	case v.active != nil && !v.filled && v.trouble != nil:
+	case v.Active != nil && !v.Filled && v.Trouble != nil:
 		return "cannot start before its caches are filled", "see the condition Ready of the controller"
 	}
 	return "", ""
 }
 
 // releaseDoubt is about the annotation where it has no effect: it would have one once the hook is lost.
-func releaseDoubt(d *declaration, hooks *loadedHooks) []string {
-	if hooks.finalize == nil || d.Object.Annotations[removeFinalizers] != "true" {
+func releaseDoubt(d *spec.Declaration, hooks *build.Built) []string {
+	if hooks.Finalize == nil || d.Object.Annotations[reconcile.RemoveFinalizers] != "true" {
 		return nil
 	}
-	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: take it off, so that finalizers are held if the hook is lost", removeFinalizers)}
+	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: take it off, so that finalizers are held if the hook is lost", reconcile.RemoveFinalizers)}
 }

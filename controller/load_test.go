@@ -5,24 +5,28 @@ import (
 	"testing"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
+	"metascript/controller/status"
 )
 
 func TestWhyAFinalizeHookCannotBeCalled(t *testing.T) {
-	active := &loaded{}
-	paused := &declaration{Settings: v1alpha1.ControllerSettings{Paused: true}}
+	active := &build.Version{}
+	paused := &spec.Declaration{Settings: v1alpha1.ControllerSettings{Paused: true}}
 	for _, c := range []struct {
 		name string
-		d    *declaration
-		v    *verdict
+		d    *spec.Declaration
+		v    *status.Result
 		want string
 	}{
-		{"it runs", &declaration{}, &verdict{active: active, filled: true}, ""},
-		{"it is about to start", &declaration{}, &verdict{}, ""},
-		{"its caches are being filled", &declaration{}, &verdict{active: active}, ""},
-		{"its caches cannot be filled", &declaration{}, &verdict{active: active, trouble: errors.New("no")}, "cannot start before its caches are filled"},
-		{"it is paused", paused, &verdict{}, "is paused"},
-		{"it does not load", &declaration{}, &verdict{spec: errors.New("it is wrong")}, "does not load"},
-		{"an edit does not load, and the version before runs", &declaration{}, &verdict{spec: errors.New("it is wrong"), active: active, filled: true}, ""},
+		{"it runs", &spec.Declaration{}, &status.Result{Active: active, Snapshot: reconcile.Snapshot{Filled: true}}, ""},
+		{"it is about to start", &spec.Declaration{}, &status.Result{}, ""},
+		{"its caches are being filled", &spec.Declaration{}, &status.Result{Active: active}, ""},
+		{"its caches cannot be filled", &spec.Declaration{}, &status.Result{Active: active, Snapshot: reconcile.Snapshot{Trouble: errors.New("no")}}, "cannot start before its caches are filled"},
+		{"it is paused", paused, &status.Result{}, "is paused"},
+		{"it does not load", &spec.Declaration{}, &status.Result{Spec: errors.New("it is wrong")}, "does not load"},
+		{"an edit does not load, and the version before runs", &spec.Declaration{}, &status.Result{Spec: errors.New("it is wrong"), Active: active, Snapshot: reconcile.Snapshot{Filled: true}}, ""},
 	} {
 		if why, way := whyWaiting(c.d, c.v); why != c.want || (why == "") != (way == "") {
 			t.Errorf("%s: got %q and %q, want %q", c.name, why, way, c.want)

@@ -3,6 +3,8 @@ package controller
 import (
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
 )
 
 // loaded tells that hooks begin to be asked.
@@ -13,12 +15,12 @@ func (s *Server) loaded(o *object.Object) {
 }
 
 // letWent tells that the finalizer of a controller that is gone was taken off o.
-func (s *Server) letWent(name id, o *object.Object) {
+func (s *Server) letWent(name spec.ID, o *object.Object) {
 	if s.Observer == nil {
 		return
 	}
-	about := About{name.Name, object.RefOf(o)}
-	s.Observer.Wrote(about, Write{Op: plan.Op{Verb: plan.Update, Object: o, Why: "finalizers: " + name.String() + " is gone"}, Stored: o})
+	about := reconcile.About{Controller: name.Name, Parent: object.RefOf(o)}
+	s.Observer.Wrote(about, reconcile.Write{Op: plan.Op{Verb: plan.Update, Object: o, Why: "finalizers: " + name.String() + " is gone"}, Stored: o})
 	s.Observer.Reconciled(about, nil)
 	s.Observer.Passed(about)
 }
@@ -29,6 +31,6 @@ func (s *Server) divert(o *object.Object, kind, reason, note string) bool {
 	if s.Observer != nil {
 		s.Observer.Event(o, kind, reason, note)
 	}
-	_, isController := kinds[o.GetKind()]
+	_, isController := spec.Resources[o.GetKind()]
 	return s.DryRun || s.Given != nil && isController
 }

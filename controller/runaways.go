@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"metascript/controller/spec"
 )
 
 // runawayCheck is how often the server looks whether scripts have begun to run on, or have ended.
@@ -14,7 +16,7 @@ const runawayCheck = 2 * time.Second
 func (s *Server) watchRunaways(ctx context.Context) {
 	tick := time.NewTicker(runawayCheck)
 	defer tick.Stop()
-	before := map[id]int{}
+	before := map[spec.ID]int{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -37,11 +39,11 @@ func (s *Server) watchRunaways(ctx context.Context) {
 }
 
 // countRunaways counts what runs on, by the controller object.
-func (s *Server) countRunaways() map[id]int {
-	count := map[id]int{}
+func (s *Server) countRunaways() map[spec.ID]int {
+	count := map[spec.ID]int{}
 	for _, one := range s.sandbox.Runaways() {
 		if kind, name, ok := strings.Cut(one.Owner, "/"); ok {
-			count[id{Kind: kind, Name: name}]++
+			count[spec.ID{Kind: kind, Name: name}]++
 		}
 	}
 	return count

@@ -7,48 +7,50 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"metascript/controller/build"
 	"metascript/controller/object"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
 )
 
 // running is a loop and the version of the controller object that it runs.
 type running struct {
-	loop   *loop
-	about  atomic.Pointer[loaded]
+	loop   *reconcile.Reconciler
 	object *object.Object // the controller object
 	stop   context.CancelFunc
 	end    func() // after stop: waits until the loop has ended
 }
 
 // start runs a loop, in place of the one that may run for the same object.
-func (s *Server) start(ctx context.Context, c *candidate, b *Binding, about *loaded) {
-	o, before, failing := c.object, s.get(b.id), map[object.Ref]bool(nil)
+func (s *Server) start(ctx context.Context, c *build.Candidate, b *reconcile.Binding, about *build.Version) {
+	o, before, failing := c.Object, s.get(b.ID), map[object.Ref]bool(nil)
 	if before != nil {
-		failing = before.loop.failing()
+		failing = before.loop.Failing()
 	}
-	s.stop(b.id)
+	s.stop(b.ID)
 	s.events.Normal(o, "Starting", "Starting controller: %s", b.Name)
 	inner, cancel := context.WithCancel(ctx)
-	loop := newLoop(b, s.events, s.Log, func() { s.queue.Add(b.id) }) // so that the status tells it
-	loop.leading = s.leading
-	loop.released.Store(removesFinalizers(o))
-	if before != nil {
-		loop.because, loop.standing = ScriptChanged, before.loop.standing
+	options := reconcile.Options{
+		Events: s.events, Log: s.Log, Changed: func() { s.queue.Add(b.ID) }, // so that the status reports it
+		Leading: s.leading, Loaded: about, FinalizersReleased: reconcile.RemovesFinalizers(o),
 	}
-	loop.current.Load().canary = s.trialOf(ctx, c, loop, failing)
+	if before != nil {
+		options.Before = before.loop
+	}
+	loop := reconcile.New(b, options)
+	loop.Current().Canary = s.trialOf(ctx, c, loop, failing)
 	begun := make(chan struct{})
 	r := &running{loop: loop, object: o, stop: cancel, end: sync.OnceFunc(func() {
 		<-begun
-		loop.end(inner)
+		loop.End(inner)
 	})}
-	r.about.Store(about)
 	s.mu.Lock()
-	s.running[b.id] = r
+	s.running[b.ID] = r
 	s.mu.Unlock()
-	s.firsts.count(b) // now that it is told of changes
-	go func() {       // which ends when the loop has begun
+	s.firsts.Update(b) // now that it is told of changes
+	go func() {        // which ends when the loop has begun
 		err := s.begin(inner, o, r)
 		close(begun)
 		if err != nil {
@@ -67,12 +69,12 @@ func (s *Server) begin(ctx context.Context, o *object.Object, r *running) (err e
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return r.loop.begin(ctx, func() {
-		about := r.about.Load()
-		s.Log.Info("started", "controller", o.GetName(), "generation", about.generation, "isolation", about.hooks.isolation)
+	return r.loop.Begin(ctx, func() {
+		about := r.loop.Current().Loaded
+		s.Log.Info("started", "controller", o.GetName(), "generation", about.Generation, "isolation", about.Built.Isolation)
 		s.loaded(o)
 		s.events.Normal(o, "Started", "Started controller: %s", o.GetName())
-		s.queue.Add(idOf(o)) // so that the status tells it
+		s.queue.Add(spec.IDOf(o)) // so that the status tells it
 	})
 }
 
@@ -80,15 +82,15 @@ func (s *Server) begin(ctx context.Context, o *object.Object, r *running) (err e
 func (s *Server) failed(o *object.Object, r *running, err error) {
 	s.events.Warning(o, "SyncError", "[%s] Sync error - the controller ended: %v", o.GetName(), err)
 	s.mu.Lock()
-	if s.running[idOf(o)] == r {
-		delete(s.running, idOf(o))
+	if s.running[spec.IDOf(o)] == r {
+		delete(s.running, spec.IDOf(o))
 	}
 	s.mu.Unlock()
-	s.queue.AddAfter(idOf(o), time.Second)
+	s.queue.AddAfter(spec.IDOf(o), time.Second)
 }
 
 // stop ends the loop of that name and waits for it; it reports whether there was one.
-func (s *Server) stop(name id) bool {
+func (s *Server) stop(name spec.ID) bool {
 	s.mu.Lock()
 	r := s.running[name]
 	delete(s.running, name)
@@ -130,7 +132,7 @@ func (s *Server) count() int {
 	return len(s.running)
 }
 
-func (s *Server) get(name id) *running {
+func (s *Server) get(name spec.ID) *running {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.running[name]

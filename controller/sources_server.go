@@ -3,26 +3,28 @@ package controller
 import (
 	"context"
 
+	"metascript/controller/build"
+	"metascript/controller/spec"
 	"metascript/scripts"
 )
 
 // followSources has a controller loaded again when one of its sources changes, and waits until they can be read.
-func (s *Server) followSources(ctx context.Context, d *declaration, loader *hookLoader) error {
+func (s *Server) followSources(ctx context.Context, d *spec.Declaration, loader *build.Loader) error {
 	var names []scripts.Key
 	files := false
-	for _, wanted := range loader.wants(d) {
+	for _, wanted := range loader.Wanted(d) {
 		names = append(names, wanted.ConfigMapNames()...)
 		files = files || wanted.UsesFiles()
 	}
 	if !files {
-		s.filed.Delete(d.id())
+		s.filed.Delete(d.ID())
 	} else {
-		s.filed.Store(d.id(), true)
+		s.filed.Store(d.ID(), true)
 	}
-	if err := s.followed.follow(d.id(), names); err != nil {
+	if err := s.followed.Follow(d.ID(), names); err != nil {
 		return err
 	}
-	s.followed.settled(ctx, names)
+	s.followed.Settled(ctx, names)
 	return nil
 }
 
@@ -43,8 +45,8 @@ func (s *Server) lookAtFiles(ctx context.Context) {
 			return
 		case <-s.edited:
 			s.filed.Range(func(of, _ any) bool {
-				if s.readsOtherwise(of.(id)) {
-					s.queue.Add(of.(id))
+				if s.readsOtherwise(of.(spec.ID)) {
+					s.queue.Add(of.(spec.ID))
 				}
 				return ctx.Err() == nil
 			})
@@ -53,23 +55,23 @@ func (s *Server) lookAtFiles(ctx context.Context) {
 }
 
 // readsOtherwise reports whether the scripts of a controller are not what they were, as far as that is known.
-func (s *Server) readsOtherwise(of id) bool {
+func (s *Server) readsOtherwise(of spec.ID) bool {
 	before, known := s.sights.Load(of)
 	o := s.object(of)
 	if !known || o == nil {
 		return true
 	}
-	d, err := declare(o)
+	d, err := spec.Read(o)
 	if err != nil {
 		return true
 	}
-	c := &candidate{declaration: d, object: o}
-	return c.sight(c.read(s.loader(c))) != before
+	c := &build.Candidate{Declaration: d, Object: o}
+	return c.Fingerprint(c.Read(s.loader(c))) != before
 }
 
 // leaveSources forgets the sources of a controller that is gone.
-func (s *Server) leaveSources(of id) {
+func (s *Server) leaveSources(of spec.ID) {
 	s.filed.Delete(of)
 	s.sights.Delete(of)
-	_ = s.followed.follow(of, nil)
+	_ = s.followed.Follow(of, nil)
 }

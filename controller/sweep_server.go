@@ -3,14 +3,16 @@ package controller
 import (
 	"context"
 	"time"
+
+	"metascript/controller/store"
 )
 
 // sweep removes the stored scripts that nothing refers to, again and again, until ctx is done. An error is logged once,
 // since most servers have no such scripts and need no permission to list them.
 func (s *Server) sweep(ctx context.Context) {
-	tick := time.NewTicker(SweepPeriod)
+	tick := time.NewTicker(store.SweepPeriod)
 	defer tick.Stop()
-	sweeper := Sweeper{Namespace: s.Namespace, Client: s.client, Metadata: s.outlines, Writer: s.write, InUse: s.scriptsInUse}
+	sweeper := store.Sweeper{Namespace: s.Namespace, Client: s.client, Metadata: s.outlines, Writer: s.write, InUse: s.scriptsInUse}
 	logged := ""
 	for {
 		select {
@@ -32,12 +34,12 @@ func (s *Server) sweep(ctx context.Context) {
 // scriptsInUse calls digest with each stored script and version that controllers refer to, or will refer to since they run.
 func (s *Server) scriptsInUse(digest func(string)) {
 	s.goods.Range(func(_, kept any) bool {
-		digest(kept.(*goodVersion).identity)
+		digest(kept.(*goodVersion).Identity)
 		return true
 	})
 	for _, r := range s.all() {
-		if revisions := r.loop.current.Load().revisions; revisions != nil && revisions.scripts != nil {
-			digest(revisions.scripts.digest)
+		if revisions := r.loop.Current().Revisions; revisions != nil && revisions.Scripts != nil {
+			digest(revisions.Scripts.Digest)
 		}
 	}
 }

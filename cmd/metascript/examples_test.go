@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/cmd/metascript/internal/manifest"
-	"metascript/controller"
+	"metascript/controller/build"
 	"metascript/scripts"
 )
 
@@ -67,7 +67,7 @@ func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
 			}
 			for _, doc := range docs {
 				if doc.GetKind() == "ConfigMap" {
-					maps.Copy(inside, controller.TextOf(doc.Object).Data)
+					maps.Copy(inside, build.TextOf(doc.Object).Data)
 				}
 			}
 			if diff := cmp.Diff(scriptsBeside(t, name), inside); diff != "" {

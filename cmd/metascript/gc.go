@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"metascript/cmd/metascript/internal/kubeconfig"
-	"metascript/controller"
+	"metascript/controller/finalizers"
 	"metascript/controller/object"
 )
 
@@ -48,7 +48,7 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 		return err
 	}
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // all kinds are listed, deprecated ones too
-	collector, err := controller.NewCollector(config)
+	collector, err := finalizers.NewCollector(config)
 	if err != nil {
 		return err
 	}

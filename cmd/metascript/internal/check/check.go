@@ -10,9 +10,9 @@ import (
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
-	"metascript/controller"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
+	"metascript/controller/offline"
 	"metascript/engine"
 	"metascript/scripts"
 )
@@ -58,7 +58,7 @@ func (c *Checker) Check(ctx context.Context, doc manifest.Document) bool {
 // compile checks what no definition can say: that the scripts compile, and define the functions of the hooks; and what the
 // server would warn of in SpecSound. It prints the names of the hooks, by which an author sees a misspelt function.
 func (c *Checker) compile(ctx context.Context, name string, o *object.Object) bool {
-	hooks, warnings, err := controller.Check(ctx, o, c.Sandbox.Sandbox, c.Sources)
+	hooks, warnings, err := offline.Check(ctx, o, c.Sandbox.Sandbox, c.Sources)
 	if err != nil {
 		c.print(name, engine.DetailOf(err))
 		return false
@@ -81,7 +81,7 @@ func Warnings(doc manifest.Document, in *sandbox.Sandbox) ([]string, error) {
 		return nil, err
 	}
 	all := rules.Refusals(doc)
-	for _, warning := range controller.Doubts(doc.Object, in.Sandbox) {
+	for _, warning := range offline.Warnings(doc.Object, in.Sandbox) {
 		all = append(all, doc.File+": "+warning)
 	}
 	return all, nil

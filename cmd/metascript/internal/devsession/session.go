@@ -25,13 +25,14 @@ import (
 	"metascript/cmd/metascript/internal/report"
 	"metascript/controller"
 	"metascript/controller/object"
+	"metascript/controller/static"
 )
 
 // A Session is a server whose controllers are an author's. [New] returns one, and Run is to be called once.
 type Session struct {
 	files       *Files
 	server      *controller.Server
-	controllers *controller.Given
+	controllers *static.Source
 	cluster     *cluster
 	rules       *check.Rules
 	report      *report.Reporter
@@ -45,7 +46,7 @@ type Session struct {
 // right in a Pod, but not for a person who misspelt a name.
 func New(files *Files, o Options) (*Session, error) {
 	s := &Session{files: files, report: report.New(o.Out, o.DryRun)}
-	s.controllers = &controller.Given{Told: s.report.Status}
+	s.controllers = &static.Source{OnStatus: s.report.Status}
 	options := o.server(s.report)
 	options.Given = s.controllers
 	var err error

@@ -12,6 +12,8 @@ import (
 	"metascript/cmd/metascript/internal/report"
 	"metascript/controller"
 	"metascript/controller/object"
+	"metascript/controller/reconcile"
+	"metascript/controller/static"
 )
 
 func TestParentsAreSelected(t *testing.T) {
@@ -41,7 +43,7 @@ func TestTheServersOptionsAreCompleted(t *testing.T) {
 	var out strings.Builder
 	to, config := report.New(&out, true), &rest.Config{Host: "https://x", QPS: 5}
 	got := (&Options{DryRun: true, Server: controller.Options{Config: config}}).server(to)
-	if !got.DryRun || got.Observer != controller.Observer(to) || got.Config.QPS != -1 || got.Config.UserAgent != "metacontroller" {
+	if !got.DryRun || got.Observer != reconcile.Observer(to) || got.Config.QPS != -1 || got.Config.UserAgent != "metacontroller" {
 		t.Errorf("options %+v with config %+v", got, got.Config)
 	}
 	if config.QPS != 5 {
@@ -64,7 +66,7 @@ func TestWarningsOfTheAPIServerArePrintedOnce(t *testing.T) {
 // What cannot be read is reported once, and again after it could be read.
 func TestFilesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	var out strings.Builder
-	s := &Session{report: report.New(&out, false), controllers: &controller.Given{}}
+	s := &Session{report: report.New(&out, false), controllers: &static.Source{}}
 	broken := snapshot{{path: "a.yaml", failed: "open a.yaml: permission denied"}}
 	for range 2 {
 		s.reload(t.Context(), broken)
@@ -81,7 +83,7 @@ func TestAnEditIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Session{report: report.New(&out, false), controllers: &controller.Given{}, cluster: c, rules: rules}
+	s := &Session{report: report.New(&out, false), controllers: &static.Source{}, cluster: c, rules: rules}
 	s.use(t.Context(), parse(t, edited))
 	for _, want := range []string{"a.yaml: the API server would refuse it, or leave it out: spec", "sites.example.com is not in the cluster"} {
 		if !strings.Contains(out.String(), want) {

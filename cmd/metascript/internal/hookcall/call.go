@@ -13,11 +13,11 @@ import (
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
-	"metascript/controller"
 	"metascript/controller/api/validation"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/offline"
 	"metascript/engine"
 	"metascript/scripts"
 )
@@ -51,7 +51,7 @@ func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hoo
 	for _, doc := range objects {
 		resources.Seen = append(resources.Seen, doc.GroupVersionKind())
 	}
-	sync := &controller.Trial{
+	sync := &offline.Sync{
 		Controller: c.Controller.Object, Parent: c.Parent.Object, Children: objectsOf(c.Children), Related: objectsOf(c.Related),
 		Finalizing: c.Finalizing, Now: now, Resources: resources, Sandbox: in.Sandbox, Sources: c.Sources,
 		Log: func(name string, m engine.Message) {

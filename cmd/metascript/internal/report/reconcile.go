@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"metascript/cmd/metascript/internal/style"
-	"metascript/controller"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/reconcile"
 	"metascript/engine"
 )
 
-// A reconcile is what one reconcile of a parent did up to now. It is there from the first thing that the server tells of it, a
+// A reconcileState is what one reconcile of a parent did up to now. It is there from the first thing that the server tells of it, a
 // write, a print or an event, until the server tells its end.
-type reconcile struct {
+type reconcileState struct {
 	changes, prints []string
 	stored          map[object.Ref]*object.Object // as its last write of them left them
 }
@@ -30,10 +30,10 @@ type outcome struct {
 }
 
 // reconcile returns the one that has begun for a parent. It needs the lock.
-func (r *Reporter) reconcile(about controller.About) *reconcile {
+func (r *Reporter) reconcile(about reconcile.About) *reconcileState {
 	now := r.reconciles[about]
 	if now == nil {
-		now = &reconcile{stored: map[object.Ref]*object.Object{}}
+		now = &reconcileState{stored: map[object.Ref]*object.Object{}}
 		r.reconciles[about] = now
 	}
 	return now
@@ -42,7 +42,7 @@ func (r *Reporter) reconcile(about controller.About) *reconcile {
 // Wrote implements controller.Observer. A write that failed shows in the failure of its reconcile. Where one reconcile writes an
 // object twice, such as its spec and its status, the second write is compared with what the first one stored: the cache may not
 // have it yet.
-func (r *Reporter) Wrote(about controller.About, w controller.Write) {
+func (r *Reporter) Wrote(about reconcile.About, w reconcile.Write) {
 	if w.Err != nil || w.Verb == plan.DryRun {
 		return
 	}
@@ -55,7 +55,7 @@ func (r *Reporter) Wrote(about controller.About, w controller.Write) {
 }
 
 // Printed implements controller.Observer.
-func (r *Reporter) Printed(about controller.About, _ string, m engine.Message) {
+func (r *Reporter) Printed(about reconcile.About, _ string, m engine.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.reconcile(about)
@@ -64,12 +64,12 @@ func (r *Reporter) Printed(about controller.About, _ string, m engine.Message) {
 
 // Reconciled implements controller.Observer. Of a reconcile that is soon repeated, or cancelled, only its writes are printed, and
 // its outcome is not kept: it is not for the author to know that an object changed meanwhile.
-func (r *Reporter) Reconciled(about controller.About, failed error) {
+func (r *Reporter) Reconciled(about reconcile.About, failed error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ended := r.reconcile(about)
 	delete(r.reconciles, about)
-	if failed != nil && (controller.Unsettled(failed) || errors.Is(failed, context.Canceled)) {
+	if failed != nil && (reconcile.Unsettled(failed) || errors.Is(failed, context.Canceled)) {
 		if len(ended.changes) > 0 && !r.DryRun {
 			r.printBlock(about, "", ended.changes, ended.prints)
 		}
@@ -85,7 +85,7 @@ func (r *Reporter) Reconciled(about controller.About, failed error) {
 }
 
 // Passed implements controller.Observer. A parent that comes back is new.
-func (r *Reporter) Passed(about controller.About) {
+func (r *Reporter) Passed(about reconcile.About) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.outcomes, about)
@@ -93,7 +93,7 @@ func (r *Reporter) Passed(about controller.About) {
 
 // printOutcome prints what is new in an outcome. After a reload each parent has a line, even if nothing is new: an author who
 // has saved a script wants to see that it ran.
-func (r *Reporter) printOutcome(about controller.About, before, now outcome, changes []string) {
+func (r *Reporter) printOutcome(about reconcile.About, before, now outcome, changes []string) {
 	reloaded, idle := before.load != now.load, now.changes == "" && now.failure == ""
 	switch {
 	case r.isNews(before, now) && now.failure != "":
@@ -112,7 +112,7 @@ func (r *Reporter) printOutcome(about controller.About, before, now outcome, cha
 }
 
 // printNewPrints prints what the script printed, except for what it printed in the reconcile before too.
-func (r *Reporter) printNewPrints(about controller.About, before, now outcome) {
+func (r *Reporter) printNewPrints(about reconcile.About, before, now outcome) {
 	var news []string
 	for _, text := range now.prints {
 		if !slices.Contains(before.prints, text) {
@@ -135,7 +135,7 @@ func (r *Reporter) isNews(before, now outcome) bool {
 }
 
 // printBlock prints the name of a parent, followed by what happened, and texts below.
-func (r *Reporter) printBlock(about controller.About, what string, below ...[]string) {
+func (r *Reporter) printBlock(about reconcile.About, what string, below ...[]string) {
 	subject := about.Parent.Kind.Kind + " " + about.Parent.String()
 	if r.several {
 		subject += " (" + about.Controller + ")"

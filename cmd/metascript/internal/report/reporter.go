@@ -24,8 +24,8 @@ import (
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/style"
-	"metascript/controller"
 	"metascript/controller/object"
+	"metascript/controller/reconcile"
 )
 
 // A Reporter prints a block for each parent for which a reconcile did something, or failed, and a line for one for which
@@ -40,20 +40,20 @@ type Reporter struct {
 	out   io.Writer
 	clock func() time.Time
 
-	mu         sync.Mutex                      // guards all below, and the order in which out is written
-	reconciles map[controller.About]*reconcile // that have begun, and not ended
-	outcomes   map[controller.About]outcome    // of the last reconcile that ended
-	loads      map[string]int                  // how often the hooks of a controller were loaded, by its name
-	printed    map[string]string               // the last text about a subject; see PrintNews
-	several    bool                            // there is more than one controller
-	finalizes  bool                            // a controller has a finalize hook, and adds finalizers to its parents
+	mu         sync.Mutex                     // guards all below, and the order in which out is written
+	reconciles map[reconcile.About]*reconcileState // that have begun, and not ended
+	outcomes   map[reconcile.About]outcome    // of the last reconcile that ended
+	loads      map[string]int                 // how often the hooks of a controller were loaded, by its name
+	printed    map[string]string              // the last text about a subject; see PrintNews
+	several    bool                           // there is more than one controller
+	finalizes  bool                           // a controller has a finalize hook, and adds finalizers to its parents
 }
 
 // New returns a Reporter that prints to out.
 func New(out io.Writer, dryRun bool) *Reporter {
 	return &Reporter{
 		Style: style.For(out), DryRun: dryRun, out: out, clock: time.Now,
-		reconciles: map[controller.About]*reconcile{}, outcomes: map[controller.About]outcome{},
+		reconciles: map[reconcile.About]*reconcileState{}, outcomes: map[reconcile.About]outcome{},
 		loads: map[string]int{}, printed: map[string]string{},
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"metascript/controller"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/reconcile"
 	"metascript/engine"
 )
 
@@ -45,16 +45,16 @@ func expect(t *testing.T, what, got, want string) {
 
 const someController = `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}}`
 
-var web = controller.About{Controller: "c", Parent: object.Ref{Kind: object.Kind{Kind: "Site"}, Key: object.Key{Namespace: "default", Name: "web"}}}
+var web = reconcile.About{Controller: "c", Parent: object.Ref{Kind: object.Kind{Kind: "Site"}, Key: object.Key{Namespace: "default", Name: "web"}}}
 
 // pageOf returns a child with that text.
 func pageOf(t *testing.T, text string) *object.Object {
 	return objectOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: page, namespace: default}, data: {text: "+text+"}}")
 }
 
-func updated(t *testing.T, before, after string) controller.Write {
+func updated(t *testing.T, before, after string) reconcile.Write {
 	op := plan.Op{Verb: plan.Update, Object: pageOf(t, after), Why: "data.text differs"}
-	return controller.Write{Op: op, Before: pageOf(t, before), Stored: pageOf(t, after)}
+	return reconcile.Write{Op: op, Before: pageOf(t, before), Stored: pageOf(t, after)}
 }
 
 func TestWhatWasDoneIsReported(t *testing.T) {
@@ -69,7 +69,7 @@ func TestWhatWasDoneIsReported(t *testing.T) {
 
 	for range 2 {
 		reporter.Wrote(web, updated(t, "a", "b"))
-		reporter.Wrote(web, controller.Write{Op: plan.Op{Verb: plan.Delete, Object: pageOf(t, "a"), Why: "no longer desired"}})
+		reporter.Wrote(web, reconcile.Write{Op: plan.Op{Verb: plan.Delete, Object: pageOf(t, "a"), Why: "no longer desired"}})
 		reporter.Printed(web, "sync", engine.Message{Level: engine.Info, Text: "one\ntwo", Pos: engine.Pos{File: "sync.star", Line: 3}})
 		reporter.Reconciled(web, nil)
 		expect(t, "writes, each time", printed(), `

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"metascript/controller"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
 	"metascript/engine"
 	"metascript/engine/process"
 	"metascript/runtimes"
@@ -17,7 +17,7 @@ import (
 // A Sandbox is where scripts run: the engines, and the limits that hold for all scripts. [Flags.Open] returns one. It can be used
 // concurrently until it is closed.
 type Sandbox struct {
-	controller.Sandbox
+	build.Sandbox
 
 	engines map[v1alpha1.Isolation]*engine.Engine // those of the embedded Sandbox, by their isolation
 	workers *process.Pool                         // nil: this system cannot have worker processes, or no script needs them
@@ -27,7 +27,7 @@ type Sandbox struct {
 func InProcess(floor v1alpha1.Isolation, ceilings engine.Limits) *Sandbox {
 	runs := engine.New(engine.Options{Runtimes: runtimes.All()})
 	s := &Sandbox{
-		Sandbox: controller.Sandbox{InProcess: runs, Floor: floor, Ceilings: ceilings},
+		Sandbox: build.Sandbox{InProcess: runs, Floor: floor, Ceilings: ceilings},
 		engines: map[v1alpha1.Isolation]*engine.Engine{v1alpha1.IsolationInProcess: runs},
 	}
 	s.Runaways = s.runaways

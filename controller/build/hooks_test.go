@@ -1,0 +1,459 @@
+package build
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/google/go-cmp/cmp"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/spec"
+	"metascript/controller/spec/spectest"
+	"metascript/engine"
+	"metascript/runtimes"
+)
+
+// newSandbox has an engine with every language, and no worker processes.
+func NewSandbox() *Sandbox {
+	return Sandbox{
+		InProcess: engine.New(engine.Options{Runtimes: runtimes.All()}), Missing: []string{"no seccomp"},
+	}.WithDefaults()
+}
+
+// newLoader is a loader with every language there is.
+func NewLoader() *Loader {
+	return &Loader{Sandbox: NewSandbox()}
+}
+
+// load loads a spec that must be sound.
+func Load(t *testing.T, l *Loader, spec string) Built {
+	t.Helper()
+	loaded, err := l.Read(t.Context(), spectest.Composite(t, spec))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, spec)
+	}
+	return loaded
+}
+
+// ask calls a hook about a widget that has the ConfigMap "old"; it gives the status that the hook wants.
+func ask(t *testing.T, h hook.Hook) map[string]any {
+	t.Helper()
+	resp, err := h.Call(t.Context(), AboutWidget())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.Status
+}
+
+// aboutWidget is a request about a widget that has the ConfigMap "old".
+func AboutWidget() *hook.Request {
+	parent, children := objecttest.Widget(nil), &object.Set{}
+	children.Put(objecttest.ConfigMap("old", parent))
+	return &hook.Request{Controller: &object.Object{}, Parent: parent, Children: children}
+}
+
+// who says who answers a hook: the script, by its status, or the webhook, by its URL.
+func who(t *testing.T, h hook.Hook) string {
+	t.Helper()
+	switch h := h.(type) {
+	case nil:
+		return ""
+	case *hook.Webhook:
+		return h.URL
+	}
+	return fmt.Sprint(ask(t, h)["from"])
+}
+
+func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
+	const url = "http://hooks.example.com/sync"
+	portedJS := objecttest.Inline("JavaScript", "module.exports = async function (context) { return {status: 200, body: {status: {from: 'ported'}, children: []}}; };")
+	portedJsonnet := objecttest.Inline("Jsonnet", "function(request) { status: { from: 'ported' }, children: [] }")
+	for _, c := range []struct {
+		name, spec     string
+		sync, finalize string
+	}{
+		{"spec.script defines sync", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")), "sync", ""},
+		{"spec.script defines both, and a helper", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize", "helper")), "sync", "finalize"},
+		{"in JavaScript", "script: " + objecttest.Inline("JavaScript", "exports.sync = () => ({status: {from: 'js'}, children: []});"), "js", ""},
+		{"in Jsonnet", "script: " + objecttest.Inline("Jsonnet", "{ sync():: { status: { from: 'jsonnet' }, children: [] } }"), "jsonnet", ""},
+		{"a hook names its function in spec.script",
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("main", "finalize")) + ", hooks: {sync: {script: {function: main}}}}", "main", "finalize"},
+		{"a hook that names nothing takes the function of its name",
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {sync: {script: {}}}}", "sync", ""},
+		{"a hook has a script of its own beside spec.script",
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {script: " +
+				objecttest.Inline("JavaScript", "function finalize() { return {status: {from: 'own'}, children: []}; }") + "}}}", "sync", "own"},
+		{"hooks have scripts of their own and there is no spec.script",
+			"hooks: {sync: {script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + "}}", "sync", ""},
+		{"a webhook goes before the function of its name",
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {webhook: {url: '" + url + "'}}}}", "sync", url},
+		{"only a webhook", "hooks: {sync: {webhook: {url: '" + url + "'}}}", url, ""},
+		{"a script goes before the webhook that must never answer",
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {sync: {script: {}, webhook: {url: '" + url + "'}, fallback: Never}}}", "sync", ""},
+		{"an empty hook is the function of its name where there is one",
+			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {}}}", "sync", "finalize"},
+		{"a ported JavaScript file serves sync alone", "script: " + portedJS, "ported", ""},
+		{"a ported JavaScript file serves finalize where it is named",
+			"{script: " + portedJS + ", hooks: {finalize: {script: {}}}}", "ported", "ported"},
+		{"a ported Jsonnet file serves sync alone", "script: " + portedJsonnet, "ported", ""},
+		{"a ported Jsonnet file serves finalize where it is named",
+			"{script: " + portedJsonnet + ", hooks: {finalize: {script: {}}}}", "ported", "ported"},
+		{"a script loads its modules",
+			`script: {language: Starlark, inline: "load('lib/names.star', 'name')\ndef sync(): return {'status': {'from': name}, 'children': []}", modules: {lib/names.star: "name = 'module'"}}`, "module", ""},
+		{"a hook's own script loads modules of its own",
+			`hooks: {sync: {script: {language: JavaScript, inline: "const {name} = require('./names.js'); exports.sync = () => ({status: {from: name}, children: []});", modules: {names.js: "exports.name = 'module';"}}}}`, "module", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			loaded := Load(t, NewLoader(), c.spec)
+			if got := who(t, loaded.Sync); got != c.sync {
+				t.Errorf("sync is answered by %q, want %q", got, c.sync)
+			}
+			if got := who(t, loaded.Finalize); got != c.finalize {
+				t.Errorf("finalize is answered by %q, want %q", got, c.finalize)
+			}
+			names := []string{"sync"}
+			if c.finalize != "" {
+				names = []string{"finalize", "sync"}
+			}
+			if diff := cmp.Diff(names, loaded.Names); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+			if len(loaded.Warnings) > 0 {
+				t.Errorf("doubts: %v", loaded.Warnings)
+			}
+		})
+	}
+}
+
+func TestHooksThatNobodyAnswersFailEachCall(t *testing.T) {
+	for _, spec := range []string{"hooks: {}", "hooks: {sync: {}}"} {
+		loaded, err := NewLoader().Read(t.Context(), spectest.Composite(t, spec))
+		if err != nil || !strings.Contains(strings.Join(loaded.Warnings, "; "), "hooks.sync is missing or empty") {
+			t.Errorf("%s: error %v, doubts %q", spec, err, loaded.Warnings)
+			continue
+		}
+		if _, err := loaded.Sync.Call(t.Context(), nil); err == nil {
+			t.Errorf("%s: a call has an answer", spec)
+		}
+	}
+}
+
+func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
+	for _, c := range []struct {
+		name, spec string
+		inScript   bool // a script is at fault, and not the spec
+		want       []string
+	}{
+		{"nothing at all", "{}", false, []string{"no hooks defined"}},
+		{"a script without sync", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("synk", "helper")), true,
+			[]string{"defines no function sync", "did you mean synk?"}},
+		{"a script with a misspelt sync beside finalize", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("synk", "finalize")), true,
+			[]string{"defines no function sync", "did you mean synk?"}},
+		{"a script with other functions", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("reconcile", "helper")), true,
+			[]string{"defines no function sync, and no function finalize", "it defines helper, reconcile"}},
+		{"a script without any function", "script: " + objecttest.Inline("Starlark", "x = 1"), true,
+			[]string{"defines no function sync", "it defines none"}},
+		{"a function that is not there", "{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {finalize: {script: {function: tidy}}}}", true,
+			[]string{"hooks.finalize", "no function tidy", "it defines sync"}},
+		{"a function and no script to find it in", "hooks: {sync: {script: {function: main}}}", false,
+			[]string{"hooks.sync.script", "main", "no script to find it in"}},
+		{"a script that does not compile", "script: " + objecttest.Inline("Starlark", "def sync(parent):\n    return {"), true,
+			[]string{"sync.star:2:"}},
+		{"a hook's script that does not compile", "hooks: {sync: {script: " + objecttest.Inline("JavaScript", "function sync( {") + "}}", true,
+			[]string{"hooks.sync.script: sync.js:1:"}},
+		{"a module that is not there", "script: " + objecttest.Inline("Starlark", "load('lib.star', 'x')\n"+objecttest.Starlark("sync")), true,
+			[]string{"sync.star:1:", "lib.star"}},
+		{"a module outside", "script: {language: Starlark, inline: x, modules: {../lib.star: x}}", false,
+			[]string{"spec.script", `module "../lib.star"`, "lib/labels.star"}},
+		{"a hook's module with the name of the script", "hooks: {sync: {script: {language: JavaScript, inline: x, modules: {sync.js: x}}}}", false,
+			[]string{"hooks.sync.script", `module "sync.js"`, "give the module another"}},
+		{"no language", "script: {inline: x}", false, []string{"spec.script", "JavaScript, Jsonnet, Starlark"}},
+		{"a webhook without an address", "hooks: {sync: {webhook: {}}}", false, []string{"hooks.sync.webhook", "url", "service and a path"}},
+		{"a service without a path", "hooks: {sync: {webhook: {service: {name: s, namespace: ns}}}}", false, []string{"hooks.sync.webhook", "a path"}},
+		{"a path without a service", "hooks: {sync: {webhook: {path: /sync}}}", false, []string{"hooks.sync.webhook", "a service"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := NewLoader().Read(t.Context(), spectest.Composite(t, c.spec))
+			if err == nil {
+				t.Fatal("it was loaded")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got error %q, want %q in it", err, want)
+				}
+			}
+			if inScript := IsScriptError(err); inScript != c.inScript {
+				t.Errorf("the script is blamed: %t, want %t", inScript, c.inScript)
+			}
+		})
+	}
+}
+
+func TestAControllerMayHaveAFinalizeHookOnly(t *testing.T) {
+	own, webhook := objecttest.Inline("Starlark", objecttest.Starlark("finalize", "helper")), "{webhook: {url: 'http://x/'}}"
+	for name, c := range map[string]struct {
+		spec  string
+		doubt bool
+	}{
+		"a webhook":                 {"hooks: {finalize: " + webhook + "}", false},
+		"a webhook and customize":   {"hooks: {finalize: " + webhook + ", customize: " + webhook + "}", false},
+		"a script":                  {"script: " + own, true},
+		"a script that is listed":   {"{script: " + own + ", hooks: {finalize: {script: {}}}}", false},
+		"a script of the hook":      {"hooks: {finalize: {script: " + own + "}}", false},
+		"a script beside a webhook": {"{script: " + own + ", hooks: {finalize: {script: {}, webhook: {url: 'http://x/'}}}}", false},
+	} {
+		loaded := Load(t, NewLoader(), c.spec)
+		if loaded.Sync != nil || loaded.Finalize == nil {
+			t.Errorf("%s: sync %v, finalize %v, want finalize alone", name, loaded.Sync, loaded.Finalize)
+		}
+		if got := strings.Contains(strings.Join(loaded.Warnings, ""), "defines no function sync: parents are finalized, and otherwise left alone"); got != c.doubt {
+			t.Errorf("%s: doubts %q, want one about sync: %t", name, loaded.Warnings, c.doubt)
+		}
+	}
+}
+
+func TestAnEmptyHookIsLeftOutAndTold(t *testing.T) {
+	loaded := Load(t, NewLoader(), "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {}}}")
+	if loaded.Finalize != nil {
+		t.Error("there is a finalize hook, which would put a finalizer on every parent that nobody takes off")
+	}
+	if got := strings.Join(loaded.Warnings, ""); !strings.Contains(got, "hooks.finalize is empty and is left out") {
+		t.Errorf("the doubts are %q", got)
+	}
+}
+
+func TestWhatIsOnlySpelledOutIsNotRefused(t *testing.T) {
+	for name, spec := range map[string]string{
+		"defaults": "{isolation: InProcess, applyStrategy: DynamicApply, endpointConfigs: [], script: {language: Starlark, inline: x = 1, rollback: Off, libraries: []}}",
+		"methods":  "childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: OnDelete}}, {apiVersion: v1, resource: nodes, updateStrategy: {}}]",
+		"webhook":  "hooks: {sync: {webhook: {url: 'http://x/', responseUnMarshallMode: loose, etag: {enabled: false}}}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			cc := spectest.Composite(t, spec)
+			var err error
+			if cc.Hooks != nil {
+				_, err = NewLoader().Read(t.Context(), cc)
+			}
+			if err != nil {
+				t.Errorf("it is refused: %v", err)
+			}
+		})
+	}
+}
+
+func TestAWebhookIsCalledWhereItsSettingsSay(t *testing.T) {
+	for _, c := range []struct{ name, webhook, url, doubt string }{
+		{"url", "{url: 'https://hooks.example.com:8443/sync?a=b'}", "https://hooks.example.com:8443/sync?a=b", ""},
+		{"service and path", "{service: {name: catset, namespace: hooks}, path: /sync}", "http://catset.hooks:80/sync", ""},
+		{"port and protocol", "{service: {name: catset, namespace: hooks, port: 8443, protocol: https}, path: /sync}", "https://catset.hooks:8443/sync", ""},
+		{"https at the default port", "{service: {name: catset, namespace: hooks, protocol: https}, path: /sync}", "https://catset.hooks:80/sync", ""},
+		{"an empty protocol", "{service: {name: catset, namespace: hooks, protocol: ''}, path: /sync}", "http://catset.hooks:80/sync", ""},
+		{"url beside a service", "{url: 'http://x/sync', service: {name: catset, namespace: hooks}, path: /sync}", "http://x/sync",
+			"hooks.sync.webhook has both url and service: url is used"},
+		{"an empty url", "{url: '', service: {name: catset, namespace: hooks}, path: /sync}", "http://catset.hooks:80/sync", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: "+c.webhook+"}}")
+			if got := who(t, loaded.Sync); got != c.url {
+				t.Errorf("it calls %s, want %s", got, c.url)
+			}
+			if got := strings.Join(loaded.Warnings, "; "); got != c.doubt {
+				t.Errorf("doubts are %q, want %q", got, c.doubt)
+			}
+		})
+	}
+}
+
+func TestAWebhookHasItsOwnTimeout(t *testing.T) {
+	loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'http://x/', timeout: 90s}}}")
+	if got := loaded.Sync.(*hook.Webhook).Timeout; got != 90*time.Second {
+		t.Errorf("the timeout is %s, want 1m30s", got)
+	}
+}
+
+// A listed hook has its own version; script.version is that of the hooks that are not listed.
+func TestVersionsOfListedAndUnlistedHooks(t *testing.T) {
+	const functions = `inline: "def sync(children): return {'status': {'keys': [k for g in children.values() for k in g]}, 'children': []}\nfinalize = sync"`
+	for _, c := range []struct{ name, spec, sync, finalize string }{
+		{"v1 when nothing is said", "script: {language: Starlark, " + functions + "}", "[old]", "[old]"},
+		{"v2 for all that are not listed", "script: {language: Starlark, version: v2, " + functions + "}", "[default/old]", "[default/old]"},
+		{"a listed hook has its own", "{script: {language: Starlark, version: v2, " + functions + "}, hooks: {finalize: {version: v1, script: {}}}}", "[default/old]", "[old]"},
+		{"a listed hook does not take that of the script", "{script: {language: Starlark, version: v2, " + functions + "}, hooks: {finalize: {script: {}}}}", "[default/old]", "[old]"},
+		{"a listed hook of v2", "{script: {language: Starlark, " + functions + "}, hooks: {finalize: {version: v2, script: {}}}}", "[old]", "[default/old]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			loaded := Load(t, NewLoader(), c.spec)
+			if got := fmt.Sprint(ask(t, loaded.Sync)["keys"]); got != c.sync {
+				t.Errorf("sync sees the keys %s, want %s", got, c.sync)
+			}
+			if got := fmt.Sprint(ask(t, loaded.Finalize)["keys"]); got != c.finalize {
+				t.Errorf("finalize sees the keys %s, want %s", got, c.finalize)
+			}
+		})
+	}
+	loaded := Load(t, NewLoader(), "hooks: {sync: {version: v2, webhook: {url: 'http://x/'}}}")
+	if got := loaded.Sync.(*hook.Webhook).Version; got != hook.V2 {
+		t.Errorf("the webhook has version %s, want v2", got)
+	}
+}
+
+func TestALimitThatAHookDoesNotSetIsTheOneOfTheScript(t *testing.T) {
+	loaded := Load(t, NewLoader(), `
+script:
+  language: Starlark
+  inline: "def sync(): return {'children': []}"
+  timeout: 3s
+  limits: {steps: 1000, memory: 8Mi, output: 1Ki}
+hooks:
+  finalize:
+    script:
+      language: Starlark
+      inline: "def finalize(): return {'children': []}"
+      limits: {steps: 2000}
+`)
+	want := engine.Limits{Timeout: 3 * time.Second, Steps: 1000, Memory: 8 << 20, Output: 1 << 10, Source: maxInline}.WithDefaults()
+	want.Log = 0 // the engine's default
+	if diff := cmp.Diff(want, loaded.Sync.(*hook.Script).Limits); diff != "" {
+		t.Errorf("limits of sync (-want +got):\n%s", diff)
+	}
+	want.Steps = 2000
+	if diff := cmp.Diff(want, loaded.Finalize.(*hook.Script).Limits); diff != "" {
+		t.Errorf("limits of finalize (-want +got):\n%s", diff)
+	}
+}
+
+func TestSourceThatIsTooLargeSaysHowLargeAndWhatToDo(t *testing.T) {
+	half := strings.Repeat("# forty characters of a comment, or so\n", maxInline/2/39)
+	script := func(module string) *spec.Declaration {
+		spec := spectest.Composite(t, "script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync")+half))
+		spec.Script.Modules = map[string]v1alpha1.ModuleText{"lib.star": v1alpha1.ModuleText(module)}
+		return spec
+	}
+	if _, err := NewLoader().Read(t.Context(), script("")); err != nil {
+		t.Errorf("half of what is allowed is refused: %v", err)
+	}
+	_, err := NewLoader().Read(t.Context(), script(half))
+	var fault *engine.Error
+	if !errors.As(err, &fault) || fault.Kind != engine.KindSource {
+		t.Fatalf("got error %v, want that the source is too large", err)
+	}
+	for _, want := range []string{"too large", "in 2 files", "at most 131072 bytes", "leave out"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %q, want %q in it", err, want)
+		}
+	}
+}
+
+func TestWhatAScriptPrintsIsToldWithHookAndParent(t *testing.T) {
+	var got []string
+	l := NewLoader()
+	l.Log = func(name string, req *hook.Request, m engine.Message) {
+		got = append(got, fmt.Sprintf("%s of %s at %s: %s", name, object.Describe(req.Parent), m.Pos, m.Text))
+	}
+	loaded := Load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(parent):\n    print('here')\n    return {'children': []}\n"))
+	ask(t, loaded.Sync)
+	if diff := cmp.Diff([]string{"sync of Widget default/w at sync.star:2:10: here"}, got); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+func TestAScriptSeesTheTimeThatTheLoaderHas(t *testing.T) {
+	l := NewLoader()
+	l.Now = func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 6, time.FixedZone("", 3600)) }
+	loaded := Load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(now): return {'status': {'now': now}, 'children': []}"))
+	if got := ask(t, loaded.Sync)["now"]; got != "2026-01-02T14:04:05Z" {
+		t.Errorf("request.now is %v, want 2026-01-02T14:04:05Z", got)
+	}
+}
+
+func TestTheDigestFollowsTheScriptAndItsModules(t *testing.T) {
+	digest := func(spec string) string { return Load(t, NewLoader(), spec).Digest }
+	one := "script: {language: Starlark, inline: \"def sync(): return {}\""
+	base := digest(one + "}")
+	if again := digest(one + ", timeout: 3s}"); again != base || base == "" {
+		t.Errorf("the same script has the digests %q and %q", base, again)
+	}
+	if other := digest(one + ", modules: {lib.star: x = 1}}"); other == base {
+		t.Error("a module more does not change the digest")
+	}
+	if none := digest("hooks: {sync: {webhook: {url: 'http://x/'}}}"); none != "" {
+		t.Errorf("without a script the digest is %q", none)
+	}
+}
+
+func TestAWebhookIsReadStrictlyWhenItsModeOrItsVersionSaysSo(t *testing.T) {
+	for settings, want := range map[string]bool{
+		"webhook: {url: 'http://x/'}":                                              false,
+		"webhook: {url: 'http://x/', responseUnMarshallMode: strict}":              true,
+		"version: v2, webhook: {url: 'http://x/'}":                                 true,
+		"version: v2, webhook: {url: 'http://x/', responseUnMarshallMode: loose}":  false,
+		"version: v1, webhook: {url: 'http://x/', responseUnMarshallMode: strict}": true,
+	} {
+		cc := spectest.Composite(t, "hooks: {sync: {"+settings+"}}")
+		loaded, err := NewLoader().Read(t.Context(), cc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := loaded.Sync.(*hook.Webhook).Strict; got != want {
+			t.Errorf("%s: strict is %t, want %t", settings, got, want)
+		}
+	}
+}
+
+func TestNonsenseIsToldAtTheFunctionThatAnsweredIt(t *testing.T) {
+	for language, source := range map[string]string{
+		"Starlark":   "\ndef sync(parent):\n    return {\"childs\": []}\n",
+		"JavaScript": "\nfunction sync() {\n  return {childs: []};\n}\n",
+		"Jsonnet":    "{\n  sync(parent):: { childs: [] },\n}\n",
+	} {
+		t.Run(language, func(t *testing.T) {
+			_, err := Load(t, NewLoader(), "script: "+objecttest.Inline(language, source)).Sync.Call(t.Context(), AboutWidget())
+			var fault *engine.Error
+			if !errors.As(err, &fault) || fault.Kind != engine.KindResult || fault.Pos.Line != 2 || !strings.Contains(fault.Source, "sync(") {
+				t.Errorf("got %v, want an error at line 2 with its text", engine.DetailOf(err))
+			}
+		})
+	}
+}
+
+// A script that is edited all day must not be kept in all its versions.
+func TestHooksDoNotKeepThoseBeforeThem(t *testing.T) {
+	d := spectest.Composite(t, "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {webhook: {url: 'http://x/'}}}}")
+	var before weak.Pointer[hook.Script]
+	second := func() Built {
+		first := NewLoader()
+		first.Log = func(string, *hook.Request, engine.Message) {}
+		hooks, err := first.Read(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = weak.Make(hooks.Sync.(*hook.Script))
+		next := *first
+		next.Before = &hooks
+		again, err := next.Read(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.Finalize != hooks.Finalize {
+			t.Error("the webhook is another one")
+		}
+		return again
+	}()
+	for range 100 {
+		if runtime.GC(); before.Value() == nil {
+			break
+		}
+	}
+	if before.Value() != nil {
+		t.Error("the hooks keep those that they took the place of")
+	}
+	runtime.KeepAlive(second.Sync)
+}

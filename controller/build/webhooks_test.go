@@ -1,0 +1,52 @@
+package build
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// A controller that is replaced has the labels of the one before; another has its own.
+func TestMetricsAreThereWhileAControllerRuns(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	open := func() *WebhookClients {
+		loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'http://admin:hunter2@x/sync?token=hunter3'}}, finalize: {webhook: {url: 'http://x/finalize'}}}")
+		loaded.Clients.Open(nil, registry)
+		return &loaded.Clients
+	}
+	for _, l := range []*WebhookClients{open(), open()} {
+		if err := l.Register(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"metacontroller_finalize_in_flight_requests", "metacontroller_sync_in_flight_requests"}, metricNames(t, registry)); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+		l.Close()
+		if left := metricNames(t, registry); len(left) > 0 {
+			t.Errorf("%q are left", left)
+		}
+	}
+}
+
+// metricNames lists the metrics that have values; it fails the test for a label that must not be.
+func metricNames(t *testing.T, registry *prometheus.Registry) []string {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, family := range families {
+		names = append(names, family.GetName())
+		labels := map[string]string{}
+		for _, label := range family.GetMetric()[0].GetLabel() {
+			labels[label.GetName()] = label.GetValue()
+		}
+		want := map[string]string{"controller_name": "c", "controller_type": "CompositeController", "url": "http://x/" + family.GetName()[len("metacontroller_"):len(family.GetName())-len("_in_flight_requests")]}
+		if diff := cmp.Diff(want, labels); diff != "" {
+			t.Errorf("labels of %s (-want +got):\n%s", family.GetName(), diff)
+		}
+	}
+	return names
+}

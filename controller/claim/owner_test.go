@@ -1,0 +1,395 @@
+package claim
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/fake"
+
+	"metascript/controller/informer"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/plan"
+	"metascript/controller/plan/plantest"
+)
+
+// unmatched is a ConfigMap of parent without that label.
+func unmatched(name string, parent *object.Object) *object.Object {
+	o := objecttest.ConfigMap(name, parent)
+	o.SetLabels(nil)
+	return o
+}
+
+// stranger is another object of the parent's kind.
+func stranger() *object.Object {
+	return objecttest.Widget(func(o *object.Object) { o.SetName("stranger"); o.SetUID("u9") })
+}
+
+// A claiming is what came of one Claim.
+type claiming struct {
+	names []string         // of the children, in order
+	ops   []string         // the writes that were tried
+	wrote []*object.Object // their objects
+	err   error
+}
+
+// openCache returns a filled cache of these ConfigMaps.
+func openCache(t *testing.T, there ...runtime.Object) Cache {
+	t.Helper()
+	lists := map[schema.GroupVersionResource]string{objecttest.ConfigMaps: "ConfigMapList"}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, there...)
+	cache := Cache{object.Kind{Version: "v1", Kind: "ConfigMap"}, informer.NewFactory(client, slog.New(slog.DiscardHandler)).Open(informer.Spec{Resource: objecttest.ConfigMaps})}
+	t.Cleanup(cache.Informer.Close)
+	if !cache.Informer.Synced(t.Context()) {
+		t.Fatal("the cache did not fill")
+	}
+	return cache
+}
+
+// claimOnce claims the ConfigMaps there are for parent. The API server's parent is live, and fails says which
+// writes it refuses.
+func claimOnce(t *testing.T, parent *object.Object, live func() (*object.Object, error), fails func(plan.Op) error, objects ...*object.Object) claiming {
+	t.Helper()
+	var there []runtime.Object
+	for _, o := range objects {
+		there = append(there, o)
+	}
+	cache := openCache(t, there...)
+	var c claiming
+	write := &plantest.Recorder{Fail: func(op plan.Op) error {
+		c.wrote = append(c.wrote, op.Object)
+		if fails != nil {
+			return fails(op)
+		}
+		return nil
+	}}
+	owner := &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, Live: func(context.Context, *object.Object) (*object.Object, error) { return live() }}
+	set, err := owner.Claim(t.Context(), parent, write)
+	c.ops, c.err = write.Recorded(), err
+	for o := range set.All() {
+		c.names = append(c.names, object.KeyOf(o).String())
+	}
+	if diff := cmp.Diff([]object.Kind{cache.Kind}, set.Kinds()); diff != "" {
+		t.Errorf("groups, of which there is one for every declared kind (-want +got):\n%s", diff)
+	}
+	return c
+}
+
+// alive gives what a live read of o gives while it is as the cache has it.
+func alive(o *object.Object) func() (*object.Object, error) {
+	return func() (*object.Object, error) { return o, nil }
+}
+
+func TestClaim(t *testing.T) {
+	namespaced, going := objecttest.Widget(nil), objecttest.Widget(objecttest.Deleting)
+	cluster := objecttest.Widget(func(o *object.Object) { o.SetNamespace("") })
+	for _, c := range []struct {
+		name    string
+		parent  *object.Object
+		objects []*object.Object
+		names   []string
+		ops     []string
+	}{
+		{"what is owned and matches is a child", namespaced,
+			[]*object.Object{objecttest.ConfigMap("b", namespaced), objecttest.ConfigMap("a", namespaced)},
+			[]string{"default/a", "default/b"}, nil},
+		{"nothing is there", namespaced, nil, nil, nil},
+		{"an orphan that matches is adopted", namespaced,
+			[]*object.Object{objecttest.Matching("b", namespaced), objecttest.ConfigMap("c", namespaced), objecttest.Matching("a", namespaced)},
+			[]string{"default/a", "default/b", "default/c"},
+			[]string{"update ConfigMap default/a", "update ConfigMap default/b"}},
+		{"an orphan that does not match is left alone", namespaced,
+			[]*object.Object{objecttest.ConfigMap("a", nil), objecttest.Matching("b", stranger())}, nil, nil},
+		{"an orphan that is being deleted is left alone", namespaced,
+			[]*object.Object{objecttest.With(objecttest.Matching("a", namespaced), objecttest.Deleting)}, nil, nil},
+		{"an orphan in another namespace is left alone", namespaced,
+			[]*object.Object{objecttest.InNamespace("other", objecttest.Matching("a", namespaced))}, nil, nil},
+		{"a child of somebody else is never touched, whatever its labels", namespaced,
+			[]*object.Object{objecttest.With(objecttest.Matching("a", namespaced), objecttest.OwnedBy(object.ControllerRef(stranger())))}, nil, nil},
+		{"what is owned and stopped matching is released", namespaced,
+			[]*object.Object{objecttest.ConfigMap("a", namespaced), unmatched("b", namespaced)},
+			[]string{"default/a"}, []string{"update ConfigMap default/b"}},
+		{"what is owned and going is not released", namespaced,
+			[]*object.Object{objecttest.With(unmatched("a", namespaced), objecttest.Deleting)}, nil, nil},
+		{"what is owned and going is still a child", namespaced,
+			[]*object.Object{objecttest.With(objecttest.ConfigMap("a", namespaced), objecttest.Deleting)}, []string{"default/a"}, nil},
+		{"a parent that goes adopts and releases nothing, and sees all it owns", going,
+			[]*object.Object{objecttest.ConfigMap("a", going), unmatched("b", going), objecttest.Matching("c", going)},
+			[]string{"default/a", "default/b"}, nil},
+		{"a cluster-scoped parent looks in every namespace", cluster,
+			[]*object.Object{objecttest.InNamespace("x", objecttest.ConfigMap("a", cluster)), objecttest.InNamespace("y", objecttest.Matching("b", cluster)), objecttest.InNamespace("z", unmatched("c", cluster))},
+			[]string{"x/a", "y/b"}, []string{"update ConfigMap z/c", "update ConfigMap y/b"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := claimOnce(t, c.parent, alive(c.parent), nil, c.objects...)
+			if got.err != nil {
+				t.Fatal(got.err)
+			}
+			if diff := cmp.Diff(c.names, got.names); diff != "" {
+				t.Errorf("children (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.ops, got.ops); diff != "" {
+				t.Errorf("writes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// ref is a reference that does not control.
+func ref(uid types.UID) metav1.OwnerReference {
+	return metav1.OwnerReference{APIVersion: "v1", Kind: "Secret", Name: string(uid), UID: uid}
+}
+
+func TestAdoptingAndReleasingKeepOtherReferences(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	adopted := objecttest.With(objecttest.Matching("a", parent), objecttest.OwnedBy(ref("x")))
+	released := objecttest.With(unmatched("b", parent), objecttest.OwnedBy(ref("x"), object.ControllerRef(parent), ref("y")))
+	got := claimOnce(t, parent, alive(parent), nil, adopted, released)
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	want := map[string][]metav1.OwnerReference{
+		"a": {ref("x"), object.ControllerRef(parent)},
+		"b": {ref("x"), ref("y")},
+	}
+	refs := map[string][]metav1.OwnerReference{}
+	for _, o := range got.wrote {
+		refs[o.GetName()] = o.GetOwnerReferences()
+	}
+	if diff := cmp.Diff(want, refs); diff != "" {
+		t.Errorf("references (-want +got):\n%s", diff)
+	}
+}
+
+func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	plain := object.ControllerRef(parent)
+	plain.Controller, plain.BlockOwnerDeletion = nil, nil
+	want := []metav1.OwnerReference{ref("x"), object.ControllerRef(parent)}
+
+	adopted := claimOnce(t, parent, alive(parent), nil, objecttest.With(objecttest.Matching("a", parent), objecttest.OwnedBy(ref("x"), plain)))
+	if diff := cmp.Diff(want, adopted.wrote[0].GetOwnerReferences()); diff != "" {
+		t.Errorf("references of what is adopted (-want +got):\n%s", diff)
+	}
+	created := objecttest.With(objecttest.ConfigMap("b", nil), objecttest.OwnedBy(ref("x"), plain))
+	if err := (&BySelector{}).Mark(parent, created); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, created.GetOwnerReferences()); diff != "" {
+		t.Errorf("references of what is created (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhatIsAdoptedIsACopy(t *testing.T) {
+	parent, orphan := objecttest.Widget(nil), objecttest.Matching("a", objecttest.Widget(nil))
+	cache, write := openCache(t, orphan), &plantest.Recorder{}
+	owner := &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, Live: func(context.Context, *object.Object) (*object.Object, error) { return parent, nil }}
+	if _, err := owner.Claim(t.Context(), parent, write); err != nil {
+		t.Fatal(err)
+	}
+	cached := cache.Informer.Get(object.KeyOf(orphan))
+	if refs := cached.GetOwnerReferences(); len(refs) > 0 {
+		t.Errorf("the object in the cache was changed: %v", refs)
+	}
+}
+
+// Before it adopts, a parent is read past the caches, once.
+func TestAParentThatIsNotWhatTheCacheSaysAdoptsNothing(t *testing.T) {
+	resource := schema.GroupResource{Group: "example.com", Resource: "widgets"}
+	for _, c := range []struct {
+		name string
+		live *object.Object
+		err  error
+
+		lookAgain bool // nothing is wrong: newer caches will tell
+		want      string
+	}{
+		{"it is gone", nil, apierrors.NewNotFound(resource, "w"), true, "Widget default/w"},
+		{"it is another of the same name", objecttest.Widget(func(o *object.Object) { o.SetUID("u2") }), nil, true, "u2"},
+		{"it is being deleted", objecttest.Widget(objecttest.Deleting), nil, true, "being deleted"},
+		{"it cannot be read", nil, errors.New("no answer today"), false, "read Widget default/w before it adopts: no answer today"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parent, reads := objecttest.Widget(nil), 0
+			live := func() (*object.Object, error) { reads++; return c.live, c.err }
+			got := claimOnce(t, parent, live, nil, objecttest.Matching("a", parent), objecttest.Matching("b", parent), unmatched("c", parent))
+			if diff := cmp.Diff([]string{"update ConfigMap default/c"}, got.ops); diff != "" {
+				t.Errorf("writes, of which only the release is one (-want +got):\n%s", diff)
+			}
+			if reads != 1 {
+				t.Errorf("the parent was read %d times, want once", reads)
+			}
+			if got.err == nil || strings.Count(got.err.Error(), c.want) != 1 {
+				t.Fatalf("got error %v, want %q in it, once", got.err, c.want)
+			}
+			if errors.Is(got.err, kube.ErrRequeue) != c.lookAgain {
+				t.Errorf("got error %v, that it asks to look again: want %t", got.err, c.lookAgain)
+			}
+		})
+	}
+}
+
+func TestTheParentIsNotReadWhenThereIsNothingToAdopt(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	live := func() (*object.Object, error) {
+		t.Error("the parent was read past the caches")
+		return parent, nil
+	}
+	claimOnce(t, parent, live, nil, objecttest.ConfigMap("a", parent), unmatched("b", parent), objecttest.ConfigMap("c", nil))
+}
+
+func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
+	resource := schema.GroupResource{Resource: "configmaps"}
+	for name, late := range map[string]error{
+		"conflict":  apierrors.NewConflict(resource, "x", errors.New("it was modified")),
+		"not found": apierrors.NewNotFound(resource, "x"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := objecttest.Widget(nil)
+			got := claimOnce(t, parent, alive(parent), func(plan.Op) error { return late },
+				objecttest.ConfigMap("a", parent), objecttest.Matching("b", parent), unmatched("c", parent))
+			if !errors.Is(got.err, kube.ErrRequeue) {
+				t.Errorf("got error %v, want that it asks to look again", got.err)
+			}
+			if diff := cmp.Diff([]string{"default/a"}, got.names); diff != "" {
+				t.Errorf("children (-want +got):\n%s", diff)
+			}
+			if len(got.ops) != 2 {
+				t.Errorf("it tried %v, want one adoption and one release", got.ops)
+			}
+		})
+	}
+}
+
+func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	fails := func(op plan.Op) error {
+		if op.Object.GetName() == "c" {
+			return errors.New("no release today")
+		}
+		return nil
+	}
+	got := claimOnce(t, parent, alive(parent), fails, objecttest.Matching("b", parent), unmatched("c", parent))
+	if got.err == nil || got.err.Error() != "no release today" {
+		t.Errorf("got error %v, want that of the release", got.err)
+	}
+	slices.Sort(got.ops)
+	if diff := cmp.Diff([]string{"update ConfigMap default/b", "update ConfigMap default/c"}, got.ops); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}
+
+// To look again is no failure, and must not hide one: the loop tells of failures only.
+func TestARealFailureGoesBeforeLookingAgain(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	fails := func(plan.Op) error { return errors.New("no release today") }
+	got := claimOnce(t, parent, alive(objecttest.Widget(objecttest.Deleting)), fails, objecttest.Matching("b", parent), unmatched("c", parent))
+	if got.err == nil || errors.Is(got.err, kube.ErrRequeue) {
+		t.Errorf("got error %v, want that of the release alone", got.err)
+	}
+}
+
+func TestMark(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	for _, c := range []struct {
+		name string
+		refs []metav1.OwnerReference
+		want []metav1.OwnerReference
+		err  string
+	}{
+		{"adds the controller reference", nil, []metav1.OwnerReference{object.ControllerRef(parent)}, ""},
+		{"keeps other references", []metav1.OwnerReference{ref("x")}, []metav1.OwnerReference{ref("x"), object.ControllerRef(parent)}, ""},
+		{"leaves the parent's reference as it is", []metav1.OwnerReference{object.ControllerRef(parent), ref("x")},
+			[]metav1.OwnerReference{object.ControllerRef(parent), ref("x")}, ""},
+		{"refuses a child with another controller", []metav1.OwnerReference{object.ControllerRef(stranger())},
+			[]metav1.OwnerReference{object.ControllerRef(stranger())}, "ConfigMap default/a: it names another controller, Widget stranger, in its ownerReferences"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			child := objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(c.refs...))
+			got := ""
+			if err := (&BySelector{}).Mark(parent, child); err != nil {
+				got = err.Error()
+			}
+			if got != c.err {
+				t.Errorf("got error %q, want %q", got, c.err)
+			}
+			if diff := cmp.Diff(c.want, child.GetOwnerReferences()); diff != "" {
+				t.Errorf("references (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSelectorsInTheParentsSpec(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		selector any // nil: there is none
+		want     string
+		err      string
+	}{
+		{"labels", map[string]any{"matchLabels": map[string]any{"app": "a"}}, "app=a", ""},
+		{"expressions", map[string]any{"matchExpressions": []any{map[string]any{"key": "app", "operator": "In", "values": []any{"a", "b"}}}}, "app in (a,b)", ""},
+		{"missing", nil, "", "spec.selector is missing or empty"},
+		{"empty", map[string]any{}, "", "spec.selector is missing or empty"},
+		{"empty labels", map[string]any{"matchLabels": map[string]any{}}, "", "matches everything"},
+		{"no operator that exists", map[string]any{"matchExpressions": []any{map[string]any{"key": "app", "operator": "Near"}}}, "", `"Near"`},
+		{"a value that is no label", map[string]any{"matchLabels": map[string]any{"app": "a b"}}, "", `"a b"`},
+		{"no values", map[string]any{"matchExpressions": []any{map[string]any{"key": "app", "operator": "In"}}}, "", "values"},
+		{"text", "app=a", "", "spec.selector"},
+		{"a number for a label", map[string]any{"matchLabels": map[string]any{"app": int64(1)}}, "", "spec.selector"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parent := objecttest.Widget(func(o *object.Object) {
+				if c.selector != nil {
+					_ = unstructured.SetNestedField(o.Object, c.selector, "spec", "selector")
+				}
+			})
+			selector, err := SpecSelector(parent)
+			switch {
+			case c.err == "" && err != nil:
+				t.Fatal(err)
+			case c.err == "" && selector.String() != c.want:
+				t.Errorf("got %s, want %s", selector, c.want)
+			case c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), "Widget default/w: ") || !strings.Contains(err.Error(), c.err)):
+				t.Errorf("got error %v, want one that names the parent and says %q", err, c.err)
+			}
+		})
+	}
+}
+
+func TestTheGeneratedSelectorMatchesTheParentsUID(t *testing.T) {
+	selector, err := GeneratedSelector(objecttest.Widget(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uid, want := range map[string]bool{"u1": true, "u2": false} {
+		if got := selector.Matches(labels.Set{"controller-uid": uid}); got != want {
+			t.Errorf("controller-uid=%s matches: %t, want %t", uid, got, want)
+		}
+	}
+	if selector.Matches(labels.Set{}) {
+		t.Error("it matches what has no label")
+	}
+}
+
+func TestASelectorThatCannotBeReadClaimsNothing(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	write := &plantest.Recorder{}
+	owner := &BySelector{Selector: SpecSelector}
+	if _, err := owner.Claim(t.Context(), parent, write); err == nil || len(write.Recorded()) > 0 {
+		t.Errorf("got error %v and writes %v, want an error alone", err, write.Recorded())
+	}
+}

@@ -1,0 +1,72 @@
+package reconcile
+
+import (
+	"testing"
+	"time"
+
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/plan"
+	"metascript/controller/throttle"
+)
+
+// rounds carries op out so often, and fails if it has to wait before.
+func rounds(t *testing.T, l *Reconciler, parent *object.Object, op plan.Op, n int) {
+	t.Helper()
+	for round := range n {
+		if wait := l.delayUpdate(t.Context(), parent, op); wait > 0 {
+			t.Fatalf("round %d has to wait for %s", round, wait)
+		}
+		l.countWrite(parent, op)
+	}
+}
+
+func TestAChildIsNotWrittenInVainForEver(t *testing.T) {
+	for _, verb := range []plan.Verb{plan.Update, plan.Apply, plan.Delete} {
+		t.Run(string(verb), func(t *testing.T) {
+			l, _ := NewTestLoop(t, wants(), nil)
+			t.Cleanup(l.Close)
+			t.Cleanup(l.Queue.ShutDown)
+			parent, field := objecttest.Widget(nil), plan.Path{"data"}
+			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Again: true}
+			rounds(t, l, parent, again, throttle.ContentionAllowed)
+			if wait := l.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
+				t.Fatalf("after %d rounds it waits %s, want up to 10s", throttle.ContentionAllowed, wait)
+			}
+			for name, op := range map[string]plan.Op{
+				"another child":          {Verb: verb, Object: objecttest.ConfigMap("d", nil), Differs: field, Again: true},
+				"one that is not wanted": {Verb: plan.Delete, Object: objecttest.ConfigMap("c", nil)},
+				"other content":          {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field},
+			} {
+				if wait := l.delayUpdate(t.Context(), parent, op); wait > 0 {
+					t.Errorf("%s waits %s", name, wait)
+				}
+			}
+			// After other content was tried, it begins anew.
+			rounds(t, l, parent, again, throttle.ContentionAllowed)
+		})
+	}
+}
+
+func TestAFightIsForgottenAfterAWhile(t *testing.T) {
+	counted := func(at time.Time) *throttle.Contention {
+		c := &throttle.Contention{}
+		c.Count(at)
+		return c
+	}
+	k := &parentState{applied: plan.Memory{}, contentions: map[object.Ref]*throttle.Contention{
+		{Key: object.Key{Name: "old"}}: counted(time.Now().Add(-2 * throttle.ContentionForgotten)),
+		{Key: object.Key{Name: "new"}}: counted(time.Now()),
+	}}
+	for _, name := range []string{"c", "gone"} {
+		if err := k.applied.Note(objecttest.ConfigMap(name, objecttest.Widget(nil)), objecttest.ConfigMap(name, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	observed := &object.Set{}
+	observed.Put(objecttest.ConfigMap("c", objecttest.Widget(nil)))
+	k.prune(observed)
+	if _, there := k.applied["uid-of-c"]; len(k.contentions) != 1 || len(k.applied) != 1 || !there {
+		t.Errorf("after pruning there are the fights %v and the memory %v", k.contentions, k.applied)
+	}
+}

@@ -1,0 +1,99 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+
+	"metascript/controller/build"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/throttle"
+	"metascript/engine"
+)
+
+// What is held is not asked about again, whatever its children do, and costs nobody else.
+func TestAHeldScriptIsNotRun(t *testing.T) {
+	asked := map[string]int{}
+	ask := func(req *hook.Request) (*hook.Response, error) {
+		asked[req.Parent.GetName()]++
+		if req.Parent.GetName() == "w" {
+			return nil, &engine.Error{Kind: engine.KindSteps, Msg: "too many"}
+		}
+		return wants()(req)
+	}
+	parent := objecttest.Widget(nil)
+	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
+	l, write := NewTestLoop(t, answer(ask), nil, parent, good, objecttest.ConfigMap("old", parent))
+	t.Cleanup(l.Close)
+	t.Cleanup(l.Queue.ShutDown)
+	if !l.Synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	bad, other := object.RefOf(parent), object.RefOf(good)
+	for range 5 {
+		l.process(t.Context(), bad)
+	}
+	l.process(t.Context(), other)
+	if asked["w"] != throttle.StrikesAllowed || asked["good"] != 1 {
+		t.Errorf("asked %v, want %d times about w and once about good", asked, throttle.StrikesAllowed)
+	}
+	if n := l.Queue.NumRequeues(bad); n != 0 {
+		t.Errorf("it backs off %d times, want that it is forgotten", n)
+	}
+	for _, op := range write.Recorded() {
+		if strings.Contains(op, "old") {
+			t.Errorf("for the parent whose script is held it did: %s", op)
+		}
+	}
+	if got := l.current.Load().breaker.Held(); got.Parents != 1 || got.First != bad {
+		t.Errorf("it holds %+v, want %s", got, bad)
+	}
+	if err := l.forget(bad); err != nil || l.current.Load().breaker.Held().Parents != 0 {
+		t.Errorf("a parent that is gone is held")
+	}
+}
+
+// A timeout is told and tried again, and what comes in between waits.
+func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
+	asked := 0
+	ask := func(*hook.Request) (*hook.Response, error) {
+		asked++
+		return nil, &engine.Error{Kind: engine.KindTimeout, Msg: "timed out"}
+	}
+	l, write := NewTestLoop(t, answer(ask), nil, objecttest.Widget(nil))
+	t.Cleanup(l.Close)
+	t.Cleanup(l.Queue.ShutDown)
+	if !l.Synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	key := object.RefOf(objecttest.Widget(nil))
+	for range 5 {
+		l.process(t.Context(), key)
+	}
+	if asked != 1 || len(write.Recorded()) > 0 || l.current.Load().breaker.Held().Parents > 0 {
+		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.Recorded(), l.current.Load().breaker.Held())
+	}
+	if n := l.Queue.NumRequeues(key); n != 1 {
+		t.Errorf("it backs off for %d failures, want one", n)
+	}
+}
+
+func TestFinalizersStayWhileNobodyKnowsWhetherThereIsAFinalizeHook(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		parent func(*object.Object)
+		want   int // operations
+		fails  bool
+	}{
+		{"none is put on", nil, 2, false}, // the child and the status
+		{"none is taken off", objecttest.WithFinalizers(testFinalizer), 2, false},
+		{"and who goes waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
+	} {
+		l, write := NewTestLoop(t, wants("new"), build.UnloadedHook{Err: build.ErrNoHooks}, objecttest.Widget(c.parent))
+		ops, err := reconcileOnce(t, l, write)
+		if (err != nil) != c.fails || len(ops) != c.want {
+			t.Errorf("%s: %v, %v", c.name, ops, err)
+		}
+	}
+}

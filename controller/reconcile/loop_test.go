@@ -1,0 +1,89 @@
+package reconcile
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"metascript/controller/lease"
+	"metascript/controller/metrics"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/queue"
+)
+
+func TestALoopSaysWhichCachesAreBeingFilled(t *testing.T) {
+	l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
+	t.Cleanup(l.Close)
+	t.Cleanup(l.Queue.ShutDown)
+	if !l.Synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, l.Unfilled()); diff != "" {
+		t.Errorf("it waits for (-want +got):\n%s", diff)
+	}
+	l.filled.Store(true)
+	if waiting := l.Unfilled(); waiting != nil {
+		t.Errorf("it waits for %v", waiting)
+	}
+}
+
+func TestAfterALostLeaseNothingFinishes(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	if got := graceAfter(inner); got != stopTimeout {
+		t.Errorf("grace %s, want %s", got, stopTimeout)
+	}
+	cancel(lease.ErrLost)
+	if got := graceAfter(inner); got != 0 {
+		t.Errorf("grace %s after the lease was lost, want none", got)
+	}
+}
+
+// BenchmarkSync is a sync of a parent where nothing changed, from the queue on, with a hook that costs nothing: what
+// metrics add to it is the most that they can.
+func BenchmarkSync(b *testing.B) {
+	for _, counted := range []bool{false, true} {
+		name := "without metrics"
+		if counted {
+			name = "with metrics"
+		}
+		b.Run(name, func(b *testing.B) {
+			parent := objecttest.Widget(func(o *object.Object) {
+				o.Object["status"] = map[string]any{"observed": int64(1), "observedGeneration": int64(1)}
+			})
+			l, write := NewTestLoop(b, wants("a"), nil, parent, objecttest.ConfigMap("a", parent))
+			if counted {
+				m, err := metrics.New(prometheus.NewRegistry())
+				if err != nil {
+					b.Fatal(err)
+				}
+				l.Queue.ShutDown()
+				l.Metrics = m
+				l = New(l.Binding, Options{Events: l.events.Events, Log: l.log})
+			}
+			b.Cleanup(l.Close)
+			b.Cleanup(l.Queue.ShutDown)
+			if !l.Synced(b.Context()) {
+				b.Fatal("the caches did not fill")
+			}
+			observe := l.Metrics.Controller(l.Kind, l.Name).Script("sync")
+			for b.Loop() {
+				l.Queue.Enqueue(objecttest.WidgetRef("default", "w"), queue.ParentChanged)
+				key, _ := l.Queue.Get()
+				l.process(b.Context(), key)
+				l.Queue.Done(key)
+				if observe != nil {
+					observe(time.Millisecond, nil)
+				}
+			}
+			if wrote := write.Recorded(); len(wrote) > 0 {
+				b.Errorf("%d writes, the first is %s", len(wrote), wrote[0])
+			}
+		})
+	}
+}

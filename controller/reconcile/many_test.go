@@ -1,0 +1,207 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"metascript/controller/claim"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/queue"
+	"metascript/controller/spec"
+)
+
+// selecting has l be about the widgets that match a selector, under the name of another controller.
+func selecting(t testing.TB, l *Reconciler, name, selector string) *Reconciler {
+	t.Helper()
+	parsed, err := labels.Parse(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.ID.Name, l.Shape, l.Finalizer = name, hook.Composite, "finalizer/"+name
+	l.Parents[0].Selectors = []spec.Selector{{Labels: parsed}}
+	return l
+}
+
+// beside gives a loop that shares with l what loops share, caches too.
+func beside(t testing.TB, l *Reconciler, name, selector string) *Reconciler {
+	t.Helper()
+	parent, rule, child := *l.Parents[0], *l.Parents[0].ParentRule, l.Children[0]
+	parent.ParentRule = &rule
+	parent.Cache, child.Informer = parent.Cache.Again(), child.Informer.Again()
+	b := &Binding{
+		ID: l.ID, Controller: l.Controller, Parents: []*ParentResource{&parent}, Hooks: l.Hooks, Rules: l.Rules, Kinds: l.Kinds,
+		Match: l.Match, Write: l.Write, Live: l.Live, Workers: l.Workers, Children: []claim.Cache{child}, Shared: l.Shared,
+	}
+	b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
+	return selecting(t, New(b, Options{Events: l.events.Events, Log: l.log}), name, selector)
+}
+
+// joined has a loop be told of events, with nothing queued.
+func joined(t testing.TB, l *Reconciler) *Reconciler {
+	t.Helper()
+	t.Cleanup(l.Close)
+	t.Cleanup(l.Queue.ShutDown)
+	if err := l.listen(); err != nil {
+		t.Fatal(err)
+	}
+	if !l.Synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	l.queueAll()
+	queued(l)
+	l.filled.Store(true)
+	return l
+}
+
+func tenant(name, of string) *object.Object {
+	return objecttest.Widget(func(o *object.Object) {
+		o.SetName(name)
+		o.SetUID(types.UID("uid-of-" + name))
+		o.SetLabels(map[string]string{"tenant": of})
+	})
+}
+
+// tenants gives loops about the widgets of one tenant each, over caches with a widget of each tenant.
+func tenants(t testing.TB, names ...string) map[string]*Reconciler {
+	t.Helper()
+	var there []kruntime.Object
+	for _, name := range names {
+		there = append(there, tenant(name, name))
+	}
+	first, _ := NewTestLoop(t, wants(), nil, there...)
+	all := map[string]*Reconciler{}
+	for i, name := range names {
+		l := first
+		if i > 0 {
+			l = beside(t, first, name, "tenant="+name)
+		}
+		all[name] = joined(t, selecting(t, l, name, "tenant="+name))
+	}
+	return all
+}
+
+func TestALoopLooksAfterWhatItSelectsAndWhatHasItsFinalizer(t *testing.T) {
+	left := objecttest.With(tenant("left", "nobody"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
+	both := objecttest.With(tenant("both", "a"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
+	l, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"), tenant("y", "b"), left, both)
+	joined(t, selecting(t, l, "a", "tenant=a"))
+	l.Parents[0].Selectors = append(l.Parents[0].Selectors, spec.Selector{Labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
+	var own []string
+	for o := range l.own() {
+		own = append(own, o.GetName())
+	}
+	slices.Sort(own)
+	if diff := cmp.Diff([]string{"both", "left", "x"}, own); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := l.Count(); n != 2 {
+		t.Errorf("%d parents are counted, want 2", n)
+	}
+}
+
+func TestNothingIsKeptForAParentThatIsNotSelected(t *testing.T) {
+	all := tenants(t, "a", "b")
+	key := object.RefOf(tenant("b", "b"))
+	l := all["a"]
+	l.Queue.Enqueue(key, queue.Resync)
+	l.Queue.Get()
+	l.process(t.Context(), key)
+	l.Queue.Done(key)
+	if len(l.kept)+len(l.pending)+len(l.failures)+len(l.unstored) > 0 {
+		t.Error("something is kept")
+	}
+}
+
+func TestAnOrphansEventQueuesParentsOfThoseThatSelectThem(t *testing.T) {
+	all := tenants(t, "a", "b")
+	for o := range all["b"].own() {
+		all["a"].followAdopter(nil, o) // as if it were told of it
+	}
+	adopters := all["a"].Shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))
+	if diff := cmp.Diff([]object.Ref{object.RefOf(tenant("b", "b"))}, adopters[all["b"]]); diff != "" || len(adopters) != 1 {
+		t.Errorf("adopters %v (-want +got):\n%s", adopters, diff)
+	}
+}
+
+func TestOverlapsAreToldToThoseThatShareAParent(t *testing.T) {
+	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"), tenant("y", "a"), tenant("z", "b"))
+	a := joined(t, selecting(t, first, "a", "tenant=a"))
+	also := joined(t, beside(t, a, "also-a", "tenant in (a,c)"))
+	other := joined(t, beside(t, a, "b", "tenant=b"))
+	told := a.Overlap().Warnings
+	if len(told) != 1 || !strings.HasPrefix(told[0], "CompositeController also-a is about widgets too, such as default/x: ") {
+		t.Errorf("a is told %q", told)
+	}
+	if told := also.Overlap().Warnings; len(told) != 1 || !strings.HasPrefix(told[0], "CompositeController a is") {
+		t.Errorf("also-a is told %q", told)
+	}
+	if o := other.Overlap(); len(o.Warnings) > 0 || o.Parents != 1 {
+		t.Errorf("b is told %q of %d parents", o.Warnings, o.Parents)
+	}
+	also.Shared.Hub.Leave(also)
+	if told := a.Overlap().Warnings; len(told) > 0 {
+		t.Errorf("after the other one left a is told %q", told)
+	}
+}
+
+func TestADecoratorSharesParentsWithoutAWord(t *testing.T) {
+	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"))
+	a := joined(t, selecting(t, first, "a", "tenant=a"))
+	decorator := beside(t, a, "d", "tenant=a")
+	decorator.Shape = hook.Decorator
+	joined(t, decorator)
+	if told := append(a.Overlap().Warnings, decorator.Overlap().Warnings...); len(told) > 0 {
+		t.Errorf("they are told %q", told)
+	}
+}
+
+func TestOfManyOverlapsSomeAreNamed(t *testing.T) {
+	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"))
+	a := joined(t, selecting(t, first, "a", ""))
+	for n := range 15 {
+		joined(t, beside(t, a, fmt.Sprintf("other-%02d", n), "tenant"))
+	}
+	told := a.Overlap().Warnings
+	if len(told) != othersNamed+1 || told[othersNamed] != "so are 5 other CompositeControllers" {
+		t.Errorf("told is %q", told)
+	}
+}
+
+// Neither a worker nor a watch waits for a controller that has nothing to do.
+func TestAnIdleControllerHasNoGoroutine(t *testing.T) {
+	first, _ := NewTestLoop(t, wants(), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	all := []*Reconciler{selecting(t, first, "first", "tenant=first")}
+	for n := range 50 {
+		name := fmt.Sprint(n)
+		all = append(all, beside(t, first, name, "tenant="+name))
+	}
+	before := 0
+	for i, l := range all {
+		l.ResyncPeriod = 1 << 40
+		if err := l.Begin(ctx, func() {}); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			before = runtime.NumGoroutine() // with those of the watches
+		}
+	}
+	if now := runtime.NumGoroutine(); now > before+10 {
+		t.Errorf("50 controllers more have %d goroutines more", now-before)
+	}
+	cancel()
+	for _, l := range all {
+		l.End(ctx)
+	}
+}

@@ -1,0 +1,360 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/fake"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+
+	"metascript/controller/build"
+	"metascript/controller/claim"
+	"metascript/controller/hook"
+	"metascript/controller/informer"
+	"metascript/controller/kube"
+	"metascript/controller/kube/kubetest"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/plan"
+	"metascript/controller/plan/plantest"
+	"metascript/controller/spec"
+)
+
+const testFinalizer = "metacontroller.io/compositecontroller-c"
+
+// answer is a hook that gives what the function gives.
+type answer func(*hook.Request) (*hook.Response, error)
+
+func (a answer) Call(_ context.Context, req *hook.Request) (*hook.Response, error) { return a(req) }
+
+// wants is a hook that wants the ConfigMaps of these names and a status.
+func wants(names ...string) answer {
+	return func(req *hook.Request) (*hook.Response, error) {
+		set := &object.Set{}
+		for _, name := range names {
+			set.Put(objecttest.ConfigMap(name, nil))
+		}
+		return &hook.Response{Children: set, Status: map[string]any{"observed": int64(req.Children.Len())}}, nil
+	}
+}
+
+// newTestLoop gives a loop about widgets and ConfigMaps over caches that hold these objects.
+func NewTestLoop(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Object) (*Reconciler, *plantest.Recorder) {
+	t.Helper()
+	return newTestLoopOver(t, newTestClient(objects...), sync, finalize)
+}
+
+func newTestClient(objects ...runtime.Object) *fake.FakeDynamicClient {
+	kinds := map[schema.GroupVersionResource]string{objecttest.Widgets: "WidgetList", objecttest.ConfigMaps: "ConfigMapList"}
+	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
+}
+
+func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook.Hook) (*Reconciler, *plantest.Recorder) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	caches := informer.NewFactory(client, log)
+	write := &plantest.Recorder{}
+	b := &Binding{
+		ID: spec.ID{Kind: "CompositeController", Name: "c"}, Controller: &object.Object{Object: map[string]any{}},
+		Parents: []*ParentResource{{
+			ParentRule: &spec.ParentRule{
+				Resource:  kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
+				Selectors: []spec.Selector{{Labels: labels.Everything()}},
+			},
+			Cache: caches.Open(informer.Spec{Resource: objecttest.Widgets}),
+		}},
+		Finalizer: testFinalizer, Hooks: build.Hooks{Sync: sync, Finalize: finalize},
+		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{{Version: "v1", Kind: "ConfigMap"}: true},
+		Match: claim.GeneratedSelector, Write: write, Workers: 2,
+		Live: func(_ context.Context, o *object.Object) (*object.Object, error) {
+			return nil, apierrors.NewNotFound(schema.GroupResource{}, o.GetName())
+		},
+		Children: []claim.Cache{{
+			Kind: object.Kind{Version: "v1", Kind: "ConfigMap"}, Informer: caches.Open(informer.Spec{Resource: objecttest.ConfigMaps}),
+		}},
+	}
+	b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
+	events := kube.NewEvents(kubefake.NewClientset(), kube.EventBudget{})
+	t.Cleanup(events.Shutdown)
+	return New(b, Options{Events: events, Log: log}), write
+}
+
+// reset has l begin with the hooks and revisions that it was given since.
+func reset(l *Reconciler) { l.current.Store(NewVersion(l.Hooks, l.Revisions, func() {})) }
+
+// reconcileOnce fills the caches, reconciles the one widget, and gives the operations.
+func reconcileOnce(t *testing.T, l *Reconciler, write *plantest.Recorder) ([]string, error) {
+	t.Helper()
+	t.Cleanup(l.Close)
+	t.Cleanup(l.Queue.ShutDown)
+	if !l.Synced(t.Context()) {
+		t.Fatal("the caches did not fill")
+	}
+	_, err := l.guarded(t.Context(), objecttest.WidgetRef("default", "w"))
+	return write.Recorded(), err
+}
+
+func TestReconcile(t *testing.T) {
+	ours := testFinalizer
+	finalized := func(req *hook.Request) (*hook.Response, error) {
+		return &hook.Response{Children: &object.Set{}, Finalized: req.Finalizing}, nil
+	}
+	for _, c := range []struct {
+		name           string
+		parent         func(*object.Object)
+		sync, finalize hook.Hook
+		want           []string
+	}{
+		{"creates what is missing, deletes what is not wanted, then writes the status",
+			nil, wants("new"), nil,
+			[]string{"create ConfigMap default/new", "delete ConfigMap default/old", "update status Widget default/w"}},
+		{"puts the finalizer on before anything else when there is a finalize hook",
+			nil, wants("old"), answer(finalized),
+			[]string{"update Widget default/w", "update status Widget default/w"}},
+		{"takes the finalizer off when there is no finalize hook any more",
+			objecttest.WithFinalizers(ours, "other"), wants("old"), nil,
+			[]string{"update Widget default/w", "update status Widget default/w"}},
+		{"leaves the children of a parent that goes alone when there is no finalize hook",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers("other")), wants("new"), nil,
+			[]string{"update status Widget default/w"}},
+		{"asks finalize of a parent that goes, tidies up, and takes the finalizer off",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours)), wants("new"), answer(finalized),
+			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
+		{"creates nothing for a parent that goes at once",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours)), wants("new"), answer(func(req *hook.Request) (*hook.Response, error) {
+				answer, err := wants("new")(req)
+				answer.Status, answer.Finalized = nil, true
+				return answer, err
+			}),
+			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
+		{"leaves the children to the garbage collector when it is to delete them",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours, "foregroundDeletion")), wants("new"), answer(finalized),
+			[]string{"update Widget default/w"}},
+		{"adds no finalizer to a parent that goes",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers("other")), wants("new"), answer(finalized),
+			[]string{"update status Widget default/w"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parent := objecttest.Widget(c.parent)
+			l, write := NewTestLoop(t, c.sync, c.finalize, parent, objecttest.ConfigMap("old", parent))
+			got, err := reconcileOnce(t, l, write)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A status that cannot be written is given up only when the kind has none any more, and not when its definition is being
+// changed or the parent is gone.
+func TestAStatusIsNotFound(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		discover kubetest.Served
+		givenUp  bool
+	}{
+		{"since the kind has no status any more", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget"}}, true},
+		{"since the parent is gone, or its kind was not served for a moment", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget", HasStatus: true}}, false},
+		{"since the kind is not served", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, write := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
+			l.Discover = c.discover
+			write.Fail = func(op plan.Op) error {
+				if op.Verb == plan.UpdateStatus {
+					return apierrors.NewNotFound(objecttest.Widgets.GroupResource(), op.Object.GetName())
+				}
+				return nil
+			}
+			_, err := reconcileOnce(t, l, write)
+			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, kube.ErrRequeue) {
+				t.Errorf("error %v", err)
+			}
+			if known := l.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
+				t.Errorf("it is taken to have a status: %v", known)
+			}
+		})
+	}
+}
+
+func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
+	for name, ask := range map[string]answer{
+		"with an error": func(*hook.Request) (*hook.Response, error) { return nil, errors.New("out of order") },
+		"by a panic":    func(*hook.Request) (*hook.Response, error) { panic("out of order") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := objecttest.Widget(nil)
+			l, write := NewTestLoop(t, ask, nil, parent, objecttest.ConfigMap("old", parent))
+			got, err := reconcileOnce(t, l, write)
+			if err == nil || !strings.Contains(err.Error(), "out of order") {
+				t.Errorf("got error %v, want the hook's", err)
+			}
+			if len(got) > 0 {
+				t.Errorf("it wrote: %v", got)
+			}
+		})
+	}
+}
+
+func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	l, write := NewTestLoop(t, wants("a", "b"), nil, parent, objecttest.ConfigMap("old", parent))
+	write.Fail = func(op plan.Op) error {
+		if op.Object.GetName() == "a" || op.Object.GetName() == "old" {
+			return fmt.Errorf("no %s today", op.Verb)
+		}
+		return nil
+	}
+	got, err := reconcileOnce(t, l, write)
+	want := []string{"create ConfigMap default/a", "create ConfigMap default/b", "delete ConfigMap default/old", "update status Widget default/w"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	if err == nil || err.Error() != "no create today\nno delete today" {
+		t.Errorf("got error %v, want both failures", err)
+	}
+}
+
+func TestAConflictIsNoFailure(t *testing.T) {
+	parent := objecttest.Widget(nil)
+	l, write := NewTestLoop(t, wants("old"), nil, parent, objecttest.ConfigMap("old", parent))
+	write.Fail = func(plan.Op) error {
+		return apierrors.NewConflict(schema.GroupResource{Resource: "widgets"}, "w", errors.New("it was modified"))
+	}
+	if _, err := reconcileOnce(t, l, write); !errors.Is(err, kube.ErrRequeue) {
+		t.Errorf("got error %v, want that it asks to look again", err)
+	}
+}
+
+func TestAParentThatIsGoneIsForgotten(t *testing.T) {
+	l, write := NewTestLoop(t, wants("new"), nil)
+	l.pending[objecttest.WidgetRef("default", "w")] = &pendingWrites{}
+	if got, err := reconcileOnce(t, l, write); err != nil || len(got) > 0 {
+		t.Errorf("got %v, %v, want nothing", got, err)
+	}
+	if len(l.pending) > 0 {
+		t.Error("something is kept for a parent that is gone")
+	}
+}
+
+func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
+	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
+	asked := make(chan string, 100)
+	ask := func(req *hook.Request) (*hook.Response, error) {
+		asked <- req.Parent.GetName()
+		if req.Parent.GetName() == "w" {
+			panic("out of order")
+		}
+		return wants("of-" + req.Parent.GetName())(req)
+	}
+	l, write := NewTestLoop(t, answer(ask), nil, objecttest.Widget(nil), good)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- l.run(ctx, func() {}) }()
+	panics, done := 0, false
+	for panics < 2 || !done { // it is tried again, and the other is served
+		panicked := <-asked == "w"
+		if panicked {
+			panics++
+		}
+		done = done || len(write.Recorded()) >= 2
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the loop ended with %v", err)
+	}
+	for _, op := range write.Recorded() {
+		if strings.Contains(op, "default/w") {
+			t.Errorf("for the parent whose hook panics it did: %s", op)
+		}
+	}
+}
+
+func TestACacheThatLagsIsWaitedForAndNotForEver(t *testing.T) {
+	l, _ := NewTestLoop(t, wants(), nil)
+	t.Cleanup(l.Close)
+	t.Cleanup(l.Queue.ShutDown)
+	key := objecttest.WidgetRef("default", "w")
+	shown := false
+	tracker{l, key}.expect(func() bool { return shown })
+	if l.cacheDelay(key) == 0 {
+		t.Error("a write that is not shown yet is not waited for")
+	}
+	shown = true
+	if l.cacheDelay(key) > 0 {
+		t.Error("a write that is shown is waited for")
+	}
+	tracker{l, key}.expect(func() bool { return false })
+	l.pending[key].since = time.Now().Add(-maxCacheDelay)
+	if l.cacheDelay(key) > 0 {
+		t.Error("a write that is never shown is waited for for ever")
+	}
+	if len(l.pending) > 0 {
+		t.Error("what was waited for is kept")
+	}
+}
+
+func TestWithoutAStatusInTheAnswerTheParentsStaysAndIsOfItsGeneration(t *testing.T) {
+	silent := answer(func(*hook.Request) (*hook.Response, error) { return &hook.Response{Children: &object.Set{}}, nil })
+	for name, c := range map[string]struct {
+		status map[string]any
+		want   []string
+	}{
+		"none":                 {nil, nil},
+		"without a generation": {map[string]any{"a": "b"}, nil},
+		"of this generation":   {map[string]any{"observedGeneration": int64(1)}, nil},
+		"of an older one":      {map[string]any{"observedGeneration": int64(0), "a": "b"}, []string{"update status Widget default/w"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := objecttest.Widget(func(o *object.Object) {
+				if c.status != nil {
+					o.Object["status"] = c.status
+				}
+			})
+			l, write := NewTestLoop(t, silent, nil, parent)
+			got, err := reconcileOnce(t, l, write)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestErrorsWithOneCauseAreTold(t *testing.T) {
+	denied, full := errors.New("pods is forbidden"), errors.New("the quota is used up")
+	for _, c := range []struct {
+		name   string
+		failed []error
+		want   string
+	}{
+		{"one", []error{fmt.Errorf("create Pod a: %w", denied)}, "create Pod a: pods is forbidden"},
+		{"three", []error{fmt.Errorf("create Pod a: %w", denied), fmt.Errorf("create Pod b: %w", denied), fmt.Errorf("create Pod c: %w", denied)}, "create Pod a and 2 more: pods is forbidden"},
+		{"of several causes", []error{fmt.Errorf("create Pod a: %w", denied), fmt.Errorf("create Pod b: %w", full), fmt.Errorf("create Pod c: %w", denied), denied},
+			"create Pod a and 1 more: pods is forbidden\ncreate Pod b: the quota is used up\npods is forbidden"},
+		{"beside those that only ask to look again", []error{kube.ErrRequeue, fmt.Errorf("create Pod a: %w", denied)}, "create Pod a: pods is forbidden"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := kube.Join(c.failed...)
+			if err.Error() != c.want || !errors.Is(err, denied) {
+				t.Errorf("got %q, want %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/redact"
+	"metascript/controller/rollout"
+	"metascript/controller/spec"
+	"metascript/engine"
+)
+
+const hiddenValue = "zQx7Kp2mVw9RtB4n"
+
+// A seeing hook sees a Secret, as scripts and webhooks do, and then answers.
+type seeing func() (*hook.Response, error)
+
+func (s seeing) Call(ctx context.Context, _ *hook.Request) (*hook.Response, error) {
+	redact.In(ctx).Add(&object.Object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": hiddenValue},
+	}})
+	klog.FromContext(ctx).Info("client-go says "+hiddenValue, "url", "/api/v1/"+hiddenValue)
+	return s()
+}
+
+func TestNoTextOfAReconcileTellsASecret(t *testing.T) {
+	answers := map[string]seeing{
+		"an error":   func() (*hook.Response, error) { return nil, errors.New("not " + hiddenValue) },
+		"a script's": func() (*hook.Response, error) { return nil, &engine.Error{Kind: engine.KindRaised, Msg: hiddenValue} },
+		"a limit":    func() (*hook.Response, error) { return nil, &engine.Error{Kind: engine.KindSteps, Msg: hiddenValue} },
+		"a panic":    func() (*hook.Response, error) { panic("in " + hiddenValue) },
+		"events":     func() (*hook.Response, error) { return said(), nil },
+		"not permitted": func() (*hook.Response, error) {
+			return nil, apierrors.NewForbidden(schema.GroupResource{}, hiddenValue, nil)
+		},
+		"a child's name": func() (*hook.Response, error) { return wants(hiddenValue)(&hook.Request{}) },
+	}
+	for name, answer := range answers {
+		t.Run(name, func(t *testing.T) {
+			l, _ := NewTestLoop(t, answer, nil, objecttest.Widget(nil))
+			t.Cleanup(l.Close)
+			t.Cleanup(l.Queue.ShutDown)
+			var told strings.Builder
+			l.log = slog.New(redact.Handler(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug}), l.redactorOf))
+			l.events.Divert = func(_ *object.Object, kind, reason, note string) bool {
+				fmt.Fprintln(&told, kind, reason, note)
+				return true
+			}
+			if !l.Synced(t.Context()) {
+				t.Fatal("the caches did not fill")
+			}
+			for range 3 {
+				l.process(t.Context(), objecttest.WidgetRef("default", "w"))
+			}
+			fmt.Fprintln(&told, l.denials.sum(), l.current.Load().Held())
+			if text := told.String(); strings.Contains(text, "zQx7") || strings.Contains(text, "RtB4") || !strings.Contains(text, redact.Mark) {
+				t.Errorf("got %s", text)
+			}
+		})
+	}
+}
+
+// said is an answer that tells a value to people.
+func said() *hook.Response {
+	return &hook.Response{
+		Children: &object.Set{}, Warnings: []string{"odd: " + hiddenValue},
+		Events: []hook.Event{{Type: "Normal", Reason: hiddenValue, Message: "is " + hiddenValue}},
+	}
+}
+
+func TestAConditionDoesNotTellASecret(t *testing.T) {
+	l, _ := NewTestLoop(t, wants(), nil)
+	t.Cleanup(l.Close)
+	t.Cleanup(l.Queue.ShutDown)
+	ctx, done := l.redacting(t.Context(), objecttest.WidgetRef("default", "w"))
+	redact.In(ctx).AddTexts(hiddenValue)
+	status := l.withUpdated(objecttest.Widget(nil), nil, rollout.Condition{Reason: rollout.Waiting, Message: "for " + hiddenValue})
+	if text := fmt.Sprint(status); strings.Contains(text, "zQx7") || !strings.Contains(text, "for "+redact.Mark) {
+		t.Errorf("got %s", text)
+	}
+	done()
+	if l.redactor(objecttest.WidgetRef("default", "w")) != nil {
+		t.Error("the redactor outlives the reconcile")
+	}
+}
+
+func TestOnlyAParentOfTheControllerKeepsItsRedactor(t *testing.T) {
+	for _, c := range []struct {
+		name, selector string
+		change         func(*object.Object)
+		want           bool
+	}{
+		{"selected", "", func(*object.Object) {}, true},
+		{"no longer selected", "tenant=a", func(*object.Object) {}, false},
+		{"no longer selected, with our finalizer", "tenant=a", objecttest.WithFinalizers(testFinalizer), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(c.change))
+			t.Cleanup(l.Close)
+			t.Cleanup(l.Queue.ShutDown)
+			if !l.Synced(t.Context()) {
+				t.Fatal("the caches did not fill")
+			}
+			key := objecttest.WidgetRef("default", "w")
+			sees := func() {
+				ctx, done := l.redacting(t.Context(), key)
+				redact.In(ctx).AddTexts(hiddenValue)
+				done()
+			}
+			sees()
+			if _, kept := l.redacted.Load(key); !kept {
+				t.Error("the redactor of a parent that is selected is not kept")
+			}
+			selector, err := labels.Parse(c.selector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Parents[0].Selectors = []spec.Selector{{Labels: selector}}
+			sees()
+			if _, kept := l.redacted.Load(key); kept != c.want {
+				t.Errorf("its redactor is kept: %t, want %t", kept, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package reconcile
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+
+	"metascript/controller/claim"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+)
+
+// A crowd is a namespace with 5,000 parents and 10,000 ConfigMaps that have no owner.
+const (
+	crowdOfParents = 5_000
+	crowdOfOrphans = 10_000
+)
+
+// crowdedLoop is a loop in that namespace. With selectors of their own the parents require a label that is the same for
+// all and one that is theirs.
+func crowdedLoop(b *testing.B, generated bool) (*Reconciler, *object.Object) {
+	b.Helper()
+	var parents, orphans unstructured.UnstructuredList
+	for n := range crowdOfParents {
+		parent := named(fmt.Sprintf("w-%d", n), "default", types.UID(fmt.Sprintf("u-%d", n)))
+		_ = unstructured.SetNestedStringMap(parent.Object, map[string]string{"app": "web", "instance": parent.GetName()}, "spec", "selector", "matchLabels")
+		parents.Items = append(parents.Items, *parent)
+	}
+	for n := range crowdOfOrphans {
+		o := objecttest.ConfigMap(fmt.Sprintf("c-%d", n), nil)
+		o.SetLabels(map[string]string{"app": "web", "instance": fmt.Sprintf("other-%d", n%100)})
+		orphans.Items = append(orphans.Items, *o)
+	}
+	client := newTestClient()
+	for resource, list := range map[string]*unstructured.UnstructuredList{"widgets": &parents, "configmaps": &orphans} {
+		client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, list, nil })
+	}
+	l, _ := newTestLoopOver(b, client, wants(), nil)
+	b.Cleanup(l.Close)
+	b.Cleanup(l.Queue.ShutDown)
+	if !generated {
+		l.Match = claim.SpecSelector
+		l.Owner.(*claim.BySelector).Selector = claim.SpecSelector
+	}
+	if err := l.listen(); err != nil {
+		b.Fatal(err)
+	}
+	if !l.Synced(b.Context()) {
+		b.Fatal("the caches did not fill")
+	}
+	queued(l)
+	l.filled.Store(true)
+	return l, &parents.Items[crowdOfParents/2]
+}
+
+func bothSelectors(b *testing.B, bench func(*testing.B, *Reconciler, *object.Object)) {
+	for _, generated := range []bool{true, false} {
+		b.Run(fmt.Sprintf("generateSelector=%t", generated), func(b *testing.B) {
+			l, parent := crowdedLoop(b, generated)
+			b.ReportAllocs()
+			b.ResetTimer()
+			bench(b, l, parent)
+		})
+	}
+}
+
+// BenchmarkClaimAmongOrphans claims the children of one parent, which has none.
+func BenchmarkClaimAmongOrphans(b *testing.B) {
+	bothSelectors(b, func(b *testing.B, l *Reconciler, parent *object.Object) {
+		for b.Loop() {
+			if _, err := l.Owner.Claim(b.Context(), parent, l.Write); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkOrphanEvent finds out which of the parents may adopt an orphan that changed: one may.
+func BenchmarkOrphanEvent(b *testing.B) {
+	bothSelectors(b, func(b *testing.B, l *Reconciler, parent *object.Object) {
+		orphan := objecttest.Matching("c", parent)
+		orphan.SetLabels(map[string]string{"app": "web", "instance": parent.GetName(), claim.GeneratedLabel: string(parent.GetUID())})
+		for b.Loop() {
+			childEvent(l, nil, orphan)
+			if got := len(queued(l)); got != 1 {
+				b.Fatalf("%d parents are queued, want one", got)
+			}
+		}
+	})
+}

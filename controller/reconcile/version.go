@@ -1,0 +1,133 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"metascript/controller/build"
+	"metascript/controller/object"
+	"metascript/controller/queue"
+	"metascript/controller/revisions"
+	"metascript/controller/throttle"
+)
+
+// A version is the hooks of a loop as one whole, and what is known of how they answer. A new one, of an edited script,
+// takes the place of the one before in one step, and knows nothing: what was held for the old one is asked anew.
+type Version struct {
+	build.Hooks
+	Loaded      *build.Version       // what the hooks were made of; nil: it is not known. It is not used here.
+	Revisions   *revisions.Revisions // with the scripts that they are of; nil: no kind rolls
+	breaker     *throttle.Breaker
+	customizing *throttle.Breaker // of the customize hook
+	Canary      *throttle.Canary
+
+	customized map[object.Ref]*customizeState // guarded by the loop's mu
+}
+
+// newVersion gives a version that calls heldChanged when the script begins to be held for parents, and when it is for none
+// any more.
+func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged func()) *Version {
+	return &Version{
+		Hooks: hooks, Revisions: revisions,
+		breaker: throttle.NewBreaker(heldChanged), customizing: throttle.NewBreaker(heldChanged),
+		Canary: throttle.NoCanary(), customized: map[object.Ref]*customizeState{},
+	}
+}
+
+// holds gives the parents for which a script is held.
+func (v *Version) Held() throttle.Held {
+	if held := v.breaker.Held(); held.Parents > 0 {
+		return held
+	}
+	return v.customizing.Held()
+}
+
+// forget drops a parent that is gone.
+func (v *Version) forget(parent object.Ref) {
+	v.forgive(parent)
+	v.Canary.Forget(parent)
+	for _, f := range v.Fallbacks() {
+		f.Forget(parent)
+	}
+	if v.Revisions != nil && v.Revisions.Scripts != nil {
+		v.Revisions.Scripts.Forget(parent)
+	}
+}
+
+// forgive has a parent asked about as if it had never failed.
+func (v *Version) forgive(parent object.Ref) {
+	v.breaker.Forget(parent)
+	v.customizing.Forget(parent)
+}
+
+// A turn is one reconcile: the loop, and the version of its hooks that answers from the beginning to the end of it,
+// whatever takes its place meanwhile.
+type turn struct {
+	*Reconciler
+	*Version
+}
+
+// turn begins one, by the version that there is now.
+func (l *Reconciler) turn() *turn { return &turn{l, l.current.Load()} }
+
+// reconcile is one turn about a parent.
+func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
+	return l.turn().reconcile(ctx, key)
+}
+
+// swap puts a version in the place of the one there is. Turns under way end with that one; all parents come anew.
+func (l *Reconciler) Swap(v *Version) {
+	l.followFallbacks(v)
+	l.current.Store(v)
+	if l.leading.IsOpen() {
+		l.reportFallbacks()
+	}
+	l.restart(queue.ScriptChanged)
+}
+
+// startAnew has all parents asked about anew, by others than before.
+func (l *Reconciler) restart(why queue.Reason) {
+	l.mu.Lock()
+	for _, kept := range l.kept {
+		kept.outdated = true
+	}
+	clear(l.failures)
+	l.mu.Unlock()
+	l.queueSpread(why)
+}
+
+// So many parents are queued at once when all are, and so many a second after that, unless it would take longer than
+// spreadOver: the API server and the neighbours are to notice nothing of it.
+const (
+	spreadAtOnce    = 100
+	spreadPerSecond = 200
+	spreadOver      = 5 * time.Minute
+)
+
+// failing are the parents for which the version that there is fails.
+func (l *Reconciler) Failing() map[object.Ref]bool { return l.current.Load().Canary.Failing() }
+
+// spread queues every parent, as if none had ever failed, spread over some time if there are many.
+func (l *Reconciler) queueSpread(why queue.Reason) {
+	var all []object.Ref
+	for parent := range l.own() {
+		all = append(all, object.RefOf(parent))
+	}
+	for i, key := range all {
+		l.Queue.Forget(key)
+		if wait := spreadDelay(i, len(all)); wait > 0 {
+			l.Queue.EnqueueAfter(key, why, wait)
+		} else {
+			l.Queue.Enqueue(key, why)
+		}
+	}
+}
+
+// spreadDelay is when the i-th of n parents is queued.
+func spreadDelay(i, n int) time.Duration {
+	if i < spreadAtOnce {
+		return 0
+	}
+	step := min(time.Second/spreadPerSecond, spreadOver/time.Duration(n))
+	return time.Duration(i-spreadAtOnce+1) * step
+}

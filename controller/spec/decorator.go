@@ -1,0 +1,46 @@
+package spec
+
+import (
+	"cmp"
+	"fmt"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/controller/plan"
+)
+
+// declareDecorator gives what a DecoratorController says.
+func Decorator(dc *v1alpha1.DecoratorController) *Declaration {
+	spec := &dc.Spec
+	d := &Declaration{
+		Kind: v1alpha1.KindDecoratorController, Object: dc.ObjectMeta, Shape: hook.Decorator,
+		Field: "attachments", Script: spec.Script, EndpointConfigs: spec.EndpointConfigs,
+		ResyncPeriodSeconds: spec.ResyncPeriodSeconds, Settings: spec.ControllerSettings, Status: dc.Status,
+	}
+	for i, rule := range spec.Resources {
+		d.Parents = append(d.Parents, Parent{
+			ResourceRule: rule.ResourceRule, Field: fmt.Sprintf("resources[%d]", i),
+			Labels: rule.LabelSelector, Annotations: rule.AnnotationSelector,
+			IgnoreStatusChanges: IsTrue(rule.IgnoreStatusChanges),
+		})
+	}
+	for _, rule := range spec.Attachments {
+		d.Children = append(d.Children, declareAttachment(rule))
+	}
+	if h := spec.Hooks; h != nil {
+		d.Hooks = []NamedHook{{hook.Sync, h.Sync}, {hook.Finalize, h.Finalize}, {hook.Customize, h.Customize}}
+	}
+	return d
+}
+
+// unrolled are the methods that stand for the rolling ones, since attachments do not roll.
+var unrolled = map[plan.Method]plan.Method{plan.RollingRecreate: plan.Recreate, plan.RollingInPlace: plan.InPlace}
+
+func declareAttachment(rule v1alpha1.DecoratorControllerAttachmentRule) Child {
+	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete}
+	if s := rule.UpdateStrategy; s != nil {
+		method := plan.Method(s.Method)
+		child.Method = cmp.Or(unrolled[method], method, plan.OnDelete)
+	}
+	return child
+}
