@@ -329,11 +329,11 @@ func (s *Server) onDefinition(old, current *object.Object) {
 		s.firsts.Changed(group)
 	}
 	for _, r := range s.all() {
-		if r.loop.IsAbout(group) {
+		if r.loop.Binding().IsAbout(group) {
 			r.loop.RetryStatus()
 		}
 		if edited {
-			s.firsts.Update(r.loop.Binding)
+			s.firsts.Update(r.loop.Binding())
 		}
 		r.loop.Rediscover(group)
 	}
@@ -409,7 +409,7 @@ func (s *Server) process(ctx context.Context, name spec.ID) {
 		return
 	}
 	s.queue.Forget(name)
-	if r := s.get(name); r != nil && (!r.loop.Filled() || r.loop.Trouble() != nil) {
+	if r := s.get(name); r != nil && (!r.loop.Filled() || r.loop.Binding().Trouble() != nil) {
 		s.queue.AddAfter(name, whileFilled)
 	} else if s.object(name) != nil {
 		s.queue.AddAfter(name, refreshAfter(s.count()))

@@ -192,7 +192,7 @@ func (s *Server) trialOf(ctx context.Context, c *build.Candidate, l *reconcile.R
 		if !l.Filled() {
 			return math.MaxInt
 		}
-		return l.Count()
+		return l.Binding().Count()
 	}
 	return throttle.NewCanary(percentOf(c.Script), excused, parents, func() { s.queue.Add(c.ID()) })
 }

@@ -231,8 +231,8 @@ func (s *Server) activate(ctx context.Context, c *build.Candidate, loader *build
 // versionFor is the next version of a loop's hooks.
 func (s *Server) versionFor(ctx context.Context, c *build.Candidate, l *reconcile.Reconciler, loaded *build.Version, versions *store.ScriptVersions) *reconcile.Version {
 	var with *revisions.Revisions
-	if l.Revisions != nil {
-		copied := *l.Revisions
+	if l.Binding().Revisions != nil {
+		copied := *l.Binding().Revisions
 		copied.Scripts = versions
 		with = &copied
 	}

@@ -60,10 +60,10 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), labels...)
 	}
 	for _, r := range c.server.all() {
-		gauge(queueDepth, r.loop.Queue.Len(), r.loop.Name, r.loop.Kind)
+		gauge(queueDepth, r.loop.Waiting(), r.loop.Binding().Name, r.loop.Binding().Kind)
 		for _, f := range r.loop.Current().Fallbacks() {
 			active, _ := f.Active()
-			gauge(fallbacks, oneIf(active), r.loop.Name, r.loop.Kind, f.Name)
+			gauge(fallbacks, oneIf(active), r.loop.Binding().Name, r.loop.Binding().Kind, f.Name)
 		}
 	}
 	for resource, n := range c.server.caches.Sizes() {

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"context"
 	"time"
 
 	"metascript/controller/build"
@@ -20,8 +19,6 @@ type Version struct {
 	breaker     *throttle.Breaker
 	customizing *throttle.Breaker // of the customize hook
 	Canary      *throttle.Canary
-
-	customized map[object.Ref]*customizeState // guarded by the loop's mu
 }
 
 // newVersion gives a version that calls heldChanged when the script begins to be held for parents, and when it is for none
@@ -30,7 +27,7 @@ func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged f
 	return &Version{
 		Hooks: hooks, Revisions: revisions,
 		breaker: throttle.NewBreaker(heldChanged), customizing: throttle.NewBreaker(heldChanged),
-		Canary: throttle.NoCanary(), customized: map[object.Ref]*customizeState{},
+		Canary: throttle.NoCanary(),
 	}
 }
 
@@ -60,39 +57,19 @@ func (v *Version) forgive(parent object.Ref) {
 	v.customizing.Forget(parent)
 }
 
-// A turn is one reconcile: the loop, and the version of its hooks that answers from the beginning to the end of it,
-// whatever takes its place meanwhile.
-type turn struct {
-	*Reconciler
-	*Version
-}
-
-// turn begins one, by the version that there is now.
-func (l *Reconciler) turn() *turn { return &turn{l, l.current.Load()} }
-
-// reconcile is one turn about a parent.
-func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
-	return l.turn().reconcile(ctx, key)
-}
-
 // swap puts a version in the place of the one there is. Turns under way end with that one; all parents come anew.
 func (l *Reconciler) Swap(v *Version) {
-	l.followFallbacks(v)
+	l.fallbacks.followFallbacks(v)
 	l.current.Store(v)
 	if l.leading.IsOpen() {
-		l.reportFallbacks()
+		l.fallbacks.reportFallbacks()
 	}
 	l.restart(queue.ScriptChanged)
 }
 
 // startAnew has all parents asked about anew, by others than before.
 func (l *Reconciler) restart(why queue.Reason) {
-	l.mu.Lock()
-	for _, kept := range l.kept {
-		kept.outdated = true
-	}
-	clear(l.failures)
-	l.mu.Unlock()
+	l.states.outdate()
 	l.queueSpread(why)
 }
 
@@ -110,15 +87,15 @@ func (l *Reconciler) Failing() map[object.Ref]bool { return l.current.Load().Can
 // spread queues every parent, as if none had ever failed, spread over some time if there are many.
 func (l *Reconciler) queueSpread(why queue.Reason) {
 	var all []object.Ref
-	for parent := range l.own() {
+	for parent := range l.b.own() {
 		all = append(all, object.RefOf(parent))
 	}
 	for i, key := range all {
-		l.Queue.Forget(key)
+		l.queue.Forget(key)
 		if wait := spreadDelay(i, len(all)); wait > 0 {
-			l.Queue.EnqueueAfter(key, why, wait)
+			l.queue.EnqueueAfter(key, why, wait)
 		} else {
-			l.Queue.Enqueue(key, why)
+			l.queue.Enqueue(key, why)
 		}
 	}
 }
@@ -131,3 +108,34 @@ func spreadDelay(i, n int) time.Duration {
 	step := min(time.Second/spreadPerSecond, spreadOver/time.Duration(n))
 	return time.Duration(i-spreadAtOnce+1) * step
 }
+
+// A Snapshot is what the status of a controller reports of its Reconciler.
+type Snapshot struct {
+	Filled     bool  // the caches are
+	Trouble    error // why the caches are not filled, or not kept up to date
+	Parents    int   // that the controller selects
+	Held       throttle.Held
+	Denied     Denied
+	Fallbacks  []build.NamedFallback
+	Finalizers HeldFinalizers
+	Warnings   []string // of controllers that overlap, and of webhooks that cannot be called
+}
+
+// Snapshot returns the state at the moment. It must not be called concurrently.
+func (l *Reconciler) Snapshot() Snapshot {
+	version, overlap := l.current.Load(), l.Overlap()
+	s := Snapshot{
+		Filled: l.filled.Load(), Trouble: l.b.Trouble(), Parents: overlap.Parents, Held: version.Held(), Denied: l.states.sum(),
+		Fallbacks: version.Fallbacks(), Finalizers: l.finalizers.held(version), Warnings: overlap.Warnings,
+	}
+	if s.Filled {
+		s.Warnings = append(s.Warnings, l.b.Clients.Problems()...)
+	}
+	return s
+}
+
+// Current is the version that answers now.
+func (l *Reconciler) Current() *Version { return l.current.Load() }
+
+// Filled reports whether the caches are filled, and the workers work or stand by.
+func (l *Reconciler) Filled() bool { return l.filled.Load() }
