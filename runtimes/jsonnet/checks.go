@@ -71,7 +71,7 @@ func layersOf(l layers) int {
 	for ; n <= maxLayers; n++ {
 		switch w := layerWords(l); w.typ {
 		case learned.extended:
-			return n + (*extendedLayers)(w.data).total
+			return n + (*extendedLayers)(w.data).totalInheritanceSize
 		case learned.restrict:
 			l = (*restrictedLayers)(w.data).obj
 		default:
@@ -96,7 +96,7 @@ func merging(l layers) (fields, looked int) {
 		right, lookedRight := merging(both.right)
 		return left + right, lookedLeft + lookedRight + right
 	case learned.restrict:
-		n := len((*restrictedLayers)(w.data).retained)
+		n := len((*restrictedLayers)(w.data).retainedFields)
 		return n, n
 	case learned.simple:
 		n := len((*simpleLayers)(w.data).fields)

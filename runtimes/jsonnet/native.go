@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -14,6 +15,7 @@ import (
 
 // This file is all that we know of the interpreter's insides: the layout of its values, which checkValues compares
 // with what is built in before the first script runs, and some of its functions, which the linker finds or fails.
+// Fields have the names that they have there, or _ where we do not use them.
 
 // An interpreter is *gojsonnet.interpreter.
 type interpreter = unsafe.Pointer
@@ -57,12 +59,12 @@ type (
 		locals   []unsafe.Pointer
 	}
 	extendedLayers struct {
-		left, right layers
-		total       int
+		left, right          layers
+		totalInheritanceSize int
 	}
 	restrictedLayers struct {
-		obj      layers
-		retained map[string]unsafe.Pointer // only its length can be read
+		obj            layers
+		retainedFields map[string]unsafe.Pointer // only its length can be read
 	}
 
 	callArguments struct {
@@ -311,9 +313,22 @@ func learn(v value) error {
 	case objectKind:
 		return learnLayers((*objectValue)(wordsOf(v).data), rv.Elem().FieldByName("uncached").Elem())
 	case functionKind:
-		return learnBuiltin(rv.Elem().FieldByName("ec").Elem())
+		callable := rv.Elem().FieldByName("ec")
+		if err := checkCall(callable.Type()); err != nil {
+			return err
+		}
+		return learnBuiltin(callable.Elem())
 	}
 	return nil
+}
+
+// checkCall looks at the arguments of a call, which callFunction takes, in the method of theirs that gets them.
+func checkCall(theirs reflect.Type) error {
+	call, ok := theirs.MethodByName("evalCall")
+	if !ok || call.Type.NumIn() == 0 {
+		return fmt.Errorf("%s has no method evalCall", theirs)
+	}
+	return sameShape(call.Type.In(0), reflect.TypeFor[callArguments]())
 }
 
 func learnLayers(o *objectValue, rv reflect.Value) error {
@@ -345,26 +360,48 @@ func learnBuiltin(rv reflect.Value) error {
 	return sameShape(rv.Elem().Type(), ours)
 }
 
-// sameShape reports whether each field of ours is at the same place, and of the same kind and size, in theirs.
+// sameShape reports how theirs differs from ours: each field of ours has to be at the same place in theirs, of a type that is
+// stored alike, and, if it is one that we use, of the same name. Two fields of one type that changed places are not noticed
+// otherwise.
 func sameShape(theirs, ours reflect.Type) error {
 	if theirs.Kind() != reflect.Struct || theirs.Size() != ours.Size() {
 		return fmt.Errorf("%s is not of %d bytes", theirs, ours.Size())
 	}
-	at := map[uintptr]reflect.Type{}
+	at := map[uintptr]reflect.StructField{}
 	for i := range theirs.NumField() {
 		if f := theirs.Field(i); f.Type.Size() > 0 {
-			at[f.Offset] = f.Type
+			at[f.Offset] = f
 		}
 	}
 	for i := range ours.NumField() {
 		f := ours.Field(i)
 		t, ok := at[f.Offset]
-		opaque := f.Type.Kind() == reflect.UnsafePointer && ok && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Map)
-		if !ok || t.Kind() != f.Type.Kind() && !opaque {
+		if !ok || t.Name != f.Name && f.Name != "_" || !storedAlike(t.Type, f.Type) {
 			return fmt.Errorf("%s has no %s where we expect it", theirs, f.Name)
 		}
 	}
 	return nil
+}
+
+// storedAlike reports whether a value of their type can be read as one of ours. What is a pointer in ours that says nothing may
+// be any pointer or map in theirs; of lists and maps of such only the length can be read.
+func storedAlike(theirs, ours reflect.Type) bool {
+	if ours.Kind() == reflect.UnsafePointer {
+		return slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Map, reflect.UnsafePointer}, theirs.Kind())
+	}
+	if theirs.Kind() != ours.Kind() || theirs.Size() != ours.Size() {
+		return false
+	}
+	switch ours.Kind() {
+	case reflect.Slice:
+		element := ours.Elem().Kind()
+		return element == reflect.UnsafePointer || element == theirs.Elem().Kind()
+	case reflect.Interface: // one without methods is stored in another way
+		return (theirs.NumMethod() > 0) == (ours.NumMethod() > 0)
+	case reflect.Func:
+		return theirs.NumIn() == ours.NumIn() && theirs.NumOut() == ours.NumOut() && theirs.IsVariadic() == ours.IsVariadic()
+	}
+	return true
 }
 
 // ready makes sure, once, that scripts can be bounded, and puts the guards in their places.
