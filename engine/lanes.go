@@ -87,6 +87,7 @@ type turn struct {
 	held     time.Duration // how long it has been in its slot, when that was last looked at
 	patience time.Duration // how long it may stay in the slow lane when another owner waits
 	struck   bool          // it kept others waiting
+	used     usage         // what attempts before this one have used
 }
 
 // admit waits for a turn, which must be ended. attempt counts from 0.

@@ -47,8 +47,10 @@ func run[T any](ctx context.Context, e *Engine, t task, work func(context.Contex
 		if fault != nil {
 			return result, fault
 		}
-		result, again, fault := attend(ctx, e, t, turn, &used, work)
+		turn.used = used
+		result, again, fault := attend(ctx, e, t, turn, work)
 		turn.end()
+		used = turn.used
 		if !again {
 			e.remember(t, fault)
 			return result, fault
@@ -98,11 +100,11 @@ func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error)
 }
 
 // attend does work once, and reports whether it has to be done again.
-func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, used *usage, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
+func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := &suspect{monitor: e.memory, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
-	limited := limitedContext{stoppable, t.limits.Timeout, used, s}
+	limited := limitedContext{stoppable, t.limits.Timeout, s}
 
 	a := begin(limited, e.elsewhere, work)
 	if !e.watch(limited, turn, s) {
@@ -120,7 +122,7 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, used *usa
 	case errors.Is(cause, errSlice):
 		return result, true, nil
 	case errors.Is(cause, errSuspected) && !s.guilty():
-		used.add(turn.meter)
+		turn.used.add(turn.meter)
 		return result, true, nil
 	}
 	return result, false, t.fault(limited, a.err)
@@ -131,7 +133,6 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, used *usa
 type limitedContext struct {
 	context.Context
 	timeout time.Duration // of processor time, for all attempts
-	used    *usage        // by the attempts before
 	suspect *suspect
 }
 
@@ -183,7 +184,7 @@ func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) 
 	}
 	patience := e.grace
 	if cause := context.Cause(ctx); errors.Is(cause, errSlice) || errors.Is(cause, errFull) { // it may take all its time to end
-		patience += max(0, ctx.timeout-ctx.used.had-turn.meter.Had())
+		patience += max(0, ctx.timeout-turn.used.had-turn.meter.Had())
 	}
 	return turn.meter.Wait(s.done, patience)
 }
@@ -191,10 +192,10 @@ func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) 
 // look stops what must be stopped, and says when to look again.
 func (e *Engine) look(ctx limitedContext, turn *turn, s *suspect) time.Duration {
 	held, passed := turn.meter.Had(), turn.meter.Took()
-	had, took := ctx.used.had+held, ctx.used.took+passed
+	had, took := turn.used.had+held, turn.used.took+passed
 	switch {
 	case had >= ctx.timeout:
-		s.stop(ctx.used.cause())
+		s.stop(turn.used.cause())
 	case took >= cputime.Bound(ctx.timeout):
 		s.stop(&starvedError{had, took})
 	case turn.over(max(held, passed/cputime.Factor)):
