@@ -67,7 +67,7 @@ func (s Sources) AssembleAll(wanted map[string]Wanted, everything bool) (made ma
 
 // attempt reports, beside what came of it, whether no file changed meanwhile. If one did, even an error means nothing.
 func (s Sources) attempt(wanted map[string]Wanted, everything bool) (made map[string]Assembled, failed map[string]error, settled bool) {
-	m := moment{sources: s, configMaps: map[Key]answer{}}
+	m := snapshot{sources: s, configMaps: map[Key]answer{}}
 	defer m.close()
 	made, failed = map[string]Assembled{}, map[string]error{}
 	readings := map[string]*reading{}
@@ -75,14 +75,14 @@ func (s Sources) attempt(wanted map[string]Wanted, everything bool) (made map[st
 		if w.UsesFiles() {
 			m.open()
 		}
-		r := &reading{moment: &m, wanted: &w, everything: everything}
+		r := &reading{snapshot: &m, wanted: &w, everything: everything}
 		if script, err := r.assemble(); err != nil {
 			failed[name] = err
 		} else {
 			made[name], readings[name] = script, r
 		}
 	}
-	settled = m.settled()
+	settled = m.unchanged()
 	for name, r := range readings {
 		if script := made[name]; settled {
 			script.Doubts = r.doubts(script.Files.(fstest.MapFS))

@@ -15,7 +15,7 @@ func (b *burst) add(now time.Time) {
 func (b *burst) pending() bool { return !b.first.IsZero() }
 
 // over is when the burst counts as over.
-func (b *burst) over(p pace) time.Time {
+func (b *burst) over(p intervals) time.Time {
 	if end := b.first.Add(p.longest); end.Before(b.last.Add(p.quiet)) {
 		return end
 	}

@@ -27,8 +27,8 @@ type closure struct {
 	left     int64 // of limit
 
 	texts      map[string][]byte
-	certain    []string // yet to be taken
-	perhaps    []string // then these
+	loaded     []string // yet to be taken
+	mentioned  []string // then these
 	everything bool     // a text may load what it does not mention
 }
 
@@ -40,15 +40,15 @@ func newClosure(from files, language string, limit int64) *closure {
 func (c *closure) run() error {
 	for {
 		switch {
-		case len(c.certain) > 0:
-			name := c.certain[0]
-			c.certain = c.certain[1:]
+		case len(c.loaded) > 0:
+			name := c.loaded[0]
+			c.loaded = c.loaded[1:]
 			if err := c.take(name, true); err != nil {
 				return err
 			}
-		case len(c.perhaps) > 0:
-			name := c.perhaps[0]
-			c.perhaps = c.perhaps[1:]
+		case len(c.mentioned) > 0:
+			name := c.mentioned[0]
+			c.mentioned = c.mentioned[1:]
 			_ = c.take(name, false) // nothing says that it is loaded
 		default:
 			return nil
@@ -101,9 +101,9 @@ func (c *closure) follow(name, text string, certain bool) {
 
 func (c *closure) queue(name string, certain bool) {
 	if certain {
-		c.certain = append(c.certain, name)
+		c.loaded = append(c.loaded, name)
 	} else {
-		c.perhaps = append(c.perhaps, name)
+		c.mentioned = append(c.mentioned, name)
 	}
 }
 

@@ -19,7 +19,7 @@ func (f *Folders) Run(ctx context.Context) {
 	w := &watch{Folders: f}
 	defer w.drop()
 	w.look(ctx)
-	w.tell()
+	w.notifyAll()
 	for w.next(ctx) {
 	}
 }
@@ -27,13 +27,13 @@ func (f *Folders) Run(ctx context.Context) {
 // A watch is what only the goroutine of Run touches.
 type watch struct {
 	*Folders
-	watcher *fsnotify.Watcher // nil: polling
-	watched map[string]stamp  // by it
-	trouble string            // why there is none
-	last    *survey
-	looked  time.Time // when that was
-	burst   burst
-	changes Changes // that nobody was told of yet
+	watcher   *fsnotify.Watcher // nil: polling
+	watched   map[string]stamp  // by it
+	unwatched string            // why there is none
+	last      *survey
+	looked    time.Time // when that was
+	burst     burst
+	changes   Changes // that nobody was told of yet
 }
 
 // next waits for something to happen, and deals with it. It reports whether to go on.
@@ -59,13 +59,13 @@ func (w *watch) next(ctx context.Context) bool {
 		case errors.Is(err, fsnotify.ErrEventOverflow): // nobody knows what was missed
 			w.look(ctx)
 			w.changes = w.last.everything()
-			w.tell()
+			w.notifyAll()
 		default:
 			w.fail(ctx, err)
 		}
 	case <-wait.C:
 		if w.look(ctx); w.changes.Any() || w.burst.pending() {
-			w.tell()
+			w.notifyAll()
 		}
 	}
 	return true
@@ -82,14 +82,14 @@ func (w *watch) channels() (<-chan fsnotify.Event, <-chan error) {
 func (w *watch) wait() time.Duration {
 	switch {
 	case w.burst.pending():
-		return time.Until(w.burst.over(w.pace))
+		return time.Until(w.burst.over(w.intervals))
 	case w.watcher == nil:
-		return time.Until(w.looked.Add(w.pace.poll))
+		return time.Until(w.looked.Add(w.intervals.poll))
 	}
-	return time.Until(w.looked.Add(w.pace.slow))
+	return time.Until(w.looked.Add(w.intervals.slow))
 }
 
-func (w *watch) tell() {
+func (w *watch) notifyAll() {
 	changes := w.changes
 	w.burst, w.changes = burst{}, Changes{}
 	w.notify(changes)
@@ -98,10 +98,10 @@ func (w *watch) tell() {
 // fail goes on without a watch for now.
 func (w *watch) fail(ctx context.Context, err error) {
 	w.drop()
-	w.trouble = err.Error()
+	w.unwatched = err.Error()
 	w.burst.add(time.Now()) // what was missed?
 	w.changes = w.last.everything()
-	w.say(ctx)
+	w.reportProblems(ctx)
 }
 
 func (w *watch) drop() {
@@ -114,7 +114,7 @@ func (w *watch) drop() {
 // look brings the watch in line with the folders there are now, and notes what changed since the last look. What changes
 // after look was called is seen by the watch.
 func (w *watch) look(ctx context.Context) {
-	w.trouble = ""
+	w.unwatched = ""
 	var now *survey
 	for i := range maxLooks {
 		now = look(w.dirs)
@@ -123,13 +123,13 @@ func (w *watch) look(ctx context.Context) {
 		}
 		if err := w.follow(now.watches); err != nil {
 			w.drop()
-			w.trouble = err.Error()
+			w.unwatched = err.Error()
 			break
 		}
 	}
 	w.changes.add(now.since(w.last))
 	w.last, w.looked = now, time.Now()
-	w.say(ctx)
+	w.reportProblems(ctx)
 }
 
 // maxLooks bounds how often one look tries to catch up with what changes meanwhile.
@@ -171,11 +171,11 @@ func within(all, some map[string]stamp) bool {
 	return true
 }
 
-// say reports all problems.
-func (w *watch) say(ctx context.Context) {
+// reportProblems reports all problems.
+func (w *watch) reportProblems(ctx context.Context) {
 	problems := w.last.problems
-	if w.trouble != "" {
-		problems = append(problems[:len(problems):len(problems)], fmt.Sprintf("the scripts directories are polled every %s, since they cannot be watched: %s", w.pace.poll, w.trouble))
+	if w.unwatched != "" {
+		problems = append(problems[:len(problems):len(problems)], fmt.Sprintf("the scripts directories are polled every %s, since they cannot be watched: %s", w.intervals.poll, w.unwatched))
 	}
 	w.report(ctx, problems)
 }

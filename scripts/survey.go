@@ -45,7 +45,7 @@ func look(dirs []string) *survey {
 	for _, dir := range dirs {
 		t := &tree{folders: map[string][sha256.Size]byte{}, links: map[string]bool{}}
 		s.trees = append(s.trees, t)
-		real, err := s.way(dir)
+		real, err := s.resolve(dir)
 		if err == nil {
 			t.real = real
 			err = s.folder(t, ".")
@@ -60,15 +60,15 @@ func look(dirs []string) *survey {
 			s.problems = append(s.problems, fmt.Sprintf("the scripts directory %s: %v", dir, err))
 		}
 	}
-	s.watches = s.all()
+	s.watches = s.watchList()
 	return s
 }
 
 // maxLinks is how many links a path may lead through, as in the kernel.
 const maxLinks = 40
 
-// way follows a path to where it leads, and notes every step: a link may be replaced anywhere.
-func (s *survey) way(dir string) (string, error) {
+// resolve follows a path to where it leads, and notes every step: a link may be replaced anywhere.
+func (s *survey) resolve(dir string) (string, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -219,8 +219,8 @@ func (t *tree) since(before *tree) dirChanges {
 	return d
 }
 
-// all adds the folders of the steps to those below the directories.
-func (s *survey) all() map[string]stamp {
+// watchList adds the folders of the steps to those below the directories.
+func (s *survey) watchList() map[string]stamp {
 	all := maps.Clone(s.folders)
 	for step := range s.steps {
 		dir := filepath.Dir(step)

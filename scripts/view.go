@@ -24,20 +24,20 @@ type view struct {
 	root *os.Root // nil when there is no such directory
 	err  error    // why not
 
-	self  stamp
-	noted map[string]glance // by path below dir
-	torn  bool              // a file was another when it was opened than when it was looked at
+	self             stamp
+	observed         map[string]observation // by path below dir
+	changedMeanwhile bool                   // a file was another when it was opened than when it was looked at
 }
 
-// A glance is what was seen at a path: all later questions get the same answer, and it is checked in the end.
-type glance struct {
+// An observation is what was seen at a path: all later questions get the same answer, and it is checked in the end.
+type observation struct {
 	info os.FileInfo
 	err  error
 	link string // of a link that was not followed
 }
 
 // stamp is equal for glances at the same state.
-func (g glance) stamp() stamp {
+func (g observation) stamp() stamp {
 	s := stampOf(g.info, g.err)
 	s.link = g.link
 	return s
@@ -47,7 +47,7 @@ func (g glance) stamp() stamp {
 const dataLink = "..data"
 
 func open(dir string) *view {
-	v := &view{dir: dir, noted: map[string]glance{}}
+	v := &view{dir: dir, observed: map[string]observation{}}
 	v.self = stampDir(dir)
 	v.root, v.err = os.OpenRoot(dir)
 	return v
@@ -59,21 +59,21 @@ func (v *view) close() {
 	}
 }
 
-// settled reports whether all that the view relies on is still so.
-func (v *view) settled() bool {
-	if v.torn || v.self != stampDir(v.dir) {
+// unchanged reports whether all that the view relies on is still so.
+func (v *view) unchanged() bool {
+	if v.changedMeanwhile || v.self != stampDir(v.dir) {
 		return false
 	}
-	for file, before := range v.noted {
-		if v.glance(file).stamp() != before.stamp() {
+	for file, before := range v.observed {
+		if v.observe(file).stamp() != before.stamp() {
 			return false
 		}
 	}
 	return true
 }
 
-// glance looks at a path below dir. Of the kubelet's link it wants to know where it leads, of all others what is there.
-func (v *view) glance(file string) (g glance) {
+// observe looks at a path below dir. Of the kubelet's link it wants to know where it leads, of all others what is there.
+func (v *view) observe(file string) (g observation) {
 	if path.Base(file) == dataLink {
 		g.link, g.err = v.root.Readlink(file)
 	} else {
@@ -83,11 +83,11 @@ func (v *view) glance(file string) (g glance) {
 }
 
 // look is a glance at what was not seen before.
-func (v *view) look(file string) glance {
-	seen, ok := v.noted[file]
+func (v *view) look(file string) observation {
+	seen, ok := v.observed[file]
 	if !ok {
-		seen = v.glance(file)
-		v.noted[file] = seen
+		seen = v.observe(file)
+		v.observed[file] = seen
 	}
 	return seen
 }
@@ -172,7 +172,7 @@ func (v *view) read(name string, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); stampOf(info, err) != seen.stamp() {
-		v.torn = true // and whatever is said now will not be heard
+		v.changedMeanwhile = true // and whatever is said now will not be heard
 		return nil, &Error{Reason: Unsettled, Source: "file " + name, Msg: "changes while it is read"}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lacking says what the system lacks as far as that can be seen without a worker, which looks for itself; see harden.
-func lacking() []string { return nil }
+// missingHere says what the system lacks as far as that can be seen without a worker, which looks for itself; see harden.
+func missingHere() []string { return nil }
 
 // attributes make a new worker die with the thread that starts it, and keep the terminal's signals from it.
 func attributes() *syscall.SysProcAttr {

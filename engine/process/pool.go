@@ -64,27 +64,27 @@ func (o Options) withDefaults() Options {
 type Pool struct {
 	options Options
 	slots   chan struct{} // as many as workers may be busy
-	launch  chan chan launched
+	launch  chan chan launchResult
 	done    chan struct{} // closed when the launcher has ended
 	started sync.WaitGroup
 	ending  sync.WaitGroup // of workers that are in none of those below any more
 
-	mu     sync.Mutex
-	all    map[*worker]bool // true: busy
-	idle   []*worker        // that used last at the end
-	spares []*future
-	coming map[*future]bool // spares that have been taken and are waited for
-	closed bool
+	mu      sync.Mutex
+	all     map[*worker]bool // true: busy
+	idle    []*worker        // that used last at the end
+	spares  []*startingWorker
+	awaited map[*startingWorker]bool // spares that have been taken and are waited for
+	closed  bool
 }
 
-// A launched is a worker process, or why there is none.
-type launched struct {
+// A launchResult is a worker process, or why there is none.
+type launchResult struct {
 	worker *worker
 	err    error
 }
 
-// A future is a worker that is being started.
-type future struct {
+// A startingWorker is a worker that is being started.
+type startingWorker struct {
 	done   chan struct{} // closed when the others may be read
 	worker *worker
 	err    error
@@ -114,7 +114,7 @@ func New(o Options) (*Pool, error) {
 
 // open starts a pool, and gives what the system lacks when it cannot be.
 func open(o Options) (*Pool, []string, error) {
-	if missing := lacking(); len(missing) > 0 {
+	if missing := missingHere(); len(missing) > 0 {
 		return nil, missing, nil
 	}
 	if len(os.Args) == 2 && os.Args[1] == Verb {
@@ -123,11 +123,11 @@ func open(o Options) (*Pool, []string, error) {
 	o = o.withDefaults()
 	p := &Pool{
 		options: o, slots: make(chan struct{}, o.Workers),
-		launch: make(chan chan launched), done: make(chan struct{}), all: map[*worker]bool{}, coming: map[*future]bool{},
+		launch: make(chan chan launchResult), done: make(chan struct{}), all: map[*worker]bool{}, awaited: map[*startingWorker]bool{},
 	}
 	go p.launcher()
 	first := p.prepare()
-	p.spares = []*future{first}
+	p.spares = []*startingWorker{first}
 	<-first.done
 	var lacks errMissing
 	switch err := first.err; {
@@ -152,16 +152,16 @@ func (p *Pool) launcher() {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
 	for answer := range p.launch {
 		w, err := launch(p.options.Command)
-		answer <- launched{w, err}
+		answer <- launchResult{w, err}
 	}
 }
 
 // prepare starts a worker in the background. It must not be called when the pool is closed.
-func (p *Pool) prepare() *future {
-	f := &future{done: make(chan struct{})}
+func (p *Pool) prepare() *startingWorker {
+	f := &startingWorker{done: make(chan struct{})}
 	p.started.Go(func() {
 		defer close(f.done)
-		answer := make(chan launched)
+		answer := make(chan launchResult)
 		p.launch <- answer
 		got := <-answer
 		if f.err = got.err; f.err != nil {
@@ -192,7 +192,7 @@ func (p *Pool) Close() {
 	close(p.launch)
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.all))
-	for _, f := range slices.AppendSeq(p.spares, maps.Keys(p.coming)) {
+	for _, f := range slices.AppendSeq(p.spares, maps.Keys(p.awaited)) {
 		if f.err == nil {
 			all = append(all, f.worker)
 		}
@@ -249,7 +249,7 @@ func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, e
 		return nil, errClosed
 	}
 	w, old := p.choose(owner, memory)
-	var spare *future
+	var spare *startingWorker
 	if w == nil {
 		spare = p.spare()
 	}
@@ -268,7 +268,7 @@ func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
 	for i >= 0 && p.idle[i].owner != owner {
 		i--
 	}
-	if i < 0 && len(p.all)+len(p.coming) >= p.options.Workers {
+	if i < 0 && len(p.all)+len(p.awaited) >= p.options.Workers {
 		i = 0 // who has been idle for longest
 	}
 	if i < 0 {
@@ -287,9 +287,9 @@ func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
 }
 
 // spare takes a worker that was started ahead, and starts the next one.
-func (p *Pool) spare() *future {
+func (p *Pool) spare() *startingWorker {
 	f := p.spares[0]
-	p.coming[f] = true
+	p.awaited[f] = true
 	if p.spares = p.spares[1:]; len(p.spares) == 0 {
 		p.spares = append(p.spares, p.prepare())
 	}
@@ -297,7 +297,7 @@ func (p *Pool) spare() *future {
 }
 
 // fresh waits for a worker that is being started.
-func (p *Pool) fresh(ctx context.Context, f *future, owner string) (*worker, error) {
+func (p *Pool) fresh(ctx context.Context, f *startingWorker, owner string) (*worker, error) {
 	select {
 	case <-f.done:
 	case <-ctx.Done():
@@ -307,7 +307,7 @@ func (p *Pool) fresh(ctx context.Context, f *future, owner string) (*worker, err
 	if p.closed {
 		return nil, errClosed // Close ends what is coming
 	}
-	delete(p.coming, f)
+	delete(p.awaited, f)
 	switch {
 	case ctx.Err() != nil:
 		p.spares = append(p.spares, f)

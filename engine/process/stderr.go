@@ -9,30 +9,30 @@ import (
 	"metascript/engine"
 )
 
-// stderrKept is how much of what a worker writes to stderr is kept, from the beginning: Go says first what happened.
-const stderrKept = 16 << 10
+// maxStderr is how much of what a worker writes to stderr is kept, from the beginning: Go says first what happened.
+const maxStderr = 16 << 10
 
-// A head keeps the beginning of what is written to it.
-type head struct {
+// A firstBytes keeps the beginning of what is written to it.
+type firstBytes struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-func (h *head) Write(p []byte) (int, error) {
+func (h *firstBytes) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.text = append(h.text, p[:min(len(p), stderrKept-len(h.text))]...)
+	h.text = append(h.text, p[:min(len(p), maxStderr-len(h.text))]...)
 	return len(p), nil
 }
 
-func (h *head) String() string {
+func (h *firstBytes) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return string(h.text)
 }
 
 // drain reads all of a worker's stderr.
-func (h *head) drain(r io.ReadCloser) {
+func (h *firstBytes) drain(r io.ReadCloser) {
 	_, _ = io.Copy(h, r) // it fails when the worker is gone
 	r.Close()
 }

@@ -33,24 +33,24 @@ type worker struct {
 	in      *os.File // of the worker; written under writing
 	out     *bufio.Reader
 	pipe    *os.File // that out reads
-	stderr  head
+	stderr  firstBytes
 	process *os.Process
 	dead    chan struct{} // closed when it has been waited for; how may be read then
 	how     string
 	killed  bool        // by a signal KILL, whoever sent it
 	ended   atomic.Bool // we have killed it
 
-	owner    string
-	served   bool // it has had an owner
-	limited  bool // a script has hit a limit in it
-	spent    bool // it is not to be used again
-	calls    int
-	mapped   int64 // memory it has needed
-	largest  int64 // what the values of owner's largest request cost
-	programs map[string]bool
-	sent     *sent
-	afresh   bool        // its objects are of another owner, and are to be forgotten
-	expiry   *time.Timer // ends it when it stays idle
+	owner        string
+	served       bool // it has had an owner
+	limited      bool // a script has hit a limit in it
+	spent        bool // it is not to be used again
+	calls        int
+	mapped       int64 // memory it has needed
+	largest      int64 // what the values of owner's largest request cost
+	programs     map[string]bool
+	sent         *sentObjects
+	resetObjects bool        // its objects are of another owner, and are to be forgotten
+	expiry       *time.Timer // ends it when it stays idle
 
 	writing  sync.Mutex
 	mu       sync.Mutex
@@ -122,13 +122,13 @@ func (w *worker) kill() {
 
 // killUnless kills the worker unless done is closed before it has had a processor for as long as patience.
 func (w *worker) killUnless(done <-chan struct{}, patience time.Duration) {
-	if !w.obeys(done, patience) {
+	if !w.endsWithin(done, patience) {
 		w.kill()
 	}
 }
 
-// obeys waits until done is closed, and reports false when the worker has had a processor for as long as patience by then.
-func (w *worker) obeys(done <-chan struct{}, patience time.Duration) bool {
+// endsWithin waits until done is closed, and reports false when the worker has had a processor for as long as patience by then.
+func (w *worker) endsWithin(done <-chan struct{}, patience time.Duration) bool {
 	m := cputime.NewMeter()
 	m.Start(cputime.Process(w.pid))
 	return m.Wait(done, patience)
@@ -163,7 +163,7 @@ func (w *worker) ready(ceiling int64) (missing []string, err error) {
 func (w *worker) fail(err error) error {
 	mine := !gone(err)
 	late := w.ended.Load()
-	w.bury(mine)
+	w.waitForEnd(mine)
 	switch {
 	case late:
 		return errors.New("it was not ready in time")
@@ -183,8 +183,8 @@ func gone(err error) bool {
 	return false
 }
 
-// bury waits until the process is no more, and ends it first unless it is about to end by itself.
-func (w *worker) bury(kill bool) {
+// waitForEnd waits until the process is no more, and ends it first unless it is about to end by itself.
+func (w *worker) waitForEnd(kill bool) {
 	if kill {
 		w.kill()
 	}
@@ -198,8 +198,8 @@ type reply struct {
 	text string // without what is common to all replies
 }
 
-// A demand is what an exchange is to do.
-type demand struct {
+// A job is what an exchange is to do.
+type job struct {
 	entry  string
 	limits engine.Limits
 	write  func(exchange uint64) error // sends it
@@ -208,7 +208,7 @@ type demand struct {
 
 // run makes an exchange, which it ends when ctx is done. A fault of the script is an *engine.Error. When it ends otherwise
 // than with a good reply in good time, the worker is spent.
-func (w *worker) run(ctx context.Context, want demand) (reply, error) {
+func (w *worker) run(ctx context.Context, want job) (reply, error) {
 	number, over := w.start()
 	release := context.AfterFunc(ctx, func() { w.interrupt(number, over) })
 	err := want.write(number)
@@ -242,7 +242,7 @@ func (w *worker) finish() {
 // interrupt asks the worker to end an exchange, and kills it if it does not.
 func (w *worker) interrupt(number uint64, over <-chan struct{}) {
 	go w.cancel(number) // the pipe may be full until the worker is dead
-	if w.obeys(over, killAfter) {
+	if w.endsWithin(over, killAfter) {
 		return
 	}
 	w.mu.Lock()
@@ -270,7 +270,7 @@ func (w *worker) write(frames []byte) error {
 }
 
 // listen reads until the reply, and hands on what the script prints.
-func (w *worker) listen(want demand) (reply, error) {
+func (w *worker) listen(want job) (reply, error) {
 	limit := 4*(want.limits.Output+want.limits.Log) + 16*int64(want.limits.Nodes) + 1<<20
 	for {
 		k, text, err := readFrame(w.out, limit)
@@ -297,19 +297,19 @@ func (w *worker) listen(want demand) (reply, error) {
 }
 
 // explain ends the worker after an exchange that failed with err, and makes an *engine.Error of that.
-func (w *worker) explain(ctx context.Context, err error, want demand) *engine.Error {
+func (w *worker) explain(ctx context.Context, err error, want job) *engine.Error {
 	at := engine.Pos{File: want.entry}
 	w.spent = true
 	stopped := w.ended.Load()
 	if stopped && ctx.Err() != nil {
 		return engine.Stopped(ctx, at, want.limits)
 	}
-	w.bury(!gone(err))
+	w.waitForEnd(!gone(err))
 	switch {
 	case stopped: // by Close
 		return errClosed
 	case errors.Is(err, errMalformed):
-		return nonsense(err, w.stderr.String())
+		return malformedError(err, w.stderr.String())
 	}
 	return died(w.how, w.killed, w.stderr.String(), at, want.limits)
 }

@@ -106,7 +106,7 @@ func (p *printer) object(o *goja.Object, depth int) {
 	case o.ExportType() == typeWide:
 		p.b.WriteString(strconv.FormatInt(o.Export().(*wide).n, 10))
 	case what == "an Error":
-		name, message := p.r.words(o)
+		name, message := p.r.nameAndMessage(o)
 		p.b.WriteString(strings.TrimSuffix(name+": "+message, ": "))
 	case what == "a Date":
 		t, _ := o.Export().(time.Time)

@@ -162,13 +162,13 @@ func rangeEnd(pattern string) int {
 
 var rangeEscape = regexp.MustCompile(`^\\[ux]\{?([0-9a-fA-F]+)`)
 
-// A repertoire is what patterns a script has.
-type repertoire struct {
+// A patternFeatures is what patterns a script has.
+type patternFeatures struct {
 	states     int  // of the largest
 	backtracks bool // one needs regexp2
 }
 
-func (p *repertoire) add(pattern, flags string) (ok bool) {
+func (p *patternFeatures) add(pattern, flags string) (ok bool) {
 	n := states(pattern)
 	p.states = max(p.states, n)
 	p.backtracks = p.backtracks || backtracks(pattern)
@@ -314,12 +314,12 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	call = r.counted(r.expansion(call, s), 1)
 	at := r.lastIndex(call.This)
 	began := time.Now()
-	r.sure = false
+	r.certain = false
 	v := f(call)
-	if nothing(v) && !r.sure && time.Since(began) >= matchTimeout {
+	if nothing(v) && !r.certain && time.Since(began) >= matchTimeout {
 		v = r.searchAgain(at, func() goja.Value { return f(call) })
 	}
-	r.sure = true
+	r.certain = true
 	r.check()
 	return v
 }
@@ -345,7 +345,7 @@ func (r *run) searchAgain(restore func(), search func() goja.Value) goja.Value {
 		r.check()
 		restore()
 		began := time.Now()
-		if v := search(); !nothing(v) || r.sure || time.Since(began) < matchTimeout {
+		if v := search(); !nothing(v) || r.certain || time.Since(began) < matchTimeout {
 			return v
 		}
 	}

@@ -155,8 +155,8 @@ func wordsOf(v value) twoWords {
 	return *(*twoWords)(unsafe.Pointer(&a))
 }
 
-// learned is what checkValues found out.
-var learned struct {
+// layout is what checkValues found out.
+var layout struct {
 	kinds    [functionKind + 1]unsafe.Pointer // the type words
 	simple   unsafe.Pointer                   // of layers
 	extended unsafe.Pointer
@@ -169,13 +169,13 @@ var learned struct {
 	removed  map[string]bool // what std had and no longer has
 }
 
-// look gives v's kind and the address of what it points to.
-func look(v value) (kind, unsafe.Pointer) {
+// kindOf gives v's kind and the address of what it points to.
+func kindOf(v value) (kind, unsafe.Pointer) {
 	if v == nil {
 		return unknownKind, nil
 	}
 	w := wordsOf(v)
-	for k, typ := range learned.kinds {
+	for k, typ := range layout.kinds {
 		if typ == w.typ {
 			return kind(k), w.data
 		}
@@ -185,7 +185,7 @@ func look(v value) (kind, unsafe.Pointer) {
 
 // newArray gives the interpreter's array of elements.
 func newArray(elements []*thunk) value {
-	v := learned.array
+	v := layout.array
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&arrayValue{elements: elements})
 	return v
 }
@@ -200,7 +200,7 @@ func evaluated(n ast.Node, i interpreter) (value, error) {
 
 // newString gives the interpreter's string.
 func newString(s string) value {
-	v := learned.text
+	v := layout.text
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&flatString{value: []rune(s)})
 	return v
 }
@@ -208,7 +208,7 @@ func newString(s string) value {
 // runesOf gives the text of a string.
 func runesOf(v value) []rune {
 	for {
-		k, p := look(v)
+		k, p := kindOf(v)
 		if k == flatKind {
 			return (*flatString)(p).value
 		}
@@ -223,7 +223,7 @@ func runesOf(v value) []rune {
 
 // loggerOf gives the logger of an interpreter of ours, which knows the guard.
 func loggerOf(i interpreter) *logger {
-	l, _ := (*(*io.Writer)(unsafe.Add(i, learned.traceOut))).(*logger)
+	l, _ := (*(*io.Writer)(unsafe.Add(i, layout.traceOut))).(*logger)
 	return l
 }
 
@@ -238,29 +238,29 @@ func checkValues() error {
 	if !ok || field.Type != reflect.TypeFor[io.Writer]() {
 		return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet has no interpreter.traceOut")
 	}
-	learned.traceOut = field.Offset
+	layout.traceOut = field.Offset
 	field, ok = reflect.TypeFor[gojsonnet.EvalHook]().Field(0).Type.In(0).Elem().FieldByName("baseStd")
 	if !ok || field.Type.Kind() != reflect.Pointer || field.Type.Elem().Name() != "valueObject" {
 		return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet has no interpreter.baseStd")
 	}
-	learned.baseStd = field.Offset
-	learned.builtins = map[string]reflect.Value{}
+	layout.baseStd = field.Offset
+	layout.builtins = map[string]reflect.Value{}
 	var wrong error
 	vm := gojsonnet.MakeVM()
 	hook{pre: func(interpreter, ast.Node) {}, post: func(_ interpreter, _ ast.Node, v value, err error) {
 		if err == nil && v != nil && wrong == nil {
-			wrong = learn(v)
+			wrong = learnType(v)
 		}
 	}}.install(vm)
 	if _, err := vm.Evaluate(mustParse(samples)); err != nil {
 		return fmt.Errorf("jsonnet: scripts cannot be bounded with this version of go-jsonnet: %w", err)
 	}
-	for k, typ := range learned.kinds[nullKind:] {
+	for k, typ := range layout.kinds[nullKind:] {
 		if typ == nil && wrong == nil {
 			wrong = fmt.Errorf("no values of kind %d", k)
 		}
 	}
-	if wrong == nil && (learned.simple == nil || learned.extended == nil || learned.restrict == nil || learned.array == nil || learned.text == nil) {
+	if wrong == nil && (layout.simple == nil || layout.extended == nil || layout.restrict == nil || layout.array == nil || layout.text == nil) {
 		wrong = errors.New("objects are made in another way")
 	}
 	if wrong != nil {
@@ -284,8 +284,8 @@ var shapes = map[string]struct {
 	"valueFunction":   {functionKind, nil},
 }
 
-// learn takes note of v's type, when it is new.
-func learn(v value) error {
+// learnType takes note of v's type, when it is new.
+func learnType(v value) error {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
 		return nil
@@ -299,12 +299,12 @@ func learn(v value) error {
 			return err
 		}
 	}
-	learned.kinds[shape.kind] = wordsOf(v).typ
+	layout.kinds[shape.kind] = wordsOf(v).typ
 	switch shape.kind {
 	case flatKind:
-		learned.text = v
+		layout.text = v
 	case arrayKind:
-		learned.array = v
+		layout.array = v
 		element := rv.Elem().FieldByName("elements").Type().Elem().Elem()
 		if env, ok := element.FieldByName("env"); !ok || env.Type.Kind() != reflect.Pointer || env.Type.Elem().Size() > unsafe.Sizeof(noVariables) {
 			return errors.New("environments are larger")
@@ -336,13 +336,13 @@ func learnLayers(o *objectValue, rv reflect.Value) error {
 	typ := (*twoWords)(unsafe.Pointer(&a)).typ
 	switch t := rv.Elem().Type(); t.Name() {
 	case "simpleObject":
-		learned.simple = typ
+		layout.simple = typ
 		return sameShape(t, reflect.TypeFor[simpleLayers]())
 	case "extendedObject":
-		learned.extended = typ
+		layout.extended = typ
 		return sameShape(t, reflect.TypeFor[extendedLayers]())
 	case "restrictedObject":
-		learned.restrict = typ
+		layout.restrict = typ
 		return sameShape(t, reflect.TypeFor[restrictedLayers]())
 	}
 	return nil
@@ -356,7 +356,7 @@ func learnBuiltin(rv reflect.Value) error {
 	if ours == nil {
 		return nil
 	}
-	learned.builtins[rv.Elem().FieldByName("name").String()] = rv
+	layout.builtins[rv.Elem().FieldByName("name").String()] = rv
 	return sameShape(rv.Elem().Type(), ours)
 }
 

@@ -15,8 +15,8 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// An advised error is one of our builtins' or views', which knows more than its text.
-type advised interface {
+// A hintedError error is one of our builtins' or views', which knows more than its text.
+type hintedError interface {
 	error
 	advice() (kind engine.Kind, hint string)
 }
@@ -41,8 +41,8 @@ func (c *crash) Error() string {
 	return fmt.Sprintf("the interpreter cannot evaluate this: %v", c.what)
 }
 
-// containing does work, and gives an error for a panic in it.
-func containing[T any](work func() (T, error)) (v T, err error) {
+// recovering does work, and gives an error for a panic in it.
+func recovering[T any](work func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &crash{r, debug.Stack()}
@@ -51,8 +51,8 @@ func containing[T any](work func() (T, error)) (v T, err error) {
 	return work()
 }
 
-// contained is a builtin whose panic is an error at the place where it is called.
-func contained(f method) method {
+// recovered is a builtin whose panic is an error at the place where it is called.
+func recovered(f method) method {
 	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
 		defer func() {
 			if r := recover(); r != nil {
@@ -75,7 +75,7 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 	if err == nil && ctx.Err() == nil {
 		return nil
 	}
-	pos, trace := place(err)
+	pos, trace := errorPosition(err)
 	switch {
 	case ev.tooLong:
 		return &engine.Error{
@@ -89,7 +89,7 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 		return stopped
 	}
 	out := &engine.Error{Kind: engine.KindRuntime, Pos: pos, Trace: trace, Msg: clip(err.Error())}
-	var own advised
+	var own hintedError
 	var crashed *crash
 	switch {
 	case errors.As(err, &own):
@@ -104,14 +104,14 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 	return out
 }
 
-// place gives the position of an error, and, if that is within calls, the calls that led there.
-func place(err error) (engine.Pos, []engine.Frame) {
+// errorPosition gives the position of an error, and, if that is within calls, the calls that led there.
+func errorPosition(err error) (engine.Pos, []engine.Frame) {
 	var eval *starlark.EvalError
 	if !errors.As(err, &eval) {
 		return engine.Pos{}, nil
 	}
 	stack := eval.CallStack
-	if refused(eval) {
+	if notEntered(eval) {
 		stack.Pop()
 	}
 	var frames []engine.Frame
@@ -132,10 +132,10 @@ func place(err error) (engine.Pos, []engine.Frame) {
 // refusal matches the errors of calling a function that are found before it begins.
 var refusal = regexp.MustCompile(`^function (\S+) (called recursively|accepts |missing |got )`)
 
-// refused reports whether the innermost function of the stack was not entered: the fault is in its caller.
-func refused(err *starlark.EvalError) bool {
+// notEntered reports whether the innermost function of the stack was not entered: the fault is in its caller.
+func notEntered(err *starlark.EvalError) bool {
 	m := refusal.FindStringSubmatch(clip(err.Msg))
-	var own advised
+	var own hintedError
 	return m != nil && len(err.CallStack) > 1 && err.CallStack.At(0).Name == m[1] && !errors.As(err, &own)
 }
 

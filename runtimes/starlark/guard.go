@@ -63,7 +63,7 @@ var operators = starlark.StringDict{
 	"f(*":  starlark.NewBuiltin("f(*", spread),
 	"f(**": starlark.NewBuiltin("f(**", spreadNamed),
 	// x.f(...) and x.f for the methods below.
-	".()": starlark.NewBuiltin(".()", contained(callMethod)),
+	".()": starlark.NewBuiltin(".()", recovered(callMethod)),
 	".":   starlark.NewBuiltin(".", boundMethod),
 }
 

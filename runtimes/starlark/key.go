@@ -82,10 +82,10 @@ func (ev *evaluation) countKey(v starlark.Value) error {
 	if err != nil {
 		return nil // the interpreter says so
 	}
-	if ev.crowd == nil {
-		ev.crowd = &crowd{}
+	if ev.collisions == nil {
+		ev.collisions = &collisions{}
 	}
-	steps := ev.crowd.add(hash, v, weight, ev.shown <= maxSeen)
+	steps := ev.collisions.add(hash, v, weight, ev.shown <= maxSeen)
 	ev.collided = plus(ev.collided, steps)
 	return ev.charge(steps)
 }
@@ -93,15 +93,15 @@ func (ev *evaluation) countKey(v starlark.Value) error {
 // crowdPlaces is how many places are told apart.
 const crowdPlaces = 1 << 14
 
-// A crowd weighs different keys by the lower bits of their hash, which say where in a table they belong. Of those that
+// A collisions weighs different keys by the lower bits of their hash, which say where in a table they belong. Of those that
 // nobody chose, even millions are spread too thinly to count.
-type crowd struct {
+type collisions struct {
 	weights [crowdPlaces]int32
 	seen    map[string]bool // the keys where it is crowded, as texts
 }
 
 // add gives the weight of all that a key collides with: 0 where that is little, or when the key is not new.
-func (c *crowd) add(hash uint32, key starlark.Value, weight int64, known bool) int64 {
+func (c *collisions) add(hash uint32, key starlark.Value, weight int64, known bool) int64 {
 	there := &c.weights[hash%uint32(len(c.weights))]
 	if *there >= freeKeys && known {
 		text := textOfKey(key)
