@@ -58,7 +58,7 @@ type lanes struct {
 	fast, slow *slots
 	processes  bool // each evaluation has a process of its own
 
-	mu      sync.Mutex
+	mu      sync.Mutex                     // guards history
 	history *simplelru.LRU[scriptKey, int] // the score: above 0, slow evaluations in a row; below 0, quick ones in a row
 }
 
@@ -85,7 +85,7 @@ type turn struct {
 	quick       bool
 	slots       *slots
 	meter       *cputime.Meter
-	held        time.Duration // how long it has been in its slot, when that was last looked at
+	held        time.Duration // how long it has had its slot, when this was last measured
 	longest     time.Duration // how long it may stay in the slow lane when another owner waits
 	keptWaiting bool          // another owner had to wait for it
 	used        usage         // what attempts before this one have used

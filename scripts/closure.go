@@ -16,10 +16,11 @@ import (
 // maxFiles bounds the files of one script.
 const maxFiles = 1000
 
-// A closure collects what an entry reaches: itself, and what its files mention, and so on.
+// A closure collects the files that an entry may load: the entry, the files that it mentions, the files that those mention, and
+// so on.
 //
-// A file that is certainly loaded must be readable, or the script is not. One that is only mentioned is left out when
-// it cannot be read or is too much, since nothing says that it is meant.
+// A file that is loaded must be readable, or the script has an error. A file that is only mentioned is left out if it cannot be
+// read or is too large, because the text may mean something else.
 type closure struct {
 	from     files
 	language string
@@ -27,8 +28,8 @@ type closure struct {
 	left     int64 // of limit
 
 	texts      map[string][]byte
-	loaded     []string // yet to be taken
-	mentioned  []string // then these
+	loaded     []string // files that are loaded and have not been read yet
+	mentioned  []string // files that are only mentioned, read after these
 	everything bool     // a text may load what it does not mention
 }
 
@@ -36,7 +37,7 @@ func newClosure(from files, language string, limit int64) *closure {
 	return &closure{from: from, language: language, limit: limit, left: limit, texts: map[string][]byte{}}
 }
 
-// run takes what is waiting, and all that it mentions.
+// run reads the files that wait, and all that they mention.
 func (c *closure) run() error {
 	for {
 		switch {

@@ -8,8 +8,8 @@ import (
 	"testing/fstest"
 )
 
-// doubts are what is odd about a script that can be had: a library that is not there, names that differ only in
-// case, files that are never updated.
+// doubts are warnings about a script that can be read: a library that is not there, names that differ only in case, files that are
+// never updated.
 func (r *reading) doubts(files fstest.MapFS) []string {
 	var doubts []string
 	for _, p := range r.searchPath {

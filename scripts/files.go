@@ -21,6 +21,7 @@ type files interface {
 // A finder lets [engine.FindFile] look among files.
 type finder struct{ files }
 
+// Open implements [fs.FS]. It opens nothing: FindFile only asks whether there is a file.
 func (f finder) Open(name string) (fs.File, error) {
 	if !f.has(name) {
 		return nil, fs.ErrNotExist
@@ -28,7 +29,7 @@ func (f finder) Open(name string) (fs.File, error) {
 	return fstest.MapFS{name: {}}.Open(name)
 }
 
-// missing is what cannot be had at all: it has every file, and none can be read.
+// missing are the files of a library that cannot be read at all: every file is there, and reading each gives the same error.
 type missing struct{ err error }
 
 func (m missing) has(string) bool                     { return true }
@@ -71,7 +72,7 @@ func (t texts) names() []string {
 	return names
 }
 
-// A mounted is a file or a folder of files, under another name.
+// A mounted is a file, or a folder of files, that scripts load under another name.
 type mounted struct {
 	files
 	at   string // in files

@@ -25,7 +25,7 @@ type Folders struct {
 	problems  []string
 }
 
-// An intervals says how long things wait.
+// intervals are how long Folders waits for what.
 type intervals struct {
 	quiet   time.Duration // a burst of changes is over when there was none for so long,
 	longest time.Duration // or when it has lasted for so long

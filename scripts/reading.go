@@ -12,7 +12,7 @@ import (
 	"metascript/engine"
 )
 
-// A reading is of one script, in one moment.
+// A reading reads one script from a snapshot.
 type reading struct {
 	*snapshot
 	wanted     *Wanted

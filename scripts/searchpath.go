@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// A searchPath is all that a script may load: its own files, and then those of libraries. The first part that has a file
-// counts.
+// A searchPath is where a script may load files from: first its own files, then its libraries. The first that has a file is used.
 type searchPath []mounted
 
 func (s searchPath) find(name string) (mounted, bool) {

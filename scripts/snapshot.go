@@ -2,13 +2,14 @@ package scripts
 
 import "slices"
 
-// A snapshot is what one attempt sees of the sources: every thing once.
+// A snapshot is what one attempt reads from the sources: each file and each ConfigMap once.
 type snapshot struct {
 	sources    Sources
 	views      []*view // of the scripts directories, once they are open
 	configMaps map[Key]answer
 }
 
+// An answer is a ConfigMap, or why it could not be read.
 type answer struct {
 	*ConfigMap
 	err error
@@ -30,7 +31,7 @@ func (m *snapshot) close() {
 	}
 }
 
-// unchanged reports whether all files are still as they were seen.
+// unchanged reports whether all files are still as they were read.
 func (m *snapshot) unchanged() bool {
 	return !slices.ContainsFunc(m.views, func(v *view) bool { return !v.unchanged() })
 }

@@ -25,7 +25,7 @@ func suggest(name string, names []string) string {
 	return "there is " + strings.Join(names, ", ")
 }
 
-// differInCase are the names that are the same but for case as one before.
+// differInCase lists the pairs of names that differ only in upper and lower case.
 func differInCase(names []string) (pairs [][2]string) {
 	first := map[string]string{}
 	for _, name := range names {

@@ -17,7 +17,7 @@ import (
 // maxKept is how much memory the objects of one worker may take, by the encoder's estimate.
 const maxKept = 64 << 20
 
-// sentObjects is the parent's side.
+// sentObjects are the objects that the parent has sent to a worker.
 type sentObjects struct {
 	order   list.List // of *sentObject, that used last in front
 	objects map[string]*list.Element
@@ -81,7 +81,7 @@ func (s *sentObjects) shrink() []uint64 {
 // An identity is what [engine.Env].Identify gives.
 type identity struct{ id, version string }
 
-// keptObjects is the worker's side.
+// keptObjects are the objects that a worker keeps.
 type keptObjects struct {
 	objects    map[uint64]map[string]any
 	identities map[uintptr]identity // by the maps' addresses, which are theirs as long as they are in objects

@@ -57,23 +57,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Pool keeps worker processes. A worker serves one owner at a time: who wants one gets the one that served them
-// last, or a fresh one, or, when there are as many as may be, one that nobody uses, which first forgets the objects
-// that it was sent. One more worker is always started ahead, so that the place of one that was killed is taken at
-// once.
+// A Pool keeps worker processes. A worker serves one owner at a time. An owner gets the worker that served it last, or a new one.
+// When there are as many workers as Options.Workers, it gets an idle one of another owner, which first forgets the objects that
+// it was sent. One more worker is always started in advance, to replace at once a worker that was killed.
 type Pool struct {
 	options Options
-	slots   chan struct{} // as many as workers may be busy
+	slots   chan struct{} // one value for each busy worker
 	launch  chan chan launchResult
 	done    chan struct{} // closed when the launcher has ended
 	started sync.WaitGroup
-	ending  sync.WaitGroup // of workers that are in none of those below any more
+	ending  sync.WaitGroup // of workers that are being killed and are in none of the fields below
 
 	mu      sync.Mutex
 	all     map[*worker]bool // true: busy
 	idle    []*worker        // that used last at the end
 	spares  []*startingWorker
-	awaited map[*startingWorker]bool // spares that have been taken and are waited for
+	awaited map[*startingWorker]bool // workers that a caller waits for
 	closed  bool
 }
 
@@ -187,7 +186,7 @@ func (p *Pool) Close() {
 	if closed {
 		return
 	}
-	p.started.Wait() // nothing is started any more
+	p.started.Wait() // no worker starts after this
 	p.ending.Wait()
 	close(p.launch)
 	p.mu.Lock()
@@ -227,7 +226,7 @@ func (p *Pool) Workers() []Worker {
 
 var errClosed = &engine.Error{Kind: engine.KindCanceled, Msg: "canceled: the worker processes are ended"}
 
-// acquire waits for a worker for owner, for a call that may take memory.
+// acquire waits for a worker for a call of owner that may use so much memory.
 func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -241,7 +240,7 @@ func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker
 	return w, err
 }
 
-// take gives a worker; there is one, or there may be one more.
+// take returns a worker. The caller has a slot, so one is idle or one more may be started.
 func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -261,15 +260,15 @@ func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, e
 	return p.fresh(ctx, spare, owner)
 }
 
-// choose takes an idle worker, if there is one for owner, or there may be no more. Else it makes sure that there may
-// be one more, for which one may have to be ended.
+// choose takes an idle worker: one of owner, or any if no more may be started. Without one it returns nil, and then one more may
+// be started; end is a worker that has to be killed for that.
 func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
 	i := len(p.idle) - 1
 	for i >= 0 && p.idle[i].owner != owner {
 		i--
 	}
 	if i < 0 && len(p.all)+len(p.awaited) >= p.options.Workers {
-		i = 0 // who has been idle for longest
+		i = 0 // the one that has been idle for the longest time
 	}
 	if i < 0 {
 		return nil, nil
@@ -286,7 +285,7 @@ func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
 	return w, nil
 }
 
-// spare takes a worker that was started ahead, and starts the next one.
+// spare takes a worker that was started in advance, and starts the next one.
 func (p *Pool) spare() *startingWorker {
 	f := p.spares[0]
 	p.awaited[f] = true
@@ -305,7 +304,7 @@ func (p *Pool) fresh(ctx context.Context, f *startingWorker, owner string) (*wor
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errClosed // Close ends what is coming
+		return nil, errClosed // Close ends the workers that are being started
 	}
 	delete(p.awaited, f)
 	switch {
@@ -320,8 +319,8 @@ func (p *Pool) fresh(ctx context.Context, f *startingWorker, owner string) (*wor
 	return f.worker, nil
 }
 
-// retire ends a worker, if there is one, that nobody has. It does not wait, since a process needs a processor to die. mu is
-// held, and the pool not closed.
+// retire kills a worker that no caller has; nil is none. It does not wait, since a process needs some processor time to end. The
+// caller holds mu, and the pool is not closed.
 func (p *Pool) retire(w *worker) {
 	if w != nil {
 		p.ending.Go(func() {
@@ -348,7 +347,7 @@ func (p *Pool) release(w *worker) {
 	<-p.slots
 }
 
-// prepared reports whether there is a spare that is ready.
+// prepared reports whether a spare worker is ready.
 func (p *Pool) prepared() bool {
 	select {
 	case <-p.spares[0].done:

@@ -21,7 +21,7 @@ func (p *Pool) Runtimes(languages ...string) map[string]engine.Runtime {
 	return all
 }
 
-// remote is a runtime in worker processes. These know all languages, a script says which.
+// remote is a runtime in worker processes. They run all languages; a script says which one it needs.
 type remote struct{ pool *Pool }
 
 // Compile implements [engine.Runtime].
@@ -46,7 +46,7 @@ func (r remote) Compile(ctx context.Context, s engine.Script, l engine.Limits) (
 	return p, r.pool.noteFault(ctx, w, p.compile(ctx, w))
 }
 
-// located says which script it was that found no worker.
+// located adds the script's entry file to the error of a script that got no worker.
 func located(err error, entry string) error {
 	var fault *engine.Error
 	if !errors.As(err, &fault) {
@@ -116,7 +116,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	defer p.pool.release(w)
 	engine.CountBy(ctx, cputime.Process(w.pid))
 	if !w.programs[p.digest] {
-		again := *p // what comes of it is known
+		again := *p // what the compilation gives is known
 		if err := again.compile(ctx, w); err != nil {
 			return nil, p.pool.noteFault(ctx, w, err)
 		}
@@ -125,8 +125,8 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	return answer, p.pool.noteFault(ctx, w, err)
 }
 
-// noteFault sees to it that a worker in which a script hit a limit is soon replaced, and one in which something worse
-// happened is not used again.
+// noteFault marks a worker by the error of a call: one in which a script hit a limit is replaced soon, and one that died or ran
+// out of memory is not used again. It returns the error.
 func (p *Pool) noteFault(ctx context.Context, w *worker, err error) error {
 	var fault *engine.Error
 	if err == nil || !errors.As(err, &fault) {

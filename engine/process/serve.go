@@ -45,7 +45,7 @@ func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader,
 	}
 }
 
-// A server is the worker's end. One goroutine reads what comes, and each exchange has one that works and answers.
+// A server is the worker's end. One goroutine reads messages, and each exchange has a goroutine that works and answers.
 type server struct {
 	engine   *engine.Engine
 	programs map[string]engine.Program // by digest; theirs, like kept, who works

@@ -12,12 +12,13 @@ import (
 // maxStderr is how much of what a worker writes to stderr is kept, from the beginning: Go says first what happened.
 const maxStderr = 16 << 10
 
-// A firstBytes keeps the beginning of what is written to it.
+// A firstBytes is an io.Writer that keeps only the beginning of what is written to it.
 type firstBytes struct {
 	mu   sync.Mutex
 	text []byte
 }
 
+// Write implements [io.Writer]. It never fails.
 func (h *firstBytes) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -25,6 +26,7 @@ func (h *firstBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// String gives what was kept.
 func (h *firstBytes) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -37,8 +39,8 @@ func (h *firstBytes) drain(r io.ReadCloser) {
 	r.Close()
 }
 
-// How Go dies, in its runtime's words. A violation in the runtime itself, as opposed to a panic, is the collector not
-// getting the memory that it needs. The last two of memory are the race detector's.
+// How Go's runtime reports a fatal error. A segmentation violation in the runtime itself, and not in a goroutine, means that the
+// garbage collector did not get the memory that it needs. The last two of memoryDeaths are from the race detector.
 var (
 	memoryDeaths = []string{"out of memory", "cannot allocate", "SIGSEGV: segmentation violation\nPC=", "failed to allocate", "address space collisions"}
 	stackDeaths  = []string{"stack exceeds", "stack overflow", "runtime.copystack("} // no memory to make it larger
