@@ -71,11 +71,11 @@ func newLanes(fast int, processes bool) *lanes {
 		slow = runtime.GOMAXPROCS(0) + 1 - fast // by default a process.Pool has GOMAXPROCS+1 workers
 	}
 	slow = max(1, slow)
-	habits, err := simplelru.NewLRU[scriptKey, int](historySize, nil)
+	history, err := simplelru.NewLRU[scriptKey, int](historySize, nil)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &lanes{fast: newSlots(fast), slow: newSlots(slow), processes: processes, history: habits}
+	return &lanes{fast: newSlots(fast), slow: newSlots(slow), processes: processes, history: history}
 }
 
 // A turn is a slot in one of the lanes.

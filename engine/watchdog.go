@@ -122,9 +122,9 @@ func (w *watchdog) excess() bool {
 func (w *watchdog) findTooLarge() {
 	w.collect()
 	w.mu.Lock()
-	suspects := slices.Clone(w.evaluations)
+	running := slices.Clone(w.evaluations)
 	w.mu.Unlock()
-	for _, s := range suspects {
+	for _, s := range running {
 		if !w.excess() {
 			return
 		}

@@ -148,8 +148,8 @@ func (p *Pool) noteFault(ctx context.Context, w *worker, err error) error {
 
 // compile has the script compiled by w.
 func (p *program) compile(ctx context.Context, w *worker) error {
-	afresh := len(w.programs) >= programsKept
-	if afresh {
+	reset := len(w.programs) >= programsKept
+	if reset {
 		clear(w.programs)
 	}
 	got, err := w.run(ctx, job{
@@ -158,7 +158,7 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 			e := newEncoder()
 			defer e.free()
 			at := e.begin(kindCompile)
-			e.compilation(compilation{exchange, p.digest, afresh, p.script, p.limits, w.sent.cost})
+			e.compilation(compilation{exchange, p.digest, reset, p.script, p.limits, w.sent.cost})
 			e.end(at)
 			return w.write(e.buf)
 		},

@@ -38,8 +38,7 @@ type exports struct {
 	declared *goja.Object // what it declares at its top level, by name; nil for JSON
 }
 
-// functionsObject is the object that holds the module's functions: what it exports, if there is a function among it, else what
-// it declares.
+// functionsObject is the object whose functions can be called: module.exports if it has a function, or else what the file declares.
 func (e exports) functionsObject() *goja.Object {
 	if o, ok := e.value.(*goja.Object); ok && len(functions(o)) > 0 {
 		return o
@@ -55,7 +54,7 @@ func functions(o *goja.Object) []string {
 	return slices.DeleteFunc(keysOf(o), func(name string) bool { return !naming.Identifier(name) || !callable(o.Get(name)) })
 }
 
-// isFunction reports whether the module's only export is one function.
+// isFunction reports whether module.exports is a function, and nothing else.
 func (e exports) isFunction() bool {
 	return callable(e.value) && len(functions(e.value.(*goja.Object))) == 0
 }

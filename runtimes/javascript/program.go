@@ -34,11 +34,13 @@ type program struct {
 	library    sync.Map      // the requires, as file and name, that were found to mean the library: looking for a file takes long
 }
 
+// Functions implements [engine.Program].
 func (p *program) Functions() []string { return slices.Clone(p.functions) }
 
+// Ported implements [engine.Ported].
 func (p *program) Ported() bool { return p.ported }
 
-// Call runs function name with arg in a fresh virtual machine.
+// Call implements [engine.Program]: it runs function name in a new virtual machine.
 func (p *program) Call(ctx context.Context, name string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	if !p.ported && !slices.Contains(p.functions, name) {
 		return nil, p.missing(name)
@@ -231,7 +233,7 @@ func (r *run) now() time.Time {
 	return r.clock
 }
 
-// randomNumber gives the same numbers in each call, so that a script that rolls dice reaches the same answer again.
+// randomNumber gives the same numbers in each call, so that the answer of a script that uses Math.random stays the same.
 func (r *run) randomNumber() float64 {
 	if r.random == nil {
 		r.random = rand.New(rand.NewPCG(1, 2))

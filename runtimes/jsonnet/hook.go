@@ -214,7 +214,7 @@ func (g *guard) tooDeep() {
 	panic(stop{})
 }
 
-// takeAnswer takes the answer apart, while the guard still counts what it evaluates.
+// takeAnswer converts the answer while the guard still counts: the conversion evaluates fields and elements.
 func (g *guard) takeAnswer(i interpreter, v value) {
 	g.out.guard, g.out.i = g, i
 	result, err := g.out.convert(v)

@@ -116,7 +116,7 @@ func (o *operation) data(t *thunk, what string) (any, error) {
 	return data, err
 }
 
-// scriptError makes an error of the interpreter's, which has the position, of one of the library's or of ours.
+// scriptError makes an error of the interpreter, which has a position, of an error of the library or of this package.
 func (o *operation) scriptError(err error) error {
 	fault := host.LibraryError(err)
 	if fault == nil && !errors.As(err, &fault) {

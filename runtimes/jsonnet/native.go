@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-jsonnet/ast"
 )
 
-// This file is all that we know of the interpreter's insides: the layout of its values, which checkValues compares
+// This file is all that this package knows of the interpreter's unexported types: the layout of its values, which checkValues compares
 // with what is built in before the first script runs, and some of its functions, which the linker finds or fails.
 // Fields have the names that they have there, or _ where we do not use them.
 
@@ -155,7 +155,7 @@ func wordsOf(v value) twoWords {
 	return *(*twoWords)(unsafe.Pointer(&a))
 }
 
-// layout is what checkValues found out.
+// layout is what checkValues learned about the interpreter. It does not change afterwards.
 var layout struct {
 	kinds    [functionKind + 1]unsafe.Pointer // the type words
 	simple   unsafe.Pointer                   // of layers
@@ -284,7 +284,7 @@ var shapes = map[string]struct {
 	"valueFunction":   {functionKind, nil},
 }
 
-// learnType takes note of v's type, when it is new.
+// learnType records the type of v, if it is new.
 func learnType(v value) error {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {

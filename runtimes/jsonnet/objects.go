@@ -8,15 +8,16 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// A cache keeps the syntax trees of objects from one call to the next, whatever the program. Its key is what
-// [engine.Env.Identify] gives: of an id only the last version is kept, and at most maxKept nodes in all. A tree in
-// it is complete when it comes in, and nobody writes to it afterwards: the interpreter only reads.
+// A cache keeps the syntax trees of objects between calls, for all programs. The key is the id that [engine.Env.Identify] gives; only
+// the last version of an id is kept, and at most maxCachedNodes nodes in all. Invariant: a tree is complete when it is added, and
+// nobody changes it afterwards; the interpreter only reads trees.
 type cache struct {
 	mu    sync.Mutex
 	trees *simplelru.LRU[string, cachedTree]
 	nodes int
 }
 
+// A cachedTree is the tree of one version of an object.
 type cachedTree struct {
 	version string
 	tree    ast.Node
@@ -64,7 +65,7 @@ func (c *cache) tree(id, version string, object map[string]any) ast.Node {
 	return k.tree
 }
 
-// A builder makes a complete tree. One with numbers that a call has to know of is unfit, as is a large one.
+// A builder makes a complete tree. A tree is uncacheable if it is large, or has numbers that a call has to know about.
 type builder struct {
 	keys        map[string]*ast.LiteralString
 	nodes       int

@@ -2,10 +2,10 @@ package starlark
 
 import "go.starlark.net/starlark"
 
-// A key is hashed, which walks all of it, and compared with all that have the same hash; and the error of one that is not
-// there shows all of it. The hash of most values a script can choose: numbers have a multiple of their lower 32 bits,
-// texts of less than 12 bytes one that is the same in every process, functions that of their name, and tuples one made of
-// those of their elements. So what collides is counted.
+// To look up a key, the interpreter hashes the whole key and compares it with all keys of the same hash. The error of a key that
+// does not exist shows the whole key. A script can choose the hash of most values: for numbers it is a multiple of their lower 32
+// bits, for texts shorter than 12 bytes it is the same in every process, for functions it is that of their name, and for tuples it
+// is made from the hashes of their elements. So keys that collide are charged.
 
 // key looks at a value that is about to be hashed.
 func (ev *evaluation) key(v starlark.Value) error {
@@ -93,8 +93,8 @@ func (ev *evaluation) countKey(v starlark.Value) error {
 // crowdPlaces is how many places are told apart.
 const crowdPlaces = 1 << 14
 
-// A collisions weighs different keys by the lower bits of their hash, which say where in a table they belong. Of those that
-// nobody chose, even millions are spread too thinly to count.
+// collisions counts different keys, by weight, for each value of the lower bits of their hash, which choose the place in a table.
+// Keys that were not chosen on purpose are spread so evenly that even millions of them are not charged.
 type collisions struct {
 	weights [crowdPlaces]int32
 	seen    map[string]bool // the keys where it is crowded, as texts

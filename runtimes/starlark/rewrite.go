@@ -14,10 +14,10 @@ import (
 // that makes an operator harmless, it stays, which is faster.
 type rewriter struct {
 	depth   int
-	tooDeep *syntax.Position // where the file is nested too deeply
-	fault   *engine.Error    // what the file has that has no rule, or may not be there
+	tooDeep *syntax.Position // the position where the file is nested too deeply
+	fault   *engine.Error    // syntax that has no rule or is not allowed
 
-	literals map[uint32]map[string]bool // those that are keys, by where in a table they belong
+	literals map[uint32]map[string]bool // literals that are keys, by their place in a table
 }
 
 // maxSyntax is how deeply statements and expressions may be nested: the resolver and the compiler recurse, and a chain
@@ -45,7 +45,7 @@ func (r *rewriter) enter(n syntax.Node) bool {
 
 func (r *rewriter) leave() { r.depth-- }
 
-// target takes note of a slice among what is assigned to. The resolver, which refuses it, would see the guard in its place.
+// target refuses a slice as the target of an assignment. The resolver would refuse it, but it sees the guard instead.
 func (r *rewriter) target(e syntax.Expr) {
 	for part := range targets(e) {
 		if slice, ok := part.(*syntax.SliceExpr); ok {
@@ -80,7 +80,7 @@ func eachTarget(e syntax.Expr, yield func(syntax.Expr) bool) bool {
 	return true
 }
 
-// unknown takes note of syntax that has no rule.
+// unknown refuses syntax that has no rule.
 func (r *rewriter) unknown(n syntax.Node) {
 	start, _ := n.Span()
 	r.fault = &engine.Error{Kind: engine.KindSyntax, Pos: position(start), Msg: "there is no such operator or statement here"}
