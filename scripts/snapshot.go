@@ -2,20 +2,21 @@ package scripts
 
 import "slices"
 
-// A moment is what one attempt sees of the sources: every thing once.
-type moment struct {
+// A snapshot is what one attempt reads from the sources: each file and each ConfigMap once.
+type snapshot struct {
 	sources    Sources
 	views      []*view // of the scripts directories, once they are open
 	configMaps map[Key]answer
 }
 
+// An answer is a ConfigMap, or why it could not be read.
 type answer struct {
 	*ConfigMap
 	err error
 }
 
 // open opens the scripts directories, unless they are open.
-func (m *moment) open() {
+func (m *snapshot) open() {
 	if m.sources.Folders == nil || m.views != nil {
 		return
 	}
@@ -24,18 +25,18 @@ func (m *moment) open() {
 	}
 }
 
-func (m *moment) close() {
+func (m *snapshot) close() {
 	for _, v := range m.views {
 		v.close()
 	}
 }
 
-// settled reports whether all files are still as they were seen.
-func (m *moment) settled() bool {
-	return !slices.ContainsFunc(m.views, func(v *view) bool { return !v.settled() })
+// unchanged reports whether all files are still as they were read.
+func (m *snapshot) unchanged() bool {
+	return !slices.ContainsFunc(m.views, func(v *view) bool { return !v.unchanged() })
 }
 
-func (m *moment) configMap(namespace, name string) (*ConfigMap, error) {
+func (m *snapshot) configMap(namespace, name string) (*ConfigMap, error) {
 	if m.sources.ConfigMaps == nil {
 		return nil, notFound("ConfigMap "+namespace+"/"+name, "there is no cluster to read it from", "")
 	}

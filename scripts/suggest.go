@@ -10,8 +10,8 @@ import (
 // maxNamed bounds the names in a hint.
 const maxNamed = 10
 
-// near is a hint for a name that is not among names.
-func near(name string, names []string) string {
+// suggest is a hint for a name that is not among names.
+func suggest(name string, names []string) string {
 	if meant := engine.Nearest(name, names); meant != "" {
 		return "did you mean " + meant + "?"
 	}
@@ -25,8 +25,8 @@ func near(name string, names []string) string {
 	return "there is " + strings.Join(names, ", ")
 }
 
-// alike are the names that are the same but for case as one before.
-func alike(names []string) (pairs [][2]string) {
+// differInCase lists the pairs of names that differ only in upper and lower case.
+func differInCase(names []string) (pairs [][2]string) {
 	first := map[string]string{}
 	for _, name := range names {
 		folded := strings.ToLower(name)
