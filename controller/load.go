@@ -57,8 +57,8 @@ func (l *loader) finishDeletion(ctx context.Context, id spec.ID) error {
 	return l.deleter.finish(ctx, id)
 }
 
-// checkFiles queues the controllers whose scripts in files read otherwise than when they were loaded, until ctx is done. There
-// may be many, and most edits concern few.
+// checkFiles queues the controllers whose scripts in files read otherwise than when they were loaded, until ctx is done. Of
+// those that an edit concerns not all read otherwise.
 func (l *loader) checkFiles(ctx context.Context) {
 	for {
 		select {
@@ -66,8 +66,8 @@ func (l *loader) checkFiles(ctx context.Context) {
 			return
 		case <-l.sources.edited:
 		}
-		for _, m := range l.records.all() {
-			if ctx.Err() == nil && m.sources.Load().usesFiles() && l.sources.readOtherwise(m, l.watches.get(m.id)) {
+		for _, m := range l.records.concernedBy(l.sources.takeChanges()) {
+			if ctx.Err() == nil && l.sources.readOtherwise(m, l.watches.get(m.id)) {
 				l.queue.Add(m.id)
 			}
 		}

@@ -93,6 +93,19 @@ func (r *readSources) usesFiles() bool {
 	return false
 }
 
+// concernedBy reports whether changes in files may have some of the scripts read otherwise than before.
+func (r *readSources) concernedBy(changes scripts.Changes) bool {
+	if r == nil {
+		return false // they will be read as they are then
+	}
+	for _, wanted := range r.wanted {
+		if changes.Concern(wanted) {
+			return true
+		}
+	}
+	return false
+}
+
 // A goodVersion is a version that was good: spec and scripts together, since half of one version with half of another may be
 // worse than either.
 type goodVersion struct {
@@ -201,6 +214,11 @@ func (r *records) running() []*running {
 		}
 	}
 	return all
+}
+
+// concernedBy are the records of the controllers that changes in files may concern.
+func (r *records) concernedBy(changes scripts.Changes) []*managed {
+	return slices.DeleteFunc(r.all(), func(m *managed) bool { return !m.sources.Load().concernedBy(changes) })
 }
 
 // open returns the record of an object, a new one if there is none, and the record of another object of the same name, whose

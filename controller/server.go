@@ -72,7 +72,7 @@ func (s *Server) run(ctx context.Context) error {
 		return err
 	}
 	if s.Folders != nil {
-		defer s.Folders.Follow(s.loader.sources.filesChanged)()
+		defer s.Folders.FollowChanges(s.loader.sources.filesChanged)()
 	}
 	defer s.loader.sources.configMaps.Close()
 	defer s.loader.reporter.blocked.Close()

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"sync"
 
 	"metascript/controller/build"
 	"metascript/controller/hook"
@@ -17,7 +18,10 @@ import (
 type sources struct {
 	*environment
 	configMaps *build.ScriptConfigMaps
-	edited     chan struct{} // has one value when files changed that were not looked at since
+	edited     chan struct{} // has one value when there are changes
+
+	mu      sync.Mutex      // guards changes
+	changes scripts.Changes // in files, for which the controllers were not looked at yet
 }
 
 func newSources(e *environment) *sources {
@@ -67,12 +71,24 @@ func (s *sources) warnings(m *managed) []string {
 	return append(all, s.configMaps.Stale(m.id)...)
 }
 
-// filesChanged notes that something changed below the scripts directories.
-func (s *sources) filesChanged() {
+// filesChanged notes changes below the scripts directories.
+func (s *sources) filesChanged(changes scripts.Changes) {
+	s.mu.Lock()
+	s.changes = s.changes.And(changes)
+	s.mu.Unlock()
 	select {
 	case s.edited <- struct{}{}:
 	default: // it is noted already
 	}
+}
+
+// takeChanges returns the changes that filesChanged noted since the last call.
+func (s *sources) takeChanges() scripts.Changes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changes := s.changes
+	s.changes = scripts.Changes{}
+	return changes
 }
 
 // readOtherwise reports whether the scripts of a controller are not what they were, as far as that is known.
