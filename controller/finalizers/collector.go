@@ -1,3 +1,8 @@
+// Package finalizers removes the finalizers of controllers that are deleted, and reports parents that wait for one.
+//
+//   - A [Remover] removes the finalizer of one controller from its parents, when the controller is deleted.
+//   - A [Collector] removes the finalizers of all deleted controllers, for deletions that no server watched.
+//   - A [BlockedReporter] reports parents that are being deleted and wait for a controller that does not run.
 package finalizers
 
 import (
@@ -20,11 +25,11 @@ import (
 	"metascript/controller/spec"
 )
 
-// A Collector takes the finalizers of controllers that are no more off every object of a cluster that has one. It is
-// for deletions that no server watched. Those of a controller that exists stay, whatever it is about.
+// A Collector removes the finalizers of controllers that are deleted from every object of a cluster that has one. It is
+// for deletions that no server watched. The finalizers of a controller that exists stay, whatever its parents are.
 type Collector struct {
-	DryRun bool                                         // only look
-	Tell   func(o *object.Object, finalizer, by string) // is called for each that came off, or would; by is the controller
+	DryRun bool                                         // nothing is removed
+	Tell   func(o *object.Object, finalizer, by string) // is called for each that was removed, or would be; by is the controller
 
 	discovery  discovery.DiscoveryInterface
 	client     dynamic.Interface
@@ -33,14 +38,14 @@ type Collector struct {
 
 // Collected counts what a Collector found.
 type Collected struct {
-	Taken  int // finalizers of controllers that are no more
+	Taken  int // finalizers of controllers that are deleted
 	Kept   int // finalizers of controllers that exist
 	Failed int
 }
 
 // NewCollector connects to a cluster.
 func NewCollector(config *rest.Config) (*Collector, error) {
-	asks, err := discovery.NewDiscoveryClientForConfig(config)
+	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
@@ -52,13 +57,13 @@ func NewCollector(config *rest.Config) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
-	write := &kube.Writer{Client: client, Resources: kube.NewResources(asks, 0)}
+	write := &kube.Writer{Client: client, Resources: kube.NewResources(discoverer, 0)}
 	return &Collector{
-		discovery: asks, client: client, finalizers: &kube.Finalizers{Client: outlines, Write: write},
+		discovery: discoverer, client: client, finalizers: &kube.Finalizers{Client: outlines, Write: write},
 	}, nil
 }
 
-// Run looks at every object once. What fails does not keep it from the rest; the error is all that failed.
+// Run looks at every object once. A failure does not stop it; the error is all that failed.
 func (c *Collector) Run(ctx context.Context) (Collected, error) {
 	resources, err := c.resources()
 	failed := []error{err}
@@ -86,14 +91,15 @@ func count(err error) int {
 	return n
 }
 
-// resources are all that can be listed and changed. A group that does not answer is an error beside the others.
+// resources returns all resources that can be listed and updated. A group that does not answer is an error, and the others are
+// returned with it.
 func (c *Collector) resources() ([]kube.Resource, error) {
 	lists, err := c.discovery.ServerPreferredResources()
 	var all []kube.Resource
 	for _, list := range lists {
-		gv, wrong := schema.ParseGroupVersion(list.GroupVersion)
-		if wrong != nil {
-			err = errors.Join(err, wrong)
+		gv, malformed := schema.ParseGroupVersion(list.GroupVersion)
+		if malformed != nil {
+			err = errors.Join(err, malformed)
 			continue
 		}
 		for _, r := range list.APIResources {
@@ -107,26 +113,27 @@ func (c *Collector) resources() ([]kube.Resource, error) {
 
 func can(r metav1.APIResource, verb string) bool { return slices.Contains(r.Verbs, verb) }
 
-// A collection is under way.
+// A collection is one Run of a Collector.
 type collection struct {
 	*Collector
 	Collected
-	exists map[spec.ID]bool // controllers that are known to
+	exists map[spec.ID]bool // the controllers that are known to exist
 }
 
-// look takes off o what is of controllers that are no more.
+// look removes the finalizers of controllers that are deleted from o.
 func (c *collection) look(ctx context.Context, o *object.Object) error {
 	var failed []error
 	for _, finalizer := range o.GetFinalizers() {
 		if by, ok := ownerOfFinalizer(finalizer); ok {
-			failed = append(failed, c.judge(ctx, o, finalizer, by))
+			failed = append(failed, c.collect(ctx, o, finalizer, by))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// judge asks anew each time whether a controller is gone, since it may come back meanwhile.
-func (c *collection) judge(ctx context.Context, o *object.Object, finalizer string, by spec.ID) error {
+// collect removes a finalizer if its controller is deleted. That is asked again for each object, since the controller may have
+// been created again.
+func (c *collection) collect(ctx context.Context, o *object.Object, finalizer string, by spec.ID) error {
 	if !c.exists[by] {
 		exists, err := Exists(ctx, by, c.client)
 		if err != nil {
@@ -152,7 +159,7 @@ func (c *collection) judge(ctx context.Context, o *object.Object, finalizer stri
 	return nil
 }
 
-// ownerOfFinalizer is the controller whose finalizer it is, if it is one's.
+// ownerOfFinalizer returns the controller whose finalizer it is, if it is one of a controller.
 func ownerOfFinalizer(finalizer string) (spec.ID, bool) {
 	for kind, prefix := range spec.FinalizerPrefixes {
 		if name, ok := strings.CutPrefix(finalizer, prefix); ok && name != "" {
@@ -162,9 +169,9 @@ func ownerOfFinalizer(finalizer string) (spec.ID, bool) {
 	return spec.ID{}, false
 }
 
-// exists asks the API server, past every cache, whether there is a controller object of that name.
-func Exists(ctx context.Context, i spec.ID, client dynamic.Interface) (bool, error) {
-	_, err := client.Resource(spec.Resources[i.Kind]).Get(ctx, i.Name, metav1.GetOptions{})
+// Exists asks the API server, and no cache, whether there is a controller object of that name.
+func Exists(ctx context.Context, id spec.ID, client dynamic.Interface) (bool, error) {
+	_, err := client.Resource(spec.Resources[id.Kind]).Get(ctx, id.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

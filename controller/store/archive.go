@@ -17,7 +17,7 @@ import (
 	"metascript/scripts"
 )
 
-// A packedPart is a part as it is stored.
+// An archivedPart is a part as it is stored.
 type archivedPart struct {
 	Language string            `json:"language"`
 	Entry    string            `json:"entry"`
@@ -25,26 +25,26 @@ type archivedPart struct {
 	Files    map[string][]byte `json:"files"`
 }
 
-// zips are writers to be used again: each takes most of a megabyte, for texts of some kilobytes.
+// zips are writers that are used again: each takes most of a megabyte, for texts of some kilobytes.
 var zips = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
 
-// pack writes v as JSON, compressed, in the form that binaryData of a ConfigMap has.
+// archiveText writes v as compressed JSON, in base64 as binaryData of a ConfigMap is.
 func archiveText(v any) (string, error) {
-	var packed bytes.Buffer
+	var compressed bytes.Buffer
 	zip := zips.Get().(*gzip.Writer)
 	defer zips.Put(zip)
-	zip.Reset(&packed)
+	zip.Reset(&compressed)
 	err := errors.Join(json.NewEncoder(zip).Encode(v), zip.Close())
-	return base64.StdEncoding.EncodeToString(packed.Bytes()), err
+	return base64.StdEncoding.EncodeToString(compressed.Bytes()), err
 }
 
-// unpack reads what pack wrote, or whatever else is there.
+// restoreText reads what archiveText wrote. Since somebody may have changed it, its size is limited.
 func restoreText(text string, v any) error {
-	packed, err := base64.StdEncoding.DecodeString(text)
+	compressed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return err
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(packed))
+	zip, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func restoreText(text string, v any) error {
 	return json.Unmarshal(plain, v)
 }
 
-// archive gives the parts as they are stored.
+// archive returns the parts as they are stored.
 func archive(p build.Parts) (map[string]archivedPart, error) {
 	all := map[string]archivedPart{}
 	for name, part := range p {
@@ -77,16 +77,16 @@ func archive(p build.Parts) (map[string]archivedPart, error) {
 	return all, nil
 }
 
-// unpacked gives the parts that were stored so.
+// restore returns the parts that archive was given.
 func restore(all map[string]archivedPart) build.Parts {
 	found := build.Parts{}
-	for name, packed := range all {
+	for name, archived := range all {
 		files := fstest.MapFS{}
-		for path, text := range packed.Files {
+		for path, text := range archived.Files {
 			files[path] = &fstest.MapFile{Data: text, Mode: 0o444}
 		}
 		found[name] = scripts.Assembled{
-			Script: engine.Script{Language: packed.Language, Entry: packed.Entry, Files: files}, Source: packed.Source,
+			Script: engine.Script{Language: archived.Language, Entry: archived.Entry, Files: files}, Source: archived.Source,
 		}
 	}
 	return found

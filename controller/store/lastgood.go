@@ -19,7 +19,7 @@ import (
 	"metascript/engine"
 )
 
-// A storedVersion is how a version is kept in a ConfigMap.
+// A storedVersion is a version as it is stored in a ConfigMap.
 type storedVersion struct {
 	Spec    any                     `json:"spec"`
 	Scripts map[string]archivedPart `json:"scripts"`
@@ -31,17 +31,18 @@ const versionKey = "version"
 // maxConfigMap is how much a ConfigMap may hold.
 const maxConfigMap = 1 << 20
 
+// ErrTooLarge is the error for a version that does not fit into a ConfigMap.
 var ErrTooLarge = fmt.Errorf("spec and scripts are larger than the %s that a ConfigMap may hold, even compressed", engine.Size(maxConfigMap))
 
-// putVersion stores a version, unless it is there and the controller's status names it. One that nothing names is marked as
-// new, so that nobody removes it before the status does; one that was changed is mended.
+// PutVersion stores a version, unless it is stored and the controller's status names it. A version that no status names is
+// marked as new, so that it is not removed before the status names it. If somebody changed what is stored, it is stored again.
 func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	o := s.configMap(c.Identity)
-	packed, err := archive(c.Parts)
+	archived, err := archive(c.Parts)
 	if err != nil {
 		return err
 	}
-	text, err := archiveText(storedVersion{c.Object.Object["spec"], packed})
+	text, err := archiveText(storedVersion{c.Object.Object["spec"], archived})
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	o.SetLabels(map[string]string{lastGoodLabel: "true"})
 	data := map[string]any{versionKey: text}
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
-	if !named { // most likely it is not there, and need not be looked for
+	if !named { // most likely it is not stored, and a create saves the get
 		o.Object["binaryData"] = data
 		_, err := s.Writer.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "the last good version of " + c.ID().String()})
 		if !apierrors.IsAlreadyExists(err) {
@@ -75,7 +76,8 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	return err
 }
 
-// getVersion reads the stored version of that name of a controller object. It is what its name says, or an error.
+// Version reads the stored version of that name of a controller object. The content has the digest in the name, or else there is
+// an error.
 func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*build.Candidate, error) {
 	stored, err := s.Live(ctx, s.configMap(strings.TrimPrefix(name, NamePrefix)))
 	if err != nil {

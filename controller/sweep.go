@@ -33,13 +33,14 @@ func (s *Server) sweep(ctx context.Context) {
 
 // scriptsInUse calls digest with each stored script and version that controllers refer to, or will refer to since they run.
 func (s *Server) scriptsInUse(digest func(string)) {
-	s.goods.Range(func(_, kept any) bool {
-		digest(kept.(*goodVersion).Identity)
-		return true
-	})
-	for _, r := range s.all() {
-		if revisions := r.loop.Current().Revisions; revisions != nil && revisions.Scripts != nil {
-			digest(revisions.Scripts.Digest)
+	for _, m := range s.records.all() {
+		if g := m.lastKnownGood.Load(); g != nil {
+			digest(g.Identity)
+		}
+		if r := m.active.Load(); r != nil {
+			if revisions := r.Current().Revisions; revisions != nil && revisions.Scripts != nil {
+				digest(revisions.Scripts.Digest)
+			}
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"metascript/controller/plan"
 )
 
-// givenController is a CompositeController as it stands in a file.
-func givenController(name, script string) *object.Object {
+// newController is a CompositeController as it stands in a file.
+func newController(name, script string) *object.Object {
 	return &object.Object{Object: map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": v1alpha1.KindCompositeController,
 		"metadata": map[string]any{"name": name},
@@ -20,7 +20,7 @@ func givenController(name, script string) *object.Object {
 	}}
 }
 
-// follower notes what changes among the given CompositeControllers.
+// follower notes what changes among the CompositeControllers.
 func follower(t *testing.T, g *Source) func() []string {
 	t.Helper()
 	var seen []string
@@ -42,21 +42,21 @@ func follower(t *testing.T, g *Source) func() []string {
 	}
 }
 
-func TestGivenObjectsAreFollowed(t *testing.T) {
+func TestHandlersAreCalledWithChanges(t *testing.T) {
 	g := &Source{}
-	g.Set([]*object.Object{givenController("a", "1")})
+	g.Set([]*object.Object{newController("a", "1")})
 	seen := follower(t, g)
 	for _, c := range []struct {
 		name  string
 		given []*object.Object
 		want  []string
 	}{
-		{"there before", []*object.Object{givenController("a", "1")}, []string{"- a:1"}},
-		{"as it was", []*object.Object{givenController("a", "1")}, nil},
-		{"edited", []*object.Object{givenController("a", "2")}, []string{"a:1 a:2"}},
-		{"another one", []*object.Object{givenController("a", "2"), givenController("b", "1")}, []string{"- b:1"}},
-		{"gone", []*object.Object{givenController("b", "1")}, []string{"a:2 -"}},
-		{"back", []*object.Object{givenController("a", "2"), givenController("b", "1")}, []string{"- a:3"}},
+		{"there before", []*object.Object{newController("a", "1")}, []string{"- a:1"}},
+		{"as it was", []*object.Object{newController("a", "1")}, nil},
+		{"edited", []*object.Object{newController("a", "2")}, []string{"a:1 a:2"}},
+		{"another one", []*object.Object{newController("a", "2"), newController("b", "1")}, []string{"- b:1"}},
+		{"gone", []*object.Object{newController("b", "1")}, []string{"a:2 -"}},
+		{"back", []*object.Object{newController("a", "2"), newController("b", "1")}, []string{"- a:3"}},
 	} {
 		g.Set(c.given)
 		if diff := cmp.Diff(c.want, seen()); diff != "" {
@@ -65,11 +65,11 @@ func TestGivenObjectsAreFollowed(t *testing.T) {
 	}
 }
 
-func TestAGivenObjectKeepsItsUIDAndStatus(t *testing.T) {
-	var told []any
-	g := &Source{OnStatus: func(o *object.Object) { told = append(told, o.Object["status"]) }}
+func TestAnObjectKeepsItsUIDAndStatus(t *testing.T) {
+	var reported []any
+	g := &Source{OnStatus: func(o *object.Object) { reported = append(reported, o.Object["status"]) }}
 	key := object.Key{Name: "a"}
-	g.Set([]*object.Object{givenController("a", "1")})
+	g.Set([]*object.Object{newController("a", "1")})
 	first := g.Of(v1alpha1.KindCompositeController).Get(key)
 	written := object.Copy(first)
 	written.Object["status"] = map[string]any{"parents": int64(1)}
@@ -77,7 +77,7 @@ func TestAGivenObjectKeepsItsUIDAndStatus(t *testing.T) {
 	if err != nil || stored.GetResourceVersion() == first.GetResourceVersion() {
 		t.Errorf("stored as version %s after %s, error %v", stored.GetResourceVersion(), first.GetResourceVersion(), err)
 	}
-	g.Set([]*object.Object{givenController("a", "2")})
+	g.Set([]*object.Object{newController("a", "2")})
 	second := g.Of(v1alpha1.KindCompositeController).Get(key)
 	if second.GetUID() != first.GetUID() || first.GetUID() == "" {
 		t.Errorf("its UID is %q, then %q", first.GetUID(), second.GetUID())
@@ -85,8 +85,8 @@ func TestAGivenObjectKeepsItsUIDAndStatus(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"parents": int64(1)}, second.Object["status"]); diff != "" {
 		t.Errorf("its status (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]any{map[string]any{"parents": int64(1)}}, told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]any{map[string]any{"parents": int64(1)}}, reported); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
 	}
 
 	late := object.Copy(first)
@@ -94,16 +94,16 @@ func TestAGivenObjectKeepsItsUIDAndStatus(t *testing.T) {
 	if _, err := g.Do(t.Context(), plan.Op{Verb: plan.UpdateStatus, Object: late}); err != nil {
 		t.Error(err)
 	}
-	if now := g.Of(v1alpha1.KindCompositeController).Get(key); now.GetGeneration() != 2 || len(told) != 1 {
+	if now := g.Of(v1alpha1.KindCompositeController).Get(key); now.GetGeneration() != 2 || len(reported) != 1 {
 		t.Errorf("a status of an older generation was stored: %v", now)
 	}
 }
 
-func TestGivenObjectsAreNotChanged(t *testing.T) {
-	o := givenController("a", "1")
+func TestObjectsThatAreSetAreNotChanged(t *testing.T) {
+	o := newController("a", "1")
 	g := &Source{}
 	g.Set([]*object.Object{o})
-	if diff := cmp.Diff(givenController("a", "1").Object, o.Object); diff != "" {
+	if diff := cmp.Diff(newController("a", "1").Object, o.Object); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

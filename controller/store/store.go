@@ -1,3 +1,10 @@
+// Package store keeps versions of scripts in ConfigMaps in the server's own namespace, so that they outlive the server and
+// the source that they were read from.
+//
+//   - A [Store] writes and reads them. The name of a ConfigMap has the digest of its content. What is read is compiled and
+//     checked like any other script, since somebody may have changed it.
+//   - [ScriptVersions] are the versions of one controller's script that its ControllerRevisions refer to.
+//   - A [Sweeper] removes the ConfigMaps that nothing refers to.
 package store
 
 import (
@@ -18,21 +25,24 @@ import (
 	"metascript/controller/rollout"
 )
 
-// A scriptStore keeps scripts that revisions refer to, each once, in ConfigMaps in the server's own namespace.
+// A Store reads and writes the ConfigMaps: scripts that revisions refer to, and whole versions of controllers that were good
+// last. Each is stored once.
 type Store struct {
-	Namespace string
+	Namespace string // of the ConfigMaps
 	Writer    plan.Writer
-	Live      func(ctx context.Context, o *object.Object) (*object.Object, error)
+	Live      func(ctx context.Context, o *object.Object) (*object.Object, error) // gets an object from the API server
 }
 
 const (
 	scriptLabel   = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
-	lastGoodLabel = "metacontroller.k8s.io/last-good-version"   // on those that hold a whole version, for good.go
+	lastGoodLabel = "metacontroller.k8s.io/last-good-version"   // on those that hold a whole version, which was good last
 	scriptKey     = "script"                                    // in their data: a ControllerScript in YAML
 	filesKey      = "files"                                     // in their binaryData: what it was read as, if that is from elsewhere
-	scriptTime    = "metacontroller.k8s.io/stored-at"           // an annotation: when one was stored last
-	NamePrefix    = "metascript-script-"                        // of their names, before the digest
+	scriptTime    = "metacontroller.k8s.io/stored-at"           // an annotation: when it was stored last
 )
+
+// NamePrefix is how the names of the ConfigMaps begin. The digest comes after it.
+const NamePrefix = "metascript-script-"
 
 // configMap is the one for a digest, without data.
 func (s *Store) configMap(digest string) *object.Object {
@@ -46,8 +56,8 @@ func (s *Store) configMap(digest string) *object.Object {
 	return o
 }
 
-// put stores a script. One that is there is marked as new, so that nobody removes it before a revision refers to it: who
-// has judged it by its age before gets a conflict.
+// PutScript stores a script. A script that is stored already is marked as new, so that it is not removed before a revision refers
+// to it: a server that is about to remove it for its age gets a conflict.
 func (s *Store) PutScript(ctx context.Context, digest string, script *v1alpha1.ControllerScript, part build.Parts) error {
 	text, err := yaml.Marshal(script)
 	if err != nil {
@@ -56,15 +66,15 @@ func (s *Store) PutScript(ctx context.Context, digest string, script *v1alpha1.C
 	o := s.configMap(digest)
 	o.Object["data"] = map[string]any{scriptKey: string(text)}
 	if !contained(script) {
-		files, err := archive(part)
+		archived, err := archive(part)
 		if err != nil {
 			return fmt.Errorf("store the script for its revisions: %w", err)
 		}
-		packed, err := archiveText(files)
+		text, err := archiveText(archived)
 		if err != nil {
 			return fmt.Errorf("store the script for its revisions: %w", err)
 		}
-		o.Object["binaryData"] = map[string]any{filesKey: packed}
+		o.Object["binaryData"] = map[string]any{filesKey: text}
 	}
 	_, err = s.Writer.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "revisions refer to the script"})
 	if !apierrors.IsAlreadyExists(err) {
@@ -81,7 +91,7 @@ func (s *Store) PutScript(ctx context.Context, digest string, script *v1alpha1.C
 	return err
 }
 
-// get reads a script. Whether it is what its name says, is for the caller to find out.
+// script reads a script. The caller compares its digest with the name.
 func (s *Store) script(ctx context.Context, digest string) (*v1alpha1.ControllerScript, build.Parts, error) {
 	o, err := s.Live(ctx, s.configMap(digest))
 	if err != nil {
@@ -93,8 +103,8 @@ func (s *Store) script(ctx context.Context, digest string) (*v1alpha1.Controller
 		return script, nil, err
 	}
 	var files map[string]archivedPart
-	packed, _, _ := unstructured.NestedString(o.Object, "binaryData", filesKey)
-	err = restoreText(packed, &files)
+	archived, _, _ := unstructured.NestedString(o.Object, "binaryData", filesKey)
+	err = restoreText(archived, &files)
 	return script, restore(files), err
 }
 
@@ -103,21 +113,23 @@ func contained(script *v1alpha1.ControllerScript) bool {
 	return script.Inline != "" && len(script.Libraries) == 0
 }
 
-// scriptVersions are the versions of a controller's script whose edits roll out too. It is safe for concurrent use.
+// ScriptVersions are the versions of the script of a controller whose edits roll out. They are safe for concurrent use.
 type ScriptVersions struct {
 	Store  *Store
 	DryRun bool
 	Digest string // of the version that runs
 	Script *v1alpha1.ControllerScript
 	Part   build.Parts // what it was read as
-	Load   func(ctx context.Context, script *v1alpha1.ControllerScript, part build.Parts) (build.Built, error)
 
-	mu    sync.Mutex
-	Older map[string]build.Built // by digest
+	// Load makes the hooks of a version that was stored.
+	Load func(ctx context.Context, script *v1alpha1.ControllerScript, part build.Parts) (build.Built, error)
+
+	mu    sync.Mutex             // guards Older
+	Older map[string]build.Built // that were loaded, by digest
 }
 
-// keep stores the version that runs, so that it is there when it is an older one. It comes before each write of a
-// revision, since a script that none refers to is removed.
+// Keep stores the version that runs, for when it is an older one. It is called before each write of a revision, since a script
+// that no revision refers to is removed.
 func (v *ScriptVersions) Keep(ctx context.Context) error {
 	if v.DryRun {
 		return nil // no revision is stored that would refer to it
@@ -125,7 +137,7 @@ func (v *ScriptVersions) Keep(ctx context.Context) error {
 	return v.Store.PutScript(ctx, v.Digest, v.Script, v.Part)
 }
 
-// hooks are those of an older version. What is stored is compiled like any script, and not taken at its word.
+// Hooks returns the hooks of an older version.
 func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (build.Built, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -148,7 +160,7 @@ func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (
 	return hooks, nil
 }
 
-// forget drops a parent that is gone.
+// Forget drops a parent that is gone.
 func (v *ScriptVersions) Forget(parent object.Ref) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

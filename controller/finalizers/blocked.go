@@ -13,36 +13,39 @@ import (
 	"metascript/controller/spec"
 )
 
-// waiting reports parents that are being deleted and wait for the finalizer of a controller of which nothing runs that
-// could take it off. A parent that waits without a word looks like one that hangs.
+// A BlockedReporter reports parents that are being deleted and have the finalizer of a controller that does not run, and
+// therefore cannot remove it. Without the report nobody would know what such a parent waits for.
+//
+// It is safe for concurrent use, but Report and Forget of the same controller must not be called at the same time.
 type BlockedReporter struct {
 	caches    *informer.Factory
 	resources kube.Finder
 	warn      func(parent *object.Object, text string)
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards blocked
 	blocked map[spec.ID]*blockedParents
 }
 
-// watchedParents are those of one controller. Only who loads the controller changes them.
+// blockedParents are those of one controller. Report and Forget use them.
 type blockedParents struct {
-	text   string // of the event, which names the way out
+	text   string // of the event, which says what to do
 	caches map[v1alpha1.ResourceRule]*informer.Informer
 }
 
+// NewBlockedReporter returns a BlockedReporter that writes events on the parents.
 func NewBlockedReporter(caches *informer.Factory, resources kube.Finder, events *kube.Events) *BlockedReporter {
 	warn := func(parent *object.Object, text string) { events.Warning(parent, "FinalizeWaiting", "%s", text) }
 	return &BlockedReporter{caches: caches, resources: resources, warn: warn, blocked: map[spec.ID]*blockedParents{}}
 }
 
-// follow reports each parent of d that is being deleted, or will be, and waits, since d does not run: why says so after the
-// name of the controller, and way what to do. With an empty why no parent waits, and none is reported any more.
-func (w *BlockedReporter) Report(d *spec.Declaration, why, way string) error {
+// Report reports each parent of d that is being deleted, now or later, while d does not run. The texts say why, after the
+// name of the controller, and what to do. An empty why means that d runs: no parent is reported any more.
+func (w *BlockedReporter) Report(d *spec.Declaration, why, remedy string) error {
 	if why == "" {
 		w.Forget(d.ID())
 		return nil
 	}
-	text := fmt.Sprintf("%s %s, so that its finalize hook cannot be asked: %s, or take finalizer %s off this object", d.ID(), why, way, d.ID().Finalizer())
+	text := fmt.Sprintf("%s %s, so that its finalize hook cannot be asked: %s, or take finalizer %s off this object", d.ID(), why, remedy, d.ID().Finalizer())
 	w.mu.Lock()
 	known := w.blocked[d.ID()]
 	w.mu.Unlock()
@@ -56,8 +59,8 @@ func (w *BlockedReporter) Report(d *spec.Declaration, why, way string) error {
 	return w.watch(known, d)
 }
 
-// watch reports the parents that d declares now, and no others. A cache that is open already stays: to open it again would
-// list all objects of its kind, and report each of them once more.
+// watch reports the parents that d declares now, and no others. A cache that is open already stays open: opening it again would
+// list all objects of its kind, and report each of them again.
 func (w *BlockedReporter) watch(known *blockedParents, d *spec.Declaration) error {
 	declared := map[v1alpha1.ResourceRule]bool{}
 	for _, parent := range d.Parents {
@@ -74,7 +77,7 @@ func (w *BlockedReporter) watch(known *blockedParents, d *spec.Declaration) erro
 	return nil
 }
 
-// watchRule reports the parents of one rule. A kind that is not served has none.
+// watchRule reports the parents of one rule. A resource that is not served has none.
 func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.ResourceRule, finalizer string) error {
 	resource, err := w.resources.ByName(rule.APIVersion, rule.Resource)
 	var notServed *kube.NotServedError
@@ -83,7 +86,7 @@ func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.Resourc
 		known.close(rule)
 		return nil
 	case err != nil || known.caches[rule] != nil:
-		return nil // what cannot be discovered now is watched as before
+		return nil // what cannot be discovered now stays as it is
 	}
 	cache := w.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, MetadataOnly: true})
 	known.caches[rule] = cache
@@ -94,7 +97,7 @@ func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.Resourc
 	})
 }
 
-// close reports no more parents of a rule.
+// close stops reporting the parents of a rule.
 func (p *blockedParents) close(rule v1alpha1.ResourceRule) {
 	if cache := p.caches[rule]; cache != nil {
 		cache.Close()
@@ -106,7 +109,7 @@ func isBlocked(o *object.Object, finalizer string) bool {
 	return o != nil && object.Deleting(o) && slices.Contains(o.GetFinalizers(), finalizer)
 }
 
-// end reports no more parents of a controller.
+// Forget stops reporting the parents of a controller.
 func (w *BlockedReporter) Forget(of spec.ID) {
 	w.mu.Lock()
 	known := w.blocked[of]
@@ -120,7 +123,7 @@ func (w *BlockedReporter) Forget(of spec.ID) {
 	}
 }
 
-// endAll reports no more parents.
+// Close stops reporting all parents.
 func (w *BlockedReporter) Close() {
 	w.mu.Lock()
 	all := make([]spec.ID, 0, len(w.blocked))

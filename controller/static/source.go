@@ -1,3 +1,4 @@
+// Package static has controller objects that are not in a cluster: those of a file, for example.
 package static
 
 import (
@@ -15,7 +16,7 @@ import (
 	"metascript/controller/spec"
 )
 
-// A roster is the objects of one kind, wherever they are: in the cluster, which an informer.Informer follows, or given.
+// Objects are the objects of one kind: those in a cluster, which an informer.Informer watches, or those of a Source.
 type Objects interface {
 	Get(key object.Key) *object.Object
 	List() []*object.Object
@@ -26,23 +27,23 @@ type Objects interface {
 	Close()
 }
 
-// Given are controller objects that somebody gives to a [Server]. They are in no cluster: a server that has them reads none
-// there, and their status, which it tells as it would in a cluster, goes to Told and is kept here.
+// A Source has controller objects that somebody sets. They are in no cluster. A server that has a Source reads no controller
+// objects from the cluster; it writes their status to the Source, which keeps it and calls OnStatus.
 //
-// An object has the same UID whenever one of its kind and name is given, and its generation counts the edits. The zero value
-// has no objects. Given is safe for concurrent use.
+// An object has the same UID whenever one of its kind and name is set, and its generation counts the edits. The zero value
+// has no objects. A Source is safe for concurrent use.
 type Source struct {
-	OnStatus func(o *object.Object) // is called with each new status; nil: nobody is told
+	OnStatus func(o *object.Object) // is called with each new status; may be nil
 
-	mu       sync.Mutex
-	versions int64 // that there were, of all objects
-	given    map[spec.ID]*object.Object
-	objects  map[spec.ID]*object.Object
+	mu       sync.Mutex                 // guards what follows
+	versions int64                      // the last resourceVersion
+	given    map[spec.ID]*object.Object // as they were set
+	objects  map[spec.ID]*object.Object // as the server sees them
 	edits    map[spec.ID]int64
 	handlers map[string][]func(old, current *object.Object) // by kind
 }
 
-// Set gives all objects anew. One that is given as it was before does not change; one that is not given any more is gone.
+// Set replaces all objects. An object that is as it was set before does not change; one that is not in all is deleted.
 func (g *Source) Set(all []*object.Object) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,16 +57,16 @@ func (g *Source) Set(all []*object.Object) {
 			continue
 		}
 		g.objects[name] = g.admit(o, before[name])
-		g.tell(name, before[name], g.objects[name])
+		g.notify(name, before[name], g.objects[name])
 	}
 	for name, o := range before {
 		if g.objects[name] == nil {
-			g.tell(name, o, nil)
+			g.notify(name, o, nil)
 		}
 	}
 }
 
-// admit gives o what an API server would give it, and the status that it had before.
+// admit sets in o what an API server would set, and the status that it had before.
 func (g *Source) admit(o, before *object.Object) *object.Object {
 	if g.edits == nil {
 		g.edits = map[spec.ID]int64{}
@@ -82,25 +83,26 @@ func (g *Source) admit(o, before *object.Object) *object.Object {
 	return admitted
 }
 
-// uidOf is the UID of the object of that name.
+// uidOf returns the UID of the object of that name.
 func uidOf(name spec.ID) types.UID {
 	sum := sha256.Sum256([]byte(name.Kind + "/" + name.Name))
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
 }
 
+// version gives o a new resourceVersion.
 func (g *Source) version(o *object.Object) {
 	g.versions++
 	o.SetResourceVersion(strconv.FormatInt(g.versions, 10))
 }
 
-// tell calls the handlers. They hold g's lock, and must not ask it anything.
-func (g *Source) tell(name spec.ID, old, current *object.Object) {
+// notify calls the handlers. It holds the lock of g, so that they must not call g.
+func (g *Source) notify(name spec.ID, old, current *object.Object) {
 	for _, handler := range g.handlers[name.Kind] {
 		handler(old, current)
 	}
 }
 
-// Do implements plan.Writer for statuses, which are all that a server writes of its controllers.
+// Do implements plan.Writer for statuses, which are all that a server writes of controller objects.
 func (g *Source) Do(_ context.Context, op plan.Op) (*object.Object, error) {
 	name, stored := spec.IDOf(op.Object), object.Copy(op.Object)
 	g.mu.Lock()
@@ -111,7 +113,7 @@ func (g *Source) Do(_ context.Context, op plan.Op) (*object.Object, error) {
 	}
 	g.version(stored)
 	g.objects[name] = stored
-	g.tell(name, before, stored)
+	g.notify(name, before, stored)
 	g.mu.Unlock()
 	if g.OnStatus != nil {
 		g.OnStatus(stored)
@@ -119,21 +121,23 @@ func (g *Source) Do(_ context.Context, op plan.Op) (*object.Object, error) {
 	return stored, nil
 }
 
-// of are the objects of a kind.
+// Of returns the objects of a kind.
 func (g *Source) Of(kind string) Objects { return &objectsOf{g, kind} }
 
-// givenOf are the given objects of a kind. They are there from the beginning.
+// objectsOf are the objects of a kind. They are there from the beginning.
 type objectsOf struct {
 	*Source
 	kind string
 }
 
+// Get implements Objects.
 func (g *objectsOf) Get(key object.Key) *object.Object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.objects[spec.ID{Kind: g.kind, Name: key.Name}]
 }
 
+// List implements Objects.
 func (g *objectsOf) List() []*object.Object {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -146,6 +150,7 @@ func (g *objectsOf) List() []*object.Object {
 	return all
 }
 
+// Handle implements Objects. It calls handler with the objects that there are before it returns.
 func (g *objectsOf) Handle(handler func(old, current *object.Object)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,9 +166,14 @@ func (g *objectsOf) Handle(handler func(old, current *object.Object)) error {
 	return nil
 }
 
+// Synced implements Objects.
 func (g *objectsOf) Synced(ctx context.Context) bool { return ctx.Err() == nil }
-func (g *objectsOf) Filled() bool                    { return true }
-func (g *objectsOf) Trouble() error                  { return nil }
 
-// Close does nothing: who has given objects goes on to.
+// Filled implements Objects.
+func (g *objectsOf) Filled() bool { return true }
+
+// Trouble implements Objects.
+func (g *objectsOf) Trouble() error { return nil }
+
+// Close does nothing: the Source may be used after it.
 func (g *objectsOf) Close() {}

@@ -23,7 +23,7 @@ import (
 	"metascript/controller/rollout"
 )
 
-// A memoryStore is the API server for a scriptStore.
+// A memoryStore is the API server for a Store.
 type memoryStore map[string]*object.Object
 
 func (m memoryStore) Do(_ context.Context, op plan.Op) (*object.Object, error) {
