@@ -66,7 +66,6 @@ type Binding struct {
 	versioned    atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 	RelatedKinds sync.Map                             // of the related objects there were so far
 
-	Shared    *Shared // with all loops; nil: it has its own
 	Children  []claim.Cache
 	Revisions *revisions.Revisions // nil: no kind rolls
 	Clients   build.WebhookClients

@@ -17,13 +17,14 @@ import (
 	"metascript/controller/throttle"
 )
 
-// A caller calls the hooks of one version about one parent after the other.
+// A caller calls the hooks of one version about one parent.
 type caller struct {
 	b          *Binding
 	v          *Version
 	events     *parentEvents
-	states     *states
-	controller related.Controller // that the parents are of
+	customized *customizeState // of the parent
+	related    *related.Caches
+	controller related.Controller // that the parent is of
 }
 
 // A variant is a parent as one of its revisions has it, and who answers about it.

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
@@ -16,7 +19,8 @@ import (
 
 // customized is what is remembered for a parent of its customize hook's answers.
 type customizeState struct {
-	answers map[string]*customizeAnswer // by the name of the revision; guarded by states.mu
+	mu      sync.Mutex                  // guards answers
+	answers map[string]*customizeAnswer // by the name of the revision
 
 	// What the parent looks for because of them, once discovery knew the resources. Only the parent's reconcile uses it.
 	used   []*customizeAnswer
@@ -33,8 +37,29 @@ type customizeAnswer struct {
 	rules  []hook.RelatedRule
 }
 
-func newCustomizeState() customizeState {
-	return customizeState{answers: map[string]*customizeAnswer{}}
+func newCustomizeState() *customizeState {
+	return &customizeState{answers: map[string]*customizeAnswer{}}
+}
+
+// asksFor reports whether an answer is about a resource in group.
+func (s *customizeState) asksFor(group string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, answer := range s.answers {
+		for _, rule := range answer.rules {
+			if gv, err := schema.ParseGroupVersion(rule.APIVersion); err == nil && gv.Group == group {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// forget drops all answers.
+func (s *customizeState) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers, s.used, s.looked, s.caches, s.shown = map[string]*customizeAnswer{}, nil, nil, nil, false
 }
 
 // relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
@@ -42,10 +67,10 @@ func newCustomizeState() customizeState {
 // again.
 func (c *caller) relate(ctx context.Context, parent *object.Object, variants []variant) error {
 	if c.v.Customize == nil {
-		c.b.Shared.Related.Forget(related.Parent{Controller: c.controller, Ref: object.RefOf(parent)}) // that the version before asked for
+		c.related.Forget(related.Parent{Controller: c.controller, Ref: object.RefOf(parent)}) // that the version before asked for
 		return nil
 	}
-	kept := &c.states.of(object.RefOf(parent)).customize
+	kept := c.customized
 	rules, answers := make([][]related.Rule, len(variants)), make([]*customizeAnswer, len(variants))
 	for i, v := range variants {
 		var err error
@@ -74,8 +99,8 @@ func (c *caller) needed(parent *object.Object, kept *customizeState, answers []*
 	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.looked, rules, related.Rule.SameResource) {
 		kept.used, kept.looked = answers, rules
 		kept.caches = c.watchRelated(object.RefOf(parent), rules)
-		c.states.mu.Lock()
-		defer c.states.mu.Unlock()
+		kept.mu.Lock()
+		defer kept.mu.Unlock()
 		maps.DeleteFunc(kept.answers, func(_ string, a *customizeAnswer) bool { return !slices.Contains(answers, a) })
 	}
 	return kept.caches
@@ -99,9 +124,9 @@ func (c *caller) customize(ctx context.Context, parent *object.Object, v variant
 			return nil, err
 		}
 	}
-	c.states.mu.Lock()
+	kept.mu.Lock()
 	kept.answers[v.revision] = answered
-	c.states.mu.Unlock()
+	kept.mu.Unlock()
 	return answered, nil
 }
 
@@ -129,5 +154,5 @@ func (c *caller) watchRelated(parent object.Ref, rules []related.Rule) related.V
 			}
 		}
 	}
-	return c.b.Shared.Related.Watch(related.Parent{Controller: c.controller, Ref: parent}, rules)
+	return c.related.Watch(related.Parent{Controller: c.controller, Ref: parent}, rules)
 }

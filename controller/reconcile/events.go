@@ -121,7 +121,7 @@ func (e *eventHandler) readAdopter(key object.Ref) {
 	if parent := e.r.b.parent(key); parent != nil && e.r.b.isOurs(parent) {
 		queries = e.adopts(parent)
 	}
-	e.r.b.Shared.Hub.Adopts(e.r, key, queries...)
+	e.r.shared.Hub.Adopts(e.r, key, queries...)
 }
 
 // adopts is the query for what a parent may adopt; none when its selector cannot be read.

@@ -37,7 +37,7 @@ func newEventLoop(t *testing.T, parents ...*object.Object) *Reconciler {
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	if err := l.b.Shared.Hub.Join(l, nil, nil); err != nil {
+	if err := l.shared.Hub.Join(l, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range parents {
@@ -73,7 +73,7 @@ func expectQueued(t *testing.T, l *Reconciler, want ...string) {
 func childEvent(l *Reconciler, old, current *object.Object) {
 	l.handler.onChild(old, current)
 	if current != nil {
-		l.handler.onOrphan(l.b.Shared.Hub.Adopters(current)[l])
+		l.handler.onOrphan(l.shared.Hub.Adopters(current)[l])
 	}
 }
 
@@ -291,7 +291,7 @@ func expectAdopter(t *testing.T, l *Reconciler, app string, want bool) {
 
 func adopts(l *Reconciler, app string) bool {
 	orphan := objecttest.With(objecttest.ConfigMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
-	return slices.Contains(l.b.Shared.Hub.Adopters(orphan)[l], objecttest.WidgetRef("default", "w"))
+	return slices.Contains(l.shared.Hub.Adopters(orphan)[l], objecttest.WidgetRef("default", "w"))
 }
 
 // newSelectingLoop gives a loop that receives events, with a parent that selects app a. Its queueOwn has not been called.

@@ -41,10 +41,10 @@ func beside(t testing.TB, l *Reconciler, name, selector string) *Reconciler {
 	parent.Cache, child.Informer = parent.Cache.Again(), child.Informer.Again()
 	b := &Binding{
 		ID: l.b.ID, Controller: l.b.Controller, Parents: []*ParentResource{&parent}, Hooks: l.b.Hooks, Rules: l.b.Rules, Kinds: l.b.Kinds,
-		Match: l.b.Match, Write: l.b.Write, Live: l.b.Live, Workers: l.b.Workers, Children: []claim.Cache{child}, Shared: l.b.Shared,
+		Match: l.b.Match, Write: l.b.Write, Live: l.b.Live, Workers: l.b.Workers, Children: []claim.Cache{child},
 	}
 	b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
-	return selecting(t, New(b, Options{Events: l.events.Events, Log: l.events.log}), name, selector)
+	return selecting(t, New(b, Options{Events: l.events.Events, Log: l.events.log, Shared: l.shared}), name, selector)
 }
 
 // joined has a loop be told of events, with nothing queued.
@@ -128,7 +128,7 @@ func TestAnOrphansEventQueuesParentsOfThoseThatSelectThem(t *testing.T) {
 	for o := range all["b"].b.own() {
 		all["a"].handler.followAdopter(nil, o) // as if it were told of it
 	}
-	adopters := all["a"].b.Shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))
+	adopters := all["a"].shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))
 	if diff := cmp.Diff([]object.Ref{object.RefOf(tenant("b", "b"))}, adopters[all["b"]]); diff != "" || len(adopters) != 1 {
 		t.Errorf("adopters %v (-want +got):\n%s", adopters, diff)
 	}
@@ -149,7 +149,7 @@ func TestOverlapsAreToldToThoseThatShareAParent(t *testing.T) {
 	if o := other.Overlap(); len(o.Warnings) > 0 || o.Parents != 1 {
 		t.Errorf("b is told %q of %d parents", o.Warnings, o.Parents)
 	}
-	also.b.Shared.Hub.Leave(also)
+	also.shared.Hub.Leave(also)
 	if told := a.Overlap().Warnings; len(told) > 0 {
 		t.Errorf("after the other one left a is told %q", told)
 	}

@@ -26,7 +26,7 @@ type turn struct {
 // turn begins a reconcile of a parent.
 func (l *Reconciler) turn(key object.Ref) *turn {
 	t := &turn{Reconciler: l, version: l.current.Load(), key: key, state: l.states.of(key)}
-	t.caller = &caller{b: l.b, v: t.version, events: l.events, states: l.states, controller: l}
+	t.caller = &caller{b: l.b, v: t.version, events: l.events, customized: t.state.customize, related: &l.shared.Related, controller: l}
 	t.roller = &roller{b: l.b, v: t.version, caller: t.caller, applier: &l.applier, status: &l.status, events: l.events}
 	return t
 }

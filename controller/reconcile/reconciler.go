@@ -15,16 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"metascript/controller/build"
 	"metascript/controller/dispatch"
-	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/lease"
@@ -40,6 +36,7 @@ import (
 // all others: one that has nothing to do costs memory only.
 type Reconciler struct {
 	b       *Binding
+	shared  *Shared
 	current atomic.Pointer[Version] // the hooks that answer
 	states  *states
 	queue   *queue.Queue
@@ -72,6 +69,7 @@ type Options struct {
 	// does again. It must not block. Nil: nobody is told.
 	Changed func()
 
+	Shared             *Shared        // with all Reconcilers of a server; nil: it has its own
 	Leading            *lease.Gate    // the workers work once it is open
 	Loaded             *build.Version // what the hooks of the Binding were made of; nil: it is not known
 	Before             *Reconciler    // the one that this one takes the place of; nil: there is none
@@ -83,11 +81,11 @@ func New(b *Binding, o Options) *Reconciler {
 	if o.Changed == nil {
 		o.Changed = func() {}
 	}
-	if b.Shared == nil {
-		b.Shared = NewShared()
+	if o.Shared == nil {
+		o.Shared = NewShared()
 	}
 	l := &Reconciler{
-		b: b, states: newStates(o.Changed), queue: queue.New(b.Shared.Pool, b.QueueName(), b.Metrics.QueueMetrics()),
+		b: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.Pool, b.QueueName(), b.Metrics.QueueMetrics()),
 		counts: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, leading: o.Leading, because: queue.Resync,
 	}
 	l.redactors = &redactors{b: b, states: l.states}
@@ -188,8 +186,8 @@ func (l *Reconciler) End(ctx context.Context) {
 
 // close gives the caches back. Nothing reconciles any more.
 func (l *Reconciler) Close() {
-	l.b.Shared.Hub.Leave(l)
-	l.b.Shared.Related.Leave(l)
+	l.shared.Hub.Leave(l)
+	l.shared.Related.Leave(l)
 	l.b.close()
 }
 
@@ -209,7 +207,7 @@ func (l *Reconciler) listen() error {
 	if l.b.Revisions != nil {
 		children = append(children, dispatch.Children{Cache: l.b.Revisions.Cache, On: l.handler.onRevision})
 	}
-	if err := l.b.Shared.Hub.Join(l, parents, children); err != nil {
+	if err := l.shared.Hub.Join(l, parents, children); err != nil {
 		return fmt.Errorf("watch parents and children: %w", err)
 	}
 	return l.b.Clients.Credentials.Listen(l.handler.onKey)
@@ -222,7 +220,7 @@ func (l *Reconciler) Synced(ctx context.Context) bool {
 			return false
 		}
 	}
-	if !l.b.Shared.Hub.Synced(ctx, l) {
+	if !l.shared.Hub.Synced(ctx, l) {
 		return false
 	}
 	l.b.Clients.Credentials.Settled(ctx)
@@ -299,27 +297,18 @@ func (l *Reconciler) ReleaseFinalizers(on bool) {
 // forgetRelated drops what a parent looked for.
 func (l *Reconciler) forgetRelated(parent object.Ref) {
 	if state := l.states.find(parent); state != nil {
-		l.states.mu.Lock()
-		state.customize = newCustomizeState()
-		l.states.mu.Unlock()
+		state.customize.forget()
 	}
-	l.b.Shared.Related.Forget(related.Parent{Controller: l, Ref: parent})
+	l.shared.Related.Forget(related.Parent{Controller: l, Ref: parent})
 }
 
 // Rediscover queues the parents whose customize hook asked for resources of a group in which a definition changed.
 func (l *Reconciler) Rediscover(group string) {
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
-	inGroup := func(rule hook.RelatedRule) bool {
-		gv, err := schema.ParseGroupVersion(rule.APIVersion)
-		return err == nil && gv.Group == group
-	}
 	for parent, state := range l.states.all {
-		for _, answer := range state.customize.answers {
-			if slices.ContainsFunc(answer.rules, inGroup) {
-				l.queue.Enqueue(parent, queue.RelatedChanged)
-				break
-			}
+		if state.customize.asksFor(group) {
+			l.queue.Enqueue(parent, queue.RelatedChanged)
 		}
 	}
 }

@@ -62,7 +62,7 @@ func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop 
 		return &hook.Response{Related: c.rules[req.Parent.GetName()]}, nil
 	})
 	l.b.Discover = kubetest.Served{secretObjects, related.Namespaces}
-	l.b.Shared.Related.Open = func(r kube.Resource) *informer.Informer {
+	l.shared.Related.Open = func(r kube.Resource) *informer.Informer {
 		return c.caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}
 	reset(l)
@@ -200,7 +200,7 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 	})
 	reset(l)
 	l.b.Discover = kubetest.Served{secretObjects}
-	l.b.Shared.Related.Open = func(r kube.Resource) *informer.Informer {
+	l.shared.Related.Open = func(r kube.Resource) *informer.Informer {
 		return caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -32,7 +32,7 @@ const (
 func (l *Reconciler) Overlap() *Overlap {
 	changes := uint64(1)
 	for _, rule := range l.b.Parents {
-		changes += l.b.Shared.Hub.Changes(rule.ObjectKind().GroupKind())
+		changes += l.shared.Hub.Changes(rule.ObjectKind().GroupKind())
 	}
 	if l.overlap.changes == changes {
 		return &l.overlap
@@ -56,7 +56,7 @@ func (l *Reconciler) sharedWith(parents []*object.Object) (first map[*Reconciler
 		if looked > othersLooked {
 			return first, true
 		}
-		for _, other := range l.b.Shared.Hub.Selecting(parent) {
+		for _, other := range l.shared.Hub.Selecting(parent) {
 			looked++
 			if other.b.ID != l.b.ID && other.b.Shape == hook.Composite && first[other] == nil {
 				first[other] = parent

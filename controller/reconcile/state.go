@@ -41,7 +41,7 @@ type hookState struct {
 	status            map[string]any                      // that was written last
 	statusContention  *throttle.Contention                // of that status; nil: none was written
 	churn             throttle.Churn
-	customize         customizeState
+	customize         *customizeState
 }
 
 func newHookState() hookState {
