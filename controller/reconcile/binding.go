@@ -54,9 +54,8 @@ type Binding struct {
 	ServerSide   bool   // write children by server-side apply
 	FieldManager string // of server-side apply
 
-	Only     func(object.Ref) bool // the parents that are reconciled; nil: all
-	Observer Observer              // nil: nobody is told
-	DryRun   bool                  // what is written is not stored
+	Only   func(object.Ref) bool // the parents that are reconciled; nil: all
+	DryRun bool                  // what is written is not stored
 
 	ResyncPeriod time.Duration // zero: never
 	ProbeEvery   time.Duration // of scripts in whose place webhooks answer; zero: hook.ProbeEvery

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"sync"
@@ -17,11 +18,18 @@ import (
 	"metascript/controller/throttle"
 )
 
+// An eventRecorder records events about parents.
+type eventRecorder interface {
+	Warning(o *object.Object, reason, format string, args ...any)
+	Asked(o *object.Object, kind, reason, message string)
+}
+
 // A caller calls the hooks of one version about one parent.
 type caller struct {
 	b          *Binding
 	v          *Version
-	events     *parentEvents
+	events     eventRecorder
+	log        *slog.Logger
 	customized *customizeState // of the parent
 	related    *related.Caches
 	controller related.Controller // that the parent is of
@@ -169,7 +177,7 @@ func (c *caller) callAll(ctx context.Context, req hook.Request, variants []varia
 func (c *caller) callOne(ctx context.Context, req hook.Request, v variant) (answer *hook.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.events.log.Error("panic while a hook was asked, please report it", "parent", object.RefOf(v.parent), "panic", r, "stack", string(debug.Stack()))
+			c.log.Error("panic while a hook was asked, please report it", "parent", object.RefOf(v.parent), "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()

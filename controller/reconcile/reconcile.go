@@ -26,7 +26,7 @@ type turn struct {
 // turn begins a reconcile of a parent.
 func (l *Reconciler) turn(key object.Ref) *turn {
 	t := &turn{Reconciler: l, version: l.current.Load(), key: key, state: l.states.of(key)}
-	t.caller = &caller{b: l.b, v: t.version, events: l.events, customized: t.state.customize, related: &l.shared.Related, controller: l}
+	t.caller = &caller{b: l.b, v: t.version, events: l.events, log: l.events.log, customized: t.state.customize, related: &l.shared.Related, controller: l}
 	t.roller = &roller{b: l.b, v: t.version, caller: t.caller, applier: &l.applier, status: &l.status, events: l.events}
 	return t
 }
@@ -51,7 +51,7 @@ func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Durati
 
 // reconcile is what is done about a parent that there is.
 func (t *turn) reconcile(ctx context.Context, parent *object.Object) (time.Duration, error) {
-	write := tracker{t.b, t.events, t.state, t.key}
+	write := tracker{t.b, t.events, t.observer, t.state, t.key}
 	early := t.redactors.early(ctx, t.version, t.state)
 	parent, err := t.finalizers.keep(early, t.version, parent, write)
 	if err != nil || t.nothingToDo(parent) {

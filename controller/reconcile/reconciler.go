@@ -43,12 +43,13 @@ type Reconciler struct {
 	events  *parentEvents
 	counts  *metrics.Controller
 
-	changed func()       // see Options.Changed
-	leading *lease.Gate  // the workers work once it is open
-	because queue.Reason // why all parents are reconciled at first: Resync or ScriptChanged
-	filled  atomic.Bool  // the caches are filled, and the workers work or stand by
-	ends    []func()     // what ends what Begin began
-	overlap Overlap      // with other controllers, as it was last; only Snapshot uses it
+	changed  func()       // see Options.Changed
+	observer Observer     // nil: nobody is told
+	leading  *lease.Gate  // the workers work once it is open
+	because  queue.Reason // why all parents are reconciled at first: Resync or ScriptChanged
+	filled   atomic.Bool  // the caches are filled, and the workers work or stand by
+	ends     []func()     // what ends what Begin began
+	overlap  Overlap      // with other controllers, as it was last; only Snapshot uses it
 
 	redactors  *redactors
 	finalizers finalizerKeeper
@@ -69,6 +70,7 @@ type Options struct {
 	// does again. It must not block. Nil: nobody is told.
 	Changed func()
 
+	Observer           Observer       // is told what is done; nil: nobody is
 	Shared             *Shared        // with all Reconcilers of a server; nil: it has its own
 	Leading            *lease.Gate    // the workers work once it is open
 	Loaded             *build.Version // what the hooks of the Binding were made of; nil: it is not known
@@ -86,7 +88,7 @@ func New(b *Binding, o Options) *Reconciler {
 	}
 	l := &Reconciler{
 		b: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.Pool, b.QueueName(), b.Metrics.QueueMetrics()),
-		counts: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, leading: o.Leading, because: queue.Resync,
+		counts: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, leading: o.Leading, because: queue.Resync,
 	}
 	l.redactors = &redactors{b: b, states: l.states}
 	log := slog.New(redact.Handler(o.Log.Handler(), l.redactors.ofRecord)).With("controller", b.Name)

@@ -176,13 +176,13 @@ func (w *worker) endChurn(key object.Ref) {
 
 // reconciled tells that a reconcile has ended.
 func (w *worker) reportReconciled(key object.Ref, err error) {
-	if w.r.b.Observer == nil {
+	if w.r.observer == nil {
 		return
 	}
 	about := About{w.r.b.Name, key}
-	w.r.b.Observer.Reconciled(about, err)
+	w.r.observer.Reconciled(about, err)
 	if parent := w.r.b.parent(key); parent == nil || !w.r.b.isOurs(parent) {
-		w.r.b.Observer.Passed(about)
+		w.r.observer.Passed(about)
 	}
 }
 

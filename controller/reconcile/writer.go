@@ -14,10 +14,11 @@ import (
 
 // A tracker is the Writer of one reconcile: it notes what caches will have to show.
 type tracker struct {
-	b      *Binding
-	events *parentEvents
-	state  *parentState
-	key    object.Ref
+	b        *Binding
+	events   *parentEvents
+	observer Observer // nil: nobody is told
+	state    *parentState
+	key      object.Ref
 }
 
 // Do implements Writer.
@@ -99,7 +100,7 @@ func Unsettled(failed error) bool { return errors.Is(failed, kube.ErrRequeue) }
 // observed is op's object before the write, since the cache may have it anew before the write returns.
 func (t tracker) before(op plan.Op) *object.Object {
 	cache := t.b.cacheOf(op.Object.GroupVersionKind())
-	if t.b.Observer == nil || cache == nil {
+	if t.observer == nil || cache == nil {
 		return op.Observed
 	}
 	return cache.Get(object.KeyOf(op.Object))
@@ -107,7 +108,7 @@ func (t tracker) before(op plan.Op) *object.Object {
 
 // wrote tells of a write.
 func (t tracker) report(write Write) {
-	if t.b.Observer != nil {
-		t.b.Observer.Wrote(About{t.b.Name, t.key}, write)
+	if t.observer != nil {
+		t.observer.Wrote(About{t.b.Name, t.key}, write)
 	}
 }
