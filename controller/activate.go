@@ -67,8 +67,8 @@ func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate
 // nextVersion is the next version of a Reconciler that runs.
 func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Reconciler, loaded *build.Version, scripts *store.ScriptVersions) *reconcile.Version {
 	var with *revisions.Revisions
-	if r.Revisions != nil {
-		copied := *r.Revisions
+	if r.Binding().Revisions != nil {
+		copied := *r.Binding().Revisions
 		copied.Scripts = scripts
 		with = &copied
 	}
@@ -116,8 +116,8 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*reconcile.Bind
 	b.Controller, b.Hooks = spec.ForHooks(c.Object), built.Hooks()
 	a.bindCustomize(b)
 	b.Write, b.Live = a.write, a.write.Get
-	b.Only, b.Observer, b.DryRun = a.Only, a.Observer, a.DryRun
-	b.Metrics, b.Shared = a.counts, a.shared
+	b.Only, b.DryRun = a.Only, a.DryRun
+	b.Metrics = a.counts
 	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, a.FlushInterval), a.ProbeEvery
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, a.ApplyStrategy) == v1alpha1.ServerSideApply
 	b.FieldManager = a.FieldManager
@@ -174,7 +174,7 @@ func (a *activator) start(ctx context.Context, m *managed, b *reconcile.Binding,
 	inner, cancel := context.WithCancel(ctx)
 	options := reconcile.Options{
 		Events: a.events, Log: a.Log, Changed: func() { a.queue.Add(b.ID) }, // so that the status reports it
-		Leading: a.leading, Loaded: loaded, FinalizersReleased: reconcile.RemovesFinalizers(o),
+		Observer: a.Observer, Shared: a.shared, Leading: a.leading, Loaded: loaded, FinalizersReleased: reconcile.RemovesFinalizers(o),
 	}
 	var failing map[object.Ref]bool
 	if before := m.active.Load(); before != nil {

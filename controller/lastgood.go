@@ -179,7 +179,7 @@ func (v *versions) canary(ctx context.Context, m *managed, c *build.Candidate, r
 		if !r.Filled() {
 			return math.MaxInt
 		}
-		return r.Count()
+		return r.Binding().Count()
 	}
 	return throttle.NewCanary(percentOf(c.Script), excused, parents, func() { v.queue.Add(m.id) })
 }

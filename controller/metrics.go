@@ -56,10 +56,10 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), labels...)
 	}
 	for _, r := range c.records.running() {
-		gauge(queueDepth, r.Queue.Len(), r.Name, r.Kind)
+		gauge(queueDepth, r.Waiting(), r.Binding().Name, r.Binding().Kind)
 		for _, f := range r.Current().Fallbacks() {
 			active, _ := f.Active()
-			gauge(fallbacks, oneIf(active), r.Name, r.Kind, f.Name)
+			gauge(fallbacks, oneIf(active), r.Binding().Name, r.Binding().Kind, f.Name)
 		}
 	}
 	for resource, n := range c.caches.Sizes() {

@@ -157,11 +157,11 @@ func (w *watches) onDefinition(old, current *object.Object) {
 		w.identityKinds.Changed(group)
 	}
 	for _, r := range w.records.running() {
-		if r.IsAbout(group) {
+		if r.Binding().IsAbout(group) {
 			r.RetryStatus()
 		}
 		if edited {
-			w.identityKinds.Update(r.Binding)
+			w.identityKinds.Update(r.Binding())
 		}
 		r.Rediscover(group)
 	}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -10,6 +11,55 @@ import (
 	"metascript/controller/redact"
 	"metascript/engine"
 )
+
+// A tracker is the Writer of one reconcile: it notes what caches will have to show.
+type tracker struct {
+	b        *Binding
+	events   *parentEvents
+	observer Observer // nil: nobody is told
+	state    *parentState
+	key      object.Ref
+}
+
+// Do implements Writer.
+func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
+	before := t.before(op)
+	stored, err := t.b.Write.Do(ctx, op)
+	t.report(Write{op, before, stored, err, redact.In(ctx)})
+	t.events.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", op.String(), "error", err)
+	if err == nil {
+		t.expect(t.shownBy(op, stored))
+		_, isChild := t.b.Kinds[op.Object.GroupVersionKind()]
+		t.state.churn.Note(op, isChild)
+	}
+	return stored, err
+}
+
+func (t tracker) expect(shown func() bool) {
+	if shown == nil {
+		return
+	}
+	w := &t.state.pending
+	w.since = time.Now()
+	w.shown = append(w.shown, shown)
+}
+
+// shows gives a function that reports whether the cache of op's object knows of it; nil when there is no cache.
+func (t tracker) shownBy(op plan.Op, stored *object.Object) func() bool {
+	cache := t.b.cacheOf(stored.GroupVersionKind())
+	if cache == nil {
+		return nil
+	}
+	if op.Verb != plan.Delete {
+		version := stored.GetResourceVersion()
+		return func() bool { return cache.CaughtUp(version) }
+	}
+	key, uid := object.KeyOf(stored), stored.GetUID()
+	return func() bool {
+		o := cache.Get(key)
+		return o == nil || o.GetUID() != uid || object.Deleting(o)
+	}
+}
 
 // An Observer is told what a server does, as it does it. Its methods may be called concurrently, but for one parent of one
 // controller Wrote and Reconciled come one after the other. They must not change what they are given.
@@ -49,8 +99,8 @@ func Unsettled(failed error) bool { return errors.Is(failed, kube.ErrRequeue) }
 
 // observed is op's object before the write, since the cache may have it anew before the write returns.
 func (t tracker) before(op plan.Op) *object.Object {
-	cache := t.cacheOf(op.Object.GroupVersionKind())
-	if t.Observer == nil || cache == nil {
+	cache := t.b.cacheOf(op.Object.GroupVersionKind())
+	if t.observer == nil || cache == nil {
 		return op.Observed
 	}
 	return cache.Get(object.KeyOf(op.Object))
@@ -58,35 +108,7 @@ func (t tracker) before(op plan.Op) *object.Object {
 
 // wrote tells of a write.
 func (t tracker) report(write Write) {
-	if t.Observer != nil {
-		t.Observer.Wrote(About{t.Name, t.key}, write)
+	if t.observer != nil {
+		t.observer.Wrote(About{t.b.Name, t.key}, write)
 	}
-}
-
-// reconciled tells that a reconcile has ended.
-func (l *Reconciler) reportReconciled(key object.Ref, err error) {
-	if l.Observer == nil {
-		return
-	}
-	about := About{l.Name, key}
-	l.Observer.Reconciled(about, err)
-	if parent := l.parent(key); parent == nil || !l.isOurs(parent) {
-		l.Observer.Passed(about)
-	}
-}
-
-// dryRest is the least time after which a dry run is repeated because it asks for it.
-const dryRest = time.Second
-
-// unremember forgets, after a reconcile of which nothing was stored, what it did: what is remembered of writes would be
-// wrong. It gives the time after which to come again.
-func (l *Reconciler) forgetDryRun(key object.Ref, again time.Duration) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.pending, key)
-	delete(l.kept, key)
-	if again > 0 {
-		again = max(again, dryRest)
-	}
-	return again
 }
