@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"sync"
 	"time"
 
@@ -142,6 +143,21 @@ func (v *versions) last(ctx context.Context, m *managed, c *build.Candidate) (*b
 
 var errNoneGood = errors.New("no version was good before")
 
+// mayPass reports whether err, of finding or loading the last known good version, may be gone when that is tried again: the API
+// server could not be asked or refused to answer, or a script ran out of time. That there is no such version, or that it does not
+// load, does not pass.
+func mayPass(err error) bool {
+	var answer apierrors.APIStatus
+	var network net.Error
+	switch {
+	case apierrors.IsNotFound(err):
+		return false
+	case errors.As(err, &answer), errors.As(err, &network):
+		return true
+	}
+	return throttle.Transient(err)
+}
+
 // notStored says why the last known good version will not outlive the server, if that is the version's own fault.
 func (v *versions) notStored(m *managed) []string {
 	if g := m.lastKnownGood.Load(); g != nil && g.notStored != nil {
@@ -156,7 +172,7 @@ func (v *versions) canary(ctx context.Context, m *managed, c *build.Candidate, r
 	if c.Script == nil || c.Script.Rollback != v1alpha1.RollbackOnError {
 		return throttle.NoCanary()
 	}
-	if before, err := v.last(ctx, m, c); err != nil || before.Identity == c.Identity {
+	if before, err := v.last(ctx, m, c); err != nil && !mayPass(err) || err == nil && before.Identity == c.Identity {
 		return throttle.NoCanary()
 	}
 	parents := func() int {

@@ -81,6 +81,7 @@ type loading struct {
 	candidate *build.Candidate // the object as it is written
 	builder   *build.Loader    // of the candidate's hooks
 	result    status.Result
+	retry     error // for which the object is loaded again although nothing changes; nil: that is for the result to say
 }
 
 // run loads the object and reports the result in its status. If it cannot be loaded, what ran before goes on as a whole, spec
@@ -105,6 +106,9 @@ func (l *loading) run(ctx context.Context, unreadable error) error {
 			return err
 		}
 	}
+	if l.retry != nil {
+		return l.retry
+	}
 	return l.result.Retry()
 }
 
@@ -127,7 +131,7 @@ func (l *loading) loadSpec(ctx context.Context) {
 	case err == nil:
 		l.promote(ctx, built)
 	case l.result.Resources == nil && d.Script != nil:
-		l.warn(l.rollback.rollBack(ctx, l.record, l.candidate)...)
+		l.rollBack(ctx)
 		l.startPartial(ctx)
 	}
 }
@@ -204,6 +208,17 @@ func (l *loading) replace(ctx context.Context, built build.Built) error {
 	l.Log.Info("scripts swapped", "controller", c.ID().Name, "source", built.Status.Source, "digest", build.ShortDigest(built.Status.Digest), "before", build.ShortDigest(digest))
 	l.events.Normal(c.Object, "ScriptReloaded", "%s: %s in place of %s", built.Status.Source, build.ShortDigest(built.Status.Digest), cmp.Or(build.ShortDigest(digest), "none"))
 	return nil
+}
+
+// rollBack has the last known good version run in place of the candidate.
+func (l *loading) rollBack(ctx context.Context) {
+	err := l.rollback.rollBack(ctx, l.record, l.candidate)
+	if err != nil {
+		l.warn(err.Error())
+	}
+	if mayPass(err) {
+		l.retry = err
+	}
 }
 
 // startPartial has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the

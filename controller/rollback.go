@@ -50,16 +50,18 @@ func (r *rollbacker) check(ctx context.Context, m *managed, c *build.Candidate) 
 	if why == nil {
 		return nil // one that was given up and still runs, is seen to when it is known whether c can take its place
 	}
-	if before, err := r.versions.last(ctx, m, c); err != nil || before.Identity == c.Identity {
-		m.clearRollback()
-		return nil
+	before, err := r.versions.last(ctx, m, c)
+	if mayPass(err) || err == nil && before.Identity != c.Identity {
+		return why
 	}
-	return why
+	m.clearRollback()
+	return nil
 }
 
-// rollBack keeps the last known good version running, or has it run again, since what is written cannot be used. It returns
-// warnings for the status.
-func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidate) (warnings []string) {
+// rollBack keeps the last known good version running, or has it run again, since what is written cannot be used. The error says
+// why it cannot be used either. If that may pass, a version that was given up stays so, and is rolled back later; or else it is
+// accepted, since there is none to go back to.
+func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidate) error {
 	var rejected error
 	if active := m.active.Load(); active != nil {
 		loaded := active.Current().Loaded
@@ -75,22 +77,26 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 		r.events.Warning(c.Object, "ScriptRolledBack", "%v", rejected)
 		r.counts.Controller(c.Kind, m.id.Name).Reloaded("rolledback")
 	}
-	if err != nil && rejected != nil {
+	if err != nil && rejected != nil && !mayPass(err) {
 		m.clearRollback()
 	}
-	if err != nil && !errors.Is(err, errNoneGood) && ctx.Err() == nil {
-		return []string{err.Error()}
+	if errors.Is(err, errNoneGood) || ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // load has the last known good version run.
 func (r *rollbacker) load(ctx context.Context, m *managed, c *build.Candidate) (err error) {
+	if err := m.rollbackBackoff.Blocked(c.Identity, time.Now()); err != nil {
+		return err
+	}
 	if c.Resolved, err = r.activator.discover(c.Declaration); err != nil {
 		return err
 	}
 	loader := r.sources.loader(m, c)
 	built, err := loader.Load(ctx, c.Declaration, c.Parts)
+	m.rollbackBackoff.Note(c.Identity, err, time.Now())
 	if err != nil {
 		return err
 	}

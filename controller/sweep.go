@@ -4,31 +4,54 @@ import (
 	"context"
 	"time"
 
+	"metascript/controller/object"
+	"metascript/controller/revisions"
+	"metascript/controller/spec"
 	"metascript/controller/store"
+	"metascript/controller/throttle"
 )
 
-// sweep removes the stored scripts that nothing refers to, again and again, until ctx is done. An error is logged once,
-// since most servers have no such scripts and need no permission to list them.
+// sweep deletes the stored scripts and the ControllerRevisions that nothing needs any more, again and again, until ctx is done.
+// An error is logged once, since most servers have none of them and need no permission to list them.
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(store.SweepPeriod)
 	defer tick.Stop()
-	sweeper := store.Sweeper{Namespace: s.Namespace, Client: s.client, Metadata: s.outlines, Writer: s.write, InUse: s.scriptsInUse}
-	logged := ""
+	stored := store.Sweeper{Namespace: s.Namespace, Client: s.client, Metadata: s.outlines, Writer: s.write, InUse: s.scriptsInUse}
+	unused := revisions.Sweeper{Client: s.client, Metadata: s.outlines, Resources: s.resources, Writer: s.write, Runs: s.runsAsWritten}
+	logged := map[string]string{}
+	log := func(what string, err error) {
+		if err != nil && err.Error() != logged[what] && ctx.Err() == nil {
+			logged[what] = err.Error()
+			s.Log.Warn(what, "namespace", s.Namespace, "error", err)
+		}
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if !s.leads() {
-				continue
-			}
-			err := sweeper.Sweep(ctx)
-			if err != nil && err.Error() != logged && ctx.Err() == nil {
-				logged = err.Error()
-				s.Log.Warn("scripts that no revision refers to are not removed; trying again", "namespace", s.Namespace, "error", err)
-			}
+		}
+		if s.leads() {
+			log("ControllerRevisions that no controller needs are not removed; trying again", unused.Sweep(ctx))
+			log("scripts that no revision refers to are not removed; trying again", stored.Sweep(ctx))
 		}
 	}
+}
+
+// runsAsWritten reports whether this server runs a controller as its object is written, whole, and will not go back to an earlier
+// version: one that may have a rolling method.
+func (s *Server) runsAsWritten(o *object.Object) bool {
+	m := s.records.get(spec.IDOf(o))
+	if m == nil || m.uid != o.GetUID() {
+		return false
+	}
+	r := m.active.Load()
+	if r == nil {
+		return false
+	}
+	version := r.Current()
+	outcome, _ := version.Canary.Outcome(time.Now())
+	return outcome == throttle.Good && version.Loaded.Generation == o.GetGeneration() && version.Loaded.Built.Missing == ""
 }
 
 // scriptsInUse calls digest with each stored script and version that controllers refer to, or will refer to since they run.

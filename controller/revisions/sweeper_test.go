@@ -1,0 +1,212 @@
+package revisions
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/fake"
+	metadatafake "k8s.io/client-go/metadata/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/kube/kubetest"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/plan/plantest"
+)
+
+var gadgets = schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "gadgets"}
+
+// controller is a CompositeController of a parent resource, with children of that update method.
+func controller(name string, of schema.GroupVersionResource, method string) *object.Object {
+	o := &object.Object{Object: map[string]any{"spec": map[string]any{
+		"parentResource": map[string]any{"apiVersion": of.GroupVersion().String(), "resource": of.Resource},
+		"childResources": []any{
+			map[string]any{"apiVersion": "v1", "resource": "configmaps"},
+			map[string]any{"apiVersion": "v1", "resource": "pods", "updateStrategy": map[string]any{"method": method}},
+		},
+	}}}
+	o.SetAPIVersion(v1alpha1.GroupVersion.String())
+	o.SetKind(v1alpha1.KindCompositeController)
+	o.SetName(name)
+	o.SetUID(types.UID(name))
+	o.SetGeneration(2)
+	return o
+}
+
+// revision is a ControllerRevision with the labels of a resource, and an owner of that kind.
+func revision(name string, of schema.GroupVersionResource, kind string) *metav1.PartialObjectMetadata {
+	isController := true
+	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindControllerRevision}}
+	o.Name, o.Namespace, o.UID, o.ResourceVersion = name, "default", types.UID(name), "7"
+	o.Labels = map[string]string{GroupLabel: of.Group, ResourceLabel: of.Resource}
+	if kind != "" {
+		o.OwnerReferences = []metav1.OwnerReference{{APIVersion: of.Group + "/v2", Kind: kind, Name: "p", UID: "p", Controller: &isController}}
+	}
+	return o
+}
+
+// A world is a cluster with controllers and ControllerRevisions, and a server that runs the controllers.
+type world struct {
+	Sweeper
+	client   *fake.FakeDynamicClient
+	metadata *metadatafake.FakeMetadataClient
+	deleted  plantest.Recorder
+	stopped  map[string]bool // the controllers that the server does not run as they are written
+}
+
+func newWorld(t *testing.T, controllers ...*object.Object) *world {
+	t.Helper()
+	kinds := map[schema.GroupVersionResource]string{v1alpha1.CompositeControllers: "CompositeControllerList"}
+	w := &world{client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), stopped: map[string]bool{}}
+	for _, o := range controllers {
+		if err := w.client.Tracker().Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scheme := metadatafake.NewTestScheme()
+	if err := metav1.AddMetaToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	unlabelled := revision("unlabelled", objecttest.Widgets, "Widget")
+	unlabelled.Labels = nil
+	w.metadata = metadatafake.NewSimpleMetadataClient(scheme,
+		revision("of-widget", objecttest.Widgets, "Widget"), revision("of-gadget", gadgets, "Gadget"),
+		revision("of-another-kind", objecttest.Widgets, "Gadget"), revision("orphan", objecttest.Widgets, ""), unlabelled)
+	w.Sweeper = Sweeper{
+		Client: w.client, Metadata: w.metadata, Writer: &w.deleted,
+		Resources: kubetest.Served{
+			{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true},
+			{GroupVersionResource: gadgets, Kind: "Gadget", Namespaced: true},
+		},
+		Runs: func(o *object.Object) bool { return !w.stopped[o.GetName()] },
+	}
+	return w
+}
+
+// sweep returns the names of what is deleted.
+func (w *world) sweep(t *testing.T) []string {
+	t.Helper()
+	w.deleted = plantest.Recorder{}
+	if err := w.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return w.deleted.Recorded()
+}
+
+func TestControllerRevisionsGoWhenNoControllerRolls(t *testing.T) {
+	unreadable := controller("c", gadgets, "InPlace")
+	unreadable.Object["spec"] = map[string]any{"parentResource": "gadgets"}
+	malformed := controller("c", gadgets, "InPlace")
+	malformed.Object["spec"].(map[string]any)["parentResource"] = map[string]any{"apiVersion": "a/b/c", "resource": "gadgets"}
+	inPlace := func(name string) *object.Object { return controller(name, objecttest.Widgets, "InPlace") }
+	ofWidget := "delete ControllerRevision default/of-widget"
+	for _, c := range []struct {
+		name        string
+		controllers []*object.Object
+		doubt       func(w *world)
+		want        []string
+	}{
+		{"no controller has the resource", nil, nil, nil},
+		{"one controller, which does not roll", []*object.Object{inPlace("a")}, nil, []string{ofWidget}},
+		{"one that rolls in place", []*object.Object{controller("a", objecttest.Widgets, "RollingInPlace")}, nil, nil},
+		{"one that recreates", []*object.Object{controller("a", objecttest.Widgets, "RollingRecreate")}, nil, nil},
+		{"one of two rolls", []*object.Object{inPlace("a"), controller("b", objecttest.Widgets, "RollingRecreate")}, nil, nil},
+		{"none of two rolls", []*object.Object{inPlace("a"), inPlace("b")}, nil, []string{ofWidget}},
+		{"another resource's rolls", []*object.Object{inPlace("a"), controller("b", gadgets, "RollingRecreate")}, nil, []string{ofWidget}},
+		{"one does not run as it is written", []*object.Object{inPlace("a"), inPlace("b")}, func(w *world) { w.stopped["b"] = true }, nil},
+		{"one cannot be read", []*object.Object{inPlace("a"), unreadable}, nil, nil},
+		{"one has no resource", []*object.Object{inPlace("a"), malformed}, nil, nil},
+		{"the resource is not served", []*object.Object{inPlace("a")}, func(w *world) { w.Resources = kubetest.Served{} }, nil},
+	} {
+		w := newWorld(t, c.controllers...)
+		if c.doubt != nil {
+			c.doubt(w)
+		}
+		if diff := cmp.Diff(c.want, w.sweep(t)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestAControllerThatBeginsToRollMeanwhileKeepsItsRevisions(t *testing.T) {
+	for name, edited := range map[string]*object.Object{
+		"edited":     controller("a", objecttest.Widgets, "RollingInPlace"),
+		"edited too": controller("a", objecttest.Widgets, "Recreate"),
+	} {
+		edited.SetGeneration(3)
+		w := newWorld(t, controller("a", objecttest.Widgets, "InPlace"))
+		w.metadata.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return false, nil, w.client.Tracker().Update(v1alpha1.CompositeControllers, edited, "")
+		})
+		if got := w.sweep(t); got != nil {
+			t.Errorf("%s while the revisions were listed: %v", name, got)
+		}
+	}
+}
+
+func TestWhatIsDeletedIsWhatWasListed(t *testing.T) {
+	w := newWorld(t, controller("a", objecttest.Widgets, "InPlace"))
+	w.sweep(t)
+	if len(w.deleted.Written()) != 1 {
+		t.Fatalf("%d operations", len(w.deleted.Written()))
+	}
+	if o := w.deleted.Written()[0]; o.GetUID() != "of-widget" || o.GetResourceVersion() != "7" {
+		t.Errorf("it deletes %s at %s", o.GetUID(), o.GetResourceVersion())
+	}
+}
+
+func TestRevisionsAreListedAgainOnlyWhenTheControllersChange(t *testing.T) {
+	w := newWorld(t, controller("a", objecttest.Widgets, "InPlace"))
+	lists := func() (n int) {
+		w.sweep(t)
+		for _, action := range w.metadata.Actions() {
+			if action.GetVerb() == "list" {
+				n++
+			}
+		}
+		w.metadata.ClearActions()
+		return n
+	}
+	if got := lists(); got != 1 {
+		t.Errorf("listed %d times, want 1", got)
+	}
+	if err := w.metadata.Tracker().Delete(v1alpha1.ControllerRevisions, "default", "of-widget"); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 0, 0} {
+		if got := lists(); got != want {
+			t.Errorf("sweep %d: listed %d times, want %d", i, got, want)
+		}
+	}
+	if err := w.client.Tracker().Add(controller("b", objecttest.Widgets, "InPlace")); err != nil {
+		t.Fatal(err)
+	}
+	if got := lists(); got != 1 {
+		t.Errorf("after another controller came: listed %d times, want 1", got)
+	}
+}
+
+func TestASweepThatFailsSaysWhy(t *testing.T) {
+	refused := errors.New("refused")
+	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, refused }
+	for _, c := range []struct {
+		set  func(w *world)
+		want string
+	}{
+		{func(w *world) { w.client.PrependReactor("list", "*", refuse) }, "list CompositeControllers: refused"},
+		{func(w *world) { w.metadata.PrependReactor("list", "*", refuse) }, "list ControllerRevisions of widgets.example.com: refused"},
+	} {
+		w := newWorld(t, controller("a", objecttest.Widgets, "InPlace"))
+		c.set(w)
+		if err := w.Sweep(t.Context()); err == nil || fmt.Sprint(err) != c.want {
+			t.Errorf("error %v, want %s", err, c.want)
+		}
+	}
+}

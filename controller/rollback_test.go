@@ -1,0 +1,239 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/build"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/spec"
+	"metascript/controller/store"
+	"metascript/controller/throttle"
+	"metascript/engine"
+	"metascript/scripts"
+)
+
+// An apiServer is a discoverer, and serves ConfigMaps of which there are none.
+type apiServer struct{ err error }
+
+// ServerResourcesForGroupVersionWithContext serves widgets.
+func (a *apiServer) ServerResourcesForGroupVersionWithContext(_ context.Context, gv string) (*metav1.APIResourceList, error) {
+	return &metav1.APIResourceList{GroupVersion: gv, APIResources: []metav1.APIResource{
+		{Name: "widgets", Kind: "Widget", Namespaced: true}, {Name: "widgets/status", Kind: "Widget", Namespaced: true},
+	}}, a.err
+}
+
+func (a *apiServer) get(_ context.Context, o *object.Object) (*object.Object, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, o.GetName())
+}
+
+// A compiler is an engine whose scripts all fail to compile with err.
+type compiler struct {
+	err   error
+	calls int
+}
+
+// Compile implements engine.Runtime.
+func (c *compiler) Compile(context.Context, engine.Script, engine.Limits) (engine.Program, error) {
+	c.calls++
+	return nil, c.err
+}
+
+// version is a version of controller c whose script has that text. The status names a stored version.
+func version(t *testing.T, text string) *build.Candidate {
+	t.Helper()
+	o := controllerObject("1")
+	o.SetAPIVersion("metacontroller.k8s.io/v1alpha1")
+	o.Object["spec"] = map[string]any{
+		"parentResource": map[string]any{"apiVersion": "example.org/v1", "resource": "widgets"},
+		"script":         map[string]any{"language": "Starlark", "inline": text, "rollback": "OnError"},
+	}
+	o.Object["status"] = map[string]any{"script": map[string]any{"lastGood": store.NamePrefix + "before"}}
+	d, err := spec.Read(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &build.Candidate{Declaration: d, Object: o}
+	if err := c.Read(&build.Loader{Sandbox: build.Sandbox{}.WithDefaults()}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A givenUp is a server on which a version runs that was given up.
+type givenUp struct {
+	*Server
+	api      *apiServer
+	compiler *compiler
+	record   *managed
+	now      *build.Candidate
+	canary   *throttle.Canary
+}
+
+func newGivenUp(t *testing.T) *givenUp {
+	t.Helper()
+	g := &givenUp{Server: newServer(t), api: &apiServer{}, compiler: &compiler{}, now: version(t, "now")}
+	g.leading.Open()
+	g.resources = kube.NewResources(g.api, 0)
+	g.sandbox.InProcess = g.compiler
+	g.loader.versions.store.Live = g.api.get
+	g.record, _ = g.records.open(g.now.Object)
+	g.canary = throttle.NewCanary(0, nil, func() int { return 1 }, func() {})
+	why := &throttle.GivenUpError{Reason: "it failed"}
+	g.canary.GiveUp(why)
+	run(t, g.record, g.now.Identity, g.canary)
+	g.record.reject(g.now.Identity, why)
+	return g
+}
+
+// before has a version known that was good last.
+func (g *givenUp) before(t *testing.T) {
+	t.Helper()
+	g.record.lastKnownGood.Store(&goodVersion{Candidate: *version(t, "before")})
+}
+
+// stillGivenUp reports whether the version that runs is not accepted.
+func (g *givenUp) stillGivenUp() bool {
+	outcome, _ := g.canary.Outcome(time.Now())
+	return g.record.rejected(g.now.Identity) != nil && outcome == throttle.GivenUp
+}
+
+var away = &url.Error{Op: "Get", URL: "https://api", Err: errors.New("connection refused")}
+
+func TestAVersionThatWasGivenUpIsAcceptedOnlyIfThereIsNoneToGoBackTo(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		setUp func(t *testing.T, g *givenUp)
+		still bool // given up
+		err   bool
+	}{
+		{"none was good", func(_ *testing.T, g *givenUp) { g.now.Status.Script = nil }, false, false},
+		{"it is not stored any more", func(*testing.T, *givenUp) {}, false, true},
+		{"the API server does not answer", func(_ *testing.T, g *givenUp) { g.api.err = away }, true, true},
+		{"the API server is busy", func(_ *testing.T, g *givenUp) { g.api.err = apierrors.NewTooManyRequests("later", 1) }, true, true},
+		{"it may not be read", func(_ *testing.T, g *givenUp) {
+			g.api.err = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "x", nil)
+		}, true, true},
+		{"discovery does not answer", func(t *testing.T, g *givenUp) { g.before(t); g.api.err = away }, true, true},
+		{"its script runs out of time", func(t *testing.T, g *givenUp) {
+			g.before(t)
+			g.compiler.err = &engine.Error{Kind: engine.KindTimeout}
+		}, true, true},
+		{"its script is broken", func(t *testing.T, g *givenUp) {
+			g.before(t)
+			g.compiler.err = &engine.Error{Kind: engine.KindSyntax}
+		}, false, true},
+		{"its parents are not served any more", func(t *testing.T, g *givenUp) {
+			g.before(t)
+			g.record.lastKnownGood.Load().Parents[0].Resource = "gadgets"
+		}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := newGivenUp(t)
+			c.setUp(t, g)
+			err := g.loader.rollback.rollBack(t.Context(), g.record, g.now)
+			if (err != nil) != c.err || mayPass(err) != c.still {
+				t.Errorf("the error is %v, and may pass: %t", err, mayPass(err))
+			}
+			if g.stillGivenUp() != c.still {
+				t.Errorf("it is still given up: %t", !c.still)
+			}
+		})
+	}
+}
+
+func TestAVersionThatWasGivenUpIsCheckedAgainstTheOneBefore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		setUp func(t *testing.T, g *givenUp)
+		still bool
+	}{
+		{"there is one", func(t *testing.T, g *givenUp) { g.before(t) }, true},
+		{"the API server does not answer", func(_ *testing.T, g *givenUp) { g.api.err = away }, true},
+		{"it is not stored any more", func(*testing.T, *givenUp) {}, false},
+		{"it is the same", func(_ *testing.T, g *givenUp) { g.record.lastKnownGood.Store(&goodVersion{Candidate: *g.now}) }, false},
+	} {
+		g := newGivenUp(t)
+		c.setUp(t, g)
+		if err := g.loader.rollback.check(t.Context(), g.record, g.now); (err != nil) != c.still || g.stillGivenUp() != c.still {
+			t.Errorf("%s: error %v, and it is still given up: %t", c.name, err, g.stillGivenUp())
+		}
+	}
+}
+
+func TestThePredecessorIsLoadedAgainWithTheLoadBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGivenUp(t)
+		g.before(t)
+		g.compiler.err = &engine.Error{Kind: engine.KindTimeout}
+		rollBack := func() {
+			t.Helper()
+			if err := g.loader.rollback.rollBack(t.Context(), g.record, g.now); !throttle.Transient(err) {
+				t.Errorf("error %v", err)
+			}
+		}
+		for range 4 {
+			rollBack()
+		}
+		if g.compiler.calls != 2 {
+			t.Errorf("it was compiled %d times in a row, want 2", g.compiler.calls)
+		}
+		time.Sleep(5 * time.Second)
+		rollBack()
+		if g.compiler.calls != 3 || !g.stillGivenUp() {
+			t.Errorf("after a while it was compiled %d times, want 3", g.compiler.calls)
+		}
+		g.events.Shutdown()
+		g.queue.ShutDown()
+	})
+}
+
+func TestAVersionHasACanaryWhileItIsNotKnownIfThereIsOneToGoBackTo(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		setUp func(t *testing.T, g *givenUp)
+		want  throttle.Outcome
+	}{
+		{"there is one", func(t *testing.T, g *givenUp) { g.before(t) }, throttle.Undecided},
+		{"the API server does not answer", func(_ *testing.T, g *givenUp) { g.api.err = away }, throttle.Undecided},
+		{"there is none", func(*testing.T, *givenUp) {}, throttle.Good},
+		{"that is not asked for", func(t *testing.T, g *givenUp) { g.before(t); g.now.Script.Rollback = "" }, throttle.Good},
+	} {
+		g := newGivenUp(t)
+		c.setUp(t, g)
+		canary := g.loader.versions.canary(t.Context(), g.record, g.now, g.record.active.Load().Reconciler, nil)
+		if got, _ := canary.Outcome(time.Now()); got != c.want {
+			t.Errorf("%s: the outcome is %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestWhyAVersionWasGivenUpIsReadFromTheCondition(t *testing.T) {
+	for _, c := range []struct{ reason, message, want string }{
+		{"RolledBack", throttle.NotTriedAgain + ": it failed for 2 of 2\nat a.js:1\ngeneration 3 keeps running", "it failed for 2 of 2\nat a.js:1"},
+		{"RolledBack", throttle.NotTriedAgain, ""},
+		{"CompileError", throttle.NotTriedAgain + ": x\ny", ""},
+	} {
+		if got := reasonBefore([]metav1.Condition{{Type: "ScriptReady", Reason: c.reason, Message: c.message}}); got != c.want {
+			t.Errorf("of %s %q: %q, want %q", c.reason, c.message, got, c.want)
+		}
+	}
+	if got := reasonBefore(nil); got != "" {
+		t.Errorf("of no condition: %q", got)
+	}
+	if mayPass(nil) || mayPass(&scripts.Error{Reason: scripts.NotFound}) {
+		t.Error("no error, or a definite one, is said to pass")
+	}
+}
