@@ -20,7 +20,7 @@ func (l *Reconciler) churnDelay(key object.Ref, why queue.Reason) time.Duration 
 	return k.churn.Delay(time.Now())
 }
 
-// endRound ends the round of a parent that was just reconciled, and tells when it does not come to rest.
+// endChurn ends the round of a parent that was just reconciled, and reports a hook that returns something else each time.
 func (l *Reconciler) endChurn(key object.Ref) {
 	parent := l.parent(key)
 	if parent == nil || !l.isOurs(parent) {
@@ -31,8 +31,8 @@ func (l *Reconciler) endChurn(key object.Ref) {
 	often := k.churn.End(parent, time.Now())
 	l.mu.Unlock()
 	if often != "" {
-		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook wants something else each time it is asked. If it uses the time, a random number or what it answered before, mend it; this object is reconciled more slowly, every %s at least", often, throttle.ChurnLimit, throttle.LastChurnDelay)
-		l.log.Warn("no rest", "kind", key.Kind.Kind, "parent", key, "field", often, "detail", text)
-		l.events.Warning(parent, "NoRest", "%s", text)
+		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook returns something else each time it is called. It must not use the time, random numbers or its own earlier answers. Until then the reconciles of this object are delayed by up to %s", often, throttle.ChurnLimit, throttle.LastChurnDelay)
+		l.log.Warn("write loop", "kind", key.Kind.Kind, "parent", key, "field", often, "detail", text)
+		l.events.Warning(parent, "WriteLoop", "%s", text)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -40,22 +42,26 @@ func (l *Reconciler) countWrite(parent *object.Object, op plan.Op) {
 	}
 }
 
-// reportFight tells which field of which child is fought over, and with whom, in the log and in an event on parent.
+// nextWrites is the end of each report of a conflict.
+var nextWrites = fmt.Sprintf("Until then the same write is delayed, at first by %s, and later by up to %s",
+	duration.HumanDuration(throttle.FirstContentionDelay), duration.HumanDuration(throttle.LastContentionDelay))
+
+// reportFieldConflict reports which field of which child somebody else changes, and who, in the log and in an event on parent.
 func (l *Reconciler) reportFieldConflict(ctx context.Context, parent *object.Object, op plan.Op, rounds int) {
 	done := "updated"
 	if op.Verb == plan.Delete || op.Verb == plan.DryRun {
 		done = "recreated"
 	}
-	text := fmt.Sprintf("%s was %s %d times, and %s differs again from what the hook wants: %s; it is tried again ever more slowly. Have the hook return it as it is stored, or without this field", object.Describe(op.Object), done, rounds, op.Differs, l.opponents(ctx, op))
-	l.log.Warn("fight", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
-	l.events.Warning(parent, "Fight", "%s", text)
+	text := fmt.Sprintf("%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", object.Describe(op.Object), done, rounds, op.Differs, l.opponents(ctx, op), nextWrites)
+	l.log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
+	l.events.Warning(parent, "FieldConflict", "%s", text)
 }
 
 // opponents says who changes the field in which op's child differs, as the API server knows at this moment.
 func (l *Reconciler) opponents(ctx context.Context, op plan.Op) string {
 	live, err := l.Live(ctx, op.Object)
 	if err != nil {
-		return "who changes it could not be read: " + err.Error()
+		return "the object could not be read to find out who changes it: " + err.Error()
 	}
 	var names []string
 	for _, m := range plan.Managers(live, op.Differs) {
@@ -64,7 +70,7 @@ func (l *Reconciler) opponents(ctx context.Context, op plan.Op) string {
 		}
 	}
 	if len(names) == 0 {
-		return "no field manager but this one owns it, so that the API server or an admission webhook changes it, or somebody removes it"
+		return "no other field manager owns it, so that the API server or an admission webhook changes it, or somebody removes it"
 	}
 	return "it is changed by the field manager " + strings.Join(names, " and ")
 }
@@ -95,7 +101,7 @@ func (l *Reconciler) delayDelete(parent *object.Object, op plan.Op) time.Duratio
 	}
 	wait, news := f.Delay(time.Now())
 	if news {
-		l.reportConflict(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not want it, and somebody makes it again as a child of this object: is another controller about the same objects? It is deleted ever more slowly", f.Writes()))
+		l.reportConflict(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not return it, and somebody creates it again as a child of this object: does another controller select the same objects? %s", f.Writes(), nextWrites))
 	}
 	if wait == 0 {
 		f.Count(time.Now())
@@ -114,13 +120,13 @@ func (l *Reconciler) delayStatus(parent, changed *object.Object, answer *hook.Re
 	wait, news := k.statusContention.Delay(time.Now())
 	if news {
 		field := plan.Difference(object.StatusOf(parent), object.StatusOf(changed))
-		l.reportConflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: is another controller about the same objects? It is written ever more slowly", k.statusContention.Writes()))
+		l.reportConflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: does another controller select the same objects? %s", k.statusContention.Writes(), nextWrites))
 	}
 	return wait
 }
 
-// tellFight tells what is fought over, in the log and in an event on parent.
+// reportConflict reports what somebody else changes, in the log and in an event on parent.
 func (l *Reconciler) reportConflict(parent *object.Object, what, detail string) {
-	l.log.Warn("fight", "parent", object.RefOf(parent), "over", what, "detail", detail)
-	l.events.Warning(parent, "Fight", "%s: %s", what, detail)
+	l.log.Warn("field conflict", "parent", object.RefOf(parent), "over", what, "detail", detail)
+	l.events.Warning(parent, "FieldConflict", "%s: %s", what, detail)
 }
