@@ -2,14 +2,15 @@
 //
 // Many controllers may be about objects of one resource, each about other ones. A [Hub] watches a resource once for all of
 // them and finds out, for each event, whom it concerns, in a time that does not grow with the number of the others: by an
-// index of their selectors, by the finalizers on an object, and by the owner of a child. Nothing is kept for each object:
-// what an owner's labels are, the cache of owners knows.
+// index of their selectors, by the finalizers on an object, and by the owner of a child. For each parent it keeps only the set
+// of controllers that select it: what an owner's labels are, the cache of owners knows.
 //
 // A controller that joins is told of changes from then on. What is in the caches already it reads there itself.
 package dispatch
 
 import (
 	"context"
+	"iter"
 	"reflect"
 	"slices"
 	"sync"
@@ -18,6 +19,7 @@ import (
 
 	"metascript/controller/informer"
 	"metascript/controller/object"
+	"metascript/controller/overlap"
 	"metascript/controller/selection"
 )
 
@@ -72,9 +74,16 @@ type feed[W comparable] struct {
 	kind       schema.GroupKind // of parents
 	namespaced bool
 	selects    selection.Index[W]
+	overlaps   overlap.Index[selector[W]]
 	finalizers map[string]W
 	parents    map[W]Parents
 	children   map[W][]Children
+}
+
+// A selector is a controller that selects objects of one resource. Those of other versions of a kind select the same objects.
+type selector[W comparable] struct {
+	who  W
+	feed *feed[W]
 }
 
 // Join has who be told of events, until it leaves.
@@ -110,8 +119,38 @@ func (f *feed[W]) look(who W, p Parents) {
 		f.hub.about[f.kind] = append(f.hub.about[f.kind], f)
 	}
 	f.selects.Set(who, p.Queries...)
+	f.index(selector[W]{who, f}, p.Queries)
 	f.finalizers[p.Finalizer], f.parents[who] = who, p
 	f.hub.changes[f.kind]++
+}
+
+// index records in every version of the kind what a selector selects that joins f. The objects of f, if it is the first
+// selector there, are not in the index yet.
+func (f *feed[W]) index(by selector[W], queries []selection.Query) {
+	for _, version := range f.hub.about[f.kind] {
+		if len(version.parents) > 0 {
+			version.overlaps.Join(by, version.selected(queries))
+		}
+	}
+	if len(f.parents) > 0 {
+		return
+	}
+	for _, o := range f.cache.List() {
+		f.overlaps.Set(object.KeyOf(o), f.hub.selecting(o))
+	}
+}
+
+// selected are the objects in the cache that match one of these queries. Some may be given more than once.
+func (f *feed[W]) selected(queries []selection.Query) iter.Seq[object.Key] {
+	return func(yield func(object.Key) bool) {
+		for _, q := range queries {
+			for _, o := range f.cache.Select(selection.Query{Labels: q.Labels}) {
+				if (q.Annotations == nil || q.Annotations.Matches(o.GetAnnotations())) && !yield(object.KeyOf(o)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // feed gives the feed of a cache, for one use more.
@@ -177,10 +216,14 @@ func (f *feed[W]) drop(who W) {
 		return
 	}
 	f.selects.Set(who)
+	for _, version := range f.hub.about[f.kind] {
+		version.overlaps.Leave(selector[W]{who, f})
+	}
 	delete(f.finalizers, p.Finalizer)
 	delete(f.parents, who)
 	f.hub.changes[f.kind]++
 	if len(f.parents) == 0 {
+		f.overlaps = overlap.Index[selector[W]]{}
 		f.hub.about[f.kind] = slices.DeleteFunc(f.hub.about[f.kind], func(other *feed[W]) bool { return other == f })
 	}
 }
@@ -215,15 +258,67 @@ func (h *Hub[W]) Adopters(o *object.Object) map[W][]object.Ref {
 	return found
 }
 
-// Selecting are those who select an object, in whatever version of its kind they look at it, in no order.
-func (h *Hub[W]) Selecting(o *object.Object) []W {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var all []W
+// selecting are those who select an object, in whatever version of its kind, in no order.
+func (h *Hub[W]) selecting(o *object.Object) []selector[W] {
+	var all []selector[W]
 	for _, f := range h.about[o.GroupVersionKind().GroupKind()] {
-		all = append(all, f.selects.Matching(subjectOf(o))...)
+		for _, who := range f.selects.Matching(subjectOf(o)) {
+			all = append(all, selector[W]{who, f})
+		}
 	}
 	return all
+}
+
+// An Overlap is what is known of the parents of a controller, and of the other controllers that select some of them.
+type Overlap[W comparable] struct {
+	Parents int        // that the controller selects
+	Others  []Other[W] // the first ones
+	More    int        // the number of those that are not in Others
+}
+
+// An Other is another controller, and the first parent, by namespace and name, that both select.
+type Other[W comparable] struct {
+	Who    W
+	Parent object.Ref
+}
+
+// Overlap returns the parents that who selects, and at most limit others, those of which counts is true, in this order. It looks
+// at no object.
+func (h *Hub[W]) Overlap(who W, counts func(other W) bool, order func(a, b W) int, limit int) Overlap[W] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var found Overlap[W]
+	others, in := []selector[W](nil), map[selector[W]]*feed[W]{}
+	for f := range h.parentsOf(who) {
+		found.Parents += f.overlaps.Count(selector[W]{who, f})
+		for _, other := range f.overlaps.Others(selector[W]{who, f}) {
+			if other.who != who && in[other] == nil && counts(other.who) {
+				others, in[other] = append(others, other), f
+			}
+		}
+	}
+	slices.SortFunc(others, func(a, b selector[W]) int { return order(a.who, b.who) })
+	named := others[:min(len(others), limit)]
+	found.More = len(others) - len(named)
+	for _, other := range named {
+		f := in[other]
+		first, _ := f.overlaps.First(selector[W]{who, f}, other)
+		found.Others = append(found.Others, Other[W]{other.who, object.Ref{Kind: f.parents[who].Kind, Key: first}})
+	}
+	return found
+}
+
+// parentsOf are the feeds with parents of who, each once.
+func (h *Hub[W]) parentsOf(who W) iter.Seq[*feed[W]] {
+	return func(yield func(*feed[W]) bool) {
+		seen := map[*feed[W]]bool{}
+		for _, f := range h.joined[who] {
+			if _, looks := f.parents[who]; looks && !seen[f] && !yield(f) {
+				return
+			}
+			seen[f] = true
+		}
+	}
 }
 
 // Changes is another number than before when it may be that others select objects of a kind, or select others.
@@ -273,8 +368,14 @@ func (f *feed[W]) asParent(old, current *object.Object) map[W]bool {
 		return nil
 	}
 	same := old != nil && current != nil && reflect.DeepEqual(old.GetLabels(), current.GetLabels()) && reflect.DeepEqual(old.GetAnnotations(), current.GetAnnotations())
-	if !same {
+	switch {
+	case same:
+	case current != nil:
 		f.hub.changes[f.kind]++
+		f.overlaps.Set(object.KeyOf(current), f.hub.selecting(current))
+	default:
+		f.hub.changes[f.kind]++
+		f.overlaps.Delete(object.KeyOf(old))
 	}
 	found := map[W]bool{}
 	if current != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var (
 	widgets    = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	widgetsV2  = schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "widgets"}
 	widgetKind = object.Kind{Group: "example.com", Version: "v1", Kind: "Widget"}
 )
 
@@ -42,13 +42,19 @@ func newWorld(t testing.TB, objects ...*object.Object) *world {
 	for _, o := range objects {
 		there = append(there, o)
 	}
-	kinds := map[schema.GroupVersionResource]string{widgets: "WidgetList", configMaps: "ConfigMapList"}
+	kinds := map[schema.GroupVersionResource]string{widgets: "WidgetList", widgetsV2: "WidgetList", configMaps: "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, there...)
 	return &world{caches: informer.NewFactory(client, slog.New(slog.DiscardHandler))}
 }
 
 // join has a controller look after widgets and ConfigMaps, until the test ends.
 func (w *world) join(t testing.TB, who, selector string) {
+	t.Helper()
+	w.joinVersion(t, widgets, who, selector)
+}
+
+// joinVersion is join with widgets of one version.
+func (w *world) joinVersion(t testing.TB, widgets schema.GroupVersionResource, who, selector string) {
 	t.Helper()
 	parsed, err := labels.Parse(selector)
 	if err != nil {
@@ -69,7 +75,7 @@ func (w *world) join(t testing.TB, who, selector string) {
 		}
 	}
 	err = w.Join(who, []Parents{{
-		Cache: parents, Kind: widgetKind, Namespaced: true, Queries: []selection.Query{{Labels: parsed}},
+		Cache: parents, Kind: widgets.GroupVersion().WithKind("Widget"), Namespaced: true, Queries: []selection.Query{{Labels: parsed}},
 		Finalizer: "finalizer/" + who, On: tell(""),
 	}}, []Children{{Cache: children, On: tell(" by a child"), Adopt: adopt}})
 	if err != nil {
@@ -98,6 +104,12 @@ func widget(name string, with map[string]string, finalizers ...string) *object.O
 	o.SetName(name)
 	o.SetLabels(with)
 	o.SetFinalizers(finalizers)
+	return o
+}
+
+// in is a widget in another version.
+func in(version string, o *object.Object) *object.Object {
+	o.SetAPIVersion("example.com/" + version)
 	return o
 }
 
@@ -227,8 +239,91 @@ func TestWhoJoinsIsToldOfChanges(t *testing.T) {
 			t.Errorf("from %v to %v: a change is %t, want %t", c.old, c.current, got, c.want)
 		}
 	}
-	if diff := cmp.Diff([]string{"a"}, w.Selecting(widget("w", of("a")))); diff != "" {
-		t.Errorf("selecting (-want +got):\n%s", diff)
+}
+
+// overlap is what is known of the parents of a controller: how many there are, the other controllers and the first common parents.
+func (w *world) overlap(who string) string {
+	found := w.Overlap(who, func(other string) bool { return other != "ignored" }, strings.Compare, 2)
+	text := fmt.Sprint(found.Parents)
+	for _, other := range found.Others {
+		text += fmt.Sprintf(", %s at %s", other.Who, other.Parent)
+	}
+	if found.More > 0 {
+		text += fmt.Sprintf(", and %d more", found.More)
+	}
+	return text
+}
+
+func TestControllersThatSelectTheSameParentsAreFound(t *testing.T) {
+	w := newWorld(t, widget("x", of("a")), widget("y", of("a")), widget("z", of("b")), widget("none", nil))
+	for _, c := range []struct{ who, selector string }{{"a", "tenant=a"}, {"b", "tenant=b"}, {"c", "tenant=c"}, {"not-a", "tenant!=a"}, {"all", ""}, {"ignored", ""}} {
+		w.join(t, c.who, c.selector)
+	}
+	expect := func(when string, want map[string]string) {
+		t.Helper()
+		for who, want := range want {
+			if got := w.overlap(who); got != want {
+				t.Errorf("%s: %s has %s, want %s", when, who, got, want)
+			}
+		}
+	}
+	expect("at first", map[string]string{
+		"a": "2, all at default/x", "b": "1, all at default/z, not-a at default/z", "c": "0",
+		"not-a": "2, all at default/none, b at default/z", "all": "4, a at default/x, b at default/z, and 1 more",
+	})
+	w.event(widgets, widget("x", of("a")), widget("x", of("b")))
+	expect("after a parent changed", map[string]string{"a": "1, all at default/y", "b": "2, all at default/x, not-a at default/x"})
+	w.event(widgets, nil, widget("new", of("c")))
+	expect("after a parent came", map[string]string{"c": "1, all at default/new, not-a at default/new"})
+	w.event(widgets, widget("x", of("b")), nil)
+	expect("after a parent was deleted", map[string]string{"b": "1, all at default/z, not-a at default/z"})
+	w.Leave("all")
+	expect("after a controller left", map[string]string{"a": "1", "b": "1, not-a at default/z", "not-a": "3, b at default/z, c at default/new", "all": "0"})
+	w.join(t, "all", "tenant")
+	expect("after it joined again", map[string]string{"a": "1, all at default/y"})
+}
+
+// Objects of a kind are the same objects in all its versions.
+func TestControllersThatSelectTheSameParentsInOtherVersionsAreFound(t *testing.T) {
+	w := newWorld(t, widget("x", of("a")), widget("y", of("b")), in("v2", widget("x", of("a"))), in("v2", widget("y", of("b"))))
+	w.join(t, "old", "tenant=a")
+	w.joinVersion(t, widgetsV2, "new", "tenant")
+	w.joinVersion(t, widgetsV2, "other", "tenant=b")
+	w.join(t, "all", "")
+	for who, want := range map[string]string{
+		"old": "1, all at default/x, new at default/x", "new": "2, all at default/x, old at default/x, and 1 more",
+		"other": "1, all at default/y, new at default/y", "all": "2, new at default/x, old at default/x, and 1 more",
+	} {
+		if got := w.overlap(who); got != want {
+			t.Errorf("%s has %s, want %s", who, got, want)
+		}
+	}
+	w.Leave("old")
+	w.Leave("all")
+	if got := w.overlap("new"); got != "2, other at default/y" {
+		t.Errorf("after the controllers of the other version left new has %s", got)
+	}
+	w.join(t, "old", "tenant=a")
+	if got := w.overlap("old") + "; " + w.overlap("new"); got != "1, new at default/x; 2, old at default/x, other at default/y" {
+		t.Errorf("after one joined again they have %s", got)
+	}
+}
+
+// The children of one controller may be the parents of another one.
+func TestAResourceThatBecomesOneOfParentsIsIndexed(t *testing.T) {
+	first := configMap(of("a"), "")
+	w := newWorld(t, first)
+	w.join(t, "children", "")
+	parents := w.caches.Open(informer.Spec{Resource: configMaps})
+	t.Cleanup(func() {
+		w.Leave("late")
+		parents.Close()
+	})
+	if err := w.Join("late", []Parents{{Cache: parents, Kind: first.GroupVersionKind(), Namespaced: true, Queries: []selection.Query{{}}, Finalizer: "late", On: func(_, _ *object.Object) {}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.overlap("late"); got != "1" {
+		t.Errorf("it has %s, want 1", got)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"metascript/controller/binding"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
@@ -181,16 +183,20 @@ func (a *applier) reportFieldConflict(ctx context.Context, parent *object.Object
 	if op.Verb == plan.Delete || op.Verb == plan.DryRun {
 		done = "recreated"
 	}
-	text := fmt.Sprintf("%s was %s %d times, and %s differs again from what the hook wants: %s; it is tried again ever more slowly. Have the hook return it as it is stored, or without this field", object.Describe(op.Object), done, rounds, op.Differs, a.opponents(ctx, op))
-	a.events.log.Warn("fight", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
-	a.events.Warning(parent, "Fight", "%s", text)
+	text := fmt.Sprintf("%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", object.Describe(op.Object), done, rounds, op.Differs, a.opponents(ctx, op), nextWrites)
+	a.events.log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
+	a.events.Warning(parent, "FieldConflict", "%s", text)
 }
+
+// nextWrites is the end of each report of a conflict.
+var nextWrites = fmt.Sprintf("Until then the same write is delayed, at first by %s, and later by up to %s",
+	duration.HumanDuration(throttle.FirstContentionDelay), duration.HumanDuration(throttle.LastContentionDelay))
 
 // opponents says who changes the field in which op's child differs, as the API server knows at this moment.
 func (a *applier) opponents(ctx context.Context, op plan.Op) string {
 	live, err := a.b.Live(ctx, op.Object)
 	if err != nil {
-		return "who changes it could not be read: " + err.Error()
+		return "the object could not be read to find out who changes it: " + err.Error()
 	}
 	var names []string
 	for _, m := range plan.Managers(live, op.Differs) {
@@ -199,7 +205,7 @@ func (a *applier) opponents(ctx context.Context, op plan.Op) string {
 		}
 	}
 	if len(names) == 0 {
-		return "no field manager but this one owns it, so that the API server or an admission webhook changes it, or somebody removes it"
+		return "no other field manager owns it, so that the API server or an admission webhook changes it, or somebody removes it"
 	}
 	return "it is changed by the field manager " + strings.Join(names, " and ")
 }
@@ -212,7 +218,7 @@ func (a *applier) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 	}
 	wait, news := f.Delay(time.Now())
 	if news {
-		a.events.conflict(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not want it, and somebody makes it again as a child of this object: is another controller about the same objects? It is deleted ever more slowly", f.Writes()))
+		a.events.conflict(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not return it, and somebody creates it again as a child of this object: does another controller select the same objects? %s", f.Writes(), nextWrites))
 	}
 	if wait == 0 {
 		f.Count(time.Now())

@@ -179,6 +179,21 @@ func TestOfManyOverlapsSomeAreNamed(t *testing.T) {
 	}
 }
 
+// What a controller knows of the others does not take a look at each parent for each other one.
+func TestAThousandControllersThatSelectEverythingKnowEachOther(t *testing.T) {
+	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"), tenant("y", "a"), tenant("z", "b"))
+	all := []*Reconciler{joined(t, selecting(t, first, "000", ""))}
+	for n := range 999 {
+		all = append(all, joined(t, beside(t, first, fmt.Sprintf("%03d", n+1), "")))
+	}
+	for _, l := range all {
+		o := l.Overlap()
+		if len(o.Warnings) != othersNamed+1 || o.Warnings[othersNamed] != "so are 989 other CompositeControllers" || o.Parents != 3 {
+			t.Fatalf("%s has %d parents, and reports %q", l.b.Name, o.Parents, o.Warnings)
+		}
+	}
+}
+
 // Neither a worker nor a watch waits for a controller that has nothing to do.
 func TestAnIdleControllerHasNoGoroutine(t *testing.T) {
 	first, _ := NewTestLoop(t, wants(), nil)
@@ -204,5 +219,44 @@ func TestAnIdleControllerHasNoGoroutine(t *testing.T) {
 	cancel()
 	for _, l := range all {
 		l.End(ctx)
+	}
+}
+
+// BenchmarkOverlap is the look of every one of 1,000 controllers at the others, after another controller has come and gone.
+func BenchmarkOverlap(b *testing.B) {
+	for _, c := range []struct {
+		name     string
+		selector func(n int) string
+	}{
+		{"everything", func(int) string { return "" }},
+		{"all but one tenant", func(n int) string { return fmt.Sprintf("tenant!=%d", n) }},
+		{"one tenant", func(n int) string { return fmt.Sprintf("tenant=%d", n) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			const controllers, parents = 1000, 2000
+			var there []kruntime.Object
+			for n := range parents {
+				there = append(there, tenant(fmt.Sprintf("w%d", n), fmt.Sprint(n%controllers)))
+			}
+			first, _ := NewTestLoop(b, wants(), nil, there...)
+			var all []*Reconciler
+			for n := range controllers {
+				l := first
+				if n > 0 {
+					l = beside(b, first, fmt.Sprint(n), "")
+				}
+				all = append(all, joined(b, selecting(b, l, fmt.Sprint(n), c.selector(n))))
+			}
+			other := joined(b, beside(b, first, "other", "tenant=1"))
+			for b.Loop() {
+				other.shared.Hub.Leave(other)
+				if err := other.listen(); err != nil {
+					b.Fatal(err)
+				}
+				for _, l := range all {
+					l.Overlap()
+				}
+			}
+		})
 	}
 }

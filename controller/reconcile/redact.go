@@ -108,7 +108,7 @@ type parentEvents struct {
 
 // conflict reports what this controller and somebody else write in turns, in the log and in an event on parent.
 func (e *parentEvents) conflict(parent *object.Object, what, detail string) {
-	e.log.Warn("field conflict", "parent", object.RefOf(parent), "field", what, "detail", detail)
+	e.log.Warn("field conflict", "parent", object.RefOf(parent), "over", what, "detail", detail)
 	e.Warning(parent, "FieldConflict", "%s: %s", what, detail)
 }
 

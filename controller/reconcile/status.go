@@ -179,7 +179,7 @@ func (w *statusWriter) delayStatus(parent, changed *object.Object, answer *hook.
 	wait, news := k.statusContention.Delay(time.Now())
 	if news {
 		field := plan.Difference(object.StatusOf(parent), object.StatusOf(changed))
-		w.events.conflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: is another controller about the same objects? It is written ever more slowly", k.statusContention.Writes()))
+		w.events.conflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: does another controller select the same objects? %s", k.statusContention.Writes(), nextWrites))
 	}
 	return wait
 }

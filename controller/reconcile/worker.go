@@ -168,9 +168,9 @@ func (w *worker) endChurn(key object.Ref) {
 		return // nothing is kept for it
 	}
 	if often := w.r.states.of(key).churn.End(parent, time.Now()); often != "" {
-		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook wants something else each time it is asked. If it uses the time, a random number or what it answered before, mend it; this object is reconciled more slowly, every %s at least", often, throttle.ChurnLimit, throttle.LastChurnDelay)
-		w.r.events.log.Warn("no rest", "kind", key.Kind.Kind, "parent", key, "field", often, "detail", text)
-		w.r.events.Warning(parent, "NoRest", "%s", text)
+		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook returns something else each time it is called. It must not use the time, random numbers or its own earlier answers. Until then the reconciles of this object are delayed by up to %s", often, throttle.ChurnLimit, throttle.LastChurnDelay)
+		w.r.events.log.Warn("write loop", "kind", key.Kind.Kind, "parent", key, "field", often, "detail", text)
+		w.r.events.Warning(parent, "WriteLoop", "%s", text)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/hook"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/reconcile"
 	"metascript/engine"
 )
 
@@ -38,7 +39,7 @@ func TestTheConditionSaysWhoAnswers(t *testing.T) {
 		hooks build.Hooks
 		want  metav1.Condition
 	}{
-		{"nobody stands in", build.Hooks{Sync: silent}, metav1.Condition{}},
+		{"no hook has both", build.Hooks{Sync: silent}, condition("False", "NoFallback", "no hook has a webhook that answers in place of its script")},
 		{"the script answers", build.Hooks{Sync: silent, Finalize: broken(nil)}, condition("False", "ScriptAnswers", "the scripts of all hooks answer")},
 		{"not loaded", build.Hooks{Sync: unloaded}, condition("True", "ScriptNotLoaded", "the webhook answers for the hook sync: no file")},
 		{"late", build.Hooks{Sync: broken(late)}, condition("True", "ScriptUnavailable", "the webhook answers for the hook sync: the script failed for 1 of 1 parents, last for default/w: late")},
@@ -46,7 +47,7 @@ func TestTheConditionSaysWhoAnswers(t *testing.T) {
 		{"both", build.Hooks{Sync: broken(mistake), Finalize: unloaded}, condition("True", "ScriptFailing",
 			"the webhook answers for the hook sync: the script failed for 1 of 1 parents, last for default/w: mistake\nthe webhook answers for the hook finalize: no file")},
 	} {
-		if diff := cmp.Diff(c.want, fallbackCondition(c.hooks.Fallbacks())); diff != "" {
+		if diff := cmp.Diff(c.want, fallbackActive(&Result{Active: &build.Version{}, Snapshot: reconcile.Snapshot{Fallbacks: c.hooks.Fallbacks()}})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

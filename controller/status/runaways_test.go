@@ -21,14 +21,14 @@ func TestRunawayCondition(t *testing.T) {
 			{Owner: "DecoratorController/a", Entry: "other.js", Since: since},
 		}
 	}}
-	v := &Result{Runaways: sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "a"})}
-	c := runawayCondition(v)
+	r := &Result{Runaways: sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "a"})}
+	c := scriptRunaway(r)
 	want := "compiling sync.js, given up at 2026-03-04T05:06:07Z (and 1 more) runs on although its time is up"
 	if c.Status != "True" || c.Reason != v1alpha1.ReasonNotStopped || !strings.HasPrefix(c.Message, want) || !strings.Contains(c.Message, "restart the server") {
 		t.Errorf("got %+v, want %q", c, want)
 	}
-	v.Runaways = sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "b"})
-	if c := runawayCondition(v); c.Status != "" {
+	r.Runaways = sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "b"})
+	if c := scriptRunaway(r); c.Status != "False" || c.Reason != v1alpha1.ReasonNoRunaway {
 		t.Errorf("another controller has %+v", c)
 	}
 }

@@ -3,14 +3,18 @@ package status
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
@@ -90,20 +94,39 @@ func runningVersion(generation int64, hooks build.Built) *build.Version {
 	return &build.Version{UID: "controller-uid", Generation: generation, Built: hooks, LoadedAt: time.Date(2026, 3, 4, 5, 6, 7, 8e8, time.FixedZone("", 3600))}
 }
 
-// told gives "Type: Status Reason" of each condition.
-func told(status *v1alpha1.ControllerStatus) []string {
-	var all []string
-	for _, c := range status.Conditions {
-		all = append(all, fmt.Sprintf("%s: %s %s", c.Type, c.Status, c.Reason))
-	}
-	return all
+// normal is the status and the reason of each condition of a controller that runs, has a script and no problem.
+var normal = map[string]string{
+	"ResourcesDiscovered": "True Discovered", "ScriptReady": "True Loaded", "ScriptsHeld": "False NoneHeld", "ScriptRunaway": "False NoRunaway",
+	"FallbackActive": "False NoFallback", "FinalizersHeld": "False NoneHeld", "Permitted": "True NothingForbidden", "SpecSound": "True NoWarnings", "Ready": "True Running",
 }
+
+// idle is how the conditions of a controller of which nothing runs differ from normal.
+var idle = []string{"ScriptsHeld: Unknown NotRunning", "FallbackActive: Unknown NotRunning", "FinalizersHeld: Unknown NotRunning", "Permitted: Unknown NotRunning"}
+
+// differing returns "Type: Status Reason" of each condition that is not as in normal, and of each that is missing.
+func differing(status *v1alpha1.ControllerStatus) []string {
+	found, missing := []string(nil), maps.Clone(normal)
+	for _, c := range status.Conditions {
+		if now := fmt.Sprintf("%s %s", c.Status, c.Reason); now != normal[c.Type] {
+			found = append(found, c.Type+": "+now)
+		}
+		delete(missing, c.Type)
+	}
+	for kind := range missing {
+		found = append(found, kind+" is missing")
+	}
+	slices.Sort(found)
+	return found
+}
+
+// sorted joins and sorts lists of conditions.
+func sorted(lists ...[]string) []string { return slices.Sorted(slices.Values(slices.Concat(lists...))) }
 
 func messageOf(t *testing.T, status *v1alpha1.ControllerStatus, kind string) string {
 	t.Helper()
 	c := meta.FindStatusCondition(status.Conditions, kind)
 	if c == nil {
-		t.Fatalf("there is no condition %s among %v", kind, told(status))
+		t.Fatalf("there is no condition %s among %v", kind, differing(status))
 	}
 	return c.Message
 }
@@ -116,58 +139,58 @@ func TestConditionsOfAController(t *testing.T) {
 		name   string
 		spec   string
 		in     names
-		runs   int64 // the generation that runs
-		want   []string
-		on     string // the condition whose message is looked at
+		runs   int64    // the generation that runs
+		want   []string // the conditions that are not as in normal, and, when nothing runs, not as in idle
+		on     string   // the condition whose message is looked at
 		having []string
 	}{
 		{"running", soundSpec, nil, 7,
-			[]string{"ResourcesDiscovered: True Discovered", "ScriptReady: True Loaded", "Ready: True Running"},
+			nil,
 			"ScriptReady", []string{"hooks: finalize, sync"}},
 		{"running without a script", webhookSpec, nil, 7,
-			[]string{"ResourcesDiscovered: True Discovered", "Ready: True Running"}, "Ready", []string{"generation 7 runs"}},
+			[]string{"ScriptReady: True NoScript"}, "Ready", []string{"generation 7 runs"}},
 		{"about to start", soundSpec, nil, 0,
-			[]string{"ResourcesDiscovered: True Discovered", "ScriptReady: True Loaded", "Ready: False Starting"}, "Ready", nil},
+			[]string{"Ready: False Starting"}, "Ready", nil},
 		{"paused, and nothing was tried", soundSpec + "paused: true", nil, 0,
-			[]string{"Ready: True Paused"}, "Ready", []string{"spec.paused", "nothing is written"}},
+			[]string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: True Paused"}, "Ready", []string{"spec.paused", "nothing is written"}},
 		{"more isolation than can be had", soundSpec + "isolation: Process", nil, 0,
-			[]string{"ResourcesDiscovered: True Discovered", "Ready: False IsolationUnavailable"}, "Ready", []string{"isolation Process", "the system lacks: no seccomp"}},
+			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False IsolationUnavailable"}, "Ready", []string{"isolation Process", "the system lacks: no seccomp"}},
 		{"more isolation than can be had, while an older generation runs", soundSpec + "isolation: Process", nil, 3,
-			[]string{"ResourcesDiscovered: True Discovered", "Ready: False RunningPreviousVersion"}, "Ready", []string{"generation 3 keeps running", "no seccomp"}},
+			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False RunningPreviousVersion"}, "Ready", []string{"generation 3 keeps running", "no seccomp"}},
 		{"connection settings of no webhook", webhookSpec + "endpointConfigs: [{host: elsewhere}]", nil, 0,
-			[]string{"ResourcesDiscovered: True Discovered", "SpecSound: False Doubtful", "Ready: False Starting"}, "SpecSound", []string{"endpointConfigs[0] has no effect", "elsewhere"}},
+			[]string{"ScriptReady: True NoScript", "SpecSound: False Doubtful", "Ready: False Starting"}, "SpecSound", []string{"endpointConfigs[0] has no effect", "elsewhere"}},
 		{"no hooks", "parentResource: {apiVersion: example.com/v1, resource: widgets}", nil, 0,
-			[]string{"ResourcesDiscovered: True Discovered", "Ready: False NoHooks"}, "Ready", []string{"no hooks defined"}},
+			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False NoHooks"}, "Ready", []string{"no hooks defined"}},
 		{"a spec that cannot work", "{parentResource: {apiVersion: example.com/v1, resource: widgets}, hooks: {sync: {webhook: {}}}}", nil, 0,
-			[]string{"ResourcesDiscovered: True Discovered", "Ready: False InvalidSpec"}, "Ready", []string{"hooks.sync.webhook"}},
+			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"}, "Ready", []string{"hooks.sync.webhook"}},
 		{"a parent kind that is not served", soundSpec, parentNotServed, 0,
-			[]string{"ResourcesDiscovered: False ResourceNotFound", "ScriptReady: True Loaded", "Ready: False ResourcesNotDiscovered"},
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
 			"ResourcesDiscovered", []string{"parentResource", `"widgets"`, "example.com/v1", "by itself when it appears"}},
 		{"a child kind that is not served", soundSpec, notServed, 0,
-			[]string{"ResourcesDiscovered: False ResourceNotFound", "ScriptReady: True Loaded", "Ready: False ResourcesNotDiscovered"},
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
 			"ResourcesDiscovered", []string{"childResources[0]", `"configmaps"`}},
 		{"a child kind that is not served any more, while this generation runs", soundSpec, notServed, 7,
-			[]string{"ResourcesDiscovered: False ResourceNotFound", "ScriptReady: True Loaded", "Ready: False ResourcesNotDiscovered"}, "Ready", []string{"configmaps"}},
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"}, "Ready", []string{"configmaps"}},
 		{"an API server that does not tell", soundSpec, unanswered, 0,
-			[]string{"ResourcesDiscovered: Unknown DiscoveryFailed", "ScriptReady: True Loaded", "Ready: False ResourcesNotDiscovered"},
+			[]string{"ResourcesDiscovered: Unknown DiscoveryFailed", "Ready: False ResourcesNotDiscovered"},
 			"ResourcesDiscovered", []string{"no answer today"}},
 		{"a parent kind without a status", strings.Replace(soundSpec, "widgets", "statusless", 1), nil, 0,
-			[]string{"ResourcesDiscovered: True Discovered", "ScriptReady: True Loaded", "Ready: False NoStatusSubresource"},
+			[]string{"Ready: False NoStatusSubresource"},
 			"Ready", []string{"does not have subresource 'Status' enabled"}},
 		{"a parent kind without a status, and a child kind that is not served", strings.Replace(soundSpec, "widgets", "statusless", 1), notServed, 0,
-			[]string{"ResourcesDiscovered: False ResourceNotFound", "ScriptReady: True Loaded", "Ready: False ResourcesNotDiscovered"},
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
 			"Ready", []string{"configmaps"}},
 		{"a script without sync", withScript(objecttest.Starlark("main")), nil, 0,
-			[]string{"ResourcesDiscovered: True Discovered", "ScriptReady: False FunctionNotFound", "Ready: False ScriptNotReady"},
+			[]string{"SpecSound: Unknown NotChecked", "ScriptReady: False FunctionNotFound", "Ready: False ScriptNotReady"},
 			"ScriptReady", []string{"no function sync", "it defines main"}},
 		{"a script that breaks a limit while it is compiled", "{parentResource: {apiVersion: example.com/v1, resource: widgets}, script: {language: Starlark, limits: {steps: 1000}, inline: 'x = [i for i in range(100000000)]'}}", nil, 0,
-			[]string{"ResourcesDiscovered: True Discovered", "ScriptReady: False LimitExceeded", "Ready: False ScriptNotReady"},
+			[]string{"SpecSound: Unknown NotChecked", "ScriptReady: False LimitExceeded", "Ready: False ScriptNotReady"},
 			"ScriptReady", []string{"sync.star:1:", "steps"}},
 		{"a script that does not compile, and a kind that is not served", withScript("def sync("), parentNotServed, 0,
-			[]string{"ResourcesDiscovered: False ResourceNotFound", "ScriptReady: False CompileError", "Ready: False ResourcesNotDiscovered"}, "Ready", []string{"widgets"}},
+			[]string{"SpecSound: Unknown NotChecked", "ResourcesDiscovered: False ResourceNotFound", "ScriptReady: False CompileError", "Ready: False ResourcesNotDiscovered"}, "Ready", []string{"widgets"}},
 		{"doubts", "{parentResource: {apiVersion: example.com/v1, resource: widgets}, hooks: {sync: {webhook: {url: 'http://x/', service: {name: s, namespace: ns}}}, finalize: {}}, " +
 			"childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: InPlace, statusChecks: {conditions: [{type: Ready}]}}}]}", nil, 7,
-			[]string{"ResourcesDiscovered: True Discovered", "SpecSound: False Doubtful", "Ready: True Running"}, "SpecSound",
+			[]string{"ScriptReady: True NoScript", "SpecSound: False Doubtful"}, "SpecSound",
 			[]string{"hooks.sync.webhook has both url and service", "hooks.finalize is empty", "childResources[0].updateStrategy.statusChecks has no effect with method InPlace"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -177,7 +200,10 @@ func TestConditionsOfAController(t *testing.T) {
 				active = runningVersion(c.runs, build.Built{})
 			}
 			status := Of(cc, judge(t, cc, c.in, active))
-			if diff := cmp.Diff(c.want, told(status)); diff != "" {
+			if c.runs == 0 {
+				c.want = append(c.want, idle...)
+			}
+			if diff := cmp.Diff(sorted(c.want), differing(status)); diff != "" {
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
 			message := messageOf(t, status, c.on)
@@ -203,7 +229,7 @@ func TestAControllerIsReadyOnceItsCachesAreFilled(t *testing.T) {
 	v := judge(t, cc, nil, runningVersion(7, build.Built{}))
 	v.Filled = false
 	status := Of(cc, v)
-	if diff := cmp.Diff([]string{"ResourcesDiscovered: True Discovered", "Ready: False Starting"}, told(status)); diff != "" {
+	if diff := cmp.Diff(sorted([]string{"ScriptReady: True NoScript", "FinalizersHeld: Unknown Starting", "Permitted: Unknown Starting", "SpecSound: Unknown Starting", "Ready: False Starting"}), differing(status)); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 	if message := messageOf(t, status, v1alpha1.ConditionReady); !strings.Contains(message, "caches") {
@@ -219,7 +245,7 @@ func TestAScriptThatDoesNotCompileIsToldWithPositionLineAndCaret(t *testing.T) {
 	if message := messageOf(t, status, v1alpha1.ConditionScriptReady); !at.MatchString(message) {
 		t.Errorf("the message of ScriptReady is\n%s", message)
 	}
-	if diff := cmp.Diff([]string{"ResourcesDiscovered: True Discovered", "ScriptReady: False CompileError", "Ready: False ScriptNotReady"}, told(status)); diff != "" {
+	if diff := cmp.Diff(sorted(idle, []string{"ScriptReady: False CompileError", "SpecSound: Unknown NotChecked", "Ready: False ScriptNotReady"}), differing(status)); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 
@@ -228,7 +254,7 @@ func TestAScriptThatDoesNotCompileIsToldWithPositionLineAndCaret(t *testing.T) {
 	if !at.MatchString(excerpt) || rest != " 3 keeps running" {
 		t.Errorf("the message of ScriptReady is\n%s\nand its last line goes on with %q", excerpt, rest)
 	}
-	if diff := cmp.Diff([]string{"ResourcesDiscovered: True Discovered", "ScriptReady: False CompileError", "Ready: False RunningPreviousVersion"}, told(status)); diff != "" {
+	if diff := cmp.Diff(sorted([]string{"ScriptReady: False CompileError", "SpecSound: Unknown NotChecked", "Ready: False RunningPreviousVersion"}), differing(status)); diff != "" {
 		t.Errorf("conditions while generation 3 runs (-want +got):\n%s", diff)
 	}
 	if message := messageOf(t, status, v1alpha1.ConditionReady); strings.Contains(message, "\n") || !strings.Contains(message, "sync.star:2:") {
@@ -243,6 +269,7 @@ func TestTheTimeOfAConditionIsThatOfItsLastChangeOfStatus(t *testing.T) {
 		{Type: "ResourcesDiscovered", Status: "False", Reason: "ResourceNotFound", LastTransitionTime: long, ObservedGeneration: 6},
 		{Type: "ScriptReady", Status: "True", Reason: "Loaded", Message: "hooks: sync", LastTransitionTime: long, ObservedGeneration: 6},
 		{Type: "SpecSound", Status: "False", Reason: "Doubtful", LastTransitionTime: long},
+		{Type: "Permitted", Status: "Unknown", Reason: "NotRunning", LastTransitionTime: long},
 		{Type: "Ready", Status: "True", Reason: "Paused", LastTransitionTime: long, ObservedGeneration: 6},
 		{Type: "Foreign", Status: "True", Reason: "X", LastTransitionTime: long},
 	}
@@ -252,12 +279,89 @@ func TestTheTimeOfAConditionIsThatOfItsLastChangeOfStatus(t *testing.T) {
 	for _, c := range status.Conditions {
 		kept[c.Type] = c.LastTransitionTime.Equal(&long)
 	}
-	want := map[string]bool{"ResourcesDiscovered": false, "ScriptReady": true, "Ready": true, "Foreign": true}
+	want := map[string]bool{
+		"ResourcesDiscovered": false, "ScriptReady": true, "ScriptsHeld": false, "ScriptRunaway": false, "FallbackActive": false,
+		"FinalizersHeld": false, "Permitted": false, "SpecSound": false, "Ready": true, "Foreign": true,
+	}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("which conditions there are, and whether their time was kept (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, &cc.Status); diff != "" {
 		t.Errorf("the status in the cache was changed (-before +after):\n%s", diff)
+	}
+}
+
+// A status is written only if it differs, and no condition is ever removed.
+func TestTheStatusOfAnUnchangedControllerIsEqual(t *testing.T) {
+	long := metav1.NewTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
+	for name, text := range map[string]string{
+		"running": soundSpec, "paused": soundSpec + "paused: true", "webhooks": webhookSpec, "broken": withScript("def sync("),
+		"doubts": webhookSpec + "endpointConfigs: [{host: elsewhere}]",
+	} {
+		for _, active := range []*build.Version{nil, runningVersion(7, build.Built{})} {
+			cc := spectest.Composite(t, text)
+			first := Of(cc, judge(t, cc, nil, active))
+			for i := range first.Conditions {
+				first.Conditions[i].LastTransitionTime = long
+			}
+			cc.Status = *first
+			if diff := cmp.Diff(first, Of(cc, judge(t, cc, nil, active))); diff != "" {
+				t.Errorf("%s (-first +second):\n%s", name, diff)
+			}
+		}
+	}
+}
+
+// A spec that cannot be read is not taken for one without a script.
+func TestNothingIsSaidOfASpecThatCannotBeRead(t *testing.T) {
+	cc := &spec.Declaration{Kind: v1alpha1.KindCompositeController}
+	want := sorted(idle, []string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"})
+	if diff := cmp.Diff(want, differing(Of(cc, &Result{Spec: errors.New("unreadable")}))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAPausedControllerWithoutAScriptNeedsNone(t *testing.T) {
+	cc := spectest.Composite(t, webhookSpec+"paused: true")
+	status := Of(cc, judge(t, cc, nil, nil))
+	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionScriptReady) || !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("the conditions are %v", differing(status))
+	}
+}
+
+func TestFinalizersThatAreHeldAreReported(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	r := judge(t, cc, nil, runningVersion(7, build.Built{}))
+	r.Finalizers = reconcile.HeldFinalizers{Parents: 2, First: objecttest.WidgetRef("default", "w"), HowToFinalize: "define it"}
+	status := Of(cc, r)
+	if diff := cmp.Diff([]string{"FinalizersHeld: True NoFinalizeHook"}, differing(status)); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+	if message := messageOf(t, status, v1alpha1.ConditionFinalizersHeld); !strings.Contains(message, "on 2 parents, such as default/w") {
+		t.Errorf("the message is %q", message)
+	}
+}
+
+func TestWhatIsNotPermittedIsReported(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", errors.New("not today"))
+	for name, c := range map[string]struct {
+		of   reconcile.Snapshot
+		want []string
+	}{
+		"to a parent":           {reconcile.Snapshot{Filled: true, Denied: reconcile.Denied{Parents: 1, First: objecttest.WidgetRef("default", "w"), Err: forbidden}}, []string{"Permitted: False Forbidden"}},
+		"to a watch that began": {reconcile.Snapshot{Filled: true, Trouble: forbidden}, []string{"Permitted: False Forbidden", "Ready: False CachesStale"}},
+		"to a watch":            {reconcile.Snapshot{Trouble: forbidden}, []string{"FinalizersHeld: Unknown Starting", "Permitted: False Forbidden", "Ready: False Starting", "SpecSound: Unknown Starting"}},
+	} {
+		r := judge(t, cc, nil, runningVersion(7, build.Built{}))
+		r.Snapshot = c.of
+		status := Of(cc, r)
+		if diff := cmp.Diff(c.want, differing(status)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if message := messageOf(t, status, v1alpha1.ConditionPermitted); !strings.Contains(message, "not today") {
+			t.Errorf("%s: the message is %q", name, message)
+		}
 	}
 }
 
@@ -344,14 +448,13 @@ func TestParentsThatAreHeldAreCountedAndTheFirstIsNamed(t *testing.T) {
 		if message := messageOf(t, status, v1alpha1.ConditionScriptsHeld); !strings.HasPrefix(message, want) {
 			t.Errorf("the message is %q, want %q", message, want)
 		}
-		want := []string{"ResourcesDiscovered: True Discovered", "ScriptReady: True Loaded", "ScriptsHeld: True LimitExceeded", "Ready: True Running"}
-		if diff := cmp.Diff(want, told(status)); diff != "" {
+		if diff := cmp.Diff([]string{"ScriptsHeld: True LimitExceeded"}, differing(status)); diff != "" {
 			t.Errorf("conditions (-want +got):\n%s", diff)
 		}
 		cc.Status.Conditions = status.Conditions
 	}
 	status := Of(cc, judge(t, cc, nil, runningVersion(7, build.Built{})))
-	if meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionScriptsHeld) != nil {
-		t.Error("the condition stays when none is held any more")
+	if diff := cmp.Diff([]string(nil), differing(status)); diff != "" {
+		t.Errorf("when none is held any more (-want +got):\n%s", diff)
 	}
 }

@@ -12,6 +12,9 @@ const (
 // contentionBackoff is how long such a write is delayed from then on.
 var contentionBackoff = Backoff{10 * time.Second, 5 * time.Minute}
 
+// FirstContentionDelay and LastContentionDelay are the shortest and the longest delay that a Contention imposes.
+var FirstContentionDelay, LastContentionDelay = contentionBackoff.First, contentionBackoff.Last
+
 // A Contention counts writes of one object with the same content. The zero value has counted none. It is not safe for
 // concurrent use.
 type Contention struct {

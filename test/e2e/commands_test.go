@@ -450,7 +450,7 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // ours are the warnings that the server itself gives about a parent.
-var ours = regexp.MustCompile(`Warning (SyncError|HookWarning|StatusNotStored|Fight) .*`)
+var ours = regexp.MustCompile(`Warning (SyncError|HookWarning|StatusNotStored|FieldConflict) .*`)
 
 func cmdQuiet(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := worldOf(ts).events(args[0])

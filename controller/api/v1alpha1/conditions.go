@@ -1,12 +1,12 @@
 package v1alpha1
 
-// The types of a controller's conditions.
+// The types of a controller's conditions. Each is in every status.
 const (
 	// ConditionReady is True while the controller runs with the spec that was last written.
 	ConditionReady = "Ready"
 	// ConditionResourcesDiscovered is True while the API server serves every resource that the spec names.
 	ConditionResourcesDiscovered = "ResourcesDiscovered"
-	// ConditionScriptReady is True while the version of every script that was last written is loaded.
+	// ConditionScriptReady is True while the version of every script that was last written is loaded, or there is none.
 	ConditionScriptReady = "ScriptReady"
 	// ConditionSpecSound is False, with the reason Doubtful, while the spec has a setting that is accepted but has no
 	// effect, or is probably a mistake.
@@ -27,13 +27,26 @@ const (
 	ConditionPermitted = "Permitted"
 )
 
+// Reasons of several conditions while they are Unknown.
+const (
+	// ReasonNotChecked: the controller is paused, or its spec or its script cannot be used, so that this was not looked at.
+	// Of ResourcesDiscovered, ScriptReady and SpecSound.
+	ReasonNotChecked = "NotChecked"
+	// ReasonNotRunning: nothing of the controller runs. Of ScriptsHeld, FallbackActive, FinalizersHeld and Permitted.
+	ReasonNotRunning = "NotRunning"
+)
+
+// ReasonNoneHeld is the reason of the conditions ScriptsHeld and FinalizersHeld while they are False.
+const ReasonNoneHeld = "NoneHeld"
+
 // Reasons of the condition Ready.
 const (
 	// ReasonRunning: True, the controller runs.
 	ReasonRunning = "Running"
 	// ReasonPaused: True, the spec is in use, and spec.paused is set.
 	ReasonPaused = "Paused"
-	// ReasonStarting: False, the caches are being filled, and no error is known.
+	// ReasonStarting: False, the caches are being filled, and no error is known. FinalizersHeld, Permitted and SpecSound
+	// are Unknown with this reason meanwhile.
 	ReasonStarting = "Starting"
 	// ReasonCachesStale: False, a watch has been interrupted for some time, so that the controller does not see changes.
 	ReasonCachesStale = "CachesStale"
@@ -53,17 +66,32 @@ const (
 	ReasonScriptNotReady = "ScriptNotReady"
 )
 
-// ReasonForbidden is the reason of the condition Permitted while it is False.
-const ReasonForbidden = "Forbidden"
+// Reasons of the condition Permitted.
+const (
+	// ReasonNothingForbidden: True, no request of the controller was refused for lack of a permission when it was last made.
+	ReasonNothingForbidden = "NothingForbidden"
+	// ReasonForbidden: False, the message has the error of the API server.
+	ReasonForbidden = "Forbidden"
+)
 
-// ReasonNotStopped is the reason of the condition ScriptRunaway while it is True.
-const ReasonNotStopped = "NotStopped"
+// Reasons of the condition ScriptRunaway.
+const (
+	// ReasonNoRunaway: False, no script of the controller runs after its timeout.
+	ReasonNoRunaway = "NoRunaway"
+	// ReasonNotStopped: True, the message names the script.
+	ReasonNotStopped = "NotStopped"
+)
 
 // ReasonNoFinalizeHook is the reason of the condition FinalizersHeld while it is True.
 const ReasonNoFinalizeHook = "NoFinalizeHook"
 
-// ReasonDoubtful is the reason of the condition SpecSound while it is False.
-const ReasonDoubtful = "Doubtful"
+// Reasons of the condition SpecSound.
+const (
+	// ReasonNoWarnings: True, the spec and the scripts were checked, and there is nothing to warn of.
+	ReasonNoWarnings = "NoWarnings"
+	// ReasonDoubtful: False, the message lists the warnings.
+	ReasonDoubtful = "Doubtful"
+)
 
 // Reasons of the condition ResourcesDiscovered.
 const (
@@ -79,6 +107,8 @@ const (
 const (
 	// ReasonLoaded: True, the message lists the hooks.
 	ReasonLoaded = "Loaded"
+	// ReasonNoScript: True, webhooks answer for all hooks.
+	ReasonNoScript = "NoScript"
 	// ReasonSourceNotFound: False, the file, the ConfigMap or its key does not exist.
 	ReasonSourceNotFound = "SourceNotFound"
 	// ReasonSourceInvalid: False, the source exists but cannot be a script: it is not text, too large, or not a regular file.
@@ -91,14 +121,14 @@ const (
 	ReasonFunctionNotFound = "FunctionNotFound"
 	// ReasonLimitExceeded: False, compiling the script exceeded a limit.
 	ReasonLimitExceeded = "LimitExceeded"
-	// ReasonCallFailed: False, a call failed because of an error in the script.
-	ReasonCallFailed = "CallFailed"
 )
 
 // Reasons of the condition FallbackActive.
 const (
 	// ReasonScriptAnswers: False, the scripts of all hooks answer.
 	ReasonScriptAnswers = "ScriptAnswers"
+	// ReasonNoFallback: False, no hook has a webhook that can answer in place of its script.
+	ReasonNoFallback = "NoFallback"
 	// ReasonScriptNotLoaded: True, the script of the hook is not loaded.
 	ReasonScriptNotLoaded = "ScriptNotLoaded"
 	// ReasonScriptUnavailable: True, the script times out or exceeds a limit.

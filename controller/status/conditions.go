@@ -1,0 +1,193 @@
+package status
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
+	"metascript/controller/kube"
+	"metascript/controller/spec"
+	"metascript/controller/throttle"
+	"metascript/engine"
+)
+
+// conditions returns one condition of every type, in the order of the first status.
+func conditions(d *spec.Declaration, r *Result) []metav1.Condition {
+	return []metav1.Condition{
+		typed(v1alpha1.ConditionResourcesDiscovered, resourcesDiscovered(r)),
+		typed(v1alpha1.ConditionScriptReady, scriptReady(d, r)),
+		typed(v1alpha1.ConditionScriptsHeld, scriptsHeld(r)),
+		typed(v1alpha1.ConditionScriptRunaway, scriptRunaway(r)),
+		typed(v1alpha1.ConditionFallbackActive, fallbackActive(r)),
+		typed(v1alpha1.ConditionFinalizersHeld, finalizersHeld(d, r)),
+		typed(v1alpha1.ConditionPermitted, permitted(r)),
+		typed(v1alpha1.ConditionSpecSound, specSound(r)),
+		typed(v1alpha1.ConditionReady, ready(d, r)),
+	}
+}
+
+func typed(kind string, c metav1.Condition) metav1.Condition {
+	c.Type = kind
+	return c
+}
+
+func condition(status metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Status: status, Reason: reason, Message: message}
+}
+
+// notChecked is a condition about the spec or the script while they were not looked at as a whole.
+func notChecked() metav1.Condition {
+	return condition(metav1.ConditionUnknown, v1alpha1.ReasonNotChecked, "not checked, see the condition Ready")
+}
+
+// notRunning is a condition about what runs while nothing does.
+func notRunning() metav1.Condition {
+	return condition(metav1.ConditionUnknown, v1alpha1.ReasonNotRunning, "nothing of this controller runs, see the condition Ready")
+}
+
+// starting is a condition about the parents while they are not known yet.
+func starting() metav1.Condition {
+	return condition(metav1.ConditionUnknown, v1alpha1.ReasonStarting, "its caches are being filled")
+}
+
+func resourcesDiscovered(r *Result) metav1.Condition {
+	var notServed *kube.NotServedError
+	switch {
+	case !r.Discovered:
+		return notChecked()
+	case r.Resources == nil, spec.LacksStatus(r.Resources):
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonDiscovered, "the API server serves every resource that the spec names")
+	case errors.As(r.Resources, &notServed):
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonResourceNotFound, r.Resources.Error()+"; work starts by itself when it appears")
+	}
+	return condition(metav1.ConditionUnknown, v1alpha1.ReasonDiscoveryFailed, r.Resources.Error())
+}
+
+// scriptsHeld counts the parents for which the script is not called.
+func scriptsHeld(r *Result) metav1.Condition {
+	if r.Active == nil {
+		return notRunning()
+	}
+	if r.Held.Parents == 0 {
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonNoneHeld, "no script is held for any parent")
+	}
+	parents := "one parent,"
+	if r.Held.Parents > 1 {
+		parents = fmt.Sprintf("%d parents, the first of them", r.Held.Parents)
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonLimitExceeded, fmt.Sprintf("the script is not run for %s %s, before the parent's spec or the script changes, since it hit a limit %d times in a row: %s",
+		parents, r.Held.First, throttle.StrikesAllowed, engine.DetailOf(r.Held.Err)))
+}
+
+// scriptRunaway names one script that cannot be stopped, and what to do. It is known whether or not the controller runs.
+func scriptRunaway(r *Result) metav1.Condition {
+	if len(r.Runaways) == 0 {
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonNoRunaway, "no script runs after its timeout")
+	}
+	more := ""
+	if n := len(r.Runaways) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonNotStopped, fmt.Sprintf(
+		"%s%s runs on although its time is up, keeps a processor of the server busy, and cannot be stopped: its text is refused; edit the script, and restart the server to end what runs; spec.isolation: Process ends such scripts", r.Runaways[0], more))
+}
+
+func finalizersHeld(d *spec.Declaration, r *Result) metav1.Condition {
+	switch {
+	case r.Active == nil:
+		return notRunning()
+	case r.Finalizers.Parents > 0:
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonNoFinalizeHook, r.Finalizers.Message(d.ID()))
+	case !r.Filled:
+		return starting()
+	}
+	return condition(metav1.ConditionFalse, v1alpha1.ReasonNoneHeld, "no finalizer is held on any parent")
+}
+
+// permitted has the error of the API server, which names the verb and the resource.
+func permitted(r *Result) metav1.Condition {
+	switch denied := kube.Forbidden(r.Trouble); {
+	case r.Active == nil:
+		return notRunning()
+	case denied != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, denied.Error())
+	case r.Denied.Parents > 0:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden,
+			fmt.Sprintf("parents for which something is not permitted: %d; for %s: %v", r.Denied.Parents, r.Denied.First, r.Denied.Err))
+	case !r.Filled:
+		return starting()
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonNothingForbidden, "no request is refused for lack of a permission")
+}
+
+// specSound is True only if the spec and the scripts were checked as a whole, and the parents that other controllers select
+// too are known, since each can have warnings.
+func specSound(r *Result) metav1.Condition {
+	switch {
+	case len(r.Warnings) > 0:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonDoubtful, strings.Join(r.Warnings, "; "))
+	case !r.Discovered || r.Spec != nil || r.Script != nil:
+		return notChecked()
+	case r.Active != nil && !r.Filled:
+		return starting()
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonNoWarnings, "the spec and the scripts have no setting without effect")
+}
+
+// ready says whether the object runs as it is written, and if not, what runs in its place.
+func ready(d *spec.Declaration, r *Result) metav1.Condition {
+	if err := r.Err(); err != nil {
+		return notReady(d, r, err)
+	}
+	switch {
+	case d.Settings.Paused:
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonPaused, "spec.paused is set: no hook runs, and nothing is written")
+	case r.Active == nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "the controller is about to start")
+	case !r.Filled && r.Trouble != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled: "+r.Trouble.Error())
+	case !r.Filled:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, starting().Message)
+	case r.Trouble != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonCachesStale, "changes go unnoticed: "+r.Trouble.Error())
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", r.Active.Generation))
+}
+
+// notReady is the condition Ready of an object that cannot run as it is written because of err.
+func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
+	switch {
+	case r.Active == nil:
+		return condition(metav1.ConditionFalse, notReadyReason(r), err.Error())
+	case r.Active.Generation != d.Object.Generation || r.Active.UID != d.Object.UID:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
+			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, r.Active.Generation, err))
+	case r.Script != nil && r.Active.Built.Missing != "":
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonScriptNotReady, fmt.Sprintf("%s: %s", whatRuns(d, r.Active), err))
+	case r.Script != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("the script as it is now cannot be used, and %s: %s", whatRuns(d, r.Active), err))
+	}
+	return condition(metav1.ConditionFalse, notReadyReason(r), fmt.Sprintf("%v; what was started before keeps running", err))
+}
+
+// notReadyReason names which of the errors of r is the first.
+func notReadyReason(r *Result) string {
+	var isolation *build.IsolationError
+	switch {
+	case errors.Is(r.Spec, build.ErrNoHooks):
+		return v1alpha1.ReasonNoHooks
+	case errors.As(r.Spec, &isolation):
+		return v1alpha1.ReasonIsolationUnavailable
+	case r.Spec != nil:
+		return v1alpha1.ReasonInvalidSpec
+	case spec.LacksStatus(r.Resources):
+		return v1alpha1.ReasonNoStatusSubresource
+	case r.Resources != nil:
+		return v1alpha1.ReasonResourcesNotDiscovered
+	}
+	return v1alpha1.ReasonScriptNotReady
+}

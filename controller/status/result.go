@@ -1,0 +1,56 @@
+package status
+
+import (
+	"metascript/controller/build"
+	"metascript/controller/reconcile"
+	"metascript/controller/throttle"
+	"metascript/engine"
+)
+
+// A Result is what came of loading a controller object, and the state of what runs. If all three errors are nil, the object
+// runs as it is written, or is paused.
+type Result struct {
+	Discovered bool        // discovery was tried for this spec
+	Resources  error       // of discovery
+	Script     error       // of reading or compiling the scripts, or of finding the hooks in them
+	Spec       error       // anything else
+	Built      build.Built // of the spec that was last written; without names of hooks, it was not loaded
+	Warnings   []string    // all of them, also those of the Snapshot
+	ConfigMaps []string    // that the scripts were read from
+	Unreported bool        // the result may be different in a moment, and no event reports it
+	GivenUp    string      // the identity of the version that was rolled back
+	LastGood   string      // the ConfigMap that stores the last good version
+	Runaways   []engine.Runaway
+
+	Active             *build.Version // what runs now; nil: nothing
+	reconcile.Snapshot                // of Active
+}
+
+// Err is the first reason why the object does not run as it is written.
+func (r *Result) Err() error {
+	for _, err := range []error{r.Spec, r.Resources, r.Script} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Retry is the error for which loading is tried again although nothing that is watched changes: resources that no
+// CustomResourceDefinition announces may be served later, and a script that exceeded its time may compile when the machine
+// is less busy.
+func (r *Result) Retry() error {
+	if throttle.Transient(r.Script) {
+		return r.Script
+	}
+	return r.Resources
+}
+
+// SetError records an error of loading hooks as one of the script or of the spec.
+func (r *Result) SetError(err error) {
+	if build.IsScriptError(err) || throttle.IsGivenUp(err) {
+		r.Script = err
+	} else {
+		r.Spec = err
+	}
+}
