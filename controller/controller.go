@@ -33,6 +33,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/ownership"
 	"metascript/controller/reconcile"
+	"metascript/controller/references"
 	"metascript/controller/spec"
 	"metascript/controller/static"
 	"metascript/scripts"
@@ -93,15 +94,15 @@ type Server struct {
 	told         sync.Map     // id of a controller object -> what the log and its events said of it last
 	departed     sync.Map     // id of a controller object -> departure
 
-	followed *build.ScriptConfigMaps // ConfigMaps with scripts
-	filed    sync.Map                // ids of controller objects with scripts in files
-	edited   chan struct{}
-	sights   sync.Map // id of a controller object -> what its scripts were read as
-	stuck    sync.Map // id of a controller object -> *throttle.LoadBackoff
-	goods    sync.Map // id of a controller object -> *goodVersion
-	rejects  sync.Map // id of a controller object -> *rejection
-	judged   sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
-	warned   sync.Map // why good versions are not kept, as far as it was told
+	references *references.Watcher // ConfigMaps with scripts, and what webhooks refer to
+	filed      sync.Map            // ids of controller objects with scripts in files
+	edited     chan struct{}
+	sights     sync.Map // id of a controller object -> what its scripts were read as
+	stuck      sync.Map // id of a controller object -> *throttle.LoadBackoff
+	goods      sync.Map // id of a controller object -> *goodVersion
+	rejects    sync.Map // id of a controller object -> *rejection
+	judged     sync.Map // UIDs of controller objects of which this server knows, better than their status, what was given up
+	warned     sync.Map // why good versions are not kept, as far as it was told
 
 	bodies *bodies.Budget // of webhooks' answers in flight
 	kept   *bodies.Budget // of those that are kept by their ETags
@@ -205,7 +206,7 @@ func New(o Options) (*Server, error) {
 	s.bodies = bodies.New(o.WebhookMemory)
 	s.kept = bodies.New(s.bodies.Size() / 2)
 	s.unfinalized = finalizers.NewBlockedReporter(s.caches, resources, s.events)
-	s.followed = build.NewScriptConfigMaps(s.caches, func(of spec.ID) { s.queue.Add(of) })
+	s.references = references.NewWatcher(s.caches)
 	s.events.Divert = s.divert
 	return s, s.collect()
 }
@@ -244,7 +245,7 @@ func (s *Server) run(ctx context.Context) error {
 	if s.Folders != nil {
 		defer s.Folders.Follow(s.onFiles)()
 	}
-	defer s.followed.Close()
+	defer s.references.Close()
 	defer s.unfinalized.Close()
 	s.opened.Store(true)
 	for kind := range spec.Resources {

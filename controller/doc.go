@@ -6,7 +6,7 @@
 // and workers are shared by all loops: package dispatch finds out which of them an event concerns, and package work gives
 // their queues workers, so that a controller with nothing to do costs neither a goroutine nor a look at an event. Where
 // scripts run, and how much they may ask for, is the [Sandbox]'s, which is one for all; what webhooks have open, the
-// Secrets they refer to among it, is the Binding's (webhooks.go, keyring.go).
+// Secrets they refer to among it, is the Binding's (packages build and references).
 //
 // # The life of one reconcile
 //
@@ -30,7 +30,7 @@
 //
 // # Versions of scripts
 //
-// Scripts come from package scripts (gather.go, sources.go). An edit is read and compiled in the queue of controller
+// Scripts come from package scripts (build). An edit is read and compiled in the queue of controller
 // objects, beside the loop that runs, and takes the place of the hooks there in one step (version.go): a reconcile is a
 // turn of one version from its beginning to its end. What each choice covers:
 //

@@ -123,7 +123,7 @@ func (s *Server) try(ctx context.Context, d *spec.Declaration, o *object.Object,
 	if _, files := s.filed.Load(c.ID()); files && s.Folders != nil {
 		v.Warnings = append(v.Warnings, s.Folders.Problems()...)
 	}
-	v.Warnings = append(append(v.Warnings, s.followed.Stale(c.ID())...), s.unkept(c)...)
+	v.Warnings = append(append(v.Warnings, s.references.Stale(c.ID())...), s.unkept(c)...)
 	v.Unreported = !s.backoffOf(c.ID()).Note(c.Identity, err, time.Now())
 	if err != nil {
 		v.SetError(err)
@@ -196,7 +196,7 @@ func (s *Server) prepare(ctx context.Context, c *build.Candidate, loader *build.
 // loader makes the hooks of c.
 func (s *Server) loader(c *build.Candidate) *build.Loader {
 	l := &build.Loader{
-		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.followed.Get},
+		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: build.ConfigMaps(s.references)},
 		Log: s.logPrint(c.Object.GetName()), Observe: s.metrics.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery, MissingChildren: s.MissingChildren, InFlight: s.bodies, Cached: s.kept,
 	}
 	if r := s.get(c.ID()); r != nil && r.loop.Current().Loaded.SameBinding(c) {

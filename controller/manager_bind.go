@@ -34,7 +34,9 @@ func (s *Server) bind(d *spec.Declaration, o *object.Object, found spec.Resolved
 	}
 	s.openCaches(b, found)
 	b.Clients = hooks.Clients
-	b.Clients.Open(s.caches, s.Metrics)
+	if err := b.Clients.Open(s.references, s.Metrics); err != nil {
+		return nil, err
+	}
 	if d.Shape == hook.Decorator {
 		b.Owner = &claim.ByAnnotations{Children: b.Children, Annotations: b.Marks}
 	} else {

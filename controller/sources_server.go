@@ -4,16 +4,16 @@ import (
 	"context"
 
 	"metascript/controller/build"
+	"metascript/controller/references"
 	"metascript/controller/spec"
-	"metascript/scripts"
 )
 
 // followSources has a controller loaded again when one of its sources changes, and waits until they can be read.
 func (s *Server) followSources(ctx context.Context, d *spec.Declaration, loader *build.Loader) error {
-	var names []scripts.Key
+	var configMaps []references.Object
 	files := false
 	for _, wanted := range loader.Wanted(d) {
-		names = append(names, wanted.ConfigMapNames()...)
+		configMaps = append(configMaps, build.ConfigMapsOf(&wanted)...)
 		files = files || wanted.UsesFiles()
 	}
 	if !files {
@@ -21,10 +21,10 @@ func (s *Server) followSources(ctx context.Context, d *spec.Declaration, loader 
 	} else {
 		s.filed.Store(d.ID(), true)
 	}
-	if err := s.followed.Follow(d.ID(), names); err != nil {
+	if err := s.references.Watch(d.ID(), func() { s.queue.Add(d.ID()) }, configMaps...); err != nil {
 		return err
 	}
-	s.followed.Settled(ctx, names)
+	s.references.Settled(ctx, d.ID())
 	return nil
 }
 
@@ -73,5 +73,5 @@ func (s *Server) readsOtherwise(of spec.ID) bool {
 func (s *Server) leaveSources(of spec.ID) {
 	s.filed.Delete(of)
 	s.sights.Delete(of)
-	_ = s.followed.Follow(of, nil)
+	s.references.Leave(of)
 }

@@ -88,7 +88,7 @@ type loading struct {
 // load compiles the scripts of d, which were gathered before, and finds out which hooks there are. A script that does not
 // compile is an error with an [*engine.Error] in it.
 func (l *Loader) Load(ctx context.Context, d *spec.Declaration, gathered Parts) (Built, error) {
-	loaded := Built{Clients: WebhookClients{Credentials: Credentials{}}, webhooks: map[string]*hook.Webhook{}}
+	loaded := Built{Clients: WebhookClients{Credentials: newCredentials()}, webhooks: map[string]*hook.Webhook{}}
 	if l.Before != nil {
 		loaded.Clients, loaded.webhooks = l.Before.Clients, l.Before.webhooks
 	}
