@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -315,7 +314,7 @@ func (s *Server) scripts() *store.Store {
 	return &store.Store{Namespace: s.Namespace, Writer: s.write, Live: s.write.Get}
 }
 
-// versionsOf are the versions of c's script, or nil when its edits do not roll out. Older ones have the webhooks of the one
+// versionsOf are the versions of c's scripts, or nil if edits of them do not roll out. Older ones have the webhooks of the one
 // that runs.
 func (s *Server) versionsOf(c *build.Candidate, loader *build.Loader, now *build.Built) *store.ScriptVersions {
 	if !c.ScriptRevisions || now.Digest == "" {
@@ -324,21 +323,9 @@ func (s *Server) versionsOf(c *build.Candidate, loader *build.Loader, now *build
 	older := *loader
 	older.Before = now
 	return &store.ScriptVersions{
-		DryRun: s.DryRun, Store: s.scripts(), Digest: now.Digest, Script: c.Script, Part: build.Parts{"": c.Parts[""]}, Older: map[string]build.Built{},
-		Load: func(ctx context.Context, script *v1alpha1.ControllerScript, part build.Parts) (build.Built, error) {
-			then := *c.Declaration
-			then.Script = script
-			gathered := maps.Clone(c.Parts)
-			if len(part) > 0 {
-				gathered[""] = part[""]
-				return older.Load(ctx, &then, gathered)
-			}
-			own, err := older.Sources.Assemble(older.Wanted(&then)[""], false)
-			if err != nil {
-				return build.Built{}, fmt.Errorf("%s: %w", build.SpecPath(""), err)
-			}
-			gathered[""] = own
-			return older.Load(ctx, &then, gathered)
+		DryRun: s.DryRun, Store: s.scripts(), Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
+		Load: func(ctx context.Context, then build.ScriptVersion) (build.Built, error) {
+			return older.LoadVersion(ctx, c, then)
 		},
 	}
 }
