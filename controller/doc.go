@@ -1,54 +1,75 @@
-// Package controller runs controllers that are described by objects.
+// Package controller runs controllers that are described by objects: CompositeControllers and DecoratorControllers.
 //
-// A [Server] follows the controller objects of a cluster. For each it makes a [Binding], which says what the object
-// means: which objects are its parents, whom to ask what their children should be, how to know and update the
-// children, and as whom to write. For each Binding a loop runs, on its own: its queue, its records, its failures. Watches
-// and workers are shared by all loops: package dispatch finds out which of them an event concerns, and package work gives
-// their queues workers, so that a controller with nothing to do costs neither a goroutine nor a look at an event. Where
-// scripts run, and how much they may ask for, is the [Sandbox]'s, which is one for all; what webhooks have open, the
-// Secrets they refer to among it, is the Binding's (packages build and references).
+// A [Server] watches the controller objects of a cluster. For each it runs a reconcile.Reconciler, which has its own queue,
+// its own state and its own failures. Watches and workers are shared by all Reconcilers, so that a controller with nothing to
+// do costs neither a goroutine nor a look at an event.
 //
-// # The life of one reconcile
+// # Packages
 //
-// An informer sees a change. events.go turns the object that changed into the keys of the parents it concerns, and
-// adds them to the queue; the event is forgotten, and the key goes on with the reasons why. In loop.go a worker
-// takes the key, waits until the caches show what the parent's last reconcile wrote, and calls reconcile, which
-// reads like this:
+// Above the ones below, and each is read on its own:
 //
-//   - the parent, from the cache; gone, or none of ours: done
-//   - our finalizer, put on while there is a finalize hook
-//   - the children, claimed by the Owner, which adopts and releases
-//   - the related objects, for which the customize hook asks: customize.go remembers its answers, and related.go has the
-//     caches and an index, by package selection, of who looks for what, so that a change concerns nobody else
-//   - the question, put to the hook: a script or a webhook; no script that the breaker holds, since it hit a limit for
-//     this parent again and again
-//   - where kinds of children roll: the question once for each revision of the parent, and the next step by package
-//     rollout, stored in ControllerRevisions before anything else is done
-//   - the plan: what to write, as data, by package plan
-//   - the writes, each through the Writer; one that fails does not stop the others
-//   - the status, written if it differs; then our finalizer off, if the hook is done
+//   - controller, this package: watches controller objects, loads them, replaces and rolls back versions, writes their status
+//   - reconcile: reconciles the parents of one controller
+//   - build: makes the hooks that a controller object declares, from scripts and webhooks
+//   - spec: reads controller objects of both kinds into one form; status: writes what came of them into conditions
+//   - references: watches the Secrets and ConfigMaps that controller objects refer to
+//   - claim, related, revisions: which children and which related objects a parent has, and its ControllerRevisions
+//   - store: keeps versions of scripts in ConfigMaps
+//   - throttle: decides when what went wrong is tried again, and whether a new version is good
+//   - queue, work, dispatch: keys with their reasons, workers, and which controllers an event concerns
+//   - hook: the requests and responses of hooks; plan and rollout: what to write, computed without a client
+//   - finalizers, lease, static, offline: deleted controllers, leader election, controller objects of a file, one sync
+//     without a cluster
+//   - informer, kube, object: the API server
 //
-// # Versions of scripts
+// # The life of a controller object
 //
-// Scripts come from package scripts (build). An edit is read and compiled in the queue of controller
-// objects, beside the loop that runs, and takes the place of the hooks there in one step (version.go): a reconcile is a
-// turn of one version from its beginning to its end. What each choice covers:
+// The watches (watch.go) see a change and add the name of the object to one queue. The event is forgotten. A worker takes
+// the name (server.go) and loads the object (load.go), which reads like this:
 //
-//   - a source that is broken, half-written, emptied or gone: nothing changes, since a version is used as a whole or not
-//     at all; the one before is in memory
-//   - a server that is restarted meanwhile: good.go keeps the last good version, spec and scripts together, in a ConfigMap
-//     named by its content, to which the controller's status points. It is compiled and checked like any other
-//   - a version that compiles and fails: trial.go counts for whom, and gives it up if that is asked for
-//   - a rollout that is under way: scriptstore.go keeps each version that a revision refers to
-//   - a script that is broken for good, and a webhook that does the same: hook.Fallback
+//   - the record of the object (managed.go), which has all that the server knows of it. It belongs to the UID: another
+//     object of the same name has another record
+//   - no object: what runs is stopped, the record is dropped, and after a while the finalizers of the controller are removed
+//     from its parents (deletion.go)
+//   - paused: what runs is stopped
+//   - the spec, and the resources that it names, from discovery
+//   - the scripts, from the object, files or ConfigMaps (sources.go). From now on a change of a source queues the object
+//   - a version that was given up is not tried again before it is edited (rollback.go)
+//   - the hooks, by package build: as a whole or not at all
+//   - the version is activated (activate.go): if no more than the scripts are others, the Reconciler gets new hooks in one
+//     step; or else another Reconciler takes the place of the one that runs. A record has one pointer to what runs
+//   - if the version cannot be built, what runs stays as a whole, spec and scripts together. If nothing runs, or what runs
+//     was given up, the version that was good last is activated (lastgood.go, rollback.go)
+//   - the result is written to the object's status, as conditions, and reported in the log and by events (status.go)
 //
-// What is stored is swept when nothing refers to it.
+// The queue gives a name to one worker at a time, so that most of a record needs no lock. An error is for trying again,
+// with a delay that grows.
 //
-// Whatever goes wrong before the plan leaves everything as it is: on an error nothing is deleted.
-// Afterwards the loop alone decides: forget the key, come again after a while, or back off.
+// # The life of a parent
 //
-// Of servers that run side by side one leads, as leader.go says: in the others everything is there, caches, loops and
-// queues, and no worker works. health.go says when a server is ready, and metrics.go what is counted.
+// An informer sees a change. Package dispatch finds the Reconcilers that it concerns, and each adds the keys of the parents to
+// its queue, with the reason why. A worker takes a key, waits until the caches show what the last reconcile of this parent
+// wrote, and reconciles, with one version of the hooks from the beginning to the end:
+//
+//   - the parent is read from the cache. A parent that is gone, or does not match, is done
+//   - our finalizer is added while there is a finalize hook
+//   - the claimer lists the children, and adopts and releases
+//   - the caller calls the customize hook, selects the related objects, and calls the sync or finalize hook: a script or a
+//     webhook. A script that exceeded a limit for this parent again and again is not called
+//   - the roller, where kinds of children roll, has the hook called for each revision of the parent, and stores the next step
+//     in ControllerRevisions before anything else is written
+//   - package plan computes the writes
+//   - the applier does them, one by one; one that fails does not stop the others
+//   - the status writer writes the status of the parent if it differs. Then our finalizer is removed, if the hook has finalized
+//
+// On an error before the plan nothing is deleted. Afterwards the Reconciler decides, in one place, whether the key is
+// forgotten, comes again after a while, or backs off.
+//
+// # Servers side by side
+//
+// One server leads (package lease). In the others everything is there, caches, Reconcilers and queues, and no worker works;
+// they write nothing. health.go says when a server is ready and healthy, metrics.go what is counted, and sweep.go removes
+// what is stored and nothing refers to.
 //
 // Objects in caches are shared and never changed; hooks see them through read-only views.
 package controller

@@ -3,13 +3,13 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-
-	"metascript/controller/spec"
-	"metascript/controller/static"
+	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/spec"
 )
 
 // Waiting says what the server waits for before it is ready; nothing once it is. It is ready once every controller
@@ -20,58 +20,30 @@ func (s *Server) Waiting() []string {
 	if s.ready.Load() {
 		return nil
 	}
-	waiting := s.waitedFor.get(s.waiting)
+	waiting := s.waiting.get(s.notReady)
 	s.ready.Store(len(waiting) == 0)
 	return waiting
 }
 
-func (s *Server) waiting() []string {
-	if !s.known.Load() {
-		return s.unknown()
+func (s *Server) notReady() []string {
+	if !s.watches.filled.Load() {
+		return s.watches.unknown()
 	}
 	var all []string
-	for _, controllers := range s.controllers {
-		for _, o := range controllers.List() {
-			name := spec.IDOf(o)
-			if _, seen := s.seen.Load(name); !seen {
-				all = append(all, name.String()+" is being loaded")
-			} else if r := s.get(name); r != nil {
-				all = append(all, r.loop.Unfilled()...)
-			}
+	for _, o := range s.watches.list() {
+		id := spec.IDOf(o)
+		if m := s.records.get(id); m == nil || m.uid != o.GetUID() || !m.loaded.Load() {
+			all = append(all, id.String()+" is being loaded")
+		} else if r := m.active.Load(); r != nil {
+			all = append(all, r.Unfilled()...)
 		}
 	}
 	slices.Sort(all)
 	return all
 }
 
-// unknown says what has to be read before controllers can be loaded, and what keeps it from being read.
-func (s *Server) unknown() []string {
-	if !s.opened.Load() {
-		return []string{"the server is about to start"}
-	}
-	all := beingRead("CustomResourceDefinition", s.crds)
-	for kind, cache := range s.controllers {
-		all = append(all, beingRead(kind, cache)...)
-	}
-	if len(all) == 0 {
-		return []string{"the controllers are about to be loaded"}
-	}
-	slices.Sort(all)
-	return all
-}
-
-// beingRead says that objects are being read, and what keeps them from it, unless they are known.
-func beingRead(kind string, cache static.Objects) []string {
-	if err := cache.Trouble(); err != nil {
-		return []string{fmt.Sprintf("the %ss are being read: %v", kind, err)}
-	} else if !cache.Filled() {
-		return []string{fmt.Sprintf("the %ss are being read", kind)}
-	}
-	return nil
-}
-
-// Healthy is an error when the server does not get on, and would not without being started again: one of the locks
-// that everything needs is not to be had before ctx is done, or it works although its Lease has run out.
+// Healthy is an error when the server does not make progress, and would not without being started again: one of the locks
+// that everything needs cannot be locked before ctx is done, or it works although its Lease has expired.
 func (s *Server) Healthy(ctx context.Context) error {
 	if s.candidate != nil {
 		if err := s.candidate.Healthy(); err != nil {
@@ -81,7 +53,7 @@ func (s *Server) Healthy(ctx context.Context) error {
 	passed := make(chan struct{})
 	go func() {
 		defer close(passed)
-		s.pass()
+		s.probeLocks()
 	}()
 	select {
 	case <-passed:
@@ -91,13 +63,39 @@ func (s *Server) Healthy(ctx context.Context) error {
 	}
 }
 
-// pass takes each lock and gives it back.
-func (s *Server) pass() {
+// probeLocks locks and unlocks each lock that everything needs.
+func (s *Server) probeLocks() {
 	s.queue.Len()
 	s.caches.Running()
 	s.shared.Hub.Changes(schema.GroupKind{})
 	s.shared.Related.Probe()
-	for _, r := range s.all() {
-		r.loop.ProbeLocks()
+	for _, r := range s.records.running() {
+		r.ProbeLocks()
 	}
+}
+
+// A recent keeps an answer that took long to find, so that asking often, as probes do, costs no more than a twentieth of a
+// processor. The zero value has none. It is safe for concurrent use.
+type recent struct {
+	mu     sync.Mutex // guards what follows
+	answer []string
+	until  time.Time
+}
+
+// keptFrom is what an answer takes at least that is kept.
+const keptFrom = 200 * time.Microsecond
+
+// get gives the answer of look, which may be some moments old if it took long.
+func (r *recent) get(look func() []string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	began := time.Now()
+	if began.Before(r.until) {
+		return r.answer
+	}
+	r.answer = look()
+	if took := time.Since(began); took > keptFrom {
+		r.until = time.Now().Add(19 * took)
+	}
+	return r.answer
 }

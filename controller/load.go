@@ -3,350 +3,232 @@ package controller
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"log/slog"
-	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
-	"metascript/controller/hook"
-	"metascript/controller/object"
 	"metascript/controller/reconcile"
-	"metascript/controller/revisions"
 	"metascript/controller/spec"
 	"metascript/controller/status"
-	"metascript/controller/store"
-	"metascript/controller/throttle"
-	"metascript/engine"
-	"metascript/scripts"
 )
 
-// load makes the loop of a controller be what its controller object says, and tells in the object's status what came
-// of it. If the object cannot be loaded, what ran before goes on as a whole, spec and script together.
-func (s *Server) load(ctx context.Context, name spec.ID) error {
-	o := s.object(name)
+// A loader has what runs for a controller be what its object says.
+type loader struct {
+	*environment
+	watches   *watches
+	sources   *sources
+	versions  *versions
+	activator *activator
+	rollback  *rollbacker
+	reporter  *reporter
+	deleter   *deleter
+}
+
+func newLoader(e *environment, w *watches) *loader {
+	l := &loader{environment: e, watches: w, sources: newSources(e), versions: newVersions(e), deleter: &deleter{e}}
+	l.activator = &activator{e, l.versions}
+	l.rollback = &rollbacker{e, l.versions, l.sources, l.activator}
+	l.reporter = newReporter(e, w)
+	return l
+}
+
+// load looks at the controller object of that name. An error is for trying again.
+func (l *loader) load(ctx context.Context, id spec.ID) error {
+	o := l.watches.get(id)
 	if o == nil {
-		return s.leave(ctx, name)
+		return l.finishDeletion(ctx, id)
 	}
-	s.departed.Delete(name)
-	if r := s.get(name); r != nil && r.loop.Current().Loaded.UID != o.GetUID() {
-		s.stop(name) // that was another object, and is gone
+	m, replaced := l.records.open(o)
+	if replaced != nil {
+		l.activator.stop(replaced) // that was another object, and is gone
 	}
-	v := &status.Result{}
 	d, err := spec.Read(o)
-	switch {
+	one := &loading{loader: l, record: m, candidate: &build.Candidate{Declaration: d, Object: o}}
+	return one.run(ctx, err)
+}
+
+// finishDeletion stops what runs for a controller object that is gone, forgets it, and then finishes its deletion.
+func (l *loader) finishDeletion(ctx context.Context, id spec.ID) error {
+	if m := l.records.get(id); m != nil {
+		l.activator.stop(m)
+	}
+	l.records.forget(id)
+	l.sources.forget(id)
+	l.reporter.forget(id)
+	return l.deleter.finish(ctx, id)
+}
+
+// checkFiles queues the controllers whose scripts in files read otherwise than when they were loaded, until ctx is done. Of
+// those that an edit concerns not all read otherwise.
+func (l *loader) checkFiles(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.sources.edited:
+		}
+		for _, m := range l.records.concernedBy(l.sources.takeChanges()) {
+			if ctx.Err() == nil && l.sources.readOtherwise(m, l.watches.get(m.id)) {
+				l.queue.Add(m.id)
+			}
+		}
+	}
+}
+
+// A loading is one look at a controller object that exists, with what is found out on the way.
+type loading struct {
+	*loader
+	record    *managed
+	candidate *build.Candidate // the object as it is written
+	builder   *build.Loader    // of the candidate's hooks
+	result    status.Result
+}
+
+// run loads the object and reports the result in its status. If it cannot be loaded, what ran before goes on as a whole, spec
+// and script together. unreadable is why the spec cannot be read, or nil.
+func (l *loading) run(ctx context.Context, unreadable error) error {
+	switch d := l.candidate.Declaration; {
 	case d.Settings.Paused: // an emergency brake, whatever else there may be wrong with the spec
-		s.stop(name)
-		v.Warnings = append(s.sandbox.Warnings(d), d.Warnings()...)
-	case err != nil:
-		v.Spec = err
+		l.activator.stop(l.record)
+		l.warn(l.sandbox.Warnings(d)...)
+		l.warn(d.Warnings()...)
+	case unreadable != nil:
+		l.result.Spec = unreadable
 	default:
-		s.try(ctx, d, o, v)
+		l.loadSpec(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil
 	}
-	v.Runaways = s.sandbox.RunawaysOf(name)
-	if r := s.get(name); r != nil {
-		s.see(ctx, r, v)
-	}
-	if kept, found := s.rejects.Load(name); found && kept.(*rejection).uid == o.GetUID() {
-		v.GivenUp = kept.(*rejection).identity
-	}
-	if !s.leads() {
-		return v.Retry() // whoever leads tells
-	}
-	if err := s.tell(ctx, d, o, v); err != nil {
-		return err
-	}
-	why, way := whyWaiting(d, v)
-	if err := s.unfinalized.Report(d, why, way); err != nil {
-		return err
-	}
-	return v.Retry()
-}
-
-// leave forgets a controller object that is gone.
-func (s *Server) leave(ctx context.Context, name spec.ID) error {
-	s.stop(name)
-	s.unfinalized.Forget(name)
-	s.told.Delete(name)
-	s.seen.Delete(name)
-	s.leaveSources(name)
-	s.goods.Delete(name)
-	s.stuck.Delete(name)
-	s.rejects.Delete(name)
-	s.metrics.Forget(name.Kind, name.Name, name.QueueName())
-	return s.depart(ctx, name)
-}
-
-// see adds to the verdict how what runs is.
-func (s *Server) see(ctx context.Context, r *running, v *status.Result) {
-	v.Active, v.LastGood = r.loop.Current().Loaded, s.settled(ctx, r)
-	v.Snapshot = r.loop.Snapshot()
-	v.Warnings = append(v.Warnings, v.Snapshot.Warnings...)
-}
-
-// discover looks up the resources that d names, and the one that keeps how far its rollouts are.
-func (s *Server) discover(d *spec.Declaration) (spec.Resolved, error) {
-	found, err := spec.Resolve(d, s.resources)
-	if err != nil || !slices.ContainsFunc(d.Children, func(c spec.Child) bool { return c.Method.Rolls() }) {
-		return found, err
-	}
-	if _, err := s.resources.ByName(v1alpha1.GroupVersion.String(), v1alpha1.ControllerRevisions.Resource); err != nil {
-		return spec.Resolved{}, fmt.Errorf("rolling updates: %w", err)
-	}
-	return found, nil
-}
-
-// try loads d, and on success has its loop be that version, unless it is already. If it cannot be loaded, the last good
-// version is kept running, or run again.
-func (s *Server) try(ctx context.Context, d *spec.Declaration, o *object.Object, v *status.Result) {
-	v.Warnings = append(s.sandbox.Warnings(d), d.Warnings()...)
-	if r := s.get(d.ID()); r != nil {
-		r.loop.ReleaseFinalizers(reconcile.RemovesFinalizers(o)) // before another version may take its place
-	}
-	if v.Spec = d.Validate(); v.Spec != nil {
-		return
-	}
-	c := &build.Candidate{Declaration: d, Object: o}
-	c.Resolved, v.Resources = s.discover(d)
-	v.Discovered = true
-	s.judge(ctx, c)
-	loader := s.loader(c)
-	hooks, err := s.prepare(ctx, c, loader)
-	v.Warnings, v.ConfigMaps = append(v.Warnings, c.Parts.Warnings()...), c.Parts.ConfigMaps()
-	if _, files := s.filed.Load(c.ID()); files && s.Folders != nil {
-		v.Warnings = append(v.Warnings, s.Folders.Problems()...)
-	}
-	v.Warnings = append(append(v.Warnings, s.references.Stale(c.ID())...), s.unkept(c)...)
-	v.Unreported = !s.backoffOf(c.ID()).Note(c.Identity, err, time.Now())
-	if err != nil {
-		v.SetError(err)
-		if v.Resources == nil && v.Script != nil {
-			s.hold(ctx, c, v)
-			s.standIn(ctx, c, loader, v)
+	l.observe(ctx)
+	if l.leads() { // else whoever leads reports it
+		if err := l.reporter.report(ctx, l.record, l.candidate, &l.result); err != nil {
+			return err
 		}
+	}
+	return l.result.Retry()
+}
+
+// loadSpec loads the spec, and has that version run, unless it does already. If it cannot be loaded, the last known good
+// version is kept running, or run again.
+func (l *loading) loadSpec(ctx context.Context) {
+	d := l.candidate.Declaration
+	l.warn(l.sandbox.Warnings(d)...)
+	l.warn(d.Warnings()...)
+	l.releaseFinalizers()
+	if l.result.Spec = d.Validate(); l.result.Spec != nil {
 		return
 	}
-	v.Built, v.Warnings = hooks, append(append(v.Warnings, hooks.Warnings...), releaseDoubt(d, &hooks)...)
-	if v.Resources == nil && s.runs(c) == nil {
-		v.Spec = s.put(ctx, c, loader, hooks)
-	}
-	if s.rejected(c, c.Identity) == nil {
-		s.rejects.Delete(c.ID()) // it was edited
+	l.candidate.Resolved, l.result.Resources = l.activator.discover(d)
+	l.result.Discovered = true
+	l.rollback.noteOutcome(ctx, l.record)
+	built, err := l.build(ctx)
+	l.noteSources(err)
+	switch {
+	case err == nil:
+		l.promote(ctx, built)
+	case l.result.Resources == nil && d.Script != nil:
+		l.warn(l.rollback.rollBack(ctx, l.record, l.candidate)...)
+		l.startPartial(ctx)
 	}
 }
 
-// put has c run, and tells of scripts that are others.
-func (s *Server) put(ctx context.Context, c *build.Candidate, loader *build.Loader, hooks build.Built) error {
-	before := s.get(c.ID())
-	was := ""
-	if before != nil {
-		was = before.loop.Current().Loaded.Built.Status.Digest
-	}
-	if err := s.activate(ctx, c, loader, hooks); err != nil || before != s.get(c.ID()) {
-		return err
-	}
-	s.metrics.Controller(c.Kind, c.ID().Name).Reloaded("loaded")
-	s.Log.Info("scripts swapped", "controller", c.ID().Name, "source", hooks.Status.Source, "digest", build.ShortDigest(hooks.Status.Digest), "before", build.ShortDigest(was))
-	s.events.Normal(c.Object, "ScriptReloaded", "%s: %s in place of %s", hooks.Status.Source, build.ShortDigest(hooks.Status.Digest), cmp.Or(build.ShortDigest(was), "none"))
-	return nil
+func (l *loading) warn(warnings ...string) {
+	l.result.Warnings = append(l.result.Warnings, warnings...)
 }
 
-// runs gives what runs if c is the version that does, or nil.
-func (s *Server) runs(c *build.Candidate) *running {
-	if r := s.get(c.ID()); r != nil && r.loop.Current().Loaded.SameBinding(c) && r.loop.Current().Loaded.Identity == c.Identity {
-		return r
+// releaseFinalizers has what runs release its finalizers if the object says so, before another version may take its place.
+func (l *loading) releaseFinalizers() {
+	if r := l.record.active.Load(); r != nil {
+		r.ReleaseFinalizers(reconcile.RemovesFinalizers(l.candidate.Object))
 	}
-	return nil
 }
 
-// prepare reads and compiles the scripts of c, unless they run.
-func (s *Server) prepare(ctx context.Context, c *build.Candidate, loader *build.Loader) (build.Built, error) {
-	err := s.followSources(ctx, c.Declaration, loader)
-	if err == nil {
-		s.sights.Delete(c.ID()) // what is about to be read may be of before the next change, or of after it
-		err = c.Read(loader)
-		s.sights.Store(c.ID(), c.Fingerprint(err))
-	}
-	if err == nil {
-		err = s.givenUp(ctx, c)
-	}
-	if err != nil {
+// build reads and compiles the scripts, unless they run.
+func (l *loading) build(ctx context.Context) (build.Built, error) {
+	c, m := l.candidate, l.record
+	l.builder = l.sources.loader(m, c)
+	if err := l.sources.read(ctx, m, c, l.builder); err != nil {
 		return build.Built{}, err
 	}
-	if r := s.runs(c); r != nil {
-		return r.loop.Current().Loaded.Built, nil
-	}
-	if err := s.backoffOf(c.ID()).Blocked(c.Identity, time.Now()); err != nil {
+	if err := l.rollback.check(ctx, m, c); err != nil {
 		return build.Built{}, err
 	}
-	hooks, err := loader.Load(ctx, c.Declaration, c.Parts)
+	if r := m.runs(c); r != nil {
+		return r.Current().Loaded.Built, nil
+	}
+	if err := m.loadBackoff.Blocked(c.Identity, time.Now()); err != nil {
+		return build.Built{}, err
+	}
+	built, err := l.builder.Load(ctx, c.Declaration, c.Parts)
 	if err != nil {
 		return build.Built{}, err // as a whole or not at all
 	}
-	return hooks, nil
+	return built, nil
 }
 
-// loader makes the hooks of c.
-func (s *Server) loader(c *build.Candidate) *build.Loader {
-	l := &build.Loader{
-		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: build.ConfigMaps(s.references)},
-		Log: s.logPrint(c.Object.GetName()), Observe: s.metrics.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery, MissingChildren: s.MissingChildren, InFlight: s.bodies, Cached: s.kept,
-	}
-	if r := s.get(c.ID()); r != nil && r.loop.Current().Loaded.SameBinding(c) {
-		l.Before = &r.loop.Current().Loaded.Built
-	}
-	return l
-}
-
-// activate has the loop of c be that version: in the loop that runs, if no more than the scripts are others.
-func (s *Server) activate(ctx context.Context, c *build.Candidate, loader *build.Loader, hooks build.Built) error {
-	about := &build.Version{
-		UID: c.Object.GetUID(), Generation: c.Object.GetGeneration(), Resolved: c.Resolved, Built: hooks, Identity: c.Identity,
-		LoadedAt: build.LoadedAt(c.Status.Script, hooks.Status.Digest, time.Now()), Candidate: c,
-	}
-	versions := s.versionsOf(c, loader, &about.Built)
-	if r := s.get(c.ID()); r != nil && r.loop.Current().Loaded.SameBinding(c) {
-		s.loaded(c.Object)
-		r.loop.Swap(s.versionFor(ctx, c, r.loop, about, versions))
-		return nil
-	}
-	binding, err := s.bind(c.Declaration, c.Object, c.Resolved, hooks)
+// noteSources notes what is to be reported of the sources, and the error of building, which may be nil.
+func (l *loading) noteSources(err error) {
+	c, m := l.candidate, l.record
+	l.warn(c.Parts.Warnings()...)
+	l.result.ConfigMaps = c.Parts.ConfigMaps()
+	l.warn(l.sources.warnings(m)...)
+	l.warn(l.versions.notStored(m)...)
+	l.result.Unreported = !m.loadBackoff.Note(c.Identity, err, time.Now())
 	if err != nil {
+		l.result.SetError(err)
+	}
+}
+
+// promote has the candidate run, unless it does already.
+func (l *loading) promote(ctx context.Context, built build.Built) {
+	c, m := l.candidate, l.record
+	l.result.Built = built
+	l.warn(built.Warnings...)
+	l.warn(releaseWarning(c.Declaration, &built)...)
+	if l.result.Resources == nil && m.runs(c) == nil {
+		l.result.Spec = l.replace(ctx, built)
+	}
+	m.clearIfEdited(c.Identity)
+}
+
+// replace has the candidate run, and reports if no more than the scripts are others.
+func (l *loading) replace(ctx context.Context, built build.Built) error {
+	c, before, digest := l.candidate, l.record.active.Load(), ""
+	if before != nil {
+		digest = before.Current().Loaded.Built.Status.Digest
+	}
+	if err := l.activator.activate(ctx, l.record, c, l.builder, built); err != nil || before != l.record.active.Load() {
 		return err
 	}
-	if binding.Revisions != nil {
-		binding.Revisions.Scripts = versions
-	}
-	s.start(ctx, c, binding, about)
+	l.counts.Controller(c.Kind, c.ID().Name).Reloaded("loaded")
+	l.Log.Info("scripts swapped", "controller", c.ID().Name, "source", built.Status.Source, "digest", build.ShortDigest(built.Status.Digest), "before", build.ShortDigest(digest))
+	l.events.Normal(c.Object, "ScriptReloaded", "%s: %s in place of %s", built.Status.Source, build.ShortDigest(built.Status.Digest), cmp.Or(build.ShortDigest(digest), "none"))
 	return nil
 }
 
-// versionFor is the next version of a loop's hooks.
-func (s *Server) versionFor(ctx context.Context, c *build.Candidate, l *reconcile.Reconciler, loaded *build.Version, versions *store.ScriptVersions) *reconcile.Version {
-	var with *revisions.Revisions
-	if l.Revisions != nil {
-		copied := *l.Revisions
-		copied.Scripts = versions
-		with = &copied
-	}
-	next := reconcile.NewVersion(loaded.Built.Hooks(), with, func() { s.queue.Add(c.ID()) })
-	next.Loaded = loaded
-	next.Canary = s.trialOf(ctx, c, l, l.Failing())
-	return next
-}
-
-// levels are those of scripts' messages in our log.
-var levels = map[engine.Level]slog.Level{
-	engine.Debug: slog.LevelDebug, engine.Info: slog.LevelInfo, engine.Warn: slog.LevelWarn, engine.Err: slog.LevelError,
-}
-
-// logPrint is where a controller's scripts print.
-func (s *Server) logPrint(name string) func(string, *hook.Request, engine.Message) {
-	return func(hookName string, req *hook.Request, m engine.Message) {
-		if s.Observer != nil {
-			s.Observer.Printed(reconcile.About{Controller: name, Parent: object.RefOf(req.Parent)}, hookName, m)
-		}
-		s.Log.Log(context.Background(), levels[m.Level], m.Text, "controller", name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
-	}
-}
-
-// tell writes the verdict into the object's status if it is not there yet, and an event about a change of Ready.
-func (s *Server) tell(ctx context.Context, d *spec.Declaration, o *object.Object, v *status.Result) error {
-	status := status.Of(d, v)
-	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady) // which there always is
-	if v.Finalizers.Parents > 0 && !meta.IsStatusConditionTrue(d.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
-		s.Log.Warn("finalizers are held", "controller", o.GetName(), "parents", v.Finalizers.Parents)
-		s.events.Warning(o, "FinalizersHeld", "%s", v.Finalizers.Message(d.ID()))
-	}
-	said := string(o.GetUID()) + after.Reason + after.Message
-	if v.Unreported {
-		return s.writeStatus(ctx, o, status)
-	}
-	if before, _ := s.told.Swap(spec.IDOf(o), said); before != said {
-		s.Log.Info("controller is "+after.Reason, "controller", o.GetName(), "ready", after.Status, "message", after.Message)
-		switch {
-		case v.PreviousScriptRuns(d):
-			s.events.Warning(o, "ScriptRejected", "%s", after.Message)
-			s.metrics.Controller(d.Kind, d.Object.Name).Reloaded("rejected")
-		case throttle.IsGivenUp(v.Err()): // which was told when it was
-		case spec.LacksStatus(v.Err()):
-			s.events.Warning(o, "SyncError", "[%s] Sync error - ignoring, %s", o.GetName(), after.Message)
-		case v.Err() != nil:
-			s.events.Warning(o, "CreateError", "Cannot create new controller: %s", after.Message)
-		case v.Trouble != nil:
-			s.events.Warning(o, "SyncError", "[%s] Sync error - %s", o.GetName(), after.Message)
-		}
-	}
-	return s.writeStatus(ctx, o, status)
-}
-
-// backoffOf is what delays loading a controller.
-func (s *Server) backoffOf(of spec.ID) *throttle.LoadBackoff {
-	known, _ := s.stuck.LoadOrStore(of, &throttle.LoadBackoff{})
-	return known.(*throttle.LoadBackoff)
-}
-
-// standIn has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the
+// startPartial has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the
 // webhooks that stand beside the others, if there are some. Half a spec with the half of another would not do; this is one
 // spec, and a hook without an answer is an error.
-func (s *Server) standIn(ctx context.Context, c *build.Candidate, loader *build.Loader, v *status.Result) {
-	r := s.get(c.ID())
-	if r != nil && r.loop.Current().Loaded.Built.Missing == "" || !c.HasFallback() {
+func (l *loading) startPartial(ctx context.Context) {
+	if !l.record.runsPartial() || !l.candidate.HasFallback() {
 		return
 	}
-	with, in := *loader, *c
-	with.Partial = &build.MissingParts{Parts: map[string]error{}}
-	hooks, err := with.LoadPartial(ctx, &in)
-	if err != nil || hooks.Missing == "" || s.runs(&in) != nil {
-		return // what keeps it from being loaded is told already, or was gone a moment later
+	builder, c := *l.builder, *l.candidate
+	builder.Partial = &build.MissingParts{Parts: map[string]error{}}
+	built, err := builder.LoadPartial(ctx, &c)
+	if err != nil || built.Missing == "" || l.record.runs(&c) != nil {
+		return // what keeps it from being loaded is reported already, or was gone a moment later
 	}
-	v.Spec = s.activate(ctx, &in, loader, hooks)
+	l.result.Spec = l.activator.activate(ctx, l.record, &c, l.builder, built)
 }
 
-// scripts is the server's store.
-func (s *Server) scripts() *store.Store {
-	return &store.Store{Namespace: s.Namespace, Writer: s.write, Live: s.write.Get}
-}
-
-// versionsOf are the versions of c's scripts, or nil if edits of them do not roll out. Older ones have the webhooks of the one
-// that runs.
-func (s *Server) versionsOf(c *build.Candidate, loader *build.Loader, now *build.Built) *store.ScriptVersions {
-	if !c.ScriptRevisions || now.Digest == "" {
-		return nil
+// observe adds to the result how what runs is.
+func (l *loading) observe(ctx context.Context) {
+	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id)
+	if r := l.record.active.Load(); r != nil {
+		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.settle(ctx, l.record)
+		l.result.Snapshot = r.Snapshot()
+		l.warn(l.result.Snapshot.Warnings...)
 	}
-	older := *loader
-	older.Before = now
-	return &store.ScriptVersions{
-		DryRun: s.DryRun, Store: s.scripts(), Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
-		Load: func(ctx context.Context, then build.ScriptVersion) (build.Built, error) {
-			return older.LoadVersion(ctx, c, then)
-		},
-	}
-}
-
-// whyWaiting says why the finalize hook of a controller cannot be asked, and what to do; "": it can.
-func whyWaiting(d *spec.Declaration, v *status.Result) (why, way string) {
-	switch {
-	case v.Active == nil && d.Settings.Paused:
-		return "is paused", "end the pause"
-	case v.Active == nil && v.Err() != nil:
-		return "does not load", "correct the controller"
-	case v.Active != nil && !v.Filled && v.Trouble != nil:
-		return "cannot start before its caches are filled", "see the condition Ready of the controller"
-	}
-	return "", ""
-}
-
-// releaseDoubt is about the annotation where it has no effect: it would have one once the hook is lost.
-func releaseDoubt(d *spec.Declaration, hooks *build.Built) []string {
-	if hooks.Finalize == nil || d.Object.Annotations[reconcile.RemoveFinalizers] != "true" {
-		return nil
-	}
-	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: take it off, so that finalizers are held if the hook is lost", reconcile.RemoveFinalizers)}
+	l.result.GivenUp = l.record.rejectedIdentity()
 }

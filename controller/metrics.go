@@ -6,36 +6,32 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"metascript/controller/informer"
+	"metascript/controller/lease"
 	"metascript/controller/metrics"
 )
 
-// count registers the metrics, if some are to be kept, and has requests to the API server counted.
-func (o *Options) count() (*metrics.Metrics, error) {
-	if o.Metrics == nil {
-		return nil, nil
+// countRequests registers the metrics, if some are to be kept, and returns config with requests to the API server counted.
+func countRequests(registry prometheus.Registerer, config *rest.Config) (*metrics.Metrics, *rest.Config, error) {
+	if registry == nil {
+		return nil, config, nil
 	}
-	m, err := metrics.New(o.Metrics)
+	m, err := metrics.New(registry)
 	if err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+		return nil, nil, fmt.Errorf("register metrics: %w", err)
 	}
-	o.Config = rest.CopyConfig(o.Config)
-	o.Config.Wrap(m.Requests.Wrap)
-	return m, nil
-}
-
-// collect registers what is counted only when somebody asks.
-func (s *Server) collect() error {
-	if s.Options.Metrics == nil {
-		return nil
-	}
-	if err := s.Options.Metrics.Register(collector{s}); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	return nil
+	config = rest.CopyConfig(config)
+	config.Wrap(m.Requests.Wrap)
+	return m, config, nil
 }
 
 // A collector counts what a server has at the moment. What is gone is not counted, so that nothing has to be dropped.
-type collector struct{ server *Server }
+type collector struct {
+	records  *records
+	caches   *informer.Factory
+	leading  *lease.Gate
+	election *lease.Election // nil: there is none
+}
 
 var (
 	queueDepth    = prometheus.NewDesc("metascript_queue_depth", "Parents that wait for a sync.", []string{"controller_name", "controller_type"}, nil)
@@ -59,19 +55,19 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, n int, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(n), labels...)
 	}
-	for _, r := range c.server.all() {
-		gauge(queueDepth, r.loop.Queue.Len(), r.loop.Name, r.loop.Kind)
-		for _, f := range r.loop.Current().Fallbacks() {
+	for _, r := range c.records.running() {
+		gauge(queueDepth, r.Waiting(), r.Binding().Name, r.Binding().Kind)
+		for _, f := range r.Current().Fallbacks() {
 			active, _ := f.Active()
-			gauge(fallbacks, oneIf(active), r.loop.Name, r.loop.Kind, f.Name)
+			gauge(fallbacks, oneIf(active), r.Binding().Name, r.Binding().Kind, f.Name)
 		}
 	}
-	for resource, n := range c.server.caches.Sizes() {
+	for resource, n := range c.caches.Sizes() {
 		gauge(cachedObjects, n, resource.Group, resource.Version, resource.Resource)
 	}
-	gauge(leader, oneIf(c.server.leads()))
-	if election := c.server.Election; election != nil {
-		gauge(leading, oneIf(c.server.leads()), election.Name)
+	gauge(leader, oneIf(c.leading.IsOpen()))
+	if c.election != nil {
+		gauge(leading, oneIf(c.leading.IsOpen()), c.election.Name)
 	}
 }
 

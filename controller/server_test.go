@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,11 +26,11 @@ func TestAServerIsReadyOnceAndForAll(t *testing.T) {
 	if diff := cmp.Diff([]string{"the server is about to start"}, s.Waiting()); diff != "" {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
 	}
-	s.known.Store(true)
+	s.watches.filled.Store(true)
 	if waiting := s.Waiting(); waiting != nil {
 		t.Errorf("it waits for %v", waiting)
 	}
-	s.known.Store(false)
+	s.watches.filled.Store(false)
 	if waiting := s.Waiting(); waiting != nil {
 		t.Errorf("once ready, it waits for %v", waiting)
 	}
@@ -42,22 +41,14 @@ func TestAServerWhoseLockIsHeldIsNotHealthy(t *testing.T) {
 	if err := s.Healthy(t.Context()); err != nil {
 		t.Errorf("it is not healthy: %v", err)
 	}
-	s.mu.Lock()
+	s.records.mu.Lock()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Healthy(ctx); err == nil {
 		t.Error("it is healthy although one of its locks is held")
 	}
-	s.mu.Unlock()
+	s.records.mu.Unlock()
 	if err := s.Healthy(t.Context()); err != nil {
 		t.Errorf("it is not healthy any more: %v", err)
-	}
-}
-
-func TestTheSoonerOfTwoPeriods(t *testing.T) {
-	for _, c := range []struct{ a, b, want time.Duration }{{0, 0, 0}, {0, 5, 5}, {5, 0, 5}, {3, 5, 3}, {5, 3, 3}} {
-		if got := sooner(c.a, c.b); got != c.want {
-			t.Errorf("of %d and %d: %d, want %d", c.a, c.b, got, c.want)
-		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // An entry may be reused whenever a script has the same digest, that is the same language, entry and files: a
 // program depends on nothing else, and remembers nothing of its calls. The limits it was compiled within do not
 // matter, because limits can make a compilation fail and cannot change what comes of it. For the same reason a
-// failure is never kept: with more time, or at a quieter moment, the script may compile.
+// failure is never kept: with more time, or on a machine that is less busy, the script may compile.
 //
 // An entry is dropped when there are too many, the one that was asked for least recently first. Who holds a dropped
 // program may go on calling it.
@@ -21,9 +21,9 @@ import (
 // Compilations of the same script within the same limits that are wanted at the same time happen once. Each caller
 // waits no longer than its own ctx; when the one whose ctx the compilation runs under gives up, another begins anew.
 type cache struct {
-	mu      sync.Mutex
-	kept    *simplelru.LRU[string, Program]
-	running map[compilation]*flight
+	mu       sync.Mutex
+	programs *simplelru.LRU[string, Program]
+	running  map[compilation]*inProgress
 }
 
 // A compilation is what is done once at a time.
@@ -32,8 +32,8 @@ type compilation struct {
 	limits Limits
 }
 
-// A flight is a compilation under way. What came of it may be read once done is closed.
-type flight struct {
+// An inProgress is a compilation that is running. The other fields may be read once done is closed.
+type inProgress struct {
 	done    chan struct{}
 	program Program
 	err     error
@@ -44,18 +44,18 @@ func newCache(size int) *cache {
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &cache{kept: kept, running: map[compilation]*flight{}}
+	return &cache{programs: kept, running: map[compilation]*inProgress{}}
 }
 
 // get returns the program kept for c, or what compile gives, to keep it.
 func (c *cache) get(ctx context.Context, key compilation, compile func() (Program, error)) (Program, error) {
 	for {
-		p, f, mine := c.join(key)
+		p, f, mine := c.find(key)
 		if p != nil {
 			return p, nil
 		}
 		if mine {
-			defer c.land(key, f)
+			defer c.finish(key, f)
 			f.program, f.err = compile()
 			return f.program, f.err
 		}
@@ -70,27 +70,27 @@ func (c *cache) get(ctx context.Context, key compilation, compile func() (Progra
 	}
 }
 
-// join gives the program, or else the flight to wait for, or one that the caller is to begin.
-func (c *cache) join(key compilation) (p Program, f *flight, mine bool) {
+// find returns the program, or else the compilation to wait for, or one that the caller has to do.
+func (c *cache) find(key compilation) (p Program, f *inProgress, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, ok := c.kept.Get(key.digest); ok {
+	if p, ok := c.programs.Get(key.digest); ok {
 		return p, nil, false
 	}
 	f, ok := c.running[key]
 	if !ok {
-		f = &flight{done: make(chan struct{})}
+		f = &inProgress{done: make(chan struct{})}
 		c.running[key] = f
 	}
 	return nil, f, !ok
 }
 
-// land ends a flight.
-func (c *cache) land(key compilation, f *flight) {
+// finish ends a compilation, and keeps its program.
+func (c *cache) finish(key compilation, f *inProgress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.program != nil {
-		c.kept.Add(key.digest, f.program)
+		c.programs.Add(key.digest, f.program)
 	}
 	delete(c.running, key)
 	close(f.done)

@@ -13,128 +13,130 @@ import (
 )
 
 const (
-	// slice is how long an evaluation may stay in the fast lane, shortSlice how long when another owner waits for it, and
-	// trialSlice how long one without precedence when another owner with it waits.
+	// slice is the longest time that an evaluation may stay in the fast lane. shortSlice is the time when another owner waits
+	// for the fast lane. quickSlice is the time when another owner waits whose script is known to be quick, and this one is not.
 	slice      = 250 * time.Millisecond
 	shortSlice = 50 * time.Millisecond
-	trialSlice = 10 * time.Millisecond
-	// maxStrikes is how many times in a row a script may keep others waiting before it is known to be slow: once may be
-	// the machine's fault.
-	maxStrikes = 2
-	// provenAfter is how many times in a row a script must be quick to have precedence.
-	provenAfter = 3
-	// habitsKept is of how many scripts it is remembered.
-	habitsKept = 4096
-	// maxAttempts is how often an evaluation is begun that is stopped for no fault of its own.
+	quickSlice = 10 * time.Millisecond
+	// slowScore is the score from which on a script is known to be slow. It takes two slow evaluations in a row: one alone may
+	// be slow because the machine is busy.
+	slowScore = 2
+	// quickAfter is how many quick evaluations in a row give a script precedence.
+	quickAfter = 3
+	// historySize is how many scripts have a score.
+	historySize = 4096
+	// maxAttempts is how often an evaluation is started that is stopped for a reason other than its own fault.
 	maxAttempts = 6
-	// maxSliced is how many of these attempts end when others wait; the next has all its time. What is begun again is
-	// work done twice: it must stay small beside a timeout, or several scripts that burn theirs would take many times as
-	// long to be told.
+	// maxSliced is how many of these attempts may end because others wait; the next attempt runs to its end. Each new attempt
+	// does the same work again. That work must stay small compared with a timeout, or several scripts that use up their whole
+	// timeout would take many times as long.
 	maxSliced = 2
 )
 
-// lanes keep the scripts that take long from holding up the others. There is a slow lane, with a slot for every four of
-// the fast one and at least one. An evaluation begins in the fast lane, unless its script is known to be slow. When it keeps
-// others waiting there for a short slice, it is stopped, and begins again when its turn comes: it may, since scripts have
-// no effects. The second time, or after a whole slice, it goes on in the slow lane, or begins again there. In that, too, it
-// makes way once when another owner waits, after two slices; then it is let finish.
+// lanes keep slow scripts from delaying the others. There is a fast and a slow lane, each with its own slots; the slow lane has
+// one slot for every four of the fast lane, and at least one.
 //
-// A script that has been quick a few times in a row is proven. In the fast lane it has precedence over those of which
-// nothing is known, and these make way for it after a trial slice already: so a hundred new ones, bad or not, do not hold
-// up those that work.
+//   - An evaluation starts in the fast lane, unless its script is known to be slow.
+//   - When it has run for a short slice and another owner waits, it is stopped, and starts again when it gets its next turn.
+//     That is safe, because scripts have no side effects. The second time, or after a whole slice, it moves to the slow lane:
+//     it continues there if a slot is free, and starts again there if not.
+//   - In the slow lane it is stopped once more if another owner waits after two slices. The next attempt runs to its end.
+//   - A script that was quick several times in a row has precedence in the fast lane. Scripts without a history give their
+//     slot to it after 10 ms already. So a hundred new scripts, good or bad, do not delay those that work.
 //
-// Slices are of processor time, as timeouts are: on a busy machine a turn takes longer, and so does everything else. A
-// tenth of the time that has passed counts instead if that is more, so that an evaluation without a processor does not hold
-// up others for long.
+// Slices count processor time, like timeouts: on a busy machine a turn takes longer, as everything does. If a tenth of the time
+// that has passed is more, that counts instead, so that an evaluation that gets no processor does not delay others for long.
 //
-// Where each evaluation has a process of its own, the operating system shares the processors among them, and nothing has to be
-// begun again for that: whose turn is over goes on in the slow lane the first time already, and that lane has a slot
-// for each worker process that the fast one has none for. Only while all of them are taken is an evaluation stopped.
+// When each evaluation has a process of its own, the operating system shares the processors among them, and stopping an
+// evaluation would only cost its work. So at the end of its turn it continues in the slow lane the first time already. The slow
+// lane then has one slot for each worker process that the fast lane does not use. An evaluation is stopped only while all of
+// these slots are taken.
 //
-// So an owner whose scripts burn all their time costs the others two short slices in the fast lane, and after that a
-// processor's time, but no waiting; and somebody whose scripts merely take a while does not wait for theirs to time out.
+// So an owner whose scripts use up their whole timeout costs the others two short slices in the fast lane and, after that, one
+// processor, but no waiting. And a script that takes some time does not wait until the slow scripts of others time out.
 type lanes struct {
 	fast, slow *slots
 	processes  bool // each evaluation has a process of its own
 
-	mu     sync.Mutex
-	habits *simplelru.LRU[habit, int] // how many times in a row they kept others waiting, or were quick, that negative
+	mu      sync.Mutex                     // guards history
+	history *simplelru.LRU[scriptKey, int] // the score: above 0, slow evaluations in a row; below 0, quick ones in a row
 }
 
-// A habit is what is known of a script.
-type habit struct{ owner, digest string }
+// A scriptKey names a script of an owner.
+type scriptKey struct{ owner, digest string }
 
 func newLanes(fast int, processes bool) *lanes {
 	slow := fast / 4
 	if processes {
-		slow = runtime.GOMAXPROCS(0) + 1 - fast // there are GOMAXPROCS and one more workers by default
+		slow = runtime.GOMAXPROCS(0) + 1 - fast // by default a process.Pool has GOMAXPROCS+1 workers
 	}
 	slow = max(1, slow)
-	habits, err := simplelru.NewLRU[habit, int](habitsKept, nil)
+	history, err := simplelru.NewLRU[scriptKey, int](historySize, nil)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &lanes{fast: newSlots(fast), slow: newSlots(slow), processes: processes, habits: habits}
+	return &lanes{fast: newSlots(fast), slow: newSlots(slow), processes: processes, history: history}
 }
 
 // A turn is a slot in one of the lanes.
 type turn struct {
-	lanes    *lanes
-	habit    habit
-	proven   bool
-	slots    *slots
-	meter    *cputime.Meter
-	held     time.Duration // how long it has been in its slot, when that was last looked at
-	patience time.Duration // how long it may stay in the slow lane when another owner waits
-	struck   bool          // it kept others waiting
+	lanes       *lanes
+	script      scriptKey
+	quick       bool
+	slots       *slots
+	meter       *cputime.Meter
+	held        time.Duration // how long it has had its slot, when this was last measured
+	longest     time.Duration // how long it may stay in the slow lane when another owner waits
+	keptWaiting bool          // another owner had to wait for it
+	used        usage         // what attempts before this one have used
 }
 
 // admit waits for a turn, which must be ended. attempt counts from 0.
-func (l *lanes) admit(ctx context.Context, h habit, attempt int) (*turn, error) {
-	t := &turn{lanes: l, habit: h, patience: slice << attempt}
+func (l *lanes) admit(ctx context.Context, h scriptKey, attempt int) (*turn, error) {
+	t := &turn{lanes: l, script: h, longest: slice << attempt}
 	if attempt >= maxSliced {
-		t.patience = math.MaxInt64
+		t.longest = math.MaxInt64
 	}
 	for {
-		strikes := l.strikes(h)
-		t.proven = strikes <= -provenAfter
+		score := l.score(h)
+		t.quick = score <= -quickAfter
 		t.slots = l.fast
-		if strikes >= maxStrikes {
+		if score >= slowScore {
 			t.slots = l.slow
 		}
-		if err := t.slots.acquire(ctx, h.owner, t.proven); err != nil {
+		if err := t.slots.acquire(ctx, h.owner, t.quick); err != nil {
 			return nil, err
 		}
-		if t.slots == l.slow || l.strikes(h) < maxStrikes {
+		if t.slots == l.slow || l.score(h) < slowScore {
 			t.meter = cputime.NewMeter()
 			return t, nil
 		}
-		t.slots.release() // it has shown itself slow while this one waited
+		t.slots.release() // it became known as slow while this one waited
 	}
 }
 
-// over reports whether the turn has to end, which it has held for so long. From the fast lane it goes on in the slow one
-// when that is free.
-func (t *turn) over(held time.Duration) bool {
+// mustEnd reports whether the turn has to end after it has held its slot for that long. A turn in the fast lane may instead
+// continue in the slow lane, if a slot is free there.
+func (t *turn) mustEnd(held time.Duration) bool {
 	t.held = held
-	strikes := 1
+	slowness := 1
 	switch {
-	case held < trialSlice:
+	case held < quickSlice:
 		return false
 	case t.slots == t.lanes.slow:
-		return held >= t.patience && t.slots.wanted(t.habit.owner)
+		return held >= t.longest && t.slots.wanted(t.script.owner)
 	case held >= slice:
-		strikes = maxStrikes
+		slowness = slowScore
 	case held >= shortSlice:
-		if !t.slots.wanted(t.habit.owner) {
+		if !t.slots.wanted(t.script.owner) {
 			return false
 		}
-	case t.proven || !t.slots.wantedFirst(t.habit.owner):
+	case t.quick || !t.slots.wantedByQuick(t.script.owner):
 		return false
 	}
-	t.struck = true
-	slow := t.lanes.remember(t.habit, strikes) >= maxStrikes
-	if !slow && !t.lanes.processes || !t.lanes.slow.try() {
+	t.keptWaiting = true
+	slow := t.lanes.addSlow(t.script, slowness) >= slowScore
+	if !slow && !t.lanes.processes || !t.lanes.slow.tryAcquire() {
 		return true
 	}
 	t.slots.release()
@@ -142,38 +144,38 @@ func (t *turn) over(held time.Duration) bool {
 	return false
 }
 
-// end gives the slot back, and remembers who was quick.
+// end gives the slot back, and records an evaluation that was quick.
 func (t *turn) end() {
 	t.slots.release()
-	if !t.struck && t.held < shortSlice {
-		t.lanes.praise(t.habit)
+	if !t.keptWaiting && t.held < shortSlice {
+		t.lanes.addQuick(t.script)
 	}
 }
 
-// strikes is how many there are, less than 0 for a script that is quick.
-func (l *lanes) strikes(h habit) int {
+// score is the score of a script, 0 without a history.
+func (l *lanes) score(h scriptKey) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	strikes, _ := l.habits.Get(h)
-	return strikes
+	score, _ := l.history.Get(h)
+	return score
 }
 
-// remember adds strikes, and gives how many there are now.
-func (l *lanes) remember(h habit, strikes int) int {
+// addSlow adds to the score for a slow evaluation, and returns the new score. The history of quick ones is lost.
+func (l *lanes) addSlow(h scriptKey, n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before, _ := l.habits.Peek(h)
-	now := min(max(0, before)+strikes, maxStrikes)
-	l.habits.Add(h, now)
+	before, _ := l.history.Peek(h)
+	now := min(max(0, before)+n, slowScore)
+	l.history.Add(h, now)
 	return now
 }
 
-// praise forgives all strikes.
-func (l *lanes) praise(h habit) {
+// addQuick lowers the score for a quick evaluation. The history of slow ones is lost.
+func (l *lanes) addQuick(h scriptKey) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before, _ := l.habits.Peek(h)
-	if now := max(min(0, before)-1, -provenAfter); now != before {
-		l.habits.Add(h, now)
+	before, _ := l.history.Peek(h)
+	if now := max(min(0, before)-1, -quickAfter); now != before {
+		l.history.Add(h, now)
 	}
 }

@@ -73,7 +73,7 @@ func TestNewBurnersDoNotHoldUpTheProven(t *testing.T) {
 			}
 			return time.Since(start) - time.Millisecond
 		}
-		for range provenAfter {
+		for range quickAfter {
 			wait()
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -85,7 +85,7 @@ func TestNewBurnersDoNotHoldUpTheProven(t *testing.T) {
 		}
 		synctest.Wait()
 		for range 100 {
-			if waited := wait(); waited > 2*(trialSlice+lookEvery) {
+			if waited := wait(); waited > 2*(quickSlice+lookEvery) {
 				t.Errorf("waited %s", waited)
 			}
 			time.Sleep(time.Millisecond)
@@ -186,7 +186,7 @@ func TestHabitsChange(t *testing.T) {
 			if _, err := p.Call(t.Context(), step.takes, nil, Env{Owner: "a"}); err != nil {
 				t.Fatal(err)
 			}
-			if got := e.lanes.strikes(e.lanes.habit(t, "a")) >= maxStrikes; got != step.slow {
+			if got := e.lanes.score(e.lanes.habit(t, "a")) >= slowScore; got != step.slow {
 				t.Errorf("after %s: known as slow: %v", step.takes, got)
 			}
 		}
@@ -194,14 +194,14 @@ func TestHabitsChange(t *testing.T) {
 }
 
 // habit is the owner's.
-func (l *lanes) habit(t *testing.T, owner string) habit {
+func (l *lanes) habit(t *testing.T, owner string) scriptKey {
 	t.Helper()
-	for _, h := range l.habits.Keys() {
+	for _, h := range l.history.Keys() {
 		if h.owner == owner {
 			return h
 		}
 	}
-	return habit{}
+	return scriptKey{}
 }
 
 // Who takes a while does not wait until another's slow scripts time out; and these get done nevertheless.
@@ -266,7 +266,7 @@ func TestRunawayOfASlice(t *testing.T) {
 			<-block
 			return nil, nil
 		}})
-		e.lanes.slow.try()
+		e.lanes.slow.tryAcquire()
 		_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{})
 		wantKind(t, err, KindTimeout)
 		if len(e.Runaways()) != 1 || e.lanes.fast.free != 2 {

@@ -17,11 +17,11 @@ type Memory interface {
 // in a process that the operating system bounds a [boundedMemory].
 type monitor interface {
 	// look measures, and acts if it must. It is called every few milliseconds while s runs.
-	look(s *suspect)
+	look(s *evaluation)
 	// wait returns once there is room for so many bytes more, or ctx, that of s, is done. It is called by s.
-	wait(ctx context.Context, s *suspect, bytes int64)
+	wait(ctx context.Context, s *evaluation, bytes int64)
 	// remove says that s has ended, or was given up.
-	remove(s *suspect)
+	remove(s *evaluation)
 }
 
 // boundedMemory stops the one evaluation of a process before the operating system ends the process for it: so it can still
@@ -32,33 +32,33 @@ type boundedMemory struct{ Memory }
 var errFull = errors.New("the memory that the process may have is used up")
 
 // look implements [monitor].
-func (b boundedMemory) look(s *suspect) {
+func (b boundedMemory) look(s *evaluation) {
 	if b.Full() {
 		s.stop(errFull)
 	}
 }
 
 // wait implements [monitor].
-func (b boundedMemory) wait(_ context.Context, s *suspect, bytes int64) {
+func (b boundedMemory) wait(_ context.Context, s *evaluation, bytes int64) {
 	if !b.Fits(bytes) {
 		s.stop(errFull)
 	}
 }
 
 // remove implements [monitor].
-func (boundedMemory) remove(*suspect) {}
+func (boundedMemory) remove(*evaluation) {}
 
-// large is of how many bytes a value is worth a look at the memory of the process.
-const large = 1 << 20
+// largeValue is of how many bytes a value is worth a look at the memory of the process.
+const largeValue = 1 << 20
 
 // WaitForMemory is for a [Runtime] to call in an evaluation, with its ctx, before it makes a value of so many bytes.
 // Where that is a mebibyte or more it returns once the evaluations of this process together take no more memory than they
 // may, or ctx is done, which is its error.
 func WaitForMemory(ctx context.Context, bytes int64) error {
-	if bytes < large {
+	if bytes < largeValue {
 		return nil
 	}
-	if s, ok := ctx.Value(suspectKey{}).(*suspect); ok && s.monitor != nil {
+	if s, ok := ctx.Value(evaluationKey{}).(*evaluation); ok && s.monitor != nil {
 		s.monitor.wait(ctx, s, bytes)
 	}
 	return ctx.Err()

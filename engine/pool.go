@@ -19,8 +19,8 @@ type Options struct {
 	Slots int
 	// Programs is how many compiled programs are kept; by default 256.
 	Programs int
-	// Elsewhere says that the runtimes evaluate in other processes, so that this one's memory and processor time tell
-	// nothing of them: the runtimes bound the memory, and say by CountBy which time counts.
+	// Elsewhere says that the runtimes evaluate in other processes, so that the memory and processor time of this process
+	// say nothing about them: the runtimes bound the memory, and say with CountBy which time counts.
 	Elsewhere bool
 	// Memory, if set, is that of this process, which is there for one script at a time and which the operating system bounds.
 	Memory Memory
@@ -147,8 +147,8 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 	return &program{engine: e, inner: p, entry: s.Entry, files: s.Files, digest: digest}, nil
 }
 
-// remember has a text refused that timed out when it was really compiled, and not when it was refused itself.
-func (e *Engine) remember(t task, fault *Error) {
+// refuseTimedOut notes that a text timed out when it was compiled, so that it is refused from now on.
+func (e *Engine) refuseTimedOut(t task, fault *Error) {
 	if t.kind == KindSyntax && fault != nil && fault.Kind == KindTimeout {
 		e.runaways.refused.timedOut(t.digest, t.limits, fault)
 	}

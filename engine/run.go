@@ -27,19 +27,18 @@ var (
 	errSlice   = errors.New("its turn is over")
 )
 
-// A starvedError is the cause of a ctx that run ends since too much time has passed, in which the evaluation had too little
+// A noProcessorError is the cause of a ctx that run ends since too much time has passed, in which the evaluation had too little
 // of a processor to reach its timeout.
-type starvedError struct{ had, took time.Duration }
+type noProcessorError struct{ had, took time.Duration }
 
-func (e *starvedError) Error() string {
+func (e *noProcessorError) Error() string {
 	return fmt.Sprintf("given up after %s, in which it had a processor for %s", e.took.Round(time.Second), e.had.Round(time.Millisecond))
 }
 
 // errSpent is the cause of a ctx that run ends since the evaluation has used its timeout over several attempts.
 var errSpent = errors.New("its timeout is used up, by several attempts")
 
-// run does work in a slot, within its time, and returns what comes of it. It may do so several times: see lanes and
-// watchdog.
+// run does work in a slot, within its time, and returns its result. It may start work several times: see lanes and watchdog.
 func run[T any](ctx context.Context, e *Engine, t task, work func(context.Context) (T, error)) (result T, fault *Error) {
 	var used usage
 	for attempt := range maxAttempts {
@@ -47,24 +46,26 @@ func run[T any](ctx context.Context, e *Engine, t task, work func(context.Contex
 		if fault != nil {
 			return result, fault
 		}
-		result, again, fault := attend(ctx, e, t, turn, &used, work)
+		turn.used = used
+		result, again, fault := runOnce(ctx, e, t, turn, work)
 		turn.end()
+		used = turn.used
 		if !again {
-			e.remember(t, fault)
+			e.refuseTimedOut(t, fault)
 			return result, fault
 		}
 	}
 	return result, interrupted(Pos{File: t.entry})
 }
 
-// interrupted is the error of an evaluation that was stopped for no fault of its own, too often or too late to begin again.
+// interrupted is the error of an evaluation that was stopped although it did nothing wrong, too often or too late to start again.
 func interrupted(at Pos) *Error {
 	return &Error{Kind: KindCanceled, Pos: at, Msg: "stopped several times since others needed the memory: it will be tried again"}
 }
 
-// A usage is the time that an evaluation has used in its earlier attempts. All attempts together have Limits.Timeout, except
-// for those that ended since the turn was over: if these counted, it would depend on the neighbours whether a script has
-// enough time. Of these there are at most maxSliced.
+// A usage is the time that an evaluation has used in earlier attempts. All attempts together have Limits.Timeout. Attempts that
+// ended because the turn was over do not count: otherwise the load of other owners would decide whether a script has enough
+// time. There are at most maxSliced of these.
 type usage struct{ had, took time.Duration }
 
 func (u *usage) add(m *cputime.Meter) {
@@ -72,8 +73,8 @@ func (u *usage) add(m *cputime.Meter) {
 	u.took += m.Took()
 }
 
-// cause is why an evaluation ends whose timeout is used up. The script is to blame only if one attempt alone has used it: no
-// error of KindTimeout comes of what others have made it do again.
+// cause is why an evaluation ends that has used up its timeout. It is the script's fault, KindTimeout, only if a single attempt
+// has used it, and not if others made the script start again.
 func (u *usage) cause() error {
 	if u.had > 0 {
 		return errSpent
@@ -81,28 +82,28 @@ func (u *usage) cause() error {
 	return errTimeout
 }
 
-// admit waits for a turn, unless the script has a runaway.
+// admit waits for a turn, unless an earlier evaluation of the script still runs.
 func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error) {
 	if fault := e.runaways.check(t); fault != nil {
 		return nil, fault
 	}
-	turn, err := e.lanes.admit(ctx, habit{t.owner, t.digest}, attempt)
+	turn, err := e.lanes.admit(ctx, scriptKey{t.owner, t.digest}, attempt)
 	if err != nil {
 		return nil, &Error{Kind: KindCanceled, Pos: Pos{File: t.entry}, Msg: "canceled before it could run: others were running"}
 	}
-	if fault := e.runaways.check(t); fault != nil { // it may be from while we waited
+	if fault := e.runaways.check(t); fault != nil { // one may have been given up while we waited
 		turn.slots.release()
 		return nil, fault
 	}
 	return turn, nil
 }
 
-// attend does work once, and reports whether it has to be done again.
-func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, used *usage, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
+// runOnce starts work once, and reports whether it has to start again.
+func runOnce[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s := &suspect{monitor: e.memory, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
-	limited := limitedContext{stoppable, t.limits.Timeout, used, s}
+	s := &evaluation{monitor: e.memory, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
+	limited := limitedContext{stoppable, t.limits.Timeout, s}
 
 	a := begin(limited, e.elsewhere, work)
 	if !e.watch(limited, turn, s) {
@@ -119,29 +120,28 @@ func attend[T any](ctx context.Context, e *Engine, t task, turn *turn, used *usa
 	switch cause := context.Cause(limited); {
 	case errors.Is(cause, errSlice):
 		return result, true, nil
-	case errors.Is(cause, errSuspected) && !s.guilty():
-		used.add(turn.meter)
+	case errors.Is(cause, errMemoryCheck) && !s.tooLarge():
+		turn.used.add(turn.meter)
 		return result, true, nil
 	}
 	return result, false, t.fault(limited, a.err)
 }
 
-// A limitedContext is one that watch ends: a context with a timer of its own would cost as much as a small script, and
-// would not know what the script had of the processor.
+// A limitedContext is ended by watch. A context with its own timer would cost as much as a small script, and would not know how
+// much processor time the script had.
 type limitedContext struct {
 	context.Context
-	timeout time.Duration // of processor time, for all attempts
-	used    *usage        // by the attempts before
-	suspect *suspect
+	timeout    time.Duration // of processor time, for all attempts
+	evaluation *evaluation
 }
 
-// suspectKey finds the suspect of a limitedContext.
-type suspectKey struct{}
+// evaluationKey finds the evaluation of a limitedContext.
+type evaluationKey struct{}
 
 // Value implements [context.Context].
 func (c limitedContext) Value(key any) any {
-	if key == (suspectKey{}) {
-		return c.suspect
+	if key == (evaluationKey{}) {
+		return c.evaluation
 	}
 	return c.Context.Value(key)
 }
@@ -149,24 +149,24 @@ func (c limitedContext) Value(key any) any {
 // CountBy has the time of the evaluation that ctx belongs to counted by clock from now on. A runtime that evaluates in
 // another process calls it, in an Engine with [Options].Elsewhere, when that begins to work; until then no time counts.
 func CountBy(ctx context.Context, clock cputime.Clock) {
-	if s, ok := ctx.Value(suspectKey{}).(*suspect); ok {
+	if s, ok := ctx.Value(evaluationKey{}).(*evaluation); ok {
 		s.meter.Start(clock)
 	}
 }
 
 const (
-	// lookEvery is how often an evaluation is looked at while it runs.
+	// lookEvery is how often a running evaluation is checked.
 	lookEvery = 2 * time.Millisecond
-	// lookAgain is the least time between two looks, when little of the timeout is left.
+	// lookAgain is the shortest time between two checks, when little of the timeout is left.
 	lookAgain = lookEvery / 10
-	// defaultGrace is for how long a runtime may have a processor after its ctx is done, until it returns.
+	// defaultGrace is how much processor time a runtime may use after its ctx is done until it returns.
 	defaultGrace = 400 * time.Millisecond
 )
 
-// watch waits for the evaluation s to end, and ends ctx when its time is up, keeping an eye on its turn and on memory
-// meanwhile. It reports whether it ended, at the latest when it has had a processor for a grace period after ctx is done or,
-// if it was to make way, or its process has no memory left, its time is up.
-func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) {
+// watch waits for the evaluation s to end. Meanwhile it checks its time, its turn and the memory, and ends ctx if it has to. It
+// reports whether s ended. It gives up when s has had the grace period in processor time after ctx was done. An evaluation that
+// only has to give up its turn, or whose process has no memory left, has the rest of its timeout in addition.
+func (e *Engine) watch(ctx limitedContext, turn *turn, s *evaluation) (ended bool) {
 	tick := time.NewTimer(min(lookEvery, ctx.timeout))
 	defer tick.Stop()
 	if e.memory != nil {
@@ -182,22 +182,22 @@ func (e *Engine) watch(ctx limitedContext, turn *turn, s *suspect) (ended bool) 
 		}
 	}
 	patience := e.grace
-	if cause := context.Cause(ctx); errors.Is(cause, errSlice) || errors.Is(cause, errFull) { // it may take all its time to end
-		patience += max(0, ctx.timeout-ctx.used.had-turn.meter.Had())
+	if cause := context.Cause(ctx); errors.Is(cause, errSlice) || errors.Is(cause, errFull) { // it may use the rest of its timeout to end
+		patience += max(0, ctx.timeout-turn.used.had-turn.meter.Had())
 	}
 	return turn.meter.Wait(s.done, patience)
 }
 
-// look stops what must be stopped, and says when to look again.
-func (e *Engine) look(ctx limitedContext, turn *turn, s *suspect) time.Duration {
+// look stops the evaluation if it must be stopped, and returns when to look again.
+func (e *Engine) look(ctx limitedContext, turn *turn, s *evaluation) time.Duration {
 	held, passed := turn.meter.Had(), turn.meter.Took()
-	had, took := ctx.used.had+held, ctx.used.took+passed
+	had, took := turn.used.had+held, turn.used.took+passed
 	switch {
 	case had >= ctx.timeout:
-		s.stop(ctx.used.cause())
+		s.stop(turn.used.cause())
 	case took >= cputime.Bound(ctx.timeout):
-		s.stop(&starvedError{had, took})
-	case turn.over(max(held, passed/cputime.Factor)):
+		s.stop(&noProcessorError{had, took})
+	case turn.mustEnd(max(held, passed/cputime.Factor)):
 		s.stop(errSlice)
 	case e.memory != nil:
 		e.memory.look(s)
@@ -225,7 +225,7 @@ func (t task) fault(ctx context.Context, err error) *Error {
 
 // stopped is Stopped for a ctx of run's, whose cause tells our reasons from the caller's.
 func stopped(ctx context.Context, at Pos, l Limits) *Error {
-	var starved *starvedError
+	var starved *noProcessorError
 	switch cause := context.Cause(ctx); {
 	case errors.As(cause, &starved):
 		return &Error{
@@ -236,57 +236,57 @@ func stopped(ctx context.Context, at Pos, l Limits) *Error {
 		return Stopped(ctx, at, l)
 	case errors.Is(cause, errSpent):
 		return interrupted(at)
-	case errors.Is(cause, errSuspected), errors.Is(cause, errFull):
+	case errors.Is(cause, errMemoryCheck), errors.Is(cause, errFull):
 		return TooMuchMemory(at, l, "")
 	case errors.Is(cause, errSlice):
 		kind := KindTimeout
-		if s, ok := ctx.Value(suspectKey{}).(*suspect); ok && s.meter.Had() < l.Timeout {
-			kind = KindCanceled // it was not given the time
+		if s, ok := ctx.Value(evaluationKey{}).(*evaluation); ok && s.meter.Had() < l.Timeout {
+			kind = KindCanceled // it did not get the time
 		}
 		return &Error{Kind: kind, Pos: at, Msg: "could not be interrupted when others waited"}
 	}
 	return &Error{Kind: KindCanceled, Pos: at, Msg: "canceled by its caller"}
 }
 
-// An attempt is work under way in a goroutine of its own. result and err may be read once done is closed.
+// An attempt is work that runs in its own goroutine. result and err may be read once done is closed.
 type attempt[T any] struct {
 	result T
 	err    error
 	done   chan struct{}
-	state  atomic.Pointer[func()] // what to do in the end if the caller has left; see runaways.abandon
+	state  atomic.Pointer[func()] // what to call at the end if the caller gave up; see runaways.abandon
 }
 
-// begin starts work behind a fence. Unless the runtime says what time counts, since it works elsewhere, it has a thread to
-// itself, whose processor time counts.
+// begin starts work, and recovers its panics. It runs on its own thread, whose processor time counts, unless the runtime works in
+// another process and calls CountBy.
 func begin[T any](ctx limitedContext, elsewhere bool, work func(context.Context) (T, error)) *attempt[T] {
-	a := &attempt[T]{done: ctx.suspect.done}
+	a := &attempt[T]{done: ctx.evaluation.done}
 	go func() {
 		defer a.end()
 		if !elsewhere {
 			goruntime.LockOSThread()
 			defer goruntime.UnlockOSThread()
-			ctx.suspect.meter.Start(cputime.Thread())
+			ctx.evaluation.meter.Start(cputime.Thread())
 		}
-		stretch(false)
+		growStack(false)
 		a.err = errors.New("the interpreter ended its goroutine") // unless it returns
 		a.result, a.err = work(ctx)
 	}()
 	return a
 }
 
-// stretch makes room on the goroutine's stack: its frame is as large as what most evaluations need. Or else the
-// stack would be copied three times on the way there, all frames with it, which is a tenth of a small call.
+// growStack makes the goroutine's stack as large as most evaluations need it. Otherwise Go would copy the stack three times while
+// it grows, which takes a tenth of the time of a small call.
 //
 //go:noinline
-func stretch(fill bool) {
+func growStack(fill bool) {
 	if fill {
 		var room [6 << 10]byte
-		occupy(&room)
+		useStack(&room)
 	}
 }
 
 //go:noinline
-func occupy(room *[6 << 10]byte) { room[0]++ }
+func useStack(room *[6 << 10]byte) { room[0]++ }
 
 // finished is the state of an attempt that has ended.
 var finished = func() {}
@@ -301,7 +301,7 @@ func (a *attempt[T]) end() {
 	}
 }
 
-// panicked is the error of a panic. A value's own methods may panic again, so we look at few kinds of values.
+// panicked is the error of a panic with x. It calls no methods of x, except for errors of Go's runtime: they could panic again.
 func panicked(x any) *Error {
 	e := &Error{
 		Kind: KindPanic, Stack: Clip(string(debug.Stack()), maxStack),

@@ -37,9 +37,9 @@ type runaways struct {
 	total int64 // of all time
 }
 
-// lateness is how long a runaway may run on before its text is refused for good. What ends sooner was late, which may be
-// the fault of a busy machine.
-const lateness = 10 * time.Second
+// runawayAfter is how long a runaway may continue before its text is refused from then on. One that ends sooner was only late,
+// perhaps because the machine was busy.
+const runawayAfter = 10 * time.Second
 
 // abandon counts an attempt at t until it ends. It reports false when the attempt has ended already.
 func (r *runaways) abandon(t task, state *atomic.Pointer[func()]) bool {
@@ -60,7 +60,7 @@ func (r *runaways) ended(one *Runaway) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.all, one)
-	if ran := time.Since(one.Since); ran >= lateness {
+	if ran := time.Since(one.Since); ran >= runawayAfter {
 		r.refused.runaway(one, ran)
 	}
 }

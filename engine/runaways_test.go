@@ -74,7 +74,7 @@ func TestRefusedCompileIsBegunAgain(t *testing.T) {
 		}})
 		_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{})
 		wantKind(t, err, KindTimeout)
-		e.programs.kept.Purge()
+		e.programs.programs.Purge()
 		_, err = e.Compile(t.Context(), fakeScript("a"), Limits{})
 		wantKind(t, err, KindTimeout)
 		close(block)
@@ -101,7 +101,7 @@ func TestTextOfARunawayIsRefused(t *testing.T) {
 		if len(all) != 1 || all[0].Owner != "CompositeController/a" || all[0].Entry != "main" || all[0].Compiling || !all[0].Since.Equal(time.Now()) {
 			t.Errorf("runaways: %+v", all)
 		}
-		time.Sleep(lateness)
+		time.Sleep(runawayAfter)
 		close(block)
 		synctest.Wait()
 
@@ -113,7 +113,7 @@ func TestTextOfARunawayIsRefused(t *testing.T) {
 		if wantKind(t, err, KindTimeout); !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got  %v\nwant …%s", err, want)
 		}
-		e.programs.kept.Purge()
+		e.programs.programs.Purge()
 		_, err = e.Compile(t.Context(), fakeScript("a"), Limits{Timeout: time.Hour})
 		wantKind(t, err, KindTimeout)
 		mustCompile(t, e, fakeScript("b"))

@@ -6,24 +6,24 @@ import (
 	"sync"
 )
 
-// slots bounds how many evaluations run at once. Owners who wait take turns, and each owner's evaluations are served
-// in the order of asking: who asks for a hundred makes another's single one wait for one of them at most. Those who have
-// precedence go before the others, but for every fourth slot.
+// slots bounds how many evaluations run at once. Owners who wait take turns, and the evaluations of one owner are served in the
+// order in which they came: an owner with a hundred evaluations delays the only one of another owner by one at most. Quick
+// scripts are served before the others, except for every fourth slot.
 type slots struct {
 	mu          sync.Mutex
 	size, free  int
-	first, rest line
-	passed      int // how many slots in a row went to those in first while others waited
+	quick, rest line
+	quickInRow  int // how many slots in a row went to quick scripts while others waited
 }
 
-const maxPassed = 3
+const maxQuickInRow = 3
 
 func newSlots(n int) *slots {
-	return &slots{size: n, free: n, first: line{queues: map[string]*list.List{}}, rest: line{queues: map[string]*list.List{}}}
+	return &slots{size: n, free: n, quick: line{queues: map[string]*list.List{}}, rest: line{queues: map[string]*list.List{}}}
 }
 
-// try takes a slot if one is free.
-func (s *slots) try() bool {
+// tryAcquire takes a slot if one is free, without waiting.
+func (s *slots) tryAcquire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.free == 0 {
@@ -37,14 +37,14 @@ func (s *slots) try() bool {
 func (s *slots) wanted(owner string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.first.another(owner) || s.rest.another(owner)
+	return s.quick.another(owner) || s.rest.another(owner)
 }
 
-// wantedFirst is wanted by those who have precedence.
-func (s *slots) wantedFirst(owner string) bool {
+// wantedByQuick reports whether a quick script of another owner waits for a slot.
+func (s *slots) wantedByQuick(owner string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.first.another(owner)
+	return s.quick.another(owner)
 }
 
 // acquire takes a slot, or returns ctx's error when that is done first.
@@ -60,7 +60,7 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 	}
 	mine, in := make(chan struct{}), &s.rest
 	if precedence {
-		in = &s.first
+		in = &s.quick
 	}
 	place := in.join(owner, mine)
 	s.mu.Unlock()
@@ -73,8 +73,8 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-mine: // it came at the same moment: pass it on
-		s.handOn()
+	case <-mine: // both happened at once: pass the slot on
+		s.passOn()
 	default:
 		in.leave(owner, place)
 	}
@@ -85,20 +85,20 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 func (s *slots) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.handOn()
+	s.passOn()
 }
 
-func (s *slots) handOn() {
+func (s *slots) passOn() {
 	switch others := s.rest.turns.Len() > 0; {
-	case s.first.turns.Len() > 0 && (!others || s.passed < maxPassed):
-		s.first.serve()
-		s.passed++
+	case s.quick.turns.Len() > 0 && (!others || s.quickInRow < maxQuickInRow):
+		s.quick.serve()
+		s.quickInRow++
 		if !others {
-			s.passed = 0
+			s.quickInRow = 0
 		}
 	case others:
 		s.rest.serve()
-		s.passed = 0
+		s.quickInRow = 0
 	default:
 		s.free++
 	}
@@ -108,10 +108,10 @@ func (s *slots) handOn() {
 func (s *slots) stats() LaneStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return LaneStats{Slots: s.size, Busy: s.size - s.free, Waiting: s.first.len() + s.rest.len()}
+	return LaneStats{Slots: s.size, Busy: s.size - s.free, Waiting: s.quick.len() + s.rest.len()}
 }
 
-// A line is of owners who wait.
+// A line is a queue of owners who wait.
 type line struct {
 	queues map[string]*list.List // of chan struct{}, closed when the slot is theirs; none is empty
 	turns  list.List             // of the owners in queues, next first

@@ -12,47 +12,47 @@ import (
 	"metascript/engine/cputime"
 )
 
-// A watchdog stops evaluations that make the process's memory grow too much.
+// A watchdog stops evaluations that make the memory of the process grow too much.
 //
-// Go does not tell whose memory is whose, so it looks at the whole: how much heap and stacks have grown since the
-// first of the evaluations began that run now. As long as that is below what they may take together, with as much
-// again for garbage and some slack, it does nothing. Above, it collects garbage, and when that does not help it stops
-// the evaluations one after the other, the longest first, and finds who it was by what comes free: one that gives back
-// more than its Limits.Memory was too large. The others begin again.
+// Go does not tell which goroutine uses which memory. So the watchdog measures the whole: how much heap and stacks have grown
+// since the first of the running evaluations started. It does nothing while the growth stays below what these evaluations may
+// use together, with as much again for garbage, and watchSlack. Above that it collects garbage. If that does not help, it stops
+// the evaluations one after the other, the one that has run longest first, and measures how much memory each one gives back.
+// One that gives back more than its Limits.Memory was too large; the others start again.
 //
-// It cannot stop what a single native operation allocates: guards in the runtimes bound those. It takes some ms to find
-// who it was, on a busy machine much longer, so that what makes large values waits for it: see [WaitForMemory].
+// It cannot stop what a single native operation allocates: guards in the runtimes bound those. To find the evaluation takes
+// some milliseconds, on a busy machine much longer. So a script that makes large values waits for it: see [WaitForMemory].
 type watchdog struct {
 	heap    func() int64 // bytes in use, garbage included
 	collect func()       // collects garbage
 
-	mu       sync.Mutex
-	suspects []*suspect // in the order they began; an evaluation becomes one when it is first looked at
-	baseline int64      // of heap, from when there were none
+	mu          sync.Mutex    // guards the fields below
+	evaluations []*evaluation // in the order they started; each is added when it is first looked at
+	baseline    int64         // what heap gave when the first evaluation was added
 
-	looking sync.Mutex // held while it investigates
+	looking sync.Mutex // held by findTooLarge
 }
 
 // watchSlack is how much the process may grow besides what its scripts may take.
 const watchSlack = 64 << 20
 
-// A suspect is an evaluation that has run for a while.
-type suspect struct {
-	monitor monitor        // nil when its memory is not that of this process
-	memory  int64          // its limit
-	meter   *cputime.Meter // counts its time
-	stop    func(error)    // makes it end
-	done    chan struct{}  // closed when it has
-	verdict chan bool      // receives whether it was to blame, once it was stopped; nil until it is a suspect
+// An evaluation is one attempt that runs, as its monitor sees it.
+type evaluation struct {
+	monitor     monitor        // nil when its memory is not that of this process
+	memory      int64          // its limit
+	meter       *cputime.Meter // counts its time
+	stop        func(error)    // makes it end
+	done        chan struct{}  // closed when it has
+	wasTooLarge chan bool      // receives, once it was stopped, whether it was too large; nil until the watchdog knows it
 
-	removed bool // guarded by the watchdog's mu
+	removed bool // it has ended or was given up; guarded by the watchdog's mu
 }
 
-// guilty waits for the verdict on a suspect that was stopped.
-func (s *suspect) guilty() bool { return <-s.verdict }
+// tooLarge waits until the watchdog has measured s, which it stopped.
+func (s *evaluation) tooLarge() bool { return <-s.wasTooLarge }
 
-// errSuspected is the cause of a ctx that the watchdog ended; the verdict follows.
-var errSuspected = errors.New("stopped to find who takes the memory")
+// errMemoryCheck is the cause of a ctx that the watchdog ended. See tooLarge for whether the evaluation was too large.
+var errMemoryCheck = errors.New("stopped to find who takes the memory")
 
 func newWatchdog() *watchdog {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
@@ -66,33 +66,33 @@ func newWatchdog() *watchdog {
 	}
 }
 
-// add makes s a suspect until remove is called, if it is none yet.
-func (w *watchdog) add(s *suspect) {
+// add lets the watchdog know s until remove is called.
+func (w *watchdog) add(s *evaluation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s.verdict != nil || s.removed {
+	if s.wasTooLarge != nil || s.removed {
 		return
 	}
-	s.verdict = make(chan bool, 1)
-	if len(w.suspects) == 0 {
+	s.wasTooLarge = make(chan bool, 1)
+	if len(w.evaluations) == 0 {
 		w.baseline = w.heap()
 	}
-	w.suspects = append(w.suspects, s)
+	w.evaluations = append(w.evaluations, s)
 }
 
 // remove implements [monitor].
-func (w *watchdog) remove(s *suspect) {
+func (w *watchdog) remove(s *evaluation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s.removed = true
-	if i := slices.Index(w.suspects, s); i >= 0 {
-		w.suspects = slices.Delete(w.suspects, i, i+1)
+	if i := slices.Index(w.evaluations, s); i >= 0 {
+		w.evaluations = slices.Delete(w.evaluations, i, i+1)
 	}
 }
 
-// wait implements [monitor]. One of the two that it waits for comes about: the watchdog stops an evaluation that took too
-// much, or takes what is in use for the new baseline.
-func (w *watchdog) wait(ctx context.Context, s *suspect, _ int64) {
+// wait implements [monitor]. It always ends: the watchdog either stops an evaluation that is too large, or makes the memory in
+// use its new baseline.
+func (w *watchdog) wait(ctx context.Context, s *evaluation, _ int64) {
 	w.add(s)
 	for w.excess() && ctx.Err() == nil {
 		time.Sleep(lookAgain)
@@ -100,46 +100,46 @@ func (w *watchdog) wait(ctx context.Context, s *suspect, _ int64) {
 }
 
 // look implements [monitor].
-func (w *watchdog) look(s *suspect) {
+func (w *watchdog) look(s *evaluation) {
 	w.add(s)
 	if w.excess() && w.looking.TryLock() {
 		defer w.looking.Unlock()
-		w.investigate()
+		w.findTooLarge()
 	}
 }
 
-// excess reports whether memory has grown more than the suspects may make it.
+// excess reports whether memory has grown more than the running evaluations may make it grow.
 func (w *watchdog) excess() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	allowed := int64(watchSlack)
-	for _, s := range w.suspects {
+	for _, s := range w.evaluations {
 		allowed += 2 * s.memory
 	}
-	return len(w.suspects) > 0 && w.heap()-w.baseline > allowed
+	return len(w.evaluations) > 0 && w.heap()-w.baseline > allowed
 }
 
-func (w *watchdog) investigate() {
+func (w *watchdog) findTooLarge() {
 	w.collect()
 	w.mu.Lock()
-	suspects := slices.Clone(w.suspects)
+	running := slices.Clone(w.evaluations)
 	w.mu.Unlock()
-	for _, s := range suspects {
+	for _, s := range running {
 		if !w.excess() {
 			return
 		}
-		w.question(s)
+		w.stopAndMeasure(s)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.baseline = w.heap() // what is still there is somebody else's
+	w.baseline = w.heap() // no evaluation uses what is left
 }
 
-// question stops s and tells it whether it was to blame.
-func (w *watchdog) question(s *suspect) {
+// stopAndMeasure stops s, and tells it whether it was too large.
+func (w *watchdog) stopAndMeasure(s *evaluation) {
 	before := w.heap()
-	s.stop(errSuspected)
-	_ = s.meter.Wait(s.done, defaultGrace) // or it cannot be stopped: the caller will call it a runaway
+	s.stop(errMemoryCheck)
+	_ = s.meter.Wait(s.done, defaultGrace) // if it does not end, it becomes a runaway
 	w.collect()
-	s.verdict <- before-w.heap() > s.memory
+	s.wasTooLarge <- before-w.heap() > s.memory
 }

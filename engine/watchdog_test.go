@@ -53,8 +53,8 @@ func TestWatchdogStopsGrowth(t *testing.T) {
 		if _, err := p.Call(t.Context(), "60", nil, Env{}); err != nil {
 			t.Errorf("a small one: %v", err)
 		}
-		if len(e.memory.(*watchdog).suspects) != 0 {
-			t.Errorf("%d suspects are left", len(e.memory.(*watchdog).suspects))
+		if len(e.memory.(*watchdog).evaluations) != 0 {
+			t.Errorf("%d suspects are left", len(e.memory.(*watchdog).evaluations))
 		}
 	})
 }

@@ -13,8 +13,7 @@ type Sources struct {
 	ConfigMaps ConfigMaps // nil: no ConfigMaps
 }
 
-// ConfigMaps gives a ConfigMap as it is now; an error says why it cannot be had. What it gives is not changed, by
-// anyone.
+// ConfigMaps gives a ConfigMap as it is now; an error says why it cannot be read. Nobody changes what it returns.
 type ConfigMaps func(namespace, name string) (*ConfigMap, error)
 
 // A ConfigMap has text by key, and the keys of what is no text.
@@ -27,7 +26,7 @@ type ConfigMap struct {
 type Assembled struct {
 	engine.Script
 	Source string   // "inline", "file catset/sync.js" or "configMap namespace/name/key"
-	Doubts []string // what is accepted, and probably not meant
+	Doubts []string // warnings: what is accepted, and is probably a mistake
 }
 
 const (
@@ -65,9 +64,9 @@ func (s Sources) AssembleAll(wanted map[string]Wanted, everything bool) (made ma
 	return nil, failed
 }
 
-// attempt reports, beside what came of it, whether no file changed meanwhile. If one did, even an error means nothing.
+// attempt reads scripts once. settled reports whether no file changed meanwhile; if one did, made and failed mean nothing.
 func (s Sources) attempt(wanted map[string]Wanted, everything bool) (made map[string]Assembled, failed map[string]error, settled bool) {
-	m := moment{sources: s, configMaps: map[Key]answer{}}
+	m := snapshot{sources: s, configMaps: map[Key]answer{}}
 	defer m.close()
 	made, failed = map[string]Assembled{}, map[string]error{}
 	readings := map[string]*reading{}
@@ -75,14 +74,14 @@ func (s Sources) attempt(wanted map[string]Wanted, everything bool) (made map[st
 		if w.UsesFiles() {
 			m.open()
 		}
-		r := &reading{moment: &m, wanted: &w, everything: everything}
+		r := &reading{snapshot: &m, wanted: &w, everything: everything}
 		if script, err := r.assemble(); err != nil {
 			failed[name] = err
 		} else {
 			made[name], readings[name] = script, r
 		}
 	}
-	settled = m.settled()
+	settled = m.unchanged()
 	for name, r := range readings {
 		if script := made[name]; settled {
 			script.Doubts = r.doubts(script.Files.(fstest.MapFS))

@@ -226,11 +226,11 @@ func TestSubPath(t *testing.T) {
 			t.Errorf("%s: got doubts %q, %v, want %q", file, made.Doubts, err, want)
 		}
 	}
-	if got := frozen("1 0 0:1 / "+strings.ReplaceAll(dir, "/", `/`)+`/a\040b`+rest, dir); len(got) != 0 {
+	if got := neverUpdated("1 0 0:1 / "+strings.ReplaceAll(dir, "/", `/`)+`/a\040b`+rest, dir); len(got) != 0 {
 		t.Errorf("got %q", got)
 	}
 	put(t, dir, map[string]string{"a b": ""})
-	if got := frozen("1 0 0:1 / "+dir+`/a\040b`+rest, dir); len(got) != 1 || got[0] != dir+"/a b" {
+	if got := neverUpdated("1 0 0:1 / "+dir+`/a\040b`+rest, dir); len(got) != 1 || got[0] != dir+"/a b" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -28,7 +28,7 @@ func BenchmarkAssemble(b *testing.B) {
 func BenchmarkEditToNotification(b *testing.B) {
 	dir := b.TempDir()
 	file := filepath.Join(dir, "sync.star")
-	f := follow(b, NewFolders(nil, nil).pace, dir)
+	f := follow(b, NewFolders(nil, nil).intervals, dir)
 	f.run()
 	for i := 0; b.Loop(); i++ {
 		if err := os.WriteFile(file, []byte(fmt.Sprint("x = ", i, time.Now())), 0o644); err != nil {

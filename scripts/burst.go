@@ -2,7 +2,7 @@ package scripts
 
 import "time"
 
-// A burst is changes that follow each other closely, and count as one.
+// A burst is a series of changes that follow each other quickly, and are reported once.
 type burst struct{ first, last time.Time }
 
 func (b *burst) add(now time.Time) {
@@ -14,8 +14,8 @@ func (b *burst) add(now time.Time) {
 
 func (b *burst) pending() bool { return !b.first.IsZero() }
 
-// over is when the burst counts as over.
-func (b *burst) over(p pace) time.Time {
+// over is when the burst ends if no further change comes.
+func (b *burst) over(p intervals) time.Time {
 	if end := b.first.Add(p.longest); end.Before(b.last.Add(p.quiet)) {
 		return end
 	}

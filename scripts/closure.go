@@ -16,10 +16,11 @@ import (
 // maxFiles bounds the files of one script.
 const maxFiles = 1000
 
-// A closure collects what an entry reaches: itself, and what its files mention, and so on.
+// A closure collects the files that an entry may load: the entry, the files that it mentions, the files that those mention, and
+// so on.
 //
-// A file that is certainly loaded must be readable, or the script is not. One that is only mentioned is left out when
-// it cannot be read or is too much, since nothing says that it is meant.
+// A file that is loaded must be readable, or the script has an error. A file that is only mentioned is left out if it cannot be
+// read or is too large, because the text may mean something else.
 type closure struct {
 	from     files
 	language string
@@ -27,8 +28,8 @@ type closure struct {
 	left     int64 // of limit
 
 	texts      map[string][]byte
-	certain    []string // yet to be taken
-	perhaps    []string // then these
+	loaded     []string // files that are loaded and have not been read yet
+	mentioned  []string // files that are only mentioned, read after these
 	everything bool     // a text may load what it does not mention
 }
 
@@ -36,19 +37,19 @@ func newClosure(from files, language string, limit int64) *closure {
 	return &closure{from: from, language: language, limit: limit, left: limit, texts: map[string][]byte{}}
 }
 
-// run takes what is waiting, and all that it mentions.
+// run reads the files that wait, and all that they mention.
 func (c *closure) run() error {
 	for {
 		switch {
-		case len(c.certain) > 0:
-			name := c.certain[0]
-			c.certain = c.certain[1:]
+		case len(c.loaded) > 0:
+			name := c.loaded[0]
+			c.loaded = c.loaded[1:]
 			if err := c.take(name, true); err != nil {
 				return err
 			}
-		case len(c.perhaps) > 0:
-			name := c.perhaps[0]
-			c.perhaps = c.perhaps[1:]
+		case len(c.mentioned) > 0:
+			name := c.mentioned[0]
+			c.mentioned = c.mentioned[1:]
 			_ = c.take(name, false) // nothing says that it is loaded
 		default:
 			return nil
@@ -101,9 +102,9 @@ func (c *closure) follow(name, text string, certain bool) {
 
 func (c *closure) queue(name string, certain bool) {
 	if certain {
-		c.certain = append(c.certain, name)
+		c.loaded = append(c.loaded, name)
 	} else {
-		c.perhaps = append(c.perhaps, name)
+		c.mentioned = append(c.mentioned, name)
 	}
 }
 

@@ -32,6 +32,7 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func invalid(source, msg, hint string) *Error {

@@ -21,6 +21,7 @@ type files interface {
 // A finder lets [engine.FindFile] look among files.
 type finder struct{ files }
 
+// Open implements [fs.FS]. It opens nothing: FindFile only asks whether there is a file.
 func (f finder) Open(name string) (fs.File, error) {
 	if !f.has(name) {
 		return nil, fs.ErrNotExist
@@ -28,7 +29,7 @@ func (f finder) Open(name string) (fs.File, error) {
 	return fstest.MapFS{name: {}}.Open(name)
 }
 
-// missing is what cannot be had at all: it has every file, and none can be read.
+// missing are the files of a library that cannot be read at all: every file is there, and reading each gives the same error.
 type missing struct{ err error }
 
 func (m missing) has(string) bool                     { return true }
@@ -53,7 +54,7 @@ func (t texts) read(name string, limit int64) ([]byte, error) {
 	case !ok && slices.Contains(t.binary, name):
 		return nil, invalid(t.source+": key "+name, "is not UTF-8, since it is in binaryData", "put it into data, as text")
 	case !ok:
-		return nil, notFound(t.source, "it has no key "+name, near(name, t.names()))
+		return nil, notFound(t.source, "it has no key "+name, suggest(name, t.names()))
 	case int64(len(text)) > limit:
 		return nil, tooLarge(t.source+": key "+name, limit)
 	}
@@ -71,15 +72,15 @@ func (t texts) names() []string {
 	return names
 }
 
-// A part is a file or a folder of files, under another name.
-type part struct {
+// A mounted is a file, or a folder of files, that scripts load under another name.
+type mounted struct {
 	files
 	at   string // in files
 	name string // what it is called; "." is the root
 }
 
 // inside gives the name in p.files of what is called name here.
-func (p part) inside(name string) (string, bool) {
+func (p mounted) inside(name string) (string, bool) {
 	switch {
 	case p.name == ".":
 		return path.Join(p.at, name), true
@@ -92,24 +93,24 @@ func (p part) inside(name string) (string, bool) {
 }
 
 // outside is the reverse of inside.
-func (p part) outside(name string) string {
+func (p mounted) outside(name string) string {
 	if p.at != "." {
 		name = strings.TrimPrefix(name[len(p.at):], "/")
 	}
 	return path.Join(p.name, name)
 }
 
-func (p part) has(name string) bool {
+func (p mounted) has(name string) bool {
 	inside, ok := p.inside(name)
 	return ok && p.files.has(inside)
 }
 
-func (p part) read(name string, limit int64) ([]byte, error) {
+func (p mounted) read(name string, limit int64) ([]byte, error) {
 	inside, _ := p.inside(name)
 	return p.files.read(inside, limit)
 }
 
-func (p part) list(folder string, deep bool) ([]string, error) {
+func (p mounted) list(folder string, deep bool) ([]string, error) {
 	inside, ok := p.inside(folder)
 	if !ok && deep && folder == "." {
 		inside, ok = p.at, true

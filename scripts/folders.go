@@ -16,7 +16,7 @@ type Folders struct {
 	dirs []string
 	log  *slog.Logger
 
-	pace       pace
+	intervals  intervals
 	newWatcher func() (*fsnotify.Watcher, error)
 	mounts     func() ([]byte, error) // what mountinfo says
 
@@ -25,8 +25,8 @@ type Folders struct {
 	problems  []string
 }
 
-// A pace says how long things wait.
-type pace struct {
+// intervals are how long Folders waits for what.
+type intervals struct {
 	quiet   time.Duration // a burst of changes is over when there was none for so long,
 	longest time.Duration // or when it has lasted for so long
 	poll    time.Duration // in place of a watch
@@ -37,7 +37,7 @@ type pace struct {
 func NewFolders(dirs []string, log *slog.Logger) *Folders {
 	return &Folders{
 		dirs: dirs, log: log,
-		pace:       pace{quiet: 100 * time.Millisecond, longest: time.Second, poll: 2 * time.Second, slow: 10 * time.Second},
+		intervals:  intervals{quiet: 100 * time.Millisecond, longest: time.Second, poll: 2 * time.Second, slow: 10 * time.Second},
 		newWatcher: fsnotify.NewWatcher,
 		mounts:     func() ([]byte, error) { return os.ReadFile(mountinfo) },
 	}

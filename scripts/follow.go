@@ -19,24 +19,24 @@ func (f *Folders) Run(ctx context.Context) {
 	w := &watch{Folders: f}
 	defer w.drop()
 	w.look(ctx)
-	w.tell()
+	w.notifyAll()
 	for w.next(ctx) {
 	}
 }
 
-// A watch is what only the goroutine of Run touches.
+// A watch is the state of Run. Only the goroutine of Run uses it.
 type watch struct {
 	*Folders
-	watcher *fsnotify.Watcher // nil: polling
-	watched map[string]stamp  // by it
-	trouble string            // why there is none
-	last    *survey
-	looked  time.Time // when that was
-	burst   burst
-	changes Changes // that nobody was told of yet
+	watcher   *fsnotify.Watcher // nil: polling
+	watched   map[string]stamp  // by it
+	unwatched string            // why there is no watcher
+	last      *survey
+	looked    time.Time // when that was
+	burst     burst
+	changes   Changes // not reported yet
 }
 
-// next waits for something to happen, and deals with it. It reports whether to go on.
+// next waits for the next event or poll, and handles it. It reports whether Run is to continue.
 func (w *watch) next(ctx context.Context) bool {
 	wait := time.NewTimer(w.wait())
 	defer wait.Stop()
@@ -56,16 +56,16 @@ func (w *watch) next(ctx context.Context) bool {
 		switch {
 		case !alive:
 			w.fail(ctx, errors.New("the watch ended"))
-		case errors.Is(err, fsnotify.ErrEventOverflow): // nobody knows what was missed
+		case errors.Is(err, fsnotify.ErrEventOverflow): // it is unknown which events are missing
 			w.look(ctx)
 			w.changes = w.last.everything()
-			w.tell()
+			w.notifyAll()
 		default:
 			w.fail(ctx, err)
 		}
 	case <-wait.C:
 		if w.look(ctx); w.changes.Any() || w.burst.pending() {
-			w.tell()
+			w.notifyAll()
 		}
 	}
 	return true
@@ -78,30 +78,30 @@ func (w *watch) channels() (<-chan fsnotify.Event, <-chan error) {
 	return w.watcher.Events, w.watcher.Errors
 }
 
-// wait is how long to wait for events before looking without one.
+// wait is how long to wait for events until the next look without one.
 func (w *watch) wait() time.Duration {
 	switch {
 	case w.burst.pending():
-		return time.Until(w.burst.over(w.pace))
+		return time.Until(w.burst.over(w.intervals))
 	case w.watcher == nil:
-		return time.Until(w.looked.Add(w.pace.poll))
+		return time.Until(w.looked.Add(w.intervals.poll))
 	}
-	return time.Until(w.looked.Add(w.pace.slow))
+	return time.Until(w.looked.Add(w.intervals.slow))
 }
 
-func (w *watch) tell() {
+func (w *watch) notifyAll() {
 	changes := w.changes
 	w.burst, w.changes = burst{}, Changes{}
 	w.notify(changes)
 }
 
-// fail goes on without a watch for now.
+// fail continues without a watch, until the next look makes another one.
 func (w *watch) fail(ctx context.Context, err error) {
 	w.drop()
-	w.trouble = err.Error()
-	w.burst.add(time.Now()) // what was missed?
+	w.unwatched = err.Error()
+	w.burst.add(time.Now()) // events may have been missed
 	w.changes = w.last.everything()
-	w.say(ctx)
+	w.reportProblems(ctx)
 }
 
 func (w *watch) drop() {
@@ -111,32 +111,32 @@ func (w *watch) drop() {
 	}
 }
 
-// look brings the watch in line with the folders there are now, and notes what changed since the last look. What changes
-// after look was called is seen by the watch.
+// look adds and removes watches according to the folders that exist now, and records what changed since the last look. The
+// watch sees what changes after look was called.
 func (w *watch) look(ctx context.Context) {
-	w.trouble = ""
+	w.unwatched = ""
 	var now *survey
 	for i := range maxLooks {
 		now = look(w.dirs)
 		if i > 0 && maps.Equal(now.watches, w.watched) {
-			break // nothing came before it was watched
+			break // no folder appeared before it was watched
 		}
 		if err := w.follow(now.watches); err != nil {
 			w.drop()
-			w.trouble = err.Error()
+			w.unwatched = err.Error()
 			break
 		}
 	}
 	w.changes.add(now.since(w.last))
 	w.last, w.looked = now, time.Now()
-	w.say(ctx)
+	w.reportProblems(ctx)
 }
 
-// maxLooks bounds how often one look tries to catch up with what changes meanwhile.
+// maxLooks bounds how often one look starts again because folders changed meanwhile.
 const maxLooks = 5
 
-// follow watches folders. When one that is watched is no longer where it was, the watch begins anew, since it would
-// mistake it for what may be there now.
+// follow watches folders. If a watched folder has moved, it makes a new watcher: the old one would report the events of that
+// folder under a path where another folder may be now.
 func (w *watch) follow(folders map[string]stamp) error {
 	if len(folders) > maxWatches {
 		return fmt.Errorf("there are more than %d folders", maxWatches)
@@ -148,7 +148,7 @@ func (w *watch) follow(folders map[string]stamp) error {
 			return err
 		}
 		if w.watcher = made; old != nil {
-			defer old.Close() // once the new one is complete
+			defer old.Close() // after the new one is complete
 		}
 	}
 	w.watched = folders
@@ -171,11 +171,11 @@ func within(all, some map[string]stamp) bool {
 	return true
 }
 
-// say reports all problems.
-func (w *watch) say(ctx context.Context) {
+// reportProblems reports all problems.
+func (w *watch) reportProblems(ctx context.Context) {
 	problems := w.last.problems
-	if w.trouble != "" {
-		problems = append(problems[:len(problems):len(problems)], fmt.Sprintf("the scripts directories are polled every %s, since they cannot be watched: %s", w.pace.poll, w.trouble))
+	if w.unwatched != "" {
+		problems = append(problems[:len(problems):len(problems)], fmt.Sprintf("the scripts directories are polled every %s, since they cannot be watched: %s", w.intervals.poll, w.unwatched))
 	}
 	w.report(ctx, problems)
 }

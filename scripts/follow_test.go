@@ -54,16 +54,16 @@ func (l *bytesLog) String() string {
 }
 
 // quick is a pace for tests. Polling beside a watch is off, so that the watch is what is tested.
-var quick = pace{quiet: 2 * time.Millisecond, longest: 20 * time.Millisecond, poll: 5 * time.Millisecond, slow: time.Hour}
+var quick = intervals{quiet: 2 * time.Millisecond, longest: 20 * time.Millisecond, poll: 5 * time.Millisecond, slow: time.Hour}
 
-func follow(t testing.TB, p pace, dirs ...string) *following {
+func follow(t testing.TB, p intervals, dirs ...string) *following {
 	log := &bytesLog{}
 	f := &following{
 		Folders: NewFolders(dirs, slog.New(slog.NewTextHandler(log, nil))), t: t, log: log,
 		read: func() map[string]string { return textsBelow(dirs[len(dirs)-1]) }, known: &atomic.Pointer[map[string]string]{},
 		changed: make(chan struct{}, 1), last: &atomic.Pointer[fsnotify.Watcher]{}, broken: &atomic.Pointer[error]{},
 	}
-	f.pace = p
+	f.intervals = p
 	f.newWatcher = func() (*fsnotify.Watcher, error) {
 		if err := f.broken.Load(); err != nil && *err != nil {
 			return nil, *err
@@ -335,7 +335,7 @@ func TestFollowGoesOnWhenTheWatchDies(t *testing.T) {
 
 func TestFollowTellsAtOnceWhenEventsWereLost(t *testing.T) {
 	dir := t.TempDir()
-	f := follow(t, pace{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: time.Hour}, dir)
+	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: time.Hour}, dir)
 	f.run()
 	put(t, dir, map[string]string{"a/sync.star": "x = 1"})
 	f.last.Load().Errors <- fsnotify.ErrEventOverflow
@@ -347,7 +347,7 @@ func TestFollowTellsAtOnceWhenEventsWereLost(t *testing.T) {
 
 func TestFollowLooksSlowlyBesideAWatch(t *testing.T) {
 	dir := t.TempDir()
-	f := follow(t, pace{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: 5 * time.Millisecond}, dir)
+	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: 5 * time.Millisecond}, dir)
 	f.run()
 	if err := f.last.Load().Remove(dir); err != nil { // a file system that tells nothing
 		t.Fatal(err)
@@ -357,7 +357,7 @@ func TestFollowLooksSlowlyBesideAWatch(t *testing.T) {
 }
 
 func TestBurst(t *testing.T) {
-	p := pace{quiet: 100 * time.Millisecond, longest: time.Second}
+	p := intervals{quiet: 100 * time.Millisecond, longest: time.Second}
 	start := time.Now()
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	var b burst

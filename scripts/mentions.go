@@ -22,8 +22,8 @@ var loaders = map[string]*regexp.Regexp{
 }
 
 var (
-	gap   = regexp.MustCompile(`^(?:\s+|//[^\n]*|#[^\n]*|/\*(?s:.*?)\*/)+`)
-	prose = regexp.MustCompile(`^[ \t]+\w`) // "we require that"
+	blankOrComment = regexp.MustCompile(`^(?:\s+|//[^\n]*|#[^\n]*|/\*(?s:.*?)\*/)+`)
+	inSentence     = regexp.MustCompile(`^[ \t]+\w`) // "we require that"
 )
 
 const (
@@ -38,7 +38,7 @@ const (
 // It knows no grammar, and needs none to miss nothing: a literal without escapes is what stands between two quotes
 // with no such quote between them. Names in comments are mentioned too, and only cause a file too many.
 func mentions(language, text string) (found []mention, everything bool) {
-	loaded, everything := arguments(language, text)
+	loaded, everything := loadedLiterals(language, text)
 	for name := range loaded {
 		found = append(found, mention{name, true})
 	}
@@ -67,8 +67,8 @@ func literals(text string) map[string]bool {
 	return found
 }
 
-// arguments are the literals that follow loading words. It reports everything when one is followed by something else.
-func arguments(language, text string) (found map[string]bool, everything bool) {
+// loadedLiterals are the literals that follow loading words. It reports everything when one is followed by something else.
+func loadedLiterals(language, text string) (found map[string]bool, everything bool) {
 	found = map[string]bool{}
 	word := loaders[language]
 	for !everything {
@@ -78,13 +78,13 @@ func arguments(language, text string) (found map[string]bool, everything bool) {
 		}
 		behind := text[at[1]:min(len(text), at[1]+maxArgument)]
 		text = text[at[1]:]
-		switch name, is := argument(language, behind); is {
+		switch name, is := firstLiteral(language, behind); is {
 		case plainName:
 			found[name] = true
 		case oddName:
 			everything = true
 		case noName: // only JavaScript's word is an ordinary value
-			everything = language == engine.JavaScript && !prose.MatchString(behind)
+			everything = language == engine.JavaScript && !inSentence.MatchString(behind)
 		}
 		everything = everything || len(found) > maxMentions
 	}
@@ -98,15 +98,15 @@ const (
 	oddName   // a literal, and the name is another
 )
 
-// argument is the literal that text, which follows a loading word, begins with.
-func argument(language, text string) (name string, is int) {
-	text = skipGap(text)
+// firstLiteral is the literal that text, which follows a loading word, begins with.
+func firstLiteral(language, text string) (name string, is int) {
+	text = skipBlank(text)
 	if language != engine.Jsonnet {
 		opened := false
 		if text, opened = strings.CutPrefix(text, "("); !opened {
 			return "", noName
 		}
-		text = skipGap(text)
+		text = skipBlank(text)
 	}
 	text = strings.TrimLeft(text, "r@") // raw and verbatim strings
 	if strings.HasPrefix(text, "/*") {
@@ -120,11 +120,11 @@ func argument(language, text string) (name string, is int) {
 	if !closed || name == "" || strings.ContainsAny(name, "\n\\") || strings.Contains(name, "${") || strings.HasPrefix(after, quote) {
 		return "", oddName
 	}
-	after = skipGap(after)
+	after = skipBlank(after)
 	if language == engine.JavaScript && !strings.HasPrefix(after, ")") && !strings.HasPrefix(after, ",") {
 		return "", oddName // 'a' + b
 	}
 	return name, plainName
 }
 
-func skipGap(text string) string { return text[len(gap.FindString(text)):] }
+func skipBlank(text string) string { return text[len(blankOrComment.FindString(text)):] }

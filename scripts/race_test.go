@@ -49,7 +49,7 @@ func TestFollowFoldersThatMoveWithTheirParent(t *testing.T) {
 func TestFollowLooksAlthoughItIsBusy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "scripts")
 	put(t, dir, map[string]string{"sync.star": "x = 1"})
-	f := follow(t, pace{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: 50 * time.Millisecond}, dir)
+	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: 50 * time.Millisecond}, dir)
 	f.run()
 	if err := f.last.Load().Remove(dir); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestAFileThatWasAnotherIsNoticed(t *testing.T) {
 	lead("1")
 	v := open(dir)
 	defer v.close()
-	if !v.has("now/sync.star") || !v.settled() {
+	if !v.has("now/sync.star") || !v.unchanged() {
 		t.Fatal("it is not there")
 	}
 	lead("2")
@@ -113,7 +113,7 @@ func TestAFileThatWasAnotherIsNoticed(t *testing.T) {
 		t.Errorf("read %q", text)
 	}
 	lead("1")
-	if v.settled() {
+	if v.unchanged() {
 		t.Error("what was read is taken")
 	}
 }

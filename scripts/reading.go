@@ -12,20 +12,20 @@ import (
 	"metascript/engine"
 )
 
-// A reading is of one script, in one moment.
+// A reading reads one script from a snapshot.
 type reading struct {
-	*moment
+	*snapshot
 	wanted     *Wanted
 	everything bool
 
-	shelf shelf // its own files, then libraries
+	searchPath searchPath // its own files, then libraries
 }
 
 // An origin is where the entry comes from.
 type origin struct {
 	entry  string
 	source string // of the entry, for errors
-	own    part
+	own    mounted
 	whole  map[string]string // what belongs to the script, loaded or not; nil: nothing
 }
 
@@ -42,7 +42,7 @@ func (r *reading) assemble() (Assembled, error) {
 	if err != nil {
 		return Assembled{}, err
 	}
-	r.shelf = append(shelf{from.own}, libraries...)
+	r.searchPath = append(searchPath{from.own}, libraries...)
 	files, err := r.collect(from, language)
 	return Assembled{
 		Script: engine.Script{Language: language, Entry: from.entry, Files: files},
@@ -52,7 +52,7 @@ func (r *reading) assemble() (Assembled, error) {
 
 // collect reads what the entry reaches.
 func (r *reading) collect(from origin, language string) (fstest.MapFS, error) {
-	c := newClosure(r.shelf, language, r.wanted.limit())
+	c := newClosure(r.searchPath, language, r.wanted.limit())
 	for _, name := range slices.Sorted(maps.Keys(from.whole)) {
 		c.add(name, []byte(from.whole[name]), true) // the engine says whether it is too large
 	}
@@ -79,7 +79,7 @@ func (r *reading) origin() (origin, error) {
 		return r.key(w.ConfigMap)
 	default:
 		entry, files, err := inline(w)
-		return origin{entry: entry, source: "inline", own: part{texts{source: "inline", data: files}, ".", "."}, whole: files}, err
+		return origin{entry: entry, source: "inline", own: mounted{texts{source: "inline", data: files}, ".", "."}, whole: files}, err
 	}
 }
 
@@ -97,7 +97,7 @@ func (r *reading) file(name string) (origin, error) {
 		return origin{}, invalid(source, "is a directory", "name the file in it")
 	}
 	folder := path.Dir(name)
-	return origin{entry: name, source: source, own: part{v, folder, folder}}, nil
+	return origin{entry: name, source: source, own: mounted{v, folder, folder}}, nil
 }
 
 // viewOf is the first directory that has a file or folder.
@@ -113,7 +113,7 @@ func (r *reading) viewOf(name, source string) (*view, error) {
 	if len(dirs) == 0 {
 		return nil, notFound(source, "there is no scripts directory", "start the server with --scripts-dir")
 	}
-	return nil, notFound(source, "it is not in "+strings.Join(dirs, ", nor in "), near(name, names))
+	return nil, notFound(source, "it is not in "+strings.Join(dirs, ", nor in "), suggest(name, names))
 }
 
 // key finds an entry in a ConfigMap, all of whose keys are its own.
@@ -126,12 +126,12 @@ func (r *reading) key(k Key) (origin, error) {
 		_, err := found.read(k.Key, 0)
 		return origin{}, err
 	}
-	return origin{entry: k.Key, source: found.source + ": key " + k.Key, own: part{found, ".", "."}}, nil
+	return origin{entry: k.Key, source: found.source + ": key " + k.Key, own: mounted{found, ".", "."}}, nil
 }
 
 func (r *reading) configMap(k Key) (texts, error) {
 	t := texts{source: "ConfigMap " + k.Namespace + "/" + k.Name}
-	found, err := r.moment.configMap(k.Namespace, k.Name)
+	found, err := r.snapshot.configMap(k.Namespace, k.Name)
 	switch _, ok := asError(err); {
 	case ok:
 		return t, err
@@ -143,19 +143,19 @@ func (r *reading) configMap(k Key) (texts, error) {
 }
 
 // libraries finds them all. One that cannot be had is an error only for who loads from it.
-func (r *reading) libraries() (shelf, error) {
-	var found shelf
+func (r *reading) libraries() (searchPath, error) {
+	var found searchPath
 	for _, l := range r.wanted.Libraries {
 		name := l.name()
 		if !plain(name) || name == "." {
 			return nil, invalid("library "+l.String(), fmt.Sprintf("%q is not a name that scripts can load", name), "give it a name")
 		}
-		if slices.ContainsFunc(found, func(p part) bool { return p.name == name }) {
+		if slices.ContainsFunc(found, func(p mounted) bool { return p.name == name }) {
 			return nil, invalid("library "+l.String(), "there are two libraries called "+name, "give one of them another name")
 		}
 		p, err := r.library(l)
 		if err != nil {
-			p = part{files: missing{forLibrary(name, err)}}
+			p = mounted{files: missing{forLibrary(name, err)}}
 		}
 		p.name = name
 		found = append(found, p)
@@ -163,18 +163,18 @@ func (r *reading) libraries() (shelf, error) {
 	return found, nil
 }
 
-func (r *reading) library(l Library) (part, error) {
+func (r *reading) library(l Library) (mounted, error) {
 	if l.File == "" {
 		found, err := r.configMap(l.ConfigMap)
 		if err == nil && l.ConfigMap.Key != "" && !found.has(l.ConfigMap.Key) {
 			_, err = found.read(l.ConfigMap.Key, 0)
 		}
-		return part{files: found, at: cmp.Or(l.ConfigMap.Key, ".")}, err
+		return mounted{files: found, at: cmp.Or(l.ConfigMap.Key, ".")}, err
 	}
 	source := "file " + l.File
 	if !plain(l.File) {
-		return part{}, invalid(source, "is not a path below a scripts directory", "write it like shared/lib.star")
+		return mounted{}, invalid(source, "is not a path below a scripts directory", "write it like shared/lib.star")
 	}
 	v, err := r.viewOf(l.File, source)
-	return part{files: v, at: l.File}, err
+	return mounted{files: v, at: l.File}, err
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A stamp tells one state of a file from another: equal stamps mean that nothing was written in between.
+// A stamp identifies a state of a file: equal stamps mean that nothing was written in between.
 type stamp struct {
 	failed  string // why there is no more to say
 	link    string // where it leads, of a link
@@ -26,7 +26,7 @@ func stampOf(info os.FileInfo, err error) stamp {
 	return stamp{mode: info.Mode(), size: info.Size(), written: info.ModTime(), id: identify(info)}
 }
 
-// stampDir tells one directory from another, and ignores what happens in it.
+// stampDir identifies a directory. It stays the same when something changes inside it.
 func stampDir(dir string) stamp {
 	s := stampOf(os.Stat(dir))
 	return stamp{failed: s.failed, id: s.id.still()}

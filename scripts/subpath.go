@@ -10,9 +10,9 @@ import (
 // mountinfo is where Linux lists the mounts of a process; see proc(5).
 const mountinfo = "/proc/self/mountinfo"
 
-// frozen lists the mount points at or below dir that the kubelet made by subPath. Such a mount shows one file or
+// neverUpdated lists the mount points at or below dir that the kubelet made by subPath. Such a mount shows one file or
 // folder of one version of a volume, and is never updated.
-func frozen(mounts, dir string) []string {
+func neverUpdated(mounts, dir string) []string {
 	var points []string
 	for line := range strings.Lines(mounts) {
 		fields := strings.Fields(line)
@@ -47,8 +47,8 @@ func below(file, dir string) bool {
 	return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// frozen reports whether the file called name is mounted by subPath.
-func (v *view) frozen(name, mounts string) bool {
+// neverUpdated reports whether the file called name is mounted by subPath.
+func (v *view) neverUpdated(name, mounts string) bool {
 	dir, err := filepath.EvalSymlinks(v.dir)
 	if err == nil {
 		dir, err = filepath.Abs(dir)
@@ -57,5 +57,5 @@ func (v *view) frozen(name, mounts string) bool {
 		return false // it is not there any more
 	}
 	file := filepath.Join(dir, filepath.FromSlash(v.place(name)))
-	return slices.ContainsFunc(frozen(mounts, dir), func(point string) bool { return below(file, point) })
+	return slices.ContainsFunc(neverUpdated(mounts, dir), func(point string) bool { return below(file, point) })
 }

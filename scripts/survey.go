@@ -14,11 +14,11 @@ import (
 	"syscall"
 )
 
-// A survey is what a look at the directories found, without reading a file.
+// A survey is the state of the directories at one look. It reads no files.
 type survey struct {
-	folders  map[string]stamp // that are to be watched for whatever happens in them
-	steps    map[string]bool  // paths and links on the way to a directory: they come, go and are replaced
-	watches  map[string]stamp // folders, and those that steps are in
+	folders  map[string]stamp // folders in which every event matters
+	steps    map[string]bool  // paths and links on the path to a directory, which may appear, disappear or be replaced
+	watches  map[string]stamp // all folders to watch: folders, and the parents of steps
 	trees    []*tree          // what is below each directory
 	problems []string
 
@@ -45,7 +45,7 @@ func look(dirs []string) *survey {
 	for _, dir := range dirs {
 		t := &tree{folders: map[string][sha256.Size]byte{}, links: map[string]bool{}}
 		s.trees = append(s.trees, t)
-		real, err := s.way(dir)
+		real, err := s.resolve(dir)
 		if err == nil {
 			t.real = real
 			err = s.folder(t, ".")
@@ -60,15 +60,15 @@ func look(dirs []string) *survey {
 			s.problems = append(s.problems, fmt.Sprintf("the scripts directory %s: %v", dir, err))
 		}
 	}
-	s.watches = s.all()
+	s.watches = s.watchList()
 	return s
 }
 
 // maxLinks is how many links a path may lead through, as in the kernel.
 const maxLinks = 40
 
-// way follows a path to where it leads, and notes every step: a link may be replaced anywhere.
-func (s *survey) way(dir string) (string, error) {
+// resolve follows the links in a path, and records every step, since any link may be replaced.
+func (s *survey) resolve(dir string) (string, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return "", err
@@ -128,7 +128,7 @@ func (s *survey) folder(t *tree, name string) error {
 		}
 		info, err := e.Info()
 		if err != nil {
-			continue // gone again
+			continue // it has been removed meanwhile
 		}
 		at := path.Join(name, e.Name())
 		switch {
@@ -154,7 +154,7 @@ func leaves(link string) bool {
 // hiddenFolder reports whether a folder is one of the kubelet's, where nothing changes once ..data leads to it.
 func hiddenFolder(dir string) bool { return strings.HasPrefix(filepath.Base(dir), "..") }
 
-// concerns reports whether it matters that something happened at a path.
+// concerns reports whether an event at a path matters.
 func (s *survey) concerns(file string) bool {
 	_, self := s.folders[file]
 	_, within := s.folders[filepath.Dir(file)]
@@ -214,13 +214,13 @@ func (t *tree) since(before *tree) dirChanges {
 		}
 	}
 	if t.failed != "" && len(d.folders) > 0 {
-		d.all = true // who knows what else
+		d.all = true // there may be changes in what was not listed
 	}
 	return d
 }
 
-// all adds the folders of the steps to those below the directories.
-func (s *survey) all() map[string]stamp {
+// watchList adds the folders of the steps to those below the directories.
+func (s *survey) watchList() map[string]stamp {
 	all := maps.Clone(s.folders)
 	for step := range s.steps {
 		dir := filepath.Dir(step)

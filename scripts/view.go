@@ -14,30 +14,30 @@ import (
 	"syscall"
 )
 
-// A view is a scripts directory as one attempt to read it finds it. It notes all that it relies on, so that settled
-// can tell whether what was read is of one version.
+// A view is a scripts directory during one attempt to read scripts. It records the state of all files that it reads, so that
+// unchanged can tell whether they are of one version.
 //
-// The kubelet puts the files of a volume into a hidden folder of their own for each version, and lets the link ..data
-// lead there. A view looks at such a link once, and reads through that folder.
+// The kubelet puts each version of a volume into a hidden folder, and lets the link ..data lead there. A view reads such a link
+// once, and then reads all files from that folder.
 type view struct {
 	dir  string
 	root *os.Root // nil when there is no such directory
 	err  error    // why not
 
-	self  stamp
-	noted map[string]glance // by path below dir
-	torn  bool              // a file was another when it was opened than when it was looked at
+	self             stamp
+	observed         map[string]observation // by path below dir
+	changedMeanwhile bool                   // a file was replaced between observe and open
 }
 
-// A glance is what was seen at a path: all later questions get the same answer, and it is checked in the end.
-type glance struct {
+// An observation is the state of a path when it was first read. Later reads use the same observation; unchanged checks it.
+type observation struct {
 	info os.FileInfo
 	err  error
-	link string // of a link that was not followed
+	link string // the target of a link that was not followed
 }
 
-// stamp is equal for glances at the same state.
-func (g glance) stamp() stamp {
+// stamp is equal for observations of the same state.
+func (g observation) stamp() stamp {
 	s := stampOf(g.info, g.err)
 	s.link = g.link
 	return s
@@ -47,7 +47,7 @@ func (g glance) stamp() stamp {
 const dataLink = "..data"
 
 func open(dir string) *view {
-	v := &view{dir: dir, noted: map[string]glance{}}
+	v := &view{dir: dir, observed: map[string]observation{}}
 	v.self = stampDir(dir)
 	v.root, v.err = os.OpenRoot(dir)
 	return v
@@ -59,21 +59,21 @@ func (v *view) close() {
 	}
 }
 
-// settled reports whether all that the view relies on is still so.
-func (v *view) settled() bool {
-	if v.torn || v.self != stampDir(v.dir) {
+// unchanged reports whether all that was observed is still in the same state.
+func (v *view) unchanged() bool {
+	if v.changedMeanwhile || v.self != stampDir(v.dir) {
 		return false
 	}
-	for file, before := range v.noted {
-		if v.glance(file).stamp() != before.stamp() {
+	for file, before := range v.observed {
+		if v.observe(file).stamp() != before.stamp() {
 			return false
 		}
 	}
 	return true
 }
 
-// glance looks at a path below dir. Of the kubelet's link it wants to know where it leads, of all others what is there.
-func (v *view) glance(file string) (g glance) {
+// observe reads the state of a path below dir: the target of the kubelet's link, and for others the file that is there.
+func (v *view) observe(file string) (g observation) {
 	if path.Base(file) == dataLink {
 		g.link, g.err = v.root.Readlink(file)
 	} else {
@@ -82,12 +82,12 @@ func (v *view) glance(file string) (g glance) {
 	return g
 }
 
-// look is a glance at what was not seen before.
-func (v *view) look(file string) glance {
-	seen, ok := v.noted[file]
+// look returns the observation of a path. It observes the path the first time.
+func (v *view) look(file string) observation {
+	seen, ok := v.observed[file]
 	if !ok {
-		seen = v.glance(file)
-		v.noted[file] = seen
+		seen = v.observe(file)
+		v.observed[file] = seen
 	}
 	return seen
 }
@@ -117,12 +117,12 @@ func (v *view) place(name string) string {
 	return at
 }
 
-// absent reports whether err says that there is nothing. All else is there, and cannot be read.
+// absent reports whether err says that nothing exists there. After other errors something exists that cannot be read.
 func absent(err error) bool {
 	return err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ELOOP) && !escapes(err)
 }
 
-// escapes reports whether err is that of [os.Root] for a link that leads out of it. The path in it says nothing.
+// escapes reports whether err is the error of [os.Root] for a link that leads out of it.
 func escapes(err error) bool {
 	var inPath *fs.PathError
 	return errors.As(err, &inPath) && strings.Contains(inPath.Err.Error(), "escapes")
@@ -166,13 +166,13 @@ func (v *view) read(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, v.explain(name, err)
 	}
-	f, err := v.root.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a pipe would wait for a writer
+	f, err := v.root.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // without O_NONBLOCK, a pipe would wait for a writer
 	if err != nil {
 		return nil, v.explain(name, err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); stampOf(info, err) != seen.stamp() {
-		v.torn = true // and whatever is said now will not be heard
+		v.changedMeanwhile = true // the attempt is repeated, and this error is dropped
 		return nil, &Error{Reason: Unsettled, Source: "file " + name, Msg: "changes while it is read"}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
@@ -208,7 +208,7 @@ func kindOf(mode fs.FileMode) string {
 	return "something special"
 }
 
-// explain makes an [*Error] of what the operating system says.
+// explain makes an [*Error] of an error of the operating system.
 func (v *view) explain(name string, err error) error {
 	if err == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"metascript/engine"
 )
 
-// Wanted says of what a script is made, as spec.script does.
+// Wanted says what a script is made of, as spec.script does.
 type Wanted struct {
 	Language string // "" is what the ending of the entry's name tells
 

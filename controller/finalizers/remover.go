@@ -12,16 +12,16 @@ import (
 	"metascript/controller/spec"
 )
 
-// A Remover takes the finalizer of one controller off its parents, since the controller is gone.
+// A Remover removes the finalizer of one controller from its parents, when the controller is deleted.
 type Remover struct {
 	Resources  kube.Finder
 	Finalizers *kube.Finalizers
 	Only       func(object.Ref) bool       // the parents that are looked at; nil: all
-	Removed    func(parent *object.Object) // is called for each that it was taken off; nil: nobody is told
+	Removed    func(parent *object.Object) // is called for each from which it was removed; may be nil
 }
 
-// Remove takes the finalizer of the controller that d describes off the objects of all its parent resources. It returns
-// how many had it. One that fails does not keep the others from being tried; the error is all that failed.
+// Remove removes the finalizer of the controller that d describes from the objects of all its parent resources. It returns
+// from how many. A failure does not stop it; the error is all that failed.
 func (r *Remover) Remove(ctx context.Context, d *spec.Declaration) (n int, err error) {
 	var failed []error
 	for _, rule := range d.Parents {

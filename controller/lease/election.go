@@ -22,16 +22,18 @@ type Election struct {
 	Identity        string // of this server; no other has it
 }
 
-// How long a Lease is valid after its holder is gone, how long a holder that cannot renew it works on, and how often it is
-// renewed or asked for. What is under way has the difference of the first two to end in.
+// How long a Lease is valid after its last renewal, and how often it is renewed, or read by those who do not hold it.
 const (
 	leaseDuration = 15 * time.Second
-	RenewDeadline = 10 * time.Second
 	renewPeriod   = 2 * time.Second
 )
 
-// ErrLost is the cause with which the context of a server is canceled that lost its Lease. The server ends: one that is
-// started again remembers nothing of a time when another may have worked, and a process that ends is noticed.
+// RenewDeadline is how long after the last renewal a holder works that cannot renew its Lease. Until the Lease expires, the rest
+// of its duration is left to what is under way.
+const RenewDeadline = 10 * time.Second
+
+// ErrLost is the cause with which the context of a server is canceled that lost its Lease. The server ends. One that is
+// started again has no memory of a time before another server worked, and a process that ends is noticed.
 var ErrLost = errors.New("the Lease was lost")
 
 // A Candidate is a server that takes part in an Election.
@@ -52,7 +54,7 @@ func (c *Candidate) Healthy() error {
 	return nil
 }
 
-// Callbacks are how a Candidate tells its server. None may block.
+// Callbacks are what a Candidate calls. Lead and Lose must not block.
 type Callbacks struct {
 	Lead  func()                          // is called once, when the server begins to lead
 	Lose  func()                          // is called when it must not write any more, before the context of Serve is canceled
@@ -123,7 +125,7 @@ func (c *Candidate) stopWriting() error {
 	return c.Fence.Close(ctx)
 }
 
-// release gives the Lease back, if this server holds it.
+// release releases the Lease, if this server holds it.
 func release(lock resourcelock.Interface) error {
 	ctx, cancel := context.WithTimeout(context.Background(), renewPeriod)
 	defer cancel()

@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,6 +19,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
+	"metascript/controller/ownership"
 	"metascript/controller/plan"
 	"metascript/controller/revisions"
 	"metascript/controller/selection"
@@ -51,9 +54,8 @@ type Binding struct {
 	ServerSide   bool   // write children by server-side apply
 	FieldManager string // of server-side apply
 
-	Only     func(object.Ref) bool // the parents that are reconciled; nil: all
-	Observer Observer              // nil: nobody is told
-	DryRun   bool                  // what is written is not stored
+	Only   func(object.Ref) bool // the parents that are reconciled; nil: all
+	DryRun bool                  // what is written is not stored
 
 	ResyncPeriod time.Duration // zero: never
 	ProbeEvery   time.Duration // of scripts in whose place webhooks answer; zero: hook.ProbeEvery
@@ -63,7 +65,6 @@ type Binding struct {
 	versioned    atomic.Pointer[map[object.Kind]bool] // see hook.Request; nil: none
 	RelatedKinds sync.Map                             // of the related objects there were so far
 
-	Shared    *Shared // with all loops; nil: it has its own
 	Children  []claim.Cache
 	Revisions *revisions.Revisions // nil: no kind rolls
 	Clients   build.WebhookClients
@@ -241,3 +242,88 @@ func (r *ParentResource) selected() []*object.Object {
 	}
 	return all
 }
+
+// selected are the parents that the controller selects, each once.
+func (b *Binding) selected() iter.Seq[*object.Object] {
+	return func(yield func(*object.Object) bool) {
+		for _, rule := range b.Parents {
+			for _, o := range rule.selected() {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// own are the parents that the controller looks after: those that it selects, and those that have its finalizer.
+func (b *Binding) own() iter.Seq[*object.Object] {
+	return func(yield func(*object.Object) bool) {
+		for o := range b.selected() {
+			if !yield(o) {
+				return
+			}
+		}
+		for _, rule := range b.Parents {
+			for _, o := range rule.Cache.WithFinalizer(b.Finalizer) {
+				if !rule.Selects(o) && !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
+func (b *Binding) isOurs(parent *object.Object) bool {
+	return b.selects(parent) || b.hasFinalizer(parent)
+}
+
+func (b *Binding) hasFinalizer(parent *object.Object) bool {
+	return slices.Contains(parent.GetFinalizers(), b.Finalizer)
+}
+
+func (b *Binding) otherFinalizers(parent *object.Object) []string {
+	return slices.DeleteFunc(slices.Clone(parent.GetFinalizers()), func(f string) bool { return f == b.Finalizer })
+}
+
+// finalizing reports whether it is the finalize hook's turn: the parent is going, or is none of ours any more.
+func (b *Binding) finalizing(parent *object.Object) bool {
+	return b.hasFinalizer(parent) && (object.Deleting(parent) || !b.selects(parent))
+}
+
+// tidiesUp reports whether a parent that is going has a finalize hook, and not the garbage collector, to look after
+// its children.
+func (b *Binding) cleansUp(parent *object.Object) bool {
+	return b.finalizing(parent) && !slices.ContainsFunc(parent.GetFinalizers(), func(f string) bool { return slices.Contains(collected, f) })
+}
+
+// count gives how many parents the controller selects.
+func (b *Binding) Count() int {
+	n := 0
+	for range b.selected() {
+		n++
+	}
+	return n
+}
+
+// trouble is what keeps the caches from being filled, or up to date, as far as it is known.
+func (b *Binding) Trouble() error {
+	var failed []error
+	for _, cache := range b.caches() {
+		failed = append(failed, cache.Trouble(), cache.Stale())
+	}
+	return errors.Join(failed...)
+}
+
+// owned is what was applied to a child, as its cache knows.
+func (b *Binding) owned(child *object.Object) ownership.Fields {
+	cache := b.cacheOf(child.GroupVersionKind())
+	if cache == nil {
+		return ownership.Fields{}
+	}
+	return cache.Owned(child.GetUID())
+}
+
+// The finalizers with which the garbage collector deletes, or orphans, the children of an object before it goes.
+var collected = []string{"foregroundDeletion", "orphan"}

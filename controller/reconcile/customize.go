@@ -5,64 +5,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/hook"
 	"metascript/controller/object"
-	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/related"
 	"metascript/controller/throttle"
 )
 
-// relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
-// every rule; none when there is no customize hook. While a cache that is needed is being filled, the error asks to look
-// again.
-func (t *turn) relate(ctx context.Context, parent *object.Object, variants []variant) error {
-	if t.Customize == nil {
-		t.relatedCaches.Forget(related.Parent{Controller: t.Reconciler, Ref: object.RefOf(parent)}) // that the version before asked for
-		return nil
-	}
-	kept := t.customizedOf(object.RefOf(parent))
-	rules, answers := make([][]related.Rule, len(variants)), make([]*customizeAnswer, len(variants))
-	for i, v := range variants {
-		var err error
-		if answers[i], err = t.customize(ctx, parent, v, kept); err == nil {
-			rules[i], err = related.Rules(v.parent, answers[i].rules, t.Discover, t.HomeOnly)
-		}
-		if err != nil {
-			return v.wrap(err)
-		}
-	}
-	caches := t.needed(parent, kept, answers, slices.Concat(rules...))
-	for i := range variants {
-		for n, rule := range rules[i] {
-			if err := caches.Ready(rule); err != nil {
-				return fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(n), err)
-			}
-		}
-		variants[i].related = related.Select(rules[i], caches.Find)
-	}
-	kept.shown = true
-	return nil
-}
-
-// needed gives the caches that rules are about, after it has the parent look for that, unless it does already.
-func (t *turn) needed(parent *object.Object, kept *customizeState, answers []*customizeAnswer, rules []related.Rule) related.View {
-	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.looked, rules, related.Rule.SameResource) {
-		kept.used, kept.looked = answers, rules
-		kept.caches = t.watchRelated(object.RefOf(parent), rules)
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		maps.DeleteFunc(kept.answers, func(_ string, a *customizeAnswer) bool { return !slices.Contains(answers, a) })
-	}
-	return kept.caches
-}
-
 // customized is what is remembered for a parent of its customize hook's answers.
 type customizeState struct {
+	mu      sync.Mutex                  // guards answers
 	answers map[string]*customizeAnswer // by the name of the revision
 
 	// What the parent looks for because of them, once discovery knew the resources. Only the parent's reconcile uses it.
@@ -80,91 +37,122 @@ type customizeAnswer struct {
 	rules  []hook.RelatedRule
 }
 
-func (t *turn) customizedOf(parent object.Ref) *customizeState {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	kept := t.customized[parent]
-	if kept == nil {
-		kept = &customizeState{answers: map[string]*customizeAnswer{}}
-		t.customized[parent] = kept
-	}
-	return kept
+func newCustomizeState() *customizeState {
+	return &customizeState{answers: map[string]*customizeAnswer{}}
 }
 
-// customize asks the customize hook about a variant of parent, unless it has answered about this version of it.
-func (t *turn) customize(ctx context.Context, parent *object.Object, v variant, kept *customizeState) (*customizeAnswer, error) {
+// asksFor reports whether an answer is about a resource in group.
+func (s *customizeState) asksFor(group string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, answer := range s.answers {
+		for _, rule := range answer.rules {
+			if gv, err := schema.ParseGroupVersion(rule.APIVersion); err == nil && gv.Group == group {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// forget drops all answers.
+func (s *customizeState) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers, s.used, s.looked, s.caches, s.shown = map[string]*customizeAnswer{}, nil, nil, nil, false
+}
+
+// relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
+// every rule; none when there is no customize hook. While a cache that is needed is being filled, the error asks to look
+// again.
+func (c *caller) relate(ctx context.Context, parent *object.Object, variants []variant) error {
+	if c.v.Customize == nil {
+		c.related.Forget(related.Parent{Controller: c.controller, Ref: object.RefOf(parent)}) // that the version before asked for
+		return nil
+	}
+	kept := c.customized
+	rules, answers := make([][]related.Rule, len(variants)), make([]*customizeAnswer, len(variants))
+	for i, v := range variants {
+		var err error
+		if answers[i], err = c.customize(ctx, parent, v, kept); err == nil {
+			rules[i], err = related.Rules(v.parent, answers[i].rules, c.b.Discover, c.b.HomeOnly)
+		}
+		if err != nil {
+			return v.wrap(err)
+		}
+	}
+	caches := c.needed(parent, kept, answers, slices.Concat(rules...))
+	for i := range variants {
+		for n, rule := range rules[i] {
+			if err := caches.Ready(rule); err != nil {
+				return fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(n), err)
+			}
+		}
+		variants[i].related = related.Select(rules[i], caches.Find)
+	}
+	kept.shown = true
+	return nil
+}
+
+// needed gives the caches that rules are about, after it has the parent look for that, unless it does already.
+func (c *caller) needed(parent *object.Object, kept *customizeState, answers []*customizeAnswer, rules []related.Rule) related.View {
+	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.looked, rules, related.Rule.SameResource) {
+		kept.used, kept.looked = answers, rules
+		kept.caches = c.watchRelated(object.RefOf(parent), rules)
+		kept.mu.Lock()
+		defer kept.mu.Unlock()
+		maps.DeleteFunc(kept.answers, func(_ string, a *customizeAnswer) bool { return !slices.Contains(answers, a) })
+	}
+	return kept.caches
+}
+
+// customize calls the customize hook about a variant of parent, unless it has answered about this version of it.
+func (c *caller) customize(ctx context.Context, parent *object.Object, v variant, kept *customizeState) (*customizeAnswer, error) {
 	key, q, now := object.RefOf(parent), throttle.QuestionAbout(parent, hook.Customize), time.Now()
 	last := kept.answers[v.revision]
-	standsIn, period := t.FallbackActive(hook.Customize)
-	if last != nil && last.Question == q && (t.CustomizeFor == 0 || now.Sub(last.at) < t.CustomizeFor) && last.period == period && !t.ProbeDue(key) {
+	_, period := c.v.FallbackActive(hook.Customize)
+	if last != nil && last.Question == q && (c.v.CustomizeFor == 0 || now.Sub(last.at) < c.v.CustomizeFor) && last.period == period && !c.v.ProbeDue(key) {
 		return last, nil
 	}
-	remembered := &customizeAnswer{Question: q, at: now, period: period}
+	answered := &customizeAnswer{Question: q, at: now, period: period}
 	if v.customize != nil { // an older script may have had none
-		if !standsIn {
-			if err := t.customizing.Admit(key, q, now); err != nil {
-				return nil, err
-			}
-		}
-		req := hook.Request{Shape: hook.Customizing, Controller: t.Controller, Parent: parent, Children: v.children, Versioned: t.versionedKinds()}
-		if v.revision != "" {
-			req = past(req, v)
-		}
-		answer, err := v.customize.Call(ctx, &req)
-		err = redact.In(ctx).Error(err) // before anybody remembers it
+		_, err := c.guard(hook.Customize, c.v.customizing, parent, false, func() (err error) {
+			answered.rules, err = c.callCustomize(ctx, parent, v)
+			return v.wrap(err)
+		})
 		if err != nil {
-			t.noteCanary(key, v.wrap(err))
-		}
-		if err = t.customizing.Note(key, q, err, now); err != nil {
 			return nil, err
 		}
-		remembered.rules = answer.Related
 	}
-	t.mu.Lock()
-	kept.answers[v.revision] = remembered
-	t.mu.Unlock()
-	return remembered, nil
+	kept.mu.Lock()
+	kept.answers[v.revision] = answered
+	kept.mu.Unlock()
+	return answered, nil
 }
 
-// forgetRelated drops what is kept for a parent that is gone.
-func (l *Reconciler) forgetRelated(parent object.Ref) {
-	l.mu.Lock()
-	delete(l.current.Load().customized, parent)
-	l.mu.Unlock()
-	l.relatedCaches.Forget(related.Parent{Controller: l, Ref: parent})
-}
-
-// rediscover queues the parents whose customize hook asked for resources of a group in which a definition changed.
-func (l *Reconciler) Rediscover(group string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	inGroup := func(rule hook.RelatedRule) bool {
-		gv, err := schema.ParseGroupVersion(rule.APIVersion)
-		return err == nil && gv.Group == group
+// callCustomize calls the customize hook about a variant of parent.
+func (c *caller) callCustomize(ctx context.Context, parent *object.Object, v variant) ([]hook.RelatedRule, error) {
+	req := hook.Request{Shape: hook.Customizing, Controller: c.b.Controller, Parent: parent, Children: v.children, Versioned: c.b.versionedKinds()}
+	if v.revision != "" {
+		req = past(req, v)
 	}
-	for parent, kept := range l.current.Load().customized {
-		for _, answer := range kept.answers {
-			if slices.ContainsFunc(answer.rules, inGroup) {
-				l.Queue.Enqueue(parent, queue.RelatedChanged)
-				break
-			}
-		}
+	answer, err := v.customize.Call(ctx, &req)
+	if err != nil {
+		return nil, redact.In(ctx).Error(err) // before anybody remembers it
 	}
+	return answer.Related, nil
 }
 
 // watchRelated has events of what the rules select queue the parent. Each resource is reported to SeesRelated before its cache
 // is opened.
-func (l *Reconciler) watchRelated(parent object.Ref, rules []related.Rule) related.View {
-	if l.SeesRelated != nil {
+func (c *caller) watchRelated(parent object.Ref, rules []related.Rule) related.View {
+	if c.b.SeesRelated != nil {
 		for _, rule := range rules {
-			l.SeesRelated(rule.Resource)
+			c.b.SeesRelated(rule.Resource)
 			if rule.Query.Namespaces != nil {
-				l.SeesRelated(related.Namespaces)
+				c.b.SeesRelated(related.Namespaces)
 			}
 		}
 	}
-	return l.relatedCaches.Watch(related.Parent{Controller: l, Ref: parent}, rules)
+	return c.related.Watch(related.Parent{Controller: c.controller, Ref: parent}, rules)
 }
-
-// QueueRelated implements related.Controller.
-func (l *Reconciler) QueueRelated(parent object.Ref) { l.Queue.Enqueue(parent, queue.RelatedChanged) }

@@ -35,8 +35,8 @@ func decorateOnce(t *testing.T, ask answer, change func(*Reconciler, *plantest.R
 	old.SetAnnotations(map[string]string{claim.DecoratorAnnotation: "c"})
 	stranger := objecttest.ConfigMap("stranger", parent)
 	l, write := NewTestLoop(t, ask, nil, parent, old, stranger)
-	l.Shape, l.Match, l.Marks = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
-	l.Owner = &claim.ByAnnotations{Children: l.Children, Annotations: l.Marks}
+	l.b.Shape, l.b.Match, l.b.Marks = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
+	l.b.Owner = &claim.ByAnnotations{Children: l.b.Children, Annotations: l.b.Marks}
 	if change != nil {
 		change(l, write)
 	}
@@ -71,7 +71,7 @@ func TestAnObjectIsDecoratedBeforeItsAttachments(t *testing.T) {
 }
 
 func TestWithoutTheSubresourceTheStatusIsWrittenWithTheRest(t *testing.T) {
-	got, err := decorateOnce(t, decorates("old", nil, map[string]any{"x": int64(1)}), func(l *Reconciler, _ *plantest.Recorder) { l.Parents[0].HasStatus = false })
+	got, err := decorateOnce(t, decorates("old", nil, map[string]any{"x": int64(1)}), func(l *Reconciler, _ *plantest.Recorder) { l.b.Parents[0].HasStatus = false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +95,12 @@ func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
 func TestEventsOfUnmarkedChildrenAreNoDecorators(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
-	l.Match, l.Marks = nil, map[string]string{claim.DecoratorAnnotation: "c"}
-	l.onChild(nil, objecttest.ConfigMap("a", parent))
+	l.b.Match, l.b.Marks = nil, map[string]string{claim.DecoratorAnnotation: "c"}
+	l.handler.onChild(nil, objecttest.ConfigMap("a", parent))
 	expectQueued(t, l)
 	marked := objecttest.ConfigMap("a", parent)
 	marked.SetAnnotations(map[string]string{claim.DecoratorAnnotation: "c"})
-	l.onChild(nil, marked)
+	l.handler.onChild(nil, marked)
 	expectQueued(t, l, "default/w")
 }
 
@@ -124,13 +124,13 @@ func TestARequestByAnnotationIsOneOnceForEachValue(t *testing.T) {
 		o.SetAnnotations(map[string]string{syncRequestedAnnotation: "now"})
 	})
 	l := newEventLoop(t, after)
-	l.onParent(before, after)
+	l.handler.onParent(before, after)
 	if diff := cmp.Diff(map[string]string{"default/w": "request"}, queued(l)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 	again := object.Copy(after)
 	again.SetResourceVersion("4")
-	l.onParent(after, again)
+	l.handler.onParent(after, again)
 	if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}

@@ -13,7 +13,7 @@ import (
 func TestDenialsAreToldWhenTheFirstComesAndTheLastGoes(t *testing.T) {
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("no"))
 	told := 0
-	d := newDenials(func() { told++ })
+	d := newStates(func() { told++ })
 	a, b := objecttest.WidgetRef("default", "a"), objecttest.WidgetRef("default", "b")
 	d.note(b, denied)
 	d.note(a, denied)

@@ -33,15 +33,15 @@ func newEventLoop(t *testing.T, parents ...*object.Object) *Reconciler {
 	l, _ := NewTestLoop(t, nil, nil, there...)
 	l.filled.Store(true)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	if err := l.Shared.Hub.Join(l, nil, nil); err != nil {
+	if err := l.shared.Hub.Join(l, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range parents {
-		l.followAdopter(nil, o)
+		l.handler.followAdopter(nil, o)
 	}
 	return l
 }
@@ -49,10 +49,10 @@ func newEventLoop(t *testing.T, parents ...*object.Object) *Reconciler {
 // queued empties the queue; it gives why each key was in it.
 func queued(l *Reconciler) map[string]string {
 	all := map[string]string{}
-	for l.Queue.Len() > 0 {
-		key, _ := l.Queue.Get()
-		all[key.String()] = l.Queue.Take(key).String()
-		l.Queue.Done(key)
+	for l.queue.Len() > 0 {
+		key, _ := l.queue.Get()
+		all[key.String()] = l.queue.Take(key).String()
+		l.queue.Done(key)
 	}
 	return all
 }
@@ -71,9 +71,9 @@ func expectQueued(t *testing.T, l *Reconciler, want ...string) {
 
 // childEvent tells l of a change of a child, or of what may become one.
 func childEvent(l *Reconciler, old, current *object.Object) {
-	l.onChild(old, current)
+	l.handler.onChild(old, current)
 	if current != nil {
-		l.onOrphan(l.Shared.Hub.Adopters(current)[l])
+		l.handler.onOrphan(l.shared.Hub.Adopters(current)[l])
 	}
 }
 
@@ -118,7 +118,7 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 
 func TestAChildOfAClusterScopedParentConcernsItFromAnyNamespace(t *testing.T) {
 	l := newEventLoop(t)
-	l.Parents[0].Namespaced = false
+	l.b.Parents[0].Namespaced = false
 	childEvent(l, nil, objecttest.InNamespace("x", controlled("example.com/v1", "Widget", "w")))
 	expectQueued(t, l, "w")
 }
@@ -164,7 +164,7 @@ func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
 func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
 	parent := named("w", "", "u1")
 	l := newEventLoop(t, parent)
-	l.Parents[0].Namespaced = false
+	l.b.Parents[0].Namespaced = false
 	childEvent(l, nil, objecttest.InNamespace("x", objecttest.Matching("a", parent)))
 	expectQueued(t, l, "w")
 }
@@ -188,9 +188,9 @@ func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T)
 	_ = unstructured.SetNestedStringMap(sound.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
 	parents := []*object.Object{named("a", "default", "u2"), sound, named("z", "default", "u3")}
 	l := newEventLoop(t, parents...)
-	l.Match = claim.SpecSelector
+	l.b.Match = claim.SpecSelector
 	for _, o := range parents {
-		l.followAdopter(nil, o)
+		l.handler.followAdopter(nil, o)
 	}
 	childEvent(l, nil, objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
 	expectQueued(t, l, "default/sound")
@@ -199,7 +199,7 @@ func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T)
 func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
-	l.onParent(parent, object.Copy(parent))
+	l.handler.onParent(parent, object.Copy(parent))
 	child := objecttest.With(objecttest.ConfigMap("a", parent), versioned("5"))
 	childEvent(l, child, object.Copy(child))
 	expectQueued(t, l)
@@ -239,8 +239,8 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 					c.change(current)
 				}
 				l := newEventLoop(t)
-				l.Parents[0].IgnoreStatusChanges = ignore
-				l.onParent(old, current)
+				l.b.Parents[0].IgnoreStatusChanges = ignore
+				l.handler.onParent(old, current)
 				expected := map[string]string{}
 				if want {
 					expected["default/w"] = "parent"
@@ -255,9 +255,9 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 
 func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
 	l := newEventLoop(t)
-	l.Parents[0].IgnoreStatusChanges = true
+	l.b.Parents[0].IgnoreStatusChanges = true
 	for name, event := range map[string][2]*object.Object{"comes": {nil, objecttest.Widget(nil)}, "goes": {objecttest.Widget(nil), nil}} {
-		l.onParent(event[0], event[1])
+		l.handler.onParent(event[0], event[1])
 		if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
 			t.Errorf("a parent that %s: queued (-want +got):\n%s", name, diff)
 		}
@@ -267,9 +267,9 @@ func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
 func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
 	l := newEventLoop(t, objecttest.Widget(nil))
 	l.filled.Store(false)
-	l.onParent(nil, objecttest.Widget(nil))
+	l.handler.onParent(nil, objecttest.Widget(nil))
 	childEvent(l, nil, objecttest.ConfigMap("c", objecttest.Widget(nil)))
-	if got := l.Queue.Take(object.RefOf(objecttest.Widget(nil))); got != queue.Resync {
+	if got := l.queue.Take(object.RefOf(objecttest.Widget(nil))); got != queue.Resync {
 		t.Errorf("the reason is %s, want resync", got)
 	}
 }
@@ -291,7 +291,7 @@ func expectAdopter(t *testing.T, l *Reconciler, app string, want bool) {
 
 func adopts(l *Reconciler, app string) bool {
 	orphan := objecttest.With(objecttest.ConfigMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
-	return slices.Contains(l.Shared.Hub.Adopters(orphan)[l], objecttest.WidgetRef("default", "w"))
+	return slices.Contains(l.shared.Hub.Adopters(orphan)[l], objecttest.WidgetRef("default", "w"))
 }
 
 // newSelectingLoop gives a loop that receives events, with a parent that selects app a. Its queueOwn has not been called.
@@ -300,8 +300,8 @@ func newSelectingLoop(t *testing.T) (*Reconciler, dynamic.ResourceInterface) {
 	client := newTestClient(selectingApp("a", 1))
 	l, _ := newTestLoopOver(t, client, wants(), nil)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
-	l.Match = claim.SpecSelector
+	t.Cleanup(l.queue.ShutDown)
+	l.b.Match = claim.SpecSelector
 	if err := l.listen(); err != nil {
 		t.Fatal(err)
 	}
@@ -338,12 +338,12 @@ func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
 // What queueOwn takes from the caches may be older than an event that came meanwhile.
 func TestAParentThatIsEditedWhileTheLoopBeginsAdoptsWhatItSelectsNow(t *testing.T) {
 	l, parents := newSelectingLoop(t)
-	for parent := range l.own() {
+	for parent := range l.b.own() {
 		if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		waitFor(t, func() bool { return adopts(l, "b") })
-		l.onParent(nil, parent)
+		l.handler.onParent(nil, parent)
 	}
 	expectAdopter(t, l, "a", false)
 	expectAdopter(t, l, "b", true)
@@ -351,12 +351,12 @@ func TestAParentThatIsEditedWhileTheLoopBeginsAdoptsWhatItSelectsNow(t *testing.
 
 func TestAParentThatIsDeletedWhileTheLoopBeginsAdoptsNothing(t *testing.T) {
 	l, parents := newSelectingLoop(t)
-	for parent := range l.own() {
+	for parent := range l.b.own() {
 		if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, func() bool { return l.parent(objecttest.WidgetRef("default", "w")) == nil && !adopts(l, "a") })
-		l.onParent(nil, parent)
+		waitFor(t, func() bool { return l.b.parent(objecttest.WidgetRef("default", "w")) == nil && !adopts(l, "a") })
+		l.handler.onParent(nil, parent)
 	}
 	expectAdopter(t, l, "a", false)
 }

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"sync"
 	"time"
 
 	"metascript/controller/hook"
@@ -9,74 +10,82 @@ import (
 	"metascript/engine"
 )
 
+// A fallbackReporter follows who answers for hooks that have both a script and a webhook.
+type fallbackReporter struct {
+	r *Reconciler
+
+	mu       sync.Mutex      // guards reported
+	reported map[string]bool // the hooks of which it was reported that their webhooks answer
+}
+
 // follow has a version, which is about to be the loop's, tell of the switches of its hooks. Those of older scripts, which
 // revisions have, are nobody's concern.
-func (l *Reconciler) followFallbacks(v *Version) {
-	for _, f := range v.Fallbacks() {
-		f.Switched = func(active bool, why error) { l.onFallback(v, f.Name, active, why) }
+func (f *fallbackReporter) followFallbacks(v *Version) {
+	for _, fallback := range v.Fallbacks() {
+		fallback.Switched = func(active bool, why error) { f.onFallback(v, fallback.Name, active, why) }
 	}
 }
 
 // switched has all parents asked about again, by whoever answers now, also those for which the script was held.
-func (l *Reconciler) onFallback(v *Version, name string, active bool, why error) {
-	if l.current.Load() != v {
+func (f *fallbackReporter) onFallback(v *Version, name string, active bool, why error) {
+	if f.r.current.Load() != v {
 		return // a turn that began before it was replaced
 	}
 	v.breaker.Clear()
 	v.customizing.Clear()
-	l.reportFallback(name, active, why)
+	f.reportFallback(name, active, why)
 	if active {
 		v.Canary.GiveUp(why)
 	}
-	l.restart(queue.ScriptChanged)
+	f.r.restart(queue.ScriptChanged)
 }
 
 // tellFallbacks tells who answers from now on, where it was another one before.
-func (l *Reconciler) reportFallbacks() {
+func (f *fallbackReporter) reportFallbacks() {
 	standing := map[string]error{}
-	for _, f := range l.current.Load().Fallbacks() {
+	for _, f := range f.r.current.Load().Fallbacks() {
 		if active, why := f.Active(); active {
 			standing[f.Name] = why
 		}
 	}
 	for _, name := range []string{hook.Sync, hook.Finalize, hook.Customize} {
 		why, active := standing[name]
-		l.reportFallback(name, active, why)
+		f.reportFallback(name, active, why)
 	}
 }
 
 // tellSwitch tells who answers for a hook, unless that has been told.
-func (l *Reconciler) reportFallback(name string, active bool, why error) {
-	l.mu.Lock()
-	before := l.fallbackReported[name]
-	l.fallbackReported[name] = active
-	l.mu.Unlock()
+func (f *fallbackReporter) reportFallback(name string, active bool, why error) {
+	f.mu.Lock()
+	before := f.reported[name]
+	f.reported[name] = active
+	f.mu.Unlock()
 	switch {
 	case before == active:
 		return
 	case active:
-		l.log.Warn("the webhook answers in place of the script", "hook", name, "error", engine.DetailOf(why))
-		l.events.Warning(l.Controller, "FallbackStarted", "the webhook answers for the hook %s: %v", name, why)
+		f.r.events.log.Warn("the webhook answers in place of the script", "hook", name, "error", engine.DetailOf(why))
+		f.r.events.Warning(f.r.b.Controller, "FallbackStarted", "the webhook answers for the hook %s: %v", name, why)
 	default:
-		l.log.Info("the script answers again in place of the webhook", "hook", name)
-		l.events.Normal(l.Controller, "FallbackEnded", "the script answers for the hook %s again", name)
+		f.r.events.log.Info("the script answers again in place of the webhook", "hook", name)
+		f.r.events.Normal(f.r.b.Controller, "FallbackEnded", "the script answers for the hook %s again", name)
 	}
-	l.changed()
+	f.r.changed()
 }
 
-// A probe is tried this often in its interval, which begins at any time.
-const probesLooked = 4
+// A probe is due once in its interval, which begins at any time. It is looked for this often in an interval.
+const probesPerInterval = 4
 
-func (l *Reconciler) probePeriod() time.Duration {
-	return max(cmp.Or(l.ProbeEvery, hook.ProbeEvery)/probesLooked, minResync)
+func (f *fallbackReporter) probePeriod() time.Duration {
+	return max(cmp.Or(f.r.b.ProbeEvery, hook.ProbeEvery)/probesPerInterval, minResync)
 }
 
 // probe has a parent reconciled if a script is to be tried again, since it may be that nothing else happens. It is called
 // once a period.
-func (l *Reconciler) probe() {
-	for _, f := range l.current.Load().Fallbacks() {
-		if parent, due := f.Candidate(); due {
-			l.Queue.Enqueue(parent, queue.Resync)
+func (f *fallbackReporter) probe() {
+	for _, fallback := range f.r.current.Load().Fallbacks() {
+		if parent, due := fallback.Candidate(); due {
+			f.r.queue.Enqueue(parent, queue.Resync)
 		}
 	}
 }

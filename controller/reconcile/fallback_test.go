@@ -56,7 +56,7 @@ func newFallbackLoop(t *testing.T, f *hook.Fallback, parents ...*object.Object) 
 	told := 0
 	l.changed = func() { told++ }
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
@@ -74,16 +74,16 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 	f := &hook.Fallback{Script: script.script("from-script"), Webhook: wants("from-webhook"), Now: func() time.Time { return clock }}
 	l, write, told := newFallbackLoop(t, f, objecttest.Widget(nil), other())
 	first, second := objecttest.WidgetRef("default", "w"), objecttest.WidgetRef("default", "other")
-	l.process(t.Context(), first)
-	l.process(t.Context(), first)
+	l.worker.process(t.Context(), first)
+	l.worker.process(t.Context(), first)
 	if len(write.Recorded()) > 0 || *told > 0 || len(queued(l)) > 0 {
 		t.Fatalf("after a timeout it wrote %v, told %d times", write.Recorded(), *told)
 	}
-	l.process(t.Context(), second)
+	l.worker.process(t.Context(), second)
 	if got := queued(l); got["default/other"] != "script" || got["default/w"] != "script" || *told != 1 {
 		t.Errorf("at the switch %v are queued, and it was told %d times", got, *told)
 	}
-	l.process(t.Context(), first)
+	l.worker.process(t.Context(), first)
 	want := []string{
 		"create ConfigMap default/from-webhook", "update status Widget default/other",
 		"create ConfigMap default/from-webhook", "update status Widget default/w",
@@ -93,8 +93,8 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 	}
 
 	script.err, clock = nil, clock.Add(hook.ProbeEvery)
-	l.pending = map[object.Ref]*pendingWrites{}
-	l.process(t.Context(), first)
+	l.states.of(first).pending = pendingWrites{}
+	l.worker.process(t.Context(), first)
 	if got := queued(l); got["default/other"] != "script" || got["default/w"] != "script" || *told != 2 {
 		t.Errorf("at the switch back %v are queued, and it was told %d times", got, *told)
 	}
@@ -107,13 +107,13 @@ func TestAVersionThatWasReplacedTellsNothing(t *testing.T) {
 	script := &mood{late}
 	f := &hook.Fallback{Script: script.script(), Webhook: wants()}
 	l, _, told := newFallbackLoop(t, f, objecttest.Widget(nil))
-	before := l.turn()
+	before := l.turn(objecttest.WidgetRef("default", "w"))
 	next := NewVersion(build.Hooks{Sync: &hook.Fallback{Script: wants(), Webhook: wants()}}, nil, func() {})
 	l.Swap(next)
 	queued(l)
 	for range 2 {
-		_, _ = before.callHook(t.Context(), objecttest.Widget(nil), &object.Set{})
-		before.breaker.Clear()
+		_, _ = before.caller.callHook(t.Context(), objecttest.Widget(nil), &object.Set{})
+		before.version.breaker.Clear()
 	}
 	if active, _ := f.Active(); !active || *told > 0 || len(queued(l)) > 0 {
 		t.Errorf("the old one's webhook answers: %t, told %d times", active, *told)
@@ -132,8 +132,8 @@ func TestWhoAnswersIsToldOnce(t *testing.T) {
 		do   func()
 		want int
 	}{
-		{"it begins without a script", l.reportFallbacks, 1},
-		{"it is told again", l.reportFallbacks, 0},
+		{"it begins without a script", l.fallbacks.reportFallbacks, 1},
+		{"it is told again", l.fallbacks.reportFallbacks, 0},
 		{"another version without a script", func() { version(unloaded, nil) }, 0},
 		{"the script is there", func() { version(loaded(), nil) }, 1},
 		{"it is another one", func() { version(loaded(), nil) }, 0},
@@ -163,7 +163,7 @@ func TestOlderScriptsFallBackByThemselves(t *testing.T) {
 	l, _, told := newFallbackLoop(t, &hook.Fallback{Script: now.script(), Webhook: wants()}, objecttest.Widget(nil))
 	clock := time.Now()
 	older := &hook.Fallback{Script: then.script(), Webhook: wants(), Now: func() time.Time { return clock }}
-	v := NewVersion(l.Hooks, &revisions.Revisions{Scripts: &store.ScriptVersions{Older: map[string]build.Built{"older": {Sync: older}}}}, func() {})
+	v := NewVersion(l.b.Hooks, &revisions.Revisions{Scripts: &store.ScriptVersions{Older: map[string]build.Built{"older": {Sync: older}}}}, func() {})
 	l.Swap(v)
 	for range 2 {
 		_, _ = older.Call(t.Context(), aboutWidget())
@@ -171,9 +171,7 @@ func TestOlderScriptsFallBackByThemselves(t *testing.T) {
 	if active, _ := older.Active(); !active || *told > 0 {
 		t.Errorf("the older one's webhook answers: %t; told %d times", active, *told)
 	}
-	if err := l.forget(objecttest.WidgetRef("default", "w")); err != nil {
-		t.Fatal(err)
-	}
+	l.forget(objecttest.WidgetRef("default", "w"))
 	clock = clock.Add(hook.ProbeEvery)
 	if parent, due := older.Candidate(); due {
 		t.Errorf("%s is known after it is gone", parent)
@@ -185,15 +183,15 @@ func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
 	script := &mood{late}
 	f := &hook.Fallback{Script: script.script("a"), Webhook: wants("a")}
 	l, _, _ := newFallbackLoop(t, f, objecttest.Widget(nil))
-	parent, turn := objecttest.Widget(nil), l.turn()
+	parent, caller := objecttest.Widget(nil), l.turn(objecttest.WidgetRef("default", "w")).caller
 	_, _ = f.Call(t.Context(), aboutWidget())
-	older := turn.latest(parent)
+	older := caller.latest(parent)
 	older.revision, older.sync = "older", wants("a")
-	variants := func() []variant { return []variant{turn.latest(parent), older} }
-	if _, err := turn.callRevisions(t.Context(), parent, &object.Set{}, variants()); !errors.Is(err, kube.ErrRequeue) {
+	variants := func() []variant { return []variant{caller.latest(parent), older} }
+	if _, err := caller.callRevisions(t.Context(), parent, &object.Set{}, variants()); !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("while it switches: %v", err)
 	}
-	if answers, err := turn.callRevisions(t.Context(), parent, &object.Set{}, variants()); err != nil || len(answers) != 2 {
+	if answers, err := caller.callRevisions(t.Context(), parent, &object.Set{}, variants()); err != nil || len(answers) != 2 {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -211,9 +209,9 @@ func TestACustomizeHookIsAskedAgainAfterASwitch(t *testing.T) {
 			return &hook.Response{}, m.err
 		}
 	}
-	c.Customize = &hook.Fallback{Script: ask("script", script), Webhook: ask("webhook", &mood{}), Now: func() time.Time { return clock }}
-	first := NewVersion(c.Hooks, nil, func() {})
-	c.followFallbacks(first)
+	c.b.Customize = &hook.Fallback{Script: ask("script", script), Webhook: ask("webhook", &mood{}), Now: func() time.Time { return clock }}
+	first := NewVersion(c.b.Hooks, nil, func() {})
+	c.fallbacks.followFallbacks(first)
 	c.current.Store(first)
 	relate := func(change func(*object.Object), want string) {
 		t.Helper()

@@ -14,10 +14,10 @@ import (
 func rounds(t *testing.T, l *Reconciler, parent *object.Object, op plan.Op, n int) {
 	t.Helper()
 	for round := range n {
-		if wait := l.delayUpdate(t.Context(), parent, op); wait > 0 {
+		if wait := l.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
 			t.Fatalf("round %d has to wait for %s", round, wait)
 		}
-		l.countWrite(parent, op)
+		l.applier.countWrite(parent, op)
 	}
 }
 
@@ -26,11 +26,11 @@ func TestAChildIsNotWrittenInVainForEver(t *testing.T) {
 		t.Run(string(verb), func(t *testing.T) {
 			l, _ := NewTestLoop(t, wants(), nil)
 			t.Cleanup(l.Close)
-			t.Cleanup(l.Queue.ShutDown)
+			t.Cleanup(l.queue.ShutDown)
 			parent, field := objecttest.Widget(nil), plan.Path{"data"}
 			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Again: true}
 			rounds(t, l, parent, again, throttle.ContentionAllowed)
-			if wait := l.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
+			if wait := l.applier.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
 				t.Fatalf("after %d rounds it waits %s, want up to 10s", throttle.ContentionAllowed, wait)
 			}
 			for name, op := range map[string]plan.Op{
@@ -38,7 +38,7 @@ func TestAChildIsNotWrittenInVainForEver(t *testing.T) {
 				"one that is not wanted": {Verb: plan.Delete, Object: objecttest.ConfigMap("c", nil)},
 				"other content":          {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field},
 			} {
-				if wait := l.delayUpdate(t.Context(), parent, op); wait > 0 {
+				if wait := l.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
 					t.Errorf("%s waits %s", name, wait)
 				}
 			}
@@ -54,10 +54,10 @@ func TestAFightIsForgottenAfterAWhile(t *testing.T) {
 		c.Count(at)
 		return c
 	}
-	k := &parentState{applied: plan.Memory{}, contentions: map[object.Ref]*throttle.Contention{
+	k := &parentState{applied: plan.Memory{}, hookState: hookState{contentions: map[object.Ref]*throttle.Contention{
 		{Key: object.Key{Name: "old"}}: counted(time.Now().Add(-2 * throttle.ContentionForgotten)),
 		{Key: object.Key{Name: "new"}}: counted(time.Now()),
-	}}
+	}}}
 	for _, name := range []string{"c", "gone"} {
 		if err := k.applied.Note(objecttest.ConfigMap(name, objecttest.Widget(nil)), objecttest.ConfigMap(name, nil)); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func TestAFightIsForgottenAfterAWhile(t *testing.T) {
 	}
 	observed := &object.Set{}
 	observed.Put(objecttest.ConfigMap("c", objecttest.Widget(nil)))
-	k.prune(observed)
+	k.prune(observed, time.Now())
 	if _, there := k.applied["uid-of-c"]; len(k.contentions) != 1 || len(k.applied) != 1 || !there {
 		t.Errorf("after pruning there are the fights %v and the memory %v", k.contentions, k.applied)
 	}

@@ -26,19 +26,19 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
 	l, write := NewTestLoop(t, answer(ask), nil, parent, good, objecttest.ConfigMap("old", parent))
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	bad, other := object.RefOf(parent), object.RefOf(good)
 	for range 5 {
-		l.process(t.Context(), bad)
+		l.worker.process(t.Context(), bad)
 	}
-	l.process(t.Context(), other)
+	l.worker.process(t.Context(), other)
 	if asked["w"] != throttle.StrikesAllowed || asked["good"] != 1 {
 		t.Errorf("asked %v, want %d times about w and once about good", asked, throttle.StrikesAllowed)
 	}
-	if n := l.Queue.NumRequeues(bad); n != 0 {
+	if n := l.queue.NumRequeues(bad); n != 0 {
 		t.Errorf("it backs off %d times, want that it is forgotten", n)
 	}
 	for _, op := range write.Recorded() {
@@ -49,7 +49,7 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 	if got := l.current.Load().breaker.Held(); got.Parents != 1 || got.First != bad {
 		t.Errorf("it holds %+v, want %s", got, bad)
 	}
-	if err := l.forget(bad); err != nil || l.current.Load().breaker.Held().Parents != 0 {
+	if l.forget(bad); l.current.Load().breaker.Held().Parents != 0 {
 		t.Errorf("a parent that is gone is held")
 	}
 }
@@ -63,18 +63,18 @@ func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
 	}
 	l, write := NewTestLoop(t, answer(ask), nil, objecttest.Widget(nil))
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
 	for range 5 {
-		l.process(t.Context(), key)
+		l.worker.process(t.Context(), key)
 	}
 	if asked != 1 || len(write.Recorded()) > 0 || l.current.Load().breaker.Held().Parents > 0 {
 		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.Recorded(), l.current.Load().breaker.Held())
 	}
-	if n := l.Queue.NumRequeues(key); n != 1 {
+	if n := l.queue.NumRequeues(key); n != 1 {
 		t.Errorf("it backs off for %d failures, want one", n)
 	}
 }

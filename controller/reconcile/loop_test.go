@@ -18,7 +18,7 @@ import (
 func TestALoopSaysWhichCachesAreBeingFilled(t *testing.T) {
 	l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
@@ -62,21 +62,21 @@ func BenchmarkSync(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				l.Queue.ShutDown()
-				l.Metrics = m
-				l = New(l.Binding, Options{Events: l.events.Events, Log: l.log})
+				l.queue.ShutDown()
+				l.b.Metrics = m
+				l = New(l.b, Options{Events: l.events.Events, Log: l.events.log})
 			}
 			b.Cleanup(l.Close)
-			b.Cleanup(l.Queue.ShutDown)
+			b.Cleanup(l.queue.ShutDown)
 			if !l.Synced(b.Context()) {
 				b.Fatal("the caches did not fill")
 			}
-			observe := l.Metrics.Controller(l.Kind, l.Name).Script("sync")
+			observe := l.b.Metrics.Controller(l.b.Kind, l.b.Name).Script("sync")
 			for b.Loop() {
-				l.Queue.Enqueue(objecttest.WidgetRef("default", "w"), queue.ParentChanged)
-				key, _ := l.Queue.Get()
-				l.process(b.Context(), key)
-				l.Queue.Done(key)
+				l.queue.Enqueue(objecttest.WidgetRef("default", "w"), queue.ParentChanged)
+				key, _ := l.queue.Get()
+				l.worker.process(b.Context(), key)
+				l.queue.Done(key)
 				if observe != nil {
 					observe(time.Millisecond, nil)
 				}

@@ -28,30 +28,30 @@ func selecting(t testing.TB, l *Reconciler, name, selector string) *Reconciler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.ID.Name, l.Shape, l.Finalizer = name, hook.Composite, "finalizer/"+name
-	l.Parents[0].Selectors = []spec.Selector{{Labels: parsed}}
+	l.b.ID.Name, l.b.Shape, l.b.Finalizer = name, hook.Composite, "finalizer/"+name
+	l.b.Parents[0].Selectors = []spec.Selector{{Labels: parsed}}
 	return l
 }
 
 // beside gives a loop that shares with l what loops share, caches too.
 func beside(t testing.TB, l *Reconciler, name, selector string) *Reconciler {
 	t.Helper()
-	parent, rule, child := *l.Parents[0], *l.Parents[0].ParentRule, l.Children[0]
+	parent, rule, child := *l.b.Parents[0], *l.b.Parents[0].ParentRule, l.b.Children[0]
 	parent.ParentRule = &rule
 	parent.Cache, child.Informer = parent.Cache.Again(), child.Informer.Again()
 	b := &Binding{
-		ID: l.ID, Controller: l.Controller, Parents: []*ParentResource{&parent}, Hooks: l.Hooks, Rules: l.Rules, Kinds: l.Kinds,
-		Match: l.Match, Write: l.Write, Live: l.Live, Workers: l.Workers, Children: []claim.Cache{child}, Shared: l.Shared,
+		ID: l.b.ID, Controller: l.b.Controller, Parents: []*ParentResource{&parent}, Hooks: l.b.Hooks, Rules: l.b.Rules, Kinds: l.b.Kinds,
+		Match: l.b.Match, Write: l.b.Write, Live: l.b.Live, Workers: l.b.Workers, Children: []claim.Cache{child},
 	}
 	b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
-	return selecting(t, New(b, Options{Events: l.events.Events, Log: l.log}), name, selector)
+	return selecting(t, New(b, Options{Events: l.events.Events, Log: l.events.log, Shared: l.shared}), name, selector)
 }
 
 // joined has a loop be told of events, with nothing queued.
 func joined(t testing.TB, l *Reconciler) *Reconciler {
 	t.Helper()
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if err := l.listen(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,16 +96,16 @@ func TestALoopLooksAfterWhatItSelectsAndWhatHasItsFinalizer(t *testing.T) {
 	both := objecttest.With(tenant("both", "a"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
 	l, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"), tenant("y", "b"), left, both)
 	joined(t, selecting(t, l, "a", "tenant=a"))
-	l.Parents[0].Selectors = append(l.Parents[0].Selectors, spec.Selector{Labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
+	l.b.Parents[0].Selectors = append(l.b.Parents[0].Selectors, spec.Selector{Labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
 	var own []string
-	for o := range l.own() {
+	for o := range l.b.own() {
 		own = append(own, o.GetName())
 	}
 	slices.Sort(own)
 	if diff := cmp.Diff([]string{"both", "left", "x"}, own); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if n := l.Count(); n != 2 {
+	if n := l.b.Count(); n != 2 {
 		t.Errorf("%d parents are counted, want 2", n)
 	}
 }
@@ -114,21 +114,21 @@ func TestNothingIsKeptForAParentThatIsNotSelected(t *testing.T) {
 	all := tenants(t, "a", "b")
 	key := object.RefOf(tenant("b", "b"))
 	l := all["a"]
-	l.Queue.Enqueue(key, queue.Resync)
-	l.Queue.Get()
-	l.process(t.Context(), key)
-	l.Queue.Done(key)
-	if len(l.kept)+len(l.pending)+len(l.failures)+len(l.unstored) > 0 {
+	l.queue.Enqueue(key, queue.Resync)
+	l.queue.Get()
+	l.worker.process(t.Context(), key)
+	l.queue.Done(key)
+	if len(l.states.all) > 0 {
 		t.Error("something is kept")
 	}
 }
 
 func TestAnOrphansEventQueuesParentsOfThoseThatSelectThem(t *testing.T) {
 	all := tenants(t, "a", "b")
-	for o := range all["b"].own() {
-		all["a"].followAdopter(nil, o) // as if it were told of it
+	for o := range all["b"].b.own() {
+		all["a"].handler.followAdopter(nil, o) // as if it were told of it
 	}
-	adopters := all["a"].Shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))
+	adopters := all["a"].shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))
 	if diff := cmp.Diff([]object.Ref{object.RefOf(tenant("b", "b"))}, adopters[all["b"]]); diff != "" || len(adopters) != 1 {
 		t.Errorf("adopters %v (-want +got):\n%s", adopters, diff)
 	}
@@ -149,7 +149,7 @@ func TestOverlapsAreToldToThoseThatShareAParent(t *testing.T) {
 	if o := other.Overlap(); len(o.Warnings) > 0 || o.Parents != 1 {
 		t.Errorf("b is told %q of %d parents", o.Warnings, o.Parents)
 	}
-	also.Shared.Hub.Leave(also)
+	also.shared.Hub.Leave(also)
 	if told := a.Overlap().Warnings; len(told) > 0 {
 		t.Errorf("after the other one left a is told %q", told)
 	}
@@ -159,7 +159,7 @@ func TestADecoratorSharesParentsWithoutAWord(t *testing.T) {
 	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"))
 	a := joined(t, selecting(t, first, "a", "tenant=a"))
 	decorator := beside(t, a, "d", "tenant=a")
-	decorator.Shape = hook.Decorator
+	decorator.b.Shape = hook.Decorator
 	joined(t, decorator)
 	if told := append(a.Overlap().Warnings, decorator.Overlap().Warnings...); len(told) > 0 {
 		t.Errorf("they are told %q", told)
@@ -189,7 +189,7 @@ func TestAnIdleControllerHasNoGoroutine(t *testing.T) {
 	}
 	before := 0
 	for i, l := range all {
-		l.ResyncPeriod = 1 << 40
+		l.b.ResyncPeriod = 1 << 40
 		if err := l.Begin(ctx, func() {}); err != nil {
 			t.Fatal(err)
 		}

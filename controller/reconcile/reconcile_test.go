@@ -91,17 +91,17 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 }
 
 // reset has l begin with the hooks and revisions that it was given since.
-func reset(l *Reconciler) { l.current.Store(NewVersion(l.Hooks, l.Revisions, func() {})) }
+func reset(l *Reconciler) { l.current.Store(NewVersion(l.b.Hooks, l.b.Revisions, func() {})) }
 
 // reconcileOnce fills the caches, reconciles the one widget, and gives the operations.
 func reconcileOnce(t *testing.T, l *Reconciler, write *plantest.Recorder) ([]string, error) {
 	t.Helper()
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	_, err := l.guarded(t.Context(), objecttest.WidgetRef("default", "w"))
+	_, err := l.worker.guarded(t.Context(), objecttest.WidgetRef("default", "w"))
 	return write.Recorded(), err
 }
 
@@ -173,7 +173,7 @@ func TestAStatusIsNotFound(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l, write := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
-			l.Discover = c.discover
+			l.b.Discover = c.discover
 			write.Fail = func(op plan.Op) error {
 				if op.Verb == plan.UpdateStatus {
 					return apierrors.NewNotFound(objecttest.Widgets.GroupResource(), op.Object.GetName())
@@ -184,7 +184,7 @@ func TestAStatusIsNotFound(t *testing.T) {
 			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, kube.ErrRequeue) {
 				t.Errorf("error %v", err)
 			}
-			if known := l.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
+			if known := l.status.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
 				t.Errorf("it is taken to have a status: %v", known)
 			}
 		})
@@ -242,11 +242,11 @@ func TestAConflictIsNoFailure(t *testing.T) {
 
 func TestAParentThatIsGoneIsForgotten(t *testing.T) {
 	l, write := NewTestLoop(t, wants("new"), nil)
-	l.pending[objecttest.WidgetRef("default", "w")] = &pendingWrites{}
+	l.states.of(objecttest.WidgetRef("default", "w"))
 	if got, err := reconcileOnce(t, l, write); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v, want nothing", got, err)
 	}
-	if len(l.pending) > 0 {
+	if len(l.states.all) > 0 {
 		t.Error("something is kept for a parent that is gone")
 	}
 }
@@ -287,23 +287,23 @@ func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
 func TestACacheThatLagsIsWaitedForAndNotForEver(t *testing.T) {
 	l, _ := NewTestLoop(t, wants(), nil)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	key := objecttest.WidgetRef("default", "w")
-	shown := false
-	tracker{l, key}.expect(func() bool { return shown })
-	if l.cacheDelay(key) == 0 {
+	shown, state := false, l.states.of(key)
+	tracker{state: state}.expect(func() bool { return shown })
+	if l.worker.cacheDelay(state) == 0 {
 		t.Error("a write that is not shown yet is not waited for")
 	}
 	shown = true
-	if l.cacheDelay(key) > 0 {
+	if l.worker.cacheDelay(state) > 0 {
 		t.Error("a write that is shown is waited for")
 	}
-	tracker{l, key}.expect(func() bool { return false })
-	l.pending[key].since = time.Now().Add(-maxCacheDelay)
-	if l.cacheDelay(key) > 0 {
+	tracker{state: state}.expect(func() bool { return false })
+	state.pending.since = time.Now().Add(-maxCacheDelay)
+	if l.worker.cacheDelay(state) > 0 {
 		t.Error("a write that is never shown is waited for for ever")
 	}
-	if len(l.pending) > 0 {
+	if len(state.pending.shown) > 0 {
 		t.Error("what was waited for is kept")
 	}
 }

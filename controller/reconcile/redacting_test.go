@@ -51,9 +51,10 @@ func TestNoTextOfAReconcileTellsASecret(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, _ := NewTestLoop(t, answer, nil, objecttest.Widget(nil))
 			t.Cleanup(l.Close)
-			t.Cleanup(l.Queue.ShutDown)
+			t.Cleanup(l.queue.ShutDown)
 			var told strings.Builder
-			l.log = slog.New(redact.Handler(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug}), l.redactorOf))
+			l.events.log = slog.New(redact.Handler(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug}), l.redactors.ofRecord))
+			l.redactors.handler = l.events.log.Handler()
 			l.events.Divert = func(_ *object.Object, kind, reason, note string) bool {
 				fmt.Fprintln(&told, kind, reason, note)
 				return true
@@ -62,9 +63,9 @@ func TestNoTextOfAReconcileTellsASecret(t *testing.T) {
 				t.Fatal("the caches did not fill")
 			}
 			for range 3 {
-				l.process(t.Context(), objecttest.WidgetRef("default", "w"))
+				l.worker.process(t.Context(), objecttest.WidgetRef("default", "w"))
 			}
-			fmt.Fprintln(&told, l.denials.sum(), l.current.Load().Held())
+			fmt.Fprintln(&told, l.states.sum(), l.current.Load().Held())
 			if text := told.String(); strings.Contains(text, "zQx7") || strings.Contains(text, "RtB4") || !strings.Contains(text, redact.Mark) {
 				t.Errorf("got %s", text)
 			}
@@ -83,15 +84,15 @@ func said() *hook.Response {
 func TestAConditionDoesNotTellASecret(t *testing.T) {
 	l, _ := NewTestLoop(t, wants(), nil)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
-	ctx, done := l.redacting(t.Context(), objecttest.WidgetRef("default", "w"))
+	t.Cleanup(l.queue.ShutDown)
+	ctx, done := l.redactors.begin(t.Context(), objecttest.WidgetRef("default", "w"))
 	redact.In(ctx).AddTexts(hiddenValue)
-	status := l.withUpdated(objecttest.Widget(nil), nil, rollout.Condition{Reason: rollout.Waiting, Message: "for " + hiddenValue})
+	status := l.turn(objecttest.WidgetRef("default", "w")).roller.withUpdated(objecttest.Widget(nil), nil, rollout.Condition{Reason: rollout.Waiting, Message: "for " + hiddenValue})
 	if text := fmt.Sprint(status); strings.Contains(text, "zQx7") || !strings.Contains(text, "for "+redact.Mark) {
 		t.Errorf("got %s", text)
 	}
 	done()
-	if l.redactor(objecttest.WidgetRef("default", "w")) != nil {
+	if l.redactors.of(objecttest.WidgetRef("default", "w")) != nil {
 		t.Error("the redactor outlives the reconcile")
 	}
 }
@@ -109,27 +110,27 @@ func TestOnlyAParentOfTheControllerKeepsItsRedactor(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(c.change))
 			t.Cleanup(l.Close)
-			t.Cleanup(l.Queue.ShutDown)
+			t.Cleanup(l.queue.ShutDown)
 			if !l.Synced(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
 			key := objecttest.WidgetRef("default", "w")
 			sees := func() {
-				ctx, done := l.redacting(t.Context(), key)
+				ctx, done := l.redactors.begin(t.Context(), key)
 				redact.In(ctx).AddTexts(hiddenValue)
 				done()
 			}
 			sees()
-			if _, kept := l.redacted.Load(key); !kept {
+			if state := l.states.find(key); state == nil || state.secrets == nil {
 				t.Error("the redactor of a parent that is selected is not kept")
 			}
 			selector, err := labels.Parse(c.selector)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.Parents[0].Selectors = []spec.Selector{{Labels: selector}}
+			l.b.Parents[0].Selectors = []spec.Selector{{Labels: selector}}
 			sees()
-			if _, kept := l.redacted.Load(key); kept != c.want {
+			if kept := l.states.of(key).secrets != nil; kept != c.want {
 				t.Errorf("its redactor is kept: %t, want %t", kept, c.want)
 			}
 		})

@@ -57,24 +57,25 @@ func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop 
 	kinds := map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList", related.Namespaces.GroupVersionResource: "NamespaceList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 	c := &customizedLoop{l, map[string][]hook.RelatedRule{}, nil, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
-	l.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
+	l.b.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
 		c.asked = append(c.asked, req.Parent.GetName())
 		return &hook.Response{Related: c.rules[req.Parent.GetName()]}, nil
 	})
-	l.Discover = kubetest.Served{secretObjects, related.Namespaces}
-	l.Shared.Related.Open = func(r kube.Resource) *informer.Informer {
+	l.b.Discover = kubetest.Served{secretObjects, related.Namespaces}
+	l.shared.Related.Open = func(r kube.Resource) *informer.Informer {
 		return c.caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}
 	reset(l)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	return c
 }
 
 // seen gives what a parent sees.
 func (c *customizedLoop) seen(t *testing.T, parent *object.Object) (*object.Set, error) {
-	variants := []variant{c.turn().latest(parent)}
-	err := c.turn().relate(t.Context(), parent, variants)
+	caller := c.turn(object.RefOf(parent)).caller
+	variants := []variant{caller.latest(parent)}
+	err := caller.relate(t.Context(), parent, variants)
 	return variants[0].related, err
 }
 
@@ -84,11 +85,11 @@ func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string
 	for {
 		set, err := c.seen(t, parent)
 		if errors.Is(err, kube.ErrRequeue) {
-			key, _ := c.Queue.Get()
-			if why := c.Queue.Take(key); why != queue.RelatedChanged {
+			key, _ := c.queue.Get()
+			if why := c.queue.Take(key); why != queue.RelatedChanged {
 				t.Fatalf("%s is queued because of %s", key, why)
 			}
-			c.Queue.Done(key)
+			c.queue.Done(key)
 			continue
 		}
 		if err != nil {
@@ -129,10 +130,10 @@ func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 	again(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
 	again(func(o *object.Object) { o.SetGeneration(0) }, 4)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
-	c.current.Load().customized[objecttest.WidgetRef("default", "w")].answers[""].at = time.Now().Add(-2 * time.Hour)
+	c.states.of(objecttest.WidgetRef("default", "w")).customize.answers[""].at = time.Now().Add(-2 * time.Hour)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
 	c.forgetRelated(objecttest.WidgetRef("default", "w"))
-	if len(c.current.Load().customized) > 0 {
+	if len(c.states.of(objecttest.WidgetRef("default", "w")).customize.answers) > 0 {
 		t.Error("something is kept for a parent that is gone")
 	}
 }
@@ -189,17 +190,17 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 	l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList"})
 	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
-	l.Customize = answer(func(*hook.Request) (*hook.Response, error) {
+	l.b.Customize = answer(func(*hook.Request) (*hook.Response, error) {
 		return &hook.Response{Related: []hook.RelatedRule{secretsRule}}, nil
 	})
 	seen := make(chan bool)
-	l.Sync = answer(func(req *hook.Request) (*hook.Response, error) {
+	l.b.Sync = answer(func(req *hook.Request) (*hook.Response, error) {
 		seen <- slices.Contains(req.Related.Kinds(), secretObjects.ObjectKind())
 		return &hook.Response{Children: &object.Set{}}, nil
 	})
 	reset(l)
-	l.Discover = kubetest.Served{secretObjects}
-	l.Shared.Related.Open = func(r kube.Resource) *informer.Informer {
+	l.b.Discover = kubetest.Served{secretObjects}
+	l.shared.Related.Open = func(r kube.Resource) *informer.Informer {
 		return caches.Open(informer.Spec{Resource: r.GroupVersionResource})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -228,7 +229,7 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 	c := newCustomizedLoop(t, secretOf("default", "one", nil), secretOf("default", "two", nil))
 	asked := 0
 	l := c.Reconciler
-	l.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
+	l.b.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
 		asked++
 		name := req.Parent.Object["spec"].(map[string]any)["version"].(string)
 		return &hook.Response{Related: []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Names: []string{name}}}}}, nil
@@ -237,13 +238,13 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 	now, then := objecttest.Widget(atVersion("two")), objecttest.Widget(atVersion("one"))
 	relate := func(variants ...variant) {
 		t.Helper()
-		for errors.Is(l.turn().relate(t.Context(), now, variants), kube.ErrRequeue) {
-			key, _ := l.Queue.Get()
-			l.Queue.Take(key)
-			l.Queue.Done(key)
+		for errors.Is(l.turn(object.RefOf(now)).caller.relate(t.Context(), now, variants), kube.ErrRequeue) {
+			key, _ := l.queue.Get()
+			l.queue.Take(key)
+			l.queue.Done(key)
 		}
 	}
-	latest, older, silent := l.turn().latest(now), l.turn().latest(then), l.turn().latest(then)
+	latest, older, silent := l.turn(object.RefOf(now)).caller.latest(now), l.turn(object.RefOf(now)).caller.latest(then), l.turn(object.RefOf(now)).caller.latest(then)
 	older.revision, silent.revision, silent.customize = "r1", "r0", nil
 	variants := []variant{latest, older, silent}
 	for range 2 {
@@ -262,7 +263,7 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 		t.Errorf("it was asked %d times, want once for each", asked)
 	}
 	relate(latest)
-	if kept := l.current.Load().customized[object.RefOf(now)]; len(kept.answers) != 1 || len(kept.looked) != 1 {
+	if kept := l.states.of(object.RefOf(now)).customize; len(kept.answers) != 1 || len(kept.looked) != 1 {
 		t.Errorf("%d answers are kept, about %d resources, want the latest's only", len(kept.answers), len(kept.looked))
 	}
 }

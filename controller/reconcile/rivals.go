@@ -31,17 +31,17 @@ const (
 // refreshOverlap looks at the parents again if it may be that others are selected than before, or by others.
 func (l *Reconciler) Overlap() *Overlap {
 	changes := uint64(1)
-	for _, rule := range l.Parents {
-		changes += l.Shared.Hub.Changes(rule.ObjectKind().GroupKind())
+	for _, rule := range l.b.Parents {
+		changes += l.shared.Hub.Changes(rule.ObjectKind().GroupKind())
 	}
 	if l.overlap.changes == changes {
 		return &l.overlap
 	}
-	parents := slices.SortedFunc(l.selected(), func(a, b *object.Object) int {
+	parents := slices.SortedFunc(l.b.selected(), func(a, b *object.Object) int {
 		return strings.Compare(object.KeyOf(a).String(), object.KeyOf(b).String())
 	})
 	l.overlap = Overlap{changes: changes, Parents: len(parents)}
-	if l.Shape == hook.Composite {
+	if l.b.Shape == hook.Composite {
 		l.overlap.Warnings = l.tellShared(l.sharedWith(parents))
 	}
 	return &l.overlap
@@ -56,9 +56,9 @@ func (l *Reconciler) sharedWith(parents []*object.Object) (first map[*Reconciler
 		if looked > othersLooked {
 			return first, true
 		}
-		for _, other := range l.Shared.Hub.Selecting(parent) {
+		for _, other := range l.shared.Hub.Selecting(parent) {
 			looked++
-			if other.ID != l.ID && other.Shape == hook.Composite && first[other] == nil {
+			if other.b.ID != l.b.ID && other.b.Shape == hook.Composite && first[other] == nil {
 				first[other] = parent
 			}
 		}
@@ -68,11 +68,11 @@ func (l *Reconciler) sharedWith(parents []*object.Object) (first map[*Reconciler
 
 // tellShared says with whom parents are shared, by the names of the others.
 func (l *Reconciler) tellShared(first map[*Reconciler]*object.Object, more bool) []string {
-	others := slices.SortedFunc(maps.Keys(first), func(a, b *Reconciler) int { return strings.Compare(a.Name, b.Name) })
+	others := slices.SortedFunc(maps.Keys(first), func(a, b *Reconciler) int { return strings.Compare(a.b.Name, b.b.Name) })
 	var told []string
 	for _, other := range others[:min(len(others), othersNamed)] {
 		parent := first[other]
-		told = append(told, fmt.Sprintf("%s is about %s too, such as %s: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors", other.ID, l.Rule(parent.GroupVersionKind()).Resource.Resource, object.RefOf(parent)))
+		told = append(told, fmt.Sprintf("%s is about %s too, such as %s: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors", other.b.ID, l.b.Rule(parent.GroupVersionKind()).Resource.Resource, object.RefOf(parent)))
 	}
 	if unnamed := len(others) - len(told); unnamed > 0 && more {
 		told = append(told, fmt.Sprintf("so are %d other CompositeControllers or more", unnamed))

@@ -17,7 +17,7 @@ func deletion(name string) plan.Op {
 }
 
 func TestAnUndesiredChildThatComesAgainIsDeletedEverMoreSlowly(t *testing.T) {
-	k := &parentState{recreatedChildren: map[object.Ref]*throttle.Contention{}}
+	k := &parentState{hookState: newHookState()}
 	for range throttle.ContentionAllowed {
 		f := k.deletedAgain(deletion("a"))
 		if wait, _ := f.Delay(time.Now()); wait != 0 {
@@ -43,21 +43,21 @@ func TestAnUndesiredChildThatComesAgainIsDeletedEverMoreSlowly(t *testing.T) {
 func TestAStatusThatIsChangedEachTimeIsWrittenEverMoreSlowly(t *testing.T) {
 	l, _ := NewTestLoop(t, wants(), nil)
 	defer l.Close()
-	defer l.Queue.ShutDown()
+	defer l.queue.ShutDown()
 	parent, answer := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
 	changed := object.Copy(parent)
 	changed.Object["status"] = answer.Status
 	for range throttle.ContentionAllowed {
-		if wait := l.delayStatus(parent, changed, answer); wait != 0 {
+		if wait := l.status.delayStatus(parent, changed, answer); wait != 0 {
 			t.Fatalf("it waits %s", wait)
 		}
-		l.parentState(object.RefOf(parent)).statusContention.Count(time.Now())
+		l.states.of(object.RefOf(parent)).statusContention.Count(time.Now())
 	}
-	if wait := l.delayStatus(parent, changed, answer); wait <= 0 {
+	if wait := l.status.delayStatus(parent, changed, answer); wait <= 0 {
 		t.Error("it does not wait")
 	}
 	edited := objecttest.Widget(func(o *object.Object) { o.SetGeneration(2) })
-	if wait := l.delayStatus(edited, changed, answer); wait != 0 {
+	if wait := l.status.delayStatus(edited, changed, answer); wait != 0 {
 		t.Errorf("after an edit it waits %s", wait)
 	}
 }

@@ -38,12 +38,12 @@ func roll(l *Reconciler, stored ...runtime.Object) {
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.ControllerRevisions: "ControllerRevisionList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, stored...)
 	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
-	l.Rules[configMapKind] = plan.RollingInPlace
-	l.Labels = claim.GeneratedLabels
-	l.Revisions = &revisions.Revisions{
+	l.b.Rules[configMapKind] = plan.RollingInPlace
+	l.b.Labels = claim.GeneratedLabels
+	l.b.Revisions = &revisions.Revisions{
 		Rules: rollout.Rules{Kinds: map[object.Kind]rollout.Rule{configMapKind: {InPlace: true}}},
-		Paths: rollout.DefaultPaths, Parent: l.Parents[0].Resource,
-		Labels: claim.GeneratedLabels, Match: claim.GeneratedSelector, Live: l.Live,
+		Paths: rollout.DefaultPaths, Parent: l.b.Parents[0].Resource,
+		Labels: claim.GeneratedLabels, Match: claim.GeneratedSelector, Live: l.b.Live,
 		Cache: caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}),
 	}
 	reset(l)
@@ -127,8 +127,8 @@ func TestARolloutStoresItsRevisionsBeforeItTouchesAChild(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l, write := NewTestLoop(t, at("a", "b"), nil, append(c.children, parent)...)
 			roll(l, c.stored...)
-			l.Live = func(_ context.Context, o *object.Object) (*object.Object, error) { return o, nil }
-			l.Revisions.Live = l.Live
+			l.b.Live = func(_ context.Context, o *object.Object) (*object.Object, error) { return o, nil }
+			l.b.Revisions.Live = l.b.Live
 			ops, err := reconcileOnce(t, l, write)
 			for i, op := range ops {
 				if at := strings.Index(op, " default/"+firstRevision); at > 0 {
@@ -232,15 +232,15 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 	l, write := NewTestLoop(t, answer(ask), nil, parent, configMapAt("a", "2", parent), configMapAt("b", "1", parent))
 	roll(l, revisionAt("1", "b"), revisionAt("2", "a"))
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	children, err := l.Owner.Claim(t.Context(), parent, write)
+	children, err := l.b.Owner.Claim(t.Context(), parent, write)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, observed, err := l.turn().desiredState(t.Context(), parent, children, write)
+	got, observed, err := l.turn(object.RefOf(parent)).roller.desiredState(t.Context(), parent, children, write)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,14 +260,14 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 func TestWhatAnOlderRevisionWantsAndNobodyWouldRecogniseIsNotWanted(t *testing.T) {
 	l, _ := NewTestLoop(t, at("a"), nil)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
-	l.Match = func(*object.Object) (labels.Selector, error) { return labels.Parse("app=new") }
+	t.Cleanup(l.queue.ShutDown)
+	l.b.Match = func(*object.Object) (labels.Selector, error) { return labels.Parse("app=new") }
 	old, fresh := objecttest.ConfigMap("old", nil), objecttest.ConfigMap("new", nil)
 	fresh.SetLabels(map[string]string{"app": "new"})
 	set := &object.Set{}
 	set.Put(old)
 	set.Put(fresh)
-	got := l.recognised(objecttest.Widget(nil), set)
+	got := l.turn(objecttest.WidgetRef("default", "w")).roller.recognised(objecttest.Widget(nil), set)
 	if got.Len() != 1 || got.Group(configMapKind)[0] != fresh {
 		t.Errorf("%d children are recognised, want one", got.Len())
 	}
@@ -281,7 +281,7 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 	})
 	l, _ := NewTestLoop(t, at(), nil)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	for _, c := range []struct {
 		name   string
 		status map[string]any
@@ -293,7 +293,7 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 		{"conditions of the hook's", map[string]any{"conditions": []any{map[string]any{"type": "Updated"}, map[string]any{"type": "Ready"}}}, rollout.Condition{Reason: rollout.Progressing}, true, []any{"Ready", "Updated"}},
 		{"it flips", map[string]any{}, rollout.Condition{Status: true, Reason: rollout.OnLatest}, false, []any{"Updated"}},
 	} {
-		status := l.withUpdated(parent, c.status, c.is)
+		status := l.turn(objecttest.WidgetRef("default", "w")).roller.withUpdated(parent, c.status, c.is)
 		var types []any
 		for _, condition := range conditionsOf(status) {
 			types = append(types, condition["type"])
@@ -308,7 +308,7 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 			t.Errorf("%s: status %v", c.name, status)
 		}
 	}
-	if odd := l.withUpdated(parent, map[string]any{"conditions": "none"}, rollout.Condition{}); odd["conditions"] != "none" {
+	if odd := l.turn(objecttest.WidgetRef("default", "w")).roller.withUpdated(parent, map[string]any{"conditions": "none"}, rollout.Condition{}); odd["conditions"] != "none" {
 		t.Errorf("conditions that are no list were replaced: %v", odd)
 	}
 }
@@ -323,7 +323,7 @@ func TestTheLabelsOfARevision(t *testing.T) {
 	l, _ := NewTestLoop(t, at(), nil)
 	roll(l)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	ours := map[string]string{revisions.GroupLabel: "example.com", revisions.ResourceLabel: "widgets"}
 	for name, c := range map[string]struct {
 		generated func(*object.Object) map[string]string
@@ -332,11 +332,11 @@ func TestTheLabelsOfARevision(t *testing.T) {
 		"a generated selector": {claim.GeneratedLabels, map[string]string{claim.GeneratedLabel: "u1"}},
 		"the parent's":         {nil, map[string]string{"app": "w", "tier": "t"}},
 	} {
-		l.Revisions.Labels = c.generated
+		l.b.Revisions.Labels = c.generated
 		for key, value := range ours {
 			c.want[key] = value
 		}
-		if diff := cmp.Diff(c.want, l.Revisions.Blank(parent).GetLabels()); diff != "" {
+		if diff := cmp.Diff(c.want, l.b.Revisions.Blank(parent).GetLabels()); diff != "" {
 			t.Errorf("%s: labels (-want +got):\n%s", name, diff)
 		}
 	}
@@ -404,9 +404,9 @@ func TestWhichChangesOfARevisionMatter(t *testing.T) {
 	} {
 		l, _ := NewTestLoop(t, at(), nil)
 		t.Cleanup(l.Close)
-		t.Cleanup(l.Queue.ShutDown)
-		l.onRevision(c.old, c.current)
-		if got := l.Queue.Len(); got != c.queued {
+		t.Cleanup(l.queue.ShutDown)
+		l.handler.onRevision(c.old, c.current)
+		if got := l.queue.Len(); got != c.queued {
 			t.Errorf("%s: %d parents are queued, want %d", c.name, got, c.queued)
 		}
 	}
@@ -415,16 +415,16 @@ func TestWhichChangesOfARevisionMatter(t *testing.T) {
 func TestASchemaWithoutConditionsIsToldOfByWhatIsMissing(t *testing.T) {
 	l, _ := NewTestLoop(t, at(), nil)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	const plain = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
-	if got := l.notStored(objecttest.Widget(nil), "status.conditions"); got != plain {
+	if got := l.status.notStored(objecttest.Widget(nil), "status.conditions"); got != plain {
 		t.Errorf("got %q, want %q", got, plain)
 	}
 	roll(l)
-	if got := l.notStored(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
+	if got := l.status.notStored(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
 		t.Errorf("got %q", got)
 	}
-	if got := l.notStored(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
+	if got := l.status.notStored(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -41,10 +41,10 @@ func crowdedLoop(b *testing.B, generated bool) (*Reconciler, *object.Object) {
 	}
 	l, _ := newTestLoopOver(b, client, wants(), nil)
 	b.Cleanup(l.Close)
-	b.Cleanup(l.Queue.ShutDown)
+	b.Cleanup(l.queue.ShutDown)
 	if !generated {
-		l.Match = claim.SpecSelector
-		l.Owner.(*claim.BySelector).Selector = claim.SpecSelector
+		l.b.Match = claim.SpecSelector
+		l.b.Owner.(*claim.BySelector).Selector = claim.SpecSelector
 	}
 	if err := l.listen(); err != nil {
 		b.Fatal(err)
@@ -72,7 +72,7 @@ func bothSelectors(b *testing.B, bench func(*testing.B, *Reconciler, *object.Obj
 func BenchmarkClaimAmongOrphans(b *testing.B) {
 	bothSelectors(b, func(b *testing.B, l *Reconciler, parent *object.Object) {
 		for b.Loop() {
-			if _, err := l.Owner.Claim(b.Context(), parent, l.Write); err != nil {
+			if _, err := l.b.Owner.Claim(b.Context(), parent, l.b.Write); err != nil {
 				b.Fatal(err)
 			}
 		}

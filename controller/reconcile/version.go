@@ -1,98 +1,27 @@
 package reconcile
 
 import (
-	"context"
 	"time"
 
 	"metascript/controller/build"
 	"metascript/controller/object"
 	"metascript/controller/queue"
-	"metascript/controller/revisions"
 	"metascript/controller/throttle"
 )
 
-// A version is the hooks of a loop as one whole, and what is known of how they answer. A new one, of an edited script,
-// takes the place of the one before in one step, and knows nothing: what was held for the old one is asked anew.
-type Version struct {
-	build.Hooks
-	Loaded      *build.Version       // what the hooks were made of; nil: it is not known. It is not used here.
-	Revisions   *revisions.Revisions // with the scripts that they are of; nil: no kind rolls
-	breaker     *throttle.Breaker
-	customizing *throttle.Breaker // of the customize hook
-	Canary      *throttle.Canary
-
-	customized map[object.Ref]*customizeState // guarded by the loop's mu
-}
-
-// newVersion gives a version that calls heldChanged when the script begins to be held for parents, and when it is for none
-// any more.
-func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged func()) *Version {
-	return &Version{
-		Hooks: hooks, Revisions: revisions,
-		breaker: throttle.NewBreaker(heldChanged), customizing: throttle.NewBreaker(heldChanged),
-		Canary: throttle.NoCanary(), customized: map[object.Ref]*customizeState{},
-	}
-}
-
-// holds gives the parents for which a script is held.
-func (v *Version) Held() throttle.Held {
-	if held := v.breaker.Held(); held.Parents > 0 {
-		return held
-	}
-	return v.customizing.Held()
-}
-
-// forget drops a parent that is gone.
-func (v *Version) forget(parent object.Ref) {
-	v.forgive(parent)
-	v.Canary.Forget(parent)
-	for _, f := range v.Fallbacks() {
-		f.Forget(parent)
-	}
-	if v.Revisions != nil && v.Revisions.Scripts != nil {
-		v.Revisions.Scripts.Forget(parent)
-	}
-}
-
-// forgive has a parent asked about as if it had never failed.
-func (v *Version) forgive(parent object.Ref) {
-	v.breaker.Forget(parent)
-	v.customizing.Forget(parent)
-}
-
-// A turn is one reconcile: the loop, and the version of its hooks that answers from the beginning to the end of it,
-// whatever takes its place meanwhile.
-type turn struct {
-	*Reconciler
-	*Version
-}
-
-// turn begins one, by the version that there is now.
-func (l *Reconciler) turn() *turn { return &turn{l, l.current.Load()} }
-
-// reconcile is one turn about a parent.
-func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
-	return l.turn().reconcile(ctx, key)
-}
-
 // swap puts a version in the place of the one there is. Turns under way end with that one; all parents come anew.
 func (l *Reconciler) Swap(v *Version) {
-	l.followFallbacks(v)
+	l.fallbacks.followFallbacks(v)
 	l.current.Store(v)
 	if l.leading.IsOpen() {
-		l.reportFallbacks()
+		l.fallbacks.reportFallbacks()
 	}
 	l.restart(queue.ScriptChanged)
 }
 
 // startAnew has all parents asked about anew, by others than before.
 func (l *Reconciler) restart(why queue.Reason) {
-	l.mu.Lock()
-	for _, kept := range l.kept {
-		kept.outdated = true
-	}
-	clear(l.failures)
-	l.mu.Unlock()
+	l.states.outdate()
 	l.queueSpread(why)
 }
 
@@ -110,15 +39,15 @@ func (l *Reconciler) Failing() map[object.Ref]bool { return l.current.Load().Can
 // spread queues every parent, as if none had ever failed, spread over some time if there are many.
 func (l *Reconciler) queueSpread(why queue.Reason) {
 	var all []object.Ref
-	for parent := range l.own() {
+	for parent := range l.b.own() {
 		all = append(all, object.RefOf(parent))
 	}
 	for i, key := range all {
-		l.Queue.Forget(key)
+		l.queue.Forget(key)
 		if wait := spreadDelay(i, len(all)); wait > 0 {
-			l.Queue.EnqueueAfter(key, why, wait)
+			l.queue.EnqueueAfter(key, why, wait)
 		} else {
-			l.Queue.Enqueue(key, why)
+			l.queue.Enqueue(key, why)
 		}
 	}
 }
@@ -131,3 +60,34 @@ func spreadDelay(i, n int) time.Duration {
 	step := min(time.Second/spreadPerSecond, spreadOver/time.Duration(n))
 	return time.Duration(i-spreadAtOnce+1) * step
 }
+
+// A Snapshot is what the status of a controller reports of its Reconciler.
+type Snapshot struct {
+	Filled     bool  // the caches are
+	Trouble    error // why the caches are not filled, or not kept up to date
+	Parents    int   // that the controller selects
+	Held       throttle.Held
+	Denied     Denied
+	Fallbacks  []build.NamedFallback
+	Finalizers HeldFinalizers
+	Warnings   []string // of controllers that overlap, and of webhooks that cannot be called
+}
+
+// Snapshot returns the state at the moment. It must not be called concurrently.
+func (l *Reconciler) Snapshot() Snapshot {
+	version, overlap := l.current.Load(), l.Overlap()
+	s := Snapshot{
+		Filled: l.filled.Load(), Trouble: l.b.Trouble(), Parents: overlap.Parents, Held: version.Held(), Denied: l.states.sum(),
+		Fallbacks: version.Fallbacks(), Finalizers: l.finalizers.held(version), Warnings: overlap.Warnings,
+	}
+	if s.Filled {
+		s.Warnings = append(s.Warnings, l.b.Clients.Problems()...)
+	}
+	return s
+}
+
+// Current is the version that answers now.
+func (l *Reconciler) Current() *Version { return l.current.Load() }
+
+// Filled reports whether the caches are filled, and the workers work or stand by.
+func (l *Reconciler) Filled() bool { return l.filled.Load() }

@@ -32,22 +32,22 @@ func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 	began, goOn := make(chan string), make(chan bool)
 	l, write := NewTestLoop(t, telling("old", began, goOn), nil, objecttest.Widget(nil))
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
 	var under sync.WaitGroup
-	under.Go(func() { l.process(t.Context(), key) })
+	under.Go(func() { l.worker.process(t.Context(), key) })
 	<-began
 	old := l.current.Load()
 	l.Swap(NewVersion(build.Hooks{Sync: telling("new", nil, nil)}, nil, func() {}))
-	if l.Queue.Len() != 1 {
-		t.Errorf("%d parents are queued after the swap, want the one", l.Queue.Len())
+	if l.queue.Len() != 1 {
+		t.Errorf("%d parents are queued after the swap, want the one", l.queue.Len())
 	}
 	goOn <- true
 	under.Wait()
-	l.process(t.Context(), key)
+	l.worker.process(t.Context(), key)
 	var told []string
 	for _, o := range write.Written() {
 		told = append(told, fmt.Sprint(o.Object["status"].(map[string]any)["version"]))
@@ -63,27 +63,27 @@ func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 func TestASwapForgivesAndForgets(t *testing.T) {
 	l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
 	for range 9 {
-		l.Queue.Backoff(key)
+		l.queue.Backoff(key)
 	}
 	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
 	for range throttle.ChurnLimit {
-		l.parentState(key).churn.Note(update, true)
-		l.parentState(key).churn.End(objecttest.Widget(nil), time.Now())
+		l.states.of(key).churn.Note(update, true)
+		l.states.of(key).churn.End(objecttest.Widget(nil), time.Now())
 	}
-	if l.churnDelay(key, queue.Retry) == 0 {
+	if l.worker.churnDelay(l.states.find(key), queue.Retry) == 0 {
 		t.Fatal("it is not delayed before the swap")
 	}
-	l.countFailure(key, fmt.Errorf("x"))
+	l.states.countFailure(key, fmt.Errorf("x"))
 	l.Swap(NewVersion(build.Hooks{Sync: wants()}, nil, func() {}))
-	l.renew(key)
-	if n := l.Queue.NumRequeues(key); n != 0 || l.churnDelay(key, queue.Retry) != 0 || len(l.failures) != 0 {
-		t.Errorf("after a swap it backs off %d times, is delayed by %s and has said %d things", n, l.churnDelay(key, queue.Retry), len(l.failures))
+	l.states.renew(key)
+	if n := l.queue.NumRequeues(key); n != 0 || l.worker.churnDelay(l.states.find(key), queue.Retry) != 0 || l.states.of(key).failure.times != 0 {
+		t.Errorf("after a swap it backs off %d times, is delayed by %s and has said %d things", n, l.worker.churnDelay(l.states.find(key), queue.Retry), l.states.of(key).failure.times)
 	}
 }
 
@@ -105,18 +105,18 @@ func TestAllParentsAreSpreadOverTime(t *testing.T) {
 	}
 	l, _ := NewTestLoop(t, wants(), nil, objects...)
 	t.Cleanup(l.Close)
-	t.Cleanup(l.Queue.ShutDown)
+	t.Cleanup(l.queue.ShutDown)
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	l.queueSpread(queue.ScriptChanged)
 	seen := map[object.Ref]bool{}
 	for len(seen) < len(objects) { // those that come later come by themselves
-		key, _ := l.Queue.Get()
+		key, _ := l.queue.Get()
 		seen[key] = true
-		if why := l.Queue.Take(key); why != queue.ScriptChanged {
+		if why := l.queue.Take(key); why != queue.ScriptChanged {
 			t.Fatalf("%s was queued because of %q", key, why)
 		}
-		l.Queue.Done(key)
+		l.queue.Done(key)
 	}
 }

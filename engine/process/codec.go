@@ -29,8 +29,8 @@ const maxDepth = 10_000
 // An encoder writes messages to buf.
 type encoder struct {
 	buf      []byte
-	cost     int64 // what the values take in the memory of whom they are decoded by, about
-	sent     *sent // nil: no objects are kept
+	cost     int64        // what the values take in the memory of whom they are decoded by, about
+	sent     *sentObjects // nil: no objects are kept
 	identify func(map[string]any) (id, version string)
 }
 
@@ -178,9 +178,9 @@ func (e *encoder) entries(v map[string]any, depth int) error {
 type decoder struct {
 	s     string
 	err   error
-	nodes int   // how many more values there may be
-	depth int   // how much deeper they may be nested
-	kept  *kept // nil: there are no such objects
+	nodes int          // how many more values there may be
+	depth int          // how much deeper they may be nested
+	kept  *keptObjects // nil: there are no such objects
 }
 
 func newDecoder(s string) *decoder { return &decoder{s: s, nodes: len(s), depth: maxDepth} }

@@ -12,7 +12,7 @@ import (
 // lasting are the goroutines of a pool's workers; that they end with the pool is seen in TestMain.
 var lasting = []goleak.Option{
 	goleak.IgnoreAnyFunction("metascript/engine/process.(*worker).wait"),
-	goleak.IgnoreAnyFunction("metascript/engine/process.(*head).drain"),
+	goleak.IgnoreAnyFunction("metascript/engine/process.(*firstBytes).drain"),
 	goleak.IgnoreAnyFunction("metascript/engine/process.(*Pool).launcher"),
 	goleak.IgnoreAnyFunction("metascript/engine/process.(*Pool).prepare.func1"),
 }

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lacking says what the system lacks as far as that can be seen without a worker, which looks for itself; see harden.
-func lacking() []string { return nil }
+// missingHere lists what the system lacks, as far as this can be seen without a worker. A worker checks the rest; see harden.
+func missingHere() []string { return nil }
 
 // attributes make a new worker die with the thread that starts it, and keep the terminal's signals from it.
 func attributes() *syscall.SysProcAttr {
@@ -41,7 +41,7 @@ type guard struct {
 	statm   *os.File
 	base    usage        // when no script has run
 	soft    int64        // Go's memory then
-	allowed atomic.Int64 // how much more there may be, at the moment
+	allowed atomic.Int64 // how much more than at rest this process may use for the current call
 }
 
 // A usage is what the kernel holds against RLIMIT_DATA and RLIMIT_AS.
@@ -55,7 +55,8 @@ const (
 	largest  = 1 << 30   // the most that a request may take
 )
 
-// harden closes this process in, for good, and says what could not be done. No call may take more than ceiling.
+// harden restricts this process for the rest of its life, and lists what could not be done. No call may use more memory than
+// ceiling.
 func harden(ceiling int64) (g *guard, missing []string) {
 	debug.SetMaxStack(stackSize)
 	debug.SetGCPercent(200)
@@ -194,8 +195,8 @@ func (g *guard) allow(limit, cost int64) error {
 	return nil
 }
 
-// Full implements [engine.Memory]. What the last collection of garbage found in use is alone more than Go is told to keep to,
-// and little is left up to the limits.
+// Full implements [engine.Memory]: only reserve is left of what this process may use, and the memory that the last garbage
+// collection found in use is more than the limit that Go was given.
 func (g *guard) Full() bool {
 	used, live := goHeap()
 	n := g.allowed.Load()
@@ -243,8 +244,8 @@ func goMemory() int64 {
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-// goHeap is what debug.SetMemoryLimit counts without what Go can use again at once, and what was in use when garbage was last
-// collected.
+// goHeap gives what debug.SetMemoryLimit counts, without the memory that Go can use again at once, and what was in use at the end of
+// the last garbage collection.
 func goHeap() (used, live int64) {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)

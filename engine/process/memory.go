@@ -1,12 +1,12 @@
 package process
 
 const (
-	// slack is what a call may take besides: garbage that is not collected yet. Of it, overshoot is beyond the limit at which Go
-	// collects all the time, since on a busy machine the collector gets less of the processor than the script.
+	// slack is memory that a call may use in addition, for garbage that is not collected yet. From overshoot before the end of it
+	// on, Go collects garbage all the time: on a busy machine the collector gets less processor time than the script.
 	slack     = 64 << 20
 	overshoot = 56 << 20
-	// reserve is how much is left when a script is stopped, so that it can say where it stands: in the time that it takes
-	// to stop it, it grows further.
+	// reserve is how much memory is left when a script is stopped, so that it can report its position: it continues to grow
+	// until it stops.
 	reserve = 24 << 20
 	// perCost is how much more a value takes than the encoder's estimate, with the message it came in, and what a
 	// runtime derives from it to show it to a script.

@@ -88,7 +88,7 @@ func (d *decoder) limits() engine.Limits {
 type compilation struct {
 	exchange uint64
 	digest   string
-	afresh   bool // forget all programs before
+	reset    bool // forget all programs before
 	script   engine.Script
 	limits   engine.Limits
 	kept     int64 // what the objects that are kept cost
@@ -97,7 +97,7 @@ type compilation struct {
 func (e *encoder) compilation(c compilation) {
 	e.uint(c.exchange)
 	e.text(c.digest)
-	e.bool(c.afresh)
+	e.bool(c.reset)
 	e.text(c.script.Language)
 	e.text(c.script.Entry)
 	e.text(c.script.Owner)
@@ -112,7 +112,7 @@ func (e *encoder) compilation(c compilation) {
 }
 
 func (d *decoder) compilation() compilation {
-	c := compilation{exchange: d.uint(), digest: d.text(), afresh: d.bool()}
+	c := compilation{exchange: d.uint(), digest: d.text(), reset: d.bool()}
 	c.script = engine.Script{Language: d.text(), Entry: d.text(), Owner: d.text()}
 	c.limits, c.kept = d.limits(), d.int()
 	files := fstest.MapFS{}
@@ -131,7 +131,7 @@ type call struct {
 	function         string
 	owner            string
 	limits           engine.Limits
-	afresh           bool     // forget all objects before
+	reset            bool     // forget all objects before
 	forget           []uint64 // objects to forget after
 	cost, costOfKept int64
 }
@@ -142,7 +142,7 @@ func (e *encoder) call(c call) {
 	e.text(c.function)
 	e.text(c.owner)
 	e.limits(c.limits)
-	e.bool(c.afresh)
+	e.bool(c.reset)
 	e.uint(uint64(len(c.forget)))
 	for _, number := range c.forget {
 		e.uint(number)
@@ -152,7 +152,7 @@ func (e *encoder) call(c call) {
 }
 
 func (d *decoder) call() call {
-	c := call{exchange: d.uint(), digest: d.text(), function: d.text(), owner: d.text(), limits: d.limits(), afresh: d.bool()}
+	c := call{exchange: d.uint(), digest: d.text(), function: d.text(), owner: d.text(), limits: d.limits(), reset: d.bool()}
 	c.forget = make([]uint64, d.count())
 	for i := range c.forget {
 		c.forget[i] = d.uint()

@@ -17,8 +17,8 @@ import (
 // maxKept is how much memory the objects of one worker may take, by the encoder's estimate.
 const maxKept = 64 << 20
 
-// sent is the parent's side.
-type sent struct {
+// sentObjects are the objects that the parent has sent to a worker.
+type sentObjects struct {
 	order   list.List // of *sentObject, that used last in front
 	objects map[string]*list.Element
 	cost    int64
@@ -33,10 +33,10 @@ type sentObject struct {
 	cost        int64
 }
 
-func newSent() *sent { return &sent{objects: map[string]*list.Element{}} }
+func newSent() *sentObjects { return &sentObjects{objects: map[string]*list.Element{}} }
 
 // use gives the number of an object that is there in this version.
-func (s *sent) use(id, version string) (number uint64, ok bool) {
+func (s *sentObjects) use(id, version string) (number uint64, ok bool) {
 	e := s.objects[id]
 	if e == nil || e.Value.(*sentObject).version != version {
 		return 0, false
@@ -46,13 +46,13 @@ func (s *sent) use(id, version string) (number uint64, ok bool) {
 }
 
 // number gives a number that no object of this worker has had.
-func (s *sent) number() uint64 {
+func (s *sentObjects) number() uint64 {
 	s.numbers++
 	return s.numbers
 }
 
 // add remembers an object, in place of another version.
-func (s *sent) add(o *sentObject) {
+func (s *sentObjects) add(o *sentObject) {
 	if e := s.objects[o.id]; e != nil {
 		s.drop(e)
 	}
@@ -60,7 +60,7 @@ func (s *sent) add(o *sentObject) {
 	s.cost += o.cost
 }
 
-func (s *sent) drop(e *list.Element) {
+func (s *sentObjects) drop(e *list.Element) {
 	o := s.order.Remove(e).(*sentObject)
 	delete(s.objects, o.id)
 	s.cost -= o.cost
@@ -69,7 +69,7 @@ func (s *sent) drop(e *list.Element) {
 
 // shrink makes the objects fit, and gives the numbers of all that the worker is to forget after the call at hand,
 // which may still use them.
-func (s *sent) shrink() []uint64 {
+func (s *sentObjects) shrink() []uint64 {
 	for s.cost > maxKept {
 		s.drop(s.order.Back())
 	}
@@ -81,24 +81,24 @@ func (s *sent) shrink() []uint64 {
 // An identity is what [engine.Env].Identify gives.
 type identity struct{ id, version string }
 
-// kept is the worker's side.
-type kept struct {
+// keptObjects are the objects that a worker keeps.
+type keptObjects struct {
 	objects    map[uint64]map[string]any
 	identities map[uintptr]identity // by the maps' addresses, which are theirs as long as they are in objects
 }
 
-func newKept() *kept {
-	return &kept{objects: map[uint64]map[string]any{}, identities: map[uintptr]identity{}}
+func newKept() *keptObjects {
+	return &keptObjects{objects: map[uint64]map[string]any{}, identities: map[uintptr]identity{}}
 }
 
 func address(m map[string]any) uintptr { return reflect.ValueOf(m).Pointer() }
 
-func (k *kept) add(number uint64, i identity, m map[string]any) {
+func (k *keptObjects) add(number uint64, i identity, m map[string]any) {
 	k.objects[number] = m
 	k.identities[address(m)] = i
 }
 
-func (k *kept) forget(numbers []uint64) {
+func (k *keptObjects) forget(numbers []uint64) {
 	for _, n := range numbers {
 		if m, ok := k.objects[n]; ok {
 			delete(k.identities, address(m))
@@ -108,7 +108,7 @@ func (k *kept) forget(numbers []uint64) {
 }
 
 // identify is the Identify for the runtimes in a worker.
-func (k *kept) identify(m map[string]any) (id, version string) {
+func (k *keptObjects) identify(m map[string]any) (id, version string) {
 	i := k.identities[address(m)]
 	return i.id, i.version
 }

@@ -57,34 +57,33 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Pool keeps worker processes. A worker serves one owner at a time: who wants one gets the one that served them
-// last, or a fresh one, or, when there are as many as may be, one that nobody uses, which first forgets the objects
-// that it was sent. One more worker is always started ahead, so that the place of one that was killed is taken at
-// once.
+// A Pool keeps worker processes. A worker serves one owner at a time. An owner gets the worker that served it last, or a new one.
+// When there are as many workers as Options.Workers, it gets an idle one of another owner, which first forgets the objects that
+// it was sent. One more worker is always started in advance, to replace at once a worker that was killed.
 type Pool struct {
 	options Options
-	slots   chan struct{} // as many as workers may be busy
-	launch  chan chan launched
+	slots   chan struct{} // one value for each busy worker
+	launch  chan chan launchResult
 	done    chan struct{} // closed when the launcher has ended
 	started sync.WaitGroup
-	ending  sync.WaitGroup // of workers that are in none of those below any more
+	ending  sync.WaitGroup // of workers that are being killed and are in none of the fields below
 
-	mu     sync.Mutex
-	all    map[*worker]bool // true: busy
-	idle   []*worker        // that used last at the end
-	spares []*future
-	coming map[*future]bool // spares that have been taken and are waited for
-	closed bool
+	mu      sync.Mutex
+	all     map[*worker]bool // true: busy
+	idle    []*worker        // that used last at the end
+	spares  []*startingWorker
+	awaited map[*startingWorker]bool // workers that a caller waits for
+	closed  bool
 }
 
-// A launched is a worker process, or why there is none.
-type launched struct {
+// A launchResult is a worker process, or why there is none.
+type launchResult struct {
 	worker *worker
 	err    error
 }
 
-// A future is a worker that is being started.
-type future struct {
+// A startingWorker is a worker that is being started.
+type startingWorker struct {
 	done   chan struct{} // closed when the others may be read
 	worker *worker
 	err    error
@@ -114,7 +113,7 @@ func New(o Options) (*Pool, error) {
 
 // open starts a pool, and gives what the system lacks when it cannot be.
 func open(o Options) (*Pool, []string, error) {
-	if missing := lacking(); len(missing) > 0 {
+	if missing := missingHere(); len(missing) > 0 {
 		return nil, missing, nil
 	}
 	if len(os.Args) == 2 && os.Args[1] == Verb {
@@ -123,11 +122,11 @@ func open(o Options) (*Pool, []string, error) {
 	o = o.withDefaults()
 	p := &Pool{
 		options: o, slots: make(chan struct{}, o.Workers),
-		launch: make(chan chan launched), done: make(chan struct{}), all: map[*worker]bool{}, coming: map[*future]bool{},
+		launch: make(chan chan launchResult), done: make(chan struct{}), all: map[*worker]bool{}, awaited: map[*startingWorker]bool{},
 	}
 	go p.launcher()
 	first := p.prepare()
-	p.spares = []*future{first}
+	p.spares = []*startingWorker{first}
 	<-first.done
 	var lacks errMissing
 	switch err := first.err; {
@@ -152,16 +151,16 @@ func (p *Pool) launcher() {
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
 	for answer := range p.launch {
 		w, err := launch(p.options.Command)
-		answer <- launched{w, err}
+		answer <- launchResult{w, err}
 	}
 }
 
 // prepare starts a worker in the background. It must not be called when the pool is closed.
-func (p *Pool) prepare() *future {
-	f := &future{done: make(chan struct{})}
+func (p *Pool) prepare() *startingWorker {
+	f := &startingWorker{done: make(chan struct{})}
 	p.started.Go(func() {
 		defer close(f.done)
-		answer := make(chan launched)
+		answer := make(chan launchResult)
 		p.launch <- answer
 		got := <-answer
 		if f.err = got.err; f.err != nil {
@@ -187,12 +186,12 @@ func (p *Pool) Close() {
 	if closed {
 		return
 	}
-	p.started.Wait() // nothing is started any more
+	p.started.Wait() // no worker starts after this
 	p.ending.Wait()
 	close(p.launch)
 	p.mu.Lock()
 	all := slices.Collect(maps.Keys(p.all))
-	for _, f := range slices.AppendSeq(p.spares, maps.Keys(p.coming)) {
+	for _, f := range slices.AppendSeq(p.spares, maps.Keys(p.awaited)) {
 		if f.err == nil {
 			all = append(all, f.worker)
 		}
@@ -227,7 +226,7 @@ func (p *Pool) Workers() []Worker {
 
 var errClosed = &engine.Error{Kind: engine.KindCanceled, Msg: "canceled: the worker processes are ended"}
 
-// acquire waits for a worker for owner, for a call that may take memory.
+// acquire waits for a worker for a call of owner that may use so much memory.
 func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -241,7 +240,7 @@ func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker
 	return w, err
 }
 
-// take gives a worker; there is one, or there may be one more.
+// take returns a worker. The caller has a slot, so one is idle or one more may be started.
 func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -249,7 +248,7 @@ func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, e
 		return nil, errClosed
 	}
 	w, old := p.choose(owner, memory)
-	var spare *future
+	var spare *startingWorker
 	if w == nil {
 		spare = p.spare()
 	}
@@ -261,15 +260,15 @@ func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, e
 	return p.fresh(ctx, spare, owner)
 }
 
-// choose takes an idle worker, if there is one for owner, or there may be no more. Else it makes sure that there may
-// be one more, for which one may have to be ended.
+// choose takes an idle worker: one of owner, or any if no more may be started. Without one it returns nil, and then one more may
+// be started; end is a worker that has to be killed for that.
 func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
 	i := len(p.idle) - 1
 	for i >= 0 && p.idle[i].owner != owner {
 		i--
 	}
-	if i < 0 && len(p.all)+len(p.coming) >= p.options.Workers {
-		i = 0 // who has been idle for longest
+	if i < 0 && len(p.all)+len(p.awaited) >= p.options.Workers {
+		i = 0 // the one that has been idle for the longest time
 	}
 	if i < 0 {
 		return nil, nil
@@ -286,10 +285,10 @@ func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
 	return w, nil
 }
 
-// spare takes a worker that was started ahead, and starts the next one.
-func (p *Pool) spare() *future {
+// spare takes a worker that was started in advance, and starts the next one.
+func (p *Pool) spare() *startingWorker {
 	f := p.spares[0]
-	p.coming[f] = true
+	p.awaited[f] = true
 	if p.spares = p.spares[1:]; len(p.spares) == 0 {
 		p.spares = append(p.spares, p.prepare())
 	}
@@ -297,7 +296,7 @@ func (p *Pool) spare() *future {
 }
 
 // fresh waits for a worker that is being started.
-func (p *Pool) fresh(ctx context.Context, f *future, owner string) (*worker, error) {
+func (p *Pool) fresh(ctx context.Context, f *startingWorker, owner string) (*worker, error) {
 	select {
 	case <-f.done:
 	case <-ctx.Done():
@@ -305,9 +304,9 @@ func (p *Pool) fresh(ctx context.Context, f *future, owner string) (*worker, err
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, errClosed // Close ends what is coming
+		return nil, errClosed // Close ends the workers that are being started
 	}
-	delete(p.coming, f)
+	delete(p.awaited, f)
 	switch {
 	case ctx.Err() != nil:
 		p.spares = append(p.spares, f)
@@ -320,8 +319,8 @@ func (p *Pool) fresh(ctx context.Context, f *future, owner string) (*worker, err
 	return f.worker, nil
 }
 
-// retire ends a worker, if there is one, that nobody has. It does not wait, since a process needs a processor to die. mu is
-// held, and the pool not closed.
+// retire kills a worker that no caller has; nil is none. It does not wait, since a process needs some processor time to end. The
+// caller holds mu, and the pool is not closed.
 func (p *Pool) retire(w *worker) {
 	if w != nil {
 		p.ending.Go(func() {
@@ -348,7 +347,7 @@ func (p *Pool) release(w *worker) {
 	<-p.slots
 }
 
-// prepared reports whether there is a spare that is ready.
+// prepared reports whether a spare worker is ready.
 func (p *Pool) prepared() bool {
 	select {
 	case <-p.spares[0].done:

@@ -98,7 +98,7 @@ func TestDeaths(t *testing.T) {
 					t.Log(err.Stack)
 				}
 			}
-			if err != nil && len(err.Stack) > stderrKept {
+			if err != nil && len(err.Stack) > maxStderr {
 				t.Errorf("the stack has %d bytes", len(err.Stack))
 			}
 			if _, err := do(t, p, "echo", engine.Env{}); err != nil {

@@ -21,7 +21,7 @@ func (p *Pool) Runtimes(languages ...string) map[string]engine.Runtime {
 	return all
 }
 
-// remote is a runtime in worker processes. These know all languages, a script says which.
+// remote is a runtime in worker processes. They run all languages; a script says which one it needs.
 type remote struct{ pool *Pool }
 
 // Compile implements [engine.Runtime].
@@ -43,10 +43,10 @@ func (r remote) Compile(ctx context.Context, s engine.Script, l engine.Limits) (
 	defer r.pool.release(w)
 	engine.CountBy(ctx, cputime.Process(w.pid))
 	p := &program{pool: r.pool, script: s, digest: digest, limits: l}
-	return p, r.pool.judge(ctx, w, p.compile(ctx, w))
+	return p, r.pool.noteFault(ctx, w, p.compile(ctx, w))
 }
 
-// located says which script it was that found no worker.
+// located adds the script's entry file to the error of a script that got no worker.
 func located(err error, entry string) error {
 	var fault *engine.Error
 	if !errors.As(err, &fault) {
@@ -116,18 +116,18 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	defer p.pool.release(w)
 	engine.CountBy(ctx, cputime.Process(w.pid))
 	if !w.programs[p.digest] {
-		again := *p // what comes of it is known
+		again := *p // what the compilation gives is known
 		if err := again.compile(ctx, w); err != nil {
-			return nil, p.pool.judge(ctx, w, err)
+			return nil, p.pool.noteFault(ctx, w, err)
 		}
 	}
 	answer, err := p.call(ctx, w, fn, arg, env)
-	return answer, p.pool.judge(ctx, w, err)
+	return answer, p.pool.noteFault(ctx, w, err)
 }
 
-// judge sees to it that a worker in which a script hit a limit is soon replaced, and one in which something worse
-// happened is not used again.
-func (p *Pool) judge(ctx context.Context, w *worker, err error) error {
+// noteFault marks a worker by the error of a call: one in which a script hit a limit is replaced soon, and one that died or ran
+// out of memory is not used again. It returns the error.
+func (p *Pool) noteFault(ctx context.Context, w *worker, err error) error {
 	var fault *engine.Error
 	if err == nil || !errors.As(err, &fault) {
 		return err
@@ -148,17 +148,17 @@ func (p *Pool) judge(ctx context.Context, w *worker, err error) error {
 
 // compile has the script compiled by w.
 func (p *program) compile(ctx context.Context, w *worker) error {
-	afresh := len(w.programs) >= programsKept
-	if afresh {
+	reset := len(w.programs) >= programsKept
+	if reset {
 		clear(w.programs)
 	}
-	got, err := w.run(ctx, demand{
+	got, err := w.run(ctx, job{
 		entry: p.script.Entry, limits: p.limits,
 		write: func(exchange uint64) error {
 			e := newEncoder()
 			defer e.free()
 			at := e.begin(kindCompile)
-			e.compilation(compilation{exchange, p.digest, afresh, p.script, p.limits, w.sent.cost})
+			e.compilation(compilation{exchange, p.digest, reset, p.script, p.limits, w.sent.cost})
 			e.end(at)
 			return w.write(e.buf)
 		},
@@ -183,14 +183,14 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 		}
 		return err
 	}
-	return w.nonsense(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
+	return w.malformedReply(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
 }
 
 // call has a function called by w, which knows the program.
 func (p *program) call(ctx context.Context, w *worker, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	w.calls++
 	var unsendable error
-	got, err := w.run(ctx, demand{
+	got, err := w.run(ctx, job{
 		entry: p.script.Entry, limits: env.Limits, log: env.Log,
 		write: func(exchange uint64) error {
 			c := call{exchange: exchange, digest: p.digest, function: fn, owner: env.Owner, limits: env.Limits}
@@ -216,7 +216,7 @@ func (p *program) call(ctx context.Context, w *worker, fn string, arg map[string
 	case kindFault:
 		return nil, w.fault(d)
 	}
-	return nil, w.nonsense(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
+	return nil, w.malformedReply(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
 }
 
 var errUnsendable = errors.New("the request cannot be sent to a worker process")
@@ -235,7 +235,7 @@ func (w *worker) writeCall(c call, arg map[string]any, identify func(map[string]
 	request.end(at)
 	c.cost = request.cost
 	w.largest = max(w.largest, c.cost+c.costOfKept)
-	c.afresh, w.afresh = w.afresh, false
+	c.reset, w.resetObjects = w.resetObjects, false
 	c.forget = w.sent.shrink()
 	at = head.begin(kindCall)
 	head.call(c)
@@ -252,7 +252,7 @@ func (w *worker) writeCall(c call, arg map[string]any, identify func(map[string]
 // serve makes the worker one of owner's.
 func (w *worker) serve(owner string) {
 	if w.served && w.owner != owner {
-		w.sent, w.afresh, w.largest = newSent(), true, 0
+		w.sent, w.resetObjects, w.largest = newSent(), true, 0
 	}
 	w.owner, w.served = owner, true
 }
@@ -291,17 +291,17 @@ func (w *worker) fault(d *decoder) error {
 // check ends a worker that has sent what cannot be read.
 func (w *worker) check(d *decoder) error {
 	if err := d.end(); err != nil {
-		return w.nonsense(err)
+		return w.malformedReply(err)
 	}
 	return nil
 }
 
-func (w *worker) nonsense(err error) error {
+func (w *worker) malformedReply(err error) error {
 	w.kill()
-	return nonsense(err, w.stderr.String())
+	return malformedError(err, w.stderr.String())
 }
 
-func nonsense(err error, stderr string) *engine.Error {
+func malformedError(err error, stderr string) *engine.Error {
 	return &engine.Error{
 		Kind: engine.KindPanic, Msg: engine.Clip("the worker process sent nonsense: "+err.Error(), 4<<10), Stack: stderr,
 	}

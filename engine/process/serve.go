@@ -45,11 +45,11 @@ func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader,
 	}
 }
 
-// A server is the worker's end. One goroutine reads what comes, and each exchange has one that works and answers.
+// A server is the worker's end. One goroutine reads messages, and each exchange has a goroutine that works and answers.
 type server struct {
 	engine   *engine.Engine
 	programs map[string]engine.Program // by digest; theirs, like kept, who works
-	kept     *kept
+	kept     *keptObjects
 	guard    *guard
 	in       *bufio.Reader
 	out      io.Writer
@@ -127,7 +127,7 @@ func (s *server) readRequest(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
-	if c.afresh {
+	if c.reset {
 		s.kept = newKept()
 	}
 	d := newDecoder(text)
@@ -195,7 +195,7 @@ func (s *server) fault(err error) {
 }
 
 func (s *server) compile(ctx context.Context, c compilation) {
-	if c.afresh {
+	if c.reset {
 		clear(s.programs)
 	}
 	p, err := s.engine.Compile(ctx, c.script, c.limits)

@@ -9,36 +9,38 @@ import (
 	"metascript/engine"
 )
 
-// stderrKept is how much of what a worker writes to stderr is kept, from the beginning: Go says first what happened.
-const stderrKept = 16 << 10
+// maxStderr is how much of what a worker writes to stderr is kept, from the beginning: Go says first what happened.
+const maxStderr = 16 << 10
 
-// A head keeps the beginning of what is written to it.
-type head struct {
+// A firstBytes is an io.Writer that keeps only the beginning of what is written to it.
+type firstBytes struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-func (h *head) Write(p []byte) (int, error) {
+// Write implements [io.Writer]. It never fails.
+func (h *firstBytes) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.text = append(h.text, p[:min(len(p), stderrKept-len(h.text))]...)
+	h.text = append(h.text, p[:min(len(p), maxStderr-len(h.text))]...)
 	return len(p), nil
 }
 
-func (h *head) String() string {
+// String gives what was kept.
+func (h *firstBytes) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return string(h.text)
 }
 
 // drain reads all of a worker's stderr.
-func (h *head) drain(r io.ReadCloser) {
+func (h *firstBytes) drain(r io.ReadCloser) {
 	_, _ = io.Copy(h, r) // it fails when the worker is gone
 	r.Close()
 }
 
-// How Go dies, in its runtime's words. A violation in the runtime itself, as opposed to a panic, is the collector not
-// getting the memory that it needs. The last two of memory are the race detector's.
+// How Go's runtime reports a fatal error. A segmentation violation in the runtime itself, and not in a goroutine, means that the
+// garbage collector did not get the memory that it needs. The last two of memoryDeaths are from the race detector.
 var (
 	memoryDeaths = []string{"out of memory", "cannot allocate", "SIGSEGV: segmentation violation\nPC=", "failed to allocate", "address space collisions"}
 	stackDeaths  = []string{"stack exceeds", "stack overflow", "runtime.copystack("} // no memory to make it larger

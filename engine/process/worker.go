@@ -26,31 +26,31 @@ const (
 	deadAfter  = time.Second            // after its pipes are closed, until it has ended by itself
 )
 
-// A worker is the parent's end of a worker process. All but what has a comment saying otherwise belongs to who has
-// acquired it.
+// A worker is the parent's end of a worker process. Its fields belong to the caller that has acquired it, unless a comment says
+// otherwise.
 type worker struct {
 	pid     int
 	in      *os.File // of the worker; written under writing
 	out     *bufio.Reader
 	pipe    *os.File // that out reads
-	stderr  head
+	stderr  firstBytes
 	process *os.Process
 	dead    chan struct{} // closed when it has been waited for; how may be read then
 	how     string
 	killed  bool        // by a signal KILL, whoever sent it
 	ended   atomic.Bool // we have killed it
 
-	owner    string
-	served   bool // it has had an owner
-	limited  bool // a script has hit a limit in it
-	spent    bool // it is not to be used again
-	calls    int
-	mapped   int64 // memory it has needed
-	largest  int64 // what the values of owner's largest request cost
-	programs map[string]bool
-	sent     *sent
-	afresh   bool        // its objects are of another owner, and are to be forgotten
-	expiry   *time.Timer // ends it when it stays idle
+	owner        string
+	served       bool // it has had an owner
+	limited      bool // a script has hit a limit in it
+	spent        bool // it is not to be used again
+	calls        int
+	mapped       int64 // memory it has needed
+	largest      int64 // what the values of owner's largest request cost
+	programs     map[string]bool
+	sent         *sentObjects
+	resetObjects bool        // its objects are of another owner, and are to be forgotten
+	expiry       *time.Timer // ends it when it stays idle
 
 	writing  sync.Mutex
 	mu       sync.Mutex
@@ -112,26 +112,26 @@ func (w *worker) wait(cmd *exec.Cmd, stderr *os.File) {
 	close(w.dead)
 }
 
-// kill ends the process. Who must know that it is gone waits for dead; who reads what it sends does not have to, since a
-// process needs a processor to die.
+// kill ends the process. A caller that must know that it has ended waits for dead. A read from it ends at once, although a
+// process needs some processor time to end.
 func (w *worker) kill() {
 	w.ended.Store(true)
 	_ = w.process.Kill()                        // it fails when it is dead
 	_ = w.pipe.SetReadDeadline(time.Unix(1, 0)) // and this, too
 }
 
-// killUnless kills the worker unless done is closed before it has had a processor for as long as patience.
-func (w *worker) killUnless(done <-chan struct{}, patience time.Duration) {
-	if !w.obeys(done, patience) {
+// killUnless kills the worker unless done is closed before the worker has used so much processor time.
+func (w *worker) killUnless(done <-chan struct{}, limit time.Duration) {
+	if !w.endsWithin(done, limit) {
 		w.kill()
 	}
 }
 
-// obeys waits until done is closed, and reports false when the worker has had a processor for as long as patience by then.
-func (w *worker) obeys(done <-chan struct{}, patience time.Duration) bool {
+// endsWithin waits until done is closed. It reports false as soon as the worker has used so much processor time.
+func (w *worker) endsWithin(done <-chan struct{}, limit time.Duration) bool {
 	m := cputime.NewMeter()
 	m.Start(cputime.Process(w.pid))
-	return m.Wait(done, patience)
+	return m.Wait(done, limit)
 }
 
 // ready waits until the worker has closed itself in, and gives what it misses for that.
@@ -163,7 +163,7 @@ func (w *worker) ready(ceiling int64) (missing []string, err error) {
 func (w *worker) fail(err error) error {
 	mine := !gone(err)
 	late := w.ended.Load()
-	w.bury(mine)
+	w.waitForEnd(mine)
 	switch {
 	case late:
 		return errors.New("it was not ready in time")
@@ -173,7 +173,7 @@ func (w *worker) fail(err error) error {
 	return fmt.Errorf("%s: %s", w.how, engine.Clip(w.stderr.String(), 1<<10))
 }
 
-// gone reports whether err says that there is no process at the other end.
+// gone reports whether err says that the process at the other end has ended.
 func gone(err error) bool {
 	for _, sign := range [...]error{io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, syscall.EPIPE} {
 		if errors.Is(err, sign) {
@@ -183,8 +183,8 @@ func gone(err error) bool {
 	return false
 }
 
-// bury waits until the process is no more, and ends it first unless it is about to end by itself.
-func (w *worker) bury(kill bool) {
+// waitForEnd waits until the process has ended. It kills it first if kill is set, and later if it does not end by itself.
+func (w *worker) waitForEnd(kill bool) {
 	if kill {
 		w.kill()
 	}
@@ -192,23 +192,23 @@ func (w *worker) bury(kill bool) {
 	<-w.dead
 }
 
-// A reply is what comes of an exchange.
+// A reply is the result of an exchange.
 type reply struct {
 	kind kind
 	text string // without what is common to all replies
 }
 
-// A demand is what an exchange is to do.
-type demand struct {
+// A job is what the worker has to do in an exchange.
+type job struct {
 	entry  string
 	limits engine.Limits
 	write  func(exchange uint64) error // sends it
 	log    func(engine.Message)
 }
 
-// run makes an exchange, which it ends when ctx is done. A fault of the script is an *engine.Error. When it ends otherwise
-// than with a good reply in good time, the worker is spent.
-func (w *worker) run(ctx context.Context, want demand) (reply, error) {
+// run does an exchange, and ends it when ctx is done. A fault of the script is an *engine.Error. Without a valid reply in time the
+// worker is spent.
+func (w *worker) run(ctx context.Context, want job) (reply, error) {
 	number, over := w.start()
 	release := context.AfterFunc(ctx, func() { w.interrupt(number, over) })
 	err := want.write(number)
@@ -242,7 +242,7 @@ func (w *worker) finish() {
 // interrupt asks the worker to end an exchange, and kills it if it does not.
 func (w *worker) interrupt(number uint64, over <-chan struct{}) {
 	go w.cancel(number) // the pipe may be full until the worker is dead
-	if w.obeys(over, killAfter) {
+	if w.endsWithin(over, killAfter) {
 		return
 	}
 	w.mu.Lock()
@@ -252,7 +252,7 @@ func (w *worker) interrupt(number uint64, over <-chan struct{}) {
 	}
 }
 
-// cancel asks the worker to end an exchange. When it is over, that means nothing.
+// cancel asks the worker to end an exchange. It has no effect when the exchange has ended.
 func (w *worker) cancel(number uint64) {
 	e := newEncoder()
 	defer e.free()
@@ -270,7 +270,7 @@ func (w *worker) write(frames []byte) error {
 }
 
 // listen reads until the reply, and hands on what the script prints.
-func (w *worker) listen(want demand) (reply, error) {
+func (w *worker) listen(want job) (reply, error) {
 	limit := 4*(want.limits.Output+want.limits.Log) + 16*int64(want.limits.Nodes) + 1<<20
 	for {
 		k, text, err := readFrame(w.out, limit)
@@ -297,19 +297,19 @@ func (w *worker) listen(want demand) (reply, error) {
 }
 
 // explain ends the worker after an exchange that failed with err, and makes an *engine.Error of that.
-func (w *worker) explain(ctx context.Context, err error, want demand) *engine.Error {
+func (w *worker) explain(ctx context.Context, err error, want job) *engine.Error {
 	at := engine.Pos{File: want.entry}
 	w.spent = true
 	stopped := w.ended.Load()
 	if stopped && ctx.Err() != nil {
 		return engine.Stopped(ctx, at, want.limits)
 	}
-	w.bury(!gone(err))
+	w.waitForEnd(!gone(err))
 	switch {
 	case stopped: // by Close
 		return errClosed
 	case errors.Is(err, errMalformed):
-		return nonsense(err, w.stderr.String())
+		return malformedError(err, w.stderr.String())
 	}
 	return died(w.how, w.killed, w.stderr.String(), at, want.limits)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// This file judges every built-in property of goja: what it may do with memory and with time, and what bounds it. What
-// is not in the table does not exist for a script (see confine and sweep in hook.go), so that a function which a later
-// goja adds is absent until somebody has judged it. TestTableIsComplete compares the table with all that goja has.
+// This file has a row for every built-in property of goja: how much memory and time it may use, and what bounds it. What is not in
+// the table does not exist for a script (see confine and sweep in hook.go). So a function that a later version of goja adds does not
+// exist for scripts until somebody has added a row for it. TestTableIsComplete compares the table with all properties of goja.
 //
 // Paths are those of joinPath: the constructor of A.prototype is A, symbols are written @@Symbol.iterator, and what no
 // name leads to has the name that ECMAScript's standard gives it, without percent signs. "name" and "length" of
@@ -19,7 +19,7 @@ import (
 // reasons below. "One text" means: one copy of a text that is there already, of at most a quarter of limits.memory; it
 // takes milliseconds, and the next instruction sees that the call was stopped.
 
-// A verdict is what is known of a built-in property.
+// A verdict says why a built-in property is safe for scripts to have, or that they do not have it.
 type verdict string
 
 const (

@@ -26,6 +26,7 @@ var levels = map[string]engine.Level{
 	"debug": engine.Debug, "log": engine.Info, "info": engine.Info, "warn": engine.Warn, "error": engine.Err,
 }
 
+// Get implements [goja.DynamicObject].
 func (c *console) Get(name string) goja.Value {
 	if method, ok := c.methods[name]; ok {
 		return method
@@ -48,10 +49,17 @@ func (c *console) Get(name string) goja.Value {
 	return c.methods[name]
 }
 
-func (c *console) Has(name string) bool        { return levels[name] != "" }
+// Has implements [goja.DynamicObject].
+func (c *console) Has(name string) bool { return levels[name] != "" }
+
+// Set implements [goja.DynamicObject].
 func (c *console) Set(string, goja.Value) bool { return false }
-func (c *console) Delete(string) bool          { return false }
-func (c *console) Keys() []string              { return []string{"debug", "error", "info", "log", "warn"} }
+
+// Delete implements [goja.DynamicObject].
+func (c *console) Delete(string) bool { return false }
+
+// Keys implements [goja.DynamicObject].
+func (c *console) Keys() []string { return []string{"debug", "error", "info", "log", "warn"} }
 
 // inspect writes values for people: strings as they are, the rest much like JSON, in at most about n bytes.
 func (r *run) inspect(n int, values ...goja.Value) string {
@@ -106,7 +114,7 @@ func (p *printer) object(o *goja.Object, depth int) {
 	case o.ExportType() == typeWide:
 		p.b.WriteString(strconv.FormatInt(o.Export().(*wide).n, 10))
 	case what == "an Error":
-		name, message := p.r.words(o)
+		name, message := p.r.nameAndMessage(o)
 		p.b.WriteString(strings.TrimSuffix(name+": "+message, ": "))
 	case what == "a Date":
 		t, _ := o.Export().(time.Time)

@@ -52,7 +52,7 @@ func (r *run) fault(ctx context.Context, err error) *engine.Error {
 			Hint: "does a function call itself without end?",
 		}
 	}
-	return r.broken(err)
+	return r.interpreterFault(err)
 }
 
 // panicked is fault for what comes out of goja as a panic: what no script may catch, and bugs, such as
@@ -62,10 +62,10 @@ func (r *run) panicked(ctx context.Context, x any) *engine.Error {
 	case *goja.InterruptedError, *goja.StackOverflowError, refusal:
 		return r.fault(ctx, err)
 	}
-	return r.broken(x)
+	return r.interpreterFault(x)
 }
 
-func (r *run) broken(x any) *engine.Error {
+func (r *run) interpreterFault(x any) *engine.Error {
 	text := ""
 	switch x := x.(type) {
 	case error:
@@ -117,7 +117,7 @@ func (r *run) thrown(ex *goja.Exception) *engine.Error {
 		_ = r.vm.Try(func() { e.Msg = r.inspect(maxText, ex.Value()) })
 		return e
 	}
-	name, message := r.words(object)
+	name, message := r.nameAndMessage(object)
 	e.Msg = message
 	if name != "Error" || message == "" {
 		e.Msg = strings.TrimSuffix(name+": "+message, ": ")
@@ -155,8 +155,8 @@ func (r *run) source(f goja.StackFrame) (before, from string) {
 	return "", ""
 }
 
-// words gives an Error's name and message. They may be getters, so a script may run, and throw again.
-func (r *run) words(object *goja.Object) (name, message string) {
+// nameAndMessage gives an Error's name and message. They may be getters, so a script may run, and throw again.
+func (r *run) nameAndMessage(object *goja.Object) (name, message string) {
 	_ = r.vm.Try(func() { name = word(object.Get("name")) })
 	_ = r.vm.Try(func() { message = word(object.Get("message")) })
 	if name == "" {
@@ -290,7 +290,7 @@ func (r *run) where() engine.Pos {
 // Place implements [engine.Placed]: where the entry file declares name, as far as it is known.
 func (p *program) Place(name string) engine.Pos {
 	if m, ok := p.modules.Load(p.entry); ok {
-		if at, ok := m.(*module).tops[name]; ok && !p.ported {
+		if at, ok := m.(*module).declared[name]; ok && !p.ported {
 			return m.(*module).pos(p.entry, at)
 		}
 	}

@@ -12,24 +12,23 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// This file puts the guards of guard.go around goja's native functions.
+// This file puts the guards of guard.go around the native functions of goja.
 //
-// goja makes a built-in function when a script first asks for it, from templates that all virtual machines share, and
-// offers no way in between. Defining a guarded copy of each function in each machine costs 250 µs a call, nearly all
-// for functions that the script never uses. So we reach into goja, as follows, and pay for what is used:
+// goja makes a built-in function when a script first uses it, from templates that all virtual machines share, and has no way to
+// change it in between. To define a guarded copy of each function in each machine would take 250 µs for each call, nearly all of it
+// for functions that the script never uses. So this file changes goja itself, and guards only the functions that are used:
 //
-//   - The factories in the templates are replaced, once for the process, by ones that guard what they made (see
-//     instrument). Machines that are not ours get what they always got, less what does not exist for scripts
-//     (see builtins.go): that is taken out of the templates, and costs a machine nothing.
-//   - A function is guarded in place: the Go function within the function object is replaced (see guardFunction). So
-//     there is no way around it: whatever path leads to the object, reflection or goja's own shortcuts, leads to the
-//     guard.
-//   - What goja makes without a template, when a constructor is first asked for, is guarded then, with all that hangs
-//     on it (see sweep). What it makes without being asked, such as the prototype of a regular expression's literal,
-//     is swept before the script runs (see features).
+//   - The factories in the templates are replaced, once for the process, by factories that guard the functions that they make (see
+//     instrument). Machines that are not ours get what they always got, except what does not exist for scripts (see builtins.go):
+//     that is removed from the templates, which costs a machine nothing.
+//   - A function is guarded in place: the Go function inside the function object is replaced (see guardFunction). So every path to
+//     the object, by reflection or by the shortcuts of goja, leads to the guard.
+//   - What goja makes without a template, when a constructor is first used, is guarded then, together with all that can be reached
+//     from it (see sweep). What it makes on its own, such as the prototype of a regular expression literal, is guarded before the
+//     script runs (see features).
 //
-// All of it rests on the layout of unexported structs. It is looked up by name and type, and if it is not as expected,
-// in a new version of goja, nothing is run at all: Compile says so, and so do the tests.
+// All of this depends on the layout of unexported structs. It is looked up by name and type. If a new version of goja has another
+// layout, no script is run: Compile returns an error, and the tests fail.
 
 type (
 	native    = func(goja.FunctionCall) goja.Value
@@ -37,7 +36,7 @@ type (
 	factory   = func(*goja.Runtime) goja.Value
 )
 
-// running are the machines that are ours.
+// running maps the machines that run scripts to their runs.
 var running sync.Map // *goja.Runtime -> *run
 
 // instrument guards goja, once for the process.
@@ -82,7 +81,7 @@ func find(vm *goja.Runtime, path string) *goja.Object {
 	return at
 }
 
-// An inside is what a goja.Object points to: where its parts are, as far as its type has them.
+// An inside has the offsets of the fields of what a goja.Object points to, as far as its type has them.
 type inside struct {
 	values    uintptr // map[unistring.String]goja.Value
 	symbols   uintptr // *orderedMap of the same for symbols, a list of entries

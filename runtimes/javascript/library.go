@@ -73,10 +73,17 @@ func (l *library) unknown(name string) *engine.Error {
 	}
 }
 
-func (l *library) Has(name string) bool        { return slices.Contains(l.names, name) }
+// Has implements [goja.DynamicObject].
+func (l *library) Has(name string) bool { return slices.Contains(l.names, name) }
+
+// Set implements [goja.DynamicObject].
 func (l *library) Set(string, goja.Value) bool { return false }
-func (l *library) Delete(string) bool          { return false }
-func (l *library) Keys() []string              { return l.names }
+
+// Delete implements [goja.DynamicObject].
+func (l *library) Delete(string) bool { return false }
+
+// Keys implements [goja.DynamicObject].
+func (l *library) Keys() []string { return l.names }
 
 // libraryFunction makes a function of f. Like others of JavaScript's, it takes no notice of arguments too many.
 func (r *run) libraryFunction(f *lib.Function) native {

@@ -23,28 +23,27 @@ import (
 
 // A module is a compiled file. It is shared by all runs.
 type module struct {
-	src  string
-	code *goja.Program            // of a JavaScript file
-	tops map[string]file.Position // what it declares at its top level, and where
-	uses features
-	data any // of a JSON file
+	src      string
+	code     *goja.Program            // of a JavaScript file
+	declared map[string]file.Position // what it declares at its top level, and where
+	uses     features
+	data     any // of a JSON file
 
 	tally measure.Tally // what it took to compile
 }
 
 // exports is what a module offers once it has run.
 type exports struct {
-	value goja.Value   // module.exports
-	tops  *goja.Object // what it declares at its top level, by name; nil for JSON
+	value    goja.Value   // module.exports
+	declared *goja.Object // what it declares at its top level, by name; nil for JSON
 }
 
-// offer is the object that holds the module's functions: what it exports, if there is a function among it, else what
-// it declares.
-func (e exports) offer() *goja.Object {
+// functionsObject is the object whose functions can be called: module.exports if it has a function, or else what the file declares.
+func (e exports) functionsObject() *goja.Object {
 	if o, ok := e.value.(*goja.Object); ok && len(functions(o)) > 0 {
 		return o
 	}
-	return e.tops // nil for JSON
+	return e.declared // nil for JSON
 }
 
 // functions lists the fields of o that are functions and look like identifiers.
@@ -55,8 +54,8 @@ func functions(o *goja.Object) []string {
 	return slices.DeleteFunc(keysOf(o), func(name string) bool { return !naming.Identifier(name) || !callable(o.Get(name)) })
 }
 
-// alone reports whether the module's only export is one function.
-func (e exports) alone() bool {
+// isFunction reports whether module.exports is a function, and nothing else.
+func (e exports) isFunction() bool {
 	return callable(e.value) && len(functions(e.value.(*goja.Object))) == 0
 }
 
@@ -222,9 +221,9 @@ func (m *module) compile(ctx context.Context, name string, l engine.Limits) erro
 		return err
 	}
 	names := declared(parsed.Body)
-	m.tops = make(map[string]file.Position, len(names))
+	m.declared = make(map[string]file.Position, len(names))
 	for _, id := range names {
-		m.tops[id.Name.String()] = parsed.File.Position(int(id.Idx) - parsed.File.Base())
+		m.declared[id.Name.String()] = parsed.File.Position(int(id.Idx) - parsed.File.Base())
 	}
 	m.code, err = goja.CompileAST(wrap(parsed, names), false)
 	if err != nil {

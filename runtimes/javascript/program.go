@@ -23,22 +23,24 @@ import (
 
 // A program is an entry file and what it may require. It is an [engine.Program] and [engine.Ported].
 type program struct {
-	entry     string
-	files     fs.FS
-	functions []string // sorted
-	private   []string // functions that are declared but not offered, because others are exported
-	ported    bool
-	measuring sync.Mutex
-	tally     measure.Tally // of modules
-	modules   sync.Map      // path -> *module: each file is compiled once, when it is first needed
-	library   sync.Map      // the requires, as file and name, that were found to mean the library: looking for a file takes long
+	entry      string
+	files      fs.FS
+	functions  []string // sorted
+	unexported []string // functions that are declared but not offered, because others are exported
+	ported     bool
+	measuring  sync.Mutex
+	tally      measure.Tally // of modules
+	modules    sync.Map      // path -> *module: each file is compiled once, when it is first needed
+	library    sync.Map      // the requires, as file and name, that were found to mean the library: looking for a file takes long
 }
 
+// Functions implements [engine.Program].
 func (p *program) Functions() []string { return slices.Clone(p.functions) }
 
+// Ported implements [engine.Ported].
 func (p *program) Ported() bool { return p.ported }
 
-// Call runs function name with arg in a fresh virtual machine.
+// Call implements [engine.Program]: it runs function name in a new virtual machine.
 func (p *program) Call(ctx context.Context, name string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	if !p.ported && !slices.Contains(p.functions, name) {
 		return nil, p.missing(name)
@@ -74,8 +76,8 @@ func (r *run) apply(top exports, name string, arg map[string]any) (goja.Value, e
 		fields["request"] = map[string]any{"body": arg}
 		arg = fields
 	} else {
-		offer := top.offer()
-		if offer != top.tops {
+		offer := top.functionsObject()
+		if offer != top.declared {
 			this = offer // as in exports.sync()
 		}
 		function = offer.Get(name)
@@ -151,7 +153,7 @@ func (r *run) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
 func (p *program) missing(name string) *engine.Error {
 	e := &engine.Error{Kind: engine.KindMissing, Pos: p.Place(name)}
 	e.Msg = "there is no function " + naming.Quote(name)
-	if slices.Contains(p.private, name) {
+	if slices.Contains(p.unexported, name) {
 		e.Hint = name + " is declared here, but not exported: a file that exports functions offers no others"
 	} else if e.Pos.Line > 0 {
 		e.Msg = name + " is not a function"
@@ -201,12 +203,12 @@ type guarding struct {
 	order    goja.Value                    // the default order of sorting
 	any      goja.Callable                 // Promise.any
 	stack    struct{ get, set goja.Value } // of errors
-	patterns repertoire
+	patterns patternFeatures
 	syntax   []goja.Value // functions that source.go calls
 	regExps  *goja.Object // their prototype
 	intact   reflect.Type // of the inside of that while the script has not changed it
 	stepwise bool         // regular expressions are matched one by one
-	sure     bool         // what the last search found is certain
+	certain  bool         // what the last search found is certain
 	clock    time.Time
 	random   *rand.Rand
 }
@@ -218,7 +220,7 @@ func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
 	r.vm.SetPromiseRejectionTracker(r.track)
 	r.table = builtins
 	r.vm.SetTimeSource(r.now)
-	r.vm.SetRandSource(r.chance)
+	r.vm.SetRandSource(r.randomNumber)
 	_ = r.vm.GlobalObject().Set("console", r.vm.NewDynamicObject(&console{r: r}))
 	return r
 }
@@ -231,8 +233,8 @@ func (r *run) now() time.Time {
 	return r.clock
 }
 
-// chance gives the same numbers in each call, so that a script that rolls dice reaches the same answer again.
-func (r *run) chance() float64 {
+// randomNumber gives the same numbers in each call, so that the answer of a script that uses Math.random stays the same.
+func (r *run) randomNumber() float64 {
 	if r.random == nil {
 		r.random = rand.New(rand.NewPCG(1, 2))
 	}

@@ -17,12 +17,12 @@ import (
 	"metascript/engine/cputime"
 )
 
-// Regular expressions. Go's package regexp, which goja uses where it can, takes time in proportion to the size of the
-// pattern times that of the text, for each match: so we bound that product, and where there may be many matches, have
-// goja look for them one by one. For look-around and back-references goja uses regexp2, which may take for ever. It
-// has a clock, but goja takes a match that was stopped for none. So the clock is short, and a search that has found
-// nothing after that time ends the call: a wrong answer is worse than none. Since the clock is the wall's, and the machine
-// may be busy, it is made again first, until it had a processor for long enough.
+// Regular expressions. goja uses Go's package regexp where it can. The time of a match grows with the size of the pattern times the
+// size of the text, so that product is bounded; where there may be many matches, goja is made to look for them one by one. For
+// look-around and back-references goja uses regexp2, which may run without end. It has a timeout, but goja treats a match that
+// timed out as no match. So the timeout is short, and a search that found nothing after that time ends the call: a wrong answer is
+// worse than none. The timeout counts the time by the clock, and the machine may be busy. So such a search is first repeated until
+// it has had enough processor time.
 
 const (
 	// matchTimeout is how long regexp2 may look for one match.
@@ -162,13 +162,13 @@ func rangeEnd(pattern string) int {
 
 var rangeEscape = regexp.MustCompile(`^\\[ux]\{?([0-9a-fA-F]+)`)
 
-// A repertoire is what patterns a script has.
-type repertoire struct {
+// patternFeatures are what is known of the regular expressions that a script has made.
+type patternFeatures struct {
 	states     int  // of the largest
 	backtracks bool // one needs regexp2
 }
 
-func (p *repertoire) add(pattern, flags string) (ok bool) {
+func (p *patternFeatures) add(pattern, flags string) (ok bool) {
 	n := states(pattern)
 	p.states = max(p.states, n)
 	p.backtracks = p.backtracks || backtracks(pattern)
@@ -314,12 +314,12 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	call = r.counted(r.expansion(call, s), 1)
 	at := r.lastIndex(call.This)
 	began := time.Now()
-	r.sure = false
+	r.certain = false
 	v := f(call)
-	if nothing(v) && !r.sure && time.Since(began) >= matchTimeout {
+	if nothing(v) && !r.certain && time.Since(began) >= matchTimeout {
 		v = r.searchAgain(at, func() goja.Value { return f(call) })
 	}
-	r.sure = true
+	r.certain = true
 	r.check()
 	return v
 }
@@ -345,7 +345,7 @@ func (r *run) searchAgain(restore func(), search func() goja.Value) goja.Value {
 		r.check()
 		restore()
 		began := time.Now()
-		if v := search(); !nothing(v) || r.sure || time.Since(began) < matchTimeout {
+		if v := search(); !nothing(v) || r.certain || time.Since(began) < matchTimeout {
 			return v
 		}
 	}

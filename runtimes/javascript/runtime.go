@@ -76,10 +76,10 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 		if err != nil {
 			return err
 		}
-		p.ported = top.alone()
-		p.functions = functions(top.offer())
-		if top.offer() != top.tops {
-			p.private = functions(top.tops)
+		p.ported = top.isFunction()
+		p.functions = functions(top.functionsObject())
+		if top.functionsObject() != top.declared {
+			p.unexported = functions(top.declared)
 		}
 		return nil
 	})

@@ -41,7 +41,7 @@ var syntaxNames = []string{ownFunction, heirFunction, grownFunction, spreadFunct
 
 // features are what a script makes by its syntax, without a name.
 type features struct {
-	patterns   repertoire
+	patterns   patternFeatures
 	regExp     bool // a literal
 	errors     bool // catches what goja throws
 	promises   bool

@@ -36,8 +36,7 @@ func (r *run) value(x any, at place) goja.Value {
 	panic(fmt.Sprintf("a %T in the request is not JSON-shaped", x))
 }
 
-// A place is where a value was read from: the field key or the element index of the view up. The whole request has
-// no up.
+// A place is where a value was read from: the field key, or the element index, of the view up. For the whole request up is nil.
 type place struct {
 	up    *node
 	key   string
@@ -62,7 +61,7 @@ type node struct {
 	dirty bool // the script changed it, or something in it: it is no longer equal to its base
 }
 
-// touch marks n and all that hold it as changed. Above a dirty node all are dirty.
+// touch marks n as changed, and all views that contain it. Invariant: if a node is dirty, so are all above it.
 func (n *node) touch() {
 	for ; n != nil && !n.dirty; n = n.up {
 		n.dirty = true
@@ -82,6 +81,7 @@ type mapView struct {
 	hole bool
 }
 
+// Get implements [goja.DynamicObject].
 func (m *mapView) Get(key string) goja.Value {
 	if v, ok := m.vals[key]; ok {
 		return v
@@ -97,6 +97,7 @@ func (m *mapView) Get(key string) goja.Value {
 	return v
 }
 
+// Has implements [goja.DynamicObject].
 func (m *mapView) Has(key string) bool {
 	if v, ok := m.vals[key]; ok {
 		return v != nil
@@ -105,6 +106,7 @@ func (m *mapView) Has(key string) bool {
 	return ok
 }
 
+// Set implements [goja.DynamicObject].
 func (m *mapView) Set(key string, v goja.Value) bool {
 	if !m.Has(key) {
 		m.keys = append(m.Keys(), key)
@@ -114,6 +116,7 @@ func (m *mapView) Set(key string, v goja.Value) bool {
 	return true
 }
 
+// Delete implements [goja.DynamicObject].
 func (m *mapView) Delete(key string) bool {
 	if m.Has(key) {
 		m.Keys()
@@ -160,8 +163,10 @@ type listView struct {
 // cannot.
 const maxGap = 1 << 16
 
+// Len implements [goja.DynamicArray].
 func (l *listView) Len() int { return l.n }
 
+// Get implements [goja.DynamicArray].
 func (l *listView) Get(i int) goja.Value {
 	if i < 0 || i >= l.n {
 		return nil
@@ -176,6 +181,7 @@ func (l *listView) Get(i int) goja.Value {
 	return v
 }
 
+// Set implements [goja.DynamicArray].
 func (l *listView) Set(i int, v goja.Value) bool {
 	if i < 0 {
 		panic(l.r.vm.NewTypeError("%d is no index", i))
@@ -188,6 +194,7 @@ func (l *listView) Set(i int, v goja.Value) bool {
 	return true
 }
 
+// SetLen implements [goja.DynamicArray].
 func (l *listView) SetLen(n int) bool {
 	if n < 0 || n-l.n > maxGap {
 		panic(l.r.vm.NewTypeError("cannot make an array of the request %d elements long; copy it first, with [...array]", n))
@@ -248,7 +255,14 @@ func (w *wide) Get(key string) goja.Value {
 	return nil
 }
 
-func (w *wide) Has(key string) bool         { return key == "toString" || key == "valueOf" || key == "toJSON" }
+// Has implements [goja.DynamicObject].
+func (w *wide) Has(key string) bool { return key == "toString" || key == "valueOf" || key == "toJSON" }
+
+// Set implements [goja.DynamicObject].
 func (w *wide) Set(string, goja.Value) bool { return false }
-func (w *wide) Delete(string) bool          { return false }
-func (w *wide) Keys() []string              { return nil }
+
+// Delete implements [goja.DynamicObject].
+func (w *wide) Delete(string) bool { return false }
+
+// Keys implements [goja.DynamicObject].
+func (w *wide) Keys() []string { return nil }

@@ -46,7 +46,7 @@ const maxPending = 200
 func settle(o *operation, v value) {
 	top := v
 	for n := 0; ; n++ {
-		k, p := look(v)
+		k, p := kindOf(v)
 		if k != treeKind {
 			return
 		}
@@ -70,9 +70,9 @@ func layersOf(l layers) int {
 	n := 0
 	for ; n <= maxLayers; n++ {
 		switch w := layerWords(l); w.typ {
-		case learned.extended:
-			return n + (*extendedLayers)(w.data).total
-		case learned.restrict:
+		case layout.extended:
+			return n + (*extendedLayers)(w.data).totalInheritanceSize
+		case layout.restrict:
 			l = (*restrictedLayers)(w.data).obj
 		default:
 			return n + 1
@@ -90,15 +90,15 @@ func layerWords(l layers) twoWords {
 // interpreter merges the fields of layers pair by pair.
 func merging(l layers) (fields, looked int) {
 	switch w := layerWords(l); w.typ {
-	case learned.extended:
+	case layout.extended:
 		both := (*extendedLayers)(w.data)
 		left, lookedLeft := merging(both.left)
 		right, lookedRight := merging(both.right)
 		return left + right, lookedLeft + lookedRight + right
-	case learned.restrict:
-		n := len((*restrictedLayers)(w.data).retained)
+	case layout.restrict:
+		n := len((*restrictedLayers)(w.data).retainedFields)
 		return n, n
-	case learned.simple:
+	case layout.simple:
 		n := len((*simpleLayers)(w.data).fields)
 		return n, n
 	}
@@ -142,7 +142,7 @@ func checkFlatMerge(o *operation) (value, error, bool) {
 			break // the interpreter says so
 		}
 		w := layerWords(object.uncached)
-		if w.typ != learned.simple || len((*simpleLayers)(w.data).locals) > 0 {
+		if w.typ != layout.simple || len((*simpleLayers)(w.data).locals) > 0 {
 			return o.fail("std['$objectFlatMerge'] is for comprehensions")
 		}
 	}
@@ -246,7 +246,7 @@ func checkMember(o *operation) {
 func checkRemoveAt(o *operation) (value, error, bool) {
 	o.charge(int64(length(o.args[0])) / 8)
 	elements, ok := arrayOf(o.args[0])
-	k, _ := look(o.args[1])
+	k, _ := kindOf(o.args[1])
 	at := number(o.args[1])
 	if !ok || k != numberKind || at != math.Trunc(at) || at >= 0 && at < float64(len(elements)) {
 		return nil, nil, false
@@ -260,7 +260,7 @@ func checkOrder(o *operation) { _, _ = o.order(o.args[0], o.args[1], 0) }
 // sorted is std.sort.
 func sorted(o *operation) (value, error, bool) {
 	elements, ok := arrayOf(o.args[0])
-	if k, _ := look(o.args[1]); !ok || k != functionKind {
+	if k, _ := kindOf(o.args[1]); !ok || k != functionKind {
 		return nil, nil, false
 	}
 	o.elements(float64(len(elements)), 48)
@@ -269,7 +269,7 @@ func sorted(o *operation) (value, error, bool) {
 		of  *thunk
 	}
 	items := make([]item, len(elements))
-	_, keyF := look(o.args[1])
+	_, keyF := kindOf(o.args[1])
 	for n, e := range elements {
 		key, err := callFunction(keyF, o.i, callArguments{positional: []*thunk{e}})
 		if err != nil {
@@ -299,7 +299,7 @@ func sorted(o *operation) (value, error, bool) {
 // extreme is std.minArray and, with sign -1, std.maxArray.
 func extreme(o *operation, sign int) (value, error, bool) {
 	elements, ok := arrayOf(o.args[0])
-	k, keyF := look(o.args[1])
+	k, keyF := kindOf(o.args[1])
 	if !ok || k != functionKind || len(elements) == 0 {
 		return nil, nil, false
 	}
@@ -340,7 +340,7 @@ func (o *operation) compare(x, y value) (int, error) {
 
 // flatMapped is std.flatMap, and thereby a comprehension.
 func flatMapped(o *operation) (value, error, bool) {
-	k, f := look(o.args[0])
+	k, f := kindOf(o.args[0])
 	elements, ok := arrayOf(o.args[1])
 	switch {
 	case k == functionKind && ok:

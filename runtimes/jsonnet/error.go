@@ -76,8 +76,8 @@ func (g *guard) fault(err error, f function) error {
 		return g.overflow(e)
 	case raising && inScript(failed.Loc()):
 		e.Kind = engine.KindRaised
-	case g.mistake != nil && raised.Msg == g.mistake.Msg:
-		e.Kind, e.Hint = g.mistake.Kind, g.mistake.Hint
+	case g.libraryError != nil && raised.Msg == g.libraryError.Msg:
+		e.Kind, e.Hint = g.libraryError.Kind, g.libraryError.Hint
 	case g.request.read != nil && aboutFunction(msg):
 		return g.request.read.fault(*e)
 	default:

@@ -38,12 +38,12 @@ func modulo(o *operation) (value, error, bool) {
 			return newString(text), nil, true
 		}
 	}
-	base := *(**objectValue)(unsafe.Add(o.i, learned.baseStd))
+	base := *(**objectValue)(unsafe.Add(o.i, layout.baseStd))
 	f, err := fieldOf(base, o.i, "mod")
 	if err != nil {
 		return nil, err, true
 	}
-	_, mod := look(f)
+	_, mod := kindOf(f)
 	v, err := callFunction(mod, o.i, callArguments{positional: []*thunk{{content: o.args[0]}, {content: o.args[1]}}})
 	return v, err, true
 }
@@ -81,7 +81,7 @@ func (o *operation) plain(text string, arg value) (string, bool) {
 
 // writePlain writes v as %s or %d do.
 func writePlain(b *strings.Builder, verb byte, v value) bool {
-	switch k, p := look(v); {
+	switch k, p := kindOf(v); {
 	case verb == 's' && isString(v) && length(v) < maxPlain:
 		b.WriteString(string(runesOf(v)))
 		return true

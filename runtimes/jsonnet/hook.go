@@ -108,11 +108,11 @@ type guard struct {
 	raised  error              // why the answer could not be taken, or an error's message not be made, if the script is to blame
 	making  *ast.LocationRange // the message that could not be made
 
-	at      *ast.LocationRange // the script's node that was begun last
-	failed  ast.Node           // the innermost node whose evaluation gave an error
-	stopped *engine.Error      // why the guard ended the evaluation
-	mistake *engine.Error      // what the library said that the interpreter's error says
-	library bool               // whether the script imports it
+	at           *ast.LocationRange // the script's node that was begun last
+	failed       ast.Node           // the innermost node whose evaluation gave an error
+	stopped      *engine.Error      // why the guard ended the evaluation
+	libraryError *engine.Error      // what the library said that the interpreter's error says
+	library      bool               // whether the script imports it
 
 	request request // whose nodes to fill in
 
@@ -160,7 +160,7 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 		}
 		return
 	}
-	if v != nil && wordsOf(v).typ == learned.kinds[treeKind] {
+	if v != nil && wordsOf(v).typ == layout.kinds[treeKind] {
 		g.left -= int64(length(v)) / 64 // whatever looks into it makes one string of it first
 	}
 	if w := g.request.end(n, v); w != nil {
@@ -172,7 +172,7 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 	}
 	switch n {
 	case g.answer:
-		g.take(i, v)
+		g.takeAnswer(i, v)
 	case g.raising: // it becomes a string
 		o := operation{guard: g, i: i, what: "the error's message"}
 		if !isString(v) {
@@ -214,8 +214,8 @@ func (g *guard) tooDeep() {
 	panic(stop{})
 }
 
-// take takes the answer apart, while the guard still counts what it evaluates.
-func (g *guard) take(i interpreter, v value) {
+// takeAnswer converts the answer while the guard still counts: the conversion evaluates fields and elements.
+func (g *guard) takeAnswer(i interpreter, v value) {
 	g.out.guard, g.out.i = g, i
 	result, err := g.out.convert(v)
 	switch {

@@ -71,6 +71,97 @@ func TestHookLayout(t *testing.T) {
 	}
 }
 
+// Any other layout of the interpreter's values is noticed, two fields of one type that changed places as well.
+func TestValueLayout(t *testing.T) {
+	type ours struct {
+		left, right value
+		runes       []rune
+		data        unsafe.Pointer
+		call        func(int) error
+		_           int
+	}
+	for _, c := range []struct {
+		theirs any
+		same   bool
+	}{
+		{ours{}, true},
+		{struct {
+			left, right interface{ other() }
+			runes       []int32
+			data        *int
+			call        func(string) error
+			count       int
+		}{}, true},
+		{struct {
+			base        struct{}
+			left, right value
+			runes       []rune
+			data        map[string]int
+			call        func(int) error
+			_           int
+		}{}, true},
+		{struct {
+			right, left value
+			runes       []rune
+			data        unsafe.Pointer
+			call        func(int) error
+			_           int
+		}{}, false},
+		{struct {
+			left, right any
+			runes       []rune
+			data        *int
+			call        func(int) error
+			_           int
+		}{}, false},
+		{struct {
+			left, right value
+			text        []rune
+			data        *int
+			call        func(int) error
+			_           int
+		}{}, false},
+		{struct {
+			left, right value
+			runes       []byte
+			data        *int
+			call        func(int) error
+			_           int
+		}{}, false},
+		{struct {
+			left, right value
+			runes       []rune
+			data        *int
+			call        func(int, int) error
+			_           int
+		}{}, false},
+		{struct {
+			left, right value
+			runes       []rune
+			data        *int
+			call        func(int) error
+			_           uint
+		}{}, false},
+		{struct {
+			left, right value
+			runes       []rune
+			data        *int
+			call        func(int) error
+			_, more     int
+		}{}, false},
+		{5, false},
+	} {
+		if err := sameShape(reflect.TypeOf(c.theirs), reflect.TypeFor[ours]()); (err == nil) != c.same {
+			t.Errorf("%T: got %v", c.theirs, err)
+		}
+	}
+	for _, theirs := range []any{new(interface{ other() }), new(interface{ evalCall() }), new(interface{ evalCall(int) })} {
+		if err := checkCall(reflect.TypeOf(theirs).Elem()); err == nil {
+			t.Errorf("a call passes for %T", theirs)
+		}
+	}
+}
+
 // Without the hook nothing compiles: nothing would bound it.
 func TestNothingCompilesWithoutHook(t *testing.T) {
 	defer func(f func() error) { hookError = f }(hookError)

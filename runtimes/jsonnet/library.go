@@ -95,7 +95,7 @@ func called(o *operation) (value, error, bool) {
 	}
 	result, err := f.Call(args, meter{o})
 	if err != nil {
-		return nil, o.mistaken(err), true
+		return nil, o.scriptError(err), true
 	}
 	v, err := evaluated(o.request.node(result, &place{whole: "the result of " + f.Name}), o.i)
 	return v, err, true
@@ -111,19 +111,19 @@ func (o *operation) data(t *thunk, what string) (any, error) {
 	data, err := out.convert(v)
 	var fault *engine.Error
 	if errors.As(err, &fault) {
-		return nil, o.mistaken(fault)
+		return nil, o.scriptError(fault)
 	}
 	return data, err
 }
 
-// mistaken makes an error of the interpreter's, which has the position, of one of the library's or of ours.
-func (o *operation) mistaken(err error) error {
+// scriptError makes an error of the interpreter, which has a position, of an error of the library or of this package.
+func (o *operation) scriptError(err error) error {
 	fault := host.LibraryError(err)
 	if fault == nil && !errors.As(err, &fault) {
 		return err
 	}
-	o.guard.mistake = fault
-	return raise(o.i, o.guard.mistake.Msg)
+	o.guard.libraryError = fault
+	return raise(o.i, o.guard.libraryError.Msg)
 }
 
 // A meter bounds the library's functions.

@@ -172,7 +172,7 @@ func (l *loader) resolve(name string, at *ast.LocationRange) (string, error) {
 	return "", &engine.Error{
 		Kind: engine.KindModule, Pos: position(at),
 		Msg:  "import " + naming.Quote(name) + ": no such file",
-		Hint: l.chain.Others(l.files, "imported", libraryFile),
+		Hint: l.chain.Loadable(l.files, "imported", libraryFile),
 	}
 }
 

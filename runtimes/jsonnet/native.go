@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -12,8 +13,9 @@ import (
 	"github.com/google/go-jsonnet/ast"
 )
 
-// This file is all that we know of the interpreter's insides: the layout of its values, which checkValues compares
+// This file is all that this package knows of the interpreter's unexported types: the layout of its values, which checkValues compares
 // with what is built in before the first script runs, and some of its functions, which the linker finds or fails.
+// Fields have the names that they have there, or _ where we do not use them.
 
 // An interpreter is *gojsonnet.interpreter.
 type interpreter = unsafe.Pointer
@@ -57,12 +59,12 @@ type (
 		locals   []unsafe.Pointer
 	}
 	extendedLayers struct {
-		left, right layers
-		total       int
+		left, right          layers
+		totalInheritanceSize int
 	}
 	restrictedLayers struct {
-		obj      layers
-		retained map[string]unsafe.Pointer // only its length can be read
+		obj            layers
+		retainedFields map[string]unsafe.Pointer // only its length can be read
 	}
 
 	callArguments struct {
@@ -153,8 +155,8 @@ func wordsOf(v value) twoWords {
 	return *(*twoWords)(unsafe.Pointer(&a))
 }
 
-// learned is what checkValues found out.
-var learned struct {
+// layout is what checkValues learned about the interpreter. It does not change afterwards.
+var layout struct {
 	kinds    [functionKind + 1]unsafe.Pointer // the type words
 	simple   unsafe.Pointer                   // of layers
 	extended unsafe.Pointer
@@ -167,13 +169,13 @@ var learned struct {
 	removed  map[string]bool // what std had and no longer has
 }
 
-// look gives v's kind and the address of what it points to.
-func look(v value) (kind, unsafe.Pointer) {
+// kindOf gives v's kind and the address of what it points to.
+func kindOf(v value) (kind, unsafe.Pointer) {
 	if v == nil {
 		return unknownKind, nil
 	}
 	w := wordsOf(v)
-	for k, typ := range learned.kinds {
+	for k, typ := range layout.kinds {
 		if typ == w.typ {
 			return kind(k), w.data
 		}
@@ -183,7 +185,7 @@ func look(v value) (kind, unsafe.Pointer) {
 
 // newArray gives the interpreter's array of elements.
 func newArray(elements []*thunk) value {
-	v := learned.array
+	v := layout.array
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&arrayValue{elements: elements})
 	return v
 }
@@ -198,7 +200,7 @@ func evaluated(n ast.Node, i interpreter) (value, error) {
 
 // newString gives the interpreter's string.
 func newString(s string) value {
-	v := learned.text
+	v := layout.text
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&flatString{value: []rune(s)})
 	return v
 }
@@ -206,7 +208,7 @@ func newString(s string) value {
 // runesOf gives the text of a string.
 func runesOf(v value) []rune {
 	for {
-		k, p := look(v)
+		k, p := kindOf(v)
 		if k == flatKind {
 			return (*flatString)(p).value
 		}
@@ -221,7 +223,7 @@ func runesOf(v value) []rune {
 
 // loggerOf gives the logger of an interpreter of ours, which knows the guard.
 func loggerOf(i interpreter) *logger {
-	l, _ := (*(*io.Writer)(unsafe.Add(i, learned.traceOut))).(*logger)
+	l, _ := (*(*io.Writer)(unsafe.Add(i, layout.traceOut))).(*logger)
 	return l
 }
 
@@ -236,29 +238,29 @@ func checkValues() error {
 	if !ok || field.Type != reflect.TypeFor[io.Writer]() {
 		return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet has no interpreter.traceOut")
 	}
-	learned.traceOut = field.Offset
+	layout.traceOut = field.Offset
 	field, ok = reflect.TypeFor[gojsonnet.EvalHook]().Field(0).Type.In(0).Elem().FieldByName("baseStd")
 	if !ok || field.Type.Kind() != reflect.Pointer || field.Type.Elem().Name() != "valueObject" {
 		return errors.New("jsonnet: scripts cannot be bounded: this version of go-jsonnet has no interpreter.baseStd")
 	}
-	learned.baseStd = field.Offset
-	learned.builtins = map[string]reflect.Value{}
+	layout.baseStd = field.Offset
+	layout.builtins = map[string]reflect.Value{}
 	var wrong error
 	vm := gojsonnet.MakeVM()
 	hook{pre: func(interpreter, ast.Node) {}, post: func(_ interpreter, _ ast.Node, v value, err error) {
 		if err == nil && v != nil && wrong == nil {
-			wrong = learn(v)
+			wrong = learnType(v)
 		}
 	}}.install(vm)
 	if _, err := vm.Evaluate(mustParse(samples)); err != nil {
 		return fmt.Errorf("jsonnet: scripts cannot be bounded with this version of go-jsonnet: %w", err)
 	}
-	for k, typ := range learned.kinds[nullKind:] {
+	for k, typ := range layout.kinds[nullKind:] {
 		if typ == nil && wrong == nil {
 			wrong = fmt.Errorf("no values of kind %d", k)
 		}
 	}
-	if wrong == nil && (learned.simple == nil || learned.extended == nil || learned.restrict == nil || learned.array == nil || learned.text == nil) {
+	if wrong == nil && (layout.simple == nil || layout.extended == nil || layout.restrict == nil || layout.array == nil || layout.text == nil) {
 		wrong = errors.New("objects are made in another way")
 	}
 	if wrong != nil {
@@ -282,8 +284,8 @@ var shapes = map[string]struct {
 	"valueFunction":   {functionKind, nil},
 }
 
-// learn takes note of v's type, when it is new.
-func learn(v value) error {
+// learnType records the type of v, if it is new.
+func learnType(v value) error {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
 		return nil
@@ -297,12 +299,12 @@ func learn(v value) error {
 			return err
 		}
 	}
-	learned.kinds[shape.kind] = wordsOf(v).typ
+	layout.kinds[shape.kind] = wordsOf(v).typ
 	switch shape.kind {
 	case flatKind:
-		learned.text = v
+		layout.text = v
 	case arrayKind:
-		learned.array = v
+		layout.array = v
 		element := rv.Elem().FieldByName("elements").Type().Elem().Elem()
 		if env, ok := element.FieldByName("env"); !ok || env.Type.Kind() != reflect.Pointer || env.Type.Elem().Size() > unsafe.Sizeof(noVariables) {
 			return errors.New("environments are larger")
@@ -311,9 +313,22 @@ func learn(v value) error {
 	case objectKind:
 		return learnLayers((*objectValue)(wordsOf(v).data), rv.Elem().FieldByName("uncached").Elem())
 	case functionKind:
-		return learnBuiltin(rv.Elem().FieldByName("ec").Elem())
+		callable := rv.Elem().FieldByName("ec")
+		if err := checkCall(callable.Type()); err != nil {
+			return err
+		}
+		return learnBuiltin(callable.Elem())
 	}
 	return nil
+}
+
+// checkCall looks at the arguments of a call, which callFunction takes, in the method of theirs that gets them.
+func checkCall(theirs reflect.Type) error {
+	call, ok := theirs.MethodByName("evalCall")
+	if !ok || call.Type.NumIn() == 0 {
+		return fmt.Errorf("%s has no method evalCall", theirs)
+	}
+	return sameShape(call.Type.In(0), reflect.TypeFor[callArguments]())
 }
 
 func learnLayers(o *objectValue, rv reflect.Value) error {
@@ -321,13 +336,13 @@ func learnLayers(o *objectValue, rv reflect.Value) error {
 	typ := (*twoWords)(unsafe.Pointer(&a)).typ
 	switch t := rv.Elem().Type(); t.Name() {
 	case "simpleObject":
-		learned.simple = typ
+		layout.simple = typ
 		return sameShape(t, reflect.TypeFor[simpleLayers]())
 	case "extendedObject":
-		learned.extended = typ
+		layout.extended = typ
 		return sameShape(t, reflect.TypeFor[extendedLayers]())
 	case "restrictedObject":
-		learned.restrict = typ
+		layout.restrict = typ
 		return sameShape(t, reflect.TypeFor[restrictedLayers]())
 	}
 	return nil
@@ -341,30 +356,52 @@ func learnBuiltin(rv reflect.Value) error {
 	if ours == nil {
 		return nil
 	}
-	learned.builtins[rv.Elem().FieldByName("name").String()] = rv
+	layout.builtins[rv.Elem().FieldByName("name").String()] = rv
 	return sameShape(rv.Elem().Type(), ours)
 }
 
-// sameShape reports whether each field of ours is at the same place, and of the same kind and size, in theirs.
+// sameShape reports how theirs differs from ours: each field of ours has to be at the same place in theirs, of a type that is
+// stored alike, and, if it is one that we use, of the same name. Two fields of one type that changed places are not noticed
+// otherwise.
 func sameShape(theirs, ours reflect.Type) error {
 	if theirs.Kind() != reflect.Struct || theirs.Size() != ours.Size() {
 		return fmt.Errorf("%s is not of %d bytes", theirs, ours.Size())
 	}
-	at := map[uintptr]reflect.Type{}
+	at := map[uintptr]reflect.StructField{}
 	for i := range theirs.NumField() {
 		if f := theirs.Field(i); f.Type.Size() > 0 {
-			at[f.Offset] = f.Type
+			at[f.Offset] = f
 		}
 	}
 	for i := range ours.NumField() {
 		f := ours.Field(i)
 		t, ok := at[f.Offset]
-		opaque := f.Type.Kind() == reflect.UnsafePointer && ok && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Map)
-		if !ok || t.Kind() != f.Type.Kind() && !opaque {
+		if !ok || t.Name != f.Name && f.Name != "_" || !storedAlike(t.Type, f.Type) {
 			return fmt.Errorf("%s has no %s where we expect it", theirs, f.Name)
 		}
 	}
 	return nil
+}
+
+// storedAlike reports whether a value of their type can be read as one of ours. What is a pointer in ours that says nothing may
+// be any pointer or map in theirs; of lists and maps of such only the length can be read.
+func storedAlike(theirs, ours reflect.Type) bool {
+	if ours.Kind() == reflect.UnsafePointer {
+		return slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Map, reflect.UnsafePointer}, theirs.Kind())
+	}
+	if theirs.Kind() != ours.Kind() || theirs.Size() != ours.Size() {
+		return false
+	}
+	switch ours.Kind() {
+	case reflect.Slice:
+		element := ours.Elem().Kind()
+		return element == reflect.UnsafePointer || element == theirs.Elem().Kind()
+	case reflect.Interface: // one without methods is stored in another way
+		return (theirs.NumMethod() > 0) == (ours.NumMethod() > 0)
+	case reflect.Func:
+		return theirs.NumIn() == ours.NumIn() && theirs.NumOut() == ours.NumOut() && theirs.IsVariadic() == ours.IsVariadic()
+	}
+	return true
 }
 
 // ready makes sure, once, that scripts can be bounded, and puts the guards in their places.

@@ -8,27 +8,28 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// A cache keeps the syntax trees of objects from one call to the next, whatever the program. Its key is what
-// [engine.Env.Identify] gives: of an id only the last version is kept, and at most maxKept nodes in all. A tree in
-// it is complete when it comes in, and nobody writes to it afterwards: the interpreter only reads.
+// A cache keeps the syntax trees of objects between calls, for all programs. The key is the id that [engine.Env.Identify] gives; only
+// the last version of an id is kept, and at most maxCachedNodes nodes in all. Invariant: a tree is complete when it is added, and
+// nobody changes it afterwards; the interpreter only reads trees.
 type cache struct {
 	mu    sync.Mutex
-	trees *simplelru.LRU[string, kept]
+	trees *simplelru.LRU[string, cachedTree]
 	nodes int
 }
 
-type kept struct {
+// A cachedTree is the tree of one version of an object.
+type cachedTree struct {
 	version string
 	tree    ast.Node
 	nodes   int
 }
 
 const (
-	// maxKept is the nodes that are kept: a Pod has about 150, of some 150 bytes each.
-	maxKept = 400_000
+	// maxCachedNodes is the nodes that are kept: a Pod has about 150, of some 150 bytes each.
+	maxCachedNodes = 400_000
 
-	// maxTree is the nodes of the largest object that is kept; of larger ones, seldom all is read.
-	maxTree = 20_000
+	// maxCachedTree is the nodes of the largest object that is kept; of larger ones, seldom all is read.
+	maxCachedTree = 20_000
 )
 
 // objects is shared by all programs.
@@ -36,7 +37,7 @@ var objects = newCache()
 
 func newCache() *cache {
 	c := &cache{}
-	c.trees, _ = simplelru.NewLRU(maxKept, func(_ string, k kept) { c.nodes -= k.nodes }) // fails only for sizes below 1
+	c.trees, _ = simplelru.NewLRU(maxCachedNodes, func(_ string, k cachedTree) { c.nodes -= k.nodes }) // fails only for sizes below 1
 	return c
 }
 
@@ -49,40 +50,40 @@ func (c *cache) tree(id, version string, object map[string]any) ast.Node {
 		return k.tree
 	}
 	b := builder{keys: map[string]*ast.LiteralString{}}
-	k = kept{version: version, tree: b.node(object)}
+	k = cachedTree{version: version, tree: b.node(object)}
 	k.nodes = b.nodes
-	if b.unfit {
+	if b.uncacheable {
 		return nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trees.Remove(id)
 	c.trees.Add(id, k)
-	for c.nodes += k.nodes; c.nodes > maxKept; {
+	for c.nodes += k.nodes; c.nodes > maxCachedNodes; {
 		c.trees.RemoveOldest()
 	}
 	return k.tree
 }
 
-// A builder makes a complete tree. One with numbers that a call has to know of is unfit, as is a large one.
+// A builder makes a complete tree. A tree is uncacheable if it is large, or has numbers that a call has to know about.
 type builder struct {
-	keys  map[string]*ast.LiteralString
-	nodes int
-	unfit bool
+	keys        map[string]*ast.LiteralString
+	nodes       int
+	uncacheable bool
 }
 
 func (b *builder) node(v any) ast.Node {
-	if b.nodes++; b.nodes > maxTree {
-		b.unfit = true
+	if b.nodes++; b.nodes > maxCachedTree {
+		b.uncacheable = true
 	}
-	if b.unfit {
+	if b.uncacheable {
 		return nullNode
 	}
 	switch v := v.(type) {
 	case int64:
-		b.unfit = v > maxExact || v < -maxExact
+		b.uncacheable = v > maxExact || v < -maxExact
 	case float64:
-		b.unfit = math.Abs(v) > maxExact
+		b.uncacheable = math.Abs(v) > maxExact
 	case string:
 		b.nodes += len(v) / 128
 	case []any:

@@ -37,18 +37,18 @@ func (f function) apply(r *request, arg map[string]any) (ast.Node, error) {
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, f.misfit(unknown, slices.Sorted(maps.Keys(arg)))
+		return nil, f.unknownParameters(unknown, slices.Sorted(maps.Keys(arg)))
 	}
 	return n, nil
 }
 
-// misfit says which parameters are named like no field.
-func (f function) misfit(unknown []ast.Parameter, fields []string) error {
+// unknownParameters says which parameters are named like no field.
+func (f function) unknownParameters(unknown []ast.Parameter, fields []string) error {
 	var names []string
 	for _, param := range unknown {
 		names = append(names, string(param.Name))
 	}
-	return naming.Misfit(position(&unknown[0].LocRange), names, names[:1], fields)
+	return naming.UnknownParameters(position(&unknown[0].LocRange), names, names[:1], fields)
 }
 
 // position is where the function is written, as far as the syntax tree tells.

@@ -44,7 +44,7 @@ func wholeStd(t *testing.T) []string {
 	for _, f := range astgen.StdAst.Fields {
 		names = append(names, f.Name.(*ast.LiteralString).Value)
 	}
-	names = slices.AppendSeq(names, maps.Keys(learned.removed))
+	names = slices.AppendSeq(names, maps.Keys(layout.removed))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -79,7 +79,7 @@ func TestEverythingHasARule(t *testing.T) {
 		}
 	}
 	for name, r := range stdRules {
-		if _, native := learned.builtins[name]; r.bound == inJsonnet && native {
+		if _, native := layout.builtins[name]; r.bound == inJsonnet && native {
 			t.Errorf("std.%s is written in Go", name)
 		} else if r.check != nil && (r.bound == plain || r.bound == inJsonnet || !native) {
 			t.Errorf("std.%s has a check that its bound does not tell of", name)
@@ -118,9 +118,9 @@ func TestNewFunctionsVanish(t *testing.T) {
 	if got, err := vm.EvaluateAnonymousSnippet("x", `std.newInGo([1]) == 1 && std.newInJsonnet == null`); err != nil || got != "true\n" {
 		t.Fatalf("the new ones are not where std has its functions: %v, %v", got, err)
 	}
-	before := learned.removed
+	before := layout.removed
 	removeUnjudged()
-	learned.removed = before
+	layout.removed = before
 	for _, name := range []string{"newInGo", "newInJsonnet"} {
 		_, err := evaluatedBy(t, "std."+name)
 		var fault *engine.Error

@@ -75,11 +75,11 @@ func placeGuards() error {
 		wrapOperator(bopBuiltins[op], r.check)
 	}
 	for name, r := range stdRules {
-		if _, ok := learned.builtins[name]; !ok && r.check != nil {
+		if _, ok := layout.builtins[name]; !ok && r.check != nil {
 			return errors.New("jsonnet: scripts cannot be bounded: there is no std." + name)
 		}
 	}
-	for name, rv := range learned.builtins {
+	for name, rv := range layout.builtins {
 		check := stdRules[name].check
 		if check == nil {
 			check = only(func(*operation) {})
@@ -100,14 +100,14 @@ func remove(name string) bool {
 	if judged(name) {
 		return false
 	}
-	learned.removed[name] = true
+	layout.removed[name] = true
 	return true
 }
 
 // removeUnjudged takes out of std what has no rule: the functions written in Go, and the fields of the syntax tree that the
 // others come from. Operators without a rule are replaced by an error.
 func removeUnjudged() {
-	learned.removed = map[string]bool{}
+	layout.removed = map[string]bool{}
 	std := astgen.StdAst
 	std.Fields = slices.DeleteFunc(std.Fields, func(f ast.DesugaredObjectField) bool {
 		name, ok := f.Name.(*ast.LiteralString)
@@ -128,8 +128,8 @@ func removeUnjudged() {
 
 // small reports whether an operation on x and y is quick whatever it is.
 func small(x, y value) bool {
-	kx, px := look(x)
-	ky, py := look(y)
+	kx, px := kindOf(x)
+	ky, py := kindOf(y)
 	short := func(k kind, p unsafe.Pointer) bool {
 		return k == numberKind || k == booleanKind || k == nullKind || k == flatKind && len((*flatString)(p).value) < 256
 	}
@@ -201,7 +201,7 @@ func run(name string, i interpreter, c check, args []value) (value, error, bool)
 	}
 	o := operation{guard: l.guard, i: i, what: "std." + strings.TrimPrefix(name, "$"), args: args}
 	for _, arg := range args {
-		if k, _ := look(arg); k == flatKind || k == treeKind || k == arrayKind {
+		if k, _ := kindOf(arg); k == flatKind || k == treeKind || k == arrayKind {
 			o.charge(int64(length(arg)) / 16)
 		}
 	}
@@ -209,13 +209,13 @@ func run(name string, i interpreter, c check, args []value) (value, error, bool)
 }
 
 func scalar(v value) bool {
-	k, _ := look(v)
+	k, _ := kindOf(v)
 	return k == numberKind || k == booleanKind || k == nullKind
 }
 
 // number gives a number's value, else 0.
 func number(v value) float64 {
-	if k, p := look(v); k == numberKind {
+	if k, p := kindOf(v); k == numberKind {
 		return (*numberValue)(p).value
 	}
 	return 0
@@ -223,7 +223,7 @@ func number(v value) float64 {
 
 // length gives the length of a string or an array, else 0.
 func length(v value) int {
-	switch k, p := look(v); k {
+	switch k, p := kindOf(v); k {
 	case flatKind:
 		return len((*flatString)(p).value)
 	case treeKind:
@@ -235,13 +235,13 @@ func length(v value) int {
 }
 
 func isString(v value) bool {
-	k, _ := look(v)
+	k, _ := kindOf(v)
 	return k == flatKind || k == treeKind
 }
 
 // arrayOf gives the elements of an array.
 func arrayOf(v value) ([]*thunk, bool) {
-	if k, p := look(v); k == arrayKind {
+	if k, p := kindOf(v); k == arrayKind {
 		return (*arrayValue)(p).elements, true
 	}
 	return nil, false
@@ -249,7 +249,7 @@ func arrayOf(v value) ([]*thunk, bool) {
 
 // objectOf gives an object.
 func objectOf(v value) (*objectValue, bool) {
-	if k, p := look(v); k == objectKind {
+	if k, p := kindOf(v); k == objectKind {
 		return (*objectValue)(p), true
 	}
 	return nil, false

@@ -213,7 +213,7 @@ type outcome struct {
 // convert gives the JSON-shaped value of v. Its error is an [*engine.Error], or one of the interpreter's.
 func (o *outcome) convert(v value) (any, error) {
 	o.charge(1)
-	switch k, p := look(v); k {
+	switch k, p := kindOf(v); k {
 	case nullKind:
 		return nil, o.limit(o.Count(4))
 	case booleanKind:

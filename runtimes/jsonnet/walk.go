@@ -44,8 +44,8 @@ func (o *operation) field(x *objectValue, name string, depth int) (value, error)
 
 // equal is ==.
 func (o *operation) equal(x, y value, depth int) (bool, error) {
-	kx, px := look(x)
-	ky, py := look(y)
+	kx, px := kindOf(x)
+	ky, py := kindOf(y)
 	switch {
 	case isString(x) && isString(y):
 		if length(x) != length(y) {
@@ -189,7 +189,7 @@ func (p *printing) nested(v value, depth int) error {
 	p.nodes++
 	p.deepest = max(p.deepest, int64(depth))
 	p.add(8 + depth*p.indent + p.between)
-	switch k, at := look(v); k {
+	switch k, at := kindOf(v); k {
 	case flatKind, treeKind:
 		p.charge(int64(length(v)) / 64)
 		p.add(length(v))

@@ -18,21 +18,21 @@ import (
 var predeclared = func() starlark.StringDict {
 	names := starlark.StringDict{
 		"json": module(json.Module, starlark.StringDict{
-			"encode": starlark.NewBuiltin("json.encode", contained(encodeJSON)),
-			"decode": starlark.NewBuiltin("json.decode", contained(decodeJSON)),
+			"encode": starlark.NewBuiltin("json.encode", recovered(encodeJSON)),
+			"decode": starlark.NewBuiltin("json.decode", recovered(decodeJSON)),
 		}),
 		"math": module(math.Module, nil),
 		// Without the clock, and with no time zone of the host's.
 		"time": module(startime.Module, starlark.StringDict{
 			"from_timestamp": starlark.NewBuiltin("from_timestamp", fromTimestamp),
-			"parse_duration": starlark.NewBuiltin("parse_duration", contained(parseDuration)),
+			"parse_duration": starlark.NewBuiltin("parse_duration", recovered(parseDuration)),
 			"parse_time":     located("parse_time", 2),
 			"time":           located("time", -1),
 		}),
 	}
 	for name, r := range nameRules {
 		if r.replaced != nil {
-			names[name] = starlark.NewBuiltin(name, contained(r.replaced))
+			names[name] = starlark.NewBuiltin(name, recovered(r.replaced))
 		}
 	}
 	maps.Copy(names, operators)

@@ -15,34 +15,38 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// An advised error is one of our builtins' or views', which knows more than its text.
-type advised interface {
+// A hintedError is an error of our builtins and views, which has a kind and a hint besides its text.
+type hintedError interface {
 	error
 	advice() (kind engine.Kind, hint string)
 }
 
-// A fault is an advised error.
+// A fault is a hintedError.
 type fault struct {
 	kind      engine.Kind
 	msg, hint string
 }
 
-func (f *fault) Error() string                 { return f.msg }
+// Error implements error.
+func (f *fault) Error() string { return f.msg }
+
+// advice implements hintedError.
 func (f *fault) advice() (engine.Kind, string) { return f.kind, f.hint }
 
-// A crash is a panic of the interpreter's. A script led there, and it does no harm but to that script, so that it is an error
-// like any other. The interpreter's stack is for our log alone.
+// A crash is a panic of the interpreter. It affects only the script that caused it, so it is an error like others. The stack of the
+// interpreter goes only to our log.
 type crash struct {
 	what  any
 	stack []byte
 }
 
+// Error implements error.
 func (c *crash) Error() string {
 	return fmt.Sprintf("the interpreter cannot evaluate this: %v", c.what)
 }
 
-// containing does work, and gives an error for a panic in it.
-func containing[T any](work func() (T, error)) (v T, err error) {
+// recovering does work, and makes an error of a panic in it.
+func recovering[T any](work func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &crash{r, debug.Stack()}
@@ -51,8 +55,8 @@ func containing[T any](work func() (T, error)) (v T, err error) {
 	return work()
 }
 
-// contained is a builtin whose panic is an error at the place where it is called.
-func contained(f method) method {
+// recovered makes a builtin whose panic is an error at the position of the call.
+func recovered(f method) method {
 	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
 		defer func() {
 			if r := recover(); r != nil {
@@ -69,13 +73,13 @@ const maxStack = 8 << 10
 // errStopped ends an evaluation whose steps or time are used up; fault finds out which.
 var errStopped = errors.New("stopped")
 
-// fault translates what came of running code. Even without an error, it is one if the ctx is done: what the script
-// did may have taken longer than the interpreter notices.
+// fault translates the error of running code. If the ctx is done, it is an error even if the code ended without one: a single
+// instruction may have run longer than the interpreter notices.
 func (ev *evaluation) fault(ctx context.Context, err error) error {
 	if err == nil && ctx.Err() == nil {
 		return nil
 	}
-	pos, trace := place(err)
+	pos, trace := errorPosition(err)
 	switch {
 	case ev.tooLong:
 		return &engine.Error{
@@ -89,7 +93,7 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 		return stopped
 	}
 	out := &engine.Error{Kind: engine.KindRuntime, Pos: pos, Trace: trace, Msg: clip(err.Error())}
-	var own advised
+	var own hintedError
 	var crashed *crash
 	switch {
 	case errors.As(err, &own):
@@ -104,14 +108,14 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 	return out
 }
 
-// place gives the position of an error, and, if that is within calls, the calls that led there.
-func place(err error) (engine.Pos, []engine.Frame) {
+// errorPosition gives the position of an error, and, if that is within calls, the calls that led there.
+func errorPosition(err error) (engine.Pos, []engine.Frame) {
 	var eval *starlark.EvalError
 	if !errors.As(err, &eval) {
 		return engine.Pos{}, nil
 	}
 	stack := eval.CallStack
-	if refused(eval) {
+	if notEntered(eval) {
 		stack.Pop()
 	}
 	var frames []engine.Frame
@@ -132,10 +136,10 @@ func place(err error) (engine.Pos, []engine.Frame) {
 // refusal matches the errors of calling a function that are found before it begins.
 var refusal = regexp.MustCompile(`^function (\S+) (called recursively|accepts |missing |got )`)
 
-// refused reports whether the innermost function of the stack was not entered: the fault is in its caller.
-func refused(err *starlark.EvalError) bool {
+// notEntered reports whether the innermost function of the stack was not entered: the fault is in its caller.
+func notEntered(err *starlark.EvalError) bool {
 	m := refusal.FindStringSubmatch(clip(err.Msg))
-	var own advised
+	var own hintedError
 	return m != nil && len(err.CallStack) > 1 && err.CallStack.At(0).Name == m[1] && !errors.As(err, &own)
 }
 
@@ -151,7 +155,7 @@ func position(p syntax.Position) engine.Pos {
 	return engine.Pos{File: p.Filename(), Line: int(p.Line), Col: int(p.Col)}
 }
 
-// hints are for what people used to Python, or to our views, stumble over.
+// hints are for mistakes that are common among people who know Python, and in the use of our views.
 var hints = []struct {
 	message *regexp.Regexp
 	hint    string

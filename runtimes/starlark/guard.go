@@ -5,27 +5,27 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// This file says what of Starlark is guarded, and why.
+// This file says what is guarded in Starlark, and why.
 //
-// The interpreter looks at the clock and counts between two instructions. An instruction may call a builtin, a method
-// or an operator, which is one step however long it takes and however much it makes. So none may do much more than
-// what the script has been counted for already:
+// The interpreter counts steps and checks the time between two instructions. One instruction may call a builtin, a method or an
+// operator, which is one step, however long it runs and however much it makes. So none of them may do much more than the steps
+// that the script has been charged for:
 //
-//   - What makes a value is asked before how large that gets, and waits for the engine's watchdog where that is much.
-//     One value takes at most limits.memory. Growth by many small values is for the watchdog alone.
-//   - What loops over a range, which is as long as its numbers say and takes no memory, counts a step an element.
-//   - What recurses over a value, to write, hash, encode or freeze it, first has it walked, within a depth and a step
-//     for each part: a list may contain itself, and one list a thousand times is a thousand parts each time.
-//   - What is hashed is walked, too, and counted where many values have the same hash: key.go.
-//   - Integers have 10,000 digits at most: multiplying, dividing and writing them takes the square of their length.
-//   - No time zone but UTC is there: others are files of the host's.
+//   - What makes a value first computes how large the value will be, and waits for the engine's watchdog if it is large. One value
+//     may take at most limits.memory. Growth by many small values is left to the watchdog.
+//   - What loops over a range is charged a step for each element: a range may be as long as a number says, and takes no memory.
+//   - What recurses over a value, to write, hash, encode or freeze it, first walks it, with a bound on the depth and a step for each
+//     part: a list may contain itself, and a list that is contained a thousand times counts a thousand times.
+//   - What hashes values walks them, too, and is charged where many values have the same hash: see key.go.
+//   - Integers have 10,000 digits at most: the time to multiply, divide and write them grows with the square of their length.
+//   - UTC is the only time zone: others are files of the host.
 //
-// rules.go has a rule for all that there is. rewrite.go puts calls of the guards into the parsed file, under names that no script can write. A guard's refusal
-// ends the call: Starlark has nothing to catch it with.
+// rules.go has a rule for everything that exists. rewrite.go puts calls of the guards into the parsed file, under names that no
+// script can write. When a guard refuses, the call ends: Starlark cannot catch errors.
 
-// operators are what rewrite.go calls in place of the language's own.
+// operators are the guards that rewrite.go calls instead of the language's own operators.
 var operators = starlark.StringDict{
-	// They compare, where views are dicts and lists, and without end for values that contain themselves.
+	// They compare. For them views are dicts and lists, and a value may contain itself.
 	"==": starlark.NewBuiltin("==", operatorEqual),
 	"<":  starlark.NewBuiltin("<", ordering(syntax.LT)),
 	"<=": starlark.NewBuiltin("<=", ordering(syntax.LE)),
@@ -37,7 +37,7 @@ var operators = starlark.StringDict{
 	"*":  starlark.NewBuiltin("*", operatorMultiply),
 	"%":  starlark.NewBuiltin("%", operatorPercent),
 	"<<": starlark.NewBuiltin("<<", operatorShift),
-	// What they have made: a list is copied, a text or a tuple where there is a step.
+	// They copy: a list always, a text or a tuple where there is a step.
 	"[:]":  starlark.NewBuiltin("[:]", sliced),
 	"[::]": starlark.NewBuiltin("[::]", stepped),
 	// They look up, in one set or dict, each key of another.
@@ -57,13 +57,13 @@ var operators = starlark.StringDict{
 	"[]&=":  starlark.NewBuiltin("&=", assigning(operatorKeys(syntax.AMP))),
 	"[]^=":  starlark.NewBuiltin("^=", assigning(operatorKeys(syntax.CIRCUMFLEX))),
 	".=":    starlark.NewBuiltin(".=", refuseField),
-	// A value that is hashed: tuples are walked, and numbers that a script can make to collide are dear.
+	// It hashes a value: tuples are walked, and values whose hashes collide are charged.
 	"[key]": starlark.NewBuiltin("[key]", hashable),
 	// f(*x), which makes a tuple of x, and f(**x), which makes one of each pair of x.
 	"f(*":  starlark.NewBuiltin("f(*", spread),
 	"f(**": starlark.NewBuiltin("f(**", spreadNamed),
 	// x.f(...) and x.f for the methods below.
-	".()": starlark.NewBuiltin(".()", contained(callMethod)),
+	".()": starlark.NewBuiltin(".()", recovered(callMethod)),
 	".":   starlark.NewBuiltin(".", boundMethod),
 }
 

@@ -2,10 +2,10 @@ package starlark
 
 import "go.starlark.net/starlark"
 
-// A key is hashed, which walks all of it, and compared with all that have the same hash; and the error of one that is not
-// there shows all of it. The hash of most values a script can choose: numbers have a multiple of their lower 32 bits,
-// texts of less than 12 bytes one that is the same in every process, functions that of their name, and tuples one made of
-// those of their elements. So what collides is counted.
+// To look up a key, the interpreter hashes the whole key and compares it with all keys of the same hash. The error of a key that
+// does not exist shows the whole key. A script can choose the hash of most values: for numbers it is a multiple of their lower 32
+// bits, for texts shorter than 12 bytes it is the same in every process, for functions it is that of their name, and for tuples it
+// is made from the hashes of their elements. So keys that collide are charged.
 
 // key looks at a value that is about to be hashed.
 func (ev *evaluation) key(v starlark.Value) error {
@@ -82,10 +82,10 @@ func (ev *evaluation) countKey(v starlark.Value) error {
 	if err != nil {
 		return nil // the interpreter says so
 	}
-	if ev.crowd == nil {
-		ev.crowd = &crowd{}
+	if ev.collisions == nil {
+		ev.collisions = &collisions{}
 	}
-	steps := ev.crowd.add(hash, v, weight, ev.shown <= maxSeen)
+	steps := ev.collisions.add(hash, v, weight, ev.shown <= maxSeen)
 	ev.collided = plus(ev.collided, steps)
 	return ev.charge(steps)
 }
@@ -93,15 +93,15 @@ func (ev *evaluation) countKey(v starlark.Value) error {
 // crowdPlaces is how many places are told apart.
 const crowdPlaces = 1 << 14
 
-// A crowd weighs different keys by the lower bits of their hash, which say where in a table they belong. Of those that
-// nobody chose, even millions are spread too thinly to count.
-type crowd struct {
+// collisions counts different keys, by weight, for each value of the lower bits of their hash, which choose the place in a table.
+// Keys that were not chosen on purpose are spread so evenly that even millions of them are not charged.
+type collisions struct {
 	weights [crowdPlaces]int32
 	seen    map[string]bool // the keys where it is crowded, as texts
 }
 
 // add gives the weight of all that a key collides with: 0 where that is little, or when the key is not new.
-func (c *crowd) add(hash uint32, key starlark.Value, weight int64, known bool) int64 {
+func (c *collisions) add(hash uint32, key starlark.Value, weight int64, known bool) int64 {
 	there := &c.weights[hash%uint32(len(c.weights))]
 	if *there >= freeKeys && known {
 		text := textOfKey(key)

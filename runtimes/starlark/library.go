@@ -65,7 +65,7 @@ func libraryFunction(f *lib.Function) method {
 		if err != nil {
 			return nil, err
 		}
-		return ev.own(result)
+		return ev.toScript(result)
 	}
 }
 
@@ -83,8 +83,8 @@ func (ev *evaluation) data(v starlark.Value, what string) (any, *engine.Error) {
 
 func asFault(e *engine.Error) *fault { return &fault{kind: e.Kind, msg: e.Msg, hint: e.Hint} }
 
-// own makes a value of the script's own of what is JSON-shaped.
-func (ev *evaluation) own(v any) (starlark.Value, error) {
+// toScript makes a value of the script's own of what is JSON-shaped.
+func (ev *evaluation) toScript(v any) (starlark.Value, error) {
 	if err := ev.spend(); err != nil {
 		return nil, err
 	}
@@ -93,25 +93,25 @@ func (ev *evaluation) own(v any) (starlark.Value, error) {
 		elems := make([]starlark.Value, len(v))
 		for i, element := range v {
 			var err error
-			if elems[i], err = ev.own(element); err != nil {
+			if elems[i], err = ev.toScript(element); err != nil {
 				return nil, err
 			}
 		}
 		return starlark.NewList(elems), nil
 	case map[string]any:
-		return ev.ownDict(v)
+		return ev.toScriptDict(v)
 	}
 	return toValue(v), nil
 }
 
-// ownDict makes a dict, with its keys in the order that those of the request have.
-func (ev *evaluation) ownDict(m map[string]any) (starlark.Value, error) {
+// toScriptDict makes a dict, with its keys in the order that those of the request have.
+func (ev *evaluation) toScriptDict(m map[string]any) (starlark.Value, error) {
 	d := starlark.NewDict(len(m))
 	for _, key := range dict(m).sorted() {
 		if err := ev.countKey(starlark.String(key)); err != nil {
 			return nil, err
 		}
-		v, err := ev.own(m[key])
+		v, err := ev.toScript(m[key])
 		if err != nil {
 			return nil, err
 		}

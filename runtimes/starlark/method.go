@@ -68,7 +68,7 @@ func withGuard(v starlark.Value) starlark.Value {
 	call := func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return guard(&methodCall{thread, evaluationOf(thread), b.Receiver(), b.Name(), b, args, kwargs})
 	}
-	return starlark.NewBuiltin(b.Name(), contained(call)).BindReceiver(b.Receiver())
+	return starlark.NewBuiltin(b.Name(), recovered(call)).BindReceiver(b.Receiver())
 }
 
 // attribute is x.name as the interpreter does it.

@@ -65,7 +65,7 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 		return nil, syntaxError(file, err)
 	}
 	l.ev.thread.Load = func(_ *starlark.Thread, file string) (starlark.StringDict, error) { return l.loaded[file], nil }
-	globals, err := containing(func() (starlark.StringDict, error) { return program.Init(l.ev.thread, predeclared) })
+	globals, err := recovering(func() (starlark.StringDict, error) { return program.Init(l.ev.thread, predeclared) })
 	if err := l.ev.fault(ctx, err); err != nil {
 		return nil, inFile(err, file)
 	}
@@ -158,7 +158,7 @@ func (l *loader) resolve(name string, at engine.Pos) (string, error) {
 		return "", &engine.Error{
 			Kind: engine.KindModule, Pos: at,
 			Msg:  fmt.Sprintf("load: there is no file %s", naming.Quote(name)),
-			Hint: l.chain.Others(l.files, "loaded", libraryFile),
+			Hint: l.chain.Loadable(l.files, "loaded", libraryFile),
 		}
 	}
 	if cycle := l.chain.Cycle(file); cycle != "" {

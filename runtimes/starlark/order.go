@@ -93,8 +93,10 @@ type sorting struct {
 	err          error // the first of a comparison; then all are equal, and the sort is soon over
 }
 
+// Len implements [sort.Interface].
 func (s *sorting) Len() int { return len(s.keys) }
 
+// Less implements [sort.Interface].
 func (s *sorting) Less(i, j int) bool {
 	if s.err != nil {
 		return false
@@ -107,6 +109,7 @@ func (s *sorting) Less(i, j int) bool {
 	return less
 }
 
+// Swap implements [sort.Interface].
 func (s *sorting) Swap(i, j int) {
 	s.keys[i], s.keys[j] = s.keys[j], s.keys[i]
 	s.values[i], s.values[j] = s.values[j], s.values[i]

@@ -40,7 +40,7 @@ func bind(f *starlark.Function, arg map[string]any) ([]starlark.Tuple, *engine.E
 		}
 	}
 	if len(unknown) > 0 {
-		return nil, misfit(f, unknown, arg)
+		return nil, unknownParameters(f, unknown, arg)
 	}
 	if f.HasKwargs() {
 		for _, name := range slices.Sorted(maps.Keys(arg)) {
@@ -52,13 +52,13 @@ func bind(f *starlark.Function, arg map[string]any) ([]starlark.Tuple, *engine.E
 	return kwargs, nil
 }
 
-// misfit says which parameters are named like no field.
-func misfit(f *starlark.Function, unknown []int, arg map[string]any) *engine.Error {
+// unknownParameters says which parameters are named like no field.
+func unknownParameters(f *starlark.Function, unknown []int, arg map[string]any) *engine.Error {
 	fields := slices.Sorted(maps.Keys(arg))
 	names := make([]string, len(unknown))
 	for i, param := range unknown {
 		names[i], _ = f.Param(param)
 	}
 	_, pos := f.Param(unknown[0])
-	return naming.Misfit(position(pos), names, names, fields)
+	return naming.UnknownParameters(position(pos), names, names, fields)
 }

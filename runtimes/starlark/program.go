@@ -42,7 +42,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	}
 	ev, end := newEvaluation(ctx, env.Limits, env.Log)
 	defer end()
-	v, err := containing(func() (starlark.Value, error) { return starlark.Call(ev.thread, f, nil, kwargs) })
+	v, err := recovering(func() (starlark.Value, error) { return starlark.Call(ev.thread, f, nil, kwargs) })
 	if err := ev.fault(ctx, err); err != nil {
 		return nil, p.placed(err, fn)
 	}
@@ -80,15 +80,15 @@ func (p *program) function(name string) (*starlark.Function, *engine.Error) {
 
 // An evaluation is one thread with what bounds it: that of a call, or of the top levels while compiling.
 type evaluation struct {
-	thread   *starlark.Thread
-	limits   engine.Limits
-	emit     func(engine.Message)
-	ctx      context.Context
-	tooLong  bool   // whether the steps are used up
-	shown    int64  // how many bytes the parts of a key take that were walked
-	counted  int64  // what the keys weighed whose hash a script can choose
-	crowd    *crowd // of those, when there are many
-	collided int64  // how many steps those took that collide
+	thread     *starlark.Thread
+	limits     engine.Limits
+	emit       func(engine.Message)
+	ctx        context.Context
+	tooLong    bool        // whether the steps are used up
+	shown      int64       // how many bytes the parts of a key take that were walked
+	counted    int64       // what the keys weighed whose hash a script can choose
+	collisions *collisions // of those, when there are many
+	collided   int64       // how many steps those took that collide
 }
 
 // evaluationKey is where a thread keeps its evaluation.

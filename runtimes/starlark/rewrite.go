@@ -13,11 +13,11 @@ import (
 // A rewriter puts calls of the guards of guard.go into a file that is not resolved yet. Where an operand is a literal
 // that makes an operator harmless, it stays, which is faster.
 type rewriter struct {
-	depth int
-	deep  *syntax.Position // where the file is nested too deeply
-	odd   *engine.Error    // what the file has that has no rule, or may not be there
+	depth   int
+	tooDeep *syntax.Position // the position where the file is nested too deeply
+	fault   *engine.Error    // syntax that has no rule or is not allowed
 
-	literals map[uint32]map[string]bool // those that are keys, by where in a table they belong
+	literals map[uint32]map[string]bool // literals that are keys, by their place in a table
 }
 
 // maxSyntax is how deeply statements and expressions may be nested: the resolver and the compiler recurse, and a chain
@@ -28,28 +28,28 @@ var maxSyntax = measure.StarlarkTree.Most
 func rewrite(file *syntax.File) *engine.Error {
 	r := &rewriter{}
 	r.stmts(file.Stmts)
-	if r.deep == nil {
-		return r.odd
+	if r.tooDeep == nil {
+		return r.fault
 	}
-	return measure.StarlarkTree.Passed(position(*r.deep))
+	return measure.StarlarkTree.Passed(position(*r.tooDeep))
 }
 
 // enter goes a level down, and reports whether there is more to do there.
 func (r *rewriter) enter(n syntax.Node) bool {
-	if r.depth++; r.depth > maxSyntax && r.deep == nil {
+	if r.depth++; r.depth > maxSyntax && r.tooDeep == nil {
 		start, _ := n.Span()
-		r.deep = &start
+		r.tooDeep = &start
 	}
-	return r.deep == nil
+	return r.tooDeep == nil
 }
 
 func (r *rewriter) leave() { r.depth-- }
 
-// target takes note of a slice among what is assigned to. The resolver, which refuses it, would see the guard in its place.
+// target refuses a slice as the target of an assignment. The resolver would refuse it, but it sees the guard instead.
 func (r *rewriter) target(e syntax.Expr) {
 	for part := range targets(e) {
 		if slice, ok := part.(*syntax.SliceExpr); ok {
-			r.odd = &engine.Error{
+			r.fault = &engine.Error{
 				Kind: engine.KindSyntax, Pos: position(slice.Lbrack), Msg: "a slice can't be assigned to",
 				Hint: "make a new list, such as x[:i] + y + x[j:]",
 			}
@@ -80,10 +80,10 @@ func eachTarget(e syntax.Expr, yield func(syntax.Expr) bool) bool {
 	return true
 }
 
-// unknown takes note of syntax that has no rule.
+// unknown refuses syntax that has no rule.
 func (r *rewriter) unknown(n syntax.Node) {
 	start, _ := n.Span()
-	r.odd = &engine.Error{Kind: engine.KindSyntax, Pos: position(start), Msg: "there is no such operator or statement here"}
+	r.fault = &engine.Error{Kind: engine.KindSyntax, Pos: position(start), Msg: "there is no such operator or statement here"}
 }
 
 func (r *rewriter) stmts(stmts []syntax.Stmt) {
@@ -93,7 +93,7 @@ func (r *rewriter) stmts(stmts []syntax.Stmt) {
 }
 
 func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
-	if r.deep != nil {
+	if r.tooDeep != nil {
 		return stmt
 	}
 	defer r.leave()
@@ -194,7 +194,7 @@ func (r *rewriter) each(slots ...*syntax.Expr) {
 
 // expr rewrites the expression at slot, if there is one, and all within.
 func (r *rewriter) expr(slot *syntax.Expr) {
-	if *slot == nil || r.deep != nil {
+	if *slot == nil || r.tooDeep != nil {
 		return
 	}
 	defer r.leave()

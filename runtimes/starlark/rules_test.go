@@ -141,7 +141,7 @@ func TestCrash(t *testing.T) {
 	boom := func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
 		panic("boom")
 	}
-	predeclared["boom"], predeclared["bare"] = starlark.NewBuiltin("boom", contained(boom)), starlark.NewBuiltin("bare", boom)
+	predeclared["boom"], predeclared["bare"] = starlark.NewBuiltin("boom", recovered(boom)), starlark.NewBuiltin("bare", boom)
 	defer func() { delete(predeclared, "boom"); delete(predeclared, "bare") }()
 	for text, at := range map[string]engine.Pos{
 		"def sync():\n    return {\"v\": boom()}": {File: "sync.star", Line: 2, Col: 22},

@@ -11,9 +11,9 @@ import (
 	"metascript/engine"
 )
 
-// A dict shows a map of the request to a script, and a slice, below, a list. They look like frozen dicts and lists,
-// and make values of what is in them when that is asked for. Nothing is kept between two askings: the data may be
-// shared with other calls, and making a view again costs less than keeping it would.
+// A dict is a view of a map in the request, and a slice, below, is a view of a list. To a script they are frozen dicts and lists.
+// They make a value of an element each time it is read, and keep none: the data may be shared with other calls, and to make a view
+// again costs less than to keep it.
 //
 // Their types must not be called "dict" and "list": the interpreter takes two values whose types have the same name
 // for two of the same Go type, and would panic when comparing. The builtin type (builtin.go) gives scripts the names
@@ -97,13 +97,14 @@ func (d dict) Has(key starlark.Value) (bool, error) {
 	return ok && found, nil
 }
 
-// A missing is the error of a key that is not there. What it says is worked out when it is shown: most are not.
+// A missing is the error of a key that does not exist. Its text is made when it is shown, since most are never shown.
 type missing struct {
 	from dict
 	what string
 	key  string
 }
 
+// Error implements error.
 func (m *missing) Error() string { return m.what + " " + naming.Quote(m.key) + " is not in the dict" }
 
 func (m *missing) advice() (engine.Kind, string) {
@@ -145,8 +146,10 @@ func (d dict) Items() []starlark.Tuple {
 // Iterate gives the keys.
 func (d dict) Iterate() starlark.Iterator { return &keyIterator{d.sorted()} }
 
+// A keyIterator implements [starlark.Iterator] for the keys of a dict.
 type keyIterator struct{ keys []string }
 
+// Next implements [starlark.Iterator].
 func (it *keyIterator) Next(p *starlark.Value) bool {
 	if len(it.keys) == 0 {
 		return false
@@ -155,6 +158,7 @@ func (it *keyIterator) Next(p *starlark.Value) bool {
 	return true
 }
 
+// Done implements [starlark.Iterator].
 func (*keyIterator) Done() {}
 
 // copied gives a dict of the script's own, with the same values.
@@ -247,8 +251,10 @@ func (l slice) AttrNames() []string { return slices.Sorted(maps.Keys(listMethods
 // Iterate gives the elements.
 func (l slice) Iterate() starlark.Iterator { return &elementIterator{l} }
 
+// An elementIterator implements [starlark.Iterator] for the elements of a slice.
 type elementIterator struct{ rest slice }
 
+// Next implements [starlark.Iterator].
 func (it *elementIterator) Next(p *starlark.Value) bool {
 	if len(it.rest) == 0 {
 		return false
@@ -257,6 +263,7 @@ func (it *elementIterator) Next(p *starlark.Value) bool {
 	return true
 }
 
+// Done implements [starlark.Iterator].
 func (*elementIterator) Done() {}
 
 // copied gives a list of the script's own, with the same elements.

@@ -40,6 +40,7 @@ type Error struct {
 	Hint string // what to do about it, when we know
 }
 
+// Error implements error, without the hint.
 func (e *Error) Error() string { return e.Msg }
 
 // A Type is what a parameter takes or a function gives, in the words of its messages.

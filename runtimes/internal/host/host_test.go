@@ -34,10 +34,10 @@ func TestChain(t *testing.T) {
 		t.Errorf("got %q for a file that is not there", got)
 	}
 	files := fstest.MapFS{"a": {}, "b": {}, "x": {}, "y": {}}
-	if got := c.Others(files, "loaded", "lib"); got != "files that can be loaded: x, y; lib is built in" {
+	if got := c.Loadable(files, "loaded", "lib"); got != "files that can be loaded: x, y; lib is built in" {
 		t.Errorf("got %q", got)
 	}
-	if got := c.Others(fstest.MapFS{"a": {}}, "loaded", "lib"); got != "the script has no other files: put the file beside it; lib is built in" {
+	if got := c.Loadable(fstest.MapFS{"a": {}}, "loaded", "lib"); got != "the script has no other files: put the file beside it; lib is built in" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -68,7 +68,7 @@ func TestNames(t *testing.T) {
 		{Element("a", 2), "a[2]"},
 		{plain.NoFunction("f", "g", nil, "write one").Error(), `f: the script defines no function "g" (write one)`},
 		{plain.NoFunction("f", "snyc", []string{"sync"}, "write one").Error(), `f: the script defines no function "snyc" (did you mean sync?)`},
-		{plain.Misfit(engine.Pos{}, []string{"x", "parnet"}, []string{"x", "parnet"}, []string{"parent"}).Error(), "the request has no x, parnet; its fields are parent (did you mean parent?)"},
+		{plain.UnknownParameters(engine.Pos{}, []string{"x", "parnet"}, []string{"x", "parnet"}, []string{"parent"}).Error(), "the request has no x, parnet; its fields are parent (did you mean parent?)"},
 		{LibraryError(fmt.Errorf("in: %w", &lib.Error{Msg: "m", Hint: "h"})).Error(), "m (h)"},
 	} {
 		if c.got != c.want {

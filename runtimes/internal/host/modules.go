@@ -38,9 +38,9 @@ func (c Chain) Cycle(file string) string {
 	return strings.Join(c[i:], " -> ") + " -> " + file
 }
 
-// Others is a hint that says which files can be loaded besides those in c, and by which name the library can be. Loaded is
+// Loadable is a hint that says which files can be loaded besides those in c, and by which name the library can be. Loaded is
 // the language's word for it.
-func (c Chain) Others(files fs.FS, loaded, library string) string {
+func (c Chain) Loadable(files fs.FS, loaded, library string) string {
 	hint := "the script has no other files: put the file beside it"
 	if names := engine.ListFiles(files, c...); names != "" {
 		hint = "files that can be " + loaded + ": " + names

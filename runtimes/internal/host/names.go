@@ -106,9 +106,9 @@ func TakesWhole(name string, arg map[string]any) bool {
 // maxMeant is how many fields a hint says may have been meant.
 const maxMeant = 3
 
-// Misfit is the error of a function with parameters, the first of them at at, that are named like no field of the request
+// UnknownParameters is the error of a function with parameters, the first of them at at, that are named like no field of the request
 // and have no default. For those in misspelled the hint says which fields may have been meant.
-func (n Names) Misfit(at engine.Pos, unknown, misspelled, fields []string) *engine.Error {
+func (n Names) UnknownParameters(at engine.Pos, unknown, misspelled, fields []string) *engine.Error {
 	e := &engine.Error{
 		Kind: engine.KindParams, Pos: at,
 		Msg:  fmt.Sprintf("the request has no %s; its fields are %s", n.List(unknown), n.List(fields)),

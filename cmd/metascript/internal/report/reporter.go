@@ -40,13 +40,13 @@ type Reporter struct {
 	out   io.Writer
 	clock func() time.Time
 
-	mu         sync.Mutex                     // guards all below, and the order in which out is written
+	mu         sync.Mutex                          // guards all below, and the order in which out is written
 	reconciles map[reconcile.About]*reconcileState // that have begun, and not ended
-	outcomes   map[reconcile.About]outcome    // of the last reconcile that ended
-	loads      map[string]int                 // how often the hooks of a controller were loaded, by its name
-	printed    map[string]string              // the last text about a subject; see PrintNews
-	several    bool                           // there is more than one controller
-	finalizes  bool                           // a controller has a finalize hook, and adds finalizers to its parents
+	outcomes   map[reconcile.About]outcome         // of the last reconcile that ended
+	loads      map[string]int                      // how often the hooks of a controller were loaded, by its name
+	printed    map[string]string                   // the last text about a subject; see PrintNews
+	several    bool                                // there is more than one controller
+	finalizes  bool                                // a controller has a finalize hook, and adds finalizers to its parents
 }
 
 // New returns a Reporter that prints to out.

@@ -1,0 +1,250 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
+	"metascript/controller/claim"
+	"metascript/controller/hook"
+	"metascript/controller/informer"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/reconcile"
+	"metascript/controller/revisions"
+	"metascript/controller/spec"
+	"metascript/controller/store"
+)
+
+// An activator has versions of controllers run: it starts, replaces and stops their Reconcilers.
+type activator struct {
+	*environment
+	versions *versions
+}
+
+// discover looks up the resources that d names, and the one that keeps how far its rollouts are.
+func (a *activator) discover(d *spec.Declaration) (spec.Resolved, error) {
+	found, err := spec.Resolve(d, a.resources)
+	if err != nil || !slices.ContainsFunc(d.Children, func(c spec.Child) bool { return c.Method.Rolls() }) {
+		return found, err
+	}
+	if _, err := a.resources.ByName(v1alpha1.GroupVersion.String(), v1alpha1.ControllerRevisions.Resource); err != nil {
+		return spec.Resolved{}, fmt.Errorf("rolling updates: %w", err)
+	}
+	return found, nil
+}
+
+// activate has c run, of which l has built the hooks: in the Reconciler that runs, if no more than the scripts are others.
+func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate, l *build.Loader, built build.Built) error {
+	loaded := &build.Version{
+		UID: c.Object.GetUID(), Generation: c.Object.GetGeneration(), Resolved: c.Resolved, Built: built, Identity: c.Identity,
+		LoadedAt: build.LoadedAt(c.Status.Script, built.Status.Digest, time.Now()), Candidate: c,
+	}
+	scripts := a.scriptVersions(c, l, &loaded.Built)
+	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
+		a.observeLoaded(c.Object)
+		r.Swap(a.nextVersion(ctx, m, r.Reconciler, loaded, scripts))
+		return nil
+	}
+	b, err := a.bind(c, built)
+	if err != nil {
+		return err
+	}
+	if b.Revisions != nil {
+		b.Revisions.Scripts = scripts
+	}
+	a.start(ctx, m, b, loaded)
+	return nil
+}
+
+// nextVersion is the next version of a Reconciler that runs.
+func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Reconciler, loaded *build.Version, scripts *store.ScriptVersions) *reconcile.Version {
+	var with *revisions.Revisions
+	if r.Binding().Revisions != nil {
+		copied := *r.Binding().Revisions
+		copied.Scripts = scripts
+		with = &copied
+	}
+	next := reconcile.NewVersion(loaded.Built.Hooks(), with, func() { a.queue.Add(m.id) })
+	next.Loaded = loaded
+	next.Canary = a.versions.canary(ctx, m, loaded.Candidate, r, r.Failing())
+	return next
+}
+
+// scriptVersions are the versions of c's scripts, or nil if edits of them do not roll out. Older ones have the webhooks of the
+// one that runs.
+func (a *activator) scriptVersions(c *build.Candidate, l *build.Loader, now *build.Built) *store.ScriptVersions {
+	if !c.ScriptRevisions || now.Digest == "" {
+		return nil
+	}
+	older := *l
+	older.Before = now
+	return &store.ScriptVersions{
+		DryRun: a.DryRun, Store: a.versions.store, Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
+		Load: func(ctx context.Context, then build.ScriptVersion) (build.Built, error) {
+			return older.LoadVersion(ctx, c, then)
+		},
+	}
+}
+
+// bind makes the Binding of c and opens its caches.
+func (a *activator) bind(c *build.Candidate, built build.Built) (*reconcile.Binding, error) {
+	d := c.Declaration
+	b, err := reconcile.Bind(d, c.Resolved)
+	if err != nil {
+		return nil, err
+	}
+	b.Controller, b.Hooks = spec.ForHooks(c.Object), built.Hooks()
+	a.bindCustomize(b)
+	b.Write, b.Live = a.write, a.write.Get
+	b.Only, b.DryRun = a.Only, a.DryRun
+	b.Metrics = a.counts
+	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, a.FlushInterval), a.ProbeEvery
+	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, a.ApplyStrategy) == v1alpha1.ServerSideApply
+	b.FieldManager = a.FieldManager
+	b.Workers = cmp.Or(b.Workers, a.Workers)
+	b.Clients = built.Clients
+	if err := b.Clients.Open(a.references, a.Metrics); err != nil {
+		return nil, err
+	}
+	a.openCaches(b, c.Resolved)
+	if d.Shape == hook.Decorator {
+		b.Owner = &claim.ByAnnotations{Children: b.Children, Annotations: b.Marks}
+	} else {
+		b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
+	}
+	return b, nil
+}
+
+// bindCustomize fills in what the customize hook needs.
+func (a *activator) bindCustomize(b *reconcile.Binding) {
+	b.Discover = a.resources
+	b.SeesRelated = func(resource kube.Resource) {
+		if _, seen := b.RelatedKinds.LoadOrStore(resource.ObjectKind(), true); !seen {
+			a.identityKinds.Update(b)
+		}
+	}
+}
+
+func (a *activator) openCaches(b *reconcile.Binding, found spec.Resolved) {
+	for _, parent := range b.Parents {
+		parent.Cache = a.caches.Open(informer.Spec{Resource: parent.GroupVersionResource})
+	}
+	opened := map[object.Kind]bool{}
+	for _, rule := range found.Children {
+		kind := rule.ObjectKind()
+		if !opened[kind] {
+			opened[kind] = true
+			b.Children = append(b.Children, claim.Cache{Kind: kind, Informer: a.caches.Open(informer.Spec{Resource: rule.GroupVersionResource})})
+		}
+	}
+	if b.Revisions != nil {
+		b.Revisions.Cache, b.Revisions.Live = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}), b.Live
+	}
+}
+
+// sooner is the shorter of two periods; zero is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a > 0 && b > 0 {
+		return min(a, b)
+	}
+	return max(a, b)
+}
+
+// start starts a Reconciler, in place of the one that may run for the same object.
+func (a *activator) start(ctx context.Context, m *managed, b *reconcile.Binding, loaded *build.Version) {
+	o := loaded.Candidate.Object
+	inner, cancel := context.WithCancel(ctx)
+	options := reconcile.Options{
+		Events: a.events, Log: a.Log, Changed: func() { a.queue.Add(b.ID) }, // so that the status reports it
+		Observer: a.Observer, Shared: a.shared, Leading: a.leading, Loaded: loaded, FinalizersReleased: reconcile.RemovesFinalizers(o),
+	}
+	var failing map[object.Ref]bool
+	if before := m.active.Load(); before != nil {
+		options.Before, failing = before.Reconciler, before.Failing()
+	}
+	a.stop(m)
+	a.events.Normal(o, "Starting", "Starting controller: %s", b.Name)
+	reconciler := reconcile.New(b, options)
+	reconciler.Current().Canary = a.versions.canary(ctx, m, loaded.Candidate, reconciler, failing)
+	begun := make(chan struct{})
+	r := &running{Reconciler: reconciler, object: o, stop: cancel, end: sync.OnceFunc(func() {
+		<-begun
+		reconciler.End(inner)
+	})}
+	m.active.Store(r)
+	a.identityKinds.Update(b) // now that it is told of changes
+	go func() {               // which ends when the Reconciler has begun
+		err := a.begin(inner, r)
+		close(begun)
+		if err != nil {
+			cancel()
+			r.end()
+			a.failed(m, r, err)
+		}
+	}()
+}
+
+// begin begins a Reconciler. A panic is an error.
+func (a *activator) begin(ctx context.Context, r *running) (err error) {
+	o := r.object
+	defer func() {
+		if p := recover(); p != nil {
+			a.Log.Error("panic in a controller, please report it", "controller", o.GetName(), "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return r.Begin(ctx, func() {
+		loaded := r.Current().Loaded
+		a.Log.Info("started", "controller", o.GetName(), "generation", loaded.Generation, "isolation", loaded.Built.Isolation)
+		a.observeLoaded(o)
+		a.events.Normal(o, "Started", "Started controller: %s", o.GetName())
+		a.queue.Add(spec.IDOf(o)) // so that the status reports it
+	})
+}
+
+// failed has a controller loaded again whose Reconciler ended by an error of its own.
+func (a *activator) failed(m *managed, r *running, err error) {
+	a.events.Warning(r.object, "SyncError", "[%s] Sync error - the controller ended: %v", r.object.GetName(), err)
+	m.active.CompareAndSwap(r, nil)
+	a.queue.AddAfter(m.id, time.Second)
+}
+
+// stop ends what runs for a controller and waits for it.
+func (a *activator) stop(m *managed) {
+	r := m.active.Swap(nil)
+	if r == nil {
+		return
+	}
+	a.events.Normal(r.object, "Stopping", "Stopping controller: %s", m.id.Name)
+	r.stop()
+	r.end()
+	a.Log.Info("stopped", "controller", m.id.Name)
+	a.events.Normal(r.object, "Stopped", "Stopped controller: %s", m.id.Name)
+}
+
+// stopAll ends all that runs at the same time, and waits for it.
+func (a *activator) stopAll() {
+	all := a.records.running()
+	for _, r := range all {
+		r.stop()
+	}
+	var ending sync.WaitGroup
+	for _, r := range all {
+		ending.Go(r.end)
+	}
+	ending.Wait()
+}
+
+// observeLoaded calls the Observer with a controller whose hooks begin to be called.
+func (a *activator) observeLoaded(o *object.Object) {
+	if a.Observer != nil {
+		a.Observer.Loaded(o)
+	}
+}

@@ -1,0 +1,72 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"metascript/controller/finalizers"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
+)
+
+// A deleter finishes the deletion of controller objects.
+type deleter struct{ *environment }
+
+// finish removes the finalizers of a controller object that is gone from its parents, once it has been gone for a while
+// and the API server says so: nothing else would ever remove them, and no parent could be deleted.
+func (d *deleter) finish(ctx context.Context, id spec.ID) error {
+	gone := d.records.deletionOf(id)
+	if gone == nil {
+		return nil
+	}
+	if wait := d.DeletionGrace - time.Since(gone.at); wait > 0 {
+		d.queue.AddAfter(id, wait)
+		return nil
+	}
+	if !d.leads() {
+		d.queue.AddAfter(id, d.DeletionGrace) // whoever leads does it, and that may be this server by then
+		return nil
+	}
+	exists, err := finalizers.Exists(ctx, id, d.client)
+	if err == nil && !exists {
+		err = d.removeFinalizers(ctx, id, gone.object)
+	}
+	if err == nil {
+		d.records.drop(id, gone)
+	}
+	return err
+}
+
+// removeFinalizers removes the finalizers of the controller that o, as it was last, describes.
+func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Object) error {
+	declaration, err := spec.Read(o)
+	if err != nil {
+		d.Log.Warn("the controller is deleted, and there is no telling what its parents were: metascript gc takes its finalizers off", "controller", id.Name, "error", err)
+		return nil
+	}
+	remover := finalizers.Remover{
+		Resources: d.resources, Finalizers: &kube.Finalizers{Client: d.outlines, Write: d.write}, Only: d.Only,
+		Removed: func(parent *object.Object) { d.observeRemoved(id, parent) },
+	}
+	n, err := remover.Remove(ctx, declaration)
+	if err != nil {
+		d.Log.Warn("the controller is deleted, and not all of its finalizers came off; trying again", "controller", id.Name, "taken", n, "error", err)
+		return err
+	}
+	d.Log.Info("the controller is deleted; its finalizers are off its parents", "controller", id.Name, "parents", n)
+	return nil
+}
+
+// observeRemoved calls the Observer with a parent from which the finalizer was removed.
+func (d *deleter) observeRemoved(id spec.ID, parent *object.Object) {
+	if d.Observer == nil {
+		return
+	}
+	about := reconcile.About{Controller: id.Name, Parent: object.RefOf(parent)}
+	d.Observer.Wrote(about, reconcile.Write{Op: plan.Op{Verb: plan.Update, Object: parent, Why: "finalizers: " + id.String() + " is gone"}, Stored: parent})
+	d.Observer.Reconciled(about, nil)
+	d.Observer.Passed(about)
+}

@@ -1,0 +1,137 @@
+package finalizers
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/informer"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/spec"
+)
+
+// A BlockedReporter reports parents that are being deleted and have the finalizer of a controller that does not run, and
+// therefore cannot remove it. Without the report nobody would know what such a parent waits for.
+//
+// It is safe for concurrent use, but Report and Forget of the same controller must not be called at the same time.
+type BlockedReporter struct {
+	caches    *informer.Factory
+	resources kube.Finder
+	warn      func(parent *object.Object, text string)
+
+	mu      sync.Mutex // guards blocked
+	blocked map[spec.ID]*blockedParents
+}
+
+// blockedParents are those of one controller. Report and Forget use them.
+type blockedParents struct {
+	text   string // of the event, which says what to do
+	caches map[v1alpha1.ResourceRule]*informer.Informer
+}
+
+// NewBlockedReporter returns a BlockedReporter that writes events on the parents.
+func NewBlockedReporter(caches *informer.Factory, resources kube.Finder, events *kube.Events) *BlockedReporter {
+	warn := func(parent *object.Object, text string) { events.Warning(parent, "FinalizeWaiting", "%s", text) }
+	return &BlockedReporter{caches: caches, resources: resources, warn: warn, blocked: map[spec.ID]*blockedParents{}}
+}
+
+// Report reports each parent of d that is being deleted, now or later, while d does not run. The texts say why, after the
+// name of the controller, and what to do. An empty why means that d runs: no parent is reported any more.
+func (w *BlockedReporter) Report(d *spec.Declaration, why, remedy string) error {
+	if why == "" {
+		w.Forget(d.ID())
+		return nil
+	}
+	text := fmt.Sprintf("%s %s, so that its finalize hook cannot be asked: %s, or take finalizer %s off this object", d.ID(), why, remedy, d.ID().Finalizer())
+	w.mu.Lock()
+	known := w.blocked[d.ID()]
+	w.mu.Unlock()
+	if known == nil || known.text != text {
+		w.Forget(d.ID())
+		known = &blockedParents{text: text, caches: map[v1alpha1.ResourceRule]*informer.Informer{}}
+		w.mu.Lock()
+		w.blocked[d.ID()] = known
+		w.mu.Unlock()
+	}
+	return w.watch(known, d)
+}
+
+// watch reports the parents that d declares now, and no others. A cache that is open already stays open: opening it again would
+// list all objects of its kind, and report each of them again.
+func (w *BlockedReporter) watch(known *blockedParents, d *spec.Declaration) error {
+	declared := map[v1alpha1.ResourceRule]bool{}
+	for _, parent := range d.Parents {
+		declared[parent.ResourceRule] = true
+		if err := w.watchRule(known, parent.ResourceRule, d.ID().Finalizer()); err != nil {
+			return err
+		}
+	}
+	for rule := range known.caches {
+		if !declared[rule] {
+			known.close(rule)
+		}
+	}
+	return nil
+}
+
+// watchRule reports the parents of one rule. A resource that is not served has none.
+func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.ResourceRule, finalizer string) error {
+	resource, err := w.resources.ByName(rule.APIVersion, rule.Resource)
+	var notServed *kube.NotServedError
+	switch {
+	case errors.As(err, &notServed):
+		known.close(rule)
+		return nil
+	case err != nil || known.caches[rule] != nil:
+		return nil // what cannot be discovered now stays as it is
+	}
+	cache := w.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, MetadataOnly: true})
+	known.caches[rule] = cache
+	return cache.Handle(func(old, current *object.Object) {
+		if isBlocked(current, finalizer) && !isBlocked(old, finalizer) {
+			w.warn(current, known.text)
+		}
+	})
+}
+
+// close stops reporting the parents of a rule.
+func (p *blockedParents) close(rule v1alpha1.ResourceRule) {
+	if cache := p.caches[rule]; cache != nil {
+		cache.Close()
+		delete(p.caches, rule)
+	}
+}
+
+func isBlocked(o *object.Object, finalizer string) bool {
+	return o != nil && object.Deleting(o) && slices.Contains(o.GetFinalizers(), finalizer)
+}
+
+// Forget stops reporting the parents of a controller.
+func (w *BlockedReporter) Forget(of spec.ID) {
+	w.mu.Lock()
+	known := w.blocked[of]
+	delete(w.blocked, of)
+	w.mu.Unlock()
+	if known == nil {
+		return
+	}
+	for rule := range known.caches {
+		known.close(rule)
+	}
+}
+
+// Close stops reporting all parents.
+func (w *BlockedReporter) Close() {
+	w.mu.Lock()
+	all := make([]spec.ID, 0, len(w.blocked))
+	for name := range w.blocked {
+		all = append(all, name)
+	}
+	w.mu.Unlock()
+	for _, name := range all {
+		w.Forget(name)
+	}
+}

@@ -1,0 +1,179 @@
+// Package finalizers removes the finalizers of controllers that are deleted, and reports parents that wait for one.
+//
+//   - A [Remover] removes the finalizer of one controller from its parents, when the controller is deleted.
+//   - A [Collector] removes the finalizers of all deleted controllers, for deletions that no server watched.
+//   - A [BlockedReporter] reports parents that are being deleted and wait for a controller that does not run.
+package finalizers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/spec"
+)
+
+// A Collector removes the finalizers of controllers that are deleted from every object of a cluster that has one. It is
+// for deletions that no server watched. The finalizers of a controller that exists stay, whatever its parents are.
+type Collector struct {
+	DryRun bool                                         // nothing is removed
+	Tell   func(o *object.Object, finalizer, by string) // is called for each that was removed, or would be; by is the controller
+
+	discovery  discovery.DiscoveryInterface
+	client     dynamic.Interface
+	finalizers *kube.Finalizers
+}
+
+// Collected counts what a Collector found.
+type Collected struct {
+	Taken  int // finalizers of controllers that are deleted
+	Kept   int // finalizers of controllers that exist
+	Failed int
+}
+
+// NewCollector connects to a cluster.
+func NewCollector(config *rest.Config) (*Collector, error) {
+	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	outlines, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	write := &kube.Writer{Client: client, Resources: kube.NewResources(discoverer, 0)}
+	return &Collector{
+		discovery: discoverer, client: client, finalizers: &kube.Finalizers{Client: outlines, Write: write},
+	}, nil
+}
+
+// Run looks at every object once. A failure does not stop it; the error is all that failed.
+func (c *Collector) Run(ctx context.Context) (Collected, error) {
+	resources, err := c.resources()
+	failed := []error{err}
+	found := &collection{Collector: c, exists: map[spec.ID]bool{}}
+	for _, r := range resources {
+		failed = append(failed, c.finalizers.Each(ctx, r, func(o *object.Object) error { return found.look(ctx, o) }))
+	}
+	err = errors.Join(failed...)
+	found.Failed = count(err)
+	return found.Collected, err
+}
+
+// count is how many errors are joined in err.
+func count(err error) int {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok && err != nil {
+		return 1
+	} else if !ok {
+		return 0
+	}
+	n := 0
+	for _, one := range joined.Unwrap() {
+		n += count(one)
+	}
+	return n
+}
+
+// resources returns all resources that can be listed and updated. A group that does not answer is an error, and the others are
+// returned with it.
+func (c *Collector) resources() ([]kube.Resource, error) {
+	lists, err := c.discovery.ServerPreferredResources()
+	var all []kube.Resource
+	for _, list := range lists {
+		gv, malformed := schema.ParseGroupVersion(list.GroupVersion)
+		if malformed != nil {
+			err = errors.Join(err, malformed)
+			continue
+		}
+		for _, r := range list.APIResources {
+			if can(r, "list") && can(r, "update") && !strings.Contains(r.Name, "/") {
+				all = append(all, kube.Resource{GroupVersionResource: gv.WithResource(r.Name), Kind: r.Kind, Namespaced: r.Namespaced})
+			}
+		}
+	}
+	return all, err
+}
+
+func can(r metav1.APIResource, verb string) bool { return slices.Contains(r.Verbs, verb) }
+
+// A collection is one Run of a Collector.
+type collection struct {
+	*Collector
+	Collected
+	exists map[spec.ID]bool // the controllers that are known to exist
+}
+
+// look removes the finalizers of controllers that are deleted from o.
+func (c *collection) look(ctx context.Context, o *object.Object) error {
+	var failed []error
+	for _, finalizer := range o.GetFinalizers() {
+		if by, ok := ownerOfFinalizer(finalizer); ok {
+			failed = append(failed, c.collect(ctx, o, finalizer, by))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// collect removes a finalizer if its controller is deleted. That is asked again for each object, since the controller may have
+// been created again.
+func (c *collection) collect(ctx context.Context, o *object.Object, finalizer string, by spec.ID) error {
+	if !c.exists[by] {
+		exists, err := Exists(ctx, by, c.client)
+		if err != nil {
+			return fmt.Errorf("%s: is there still a %s? %w", object.Describe(o), by, err)
+		}
+		c.exists[by] = exists
+	}
+	if c.exists[by] {
+		c.Kept++
+		return nil
+	}
+	taken := c.DryRun
+	if !c.DryRun {
+		var err error
+		if taken, err = c.finalizers.TakeOff(ctx, o, finalizer, fmt.Sprintf("there is no %s", by)); err != nil {
+			return err
+		}
+	}
+	if taken {
+		c.Taken++
+		c.Tell(o, finalizer, by.String())
+	}
+	return nil
+}
+
+// ownerOfFinalizer returns the controller whose finalizer it is, if it is one of a controller.
+func ownerOfFinalizer(finalizer string) (spec.ID, bool) {
+	for kind, prefix := range spec.FinalizerPrefixes {
+		if name, ok := strings.CutPrefix(finalizer, prefix); ok && name != "" {
+			return spec.ID{Kind: kind, Name: name}, true
+		}
+	}
+	return spec.ID{}, false
+}
+
+// Exists asks the API server, and no cache, whether there is a controller object of that name.
+func Exists(ctx context.Context, id spec.ID, client dynamic.Interface) (bool, error) {
+	_, err := client.Resource(spec.Resources[id.Kind]).Get(ctx, id.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
+}

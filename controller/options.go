@@ -1,0 +1,202 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/bodies"
+	"metascript/controller/build"
+	"metascript/controller/informer"
+	"metascript/controller/kube"
+	"metascript/controller/lease"
+	"metascript/controller/metrics"
+	"metascript/controller/object"
+	"metascript/controller/ownership"
+	"metascript/controller/reconcile"
+	"metascript/controller/references"
+	"metascript/controller/spec"
+	"metascript/controller/static"
+	"metascript/scripts"
+)
+
+// Options configure a Server. Only Config and an engine in Sandbox are needed.
+type Options struct {
+	Config            *rest.Config
+	Sandbox           build.Sandbox
+	Workers           int                   // per controller; default 8
+	DiscoveryInterval time.Duration         // how long an answer of discovery is used; default 30s
+	DeletionGrace     time.Duration         // how long a controller object is gone before its finalizers are; default 1m
+	ProbeEvery        time.Duration         // of scripts in whose place webhooks answer; default hook.ProbeEvery
+	FlushInterval     time.Duration         // after which every parent is reconciled; zero: never
+	Selector          labels.Selector       // of controller objects; nil is all
+	Events            kube.EventBudget      // of events about one object
+	Metrics           prometheus.Registerer // nil: metrics are not kept
+	Log               *slog.Logger          // nil drops
+
+	ApplyStrategy v1alpha1.ApplyStrategy // of controllers that do not say theirs; default DynamicApply
+	FieldManager  string                 // under which server-side apply owns fields; default kube.FieldManager
+
+	WebhookMemory   int64                    // bytes of webhooks' answers in flight; default bodies.Default
+	MissingChildren v1alpha1.MissingChildren // of webhooks that do not say theirs; default Delete
+
+	Folders *scripts.Folders // where scripts in files are; nil: nowhere
+
+	Given    *static.Source        // the controller objects; nil: those in the cluster
+	Only     func(object.Ref) bool // the parents that are reconciled; nil: all
+	Observer reconcile.Observer    // is called with what is done; nil: nobody is
+	DryRun   bool                  // nothing is stored in the cluster
+
+	Election  *Election // nil: no other server runs beside this one
+	Namespace string    // the server's own; default metacontroller
+}
+
+// Election is lease.Election.
+type Election = lease.Election
+
+// defaultNamespace is the one in which Metacontroller is installed.
+const defaultNamespace = "metacontroller"
+
+func (o *Options) setDefaults() {
+	o.Workers = cmp.Or(max(o.Workers, 0), 8)
+	o.DiscoveryInterval = cmp.Or(max(o.DiscoveryInterval, 0), 30*time.Second)
+	o.DeletionGrace = cmp.Or(max(o.DeletionGrace, 0), time.Minute)
+	o.Namespace = cmp.Or(o.Namespace, defaultNamespace)
+	if o.Selector == nil {
+		o.Selector = labels.Everything()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// An environment is what the parts of a Server have in common. Its fields do not change after New, and all of them are safe
+// for concurrent use.
+type environment struct {
+	Options
+	sandbox       *build.Sandbox
+	client        dynamic.Interface
+	outlines      metadata.Interface
+	resources     *kube.Resources
+	caches        *informer.Factory
+	references    *references.Watcher // of ConfigMaps with scripts, and of what webhooks refer to
+	events        *kube.Events
+	write         *kube.Writer
+	shared        *reconcile.Shared
+	identityKinds *reconcile.IdentityKinds
+	counts        *metrics.Metrics // nil: none are kept
+
+	webhookAnswers *bodies.Budget // of webhooks' answers in flight
+	cachedAnswers  *bodies.Budget // of those that are kept by their ETags
+
+	leading   *lease.Gate      // opened when the server begins to lead
+	candidate *lease.Candidate // nil: there is no Election
+
+	records *records
+	queue   workqueue.TypedRateLimitingInterface[spec.ID] // of controllers to be loaded
+	order   *metrics.Shared[spec.ID]                      // of queue, for its metrics
+}
+
+// newEnvironment connects to the cluster.
+func newEnvironment(o Options) (*environment, error) {
+	o.setDefaults()
+	counts, config, err := countRequests(o.Metrics, o.Config)
+	if err != nil {
+		return nil, err
+	}
+	o.Config = config
+	e := &environment{counts: counts, leading: lease.NewGate(), records: newRecords()}
+	if o.Election != nil {
+		e.candidate = &lease.Candidate{Election: *o.Election, Config: o.Config, Fence: lease.New(lease.RenewDeadline), Log: o.Log}
+		o.Config = rest.CopyConfig(o.Config)
+		o.Config.Wrap(e.candidate.Fence.Wrap)
+	}
+	e.Options, e.sandbox = o, o.Sandbox.WithDefaults()
+	if err := e.connect(); err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	e.shareAmongReconcilers()
+	e.queue, e.order = newQueue(counts, o.DiscoveryInterval)
+	return e, nil
+}
+
+// connect makes the clients, and what works through them.
+func (e *environment) connect() (err error) {
+	if e.client, err = dynamic.NewForConfig(e.Config); err != nil {
+		return err
+	}
+	typed, err := kubernetes.NewForConfig(e.Config)
+	if err != nil {
+		return err
+	}
+	discoverer, err := discovery.NewDiscoveryClientForConfig(e.Config)
+	if err != nil {
+		return err
+	}
+	if e.outlines, err = metadata.NewForConfig(e.Config); err != nil {
+		return err
+	}
+	e.resources = kube.NewResources(discoverer, e.DiscoveryInterval)
+	e.write = &kube.Writer{Client: e.client, Resources: e.resources, Manager: e.FieldManager, DryRun: e.DryRun}
+	e.events = kube.NewEvents(typed, e.Options.Events)
+	e.events.Divert = e.divert
+	e.caches = informer.NewFactory(e.client, e.Log)
+	e.references = references.NewWatcher(e.caches)
+	e.caches.Ownership = func(of *object.Object) ownership.Fields {
+		return ownership.Of(of, e.write.Applier(), kube.FieldManager)
+	}
+	return nil
+}
+
+// shareAmongReconcilers makes what all Reconcilers use.
+func (e *environment) shareAmongReconcilers() {
+	e.identityKinds = reconcile.NewIdentityKinds()
+	e.shared = reconcile.NewShared()
+	e.shared.Related.Log = e.Log
+	e.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
+		return e.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
+	}
+	e.webhookAnswers = bodies.New(e.WebhookMemory)
+	e.cachedAnswers = bodies.New(e.webhookAnswers.Size() / 2)
+}
+
+// leads reports whether this server is the one that works.
+func (e *environment) leads() bool { return e.leading.IsOpen() }
+
+// divert calls the Observer with an event. It reports whether the event is kept from the cluster: one on a controller object
+// that is not there, and every one if nothing is stored.
+func (e *environment) divert(o *object.Object, kind, reason, note string) bool {
+	if e.Observer != nil {
+		e.Observer.Event(o, kind, reason, note)
+	}
+	_, isController := spec.Resources[o.GetKind()]
+	return e.DryRun || e.Given != nil && isController
+}
+
+// newQueue returns the one queue of controller objects of both kinds, and its order, which counts for the metrics.
+func newQueue(counts *metrics.Metrics, longest time.Duration) (workqueue.TypedRateLimitingInterface[spec.ID], *metrics.Shared[spec.ID]) {
+	order := metrics.NewShared(counts, func(of spec.ID) string { return loadQueues[of.Kind] }, slices.Collect(maps.Values(loadQueues))...)
+	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[spec.ID]{Queue: order})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[spec.ID]{Queue: inner})
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[spec.ID](time.Second, longest)
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[spec.ID]{DelayingQueue: delaying}), order
+}
+
+// loadQueues are the names of the queues of controller objects in metrics, by kind. They are Metacontroller's.
+var loadQueues = map[string]string{
+	v1alpha1.KindCompositeController: "composite-metacontroller",
+	v1alpha1.KindDecoratorController: "decorator-metacontroller",
+}

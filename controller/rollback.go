@@ -1,0 +1,111 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
+	"metascript/controller/throttle"
+)
+
+// A rollbacker goes back to the last known good version of a controller, when the one that is written does not load, or was
+// given up.
+type rollbacker struct {
+	*environment
+	versions  *versions
+	sources   *sources
+	activator *activator
+}
+
+// noteOutcome notes how the version that runs does, before another takes its place.
+func (r *rollbacker) noteOutcome(ctx context.Context, m *managed) {
+	active := m.active.Load()
+	if active == nil {
+		return
+	}
+	version := active.Current()
+	switch outcome, why := version.Canary.Outcome(time.Now()); outcome {
+	case throttle.Good:
+		r.versions.settle(ctx, m)
+	case throttle.GivenUp:
+		m.reject(version.Loaded.Identity, why)
+	}
+}
+
+// check reports as an error that c was given up, here or by the server before. One that was edited is not, nor is one for
+// which there is none to go back to.
+func (r *rollbacker) check(ctx context.Context, m *managed, c *build.Candidate) error {
+	// The status tells what the server before knew. What this one knows, once it leads, is newer.
+	if !m.rejectionKnown && c.Status.Script != nil && m.rejected(c.Identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.Identity {
+		m.reject(c.Identity, &throttle.GivenUpError{Reason: reasonBefore(c.Status.Conditions)})
+	}
+	m.rejectionKnown = m.rejectionKnown || r.leads()
+	why := m.rejected(c.Identity)
+	if why == nil {
+		return nil // one that was given up and still runs, is seen to when it is known whether c can take its place
+	}
+	if before, err := r.versions.last(ctx, m, c); err != nil || before.Identity == c.Identity {
+		m.clearRollback()
+		return nil
+	}
+	return why
+}
+
+// rollBack keeps the last known good version running, or has it run again, since what is written cannot be used. It returns
+// warnings for the status.
+func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidate) (warnings []string) {
+	var rejected error
+	if active := m.active.Load(); active != nil {
+		loaded := active.Current().Loaded
+		if rejected = m.rejected(loaded.Identity); rejected == nil && loaded.Built.Missing == "" {
+			return nil
+		}
+	}
+	before, err := r.versions.last(ctx, m, c)
+	if err == nil {
+		err = r.load(ctx, m, before)
+	}
+	if err == nil && rejected != nil {
+		r.events.Warning(c.Object, "ScriptRolledBack", "%v", rejected)
+		r.counts.Controller(c.Kind, m.id.Name).Reloaded("rolledback")
+	}
+	if err != nil && rejected != nil {
+		m.clearRollback()
+	}
+	if err != nil && !errors.Is(err, errNoneGood) && ctx.Err() == nil {
+		return []string{err.Error()}
+	}
+	return nil
+}
+
+// load has the last known good version run.
+func (r *rollbacker) load(ctx context.Context, m *managed, c *build.Candidate) (err error) {
+	if c.Resolved, err = r.activator.discover(c.Declaration); err != nil {
+		return err
+	}
+	loader := r.sources.loader(m, c)
+	built, err := loader.Load(ctx, c.Declaration, c.Parts)
+	if err != nil {
+		return err
+	}
+	return r.activator.activate(ctx, m, c, loader, built)
+}
+
+// reasonBefore is why a version was given up, as the condition has it that the server before wrote.
+func reasonBefore(conditions []metav1.Condition) string {
+	before := meta.FindStatusCondition(conditions, v1alpha1.ConditionScriptReady)
+	if before == nil || before.Reason != v1alpha1.ReasonRolledBack {
+		return ""
+	}
+	_, reason, _ := strings.Cut(before.Message, throttle.NotTriedAgain+": ")
+	if end := strings.LastIndex(reason, "\n"); end >= 0 {
+		reason = reason[:end] // what keeps running
+	}
+	return reason
+}

@@ -1,0 +1,197 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
+	"metascript/controller/finalizers"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
+	"metascript/controller/status"
+	"metascript/controller/throttle"
+)
+
+// A reporter reports the results of loading: in the status of the controller object, in the log, in events, and on parents
+// that wait for a finalize hook.
+type reporter struct {
+	*environment
+	watches *watches
+	blocked *finalizers.BlockedReporter
+}
+
+func newReporter(e *environment, w *watches) *reporter {
+	return &reporter{e, w, finalizers.NewBlockedReporter(e.caches, e.resources, e.events)}
+}
+
+// forget drops a controller that is gone.
+func (r *reporter) forget(id spec.ID) {
+	r.blocked.Forget(id)
+	r.counts.Forget(id.Kind, id.Name, id.QueueName())
+}
+
+// report writes the result into the object's status if it is not there yet, and an event about a change of Ready.
+func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, result *status.Result) error {
+	written := status.Of(c.Declaration, result)
+	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady) // which there always is
+	if result.Finalizers.Parents > 0 && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
+		r.Log.Warn("finalizers are held", "controller", m.id.Name, "parents", result.Finalizers.Parents)
+		r.events.Warning(c.Object, "FinalizersHeld", "%s", result.Finalizers.Message(m.id))
+	}
+	if text := ready.Reason + ready.Message; !result.Unreported && m.reported != text {
+		m.reported = text
+		r.Log.Info("controller is "+ready.Reason, "controller", m.id.Name, "ready", ready.Status, "message", ready.Message)
+		r.warn(c, result, ready)
+	}
+	if err := r.writeStatus(ctx, m, c.Object, written); err != nil {
+		return err
+	}
+	why, remedy := whyBlocked(c.Declaration, result)
+	return r.blocked.Report(c.Declaration, why, remedy)
+}
+
+// warn writes the event about a result that is not as the object is written.
+func (r *reporter) warn(c *build.Candidate, result *status.Result, ready *metav1.Condition) {
+	o, err := c.Object, result.Err()
+	switch {
+	case result.PreviousScriptRuns(c.Declaration):
+		r.events.Warning(o, "ScriptRejected", "%s", ready.Message)
+		r.counts.Controller(c.Kind, o.GetName()).Reloaded("rejected")
+	case throttle.IsGivenUp(err): // which was reported when it was
+	case spec.LacksStatus(err):
+		r.events.Warning(o, "SyncError", "[%s] Sync error - ignoring, %s", o.GetName(), ready.Message)
+	case err != nil:
+		r.events.Warning(o, "CreateError", "Cannot create new controller: %s", ready.Message)
+	case result.Trouble != nil:
+		r.events.Warning(o, "SyncError", "[%s] Sync error - %s", o.GetName(), ready.Message)
+	}
+}
+
+// writeStatus writes a status into o if it differs from what is there.
+func (r *reporter) writeStatus(ctx context.Context, m *managed, o *object.Object, written *v1alpha1.ControllerStatus) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(written)
+	if err != nil {
+		return fmt.Errorf("status of %s: %w", object.Describe(o), err)
+	}
+	changed := object.Copy(o)
+	changed.Object["status"] = content
+	if r.watches.statusPruned.Load() || plan.Difference(object.StatusOf(o), object.StatusOf(changed)) == "" {
+		return nil
+	}
+	if wait := m.statusDelay(); wait > 0 && r.Given == nil {
+		r.queue.AddAfter(m.id, wait)
+		return nil
+	}
+	stored, err := r.writer().Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "conditions"})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || hasConditions(stored) {
+		return err
+	}
+	return r.notePruned(o)
+}
+
+// writer writes to controller objects.
+func (r *reporter) writer() plan.Writer {
+	if r.Given != nil {
+		return r.Given
+	}
+	return r.write
+}
+
+// notePruned notes that the API server does not store a status, unless it may be about to.
+func (r *reporter) notePruned(o *object.Object) error {
+	if time.Since(time.Unix(0, r.watches.definitionEdited.Load())) < definitionLag {
+		return fmt.Errorf("%s: its status was not stored: the API server may not know the new definition yet", object.Describe(o))
+	}
+	if !r.watches.statusPruned.Swap(true) {
+		r.Log.Warn(oldDefinitions)
+		r.events.Warning(o, "OldDefinitions", "%s", oldDefinitions)
+	}
+	return nil
+}
+
+// definitionLag is how long after its change an API server may still go by an old definition.
+const definitionLag = 10 * time.Second
+
+// oldDefinitions is reported once, when only the program was replaced and not what came with it.
+const oldDefinitions = "the CustomResourceDefinitions of the controllers are older than this server, and keep neither spec.script nor the status: apply those of its release, in manifests/crds; no status is written until they change"
+
+func hasConditions(o *object.Object) bool {
+	_, found, err := unstructured.NestedSlice(o.Object, "status", "conditions")
+	return found && err == nil
+}
+
+// whyBlocked says why the finalize hook of a controller cannot be called, and what to do; "": it can.
+func whyBlocked(d *spec.Declaration, result *status.Result) (why, remedy string) {
+	switch {
+	case result.Active == nil && d.Settings.Paused:
+		return "is paused", "end the pause"
+	case result.Active == nil && result.Err() != nil:
+		return "does not load", "correct the controller"
+	case result.Active != nil && !result.Filled && result.Trouble != nil:
+		return "cannot start before its caches are filled", "see the condition Ready of the controller"
+	}
+	return "", ""
+}
+
+// releaseWarning is about the annotation where it has no effect: it would have one once the hook is lost.
+func releaseWarning(d *spec.Declaration, built *build.Built) []string {
+	if built.Finalize == nil || d.Object.Annotations[reconcile.RemoveFinalizers] != "true" {
+		return nil
+	}
+	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: take it off, so that finalizers are held if the hook is lost", reconcile.RemoveFinalizers)}
+}
+
+// runawayCheck is how often the server looks whether scripts have begun to run on, or have ended.
+const runawayCheck = 2 * time.Second
+
+// watchRunaways has the status of a controller say that its script runs on although its time is up, and that it does not
+// any more.
+func (r *reporter) watchRunaways(ctx context.Context) {
+	tick := time.NewTicker(runawayCheck)
+	defer tick.Stop()
+	before := map[spec.ID]int{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := r.countRunaways()
+		for id := range now {
+			if now[id] != before[id] {
+				r.queue.Add(id)
+			}
+		}
+		for id := range before {
+			if now[id] == 0 {
+				r.queue.Add(id)
+			}
+		}
+		before = now
+	}
+}
+
+// countRunaways counts what runs on, by the controller object.
+func (r *reporter) countRunaways() map[spec.ID]int {
+	count := map[spec.ID]int{}
+	for _, one := range r.sandbox.Runaways() {
+		if kind, name, ok := strings.Cut(one.Owner, "/"); ok {
+			count[spec.ID{Kind: kind, Name: name}]++
+		}
+	}
+	return count
+}

@@ -1,0 +1,46 @@
+package controller
+
+import (
+	"errors"
+	"testing"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
+	"metascript/controller/status"
+	"metascript/engine"
+)
+
+func TestWhyAFinalizeHookCannotBeCalled(t *testing.T) {
+	active := &build.Version{}
+	paused := &spec.Declaration{Settings: v1alpha1.ControllerSettings{Paused: true}}
+	for _, c := range []struct {
+		name   string
+		d      *spec.Declaration
+		result *status.Result
+		want   string
+	}{
+		{"it runs", &spec.Declaration{}, &status.Result{Active: active, Snapshot: reconcile.Snapshot{Filled: true}}, ""},
+		{"it is about to start", &spec.Declaration{}, &status.Result{}, ""},
+		{"its caches are being filled", &spec.Declaration{}, &status.Result{Active: active}, ""},
+		{"its caches cannot be filled", &spec.Declaration{}, &status.Result{Active: active, Snapshot: reconcile.Snapshot{Trouble: errors.New("no")}}, "cannot start before its caches are filled"},
+		{"it is paused", paused, &status.Result{}, "is paused"},
+		{"it does not load", &spec.Declaration{}, &status.Result{Spec: errors.New("it is wrong")}, "does not load"},
+		{"an edit does not load, and the version before runs", &spec.Declaration{}, &status.Result{Spec: errors.New("it is wrong"), Active: active, Snapshot: reconcile.Snapshot{Filled: true}}, ""},
+	} {
+		if why, remedy := whyBlocked(c.d, c.result); why != c.want || (why == "") != (remedy == "") {
+			t.Errorf("%s: got %q and %q, want %q", c.name, why, remedy, c.want)
+		}
+	}
+}
+
+func TestRunawaysAreCountedByTheirController(t *testing.T) {
+	r := &reporter{environment: &environment{sandbox: &build.Sandbox{Runaways: func() []engine.Runaway {
+		return []engine.Runaway{{Owner: "CompositeController/a"}, {Owner: "CompositeController/a"}, {Owner: "DecoratorController/a"}}
+	}}}}
+	n := r.countRunaways()
+	if n[spec.ID{Kind: "CompositeController", Name: "a"}] != 2 || n[spec.ID{Kind: "DecoratorController", Name: "a"}] != 1 || len(n) != 2 {
+		t.Errorf("counted %v", n)
+	}
+}

@@ -1,0 +1,196 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/informer"
+	"metascript/controller/object"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
+	"metascript/controller/static"
+)
+
+// The watches are those of the controller objects and of the definitions of kinds. They queue the controllers that a change
+// concerns.
+type watches struct {
+	*environment
+	controllers map[string]static.Objects // by kind; read only once opened is set
+	definitions static.Objects            // the CustomResourceDefinitions; read only once opened is set
+
+	opened atomic.Bool // the caches are
+	filled atomic.Bool // the caches are, so that a controller object that is not there does not exist
+
+	// definitionEdited is when, in ns, the definition of a kind of controllers changed; zero: it did not.
+	definitionEdited atomic.Int64
+	statusPruned     atomic.Bool // the API server does not store a status for controllers
+}
+
+var customResourceDefinitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+func newWatches(e *environment) *watches {
+	return &watches{environment: e, controllers: map[string]static.Objects{}}
+}
+
+// open begins to watch. close comes after it, also when it failed.
+func (w *watches) open() error {
+	for kind := range spec.Resources {
+		w.controllers[kind] = w.openKind(kind)
+	}
+	w.definitions = w.caches.Open(informer.Spec{Resource: customResourceDefinitions, MetadataOnly: true, Listed: true})
+	for kind := range spec.Resources {
+		if err := w.controllers[kind].Handle(w.onController); err != nil {
+			return err
+		}
+	}
+	if err := w.definitions.Handle(w.onDefinition); err != nil {
+		return err
+	}
+	w.opened.Store(true)
+	return nil
+}
+
+// openKind gives the controller objects of a kind. It logs what a watch that fails for ever would not say well.
+func (w *watches) openKind(kind string) static.Objects {
+	if w.Given != nil {
+		return w.Given.Of(kind)
+	}
+	resource := spec.Resources[kind]
+	if _, err := w.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
+		w.Log.Warn("the API server does not serve "+kind+"s; apply manifests/crds; waiting", "error", err)
+	}
+	return w.caches.Open(informer.Spec{Resource: resource, Selector: w.Selector.String(), Listed: true})
+}
+
+// synced waits until all caches are filled. It reports whether they are, or else ctx is done.
+func (w *watches) synced(ctx context.Context) bool {
+	for _, cache := range w.controllers {
+		if !cache.Synced(ctx) {
+			return false
+		}
+	}
+	if !w.definitions.Synced(ctx) {
+		return false
+	}
+	w.filled.Store(true)
+	return true
+}
+
+func (w *watches) close() {
+	for _, cache := range w.controllers {
+		cache.Close()
+	}
+	w.definitions.Close()
+}
+
+// get returns the controller object of that name, or nil.
+func (w *watches) get(id spec.ID) *object.Object {
+	return w.controllers[id.Kind].Get(object.Key{Name: id.Name})
+}
+
+// list returns all controller objects.
+func (w *watches) list() []*object.Object {
+	var all []*object.Object
+	for _, cache := range w.controllers {
+		all = append(all, cache.List()...)
+	}
+	return all
+}
+
+// queueAll queues every controller after a while; zero is now.
+func (w *watches) queueAll(after time.Duration) {
+	for _, o := range w.list() {
+		w.queue.AddAfter(spec.IDOf(o), after)
+	}
+}
+
+func (w *watches) onController(old, current *object.Object) {
+	if current == nil {
+		w.records.deleted(old)
+		w.queue.Add(spec.IDOf(old))
+		return
+	}
+	w.records.exists(spec.IDOf(current))
+	if old == nil || w.concerns(old, current) {
+		w.queue.Add(spec.IDOf(current))
+	}
+}
+
+// concerns reports whether an update is to be looked at. Most are our own status, which must not lead to the next one.
+func (w *watches) concerns(old, current *object.Object) bool {
+	return old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration() ||
+		reconcile.RemovesFinalizers(old) != reconcile.RemovesFinalizers(current) ||
+		!w.leads() && givenUpBy(old) != givenUpBy(current) // not to try that version again when this server leads
+}
+
+// givenUpBy is the version that the status of a controller object says was given up.
+func givenUpBy(o *object.Object) string {
+	version, _, _ := unstructured.NestedString(o.Object, "status", "script", "givenUp")
+	return version
+}
+
+// onDefinition looks at every controller again when a kind appears, changes or goes, since it may be theirs. It does so
+// a second time when the API server serves what the definition says.
+func (w *watches) onDefinition(old, current *object.Object) {
+	if !w.filled.Load() {
+		return // it was there before us, and no controller has been looked at
+	}
+	edited := old != nil && (current == nil || old.GetGeneration() != current.GetGeneration())
+	if current == nil {
+		current = old
+	}
+	_, group, _ := strings.Cut(current.GetName(), ".") // the name is <plural>.<group>
+	w.resources.Forget(group)
+	if group == v1alpha1.Group && edited {
+		w.definitionEdited.Store(time.Now().UnixNano())
+		w.statusPruned.Store(false)
+	}
+	if edited {
+		w.identityKinds.Changed(group)
+	}
+	for _, r := range w.records.running() {
+		if r.Binding().IsAbout(group) {
+			r.RetryStatus()
+		}
+		if edited {
+			w.identityKinds.Update(r.Binding())
+		}
+		r.Rediscover(group)
+	}
+	w.queueAll(0)
+	w.queueAll(reconcile.UntilServed)
+}
+
+// unknown says what has to be read before controllers can be loaded, and what keeps it from being read.
+func (w *watches) unknown() []string {
+	if !w.opened.Load() {
+		return []string{"the server is about to start"}
+	}
+	all := beingRead("CustomResourceDefinition", w.definitions)
+	for kind, cache := range w.controllers {
+		all = append(all, beingRead(kind, cache)...)
+	}
+	if len(all) == 0 {
+		return []string{"the controllers are about to be loaded"}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// beingRead says that objects are being read, and what keeps them from it, unless they are known.
+func beingRead(kind string, cache static.Objects) []string {
+	if err := cache.Trouble(); err != nil {
+		return []string{fmt.Sprintf("the %ss are being read: %v", kind, err)}
+	} else if !cache.Filled() {
+		return []string{fmt.Sprintf("the %ss are being read", kind)}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package scripts
+
+import "slices"
+
+// A snapshot is what one attempt reads from the sources: each file and each ConfigMap once.
+type snapshot struct {
+	sources    Sources
+	views      []*view // of the scripts directories, once they are open
+	configMaps map[Key]answer
+}
+
+// An answer is a ConfigMap, or why it could not be read.
+type answer struct {
+	*ConfigMap
+	err error
+}
+
+// open opens the scripts directories, unless they are open.
+func (m *snapshot) open() {
+	if m.sources.Folders == nil || m.views != nil {
+		return
+	}
+	for _, dir := range m.sources.Folders.dirs {
+		m.views = append(m.views, open(dir))
+	}
+}
+
+func (m *snapshot) close() {
+	for _, v := range m.views {
+		v.close()
+	}
+}
+
+// unchanged reports whether all files are still as they were read.
+func (m *snapshot) unchanged() bool {
+	return !slices.ContainsFunc(m.views, func(v *view) bool { return !v.unchanged() })
+}
+
+func (m *snapshot) configMap(namespace, name string) (*ConfigMap, error) {
+	if m.sources.ConfigMaps == nil {
+		return nil, notFound("ConfigMap "+namespace+"/"+name, "there is no cluster to read it from", "")
+	}
+	key := Key{Namespace: namespace, Name: name}
+	seen, ok := m.configMaps[key]
+	if !ok {
+		seen.ConfigMap, seen.err = m.sources.ConfigMaps(namespace, name)
+		m.configMaps[key] = seen
+	}
+	return seen.ConfigMap, seen.err
+}
