@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -80,7 +79,7 @@ func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Re
 	return next
 }
 
-// scriptVersions are the versions of c's script, or nil when its edits do not roll out. Older ones have the webhooks of the
+// scriptVersions are the versions of c's scripts, or nil if edits of them do not roll out. Older ones have the webhooks of the
 // one that runs.
 func (a *activator) scriptVersions(c *build.Candidate, l *build.Loader, now *build.Built) *store.ScriptVersions {
 	if !c.ScriptRevisions || now.Digest == "" {
@@ -89,21 +88,9 @@ func (a *activator) scriptVersions(c *build.Candidate, l *build.Loader, now *bui
 	older := *l
 	older.Before = now
 	return &store.ScriptVersions{
-		DryRun: a.DryRun, Store: a.versions.store, Digest: now.Digest, Script: c.Script, Part: build.Parts{"": c.Parts[""]}, Older: map[string]build.Built{},
-		Load: func(ctx context.Context, script *v1alpha1.ControllerScript, part build.Parts) (build.Built, error) {
-			then := *c.Declaration
-			then.Script = script
-			gathered := maps.Clone(c.Parts)
-			if len(part) > 0 {
-				gathered[""] = part[""]
-				return older.Load(ctx, &then, gathered)
-			}
-			own, err := older.Sources.Assemble(older.Wanted(&then)[""], false)
-			if err != nil {
-				return build.Built{}, fmt.Errorf("%s: %w", build.SpecPath(""), err)
-			}
-			gathered[""] = own
-			return older.Load(ctx, &then, gathered)
+		DryRun: a.DryRun, Store: a.versions.store, Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
+		Load: func(ctx context.Context, then build.ScriptVersion) (build.Built, error) {
+			return older.LoadVersion(ctx, c, then)
 		},
 	}
 }
@@ -124,9 +111,11 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	b.ServerSide = cmp.Or(d.Settings.ApplyStrategy, a.ApplyStrategy) == v1alpha1.ServerSideApply
 	b.FieldManager = a.FieldManager
 	b.Workers = cmp.Or(b.Workers, a.Workers)
-	a.openCaches(b, c.Resolved)
 	b.Clients = built.Clients
-	b.Clients.Open(a.caches, a.Metrics)
+	if err := b.Clients.Open(a.references, a.Metrics); err != nil {
+		return nil, err
+	}
+	a.openCaches(b, c.Resolved)
 	if d.Shape == hook.Decorator {
 		b.Owner = &claim.ByAnnotations{Children: b.Children, Annotations: b.Marks}
 	} else {

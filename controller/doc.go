@@ -12,6 +12,7 @@
 //   - reconcile: reconciles the parents of one controller
 //   - build: makes the hooks that a controller object declares, from scripts and webhooks
 //   - spec: reads controller objects of both kinds into one form; status: writes what came of them into conditions
+//   - references: watches the Secrets and ConfigMaps that controller objects refer to
 //   - claim, related, revisions: which children and which related objects a parent has, and its ControllerRevisions
 //   - store: keeps versions of scripts in ConfigMaps
 //   - throttle: decides when what went wrong is tried again, and whether a new version is good

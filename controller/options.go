@@ -28,6 +28,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/ownership"
 	"metascript/controller/reconcile"
+	"metascript/controller/references"
 	"metascript/controller/spec"
 	"metascript/controller/static"
 	"metascript/scripts"
@@ -92,6 +93,7 @@ type environment struct {
 	outlines      metadata.Interface
 	resources     *kube.Resources
 	caches        *informer.Factory
+	references    *references.Watcher // of ConfigMaps with scripts, and of what webhooks refer to
 	events        *kube.Events
 	write         *kube.Writer
 	shared        *reconcile.Shared
@@ -153,6 +155,7 @@ func (e *environment) connect() (err error) {
 	e.events = kube.NewEvents(typed, e.Options.Events)
 	e.events.Divert = e.divert
 	e.caches = informer.NewFactory(e.client, e.Log)
+	e.references = references.NewWatcher(e.caches)
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, e.write.Applier(), kube.FieldManager)
 	}

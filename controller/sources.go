@@ -9,6 +9,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
+	"metascript/controller/references"
 	"metascript/controller/spec"
 	"metascript/engine"
 	"metascript/scripts"
@@ -17,24 +18,20 @@ import (
 // The sources are those of the scripts of all controllers. They queue the controllers whose sources changed.
 type sources struct {
 	*environment
-	configMaps *build.ScriptConfigMaps
-	edited     chan struct{} // has one value when there are changes
+	edited chan struct{} // has one value when there are changes
 
 	mu      sync.Mutex      // guards changes
 	changes scripts.Changes // in files, for which the controllers were not looked at yet
 }
 
 func newSources(e *environment) *sources {
-	return &sources{
-		environment: e, edited: make(chan struct{}, 1),
-		configMaps: build.NewScriptConfigMaps(e.caches, func(of spec.ID) { e.queue.Add(of) }),
-	}
+	return &sources{environment: e, edited: make(chan struct{}, 1)}
 }
 
 // loader returns what makes the hooks of c.
 func (s *sources) loader(m *managed, c *build.Candidate) *build.Loader {
 	l := &build.Loader{
-		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.configMaps.Get},
+		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: build.ConfigMaps(s.references)},
 		Log: s.logPrint(c.Object.GetName()), Observe: s.counts.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery,
 		MissingChildren: s.MissingChildren, InFlight: s.webhookAnswers, Cached: s.cachedAnswers,
 	}
@@ -49,14 +46,14 @@ func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, l *b
 	wanted := l.Wanted(c.Declaration)
 	// What is about to be read may be of before the next change, or of after it.
 	m.sources.Store(&readSources{wanted: wanted})
-	var names []scripts.Key
+	var configMaps []references.Object
 	for _, w := range wanted {
-		names = append(names, w.ConfigMapNames()...)
+		configMaps = append(configMaps, build.ConfigMapsOf(&w)...)
 	}
-	if err := s.configMaps.Follow(m.id, names); err != nil {
+	if err := s.references.Watch(m.id, func() { s.queue.Add(m.id) }, configMaps...); err != nil {
 		return err
 	}
-	s.configMaps.Settled(ctx, names)
+	s.references.Settled(ctx, m.id)
 	err := c.Read(l)
 	m.sources.Store(&readSources{wanted, c.Fingerprint(err)})
 	return err
@@ -68,7 +65,7 @@ func (s *sources) warnings(m *managed) []string {
 	if m.sources.Load().usesFiles() && s.Folders != nil {
 		all = s.Folders.Problems()
 	}
-	return append(all, s.configMaps.Stale(m.id)...)
+	return append(all, s.references.Stale(m.id)...)
 }
 
 // filesChanged notes changes below the scripts directories.
@@ -106,7 +103,7 @@ func (s *sources) readOtherwise(m *managed, o *object.Object) bool {
 }
 
 // forget follows the sources of a controller no more.
-func (s *sources) forget(id spec.ID) { _ = s.configMaps.Follow(id, nil) }
+func (s *sources) forget(id spec.ID) { s.references.Leave(id) }
 
 // levels are those of scripts' messages in our log.
 var levels = map[engine.Level]slog.Level{

@@ -10,6 +10,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
+	"metascript/controller/references"
 )
 
 // An endpoint finds out how a webhook's server is met. It is what connection settings say, each value named; nil: there
@@ -21,11 +22,11 @@ type endpoint struct {
 	scheme           string // before the token
 	token            *keySelector
 	user, password   *keySelector
-	keys             Credentials
+	keys             *Credentials
 }
 
 // newEndpoint reads settings and notes in keys what they refer to.
-func newEndpoint(settings v1alpha1.EndpointConfig, keys Credentials) (*endpoint, error) {
+func newEndpoint(settings v1alpha1.EndpointConfig, keys *Credentials) (*endpoint, error) {
 	e := &endpoint{keys: keys}
 	if settings.Authorization != nil && settings.BasicAuth != nil {
 		return nil, errors.New("authorization and basicAuth exclude each other: keep one")
@@ -62,11 +63,11 @@ func (e *endpoint) setAuthority(bundle *v1alpha1.CABundle) error {
 	}
 	if ref := bundle.SecretRef; ref != nil {
 		set++
-		e.ca = e.at(KindSecret, ref.Namespace, ref.Name, cmp.Or(ref.Key, "ca.crt"))
+		e.ca = e.at(references.Secret, ref.Namespace, ref.Name, cmp.Or(ref.Key, "ca.crt"))
 	}
 	if ref := bundle.ConfigMapRef; ref != nil {
 		set++
-		e.ca = e.at(kindConfigMap, ref.Namespace, ref.Name, cmp.Or(ref.Key, "ca.crt"))
+		e.ca = e.at(references.ConfigMap, ref.Namespace, ref.Name, cmp.Or(ref.Key, "ca.crt"))
 	}
 	if set != 1 {
 		return errors.New("give it exactly one of inline, secretRef and configMapRef")
@@ -75,12 +76,12 @@ func (e *endpoint) setAuthority(bundle *v1alpha1.CABundle) error {
 }
 
 func (e *endpoint) secret(ref v1alpha1.SecretRef, key, otherwise string) *keySelector {
-	return e.at(KindSecret, ref.Namespace, ref.Name, cmp.Or(key, otherwise))
+	return e.at(references.Secret, ref.Namespace, ref.Name, cmp.Or(key, otherwise))
 }
 
 func (e *endpoint) at(kind, namespace, name, key string) *keySelector {
-	at := keySelector{reference{kind, namespace, name}, key}
-	e.keys[at.reference] = nil // until it is opened
+	at := keySelector{references.Object{Kind: kind, Namespace: namespace, Name: name}, key}
+	e.keys.objects[at.Object] = true
 	return &at
 }
 

@@ -41,7 +41,7 @@ func TestAnEntryIsForAHostAndItsPort(t *testing.T) {
 // refs lists what a controller's webhooks refer to.
 func refs(loaded Built) []string {
 	var names []string
-	for r := range loaded.Clients.Credentials {
+	for r := range loaded.Clients.Credentials.objects {
 		names = append(names, r.String())
 	}
 	slices.Sort(names)

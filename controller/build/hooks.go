@@ -26,7 +26,7 @@ type Built struct {
 
 	Names     []string              // of the hooks there are, sorted
 	Isolation v1alpha1.Isolation    // that scripts have; "" without one
-	Digest    string                // of spec.script
+	Digest    string                // of the scripts, by which revisions refer to them; "" without one, or if some are not loaded
 	form      ScriptForm            // of spec.script
 	Missing   string                // why some scripts are not loaded, and webhooks alone answer; "": all are
 	Status    v1alpha1.ScriptStatus // about the scripts, without times; zero without scripts
@@ -88,7 +88,7 @@ type loading struct {
 // load compiles the scripts of d, which were gathered before, and finds out which hooks there are. A script that does not
 // compile is an error with an [*engine.Error] in it.
 func (l *Loader) Load(ctx context.Context, d *spec.Declaration, gathered Parts) (Built, error) {
-	loaded := Built{Clients: WebhookClients{Credentials: Credentials{}}, webhooks: map[string]*hook.Webhook{}}
+	loaded := Built{Clients: WebhookClients{Credentials: newCredentials()}, webhooks: map[string]*hook.Webhook{}}
 	if l.Before != nil {
 		loaded.Clients, loaded.webhooks = l.Before.Clients, l.Before.webhooks
 	}
@@ -110,7 +110,7 @@ func (l *Loader) Load(ctx context.Context, d *spec.Declaration, gathered Parts) 
 		}
 	}
 	if d.Script != nil {
-		if loaded.Digest, err = work.compileOwn(ctx); err != nil {
+		if err = work.compileOwn(ctx); err != nil {
 			return loaded, err
 		}
 		loaded.form = work.form()
@@ -128,7 +128,9 @@ func (l *Loader) Load(ctx context.Context, d *spec.Declaration, gathered Parts) 
 	if err := work.check(d, &loaded); err != nil {
 		return loaded, err
 	}
-	loaded.Status, err = gathered.status(loaded.Names)
+	if loaded.Status, err = gathered.status(loaded.Names); err == nil && !l.Partial.any() {
+		loaded.Digest, err = gathered.versionDigest()
+	}
 	return loaded, err
 }
 
@@ -143,12 +145,12 @@ func (l *Loader) Read(ctx context.Context, d *spec.Declaration) (Built, error) {
 	return loaded, err
 }
 
-// compileOwn compiles spec.script and gives its digest.
-func (w *loading) compileOwn(ctx context.Context) (digest string, err error) {
+// compileOwn compiles spec.script.
+func (w *loading) compileOwn(ctx context.Context) (err error) {
 	if w.own, err = w.compile(ctx, "", w.limits(w.script.ScriptSource, w.script)); err != nil {
-		return "", w.Partial.Note("", err)
+		return w.Partial.Note("", err)
 	}
-	return w.parts[""].Script.Digest(engine.Limits{Source: MaxSource})
+	return nil
 }
 
 // form is that of spec.script, which is taken for one of named functions while it is not loaded.

@@ -45,6 +45,9 @@ func (l *MissingParts) Part(name string) error {
 	return l.Parts[name]
 }
 
+// any reports whether something is missing.
+func (l *MissingParts) any() bool { return l != nil && len(l.Parts)+len(l.hooks) > 0 }
+
 // note does without a part, unless that is not allowed.
 func (l *MissingParts) Note(name string, err error) error {
 	if l == nil {

@@ -12,8 +12,8 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
-	"metascript/controller/informer"
 	"metascript/controller/redact"
+	"metascript/controller/references"
 	"metascript/controller/spec"
 )
 
@@ -22,14 +22,14 @@ import (
 type WebhookClients struct {
 	webhooks    []*hook.Webhook
 	metrics     []*hook.Metrics
-	Credentials Credentials
+	Credentials *Credentials
 	registry    prometheus.Registerer // nil: metrics are not registered
 }
 
-// open begins to watch what the webhooks refer to.
-func (l *WebhookClients) Open(caches *informer.Factory, registry prometheus.Registerer) {
+// Open begins to watch what the webhooks refer to.
+func (l *WebhookClients) Open(watcher *references.Watcher, registry prometheus.Registerer) error {
 	l.registry = registry
-	l.Credentials.open(caches)
+	return l.Credentials.watch(watcher)
 }
 
 // register makes the metrics seen. Before it, those of the loop that was replaced must be gone.

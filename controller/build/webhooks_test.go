@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"metascript/controller/references"
 )
 
 // A controller that is replaced has the labels of the one before; another has its own.
@@ -12,7 +14,9 @@ func TestMetricsAreThereWhileAControllerRuns(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	open := func() *WebhookClients {
 		loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'http://admin:hunter2@x/sync?token=hunter3'}}, finalize: {webhook: {url: 'http://x/finalize'}}}")
-		loaded.Clients.Open(nil, registry)
+		if err := loaded.Clients.Open(references.NewWatcher(nil), registry); err != nil {
+			t.Fatal(err)
+		}
 		return &loaded.Clients
 	}
 	for _, l := range []*WebhookClients{open(), open()} {

@@ -13,7 +13,7 @@ import (
 	"metascript/controller/jsontree"
 )
 
-// receive reads the body of an answer and judges it. A small one is read as a whole. A larger one needs room among the
+// receive reads the body of a response and checks it. A small one is read as a whole. A larger one needs room among the
 // answers in flight, and is decoded as it arrives, unless its text is to be kept.
 func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key answerKey) (*Response, error) {
 	if err := refused(resp); err != nil {
@@ -46,7 +46,7 @@ func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request
 	return w.stream(first, body, req)
 }
 
-// keep judges the text of an answer, and keeps it if it has an ETag.
+// keep decodes and checks the text of a response, and keeps it if it has an ETag.
 func (w *Webhook) keep(text []byte, resp *http.Response, req *Request, key answerKey) (*Response, error) {
 	answer, err := w.read(text, req)
 	if etag := resp.Header.Get("ETag"); err == nil && w.Answers != nil && etag != "" {
@@ -55,7 +55,7 @@ func (w *Webhook) keep(text []byte, resp *http.Response, req *Request, key answe
 	return answer, err
 }
 
-// stream decodes an answer as it arrives, and judges it.
+// stream decodes a response as it arrives, and checks it.
 func (w *Webhook) stream(first []byte, rest *body, req *Request) (*Response, error) {
 	answer, twice, err := jsontree.Decode(io.MultiReader(bytes.NewReader(first), rest), w.Strict)
 	switch {
@@ -70,7 +70,7 @@ func (w *Webhook) stream(first []byte, rest *body, req *Request) (*Response, err
 	if len(twice) > 0 {
 		return nil, errors.Join(twice...)
 	}
-	return decode(answer, req, w.manners())
+	return decode(answer, req, w.decodeOptions())
 }
 
 // reserve takes room for an answer of that length, or of any up to limit when the length is not known. It is kept until

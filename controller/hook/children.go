@@ -16,7 +16,7 @@ import (
 // desired turns the children of an answer into a set that can be planned with: each is checked, gets its parent's
 // namespace when it has none, and the generated selector's label. What is merely odd in a webhook's answer becomes
 // a warning.
-func desired(items []any, req *Request, how manners) (*object.Set, []string, error) {
+func desired(items []any, req *Request, how decodeOptions) (*object.Set, []string, error) {
 	set, first := &object.Set{}, map[object.Ref]int{}
 	var warnings []string
 	field := req.Shape.children()
@@ -46,7 +46,7 @@ func desired(items []any, req *Request, how manners) (*object.Set, []string, err
 }
 
 // newChild checks one child and completes it, or a copy of it.
-func newChild(item any, req *Request, how manners) (*object.Object, error) {
+func newChild(item any, req *Request, how decodeOptions) (*object.Object, error) {
 	m, ok := item.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("it is %s, want an object", typeName(item))

@@ -34,11 +34,11 @@ type RelatedRule struct {
 // RelatedField is the path of a rule in the answer.
 func RelatedField(i int) string { return fmt.Sprintf("%s[%d]", FieldRelated, i) }
 
-// The fields of a rule.
+// ruleKeys are the fields of a rule.
 var ruleKeys = []string{"apiVersion", "resource", "labelSelector", "namespaceSelector", "namespace", "names"}
 
 // decodeRelated turns the answer of a customize hook into a Response. Without any rule nothing is related.
-func decodeRelated(answer map[string]any, how manners) (*Response, error) {
+func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) {
 	resp := &Response{Shape: Customizing}
 	items, ok := answer[FieldRelated].([]any)
 	if !ok && answer[FieldRelated] != nil {
@@ -61,7 +61,7 @@ func decodeRelated(answer map[string]any, how manners) (*Response, error) {
 	return resp, nil
 }
 
-func decodeRule(item any, how manners) (RelatedRule, error) {
+func decodeRule(item any, how decodeOptions) (RelatedRule, error) {
 	var rule RelatedRule
 	m, ok := item.(map[string]any)
 	if !ok {
@@ -95,7 +95,7 @@ func textOf(m map[string]any, field, example string) (string, error) {
 	return text, nil
 }
 
-func decodeQuery(m map[string]any, how manners) (q selection.Query, err error) {
+func decodeQuery(m map[string]any, how decodeOptions) (q selection.Query, err error) {
 	var byLabels, byNamespaces bool
 	if q.Labels, byLabels, err = decodeSelector(m, "labelSelector", how); err != nil {
 		return q, err
@@ -123,7 +123,7 @@ func decodeQuery(m map[string]any, how manners) (q selection.Query, err error) {
 
 // decodeNames reads the list of names. An empty list is no restriction when Metacontroller reads it. From a script,
 // where it most likely was computed, it means what it says: none.
-func decodeNames(v any, how manners) ([]string, error) {
+func decodeNames(v any, how decodeOptions) ([]string, error) {
 	items, ok := v.([]any)
 	if !ok && v != nil {
 		return nil, fmt.Errorf("names is %s, want a list of strings", typeName(v))
@@ -143,7 +143,7 @@ func decodeNames(v any, how manners) ([]string, error) {
 }
 
 // decodeSelector reads a label selector, and whether there is one. An empty one matches everything.
-func decodeSelector(m map[string]any, field string, how manners) (labels.Selector, bool, error) {
+func decodeSelector(m map[string]any, field string, how decodeOptions) (labels.Selector, bool, error) {
 	if m[field] == nil {
 		return nil, false, nil
 	}
@@ -174,7 +174,7 @@ func decodeSelector(m map[string]any, field string, how manners) (labels.Selecto
 }
 
 // checkExpressions looks at the types in matchExpressions, so that the error names the place.
-func checkExpressions(path string, v any, how manners) error {
+func checkExpressions(path string, v any, how decodeOptions) error {
 	items, ok := v.([]any)
 	if !ok && v != nil {
 		return fmt.Errorf("%s is %s, want a list of {key, operator, values}", path, typeName(v))

@@ -52,7 +52,7 @@ type answer struct {
 
 func (a answer) size() int { return len(a.body) + len(a.etag) + answerOverhead }
 
-// NewAnswers keeps answers for timeout and throws older ones away every cleanup; zero and below are defaults.
+// NewAnswers keeps answers for timeout and removes older ones every cleanup; zero and below are defaults.
 func NewAnswers(timeout, cleanup time.Duration) *Answers {
 	a := &Answers{
 		timeout: cmp.Or(max(timeout, 0), answersTimeout), cleanup: cmp.Or(max(cleanup, 0), answersCleanup), now: time.Now,
@@ -134,7 +134,7 @@ func (a *Answers) drop(key answerKey) {
 	a.kept.Remove(key)
 }
 
-// sweep throws away what is too old, if it is time.
+// sweep removes what is too old, if it is time.
 func (a *Answers) sweep() {
 	if now := a.now(); now.Sub(a.swept) >= a.cleanup {
 		a.swept = now

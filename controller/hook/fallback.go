@@ -16,7 +16,7 @@ import (
 // A Fallback is a hook that a script answers, and a webhook in its place while the script is broken.
 //
 // It switches for all parents at once and never for one call, since two implementations that disagree would make
-// children flap. The webhook takes over when the script failed twice in a row and failed last for more than half of
+// children change back and forth. The webhook takes over when the script failed twice in a row and failed last for more than half of
 // the parents that it was asked about, so that one parent that breaks it switches nothing for the others. The script
 // takes over again when a probe works: once in a while it is asked about one parent beside the webhook, and what it
 // answers is not used. A new version of the script is a new Fallback, and so has its chance at once.
@@ -30,8 +30,8 @@ type Fallback struct {
 	OnError    bool          // also errors of the script's own making mean that it is broken
 	ProbeEvery time.Duration // default ProbeEvery
 
-	// Switched is told of each switch, with the reason of one to the webhook; nil: nobody is. It is called with a lock
-	// held: it must not block, nor use the Fallback.
+	// Switched is called at each switch, with the reason if it is one to the webhook; nil: nothing is. It is called with a
+	// lock held: it must not block, nor use the Fallback.
 	Switched func(active bool, why error)
 
 	Now func() time.Time // nil is the clock
@@ -115,7 +115,7 @@ func (f *Fallback) end(a assignment, err error) (active bool) {
 		f.change(false, nil)
 	case !a.webhook:
 		f.tally.note(a.parent, said == broken)
-		if f.tally.hopeless() {
+		if f.tally.isBroken() {
 			f.change(true, fmt.Errorf("the script failed for %d of %d parents, last for %s: %w", f.tally.failing, len(f.tally.parents), a.parent, err))
 		}
 	}
@@ -163,7 +163,7 @@ func (f *Fallback) Due(parent object.Ref) bool {
 	return f.Script != nil && f.due(f.tally.begin(parent))
 }
 
-// Period counts the switches. Answers of different periods may be of different minds.
+// Period counts the switches. In different periods different implementations answer.
 func (f *Fallback) Period() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,7 +184,7 @@ func (f *Fallback) now() time.Time {
 	return time.Now()
 }
 
-// A finding is what an evaluation says of a script.
+// A finding is what a call says about the script.
 type finding int
 
 const (
@@ -193,7 +193,7 @@ const (
 	broken
 )
 
-// judge tells a script that is broken from one that works and does not like what it was asked about.
+// judge tells a script that is broken from one that works and rejects its input.
 func (f *Fallback) judge(err error) finding {
 	var fault *engine.Error
 	var later *RetryAfter

@@ -1,14 +1,14 @@
-// Package hook asks a controller's business logic what should be: a [Hook] takes a [Request], which says what is,
-// and gives a [Response], which says what shall be. There are two kinds: [Script] calls a function in our own
-// process, [Webhook] posts the same JSON to a server. Both speak the wire protocol of wire.go, which is
-// Metacontroller's.
+// Package hook calls the hooks of a controller. A [Hook] takes a [Request], which has the observed state, and returns a
+// [Response], which has the desired state. There are two kinds: [Script] calls a function in our own process, [Webhook]
+// posts the same JSON to a server. Both have the format of wire.go, which is Metacontroller's. A [Fallback] is a script with
+// a webhook for while the script is broken.
 //
-// How a webhook's server is met is an [Endpoint], which may change while calls are made; a [Client] keeps connections that
-// fit it. [Answers] are kept by their ETags, and [Metrics] count.
+// An [Endpoint] says how to connect to the server of a webhook, and may change while calls are made; a [Client] keeps
+// connections that fit it. [Answers] keeps responses by their ETags, and [Metrics] counts calls.
 //
-// An answer is judged here, before anything is done with it: a child without a name, of a kind that was not
-// declared, or with labels that its parent would not recognise is an error that names the child by its index and
-// kind. Scripts are judged strictly, webhooks as Metacontroller does.
+// A response is checked here, before anything is done with it: a child without a name, of a kind that was not declared, or
+// with labels that its parent does not select is an error that names the child by its index and kind. Scripts are checked
+// strictly, webhooks as Metacontroller does.
 package hook
 
 import (
@@ -39,7 +39,7 @@ type Hook interface {
 	Call(ctx context.Context, req *Request) (*Response, error)
 }
 
-// A Shape is the form of a question and of its answer. The kinds of controllers differ in it, since Metacontroller's do.
+// A Shape is which fields a request and its response have. The kinds of controllers differ in it, as Metacontroller's do.
 type Shape int
 
 // The shapes.
@@ -78,7 +78,7 @@ func (s Shape) rules() string {
 	return "childResources"
 }
 
-// A Request says what is. Its objects are shared with caches and are not changed.
+// A Request has the observed state. Its objects are shared with caches and are not changed.
 type Request struct {
 	Shape      Shape
 	Controller *object.Object // without status and managedFields
@@ -88,8 +88,8 @@ type Request struct {
 	Finalizing bool
 	Expect     Expect
 
-	// Versioned are the kinds whose objects, here, their UID and resourceVersion identify to the last field, so that
-	// what was derived from one may be kept. That holds for what caches hold, in one apiVersion.
+	// Versioned are the kinds of which two objects here with the same UID and resourceVersion are equal in every field, so
+	// that what was derived from one may be kept. That holds for objects of caches, in one apiVersion.
 	Versioned map[object.Kind]bool
 }
 
@@ -101,7 +101,7 @@ func (req *Request) observed() int {
 	return req.Children.Len()
 }
 
-// Expect says which children an answer may hold.
+// Expect says which children a response may have.
 type Expect struct {
 	Kinds       map[object.Kind]bool // the declared kinds; true: namespaced
 	Labels      map[string]string    // put on every child (generateSelector)
@@ -109,20 +109,20 @@ type Expect struct {
 	Selector    labels.Selector      // what every child's labels must match; nil matches all
 }
 
-// A Response says what shall be.
+// A Response has the desired state.
 type Response struct {
 	Shape       Shape          // of the request
 	Status      map[string]any // the parent's new status; nil leaves it as it is
 	Labels      Changes        // to the parent's labels, by a decorator
 	Annotations Changes        // to its annotations
 	Children    *object.Set    // in the order of the answer, complete: ready to be planned with
-	ResyncAfter time.Duration  // come again then; zero: not on this account
+	ResyncAfter time.Duration  // after which the parent is reconciled again; zero: the hook does not ask for it
 	Finalized   bool
 	Related     []RelatedRule // of a customize hook, whose answer has nothing else
 	Events      []Event       // to record on the parent
-	Warnings    []string      // what was put up with, in words, to be told on the parent
+	Warnings    []string      // what was tolerated, in words, to be reported in an event on the parent
 
-	// FillTimes says that conditions in Status may leave out lastTransitionTime and are to be given it.
+	// FillTimes says that conditions in Status may leave out lastTransitionTime, which is then filled in.
 	FillTimes bool
 }
 
@@ -135,9 +135,10 @@ type Event struct{ Type, Reason, Message string }
 // A RetryAfter is the error of a hook that asks to be called again later. It is no failure.
 type RetryAfter struct {
 	After  time.Duration // at least a second
-	Unsaid bool          // it did not say when, or not so that it can be read: back off
+	Unsaid bool          // it did not say when, or it cannot be read: back off
 }
 
+// Error implements error.
 func (e *RetryAfter) Error() string {
 	return fmt.Sprintf("the hook asks to be called again in %s", e.After)
 }

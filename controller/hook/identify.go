@@ -12,10 +12,10 @@ import (
 // children and of related objects, and owner and the resourceVersion of the controller, whose UID would name the whole
 // object rather than what hooks see of it.
 //
-// What is kept of an object by its name is given to later calls for every object of that name, so that a wrong name
-// lets a user put words into another's mouth. Hence no map is taken at its word, which may be one in a user's spec that
-// looks like an object: it must be the very one that the request has in that place. And an object with managedFields is
-// not named, since it came back from a write: caches keep the same version without them.
+// What is kept of an object by its name is given to later calls for every object of that name, so that with a wrong name
+// one user could decide what a script sees of another's object. A map in a user's spec may look like an object. So a map is
+// named only if it is the very one that the request has in that place. An object with managedFields is not named, since it
+// came back from a write: caches keep the same version without them.
 //
 // It is called for every object of every request, and allocates nothing.
 func (req *Request) identifier(owner string) func(map[string]any) (id, version string) {

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
+	"metascript/controller/redact"
 	"metascript/engine"
 )
 
@@ -16,7 +18,7 @@ type Script struct {
 	Name     string // of the script, for errors
 	Function string
 	Version  string // V1 or V2; "" is V1
-	Owner    string // on whose behalf it runs; see engine.Env
+	Owner    string // the controller object; see engine.Env
 	Limits   engine.Limits
 	Hold     bool                                 // of a script in the form of a webhook: see Webhook.Hold
 	Explain  func(error) error                    // may add to what a call's error says; nil adds nothing
@@ -50,7 +52,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	}
 	ported, _ := s.Program.(engine.Ported)
 	strict := ported == nil || !ported.Ported()
-	how := manners{strict: strict, knownKeys: strict, hold: s.Hold}
+	how := decodeOptions{strict: strict, knownKeys: strict, hold: s.Hold}
 	if !how.strict {
 		if answer, err = s.unwrap(answer, now); err != nil {
 			return nil, err
@@ -58,13 +60,13 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	}
 	resp, err := decode(answer, req, how)
 	if err != nil {
-		return nil, s.accuse(err)
+		return nil, s.resultError(err)
 	}
 	return resp, nil
 }
 
-// accuse is the error of an answer that breaks a rule.
-func (s *Script) accuse(err error) error {
+// resultError is the error of a response that breaks a rule.
+func (s *Script) resultError(err error) error {
 	if p, ok := s.Program.(engine.Accuser); ok {
 		return p.Accuse(s.Function, err.Error())
 	}
@@ -87,8 +89,8 @@ func (s *Script) now() time.Time {
 	return time.Now()
 }
 
-// unwrap takes the HTTP shape {status, body, headers} off an answer of a function that was written as an HTTP
-// handler. An answer whose status is no number is no HTTP response.
+// unwrap returns the body of a response {status, body, headers}, of a function that was written as an HTTP handler. A
+// response whose status is no number is no HTTP response, and returned as it is.
 func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, error) {
 	code, ok := statusCode(answer["status"])
 	if !ok {
@@ -103,7 +105,7 @@ func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, e
 	}
 	body, err := bodyObject(answer["body"])
 	if err != nil {
-		return nil, s.accuse(err)
+		return nil, s.resultError(err)
 	}
 	return body, nil
 }
@@ -148,4 +150,43 @@ func bodyObject(body any) (map[string]any, error) {
 		return answer, nil
 	}
 	return nil, fmt.Errorf("the body that the script answered is %s, want an object or JSON text", typeName(body))
+}
+
+// A printer logs what a script prints, without what is in Secrets. If the request has Secrets it logs at the end of the
+// call, all at once, so that the Secrets are searched once and not for each line.
+type printer struct {
+	log    func(engine.Message)
+	hidden *redact.Redactor
+
+	mu   sync.Mutex
+	kept []engine.Message
+}
+
+func (s *Script) printer(req *Request, hidden *redact.Redactor) *printer {
+	return &printer{log: func(m engine.Message) { s.Log(req, m) }, hidden: hidden}
+}
+
+func (p *printer) print(m engine.Message) {
+	if p.hidden.Empty() {
+		p.log(m)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept = append(p.kept, m)
+}
+
+// flush logs what was kept.
+func (p *printer) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	texts := make([]string, len(p.kept))
+	for i, m := range p.kept {
+		texts[i] = m.Text
+	}
+	for i, text := range p.hidden.Texts(texts) {
+		p.kept[i].Text = text
+		p.log(p.kept[i])
+	}
+	p.kept = nil
 }

@@ -54,8 +54,8 @@ func (t *tally) forget(parent object.Ref) {
 	}
 }
 
-// hopeless reports whether the script itself is broken, and not what it was asked about.
-func (t *tally) hopeless() bool { return t.row >= 2 && 2*t.failing > len(t.parents) }
+// isBroken reports whether the script itself is broken, and not its input for single parents.
+func (t *tally) isBroken() bool { return t.row >= 2 && 2*t.failing > len(t.parents) }
 
 // pass lets the others go first.
 func (t *tally) pass(known *attempt) {

@@ -41,7 +41,7 @@ type Webhook struct {
 }
 
 // Call posts the request. Only status 200 succeeds, and 304 and 412 where an answer with an ETag is kept; 429 with
-// Retry-After is a [*RetryAfter]. No error tells a credential or what is secret in the URL.
+// Retry-After is a [*RetryAfter]. No error shows a credential or what is secret in the URL.
 func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	timeout := cmp.Or(max(w.Timeout, 0), defaultTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -82,7 +82,7 @@ func (w *Webhook) ask(ctx context.Context, req *Request) (*Response, error) {
 		return nil, errors.New("it must be http:// or https://, a host and a path") // err has parts of the URL
 	}
 	hidden := req.redactor(ctx) // also of what comes after an answer that is used
-	client, met, err := w.Client.meet()
+	client, met, err := w.Client.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (w *Webhook) ask(ctx context.Context, req *Request) (*Response, error) {
 	return resp, err
 }
 
-// exchange posts req and reads the answer, or takes the one that is kept when the server says that it still holds.
+// exchange posts req and reads the response, or uses the one that is kept if the server says that it is still valid.
 func (w *Webhook) exchange(ctx context.Context, client *http.Client, met Endpoint, req *Request) (*Response, error) {
 	var kept answer
 	var key answerKey
@@ -148,7 +148,7 @@ func drain(body io.ReadCloser) {
 	_ = body.Close()
 }
 
-// read judges the text of an answer.
+// read decodes and checks the text of a response.
 func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 	answer, err := decodeJSON(body)
 	if err != nil {
@@ -159,10 +159,12 @@ func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 			return nil, err
 		}
 	}
-	return decode(answer, req, w.manners())
+	return decode(answer, req, w.decodeOptions())
 }
 
-func (w *Webhook) manners() manners { return manners{knownKeys: w.Strict, hold: w.Hold, owned: true} }
+func (w *Webhook) decodeOptions() decodeOptions {
+	return decodeOptions{knownKeys: w.Strict, hold: w.Hold, owned: true}
+}
 
 func notAnObject(err error, beginsWith []byte) error {
 	return fmt.Errorf("the answer is not a JSON object: %w%s", err, beginning(beginsWith))

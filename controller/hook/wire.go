@@ -63,8 +63,8 @@ func wireKey(o, parent *object.Object, version string) string {
 	return object.KeyOf(o).String()
 }
 
-// manners say how an answer is judged.
-type manners struct {
+// decodeOptions say how strictly a response is checked.
+type decodeOptions struct {
 	strict    bool // refuse missing children, undeclared kinds and duplicates
 	knownKeys bool // refuse unknown keys
 	owned     bool // nobody else has the answer, so that its children need not be copied
@@ -72,7 +72,7 @@ type manners struct {
 }
 
 // decode turns an answer into a Response.
-func decode(answer map[string]any, req *Request, how manners) (*Response, error) {
+func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, error) {
 	if how.knownKeys {
 		if err := checkKeys(answer, req.Shape); err != nil {
 			return nil, err
@@ -159,7 +159,7 @@ func enumerate(words []string) string {
 
 // decodeStatus reads the status. Missing or null leaves the parent's as it is when a script answers, or a decorator;
 // else it empties it, as in Metacontroller.
-func decodeStatus(answer map[string]any, shape Shape, how manners) (map[string]any, error) {
+func decodeStatus(answer map[string]any, shape Shape, how decodeOptions) (map[string]any, error) {
 	switch status := answer[fieldStatus].(type) {
 	case map[string]any:
 		return object.CopyValue(status).(map[string]any), nil // it may be the parent's own
@@ -194,7 +194,7 @@ func decodeChanges(answer map[string]any, field string) (Changes, error) {
 }
 
 // decodeChildren reads the list of children.
-func decodeChildren(answer map[string]any, req *Request, how manners) ([]any, error) {
+func decodeChildren(answer map[string]any, req *Request, how decodeOptions) ([]any, error) {
 	field := req.Shape.children()
 	switch items := answer[field].(type) {
 	case []any:

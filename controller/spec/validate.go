@@ -50,8 +50,8 @@ func (d *Declaration) Warnings() []string {
 	for _, doubt := range odd {
 		doubts = append(doubts, "parentResource.revisionHistory.fieldPaths: "+doubt)
 	}
-	if d.ScriptRevisions && d.Script == nil {
-		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect without spec.script")
+	if d.ScriptRevisions && !d.HasScript() {
+		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect, since no hook is a script")
 	} else if d.ScriptRevisions && !slices.ContainsFunc(d.Children, func(c Child) bool { return c.Method.Rolls() }) {
 		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method")
 	}

@@ -11,8 +11,8 @@ import (
 func TestScriptRevisionsWithoutEffectAreDoubtful(t *testing.T) {
 	rolls := []Child{{Method: plan.RollingInPlace}}
 	for want, d := range map[string]*Declaration{
-		"": {ScriptRevisions: true, Script: &v1alpha1.ControllerScript{}, Children: rolls},
-		"parentResource.revisionHistory.scriptRevisions has no effect without spec.script":                                  {ScriptRevisions: true, Children: rolls},
+		"": {ScriptRevisions: true, Hooks: []NamedHook{{Name: "sync", Hook: &v1alpha1.Hook{Script: &v1alpha1.HookScript{}}}}, Children: rolls},
+		"parentResource.revisionHistory.scriptRevisions has no effect, since no hook is a script":                           {ScriptRevisions: true, Children: rolls},
 		"parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method": {ScriptRevisions: true, Script: &v1alpha1.ControllerScript{}},
 	} {
 		if got := strings.Join(d.Warnings(), "; "); got != want {

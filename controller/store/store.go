@@ -3,7 +3,7 @@
 //
 //   - A [Store] writes and reads them. The name of a ConfigMap has the digest of its content. What is read is compiled and
 //     checked like any other script, since somebody may have changed it.
-//   - [ScriptVersions] are the versions of one controller's script that its ControllerRevisions refer to.
+//   - [ScriptVersions] are the versions of one controller's scripts that its ControllerRevisions refer to.
 //   - A [Sweeper] removes the ConfigMaps that nothing refers to.
 package store
 
@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -37,7 +36,8 @@ const (
 	scriptLabel   = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
 	lastGoodLabel = "metacontroller.k8s.io/last-good-version"   // on those that hold a whole version, which was good last
 	scriptKey     = "script"                                    // in their data: a ControllerScript in YAML
-	filesKey      = "files"                                     // in their binaryData: what it was read as, if that is from elsewhere
+	hooksKey      = "hooks"                                     // in their data: hooks by name, in YAML, if any has a source of its own
+	filesKey      = "files"                                     // in their binaryData: what they were read as, if that is from elsewhere
 	scriptTime    = "metacontroller.k8s.io/stored-at"           // an annotation: when it was stored last
 )
 
@@ -56,27 +56,14 @@ func (s *Store) configMap(digest string) *object.Object {
 	return o
 }
 
-// PutScript stores a script. A script that is stored already is marked as new, so that it is not removed before a revision refers
-// to it: a server that is about to remove it for its age gets a conflict.
-func (s *Store) PutScript(ctx context.Context, digest string, script *v1alpha1.ControllerScript, part build.Parts) error {
-	text, err := yaml.Marshal(script)
-	if err != nil {
+// PutScript stores a version of a controller's scripts. One that is stored already is marked as new, so that it is not removed
+// before a revision refers to it: a server that is about to remove it for its age gets a conflict.
+func (s *Store) PutScript(ctx context.Context, digest string, v build.ScriptVersion) error {
+	o := s.configMap(digest)
+	if err := encodeScript(o, v); err != nil {
 		return fmt.Errorf("store the script for its revisions: %w", err)
 	}
-	o := s.configMap(digest)
-	o.Object["data"] = map[string]any{scriptKey: string(text)}
-	if !contained(script) {
-		archived, err := archive(part)
-		if err != nil {
-			return fmt.Errorf("store the script for its revisions: %w", err)
-		}
-		text, err := archiveText(archived)
-		if err != nil {
-			return fmt.Errorf("store the script for its revisions: %w", err)
-		}
-		o.Object["binaryData"] = map[string]any{filesKey: text}
-	}
-	_, err = s.Writer.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "revisions refer to the script"})
+	_, err := s.Writer.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "revisions refer to the script"})
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
@@ -91,38 +78,76 @@ func (s *Store) PutScript(ctx context.Context, digest string, script *v1alpha1.C
 	return err
 }
 
-// script reads a script. The caller compares its digest with the name.
-func (s *Store) script(ctx context.Context, digest string) (*v1alpha1.ControllerScript, build.Parts, error) {
+// encodeScript writes a version of scripts into a ConfigMap.
+func encodeScript(o *object.Object, v build.ScriptVersion) error {
+	data := map[string]any{}
+	for key, part := range map[string]struct {
+		there bool
+		value any
+	}{scriptKey: {v.Script != nil, v.Script}, hooksKey: {v.Hooks != nil, v.Hooks}} {
+		if !part.there {
+			continue
+		}
+		text, err := yaml.Marshal(part.value)
+		if err != nil {
+			return err
+		}
+		data[key] = string(text)
+	}
+	o.Object["data"] = data
+	if v.IsInline() {
+		return nil
+	}
+	files, err := archive(v.Parts)
+	if err != nil {
+		return err
+	}
+	packed, err := archiveText(files)
+	o.Object["binaryData"] = map[string]any{filesKey: packed}
+	return err
+}
+
+// script reads a version of scripts. The caller compares its digest with the name.
+func (s *Store) script(ctx context.Context, digest string) (build.ScriptVersion, error) {
 	o, err := s.Live(ctx, s.configMap(digest))
 	if err != nil {
-		return nil, nil, err
+		return build.ScriptVersion{}, err
 	}
-	text, _, _ := unstructured.NestedString(o.Object, "data", scriptKey)
-	script := &v1alpha1.ControllerScript{}
-	if err := yaml.UnmarshalStrict([]byte(text), script); err != nil || contained(script) {
-		return script, nil, err
+	return decodeScript(o)
+}
+
+func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
+	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	for key, value := range map[string]any{scriptKey: &v.Script, hooksKey: &v.Hooks} {
+		if err := yaml.UnmarshalStrict([]byte(data[key]), value); err != nil {
+			return v, err
+		}
+	}
+	for name, h := range v.Hooks {
+		if h.Script == nil {
+			return v, fmt.Errorf("its hook %s has no script", name)
+		}
+	}
+	if v.IsInline() {
+		return v, nil
 	}
 	var files map[string]archivedPart
-	archived, _, _ := unstructured.NestedString(o.Object, "binaryData", filesKey)
-	err = restoreText(archived, &files)
-	return script, restore(files), err
+	packed, _, _ := unstructured.NestedString(o.Object, "binaryData", filesKey)
+	err = restoreText(packed, &files)
+	v.Parts = restore(files)
+	return v, err
 }
 
-// contained reports whether a script needs nothing that is not in the controller object itself.
-func contained(script *v1alpha1.ControllerScript) bool {
-	return script.Inline != "" && len(script.Libraries) == 0
-}
-
-// ScriptVersions are the versions of the script of a controller whose edits roll out. They are safe for concurrent use.
+// ScriptVersions are the versions of a controller's scripts, for one whose edits of scripts roll out too. They are safe for
+// concurrent use.
 type ScriptVersions struct {
-	Store  *Store
-	DryRun bool
-	Digest string // of the version that runs
-	Script *v1alpha1.ControllerScript
-	Part   build.Parts // what it was read as
+	Store   *Store
+	DryRun  bool
+	Digest  string // of the version that runs
+	Current build.ScriptVersion
 
 	// Load makes the hooks of a version that was stored.
-	Load func(ctx context.Context, script *v1alpha1.ControllerScript, part build.Parts) (build.Built, error)
+	Load func(context.Context, build.ScriptVersion) (build.Built, error)
 
 	mu    sync.Mutex             // guards Older
 	Older map[string]build.Built // that were loaded, by digest
@@ -134,7 +159,7 @@ func (v *ScriptVersions) Keep(ctx context.Context) error {
 	if v.DryRun {
 		return nil // no revision is stored that would refer to it
 	}
-	return v.Store.PutScript(ctx, v.Digest, v.Script, v.Part)
+	return v.Store.PutScript(ctx, v.Digest, v.Current)
 }
 
 // Hooks returns the hooks of an older version.
@@ -144,10 +169,10 @@ func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (
 	if known, found := v.Older[revision.Script]; found {
 		return known, nil
 	}
-	script, part, err := v.Store.script(ctx, revision.Script)
+	then, err := v.Store.script(ctx, revision.Script)
 	var hooks build.Built
 	if err == nil {
-		hooks, err = v.Load(ctx, script, part)
+		hooks, err = v.Load(ctx, then)
 	}
 	if err == nil && hooks.Digest != revision.Script {
 		err = fmt.Errorf("it was changed: its digest is %s", hooks.Digest)

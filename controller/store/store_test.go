@@ -3,8 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +24,8 @@ import (
 	"metascript/controller/plan"
 	"metascript/controller/plan/plantest"
 	"metascript/controller/rollout"
+	"metascript/engine"
+	"metascript/scripts"
 )
 
 // A memoryStore is the API server for a Store.
@@ -45,12 +50,12 @@ func (m memoryStore) get(_ context.Context, o *object.Object) (*object.Object, e
 func versionsIn(m memoryStore, text string) *ScriptVersions {
 	return &ScriptVersions{
 		Store: &Store{"home", m, m.get}, Digest: text, Older: map[string]build.Built{},
-		Script: &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Inline: text}},
-		Load: func(_ context.Context, s *v1alpha1.ControllerScript, _ build.Parts) (build.Built, error) {
-			if s.Inline == "broken" {
+		Current: build.ScriptVersion{Script: &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Inline: text}}},
+		Load: func(_ context.Context, v build.ScriptVersion) (build.Built, error) {
+			if v.Script.Inline == "broken" {
 				return build.Built{}, errors.New("it does not compile")
 			}
-			return build.Built{Digest: s.Inline}, nil
+			return build.Built{Digest: v.Script.Inline}, nil
 		},
 	}
 }
@@ -96,6 +101,128 @@ func TestAStoredScriptIsNotTakenAtItsWord(t *testing.T) {
 		_, err := versions.Hooks(t.Context(), rollout.Revision{Name: "r", Script: "d"})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "the script of ControllerRevision r, in ConfigMap home/metascript-script-d, cannot be used: ") {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
+		}
+	}
+}
+
+// stored is a version as the ConfigMap of it holds it.
+func stored(t *testing.T, v build.ScriptVersion) *object.Object {
+	t.Helper()
+	m := memoryStore{}
+	if err := (&Store{"home", m, m.get}).PutScript(t.Context(), "d", v); err != nil {
+		t.Fatal(err)
+	}
+	return m[NamePrefix+"d"]
+}
+
+const (
+	catset = "def sync(parent): return {'children': []}\n"
+
+	// what servers stored for it before scripts of single hooks were part of a version
+	catsetStored = "H4sIAAAAAAAA/0zMsQ6CMBRG4d2nMP9MlBhZOjoISNREDSDbpVYkQjG9ZWgI72466Xry5UyAmNCRbkZqFASulkxH5o0ASlvjIMBOyxVbMgjAw2ikd8+2U0tJlpVd/wPf2T9/UaCK8z5NTlHdHwcZ711VRGF2GxrZ5+GjPIxpwvq+eX3q+OKqYqvP7a4uyzDDPM+LbwAAAP//fQWMS6MAAAA="
+)
+
+func assembled(text string) scripts.Assembled {
+	return scripts.Assembled{
+		Script: engine.Script{Language: "Starlark", Entry: "sync.star", Files: fstest.MapFS{"sync.star": {Data: []byte(text)}}}, Source: "file catset/sync.star",
+	}
+}
+
+// unpacked are the parts in binaryData, if there are some.
+func unpacked(t *testing.T, text any) map[string]archivedPart {
+	t.Helper()
+	var parts map[string]archivedPart
+	if packed, _ := text.(string); packed != "" {
+		if err := restoreText(packed, &parts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return parts
+}
+
+func TestSpecScriptAloneIsStoredAsEver(t *testing.T) {
+	file := &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{File: "catset/sync.star"}}
+	for name, c := range map[string]struct {
+		version build.ScriptVersion
+		data    string
+		files   string
+	}{
+		"inline": {
+			build.ScriptVersion{Script: &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Language: "Starlark", Inline: "x"}}, Parts: build.Parts{"": assembled("x")}},
+			"inline: x\nlanguage: Starlark\n", "",
+		},
+		"a file": {
+			build.ScriptVersion{Script: file, Parts: build.Parts{"": assembled(catset)}},
+			"file: catset/sync.star\n", catsetStored,
+		},
+	} {
+		o := stored(t, c.version)
+		if diff := cmp.Diff(map[string]any{"script": c.data}, o.Object["data"]); diff != "" {
+			t.Errorf("%s: data (-want +got):\n%s", name, diff)
+		}
+		binary, _ := o.Object["binaryData"].(map[string]any)
+		if diff := cmp.Diff(unpacked(t, c.files), unpacked(t, binary["files"])); diff != "" {
+			t.Errorf("%s: files (-want +got):\n%s", name, diff)
+		}
+	}
+	o := &object.Object{Object: map[string]any{"data": map[string]any{"script": "file: catset/sync.star\n"}, "binaryData": map[string]any{"files": catsetStored}}}
+	found, err := decodeScript(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(found.Parts[""].Files, "sync.star")
+	if err != nil || string(text) != catset || len(found.Parts) != 1 || found.Hooks != nil || !reflect.DeepEqual(found.Script, file) {
+		t.Errorf("what was stored is read as %+v, %q, %v", found, text, err)
+	}
+}
+
+func TestTheScriptsOfSingleHooksAreStored(t *testing.T) {
+	own := &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Language: "Starlark", Inline: "x"}}
+	inline := v1alpha1.Hook{Version: "v2", Script: &v1alpha1.HookScript{ScriptSource: v1alpha1.ScriptSource{Inline: "y"}, Function: "f"}}
+	inFile := v1alpha1.Hook{Script: &v1alpha1.HookScript{ScriptSource: v1alpha1.ScriptSource{File: "y.star"}}}
+	for name, c := range map[string]struct {
+		version build.ScriptVersion
+		texts   map[string]string // of the parts, by name
+	}{
+		"inline, with spec.script":    {build.ScriptVersion{Script: own, Hooks: map[string]v1alpha1.Hook{"sync": inline}, Parts: build.Parts{"": assembled("x"), "sync": assembled("y")}}, nil},
+		"inline, without spec.script": {build.ScriptVersion{Hooks: map[string]v1alpha1.Hook{"sync": inline}, Parts: build.Parts{"sync": assembled("y")}}, nil},
+		"in a file": {
+			build.ScriptVersion{Script: own, Hooks: map[string]v1alpha1.Hook{"sync": inline, "finalize": inFile}, Parts: build.Parts{"": assembled("x"), "sync": assembled("y"), "finalize": assembled("z")}},
+			map[string]string{"": "x", "sync": "y", "finalize": "z"},
+		},
+	} {
+		found, err := decodeScript(stored(t, c.version))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var texts map[string]string
+		for part, read := range found.Parts {
+			text, err := fs.ReadFile(read.Files, read.Entry)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if texts == nil {
+				texts = map[string]string{}
+			}
+			texts[part] = string(text)
+		}
+		if diff := cmp.Diff(c.texts, texts); diff != "" {
+			t.Errorf("%s: texts (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(c.version.Hooks, found.Hooks); diff != "" || !reflect.DeepEqual(found.Script, c.version.Script) {
+			t.Errorf("%s: spec.script is %+v, hooks (-want +got):\n%s", name, found.Script, diff)
+		}
+	}
+}
+
+func TestAStoredHookWithoutAScriptIsRefused(t *testing.T) {
+	for hooks, want := range map[string]string{
+		"{sync: {version: v1}}":    "its hook sync has no script",
+		"{sync: {script: {x: 1}}}": `unknown field "x"`,
+	} {
+		o := &object.Object{Object: map[string]any{"data": map[string]any{hooksKey: hooks}}}
+		if _, err := decodeScript(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", hooks, err, want)
 		}
 	}
 }

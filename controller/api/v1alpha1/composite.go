@@ -108,10 +108,12 @@ type CompositeControllerRevisionHistory struct {
 	// effect on all children at once. Defaults to [spec], also if it is empty.
 	FieldPaths []string `json:"fieldPaths,omitempty"`
 
-	// scriptRevisions makes an edit of the script roll out like a change of the
-	// fields in fieldPaths: each child stays at the version of the script that
-	// created it until the rollout updates that child. If it is false, an edit of
-	// the script takes effect on all children at once. Defaults to false.
+	// scriptRevisions makes an edit of a script roll out like a change of the
+	// fields in fieldPaths: each child stays at the version of the scripts that
+	// created it until the rollout updates that child. All scripts of the
+	// controller count: spec.script, and those that hooks have of their own. If it
+	// is false, an edit of a script takes effect on all children at once. Defaults
+	// to false.
 	ScriptRevisions bool `json:"scriptRevisions,omitempty"`
 }
 

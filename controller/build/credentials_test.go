@@ -17,6 +17,7 @@ import (
 	"metascript/controller/informer"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
+	"metascript/controller/references"
 )
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
@@ -46,7 +47,9 @@ func openLinksIn(t *testing.T, settings string, prepare func(*fake.FakeDynamicCl
 	prepare(client)
 	loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+settings+"}}}")
 	l := &loaded.Clients
-	l.Open(informer.NewFactory(client, slog.New(slog.DiscardHandler)), nil)
+	if err := l.Open(references.NewWatcher(informer.NewFactory(client, slog.New(slog.DiscardHandler))), nil); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(l.Close)
 	return loaded.Sync.(*hook.Webhook), l, client
 }
@@ -125,9 +128,13 @@ func TestWithoutAClusterNothingIsReferredTo(t *testing.T) {
 }
 
 func TestAChangeOfWhatASecretHoldsIsToldAndNoOther(t *testing.T) {
-	h, l, client := openLinks(t, byToken, secret("token", map[string]string{"t": "one"}))
+	h, l, client := openLinks(t, byToken)
 	changes := make(chan struct{}, 10)
 	if err := l.Credentials.Listen(func() { changes <- struct{}{} }); err != nil {
+		t.Fatal(err)
+	}
+	l.Credentials.Settled(t.Context())
+	if _, err := client.Resource(secrets).Namespace("ns").Create(t.Context(), secret("token", map[string]string{"t": "one"}), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	expect := func(header string) {

@@ -19,7 +19,7 @@ func (req *Request) redactor(ctx context.Context) *redact.Redactor {
 	return r
 }
 
-// maxError is how long an error of a webhook is told.
+// maxError is how many bytes of the text of an error of a webhook are shown.
 const maxError = 1 << 10
 
 // A shortError is an error that was too long.
@@ -28,10 +28,13 @@ type shortError struct {
 	error
 }
 
+// Error implements error.
 func (e *shortError) Error() string { return e.text }
+
+// Unwrap implements the interface that errors.Is looks for.
 func (e *shortError) Unwrap() error { return e.error }
 
-// shortened says no more than fits of an error.
+// shortened clips the text of an error.
 func shortened(err error) error {
 	if text := engine.Clip(err.Error(), maxError); text != err.Error() {
 		return &shortError{text, err}
@@ -39,7 +42,7 @@ func shortened(err error) error {
 	return err
 }
 
-// credentials are what must not be told of a call to address, since a server may answer with it.
+// credentials are what no text about a call to address may have. A server may answer with them.
 func credentials(address *url.URL, met Endpoint) []string {
 	found := []string{met.Authorization, address.RawQuery}
 	if scheme, credential, two := strings.Cut(met.Authorization, " "); two {

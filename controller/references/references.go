@@ -1,0 +1,203 @@
+// Package references watches the Secrets and ConfigMaps that controller objects refer to: those and no others, each by its
+// name and once, however many refer to it. Who refers to one is told only when its content changes.
+package references
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/informer"
+	"metascript/controller/object"
+)
+
+// The kinds of objects that can be referred to.
+const (
+	Secret    = "Secret"
+	ConfigMap = "ConfigMap"
+)
+
+// An Object names a Secret or a ConfigMap.
+type Object struct{ Kind, Namespace, Name string }
+
+func (o Object) String() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
+
+func (o Object) spec() informer.Spec {
+	resource := schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(o.Kind) + "s"}
+	return informer.Spec{Resource: resource, Namespace: o.Namespace, Name: o.Name}
+}
+
+// A Watcher watches the objects that users refer to. A user is any comparable value that no other user has. A Watcher is
+// safe for concurrent use, except that calls of Watch and Leave for the same user come one after the other.
+type Watcher struct {
+	caches *informer.Factory
+
+	mu      sync.Mutex
+	watched map[Object]*watched
+}
+
+// watched is an object that at least one user refers to.
+type watched struct {
+	*informer.Informer
+	users map[any]func() // what to call for each when the content changes; nil: nothing. Guarded by Watcher.mu
+}
+
+// NewWatcher gives a Watcher that watches nothing yet.
+func NewWatcher(caches *informer.Factory) *Watcher {
+	return &Watcher{caches: caches, watched: map[Object]*watched{}}
+}
+
+// Watch watches the objects that user refers to now, and no longer those that it referred to before. It calls changed,
+// unless that is nil, when the content of one of them changes; a call may still come shortly after Leave.
+func (w *Watcher) Watch(user any, changed func(), objects ...Object) error {
+	w.drop(user, objects)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, o := range objects {
+		if err := w.add(o); err != nil {
+			return err
+		}
+		w.watched[o].users[user] = changed
+	}
+	return nil
+}
+
+// Leave ends what Watch began for user.
+func (w *Watcher) Leave(user any) { w.drop(user, nil) }
+
+// drop takes user off all objects but keep, and ends the watches that have no user any more.
+func (w *Watcher) drop(user any, keep []Object) {
+	for _, unused := range w.remove(user, keep) {
+		unused.Close() // without the lock, which its handler may be waiting for
+	}
+}
+
+func (w *Watcher) remove(user any, keep []Object) (unused []*watched) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for o, there := range w.watched {
+		if slices.Contains(keep, o) {
+			continue
+		}
+		if delete(there.users, user); len(there.users) == 0 {
+			delete(w.watched, o)
+			unused = append(unused, there)
+		}
+	}
+	return unused
+}
+
+// add begins to watch an object, unless it is watched already. The caller holds the lock.
+func (w *Watcher) add(o Object) error {
+	if w.watched[o] != nil {
+		return nil
+	}
+	added := &watched{w.caches.Open(o.spec()), map[any]func(){}}
+	err := added.Handle(func(old, current *object.Object) {
+		if !reflect.DeepEqual(contentOf(old), contentOf(current)) {
+			w.notify(added)
+		}
+	})
+	if err != nil {
+		added.Close()
+		return fmt.Errorf("watch %s: %w", o, err)
+	}
+	w.watched[o] = added
+	return nil
+}
+
+// notify calls what the users of an object gave, without the lock.
+func (w *Watcher) notify(changed *watched) {
+	var calls []func()
+	w.mu.Lock()
+	for _, call := range changed.users {
+		if call != nil {
+			calls = append(calls, call)
+		}
+	}
+	w.mu.Unlock()
+	for _, call := range calls {
+		call()
+	}
+}
+
+// content is what a change is looked for in.
+type content struct{ data, binary any }
+
+// contentOf gives nil for an object that does not exist, which differs from one that is empty.
+func contentOf(o *object.Object) *content {
+	if o == nil {
+		return nil
+	}
+	return &content{o.Object["data"], o.Object["binaryData"]}
+}
+
+// Settled waits until each object that user refers to is read, or known not to exist, or cannot be read, or until ctx is
+// done.
+func (w *Watcher) Settled(ctx context.Context, user any) {
+	for _, there := range w.of(user) {
+		there.Settled(ctx)
+	}
+}
+
+// of gives the watches of user.
+func (w *Watcher) of(user any) map[Object]*watched {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	found := map[Object]*watched{}
+	for o, there := range w.watched {
+		if _, uses := there.users[user]; uses {
+			found[o] = there
+		}
+	}
+	return found
+}
+
+// Get gives an object as it is now. An error does not name it, and reads on after its name.
+func (w *Watcher) Get(o Object) (*object.Object, error) {
+	w.mu.Lock()
+	there := w.watched[o]
+	w.mu.Unlock()
+	if there == nil {
+		return nil, errors.New("is not watched")
+	}
+	if found := there.Informer.Get(object.Key{Namespace: o.Namespace, Name: o.Name}); found != nil {
+		return found, nil
+	}
+	if err := there.Trouble(); err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	}
+	if !there.Filled() {
+		return nil, errors.New("is not read yet")
+	}
+	return nil, errors.New("does not exist")
+}
+
+// Stale says which of the objects that user refers to are not kept up to date any more, sorted.
+func (w *Watcher) Stale(user any) []string {
+	var all []string
+	for o, there := range w.of(user) {
+		if err := there.Stale(); err != nil {
+			all = append(all, fmt.Sprintf("changes of %s go unnoticed: %v", o, err))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Close ends all watches.
+func (w *Watcher) Close() {
+	w.mu.Lock()
+	all := w.watched
+	w.watched = map[Object]*watched{}
+	w.mu.Unlock()
+	for _, there := range all {
+		there.Close()
+	}
+}
