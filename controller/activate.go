@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/binding"
 	"metascript/controller/build"
+	"metascript/controller/call"
 	"metascript/controller/claim"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
@@ -65,14 +67,14 @@ func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate
 }
 
 // nextVersion is the next version of a Reconciler that runs.
-func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Reconciler, loaded *build.Version, scripts *store.ScriptVersions) *reconcile.Version {
+func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Reconciler, loaded *build.Version, scripts *store.ScriptVersions) *call.Version {
 	var with *revisions.Revisions
 	if r.Binding().Revisions != nil {
 		copied := *r.Binding().Revisions
 		copied.Scripts = scripts
 		with = &copied
 	}
-	next := reconcile.NewVersion(loaded.Built.Hooks(), with, func() { a.queue.Add(m.id) })
+	next := call.NewVersion(loaded.Built.Hooks(), with, func() { a.queue.Add(m.id) })
 	next.Loaded = loaded
 	next.Canary = a.versions.canary(ctx, m, loaded.Candidate, r, r.Failing())
 	return next
@@ -107,9 +109,9 @@ func (a *activator) scriptVersions(c *build.Candidate, l *build.Loader, now *bui
 }
 
 // bind makes the Binding of c and opens its caches.
-func (a *activator) bind(c *build.Candidate, built build.Built) (*reconcile.Binding, error) {
+func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Binding, error) {
 	d := c.Declaration
-	b, err := reconcile.Bind(d, c.Resolved)
+	b, err := binding.Bind(d, c.Resolved)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +136,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*reconcile.Bind
 }
 
 // bindCustomize fills in what the customize hook needs.
-func (a *activator) bindCustomize(b *reconcile.Binding) {
+func (a *activator) bindCustomize(b *binding.Binding) {
 	b.Discover = a.resources
 	b.SeesRelated = func(resource kube.Resource) {
 		if _, seen := b.RelatedKinds.LoadOrStore(resource.ObjectKind(), true); !seen {
@@ -143,7 +145,7 @@ func (a *activator) bindCustomize(b *reconcile.Binding) {
 	}
 }
 
-func (a *activator) openCaches(b *reconcile.Binding, found spec.Resolved) {
+func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 	for _, parent := range b.Parents {
 		parent.Cache = a.caches.Open(informer.Spec{Resource: parent.GroupVersionResource})
 	}
@@ -169,7 +171,7 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // start starts a Reconciler, in place of the one that may run for the same object.
-func (a *activator) start(ctx context.Context, m *managed, b *reconcile.Binding, loaded *build.Version) {
+func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, loaded *build.Version) {
 	o := loaded.Candidate.Object
 	inner, cancel := context.WithCancel(ctx)
 	options := reconcile.Options{

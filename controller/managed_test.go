@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
@@ -123,7 +124,7 @@ func TestADeletionThatIsNotTheLastDropsNothing(t *testing.T) {
 func run(t *testing.T, m *managed, identity string, canary *throttle.Canary) {
 	t.Helper()
 	loaded := &build.Version{UID: m.uid, Identity: identity}
-	binding := &reconcile.Binding{ID: m.id}
+	binding := &binding.Binding{ID: m.id}
 	reconciler := reconcile.New(binding, reconcile.Options{Log: slog.New(slog.DiscardHandler), Loaded: loaded})
 	reconciler.Current().Canary = canary
 	m.active.Store(&running{Reconciler: reconciler, stop: func() {}, end: func() {}})

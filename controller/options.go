@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/binding"
 	"metascript/controller/bodies"
 	"metascript/controller/build"
 	"metascript/controller/informer"
@@ -94,7 +95,7 @@ type environment struct {
 	events        *kube.Events
 	write         *kube.Writer
 	shared        *reconcile.Shared
-	identityKinds *reconcile.IdentityKinds
+	identityKinds *binding.IdentityKinds
 	counts        *metrics.Metrics // nil: none are kept
 
 	webhookAnswers *bodies.Budget // of webhooks' answers in flight
@@ -160,7 +161,7 @@ func (e *environment) connect() (err error) {
 
 // shareAmongReconcilers makes what all Reconcilers use.
 func (e *environment) shareAmongReconcilers() {
-	e.identityKinds = reconcile.NewIdentityKinds()
+	e.identityKinds = binding.NewIdentityKinds()
 	e.shared = reconcile.NewShared()
 	e.shared.Related.Log = e.Log
 	e.shared.Related.Open = func(resource kube.Resource) *informer.Informer {

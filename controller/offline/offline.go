@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
-	"metascript/controller/reconcile"
 	"metascript/controller/redact"
 	"metascript/controller/related"
 	"metascript/controller/selection"
@@ -61,7 +61,7 @@ func (t *Sync) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
 	}
-	b, err := reconcile.Bind(d, found)
+	b, err := binding.Bind(d, found)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (t *Sync) loader() *build.Loader {
 }
 
 // request is what the hook would be asked.
-func (t *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Resolved, b *reconcile.Binding) (*hook.Request, error) {
+func (t *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Resolved, b *binding.Binding) (*hook.Request, error) {
 	rule := b.Rule(t.Parent.GroupVersionKind())
 	if rule == nil {
 		return nil, fmt.Errorf("%s is a %s, and %s is about %s", object.Describe(t.Parent), t.Parent.GroupVersionKind(), object.Describe(t.Controller), kindsOf(b.Parents))
@@ -175,7 +175,7 @@ func (t *Sync) observe(req *hook.Request, field spec.ChildField) error {
 }
 
 // relate picks the related objects that the customize hook asks for.
-func (t *Sync) relate(ctx context.Context, b *reconcile.Binding, req *hook.Request) (*object.Set, error) {
+func (t *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request) (*object.Set, error) {
 	if b.Customize == nil {
 		if len(t.Related) > 0 {
 			return nil, fmt.Errorf("%s has no customize hook, which would ask for related objects", object.Describe(t.Controller))
@@ -223,7 +223,7 @@ func (t *Sync) namespaceLabels(name string) labels.Set {
 }
 
 // kindsOf names the kinds of parents for people.
-func kindsOf(rules []*reconcile.ParentResource) string {
+func kindsOf(rules []*binding.ParentResource) string {
 	var names []string
 	for _, rule := range rules {
 		names = append(names, rule.ObjectKind().String())

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"metascript/controller/binding"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -20,7 +21,7 @@ import (
 
 // An applier plans the writes to the children of a parent, and carries them out.
 type applier struct {
-	b      *Binding
+	b      *binding.Binding
 	events *parentEvents
 	states *states
 }
@@ -28,7 +29,7 @@ type applier struct {
 // plan gives the writes to the children: none when the parent is going and they are not ours to tidy up. A child
 // that cannot be planned for is in the error, and the others in the plan.
 func (a *applier) plan(parent *object.Object, children *object.Set, answer *hook.Response) (plan.Plan, error) {
-	if object.Deleting(parent) && !a.b.cleansUp(parent) {
+	if object.Deleting(parent) && !a.b.CleansUp(parent) {
 		return plan.Plan{}, nil
 	}
 	a.states.of(object.RefOf(parent)).prune(children, time.Now())
@@ -44,7 +45,7 @@ func (a *applier) policy(parent *object.Object) plan.Policy {
 	return plan.Policy{
 		Rules: a.b.Rules, ServerSide: a.b.ServerSide, Memory: a.states.of(object.RefOf(parent)).applied,
 		Mark:  func(child *object.Object) error { return a.b.Owner.Mark(parent, child) },
-		Owned: a.b.owned,
+		Owned: a.b.Owned,
 	}
 }
 

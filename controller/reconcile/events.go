@@ -47,7 +47,7 @@ func (e *eventHandler) onKey() {
 	if !e.r.filled.Load() {
 		return
 	}
-	for parent := range e.r.b.own() {
+	for parent := range e.r.b.Own() {
 		e.r.queue.Enqueue(object.RefOf(parent), queue.KeyChanged)
 	}
 }
@@ -80,7 +80,7 @@ func (e *eventHandler) onChild(old, current *object.Object) {
 		if o == nil {
 			continue
 		}
-		if key, owned := e.r.b.ownerOf(o); owned && !seen[key] {
+		if key, owned := e.r.b.OwnerOf(o); owned && !seen[key] {
 			seen[key] = true
 			e.r.queue.Enqueue(key, e.news(queue.ChildChanged))
 		}
@@ -93,7 +93,7 @@ func (e *eventHandler) onRevision(old, current *object.Object) {
 	if old == nil || current != nil && ours(old, current) {
 		return
 	}
-	if key, owned := e.r.b.ownerOf(cmp.Or(current, old)); owned {
+	if key, owned := e.r.b.OwnerOf(cmp.Or(current, old)); owned {
 		e.r.queue.Enqueue(key, e.news(queue.ChildChanged))
 	}
 }
@@ -105,7 +105,7 @@ func (e *eventHandler) followAdopter(old, current *object.Object) {
 	case e.r.b.Match == nil:
 	case current == nil:
 		e.readAdopter(object.RefOf(old))
-	case old != nil && e.r.b.isOurs(old) && e.r.b.isOurs(current) && sameSelector(old, current):
+	case old != nil && e.r.b.IsOurs(old) && e.r.b.IsOurs(current) && sameSelector(old, current):
 	default:
 		e.readAdopter(object.RefOf(current))
 	}
@@ -118,7 +118,7 @@ func (e *eventHandler) readAdopter(key object.Ref) {
 	e.adopting.Lock()
 	defer e.adopting.Unlock()
 	var queries []selection.Query
-	if parent := e.r.b.parent(key); parent != nil && e.r.b.isOurs(parent) {
+	if parent := e.r.b.Parent(key); parent != nil && e.r.b.IsOurs(parent) {
 		queries = e.adopts(parent)
 	}
 	e.r.shared.Hub.Adopts(e.r, key, queries...)

@@ -338,7 +338,7 @@ func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
 // What queueOwn takes from the caches may be older than an event that came meanwhile.
 func TestAParentThatIsEditedWhileTheLoopBeginsAdoptsWhatItSelectsNow(t *testing.T) {
 	l, parents := newSelectingLoop(t)
-	for parent := range l.b.own() {
+	for parent := range l.b.Own() {
 		if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -351,11 +351,11 @@ func TestAParentThatIsEditedWhileTheLoopBeginsAdoptsWhatItSelectsNow(t *testing.
 
 func TestAParentThatIsDeletedWhileTheLoopBeginsAdoptsNothing(t *testing.T) {
 	l, parents := newSelectingLoop(t)
-	for parent := range l.b.own() {
+	for parent := range l.b.Own() {
 		if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, func() bool { return l.b.parent(objecttest.WidgetRef("default", "w")) == nil && !adopts(l, "a") })
+		waitFor(t, func() bool { return l.b.Parent(objecttest.WidgetRef("default", "w")) == nil && !adopts(l, "a") })
 		l.handler.onParent(nil, parent)
 	}
 	expectAdopter(t, l, "a", false)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"metascript/controller/call"
 	"metascript/controller/hook"
 	"metascript/controller/queue"
 	"metascript/engine"
@@ -20,19 +21,19 @@ type fallbackReporter struct {
 
 // follow has a version, which is about to be the loop's, tell of the switches of its hooks. Those of older scripts, which
 // revisions have, are nobody's concern.
-func (f *fallbackReporter) followFallbacks(v *Version) {
+func (f *fallbackReporter) followFallbacks(v *call.Version) {
 	for _, fallback := range v.Fallbacks() {
 		fallback.Switched = func(active bool, why error) { f.onFallback(v, fallback.Name, active, why) }
 	}
 }
 
 // switched has all parents asked about again, by whoever answers now, also those for which the script was held.
-func (f *fallbackReporter) onFallback(v *Version, name string, active bool, why error) {
+func (f *fallbackReporter) onFallback(v *call.Version, name string, active bool, why error) {
 	if f.r.current.Load() != v {
 		return // a turn that began before it was replaced
 	}
-	v.breaker.Clear()
-	v.customizing.Clear()
+	v.Breaker.Clear()
+	v.Customizing.Clear()
 	f.reportFallback(name, active, why)
 	if active {
 		v.Canary.GiveUp(why)

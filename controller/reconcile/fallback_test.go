@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/build"
+	"metascript/controller/call"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/lease"
@@ -98,7 +99,7 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 	if got := queued(l); got["default/other"] != "script" || got["default/w"] != "script" || *told != 2 {
 		t.Errorf("at the switch back %v are queued, and it was told %d times", got, *told)
 	}
-	if err := l.current.Load().breaker.Admit(first, throttle.QuestionAbout(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {
+	if err := l.current.Load().Breaker.Admit(first, throttle.QuestionAbout(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {
 		t.Errorf("the pause of before is not over: %v", err)
 	}
 }
@@ -108,12 +109,12 @@ func TestAVersionThatWasReplacedTellsNothing(t *testing.T) {
 	f := &hook.Fallback{Script: script.script(), Webhook: wants()}
 	l, _, told := newFallbackLoop(t, f, objecttest.Widget(nil))
 	before := l.turn(objecttest.WidgetRef("default", "w"))
-	next := NewVersion(build.Hooks{Sync: &hook.Fallback{Script: wants(), Webhook: wants()}}, nil, func() {})
+	next := call.NewVersion(build.Hooks{Sync: &hook.Fallback{Script: wants(), Webhook: wants()}}, nil, func() {})
 	l.Swap(next)
 	queued(l)
 	for range 2 {
-		_, _ = before.caller.callHook(t.Context(), objecttest.Widget(nil), &object.Set{})
-		before.version.breaker.Clear()
+		_, _ = before.caller.CallHook(t.Context(), objecttest.Widget(nil), &object.Set{})
+		before.version.Breaker.Clear()
 	}
 	if active, _ := f.Active(); !active || *told > 0 || len(queued(l)) > 0 {
 		t.Errorf("the old one's webhook answers: %t, told %d times", active, *told)
@@ -124,7 +125,7 @@ func TestAVersionThatWasReplacedTellsNothing(t *testing.T) {
 func TestWhoAnswersIsToldOnce(t *testing.T) {
 	l, _, told := newFallbackLoop(t, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()})
 	version := func(sync, finalize hook.Hook) {
-		l.Swap(NewVersion(build.Hooks{Sync: sync, Finalize: finalize}, nil, func() {}))
+		l.Swap(call.NewVersion(build.Hooks{Sync: sync, Finalize: finalize}, nil, func() {}))
 	}
 	loaded, unloaded := func() hook.Hook { return &hook.Fallback{Script: wants(), Webhook: wants()} }, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}
 	for _, c := range []struct {
@@ -151,7 +152,7 @@ func TestWhoAnswersIsToldOnce(t *testing.T) {
 func TestAStandbyDoesNotTellWhoAnswers(t *testing.T) {
 	l, _, told := newFallbackLoop(t, &hook.Fallback{Script: wants(), Webhook: wants()})
 	l.leading = lease.NewGate()
-	l.Swap(NewVersion(build.Hooks{Sync: &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}}, nil, func() {}))
+	l.Swap(call.NewVersion(build.Hooks{Sync: &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}}, nil, func() {}))
 	if *told > 0 {
 		t.Errorf("it was told %d times", *told)
 	}
@@ -163,7 +164,7 @@ func TestOlderScriptsFallBackByThemselves(t *testing.T) {
 	l, _, told := newFallbackLoop(t, &hook.Fallback{Script: now.script(), Webhook: wants()}, objecttest.Widget(nil))
 	clock := time.Now()
 	older := &hook.Fallback{Script: then.script(), Webhook: wants(), Now: func() time.Time { return clock }}
-	v := NewVersion(l.b.Hooks, &revisions.Revisions{Scripts: &store.ScriptVersions{Older: map[string]build.Built{"older": {Sync: older}}}}, func() {})
+	v := call.NewVersion(l.b.Hooks, &revisions.Revisions{Scripts: &store.ScriptVersions{Older: map[string]build.Built{"older": {Sync: older}}}}, func() {})
 	l.Swap(v)
 	for range 2 {
 		_, _ = older.Call(t.Context(), aboutWidget())
@@ -185,13 +186,13 @@ func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
 	l, _, _ := newFallbackLoop(t, f, objecttest.Widget(nil))
 	parent, caller := objecttest.Widget(nil), l.turn(objecttest.WidgetRef("default", "w")).caller
 	_, _ = f.Call(t.Context(), aboutWidget())
-	older := caller.latest(parent)
-	older.revision, older.sync = "older", wants("a")
-	variants := func() []variant { return []variant{caller.latest(parent), older} }
-	if _, err := caller.callRevisions(t.Context(), parent, &object.Set{}, variants()); !errors.Is(err, kube.ErrRequeue) {
+	older := caller.Latest(parent)
+	older.Revision, older.Sync = "older", wants("a")
+	variants := func() []call.Variant { return []call.Variant{caller.Latest(parent), older} }
+	if _, err := caller.CallRevisions(t.Context(), parent, &object.Set{}, variants()); !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("while it switches: %v", err)
 	}
-	if answers, err := caller.callRevisions(t.Context(), parent, &object.Set{}, variants()); err != nil || len(answers) != 2 {
+	if answers, err := caller.CallRevisions(t.Context(), parent, &object.Set{}, variants()); err != nil || len(answers) != 2 {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -210,7 +211,7 @@ func TestACustomizeHookIsAskedAgainAfterASwitch(t *testing.T) {
 		}
 	}
 	c.b.Customize = &hook.Fallback{Script: ask("script", script), Webhook: ask("webhook", &mood{}), Now: func() time.Time { return clock }}
-	first := NewVersion(c.b.Hooks, nil, func() {})
+	first := call.NewVersion(c.b.Hooks, nil, func() {})
 	c.fallbacks.followFallbacks(first)
 	c.current.Store(first)
 	relate := func(change func(*object.Object), want string) {

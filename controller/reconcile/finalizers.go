@@ -6,7 +6,9 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"metascript/controller/binding"
 	"metascript/controller/build"
+	"metascript/controller/call"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
@@ -15,17 +17,17 @@ import (
 
 // A finalizerKeeper puts the finalizer of a controller on its parents while there is a finalize hook, and takes it off.
 type finalizerKeeper struct {
-	b        *Binding
+	b        *binding.Binding
 	events   *parentEvents
 	released atomic.Bool // see Reconciler.ReleaseFinalizers
 }
 
 // keepFinalizer adds our finalizer while there is a finalize hook to call, and takes it off when there is none any
 // more, unless it is held. While the script is not loaded that would say whether there is one, it stays as it is. The reconcile goes on with the object that came back, since neither may cause an event.
-func (f *finalizerKeeper) keep(ctx context.Context, v *Version, parent *object.Object, write plan.Writer) (*object.Object, error) {
-	has := f.b.hasFinalizer(parent)
+func (f *finalizerKeeper) keep(ctx context.Context, v *call.Version, parent *object.Object, write plan.Writer) (*object.Object, error) {
+	has := f.b.HasFinalizer(parent)
 	_, unknown := v.Finalize.(build.UnloadedHook)
-	wants := v.Finalize != nil && (has || !unknown && !object.Deleting(parent) && f.b.selects(parent))
+	wants := v.Finalize != nil && (has || !unknown && !object.Deleting(parent) && f.b.Selects(parent))
 	switch {
 	case has == wants:
 		return parent, nil
@@ -34,7 +36,7 @@ func (f *finalizerKeeper) keep(ctx context.Context, v *Version, parent *object.O
 	case f.holds(v):
 		return parent, nil
 	}
-	return f.set(ctx, parent, f.b.otherFinalizers(parent), "there is no finalize hook", write)
+	return f.set(ctx, parent, f.b.OtherFinalizers(parent), "there is no finalize hook", write)
 }
 
 func (f *finalizerKeeper) set(ctx context.Context, parent *object.Object, finalizers []string, why string, write plan.Writer) (*object.Object, error) {
@@ -51,20 +53,20 @@ func (f *finalizerKeeper) set(ctx context.Context, parent *object.Object, finali
 // answers that is most often a mistake: the script was put in the place of hooks of which one was finalize, or lost a
 // function. Where webhooks alone answer, the hook was taken out of spec.hooks, and finalizers come off as with
 // Metacontroller. A spec that leaves nobody to answer is a mistake too.
-func (f *finalizerKeeper) holds(v *Version) bool {
+func (f *finalizerKeeper) holds(v *call.Version) bool {
 	_, unanswered := v.Sync.(build.UnansweredHook)
 	return v.Finalize == nil && (v.Scripted || unanswered) && !f.released.Load()
 }
 
 // heldFinalizers are those that the version that runs does not take off.
-func (f *finalizerKeeper) held(v *Version) HeldFinalizers {
+func (f *finalizerKeeper) held(v *call.Version) HeldFinalizers {
 	held := HeldFinalizers{}
 	if !f.holds(v) {
 		return held
 	}
 	held.HowToFinalize = v.HowToFinalize(f.b.ID)
-	for parent := range f.b.own() {
-		if !f.b.hasFinalizer(parent) {
+	for parent := range f.b.Own() {
+		if !f.b.HasFinalizer(parent) {
 			continue
 		}
 		ref, deleting := object.RefOf(parent), object.Deleting(parent)
@@ -79,7 +81,7 @@ func (f *finalizerKeeper) held(v *Version) HeldFinalizers {
 }
 
 // tellHeld reports a parent that cannot go, or is not selected any more, while its finalizer is held.
-func (f *finalizerKeeper) reportHeld(v *Version, parent *object.Object) {
+func (f *finalizerKeeper) reportHeld(v *call.Version, parent *object.Object) {
 	f.events.Warning(parent, "FinalizeWaiting", "%s has no finalize hook any more, and its finalizer %s stays on this object: %s; or %s",
 		f.b.ID, f.b.Finalizer, v.HowToFinalize(f.b.ID), removeInstead(f.b.ID))
 }

@@ -46,10 +46,10 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 			t.Errorf("for the parent whose script is held it did: %s", op)
 		}
 	}
-	if got := l.current.Load().breaker.Held(); got.Parents != 1 || got.First != bad {
+	if got := l.current.Load().Breaker.Held(); got.Parents != 1 || got.First != bad {
 		t.Errorf("it holds %+v, want %s", got, bad)
 	}
-	if l.forget(bad); l.current.Load().breaker.Held().Parents != 0 {
+	if l.forget(bad); l.current.Load().Breaker.Held().Parents != 0 {
 		t.Errorf("a parent that is gone is held")
 	}
 }
@@ -71,8 +71,8 @@ func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
 	for range 5 {
 		l.worker.process(t.Context(), key)
 	}
-	if asked != 1 || len(write.Recorded()) > 0 || l.current.Load().breaker.Held().Parents > 0 {
-		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.Recorded(), l.current.Load().breaker.Held())
+	if asked != 1 || len(write.Recorded()) > 0 || l.current.Load().Breaker.Held().Parents > 0 {
+		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.Recorded(), l.current.Load().Breaker.Held())
 	}
 	if n := l.queue.NumRequeues(key); n != 1 {
 		t.Errorf("it backs off for %d failures, want one", n)

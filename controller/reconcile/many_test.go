@@ -13,6 +13,7 @@ import (
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/binding"
 	"metascript/controller/claim"
 	"metascript/controller/hook"
 	"metascript/controller/object"
@@ -39,8 +40,8 @@ func beside(t testing.TB, l *Reconciler, name, selector string) *Reconciler {
 	parent, rule, child := *l.b.Parents[0], *l.b.Parents[0].ParentRule, l.b.Children[0]
 	parent.ParentRule = &rule
 	parent.Cache, child.Informer = parent.Cache.Again(), child.Informer.Again()
-	b := &Binding{
-		ID: l.b.ID, Controller: l.b.Controller, Parents: []*ParentResource{&parent}, Hooks: l.b.Hooks, Rules: l.b.Rules, Kinds: l.b.Kinds,
+	b := &binding.Binding{
+		ID: l.b.ID, Controller: l.b.Controller, Parents: []*binding.ParentResource{&parent}, Hooks: l.b.Hooks, Rules: l.b.Rules, Kinds: l.b.Kinds,
 		Match: l.b.Match, Write: l.b.Write, Live: l.b.Live, Workers: l.b.Workers, Children: []claim.Cache{child},
 	}
 	b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
@@ -98,7 +99,7 @@ func TestALoopLooksAfterWhatItSelectsAndWhatHasItsFinalizer(t *testing.T) {
 	joined(t, selecting(t, l, "a", "tenant=a"))
 	l.b.Parents[0].Selectors = append(l.b.Parents[0].Selectors, spec.Selector{Labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
 	var own []string
-	for o := range l.b.own() {
+	for o := range l.b.Own() {
 		own = append(own, o.GetName())
 	}
 	slices.Sort(own)
@@ -125,7 +126,7 @@ func TestNothingIsKeptForAParentThatIsNotSelected(t *testing.T) {
 
 func TestAnOrphansEventQueuesParentsOfThoseThatSelectThem(t *testing.T) {
 	all := tenants(t, "a", "b")
-	for o := range all["b"].b.own() {
+	for o := range all["b"].b.Own() {
 		all["a"].handler.followAdopter(nil, o) // as if it were told of it
 	}
 	adopters := all["a"].shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))

@@ -6,6 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"metascript/controller/call"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -16,17 +17,17 @@ import (
 // its place meanwhile.
 type turn struct {
 	*Reconciler
-	version *Version
+	version *call.Version
 	key     object.Ref
 	state   *parentState
-	caller  *caller
+	caller  *call.Caller
 	roller  *roller
 }
 
 // turn begins a reconcile of a parent.
 func (l *Reconciler) turn(key object.Ref) *turn {
 	t := &turn{Reconciler: l, version: l.current.Load(), key: key, state: l.states.of(key)}
-	t.caller = &caller{b: l.b, v: t.version, events: l.events, log: l.events.log, customized: t.state.customize, related: &l.shared.Related, controller: l}
+	t.caller = &call.Caller{Binding: l.b, Version: t.version, Events: l.events, Log: l.events.log, Customized: t.state.customize, Caches: &l.shared.Related, Controller: l}
 	t.roller = &roller{b: l.b, v: t.version, caller: t.caller, applier: &l.applier, status: &l.status, events: l.events}
 	return t
 }
@@ -34,8 +35,8 @@ func (l *Reconciler) turn(key object.Ref) *turn {
 // reconcile brings the children of a parent to what its hook says they should be. It returns the time after which to
 // reconcile again, zero for none.
 func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
-	parent := l.b.parent(key)
-	if parent == nil || !l.b.isOurs(parent) {
+	parent := l.b.Parent(key)
+	if parent == nil || !l.b.IsOurs(parent) {
 		l.forget(key)
 		return 0, nil
 	}
@@ -43,7 +44,7 @@ func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Durati
 		l.reportPaused(parent)
 		return 0, nil
 	}
-	if err := l.b.findable(parent); err != nil {
+	if err := l.b.Findable(parent); err != nil {
 		return 0, err // before a finalizer is put on that could not be taken off
 	}
 	return l.turn(key).reconcile(ctx, parent)
@@ -78,8 +79,8 @@ func (t *turn) reconcile(ctx context.Context, parent *object.Object) (time.Durat
 // nothingToDo reports whether a reconcile ends after the finalizer was seen to: our finalizer was all that was left of the
 // parent, or the version has no hook for it.
 func (t *turn) nothingToDo(parent *object.Object) bool {
-	switch finalizing := t.b.finalizing(parent); {
-	case !t.b.isOurs(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0:
+	switch finalizing := t.b.Finalizing(parent); {
+	case !t.b.IsOurs(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0:
 		return true
 	case finalizing && t.version.Finalize == nil:
 		t.finalizers.reportHeld(t.version, parent)
@@ -102,16 +103,16 @@ func (t *turn) finish(ctx context.Context, parent *object.Object, answer *hook.R
 	case err != nil:
 		return wait, kube.Join(failed, err)
 	}
-	if failed != nil || !answer.Finalized || !t.b.finalizing(stored) {
+	if failed != nil || !answer.Finalized || !t.b.Finalizing(stored) {
 		return wait, kube.Join(failed, err)
 	}
-	_, released := t.finalizers.set(ctx, stored, t.b.otherFinalizers(stored), "the hook has finalized", write)
+	_, released := t.finalizers.set(ctx, stored, t.b.OtherFinalizers(stored), "the hook has finalized", write)
 	return wait, kube.Join(err, released)
 }
 
 // reportPaused tells of a parent that cannot go since it rests.
 func (l *Reconciler) reportPaused(parent *object.Object) {
-	if object.Deleting(parent) && l.b.hasFinalizer(parent) {
+	if object.Deleting(parent) && l.b.HasFinalizer(parent) {
 		l.events.Warning(parent, "FinalizeWaiting", "it is paused by the annotation %s, so that its finalize hook is not asked: take the annotation off, or finalizer %s", pausedAnnotation, l.b.Finalizer)
 	}
 }

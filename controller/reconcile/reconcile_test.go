@@ -18,7 +18,9 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 
+	"metascript/controller/binding"
 	"metascript/controller/build"
+	"metascript/controller/call"
 	"metascript/controller/claim"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
@@ -65,9 +67,9 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 	log := slog.New(slog.DiscardHandler)
 	caches := informer.NewFactory(client, log)
 	write := &plantest.Recorder{}
-	b := &Binding{
+	b := &binding.Binding{
 		ID: spec.ID{Kind: "CompositeController", Name: "c"}, Controller: &object.Object{Object: map[string]any{}},
-		Parents: []*ParentResource{{
+		Parents: []*binding.ParentResource{{
 			ParentRule: &spec.ParentRule{
 				Resource:  kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true, HasStatus: true},
 				Selectors: []spec.Selector{{Labels: labels.Everything()}},
@@ -91,7 +93,7 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 }
 
 // reset has l begin with the hooks and revisions that it was given since.
-func reset(l *Reconciler) { l.current.Store(NewVersion(l.b.Hooks, l.b.Revisions, func() {})) }
+func reset(l *Reconciler) { l.current.Store(call.NewVersion(l.b.Hooks, l.b.Revisions, func() {})) }
 
 // reconcileOnce fills the caches, reconciles the one widget, and gives the operations.
 func reconcileOnce(t *testing.T, l *Reconciler, write *plantest.Recorder) ([]string, error) {

@@ -19,7 +19,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"metascript/controller/binding"
 	"metascript/controller/build"
+	"metascript/controller/call"
 	"metascript/controller/dispatch"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
@@ -35,9 +37,9 @@ import (
 // A Reconciler reconciles the parents of one Binding. Its workers, and the watches that tell it of events, are shared with
 // all others: one that has nothing to do costs memory only.
 type Reconciler struct {
-	b       *Binding
+	b       *binding.Binding
 	shared  *Shared
-	current atomic.Pointer[Version] // the hooks that answer
+	current atomic.Pointer[call.Version] // the hooks that answer
 	states  *states
 	queue   *queue.Queue
 	events  *parentEvents
@@ -79,7 +81,7 @@ type Options struct {
 }
 
 // New returns a Reconciler for b, which does nothing before Begin.
-func New(b *Binding, o Options) *Reconciler {
+func New(b *binding.Binding, o Options) *Reconciler {
 	if o.Changed == nil {
 		o.Changed = func() {}
 	}
@@ -106,7 +108,7 @@ func New(b *Binding, o Options) *Reconciler {
 	if o.Before != nil {
 		l.because, l.fallbacks.reported = queue.ScriptChanged, o.Before.fallbacks.reported
 	}
-	first := NewVersion(b.Hooks, b.Revisions, o.Changed)
+	first := call.NewVersion(b.Hooks, b.Revisions, o.Changed)
 	first.Loaded = o.Loaded
 	l.fallbacks.followFallbacks(first)
 	l.current.Store(first)
@@ -114,7 +116,7 @@ func New(b *Binding, o Options) *Reconciler {
 }
 
 // Binding is what the Reconciler was made of. It must not be changed.
-func (l *Reconciler) Binding() *Binding { return l.b }
+func (l *Reconciler) Binding() *binding.Binding { return l.b }
 
 // Waiting is how many parents wait to be reconciled.
 func (l *Reconciler) Waiting() int { return l.queue.Len() }
@@ -190,7 +192,7 @@ func (l *Reconciler) End(ctx context.Context) {
 func (l *Reconciler) Close() {
 	l.shared.Hub.Leave(l)
 	l.shared.Related.Leave(l)
-	l.b.close()
+	l.b.Close()
 }
 
 // listen has the loop told of what concerns it.
@@ -217,7 +219,7 @@ func (l *Reconciler) listen() error {
 
 // synced waits for every cache: a child that is not cached yet must not be taken for missing.
 func (l *Reconciler) Synced(ctx context.Context) bool {
-	for _, cache := range l.b.caches() {
+	for _, cache := range l.b.Caches() {
 		if !cache.Synced(ctx) {
 			return false
 		}
@@ -231,14 +233,14 @@ func (l *Reconciler) Synced(ctx context.Context) bool {
 
 // queueOwn takes the parents that the caches held before the loop was told of events.
 func (l *Reconciler) queueAll() {
-	for parent := range l.b.own() {
+	for parent := range l.b.Own() {
 		l.handler.onParent(nil, parent)
 	}
 }
 
 // resync queues every parent. It is called once a period.
 func (l *Reconciler) resync() {
-	for parent := range l.b.own() {
+	for parent := range l.b.Own() {
 		l.queue.Enqueue(object.RefOf(parent), queue.Resync)
 	}
 }
@@ -246,7 +248,7 @@ func (l *Reconciler) resync() {
 // request has a parent reconciled at once, as if it had never failed.
 func (l *Reconciler) request(key object.Ref) {
 	l.queue.Forget(key)
-	l.current.Load().forgive(key)
+	l.current.Load().Forgive(key)
 	l.queue.Enqueue(key, queue.Requested)
 }
 
@@ -299,7 +301,7 @@ func (l *Reconciler) ReleaseFinalizers(on bool) {
 // forgetRelated drops what a parent looked for.
 func (l *Reconciler) forgetRelated(parent object.Ref) {
 	if state := l.states.find(parent); state != nil {
-		state.customize.forget()
+		state.customize.Forget()
 	}
 	l.shared.Related.Forget(related.Parent{Controller: l, Ref: parent})
 }
@@ -309,7 +311,7 @@ func (l *Reconciler) Rediscover(group string) {
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
 	for parent, state := range l.states.all {
-		if state.customize.asksFor(group) {
+		if state.customize.AsksFor(group) {
 			l.queue.Enqueue(parent, queue.RelatedChanged)
 		}
 	}
@@ -325,7 +327,7 @@ func (l *Reconciler) RetryStatus() { l.status.retry() }
 // forget drops what is remembered of a parent that is gone.
 func (l *Reconciler) forget(key object.Ref) {
 	l.queue.Forget(key)
-	l.current.Load().forget(key)
+	l.current.Load().Forget(key)
 	l.forgetRelated(key)
 	l.states.forget(key)
 }

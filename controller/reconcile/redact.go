@@ -8,7 +8,9 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
+	"metascript/controller/binding"
 	"metascript/controller/build"
+	"metascript/controller/call"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/redact"
@@ -26,7 +28,7 @@ import (
 
 // redactors are the Redactors of the reconciles that run.
 type redactors struct {
-	b       *Binding
+	b       *binding.Binding
 	states  *states
 	handler slog.Handler // of the log of client-go
 	running sync.Map     // object.Ref of a parent -> *redact.Redactor
@@ -35,7 +37,7 @@ type redactors struct {
 // begin returns the context for a reconcile of a parent. The caller must call done when it has ended.
 func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Context, done func()) {
 	hidden := redact.New(key.Kind.Kind, key.Namespace, key.Name, r.b.Name)
-	hidden.Add(r.b.parent(key))
+	hidden.Add(r.b.Parent(key))
 	if state := r.states.find(key); state != nil && state.secrets != nil {
 		hidden.After(state.secrets)
 	}
@@ -47,7 +49,7 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 		if state := r.states.find(key); state != nil {
 			state.secrets = nil
 		}
-		if parent := r.b.parent(key); parent != nil && r.b.isOurs(parent) && !hidden.Empty() {
+		if parent := r.b.Parent(key); parent != nil && r.b.IsOurs(parent) && !hidden.Empty() {
 			r.states.of(key).secrets = hidden
 		}
 	}
@@ -60,7 +62,7 @@ func (r *redactors) in(ctx context.Context, hidden *redact.Redactor) context.Con
 
 // ownSecrets are the Secrets among the children of a parent.
 func (r *redactors) ownSecrets(key object.Ref) []*object.Object {
-	cache, parent := r.b.cacheOf(object.Kind{Version: "v1", Kind: build.KindSecret}), r.b.parent(key)
+	cache, parent := r.b.CacheOf(object.Kind{Version: "v1", Kind: build.KindSecret}), r.b.Parent(key)
 	if cache == nil || parent == nil {
 		return nil
 	}
@@ -90,8 +92,8 @@ func (r *redactors) ofRecord(record slog.Record) (found *redact.Redactor) {
 
 // early returns the context for writes that come before the hooks of a version are called. While it is not known yet which
 // Secrets the customize hook asks for, as after a restart, the API server may quote what is in them.
-func (r *redactors) early(ctx context.Context, v *Version, state *parentState) context.Context {
-	if v.Customize == nil || state.secrets != nil || state.customize.shown {
+func (r *redactors) early(ctx context.Context, v *call.Version, state *parentState) context.Context {
+	if v.Customize == nil || state.secrets != nil || state.customize.Shown {
 		return ctx
 	}
 	return r.in(ctx, redact.Withholding())

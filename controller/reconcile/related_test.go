@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 
+	"metascript/controller/call"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
@@ -74,9 +75,9 @@ func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop 
 // seen gives what a parent sees.
 func (c *customizedLoop) seen(t *testing.T, parent *object.Object) (*object.Set, error) {
 	caller := c.turn(object.RefOf(parent)).caller
-	variants := []variant{caller.latest(parent)}
-	err := caller.relate(t.Context(), parent, variants)
-	return variants[0].related, err
+	variants := []call.Variant{caller.Latest(parent)}
+	err := caller.Relate(t.Context(), parent, variants)
+	return variants[0].Related, err
 }
 
 // relateAll gives what a parent sees, once the caches are filled: the queue tells it.
@@ -130,10 +131,10 @@ func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 	again(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
 	again(func(o *object.Object) { o.SetGeneration(0) }, 4)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
-	c.states.of(objecttest.WidgetRef("default", "w")).customize.answers[""].at = time.Now().Add(-2 * time.Hour)
+	c.states.of(objecttest.WidgetRef("default", "w")).customize.Answers[""].At = time.Now().Add(-2 * time.Hour)
 	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
 	c.forgetRelated(objecttest.WidgetRef("default", "w"))
-	if len(c.states.of(objecttest.WidgetRef("default", "w")).customize.answers) > 0 {
+	if len(c.states.of(objecttest.WidgetRef("default", "w")).customize.Answers) > 0 {
 		t.Error("something is kept for a parent that is gone")
 	}
 }
@@ -236,24 +237,24 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 	})
 	reset(l)
 	now, then := objecttest.Widget(atVersion("two")), objecttest.Widget(atVersion("one"))
-	relate := func(variants ...variant) {
+	relate := func(variants ...call.Variant) {
 		t.Helper()
-		for errors.Is(l.turn(object.RefOf(now)).caller.relate(t.Context(), now, variants), kube.ErrRequeue) {
+		for errors.Is(l.turn(object.RefOf(now)).caller.Relate(t.Context(), now, variants), kube.ErrRequeue) {
 			key, _ := l.queue.Get()
 			l.queue.Take(key)
 			l.queue.Done(key)
 		}
 	}
-	latest, older, silent := l.turn(object.RefOf(now)).caller.latest(now), l.turn(object.RefOf(now)).caller.latest(then), l.turn(object.RefOf(now)).caller.latest(then)
-	older.revision, silent.revision, silent.customize = "r1", "r0", nil
-	variants := []variant{latest, older, silent}
+	latest, older, silent := l.turn(object.RefOf(now)).caller.Latest(now), l.turn(object.RefOf(now)).caller.Latest(then), l.turn(object.RefOf(now)).caller.Latest(then)
+	older.Revision, silent.Revision, silent.Customize = "r1", "r0", nil
+	variants := []call.Variant{latest, older, silent}
 	for range 2 {
 		relate(variants...)
 	}
 	var got []string
 	for _, v := range variants {
-		for o := range v.related.All() {
-			got = append(got, v.revision+" sees "+o.GetName())
+		for o := range v.Related.All() {
+			got = append(got, v.Revision+" sees "+o.GetName())
 		}
 	}
 	if diff := cmp.Diff([]string{" sees two", "r1 sees one"}, got); diff != "" {
@@ -263,7 +264,7 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 		t.Errorf("it was asked %d times, want once for each", asked)
 	}
 	relate(latest)
-	if kept := l.states.of(object.RefOf(now)).customize; len(kept.answers) != 1 || len(kept.looked) != 1 {
-		t.Errorf("%d answers are kept, about %d resources, want the latest's only", len(kept.answers), len(kept.looked))
+	if kept := l.states.of(object.RefOf(now)).customize; len(kept.Answers) != 1 || len(kept.Looked) != 1 {
+		t.Errorf("%d answers are kept, about %d resources, want the latest's only", len(kept.Answers), len(kept.Looked))
 	}
 }

@@ -37,7 +37,7 @@ func (l *Reconciler) Overlap() *Overlap {
 	if l.overlap.changes == changes {
 		return &l.overlap
 	}
-	parents := slices.SortedFunc(l.b.selected(), func(a, b *object.Object) int {
+	parents := slices.SortedFunc(l.b.Selected(), func(a, b *object.Object) int {
 		return strings.Compare(object.KeyOf(a).String(), object.KeyOf(b).String())
 	})
 	l.overlap = Overlap{changes: changes, Parents: len(parents)}

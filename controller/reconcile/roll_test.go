@@ -29,6 +29,7 @@ import (
 	"metascript/controller/revisions"
 	"metascript/controller/rollout"
 	"metascript/controller/spec"
+	"metascript/controller/transition"
 )
 
 var configMapKind = object.Kind{Version: "v1", Kind: "ConfigMap"}
@@ -87,7 +88,7 @@ func revisionAt(version string, children ...any) *object.Object {
 
 // updatedOf is the condition in the answer's status: "True OnLatestRevision".
 func updatedOf(status map[string]any) string {
-	for _, c := range conditionsOf(status) {
+	for _, c := range transition.Conditions(status) {
 		if c["type"] == rollout.UpdatedCondition {
 			return fmt.Sprint(c["status"], " ", c["reason"])
 		}
@@ -295,7 +296,7 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 	} {
 		status := l.turn(objecttest.WidgetRef("default", "w")).roller.withUpdated(parent, c.status, c.is)
 		var types []any
-		for _, condition := range conditionsOf(status) {
+		for _, condition := range transition.Conditions(status) {
 			types = append(types, condition["type"])
 			if condition["type"] == "Updated" && (condition["lastTransitionTime"] == "2020-01-01T00:00:00Z") != c.same {
 				t.Errorf("%s: %v, want the time of before: %t", c.name, condition, c.same)

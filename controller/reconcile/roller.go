@@ -10,20 +10,23 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/binding"
+	"metascript/controller/call"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/rollout"
+	"metascript/controller/transition"
 	"metascript/engine"
 )
 
 // A roller finds what the children of a parent should be now. When some of their kinds roll, it takes the next step of the
 // rollout.
 type roller struct {
-	b       *Binding
-	v       *Version
-	caller  *caller
+	b       *binding.Binding
+	v       *call.Version
+	caller  *call.Caller
 	applier *applier
 	status  *statusWriter
 	events  *parentEvents
@@ -33,8 +36,8 @@ type roller struct {
 // asks once for each revision of the parent, takes the next step, and stores it: before any child is touched, so that
 // nothing is forgotten by dying.
 func (r *roller) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
-	if r.v.Revisions == nil || object.Deleting(parent) && !r.b.cleansUp(parent) {
-		answer, err := r.caller.callHook(ctx, parent, children)
+	if r.v.Revisions == nil || object.Deleting(parent) && !r.b.CleansUp(parent) {
+		answer, err := r.caller.CallHook(ctx, parent, children)
 		return answer, children, err
 	}
 	latest, older, err := r.v.Revisions.Read(ctx, parent, write)
@@ -45,7 +48,7 @@ func (r *roller) desiredState(ctx context.Context, parent *object.Object, childr
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := r.caller.callRevisions(ctx, parent, children, variants)
+	answers, err := r.caller.CallRevisions(ctx, parent, children, variants)
 	if err != nil {
 		return nil, nil, kube.Join(err, r.reportBlockedRollout(ctx, parent, err, write))
 	}
@@ -67,7 +70,7 @@ func (r *roller) desiredState(ctx context.Context, parent *object.Object, childr
 // standStill has the condition tell that the rollout waits for a hook that does not answer about an older revision. What
 // it said before is not so any more.
 func (r *roller) reportBlockedRollout(ctx context.Context, parent *object.Object, why error, write plan.Writer) error {
-	var about *revisionError
+	var about *call.RevisionError
 	if !errors.As(why, &about) {
 		return nil
 	}
@@ -88,8 +91,8 @@ func (r *roller) step(parent *object.Object, latest rollout.Revision, older []ro
 }
 
 // variants are the parent as it is and as its older revisions have it.
-func (r *roller) variants(ctx context.Context, parent *object.Object, older []rollout.Revision) ([]variant, error) {
-	variants := []variant{r.caller.latest(parent)}
+func (r *roller) variants(ctx context.Context, parent *object.Object, older []rollout.Revision) ([]call.Variant, error) {
+	variants := []call.Variant{r.caller.Latest(parent)}
 	for _, revision := range older {
 		then, err := rollout.Apply(parent, revision.Patch, r.v.Revisions.Paths)
 		if err != nil {
@@ -99,25 +102,25 @@ func (r *roller) variants(ctx context.Context, parent *object.Object, older []ro
 		if err != nil {
 			return nil, err
 		}
-		asked.parent, asked.revision = then, revision.Name
+		asked.Parent, asked.Revision = then, revision.Name
 		variants = append(variants, asked)
 	}
 	return variants, nil
 }
 
 // respondents are who answers about an older revision: the script that it was made with, when that is part of it.
-func (r *roller) hooksOf(ctx context.Context, revision rollout.Revision) (variant, error) {
-	v, scripts := r.caller.latest(nil), r.v.Revisions.Scripts
+func (r *roller) hooksOf(ctx context.Context, revision rollout.Revision) (call.Variant, error) {
+	v, scripts := r.caller.Latest(nil), r.v.Revisions.Scripts
 	if scripts == nil || revision.Script == "" || revision.Script == scripts.Digest {
 		return v, nil
 	}
 	then, err := scripts.Hooks(ctx, revision)
-	v.customize = then.Customize
+	v.Customize = then.Customize
 	if then.Sync != nil {
-		v.sync = then.Sync
+		v.Sync = then.Sync
 	}
 	if then.Finalize != nil {
-		v.finalize = then.Finalize
+		v.Finalize = then.Finalize
 	}
 	return v, err
 }
@@ -170,7 +173,7 @@ func (r *roller) withUpdated(parent *object.Object, status map[string]any, c rol
 		updated["status"] = "True"
 	}
 	if !r.status.hasNoTransitionTimes(parent) {
-		fillTransitionTimes(map[string]any{"conditions": []any{updated}}, before, time.Now())
+		transition.Fill(map[string]any{"conditions": []any{updated}}, before, time.Now())
 	}
 	others := slices.DeleteFunc(slices.Clone(list), func(item any) bool {
 		condition, _ := item.(map[string]any)

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/call"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
@@ -41,11 +42,11 @@ type hookState struct {
 	status            map[string]any                      // that was written last
 	statusContention  *throttle.Contention                // of that status; nil: none was written
 	churn             throttle.Churn
-	customize         *customizeState
+	customize         *call.Related
 }
 
 func newHookState() hookState {
-	return hookState{contentions: map[object.Ref]*throttle.Contention{}, recreatedChildren: map[object.Ref]*throttle.Contention{}, customize: newCustomizeState()}
+	return hookState{contentions: map[object.Ref]*throttle.Contention{}, recreatedChildren: map[object.Ref]*throttle.Contention{}, customize: call.NewRelated()}
 }
 
 // prune forgets about children that are gone. A contention outlives its child, which is created again.

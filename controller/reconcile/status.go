@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"metascript/controller/binding"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -15,11 +16,12 @@ import (
 	"metascript/controller/queue"
 	"metascript/controller/spec"
 	"metascript/controller/throttle"
+	"metascript/controller/transition"
 )
 
 // A statusWriter writes the statuses of parents, and what a decorator's hook says of the parents themselves.
 type statusWriter struct {
-	b      *Binding
+	b      *binding.Binding
 	events *parentEvents
 	states *states
 	queue  *queue.Queue
@@ -84,7 +86,7 @@ func (w *statusWriter) withStatus(parent *object.Object, answer *hook.Response) 
 	changed := object.Copy(parent)
 	status := plan.WithoutNulls(answer.Status)
 	if before, _ := parent.Object["status"].(map[string]any); answer.FillTimes && !w.hasNoTransitionTimes(parent) {
-		fillTransitionTimes(status, before, time.Now())
+		transition.Fill(status, before, time.Now())
 	}
 	if w.b.Shape == hook.Composite {
 		status["observedGeneration"] = parent.GetGeneration()
@@ -101,7 +103,7 @@ func (w *statusWriter) noteStored(stored, written *object.Object, filled bool) {
 	lost := plan.Difference(object.StatusOf(stored), object.StatusOf(written))
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
-	if filled && losesTransitionTimes(stored, written) {
+	if filled && transition.Lost(stored, written) {
 		w.withoutTransitionTimes[key.Kind], lost = true, ""
 	}
 	if lost == "" {
@@ -223,7 +225,7 @@ func (w *statusWriter) retry() {
 			state.unstored = nil
 		}
 	}
-	for parent := range w.b.own() {
+	for parent := range w.b.Own() {
 		if w.withoutStatus[parent.GroupVersionKind()] {
 			w.queue.EnqueueAfter(object.RefOf(parent), queue.Resync, UntilServed)
 		}

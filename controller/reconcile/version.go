@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"metascript/controller/build"
+	"metascript/controller/call"
 	"metascript/controller/object"
 	"metascript/controller/queue"
 	"metascript/controller/throttle"
 )
 
 // swap puts a version in the place of the one there is. Turns under way end with that one; all parents come anew.
-func (l *Reconciler) Swap(v *Version) {
+func (l *Reconciler) Swap(v *call.Version) {
 	l.fallbacks.followFallbacks(v)
 	l.current.Store(v)
 	if l.leading.IsOpen() {
@@ -39,7 +40,7 @@ func (l *Reconciler) Failing() map[object.Ref]bool { return l.current.Load().Can
 // spread queues every parent, as if none had ever failed, spread over some time if there are many.
 func (l *Reconciler) queueSpread(why queue.Reason) {
 	var all []object.Ref
-	for parent := range l.b.own() {
+	for parent := range l.b.Own() {
 		all = append(all, object.RefOf(parent))
 	}
 	for i, key := range all {
@@ -87,7 +88,7 @@ func (l *Reconciler) Snapshot() Snapshot {
 }
 
 // Current is the version that answers now.
-func (l *Reconciler) Current() *Version { return l.current.Load() }
+func (l *Reconciler) Current() *call.Version { return l.current.Load() }
 
 // Filled reports whether the caches are filled, and the workers work or stand by.
 func (l *Reconciler) Filled() bool { return l.filled.Load() }

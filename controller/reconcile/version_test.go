@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"metascript/controller/build"
+	"metascript/controller/call"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
@@ -41,7 +42,7 @@ func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 	under.Go(func() { l.worker.process(t.Context(), key) })
 	<-began
 	old := l.current.Load()
-	l.Swap(NewVersion(build.Hooks{Sync: telling("new", nil, nil)}, nil, func() {}))
+	l.Swap(call.NewVersion(build.Hooks{Sync: telling("new", nil, nil)}, nil, func() {}))
 	if l.queue.Len() != 1 {
 		t.Errorf("%d parents are queued after the swap, want the one", l.queue.Len())
 	}
@@ -80,7 +81,7 @@ func TestASwapForgivesAndForgets(t *testing.T) {
 		t.Fatal("it is not delayed before the swap")
 	}
 	l.states.countFailure(key, fmt.Errorf("x"))
-	l.Swap(NewVersion(build.Hooks{Sync: wants()}, nil, func() {}))
+	l.Swap(call.NewVersion(build.Hooks{Sync: wants()}, nil, func() {}))
 	l.states.renew(key)
 	if n := l.queue.NumRequeues(key); n != 0 || l.worker.churnDelay(l.states.find(key), queue.Retry) != 0 || l.states.of(key).failure.times != 0 {
 		t.Errorf("after a swap it backs off %d times, is delayed by %s and has said %d things", n, l.worker.churnDelay(l.states.find(key), queue.Retry), l.states.of(key).failure.times)

@@ -130,7 +130,7 @@ func (w *worker) report(key object.Ref, reason string, err error) {
 	if times := w.r.states.countFailure(key, err); times&(times-1) == 0 {
 		w.r.events.log.Warn("reconcile failed", "kind", key.Kind.Kind, "parent", key, "times", times, "error", engine.DetailOf(err))
 	}
-	if parent := w.r.b.parent(key); parent != nil {
+	if parent := w.r.b.Parent(key); parent != nil {
 		w.r.events.Warning(parent, reason, "%s%s", prefixes[reason], err.Error())
 	}
 }
@@ -163,8 +163,8 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 
 // endRound ends the round of a parent that was just reconciled, and tells when it does not come to rest.
 func (w *worker) endChurn(key object.Ref) {
-	parent := w.r.b.parent(key)
-	if parent == nil || !w.r.b.isOurs(parent) {
+	parent := w.r.b.Parent(key)
+	if parent == nil || !w.r.b.IsOurs(parent) {
 		return // nothing is kept for it
 	}
 	if often := w.r.states.of(key).churn.End(parent, time.Now()); often != "" {
@@ -181,7 +181,7 @@ func (w *worker) reportReconciled(key object.Ref, err error) {
 	}
 	about := About{w.r.b.Name, key}
 	w.r.observer.Reconciled(about, err)
-	if parent := w.r.b.parent(key); parent == nil || !w.r.b.isOurs(parent) {
+	if parent := w.r.b.Parent(key); parent == nil || !w.r.b.IsOurs(parent) {
 		w.r.observer.Passed(about)
 	}
 }

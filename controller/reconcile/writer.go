@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"metascript/controller/binding"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
@@ -14,7 +15,7 @@ import (
 
 // A tracker is the Writer of one reconcile: it notes what caches will have to show.
 type tracker struct {
-	b        *Binding
+	b        *binding.Binding
 	events   *parentEvents
 	observer Observer // nil: nobody is told
 	state    *parentState
@@ -46,7 +47,7 @@ func (t tracker) expect(shown func() bool) {
 
 // shows gives a function that reports whether the cache of op's object knows of it; nil when there is no cache.
 func (t tracker) shownBy(op plan.Op, stored *object.Object) func() bool {
-	cache := t.b.cacheOf(stored.GroupVersionKind())
+	cache := t.b.CacheOf(stored.GroupVersionKind())
 	if cache == nil {
 		return nil
 	}
@@ -99,7 +100,7 @@ func Unsettled(failed error) bool { return errors.Is(failed, kube.ErrRequeue) }
 
 // observed is op's object before the write, since the cache may have it anew before the write returns.
 func (t tracker) before(op plan.Op) *object.Object {
-	cache := t.b.cacheOf(op.Object.GroupVersionKind())
+	cache := t.b.CacheOf(op.Object.GroupVersionKind())
 	if t.observer == nil || cache == nil {
 		return op.Observed
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package transition
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 func cond(kind, status, since string) map[string]any {
 	c := map[string]any{"type": kind, "status": status}
 	if since != "" {
-		c[transitionTime] = since
+		c[Field] = since
 	}
 	return c
 }
@@ -41,7 +41,7 @@ func TestConditionsKeepTheirTimeWhileTheirStatusIsTheSame(t *testing.T) {
 		"no conditions":       {map[string]any{"a": "b"}, map[string]any{"a": "b"}},
 		"several, each alone": {withConditions(cond("A", "True", ""), cond("Ready", "True", "")), withConditions(cond("A", "True", now), cond("Ready", "True", long))},
 	} {
-		fillTransitionTimes(c.answered, before, clock)
+		Fill(c.answered, before, clock)
 		if diff := cmp.Diff(c.want, c.answered); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -60,7 +60,7 @@ func TestTimesThatASchemaDropsAreNoticed(t *testing.T) {
 	} {
 		stored := &object.Object{Object: map[string]any{"status": c.stored}}
 		written := &object.Object{Object: map[string]any{"status": c.written}}
-		if got := losesTransitionTimes(stored, written); got != c.want {
+		if got := Lost(stored, written); got != c.want {
 			t.Errorf("%s: got %t, want %t", name, got, c.want)
 		}
 	}

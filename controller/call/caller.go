@@ -1,4 +1,4 @@
-package reconcile
+package call
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"metascript/controller/binding"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -19,69 +20,69 @@ import (
 )
 
 // An eventRecorder records events about parents.
-type eventRecorder interface {
+type EventRecorder interface {
 	Warning(o *object.Object, reason, format string, args ...any)
 	Asked(o *object.Object, kind, reason, message string)
 }
 
 // A caller calls the hooks of one version about one parent.
-type caller struct {
-	b          *Binding
-	v          *Version
-	events     eventRecorder
-	log        *slog.Logger
-	customized *customizeState // of the parent
-	related    *related.Caches
-	controller related.Controller // that the parent is of
+type Caller struct {
+	Binding    *binding.Binding
+	Version    *Version
+	Events     EventRecorder
+	Log        *slog.Logger
+	Customized *Related // of the parent
+	Caches     *related.Caches
+	Controller related.Controller // that the parent is of
 }
 
 // A variant is a parent as one of its revisions has it, and who answers about it.
-type variant struct {
-	parent   *object.Object
-	revision string      // the name of the ControllerRevision; "" is the parent as it is
-	related  *object.Set // what the hook sees beside the children
+type Variant struct {
+	Parent   *object.Object
+	Revision string      // the name of the ControllerRevision; "" is the parent as it is
+	Related  *object.Set // what the hook sees beside the children
 	children *object.Set // that there are
 
-	sync, finalize, customize hook.Hook
+	Sync, Finalize, Customize hook.Hook
 }
 
 // about says in err which variant it is about.
-func (v *variant) wrap(err error) error {
-	if err == nil || v.revision == "" {
+func (v *Variant) wrap(err error) error {
+	if err == nil || v.Revision == "" {
 		return err
 	}
-	return &revisionError{v.revision, err}
+	return &RevisionError{v.Revision, err}
 }
 
 // A revisionError says that the hook does not answer about an older revision of a parent, so that its rollout stands.
-type revisionError struct {
+type RevisionError struct {
 	revision string
 	error
 }
 
-func (e *revisionError) Unwrap() error { return e.error }
+func (e *RevisionError) Unwrap() error { return e.error }
 
-func (e *revisionError) Error() string {
+func (e *RevisionError) Error() string {
 	return fmt.Sprintf("asked about the object as ControllerRevision %s has it: %v; have the hook answer about it too, or delete that ControllerRevision: its children then move to the latest revision one by one", e.revision, e.error)
 }
 
 // past is req about an older variant of the parent. UID and resourceVersion do not identify this one, and its selector
 // need not be today's.
-func past(req hook.Request, v variant) hook.Request {
-	req.Parent, req.Expect.Selector = v.parent, nil
+func past(req hook.Request, v Variant) hook.Request {
+	req.Parent, req.Expect.Selector = v.Parent, nil
 	req.Versioned = maps.Clone(req.Versioned)
-	delete(req.Versioned, v.parent.GroupVersionKind())
+	delete(req.Versioned, v.Parent.GroupVersionKind())
 	return req
 }
 
 // now is the parent as it is.
-func (c *caller) latest(parent *object.Object) variant {
-	return variant{parent: parent, sync: c.v.Sync, finalize: c.v.Finalize, customize: c.v.Customize}
+func (c *Caller) Latest(parent *object.Object) Variant {
+	return Variant{Parent: parent, Sync: c.Version.Sync, Finalize: c.Version.Finalize, Customize: c.Version.Customize}
 }
 
 // ask calls the hook, unless its script is held.
-func (c *caller) callHook(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
-	answers, err := c.callRevisions(ctx, parent, children, []variant{c.latest(parent)})
+func (c *Caller) CallHook(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
+	answers, err := c.CallRevisions(ctx, parent, children, []Variant{c.Latest(parent)})
 	if err != nil {
 		return nil, err
 	}
@@ -90,30 +91,30 @@ func (c *caller) callHook(ctx context.Context, parent *object.Object, children *
 
 // askAll calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
 // unless the script is held and no webhook stands in for it. One that fails fails all.
-func (c *caller) callRevisions(ctx context.Context, parent *object.Object, children *object.Set, variants []variant) ([]*hook.Response, error) {
+func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, children *object.Set, variants []Variant) ([]*hook.Response, error) {
 	for i := range variants {
 		variants[i].children = children
 	}
-	if err := c.relate(ctx, parent, variants); err != nil {
+	if err := c.Relate(ctx, parent, variants); err != nil {
 		return nil, err
 	}
-	expect, err := c.b.Expect(parent)
+	expect, err := c.Binding.Expect(parent)
 	if err != nil {
 		return nil, err
 	}
 	req := hook.Request{
-		Shape: c.b.Shape, Controller: c.b.Controller, Parent: parent, Children: children,
-		Finalizing: c.b.finalizing(parent), Expect: expect, Versioned: c.b.versionedKinds(),
+		Shape: c.Binding.Shape, Controller: c.Binding.Controller, Parent: parent, Children: children,
+		Finalizing: c.Binding.Finalizing(parent), Expect: expect, Versioned: c.Binding.VersionedKinds(),
 	}
 	asked := hook.Sync
 	if req.Finalizing {
 		asked = hook.Finalize
 	}
-	if result, why := c.v.Canary.Outcome(time.Now()); result == throttle.GivenUp {
+	if result, why := c.Version.Canary.Outcome(time.Now()); result == throttle.GivenUp {
 		return nil, fmt.Errorf("%w: %w", kube.ErrRequeue, why) // the version before is about to take its place
 	}
 	var answers []*hook.Response
-	switched, err := c.guard(asked, c.v.breaker, parent, true, func() (err error) {
+	switched, err := c.guard(asked, c.Version.Breaker, parent, true, func() (err error) {
 		answers, err = c.callAll(ctx, req, variants)
 		return err
 	})
@@ -131,16 +132,16 @@ func (c *caller) callRevisions(ctx context.Context, parent *object.Object, child
 // *throttle.PauseError. While a webhook answers in place of the script, the breaker is not asked and the canary is told
 // nothing. With success, a call that does not fail speaks for the version. It reports whether the webhook took over from
 // the script, or the script from the webhook, during the call.
-func (c *caller) guard(name string, breaker *throttle.Breaker, parent *object.Object, success bool, call func() error) (switched bool, err error) {
+func (c *Caller) guard(name string, breaker *throttle.Breaker, parent *object.Object, success bool, call func() error) (switched bool, err error) {
 	key, q := object.RefOf(parent), throttle.QuestionAbout(parent, name)
-	fallback, period := c.v.FallbackActive(name)
+	fallback, period := c.Version.FallbackActive(name)
 	if !fallback {
 		if err := breaker.Admit(key, q, time.Now()); err != nil {
 			return false, err
 		}
 	}
 	err = call()
-	_, now := c.v.FallbackActive(name)
+	_, now := c.Version.FallbackActive(name)
 	switched = now != period
 	if !fallback && !switched && (success || err != nil) {
 		c.noteCanary(key, err) // it was the script that answered
@@ -149,15 +150,15 @@ func (c *caller) guard(name string, breaker *throttle.Breaker, parent *object.Ob
 }
 
 // noteCanary records how the version did. What an older one of a rollout does says nothing of it.
-func (c *caller) noteCanary(parent object.Ref, err error) {
-	var older *revisionError
+func (c *Caller) noteCanary(parent object.Ref, err error) {
+	var older *RevisionError
 	if !errors.As(err, &older) {
-		c.v.Canary.Note(parent, err, time.Now())
+		c.Version.Canary.Note(parent, err, time.Now())
 	}
 }
 
 // callAll gives the answers, or the first error.
-func (c *caller) callAll(ctx context.Context, req hook.Request, variants []variant) ([]*hook.Response, error) {
+func (c *Caller) callAll(ctx context.Context, req hook.Request, variants []Variant) ([]*hook.Response, error) {
 	answers, failed := make([]*hook.Response, len(variants)), make([]error, len(variants))
 	var others sync.WaitGroup
 	for i := 1; i < len(variants); i++ {
@@ -174,19 +175,19 @@ func (c *caller) callAll(ctx context.Context, req hook.Request, variants []varia
 }
 
 // call asks about one variant. A panic is an error of this one question, also where nobody else would recover from it.
-func (c *caller) callOne(ctx context.Context, req hook.Request, v variant) (answer *hook.Response, err error) {
+func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (answer *hook.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.log.Error("panic while a hook was asked, please report it", "parent", object.RefOf(v.parent), "panic", r, "stack", string(debug.Stack()))
+			c.Log.Error("panic while a hook was asked, please report it", "parent", object.RefOf(v.Parent), "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()
-	if req.Related = v.related; v.revision != "" {
+	if req.Related = v.Related; v.Revision != "" {
 		req = past(req, v)
 	}
-	ask := v.sync
+	ask := v.Sync
 	if req.Finalizing {
-		ask = v.finalize
+		ask = v.Finalize
 	}
 	hidden := redact.In(ctx)
 	hidden.Add(req.Parent)
@@ -199,11 +200,11 @@ func (c *caller) callOne(ctx context.Context, req hook.Request, v variant) (answ
 }
 
 // pass records what an answer has to say to people.
-func (c *caller) recordEvents(parent *object.Object, answer *hook.Response) {
+func (c *Caller) recordEvents(parent *object.Object, answer *hook.Response) {
 	for _, warning := range answer.Warnings {
-		c.events.Warning(parent, "HookWarning", "%s", warning)
+		c.Events.Warning(parent, "HookWarning", "%s", warning)
 	}
 	for _, event := range answer.Events {
-		c.events.Asked(parent, event.Type, event.Reason, event.Message)
+		c.Events.Asked(parent, event.Type, event.Reason, event.Message)
 	}
 }

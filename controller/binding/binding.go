@@ -1,4 +1,4 @@
-package reconcile
+package binding
 
 import (
 	"context"
@@ -117,15 +117,15 @@ func resyncPeriod(seconds *int32) time.Duration {
 }
 
 // close gives the caches back.
-func (b *Binding) close() {
-	for _, cache := range b.caches() {
+func (b *Binding) Close() {
+	for _, cache := range b.Caches() {
 		cache.Close()
 	}
 	b.Clients.Close()
 }
 
 // caches are those of children and revisions, then those of parents.
-func (b *Binding) caches() []*informer.Informer {
+func (b *Binding) Caches() []*informer.Informer {
 	var all []*informer.Informer
 	for _, child := range b.Children {
 		all = append(all, child.Informer)
@@ -149,7 +149,7 @@ func (b *Binding) Rule(kind object.Kind) *ParentResource {
 }
 
 // parent is the parent of that name as its cache has it, or nil.
-func (b *Binding) parent(ref object.Ref) *object.Object { return b.Rule(ref.Kind).Cache.Get(ref.Key) }
+func (b *Binding) Parent(ref object.Ref) *object.Object { return b.Rule(ref.Kind).Cache.Get(ref.Key) }
 
 // about reports whether parents are of a resource in group.
 func (b *Binding) IsAbout(group string) bool {
@@ -157,12 +157,12 @@ func (b *Binding) IsAbout(group string) bool {
 }
 
 // selects reports whether the controller is about parent.
-func (b *Binding) selects(parent *object.Object) bool {
+func (b *Binding) Selects(parent *object.Object) bool {
 	return b.Rule(parent.GroupVersionKind()).Selects(parent)
 }
 
 // findable is an error when there is no telling which children are parent's.
-func (b *Binding) findable(parent *object.Object) error {
+func (b *Binding) Findable(parent *object.Object) error {
 	if b.Match == nil || object.Deleting(parent) {
 		return nil // one that goes adopts and releases nothing
 	}
@@ -186,7 +186,7 @@ func (b *Binding) Expect(parent *object.Object) (hook.Expect, error) {
 }
 
 // cacheOf is the cache of the objects of kind, or nil.
-func (b *Binding) cacheOf(kind object.Kind) *informer.Informer {
+func (b *Binding) CacheOf(kind object.Kind) *informer.Informer {
 	if parent := b.Rule(kind); parent != nil {
 		return parent.Cache
 	}
@@ -202,7 +202,7 @@ func (b *Binding) cacheOf(kind object.Kind) *informer.Informer {
 }
 
 // ownerOf names the parent that controls a child, from the reference alone: the parent itself may not be cached yet.
-func (b *Binding) ownerOf(child *object.Object) (object.Ref, bool) {
+func (b *Binding) OwnerOf(child *object.Object) (object.Ref, bool) {
 	ref := object.ControllerOf(child)
 	if ref == nil || !claim.HasAnnotations(child, b.Marks) {
 		return object.Ref{}, false
@@ -244,7 +244,7 @@ func (r *ParentResource) selected() []*object.Object {
 }
 
 // selected are the parents that the controller selects, each once.
-func (b *Binding) selected() iter.Seq[*object.Object] {
+func (b *Binding) Selected() iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		for _, rule := range b.Parents {
 			for _, o := range rule.selected() {
@@ -257,9 +257,9 @@ func (b *Binding) selected() iter.Seq[*object.Object] {
 }
 
 // own are the parents that the controller looks after: those that it selects, and those that have its finalizer.
-func (b *Binding) own() iter.Seq[*object.Object] {
+func (b *Binding) Own() iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
-		for o := range b.selected() {
+		for o := range b.Selected() {
 			if !yield(o) {
 				return
 			}
@@ -275,33 +275,33 @@ func (b *Binding) own() iter.Seq[*object.Object] {
 }
 
 // mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
-func (b *Binding) isOurs(parent *object.Object) bool {
-	return b.selects(parent) || b.hasFinalizer(parent)
+func (b *Binding) IsOurs(parent *object.Object) bool {
+	return b.Selects(parent) || b.HasFinalizer(parent)
 }
 
-func (b *Binding) hasFinalizer(parent *object.Object) bool {
+func (b *Binding) HasFinalizer(parent *object.Object) bool {
 	return slices.Contains(parent.GetFinalizers(), b.Finalizer)
 }
 
-func (b *Binding) otherFinalizers(parent *object.Object) []string {
+func (b *Binding) OtherFinalizers(parent *object.Object) []string {
 	return slices.DeleteFunc(slices.Clone(parent.GetFinalizers()), func(f string) bool { return f == b.Finalizer })
 }
 
 // finalizing reports whether it is the finalize hook's turn: the parent is going, or is none of ours any more.
-func (b *Binding) finalizing(parent *object.Object) bool {
-	return b.hasFinalizer(parent) && (object.Deleting(parent) || !b.selects(parent))
+func (b *Binding) Finalizing(parent *object.Object) bool {
+	return b.HasFinalizer(parent) && (object.Deleting(parent) || !b.Selects(parent))
 }
 
 // tidiesUp reports whether a parent that is going has a finalize hook, and not the garbage collector, to look after
 // its children.
-func (b *Binding) cleansUp(parent *object.Object) bool {
-	return b.finalizing(parent) && !slices.ContainsFunc(parent.GetFinalizers(), func(f string) bool { return slices.Contains(collected, f) })
+func (b *Binding) CleansUp(parent *object.Object) bool {
+	return b.Finalizing(parent) && !slices.ContainsFunc(parent.GetFinalizers(), func(f string) bool { return slices.Contains(collectorFinalizers, f) })
 }
 
 // count gives how many parents the controller selects.
 func (b *Binding) Count() int {
 	n := 0
-	for range b.selected() {
+	for range b.Selected() {
 		n++
 	}
 	return n
@@ -310,15 +310,15 @@ func (b *Binding) Count() int {
 // trouble is what keeps the caches from being filled, or up to date, as far as it is known.
 func (b *Binding) Trouble() error {
 	var failed []error
-	for _, cache := range b.caches() {
+	for _, cache := range b.Caches() {
 		failed = append(failed, cache.Trouble(), cache.Stale())
 	}
 	return errors.Join(failed...)
 }
 
 // owned is what was applied to a child, as its cache knows.
-func (b *Binding) owned(child *object.Object) ownership.Fields {
-	cache := b.cacheOf(child.GroupVersionKind())
+func (b *Binding) Owned(child *object.Object) ownership.Fields {
+	cache := b.CacheOf(child.GroupVersionKind())
 	if cache == nil {
 		return ownership.Fields{}
 	}
@@ -326,4 +326,4 @@ func (b *Binding) owned(child *object.Object) ownership.Fields {
 }
 
 // The finalizers with which the garbage collector deletes, or orphans, the children of an object before it goes.
-var collected = []string{"foregroundDeletion", "orphan"}
+var collectorFinalizers = []string{"foregroundDeletion", "orphan"}

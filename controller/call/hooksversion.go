@@ -1,4 +1,4 @@
-package reconcile
+package call
 
 import (
 	"metascript/controller/build"
@@ -13,8 +13,8 @@ type Version struct {
 	build.Hooks
 	Loaded      *build.Version       // what the hooks were made of; nil: it is not known. It is not used here.
 	Revisions   *revisions.Revisions // with the scripts that they are of; nil: no kind rolls
-	breaker     *throttle.Breaker
-	customizing *throttle.Breaker // of the customize hook
+	Breaker     *throttle.Breaker
+	Customizing *throttle.Breaker // of the customize hook
 	Canary      *throttle.Canary
 }
 
@@ -23,22 +23,22 @@ type Version struct {
 func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged func()) *Version {
 	return &Version{
 		Hooks: hooks, Revisions: revisions,
-		breaker: throttle.NewBreaker(heldChanged), customizing: throttle.NewBreaker(heldChanged),
+		Breaker: throttle.NewBreaker(heldChanged), Customizing: throttle.NewBreaker(heldChanged),
 		Canary: throttle.NoCanary(),
 	}
 }
 
 // holds gives the parents for which a script is held.
 func (v *Version) Held() throttle.Held {
-	if held := v.breaker.Held(); held.Parents > 0 {
+	if held := v.Breaker.Held(); held.Parents > 0 {
 		return held
 	}
-	return v.customizing.Held()
+	return v.Customizing.Held()
 }
 
 // forget drops a parent that is gone.
-func (v *Version) forget(parent object.Ref) {
-	v.forgive(parent)
+func (v *Version) Forget(parent object.Ref) {
+	v.Forgive(parent)
 	v.Canary.Forget(parent)
 	for _, f := range v.Fallbacks() {
 		f.Forget(parent)
@@ -49,7 +49,7 @@ func (v *Version) forget(parent object.Ref) {
 }
 
 // forgive has a parent asked about as if it had never failed.
-func (v *Version) forgive(parent object.Ref) {
-	v.breaker.Forget(parent)
-	v.customizing.Forget(parent)
+func (v *Version) Forgive(parent object.Ref) {
+	v.Breaker.Forget(parent)
+	v.Customizing.Forget(parent)
 }

@@ -1,4 +1,4 @@
-package reconcile
+package transition
 
 import (
 	"time"
@@ -8,28 +8,28 @@ import (
 )
 
 // transitionTime is the field of a condition that says since when its status is what it is.
-const transitionTime = "lastTransitionTime"
+const Field = "lastTransitionTime"
 
 // fillTransitionTimes gives each condition of status that leaves out its lastTransitionTime the one that the condition
 // of its type has in before, as long as its status is the same, or else now. One that has none there has none as long,
 // since nobody knows when. It changes status.
-func fillTransitionTimes(status, before map[string]any, now time.Time) {
+func Fill(status, before map[string]any, now time.Time) {
 	since := map[conditionState]any{}
-	for _, c := range conditionsOf(before) {
+	for _, c := range Conditions(before) {
 		if at := stateOf(c); since[at] == nil {
-			since[at] = c[transitionTime]
+			since[at] = c[Field]
 		}
 	}
-	for _, c := range conditionsOf(status) {
+	for _, c := range Conditions(status) {
 		at := stateOf(c)
-		if at.kind == "" || at.status == "" || c[transitionTime] != nil {
+		if at.kind == "" || at.status == "" || c[Field] != nil {
 			continue // it is no condition, or says itself when
 		}
 		switch since, known := since[at]; {
 		case !known:
-			c[transitionTime] = now.UTC().Format(time.RFC3339)
+			c[Field] = now.UTC().Format(time.RFC3339)
 		case since != nil:
-			c[transitionTime] = since
+			c[Field] = since
 		}
 	}
 }
@@ -45,20 +45,20 @@ func stateOf(c map[string]any) conditionState {
 
 // losesTransitionTimes reports whether the status of stored lacks nothing of what was written but times of transitions:
 // the schema of the kind has no such field.
-func losesTransitionTimes(stored, written *object.Object) bool {
+func Lost(stored, written *object.Object) bool {
 	if plan.Difference(object.StatusOf(stored), object.StatusOf(written)) == "" {
 		return false
 	}
 	without := object.Copy(written)
 	status, _ := without.Object["status"].(map[string]any)
-	for _, c := range conditionsOf(status) {
-		delete(c, transitionTime)
+	for _, c := range Conditions(status) {
+		delete(c, Field)
 	}
 	return plan.Difference(object.StatusOf(stored), object.StatusOf(without)) == ""
 }
 
 // conditionsOf are the items of status.conditions that are objects.
-func conditionsOf(status map[string]any) []map[string]any {
+func Conditions(status map[string]any) []map[string]any {
 	list, _ := status["conditions"].([]any)
 	var conditions []map[string]any
 	for _, item := range list {

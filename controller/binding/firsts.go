@@ -1,4 +1,4 @@
-package reconcile
+package binding
 
 import (
 	"sync"
@@ -69,7 +69,7 @@ func (f *IdentityKinds) Update(b *Binding) {
 }
 
 // versionedKinds are those that counted last.
-func (b *Binding) versionedKinds() map[object.Kind]bool {
+func (b *Binding) VersionedKinds() map[object.Kind]bool {
 	if all := b.versioned.Load(); all != nil {
 		return *all
 	}
