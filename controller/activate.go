@@ -181,7 +181,7 @@ func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, l
 		reconciler.End(inner)
 	})}
 	m.active.Store(r)
-	a.identityKinds.Update(b) // now that it is told of changes
+	a.identityKinds.Update(b) // now that the Reconciler is known to the watch of definitions
 	go func() {               // which ends when the Reconciler has begun
 		err := a.begin(inner, r)
 		close(begun)

@@ -6,7 +6,7 @@
 //
 // # Packages
 //
-// Above the ones below, and each is read on its own:
+// Each can be read on its own. From the top down:
 //
 //   - controller, this package: watches controller objects, loads them, replaces and rolls back versions, writes their status
 //   - reconcile: reconciles the parents of one controller
@@ -15,11 +15,11 @@
 //   - references: watches the Secrets and ConfigMaps that controller objects refer to
 //   - claim, related, revisions: which children and which related objects a parent has, and its ControllerRevisions
 //   - store: keeps versions of scripts in ConfigMaps
+//   - offline: one sync without a cluster
 //   - throttle: decides when what went wrong is tried again, and whether a new version is good
 //   - queue, work, dispatch: keys with their reasons, workers, and which controllers an event concerns
 //   - hook: the requests and responses of hooks; plan and rollout: what to write, computed without a client
-//   - finalizers, lease, static, offline: deleted controllers, leader election, controller objects of a file, one sync
-//     without a cluster
+//   - finalizers, lease, static: deleted controllers, leader election, controller objects that are not in a cluster
 //   - informer, kube, object: the API server
 //
 // # The life of a controller object
@@ -52,14 +52,13 @@
 // wrote, and reconciles, with one version of the hooks from the beginning to the end:
 //
 //   - the parent is read from the cache. A parent that is gone, or does not match, is done
-//   - our finalizer is added while there is a finalize hook
-//   - the claimer lists the children, and adopts and releases
+//   - the finalizer keeper adds our finalizer while there is a finalize hook
+//   - package claim lists the children, and adopts and releases
 //   - the caller calls the customize hook, selects the related objects, and calls the sync or finalize hook: a script or a
 //     webhook. A script that exceeded a limit for this parent again and again is not called
 //   - the roller, where kinds of children roll, has the hook called for each revision of the parent, and stores the next step
-//     in ControllerRevisions before anything else is written
-//   - package plan computes the writes
-//   - the applier does them, one by one; one that fails does not stop the others
+//     in ControllerRevisions before any child is written
+//   - the applier plans the writes with package plan, and does them one by one; one that fails does not stop the others
 //   - the status writer writes the status of the parent if it differs. Then our finalizer is removed, if the hook has finalized
 //
 // On an error before the plan nothing is deleted. Afterwards the Reconciler decides, in one place, whether the key is

@@ -14,7 +14,7 @@ import (
 
 // Waiting says what the server waits for before it is ready; nothing once it is. It is ready once every controller
 // object has been looked at, and the caches of those that run are filled, whether it leads or stands by. A controller
-// whose resources cannot be watched is not waited for: its own status tells of it, and the others work. Once ready,
+// whose resources cannot be watched is not waited for: its own status says so, and the others work. Once ready,
 // the server stays so: controllers come and go.
 func (s *Server) Waiting() []string {
 	if s.ready.Load() {

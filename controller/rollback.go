@@ -41,7 +41,7 @@ func (r *rollbacker) noteOutcome(ctx context.Context, m *managed) {
 // check reports as an error that c was given up, here or by the server before. One that was edited is not, nor is one for
 // which there is none to go back to.
 func (r *rollbacker) check(ctx context.Context, m *managed, c *build.Candidate) error {
-	// The status tells what the server before knew. What this one knows, once it leads, is newer.
+	// The status says what the server before knew. What this one knows, once it leads, is newer.
 	if !m.rejectionKnown && c.Status.Script != nil && m.rejected(c.Identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.Identity {
 		m.reject(c.Identity, &throttle.GivenUpError{Reason: reasonBefore(c.Status.Conditions)})
 	}
