@@ -1,16 +1,15 @@
-// Package dispatch tells controllers of the events that concern them, and nobody else.
+// Package dispatch passes events to the controllers that they concern, and to no others.
 //
-// Many controllers may be about objects of one resource, each about other ones. A [Hub] watches a resource once for all of
-// them and finds out, for each event, whom it concerns, in a time that does not grow with the number of the others: by an
-// index of their selectors, by the finalizers on an object, and by the owner of a child. For each parent it keeps only the set
-// of controllers that select it: what an owner's labels are, the cache of owners knows.
+// Many controllers may have parents of one resource, each other ones. A [Hub] watches each resource once for all of them, and
+// finds out which of them an event concerns, in a time that does not grow with the number of the others: by an index of their
+// selectors, by the finalizers on an object, and by the owner of a child. For each parent it keeps only the set of controllers
+// that select it. It reads the labels of an owner from the cache of the owners.
 //
-// A controller that joins is told of changes from then on. What is in the caches already it reads there itself.
+// A controller that joins gets the events from then on. It reads itself what the caches have already.
 package dispatch
 
 import (
 	"context"
-	"iter"
 	"reflect"
 	"slices"
 	"sync"
@@ -23,37 +22,38 @@ import (
 	"metascript/controller/selection"
 )
 
-// A Handler is told of a change of an object: on(nil, o) when o is there, on(old, o) when it changed, on(old, nil) when it
-// is gone. Those of one resource are called one at a time.
+// A Handler gets the change of an object: (nil, o) if it is new, (old, o) if it changed, (old, nil) if it was deleted. Those of
+// one resource are called one at a time.
 type Handler = func(old, current *object.Object)
 
-// Parents are the objects of a resource that a controller looks after.
+// Parents are the objects of a resource that a controller reconciles: those that it selects, and those with its finalizer.
 type Parents struct {
 	Cache      *informer.Informer // of the whole resource
 	Kind       object.Kind
 	Namespaced bool
-	Queries    []selection.Query // it selects what one of them matches
-	Finalizer  string            // it looks after what has this finalizer as well
-	On         Handler           // is told of changes of what it looks after, or looked after before the change
+	Queries    []selection.Query // the controller selects what one of them matches
+	Finalizer  string
+	On         Handler // gets the changes of what is a parent after the change, or was one before it
 }
 
 // Children are the objects of a resource that may be children of parents.
 type Children struct {
 	Cache *informer.Informer // of the whole resource
-	On    Handler            // is told of changes of what is, or was, a child of a parent that the controller looks after
+	On    Handler            // gets the changes of what is a child of a parent after the change, or was one before it
 
-	// Adopt is told of an object without an owner that is there or has changed: which parents may adopt it, see Hub.Adopts.
-	// Nil is told nothing.
+	// Adopt is called when an object without an owner is new or has changed, with the parents that may adopt it; see Hub.Adopts.
+	// Nil is not called.
 	Adopt func(parents []object.Ref)
 }
 
-// A Hub is one for all controllers of a server; W names a controller. The zero value has none. It is safe for concurrent use.
+// A Hub passes events to all controllers of a server; W names a controller. The zero value has none. It is safe for concurrent
+// use.
 type Hub[W comparable] struct {
 	mu      sync.Mutex
 	feeds   map[schema.GroupVersionResource]*feed[W]
-	joined  map[W][]*feed[W]                // once for each of its Parents and Children
+	joined  map[W][]*feed[W]                // one for each of its Parents and Children
 	about   map[schema.GroupKind][]*feed[W] // those with parents of a kind, one for each version
-	changes map[schema.GroupKind]uint64     // of who selects which objects of a kind
+	changes map[schema.GroupKind]uint64     // how often it changed which controllers select which objects of a kind
 
 	adopters selection.Index[adopter[W]]
 	adopting map[W]map[object.Ref]bool // the parents in adopters
@@ -65,7 +65,7 @@ type adopter[W comparable] struct {
 	parent object.Ref
 }
 
-// A feed is the events of one resource, and who is told of them. It lasts for as long as somebody is.
+// A feed is the events of one resource, and the controllers that get them. It lasts as long as there are some.
 type feed[W comparable] struct {
 	hub   *Hub[W]
 	cache *informer.Informer // a handle of its own
@@ -80,13 +80,7 @@ type feed[W comparable] struct {
 	children   map[W][]Children
 }
 
-// A selector is a controller that selects objects of one resource. Those of other versions of a kind select the same objects.
-type selector[W comparable] struct {
-	who  W
-	feed *feed[W]
-}
-
-// Join has who be told of events, until it leaves.
+// Join passes events to who until it leaves.
 func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +94,7 @@ func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 		if err != nil {
 			return err
 		}
-		f.look(who, p)
+		f.addParents(who, p)
 	}
 	for _, c := range children {
 		f, err := h.feed(who, c.Cache)
@@ -112,8 +106,8 @@ func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 	return nil
 }
 
-// look has who look after objects of the resource.
-func (f *feed[W]) look(who W, p Parents) {
+// addParents passes the events of parents to who.
+func (f *feed[W]) addParents(who W, p Parents) {
 	if len(f.parents) == 0 {
 		f.kind, f.namespaced = p.Kind.GroupKind(), p.Namespaced
 		f.hub.about[f.kind] = append(f.hub.about[f.kind], f)
@@ -124,36 +118,7 @@ func (f *feed[W]) look(who W, p Parents) {
 	f.hub.changes[f.kind]++
 }
 
-// index records in every version of the kind what a selector selects that joins f. The objects of f, if it is the first
-// selector there, are not in the index yet.
-func (f *feed[W]) index(by selector[W], queries []selection.Query) {
-	for _, version := range f.hub.about[f.kind] {
-		if len(version.parents) > 0 {
-			version.overlaps.Join(by, version.selected(queries))
-		}
-	}
-	if len(f.parents) > 0 {
-		return
-	}
-	for _, o := range f.cache.List() {
-		f.overlaps.Set(object.KeyOf(o), f.hub.selecting(o))
-	}
-}
-
-// selected are the objects in the cache that match one of these queries. Some may be given more than once.
-func (f *feed[W]) selected(queries []selection.Query) iter.Seq[object.Key] {
-	return func(yield func(object.Key) bool) {
-		for _, q := range queries {
-			for _, o := range f.cache.Select(selection.Query{Labels: q.Labels}) {
-				if (q.Annotations == nil || q.Annotations.Matches(o.GetAnnotations())) && !yield(object.KeyOf(o)) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// feed gives the feed of a cache, for one use more.
+// feed is the feed of a cache, with one more user.
 func (h *Hub[W]) feed(who W, cache *informer.Informer) (*feed[W], error) {
 	f := h.feeds[cache.Resource()]
 	if f == nil {
@@ -168,8 +133,8 @@ func (h *Hub[W]) feed(who W, cache *informer.Informer) (*feed[W], error) {
 	return f, f.cache.Handle(f.on)
 }
 
-// Synced waits until who has been told of all that was in the caches when it joined, as far as it was told at all, or until
-// ctx is done; it reports which.
+// Synced waits until the events of everything that was in the caches when who joined were passed, or until ctx is done. It
+// reports whether they were.
 func (h *Hub[W]) Synced(ctx context.Context, who W) bool {
 	h.mu.Lock()
 	feeds := slices.Clone(h.joined[who])
@@ -182,14 +147,14 @@ func (h *Hub[W]) Synced(ctx context.Context, who W) bool {
 	return true
 }
 
-// Leave has who be told of nothing any more, and forgets it.
+// Leave passes no more events to who, and forgets it.
 func (h *Hub[W]) Leave(who W) {
 	for _, cache := range h.leave(who) {
-		cache.Close() // not under the lock, for which a handler may be waiting
+		cache.Close() // without the lock, since a handler may wait for it
 	}
 }
 
-// leave gives the caches that nobody uses any more.
+// leave returns the caches that no controller uses any more.
 func (h *Hub[W]) leave(who W) (unused []*informer.Informer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -208,11 +173,11 @@ func (h *Hub[W]) leave(who W) (unused []*informer.Informer) {
 	return unused
 }
 
-// drop has who be told of nothing of the resource.
+// drop passes no more events of the resource to who.
 func (f *feed[W]) drop(who W) {
 	delete(f.children, who)
-	p, looks := f.parents[who]
-	if !looks {
+	p, found := f.parents[who]
+	if !found {
 		return
 	}
 	f.selects.Set(who)
@@ -228,7 +193,7 @@ func (f *feed[W]) drop(who W) {
 	}
 }
 
-// Adopts says which objects a parent may adopt for who; without any queries it is none.
+// Adopts records which objects a parent of who may adopt: those that match one of the queries, and none without a query.
 func (h *Hub[W]) Adopts(who W, parent object.Ref, queries ...selection.Query) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -246,7 +211,7 @@ func (h *Hub[W]) Adopts(who W, parent object.Ref, queries ...selection.Query) {
 	h.adopting[who][parent] = true
 }
 
-// Adopters are those whose parents may adopt an object, with these parents; none for one that has an owner.
+// Adopters are the controllers whose parents may adopt an object, with these parents. There are none if it has an owner.
 func (h *Hub[W]) Adopters(o *object.Object) map[W][]object.Ref {
 	if object.ControllerOf(o) != nil {
 		return nil
@@ -258,88 +223,25 @@ func (h *Hub[W]) Adopters(o *object.Object) map[W][]object.Ref {
 	return found
 }
 
-// selecting are those who select an object, in whatever version of its kind, in no order.
-func (h *Hub[W]) selecting(o *object.Object) []selector[W] {
-	var all []selector[W]
-	for _, f := range h.about[o.GroupVersionKind().GroupKind()] {
-		for _, who := range f.selects.Matching(subjectOf(o)) {
-			all = append(all, selector[W]{who, f})
-		}
-	}
-	return all
-}
-
-// An Overlap is what is known of the parents of a controller, and of the other controllers that select some of them.
-type Overlap[W comparable] struct {
-	Parents int        // that the controller selects
-	Others  []Other[W] // the first ones
-	More    int        // the number of those that are not in Others
-}
-
-// An Other is another controller, and the first parent, by namespace and name, that both select.
-type Other[W comparable] struct {
-	Who    W
-	Parent object.Ref
-}
-
-// Overlap returns the parents that who selects, and at most limit others, those of which counts is true, in this order. It looks
-// at no object.
-func (h *Hub[W]) Overlap(who W, counts func(other W) bool, order func(a, b W) int, limit int) Overlap[W] {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var found Overlap[W]
-	others, in := []selector[W](nil), map[selector[W]]*feed[W]{}
-	for f := range h.parentsOf(who) {
-		found.Parents += f.overlaps.Count(selector[W]{who, f})
-		for _, other := range f.overlaps.Others(selector[W]{who, f}) {
-			if other.who != who && in[other] == nil && counts(other.who) {
-				others, in[other] = append(others, other), f
-			}
-		}
-	}
-	slices.SortFunc(others, func(a, b selector[W]) int { return order(a.who, b.who) })
-	named := others[:min(len(others), limit)]
-	found.More = len(others) - len(named)
-	for _, other := range named {
-		f := in[other]
-		first, _ := f.overlaps.First(selector[W]{who, f}, other)
-		found.Others = append(found.Others, Other[W]{other.who, object.Ref{Kind: f.parents[who].Kind, Key: first}})
-	}
-	return found
-}
-
-// parentsOf are the feeds with parents of who, each once.
-func (h *Hub[W]) parentsOf(who W) iter.Seq[*feed[W]] {
-	return func(yield func(*feed[W]) bool) {
-		seen := map[*feed[W]]bool{}
-		for _, f := range h.joined[who] {
-			if _, looks := f.parents[who]; looks && !seen[f] && !yield(f) {
-				return
-			}
-			seen[f] = true
-		}
-	}
-}
-
-// Changes is another number than before when it may be that others select objects of a kind, or select others.
+// Changes returns a number that is different whenever it may have changed which controllers select which objects of a kind.
 func (h *Hub[W]) Changes(kind schema.GroupKind) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.changes[kind]
 }
 
-// on tells of an event.
-func (f *feed[W]) on(old, current *object.Object) { tell(f.concerned(old, current), old, current) }
+// on passes an event.
+func (f *feed[W]) on(old, current *object.Object) { call(f.concerned(old, current), old, current) }
 
-// tell calls handlers one after the other, also after one that panics.
-func tell(handlers []Handler, old, current *object.Object) {
+// call calls handlers one after the other, also after one that panics.
+func call(handlers []Handler, old, current *object.Object) {
 	if len(handlers) > 0 {
-		defer tell(handlers[1:], old, current)
+		defer call(handlers[1:], old, current)
 		handlers[0](old, current)
 	}
 }
 
-// concerned are the handlers that an event is for.
+// concerned are the handlers of an event.
 func (f *feed[W]) concerned(old, current *object.Object) []Handler {
 	f.hub.mu.Lock()
 	defer f.hub.mu.Unlock()
@@ -362,7 +264,7 @@ func (f *feed[W]) concerned(old, current *object.Object) []Handler {
 	return handlers
 }
 
-// asParent are those who look after an object, or did before the event.
+// asParent are the controllers of which an object is a parent, or was one before the event.
 func (f *feed[W]) asParent(old, current *object.Object) map[W]bool {
 	if len(f.parents) == 0 {
 		return nil
@@ -379,27 +281,27 @@ func (f *feed[W]) asParent(old, current *object.Object) map[W]bool {
 	}
 	found := map[W]bool{}
 	if current != nil {
-		f.lookingAfter(current, found)
+		f.controllersOf(current, found)
 	}
 	if old != nil && !(same && slices.Equal(old.GetFinalizers(), current.GetFinalizers())) {
-		f.lookingAfter(old, found)
+		f.controllersOf(old, found)
 	}
 	return found
 }
 
-// lookingAfter adds to found those who look after o: they select it, or it has their finalizer.
-func (f *feed[W]) lookingAfter(o *object.Object, found map[W]bool) {
+// controllersOf adds to found the controllers of a parent: they select it, or it has their finalizer.
+func (f *feed[W]) controllersOf(o *object.Object, found map[W]bool) {
 	for _, who := range f.selects.Matching(subjectOf(o)) {
 		found[who] = true
 	}
 	for _, finalizer := range o.GetFinalizers() {
-		if who, ours := f.finalizers[finalizer]; ours {
+		if who, known := f.finalizers[finalizer]; known {
 			found[who] = true
 		}
 	}
 }
 
-// asChild are those of whose parents an object is a child, or was before the event.
+// asChild are the controllers of whose parents an object is a child, or was one before the event.
 func (f *feed[W]) asChild(old, current *object.Object) map[W]bool {
 	if len(f.children) == 0 {
 		return nil
@@ -413,7 +315,7 @@ func (f *feed[W]) asChild(old, current *object.Object) map[W]bool {
 	return found
 }
 
-// asOrphan are those whose parents may adopt an object that is there or has changed, with these parents.
+// asOrphan are the controllers whose parents may adopt an object that is new or has changed, with these parents.
 func (f *feed[W]) asOrphan(old, current *object.Object) map[W][]object.Ref {
 	if len(f.children) == 0 || current == nil || old != nil && old.GetResourceVersion() == current.GetResourceVersion() {
 		return nil
@@ -421,9 +323,9 @@ func (f *feed[W]) asOrphan(old, current *object.Object) map[W][]object.Ref {
 	return f.hub.Adopters(current)
 }
 
-// owners adds to found those who look after the parent that controls a child. The reference's UID does not count, since a
-// child of a parent's predecessor is in the parent's way. A parent that is not in the cache yet finds its children when it
-// comes.
+// owners adds to found the controllers of the parent that owns a child. The UID in the owner reference is not compared: a child of
+// a deleted parent has the name that the new parent of the same name needs. A parent that is not in the cache yet is reconciled
+// when it comes.
 func (h *Hub[W]) owners(child *object.Object, found map[W]bool) {
 	ref := object.ControllerOf(child)
 	if ref == nil {
@@ -436,7 +338,7 @@ func (h *Hub[W]) owners(child *object.Object, found map[W]bool) {
 			key.Namespace = child.GetNamespace()
 		}
 		if parent := f.cache.Get(key); parent != nil {
-			f.lookingAfter(parent, found)
+			f.controllersOf(parent, found)
 		}
 	}
 }

@@ -393,5 +393,5 @@ func TestAHandlerThatPanicsIsTheOnlyOneThatMissesTheEvent(t *testing.T) {
 			t.Errorf("recovered %v, and %d others were told", r, told)
 		}
 	}()
-	tell([]Handler{count, func(_, _ *object.Object) { panic("out of order") }, count}, nil, nil)
+	call([]Handler{count, func(_, _ *object.Object) { panic("out of order") }, count}, nil, nil)
 }

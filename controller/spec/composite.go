@@ -8,7 +8,7 @@ import (
 	"metascript/controller/plan"
 )
 
-// declareComposite gives what a CompositeController says.
+// Composite returns what a CompositeController declares.
 func Composite(cc *v1alpha1.CompositeController) *Declaration {
 	spec := &cc.Spec
 	d := &Declaration{
@@ -34,6 +34,7 @@ func Composite(cc *v1alpha1.CompositeController) *Declaration {
 	return d
 }
 
+// declareChild is a rule of childResources; its method is OnDelete unless it has one.
 func declareChild(rule v1alpha1.CompositeControllerChildResourceRule) Child {
 	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete}
 	if s := rule.UpdateStrategy; s != nil {

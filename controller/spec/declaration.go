@@ -1,3 +1,5 @@
+// Package spec reads controller objects: what a CompositeController or a DecoratorController declares, in one form for both, with
+// the resources that discovery finds for it. It is pure, apart from the [kube.Finder] that it is given.
 package spec
 
 import (
@@ -16,8 +18,8 @@ import (
 	"metascript/controller/plan"
 )
 
-// A declaration is what a controller object says, in one form for both kinds of controllers. composite.go and
-// decorator.go write it; all else reads it.
+// A Declaration is what a controller object declares, in one form for both kinds of controllers. [Composite] and [Decorator]
+// make it, and nothing changes it.
 type Declaration struct {
 	Kind   string
 	Object metav1.ObjectMeta
@@ -25,7 +27,7 @@ type Declaration struct {
 
 	Parents  []Parent
 	Children []Child
-	Field    ChildField // where Children stand in the spec
+	Field    ChildField // the field of the spec that has the Children
 
 	Script *v1alpha1.ControllerScript
 	Hooks  []NamedHook
@@ -34,13 +36,13 @@ type Declaration struct {
 	ResyncPeriodSeconds *int32
 	GenerateSelector    bool
 	ScriptRevisions     bool
-	FieldPaths          []string // that are revisioned
+	FieldPaths          []string // of the parent, whose changes roll out
 	Settings            v1alpha1.ControllerSettings
 
 	Status v1alpha1.ControllerStatus // as it was written last
 }
 
-// A parentDeclaration is a rule that names a resource whose objects are parents.
+// A Parent is a rule that names a resource whose objects are parents.
 type Parent struct {
 	v1alpha1.ResourceRule
 	Field               string // its path in the spec
@@ -49,50 +51,52 @@ type Parent struct {
 	IgnoreStatusChanges bool
 }
 
-// A childDeclaration is a rule that names a resource of children.
+// A Child is a rule that names a resource of children.
 type Child struct {
 	v1alpha1.ResourceRule
 	Method plan.Method
 	Checks []v1alpha1.StatusConditionCheck
 }
 
-// A childField is the name of a list of rules about children: childResources or attachments.
+// A ChildField is the field with the rules about children: childResources or attachments.
 type ChildField string
 
-// at is the path of a rule.
-func (f ChildField) At(i int) string { return fmt.Sprintf("%s[%d]", f, i) }
+// at is the path of the rule i.
+func (f ChildField) at(i int) string { return fmt.Sprintf("%s[%d]", f, i) }
 
-// A listedHook is an entry in spec.hooks; its Hook is nil when it is not there.
+// A NamedHook is a hook that spec.hooks can have. Its Hook is nil if spec.hooks does not have it.
 type NamedHook struct {
 	Name string
 	*v1alpha1.Hook
 }
 
-// id names a controller object among both kinds.
+// An ID names a controller object of either kind.
 type ID struct{ Kind, Name string }
 
+// IDOf returns the ID of a controller object.
 func IDOf(o *object.Object) ID { return ID{o.GetKind(), o.GetName()} }
 
 func (i ID) String() string { return i.Kind + " " + i.Name }
 
-// queue is the name of its queue in metrics, as Metacontroller has it.
+// QueueName is the name of the controller's queue in metrics, the same as Metacontroller's.
 func (i ID) QueueName() string { return i.Kind + "-" + i.Name }
 
-// resource is what kubectl calls it.
+// Resource is the resource of the controller object, as kubectl has it.
 func (i ID) Resource() string { return Resources[i.Kind].Resource }
 
-// finalizer is the name of the one that a controller puts on its parents.
+// Finalizer is the finalizer that the controller adds to its parents.
 func (i ID) Finalizer() string { return FinalizerPrefixes[i.Kind] + i.Name }
 
-// finalizerPrefixes are followed by the name of the controller object.
+// FinalizerPrefixes are the finalizers of controllers, by kind, without the name of the controller object at their end.
 var FinalizerPrefixes = map[string]string{
 	v1alpha1.KindCompositeController: "metacontroller.io/compositecontroller-",
 	v1alpha1.KindDecoratorController: "metacontroller.io/decoratorcontroller-",
 }
 
+// ID names the controller object.
 func (d *Declaration) ID() ID { return ID{d.Kind, d.Object.Name} }
 
-// listed is the entry in spec.hooks of that name, or nil.
+// Hook is the hook of that name in spec.hooks, or nil.
 func (d *Declaration) Hook(name string) *v1alpha1.Hook {
 	for _, h := range d.Hooks {
 		if h.Name == name {
@@ -102,7 +106,7 @@ func (d *Declaration) Hook(name string) *v1alpha1.Hook {
 	return nil
 }
 
-// hasScript reports whether any hook is to be served by a script.
+// HasScript reports whether the spec has a script, for the controller or for one of its hooks.
 func (d *Declaration) HasScript() bool {
 	if d.Script != nil {
 		return true
@@ -115,8 +119,8 @@ func (d *Declaration) HasScript() bool {
 	return false
 }
 
-// declare reads a controller object. Of one whose spec cannot be read, a duration of "1 day" for example, it gives
-// the rest beside the error.
+// Read reads a controller object. If the spec cannot be read, for example because of a duration of "1 day", it returns an error
+// and a Declaration of the rest: metadata, status and spec.paused.
 func Read(o *object.Object) (*Declaration, error) {
 	d, err := convert(o.GetKind(), o.Object)
 	if err == nil {
@@ -124,11 +128,12 @@ func Read(o *object.Object) (*Declaration, error) {
 	}
 	rest := maps.Clone(o.Object)
 	delete(rest, "spec")
-	d, _ = convert(o.GetKind(), rest) // the first error is the one to tell
+	d, _ = convert(o.GetKind(), rest) // the error to return is the first one
 	d.Settings.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
 	return d, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), err)
 }
 
+// convert is the Declaration of a controller object with this content.
 func convert(kind string, content map[string]any) (*Declaration, error) {
 	if kind == v1alpha1.KindDecoratorController {
 		dc := &v1alpha1.DecoratorController{}
@@ -140,30 +145,33 @@ func convert(kind string, content map[string]any) (*Declaration, error) {
 	return Composite(cc), err
 }
 
+// IsTrue reports whether an optional field is set to true.
 func IsTrue(b *bool) bool { return b != nil && *b }
 
-// kinds are those of controller objects.
+// Resources are the resources of controller objects, by kind.
 var Resources = map[string]schema.GroupVersionResource{
 	v1alpha1.KindCompositeController: v1alpha1.CompositeControllers,
 	v1alpha1.KindDecoratorController: v1alpha1.DecoratorControllers,
 }
 
-// hasFallback reports whether there is a hook that a webhook answers while its script is not loaded.
+// HasFallback reports whether a webhook can answer for a hook in place of its script.
 func (d *Declaration) HasFallback() bool {
 	return slices.ContainsFunc(d.Hooks, func(h NamedHook) bool { return FallsBack(h.Hook) })
 }
 
+// FallsBack reports whether the webhook of a hook can answer in place of its script.
 func FallsBack(set *v1alpha1.Hook) bool {
 	return set != nil && set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever
 }
 
-// owner names a controller object to the engine; see engine.Env.
+// Owner is the name of the controller in the engine; see engine.Env.
 func (i ID) Owner() string { return i.Kind + "/" + i.Name }
 
-// asHooksSee is the controller object without what changes while nothing of its meaning does.
+// ForHooks returns the controller object as hooks get it: without managedFields and status, which change while what it declares
+// stays the same.
 func ForHooks(o *object.Object) *object.Object {
-	seen := object.Copy(o)
-	seen.SetManagedFields(nil)
-	delete(seen.Object, "status")
-	return seen
+	given := object.Copy(o)
+	given.SetManagedFields(nil)
+	delete(given.Object, "status")
+	return given
 }

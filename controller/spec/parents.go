@@ -13,19 +13,19 @@ import (
 	"metascript/controller/selection"
 )
 
-// A parentRule is a resource whose objects are parents, and which of them.
+// A ParentRule is a resource whose objects are parents, and which of them.
 type ParentRule struct {
 	kube.Resource
-	Selectors           []Selector // one of them must match
-	IgnoreStatusChanges bool       // all of them say so
+	Selectors           []Selector // an object is a parent if one of them matches
+	IgnoreStatusChanges bool       // by all declared rules about the resource
 }
 
-// selects reports whether a controller is about o, which is of the resource.
+// Selects reports whether o, an object of the resource, is a parent.
 func (r *ParentRule) Selects(o *object.Object) bool {
 	return slices.ContainsFunc(r.Selectors, func(s Selector) bool { return s.Matches(o) })
 }
 
-// queries say which objects are selected, for an index.
+// Queries are the selectors in the form of an index.
 func (r *ParentRule) Queries() []selection.Query {
 	var all []selection.Query
 	for _, s := range r.Selectors {
@@ -38,14 +38,15 @@ func (r *ParentRule) Queries() []selection.Query {
 	return all
 }
 
-// annotations are a selector of annotations, for an index.
+// An annotationQuery is a selector of annotations in the form of an index.
 type annotationQuery struct{ *v1alpha1.AnnotationSelector }
 
-// Matches implements selection.Annotations, as Required does.
+// Matches implements selection.Annotations.
 func (a annotationQuery) Matches(have map[string]string) bool {
 	return HasAnnotations(have, a.AnnotationSelector)
 }
 
+// Required implements selection.Annotations.
 func (a annotationQuery) Required() []selection.Requirement {
 	var all []selection.Requirement
 	for key, value := range a.MatchAnnotations {
@@ -62,7 +63,7 @@ func (a annotationQuery) Required() []selection.Requirement {
 	return all
 }
 
-// parentRules joins the declared parents, by kind, with what discovery says of them.
+// ParentRules returns one rule for each resource of d whose objects are parents, with what discovery found.
 func ParentRules(d *Declaration, found Resolved) ([]*ParentRule, error) {
 	var rules []*ParentRule
 	for i, declared := range d.Parents {
@@ -81,17 +82,18 @@ func ParentRules(d *Declaration, found Resolved) ([]*ParentRule, error) {
 	return rules, nil
 }
 
-// A parentSelector says which objects of a resource are parents, by labels and by annotations.
+// A Selector selects objects by labels and by annotations; both must match.
 type Selector struct {
 	Labels      labels.Selector
 	Annotations *v1alpha1.AnnotationSelector // nil matches all
 }
 
+// Matches reports whether the selector selects o.
 func (s Selector) Matches(o *object.Object) bool {
 	return s.Labels.Matches(labels.Set(o.GetLabels())) && HasAnnotations(o.GetAnnotations(), s.Annotations)
 }
 
-// selector compiles the selectors of a declared parent.
+// Selector compiles the selectors of a declared parent.
 func (p *Parent) Selector() (Selector, error) {
 	s := Selector{Labels: labels.Everything(), Annotations: p.Annotations}
 	if p.Labels != nil {
@@ -111,6 +113,7 @@ func (p *Parent) Selector() (Selector, error) {
 	return s, nil
 }
 
+// checkRequirement is an error if the operator of r does not exist, or has values that it must not have, or lacks them.
 func checkRequirement(r metav1.LabelSelectorRequirement) error {
 	switch r.Operator {
 	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
@@ -127,8 +130,8 @@ func checkRequirement(r metav1.LabelSelectorRequirement) error {
 	return nil
 }
 
-// annotated reports whether annotations meet all requirements. The values of annotations are no labels, most of which
-// could not be compiled into a label selector.
+// HasAnnotations reports whether annotations match a selector. A label selector would not do: most values of annotations are not
+// valid values of labels.
 func HasAnnotations(have map[string]string, s *v1alpha1.AnnotationSelector) bool {
 	if s == nil {
 		return true
@@ -141,6 +144,7 @@ func HasAnnotations(have map[string]string, s *v1alpha1.AnnotationSelector) bool
 	return !slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return !meets(have, r) })
 }
 
+// meets reports whether annotations meet one requirement.
 func meets(have map[string]string, r metav1.LabelSelectorRequirement) bool {
 	value, found := have[r.Key]
 	switch r.Operator {

@@ -12,8 +12,9 @@ import (
 	"metascript/controller/object/objecttest"
 )
 
-// parseDecorator gives what a DecoratorController says whose spec is that YAML.
-func ParseDecorator(t *testing.T, spec string) *Declaration {
+// parseDecorator returns what the DecoratorController d of generation 7 declares whose spec is that YAML. Package spectest cannot be
+// imported here.
+func parseDecorator(t *testing.T, spec string) *Declaration {
 	t.Helper()
 	dc := &v1alpha1.DecoratorController{}
 	if err := yaml.UnmarshalStrict([]byte(spec), &dc.Spec); err != nil {
@@ -23,7 +24,7 @@ func ParseDecorator(t *testing.T, spec string) *Declaration {
 	return Decorator(dc)
 }
 
-// aboutWidgets gives the rules of a DecoratorController whose resources are all widgets, with these selectors.
+// aboutWidgets returns the rules of a DecoratorController whose resources are all widgets, with these selectors.
 func aboutWidgets(t *testing.T, selectors ...string) ([]*ParentRule, error) {
 	t.Helper()
 	var resources []string
@@ -32,7 +33,7 @@ func aboutWidgets(t *testing.T, selectors ...string) ([]*ParentRule, error) {
 		resources = append(resources, "{apiVersion: example.com/v1, resource: widgets"+s+"}")
 		found.Parents = append(found.Parents, kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true})
 	}
-	return ParentRules(ParseDecorator(t, "resources: ["+strings.Join(resources, ", ")+"]"), found)
+	return ParentRules(parseDecorator(t, "resources: ["+strings.Join(resources, ", ")+"]"), found)
 }
 
 func TestBothSelectorsMustMatch(t *testing.T) {
@@ -105,11 +106,11 @@ func TestSelectorsThatAreNoneAreRefused(t *testing.T) {
 }
 
 func TestADecoratorWithoutResourcesDecoratesNothing(t *testing.T) {
-	d := ParseDecorator(t, "{resources: [], script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+"}")
+	d := parseDecorator(t, "{resources: [], script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+"}")
 	if err := d.Validate(); err != nil {
 		t.Errorf("got error %v", err)
 	}
 	if got := strings.Join(d.Warnings(), ""); !strings.Contains(got, "resources is empty") {
-		t.Errorf("the doubts are %q", got)
+		t.Errorf("the warnings are %q", got)
 	}
 }

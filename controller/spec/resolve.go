@@ -9,32 +9,33 @@ import (
 	"metascript/controller/plan"
 )
 
-// A childRule is a declared child kind as discovery has it.
+// A ChildRule is a rule about children, with the resource that discovery found for it.
 type ChildRule struct {
 	kube.Resource
 	Method plan.Method
 }
 
-// resolved are the resources of a controller as discovery has them now.
+// Resolved are the resources of a controller, as discovery found them.
 type Resolved struct {
 	Parents  []kube.Resource // in the order of the declaration
 	Children []ChildRule
 }
 
-// A noStatusError says that a parent kind cannot hold a status. The text is Metacontroller's.
+// A NoStatusError reports that the parent resource has no status subresource. Its text is Metacontroller's.
 type NoStatusError struct{ kube.Resource }
 
 func (e *NoStatusError) Error() string {
 	return fmt.Sprintf("CRD [%s] does not have subresource 'Status' enabled", e.GroupResource())
 }
 
-// lacksStatus reports whether err says that a parent kind cannot hold a status.
+// LacksStatus reports whether err is a NoStatusError.
 func LacksStatus(err error) bool {
 	var lacks *NoStatusError
 	return errors.As(err, &lacks)
 }
 
-// resolve looks up the resources that d names.
+// Resolve looks up the resources that d names. Of several errors it returns the first, and a NoStatusError only if there is no
+// other one, since it means that all resources are served.
 func Resolve(d *Declaration, in kube.Finder) (Resolved, error) {
 	var found Resolved
 	for _, rule := range d.Parents {
@@ -47,11 +48,11 @@ func Resolve(d *Declaration, in kube.Finder) (Resolved, error) {
 	for i, rule := range d.Children {
 		child, err := in.ByName(rule.APIVersion, rule.Resource)
 		if err != nil {
-			return Resolved{}, fmt.Errorf("%s: %w", d.Field.At(i), err)
+			return Resolved{}, fmt.Errorf("%s: %w", d.Field.at(i), err)
 		}
 		found.Children = append(found.Children, ChildRule{child, rule.Method})
 	}
-	// Last, since it is reported beside the fact that all resources are there. A decorator may have no parent resource.
+	// A decorator may have no parent resource.
 	if d.Shape == hook.Composite && !found.Parents[0].HasStatus {
 		return Resolved{}, &NoStatusError{found.Parents[0]}
 	}

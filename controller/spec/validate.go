@@ -10,56 +10,56 @@ import (
 	"metascript/controller/rollout"
 )
 
-// validate returns why a controller of this spec is not run, whatever its hooks are.
+// Validate returns why a controller with this spec cannot run, whatever its hooks are.
 func (d *Declaration) Validate() error {
-	failed := []error{contradiction(d)}
+	errs := []error{oneVersionOfEach(d)}
 	for i := range d.Parents {
 		_, err := d.Parents[i].Selector()
-		failed = append(failed, err)
+		errs = append(errs, err)
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
-// contradiction refuses two rules about one resource: its objects would be seen in two versions, and those of the one
-// would be deleted since the other is desired.
-func contradiction(d *Declaration) error {
-	seen := map[string]int{}
+// oneVersionOfEach is an error if two rules name different versions of a resource: each of its objects would be observed in both
+// versions and desired in one, so that it would be deleted in the other one.
+func oneVersionOfEach(d *Declaration) error {
+	rules := map[string]int{} // the first of each resource
 	for i, rule := range d.Children {
 		group, _, _ := strings.Cut(rule.APIVersion, "/")
 		if group == rule.APIVersion {
 			group = "" // of the core: "v1"
 		}
 		name := rule.Resource + "." + group
-		if first, twice := seen[name]; twice && d.Children[first].APIVersion != rule.APIVersion {
-			return fmt.Errorf("%s and [%d] are about %s in two versions, %s and %s: keep one", d.Field.At(first), i, rule.Resource, d.Children[first].APIVersion, rule.APIVersion)
+		if first, found := rules[name]; found && d.Children[first].APIVersion != rule.APIVersion {
+			return fmt.Errorf("%s and [%d] are about %s in two versions, %s and %s: keep one", d.Field.at(first), i, rule.Resource, d.Children[first].APIVersion, rule.APIVersion)
 		}
-		seen[name] = i
+		rules[name] = i
 	}
 	return nil
 }
 
-// warnings lists what is accepted and has no effect, or is probably not meant.
+// Warnings lists the settings that are accepted but have no effect, or are probably a mistake.
 func (d *Declaration) Warnings() []string {
-	doubts := aboutParents(d)
+	warnings := resourceWarnings(d)
 	for i, child := range d.Children {
 		if len(child.Checks) > 0 && !child.Method.Rolls() {
-			doubts = append(doubts, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.At(i), child.Method))
+			warnings = append(warnings, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.at(i), child.Method))
 		}
 	}
-	_, odd := rollout.Paths(d.FieldPaths)
-	for _, doubt := range odd {
-		doubts = append(doubts, "parentResource.revisionHistory.fieldPaths: "+doubt)
+	_, ignored := rollout.Paths(d.FieldPaths)
+	for _, why := range ignored {
+		warnings = append(warnings, "parentResource.revisionHistory.fieldPaths: "+why)
 	}
 	if d.ScriptRevisions && !d.HasScript() {
-		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect, since no hook is a script")
+		warnings = append(warnings, "parentResource.revisionHistory.scriptRevisions has no effect, since no hook is a script")
 	} else if d.ScriptRevisions && !slices.ContainsFunc(d.Children, func(c Child) bool { return c.Method.Rolls() }) {
-		doubts = append(doubts, "parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method")
+		warnings = append(warnings, "parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method")
 	}
-	return doubts
+	return warnings
 }
 
-// aboutParents is what is accepted, and probably not meant, of the resources of a DecoratorController.
-func aboutParents(d *Declaration) []string {
+// resourceWarnings is the warning about a DecoratorController without resources.
+func resourceWarnings(d *Declaration) []string {
 	if d.Kind != v1alpha1.KindDecoratorController || len(d.Parents) > 0 {
 		return nil
 	}

@@ -3,26 +3,66 @@ package status
 import (
 	"context"
 	"errors"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"metascript/controller/hook"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
-	"metascript/controller/hook"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/reconcile"
+	"metascript/controller/spec/spectest"
 	"metascript/engine"
 )
 
-// An answer is a hook that answers nothing, or fails.
+func TestScriptReadyHasPositionLineAndCaretOfAnErrorInTheScript(t *testing.T) {
+	cc := spectest.Composite(t, withScript("def sync(parent):\n    return {\"children\": [}\n"))
+	at := regexp.MustCompile(`^sync\.star:2:\d+: .+\n {8}return \{"children": \[\}\n +\^$`)
+
+	status := Of(cc, resultOf(t, cc, nil, nil))
+	if message := messageOf(t, status, v1alpha1.ConditionScriptReady); !at.MatchString(message) {
+		t.Errorf("the message of ScriptReady is\n%s", message)
+	}
+	if diff := cmp.Diff(sorted(idle, []string{"ScriptReady: False CompileError", "SpecSound: Unknown NotChecked", "Ready: False ScriptNotReady"}), differing(status)); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+
+	status = Of(cc, resultOf(t, cc, nil, runningVersion(3, build.Built{})))
+	excerpt, rest, _ := strings.Cut(messageOf(t, status, v1alpha1.ConditionScriptReady), "\ngeneration")
+	if !at.MatchString(excerpt) || rest != " 3 keeps running" {
+		t.Errorf("the message of ScriptReady is\n%s\nand its last line goes on with %q", excerpt, rest)
+	}
+	if diff := cmp.Diff(sorted([]string{"ScriptReady: False CompileError", "SpecSound: Unknown NotChecked", "Ready: False RunningPreviousVersion"}), differing(status)); diff != "" {
+		t.Errorf("conditions while generation 3 runs (-want +got):\n%s", diff)
+	}
+	if message := messageOf(t, status, v1alpha1.ConditionReady); strings.Contains(message, "\n") || !strings.Contains(message, "sync.star:2:") {
+		t.Errorf("the message of Ready is %q, want one line with the position", message)
+	}
+}
+
+func TestAPausedControllerWithoutAScriptNeedsNone(t *testing.T) {
+	cc := spectest.Composite(t, webhookSpec+"paused: true")
+	status := Of(cc, resultOf(t, cc, nil, nil))
+	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionScriptReady) || !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("the conditions are %v", differing(status))
+	}
+}
+
+// An answer is a hook that returns nothing, or fails.
 type answer func() error
 
 func (a answer) Call(context.Context, *hook.Request) (*hook.Response, error) {
 	return &hook.Response{}, a()
 }
 
-func TestTheConditionSaysWhoAnswers(t *testing.T) {
+func TestFallbackActiveReportsWhatAnswers(t *testing.T) {
 	late, mistake := &engine.Error{Kind: engine.KindTimeout, Msg: "late"}, &engine.Error{Kind: engine.KindRuntime, Msg: "mistake"}
 	aboutWidget := &hook.Request{Parent: objecttest.Widget(nil)}
 	silent := answer(func() error { return nil })

@@ -1,0 +1,268 @@
+package status
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
+	"metascript/controller/kube"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/reconcile"
+	"metascript/controller/spec"
+	"metascript/controller/spec/spectest"
+	"metascript/controller/throttle"
+	"metascript/engine"
+)
+
+// normal is the status and the reason of each condition of a controller that runs, has a script and no problem.
+var normal = map[string]string{
+	"ResourcesDiscovered": "True Discovered", "ScriptReady": "True Loaded", "ScriptsHeld": "False NoneHeld", "ScriptRunaway": "False NoRunaway",
+	"FallbackActive": "False NoFallback", "FinalizersHeld": "False NoneHeld", "Permitted": "True NothingForbidden", "SpecSound": "True NoWarnings", "Ready": "True Running",
+}
+
+// idle is how the conditions of a controller of which nothing runs differ from normal.
+var idle = []string{"ScriptsHeld: Unknown NotRunning", "FallbackActive: Unknown NotRunning", "FinalizersHeld: Unknown NotRunning", "Permitted: Unknown NotRunning"}
+
+// differing returns "Type: Status Reason" of each condition that is not as in normal, and of each that is missing.
+func differing(status *v1alpha1.ControllerStatus) []string {
+	found, missing := []string(nil), maps.Clone(normal)
+	for _, c := range status.Conditions {
+		if now := fmt.Sprintf("%s %s", c.Status, c.Reason); now != normal[c.Type] {
+			found = append(found, c.Type+": "+now)
+		}
+		delete(missing, c.Type)
+	}
+	for kind := range missing {
+		found = append(found, kind+" is missing")
+	}
+	slices.Sort(found)
+	return found
+}
+
+// sorted joins and sorts lists of conditions.
+func sorted(lists ...[]string) []string { return slices.Sorted(slices.Values(slices.Concat(lists...))) }
+
+func messageOf(t *testing.T, status *v1alpha1.ControllerStatus, kind string) string {
+	t.Helper()
+	c := meta.FindStatusCondition(status.Conditions, kind)
+	if c == nil {
+		t.Fatalf("there is no condition %s among %v", kind, differing(status))
+	}
+	return c.Message
+}
+
+func TestConditionsOfAController(t *testing.T) {
+	notServed := names{"configmaps": &kube.NotServedError{APIVersion: "v1", Name: "configmaps"}}
+	parentNotServed := names{"widgets": &kube.NotServedError{APIVersion: "example.com/v1", Name: "widgets"}}
+	unanswered := names{"widgets": errors.New("discover example.com/v1: no answer today")}
+	for _, c := range []struct {
+		name   string
+		spec   string
+		in     names
+		runs   int64    // the generation that runs
+		want   []string // the conditions that are not as in normal, and, when nothing runs, not as in idle
+		on     string   // the condition whose message is looked at
+		having []string
+	}{
+		{"running", soundSpec, nil, 7,
+			nil,
+			"ScriptReady", []string{"hooks: finalize, sync"}},
+		{"running without a script", webhookSpec, nil, 7,
+			[]string{"ScriptReady: True NoScript"}, "Ready", []string{"generation 7 runs"}},
+		{"about to start", soundSpec, nil, 0,
+			[]string{"Ready: False Starting"}, "Ready", nil},
+		{"paused, and nothing was tried", soundSpec + "paused: true", nil, 0,
+			[]string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: True Paused"}, "Ready", []string{"spec.paused", "nothing is written"}},
+		{"more isolation than can be had", soundSpec + "isolation: Process", nil, 0,
+			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False IsolationUnavailable"}, "Ready", []string{"isolation Process", "the system lacks: no seccomp"}},
+		{"more isolation than can be had, while an older generation runs", soundSpec + "isolation: Process", nil, 3,
+			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False RunningPreviousVersion"}, "Ready", []string{"generation 3 keeps running", "no seccomp"}},
+		{"connection settings of no webhook", webhookSpec + "endpointConfigs: [{host: elsewhere}]", nil, 0,
+			[]string{"ScriptReady: True NoScript", "SpecSound: False Doubtful", "Ready: False Starting"}, "SpecSound", []string{"endpointConfigs[0] has no effect", "elsewhere"}},
+		{"no hooks", "parentResource: {apiVersion: example.com/v1, resource: widgets}", nil, 0,
+			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False NoHooks"}, "Ready", []string{"no hooks defined"}},
+		{"a spec that cannot work", "{parentResource: {apiVersion: example.com/v1, resource: widgets}, hooks: {sync: {webhook: {}}}}", nil, 0,
+			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"}, "Ready", []string{"hooks.sync.webhook"}},
+		{"a parent kind that is not served", soundSpec, parentNotServed, 0,
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
+			"ResourcesDiscovered", []string{"parentResource", `"widgets"`, "example.com/v1", "by itself when it appears"}},
+		{"a child kind that is not served", soundSpec, notServed, 0,
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
+			"ResourcesDiscovered", []string{"childResources[0]", `"configmaps"`}},
+		{"a child kind that is not served any more, while this generation runs", soundSpec, notServed, 7,
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"}, "Ready", []string{"configmaps"}},
+		{"an API server that does not tell", soundSpec, unanswered, 0,
+			[]string{"ResourcesDiscovered: Unknown DiscoveryFailed", "Ready: False ResourcesNotDiscovered"},
+			"ResourcesDiscovered", []string{"no answer today"}},
+		{"a parent kind without a status", strings.Replace(soundSpec, "widgets", "statusless", 1), nil, 0,
+			[]string{"Ready: False NoStatusSubresource"},
+			"Ready", []string{"does not have subresource 'Status' enabled"}},
+		{"a parent kind without a status, and a child kind that is not served", strings.Replace(soundSpec, "widgets", "statusless", 1), notServed, 0,
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
+			"Ready", []string{"configmaps"}},
+		{"a script without sync", withScript(objecttest.Starlark("main")), nil, 0,
+			[]string{"SpecSound: Unknown NotChecked", "ScriptReady: False FunctionNotFound", "Ready: False ScriptNotReady"},
+			"ScriptReady", []string{"no function sync", "it defines main"}},
+		{"a script that breaks a limit while it is compiled", "{parentResource: {apiVersion: example.com/v1, resource: widgets}, script: {language: Starlark, limits: {steps: 1000}, inline: 'x = [i for i in range(100000000)]'}}", nil, 0,
+			[]string{"SpecSound: Unknown NotChecked", "ScriptReady: False LimitExceeded", "Ready: False ScriptNotReady"},
+			"ScriptReady", []string{"sync.star:1:", "steps"}},
+		{"a script that does not compile, and a kind that is not served", withScript("def sync("), parentNotServed, 0,
+			[]string{"SpecSound: Unknown NotChecked", "ResourcesDiscovered: False ResourceNotFound", "ScriptReady: False CompileError", "Ready: False ResourcesNotDiscovered"}, "Ready", []string{"widgets"}},
+		{"doubts", "{parentResource: {apiVersion: example.com/v1, resource: widgets}, hooks: {sync: {webhook: {url: 'http://x/', service: {name: s, namespace: ns}}}, finalize: {}}, " +
+			"childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: InPlace, statusChecks: {conditions: [{type: Ready}]}}}]}", nil, 7,
+			[]string{"ScriptReady: True NoScript", "SpecSound: False Doubtful"}, "SpecSound",
+			[]string{"hooks.sync.webhook has both url and service", "hooks.finalize is empty", "childResources[0].updateStrategy.statusChecks has no effect with method InPlace"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cc := spectest.Composite(t, c.spec)
+			var active *build.Version
+			if c.runs > 0 {
+				active = runningVersion(c.runs, build.Built{})
+			}
+			status := Of(cc, resultOf(t, cc, c.in, active))
+			if c.runs == 0 {
+				c.want = append(c.want, idle...)
+			}
+			if diff := cmp.Diff(sorted(c.want), differing(status)); diff != "" {
+				t.Errorf("conditions (-want +got):\n%s", diff)
+			}
+			message := messageOf(t, status, c.on)
+			for _, part := range c.having {
+				if !strings.Contains(message, part) {
+					t.Errorf("the message of %s is %q, want %q in it", c.on, message, part)
+				}
+			}
+			for _, condition := range status.Conditions {
+				if condition.ObservedGeneration != 7 || condition.LastTransitionTime.IsZero() || condition.Message == "" {
+					t.Errorf("condition %s lacks generation, time or message: %+v", condition.Type, condition)
+				}
+			}
+			if status.ObservedGeneration != 7 || status.ActiveGeneration != c.runs {
+				t.Errorf("observed and active generation are %d and %d, want 7 and %d", status.ObservedGeneration, status.ActiveGeneration, c.runs)
+			}
+		})
+	}
+}
+
+func TestAControllerIsReadyOnceItsCachesAreFilled(t *testing.T) {
+	cc := spectest.Composite(t, webhookSpec)
+	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+	r.Filled = false
+	status := Of(cc, r)
+	if diff := cmp.Diff(sorted([]string{"ScriptReady: True NoScript", "FinalizersHeld: Unknown Starting", "Permitted: Unknown Starting", "SpecSound: Unknown Starting", "Ready: False Starting"}), differing(status)); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+	if message := messageOf(t, status, v1alpha1.ConditionReady); !strings.Contains(message, "caches") {
+		t.Errorf("the message is %q", message)
+	}
+}
+
+// A spec that cannot be read is not taken for one without a script.
+func TestNothingIsSaidOfASpecThatCannotBeRead(t *testing.T) {
+	cc := &spec.Declaration{Kind: v1alpha1.KindCompositeController}
+	want := sorted(idle, []string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"})
+	if diff := cmp.Diff(want, differing(Of(cc, &Result{Spec: errors.New("unreadable")}))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFinalizersHeldNamesAParent(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+	r.Finalizers = reconcile.HeldFinalizers{Parents: 2, First: objecttest.WidgetRef("default", "w"), HowToFinalize: "define it"}
+	status := Of(cc, r)
+	if diff := cmp.Diff([]string{"FinalizersHeld: True NoFinalizeHook"}, differing(status)); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+	if message := messageOf(t, status, v1alpha1.ConditionFinalizersHeld); !strings.Contains(message, "on 2 parents, such as default/w") {
+		t.Errorf("the message is %q", message)
+	}
+}
+
+func TestPermittedHasTheErrorOfTheAPIServer(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", errors.New("not today"))
+	for name, c := range map[string]struct {
+		of   reconcile.Snapshot
+		want []string
+	}{
+		"to a parent":           {reconcile.Snapshot{Filled: true, Denied: reconcile.Denied{Parents: 1, First: objecttest.WidgetRef("default", "w"), Err: forbidden}}, []string{"Permitted: False Forbidden"}},
+		"to a watch that began": {reconcile.Snapshot{Filled: true, Trouble: forbidden}, []string{"Permitted: False Forbidden", "Ready: False CachesStale"}},
+		"to a watch":            {reconcile.Snapshot{Trouble: forbidden}, []string{"FinalizersHeld: Unknown Starting", "Permitted: False Forbidden", "Ready: False Starting", "SpecSound: Unknown Starting"}},
+	} {
+		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+		r.Snapshot = c.of
+		status := Of(cc, r)
+		if diff := cmp.Diff(c.want, differing(status)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if message := messageOf(t, status, v1alpha1.ConditionPermitted); !strings.Contains(message, "not today") {
+			t.Errorf("%s: the message is %q", name, message)
+		}
+	}
+}
+
+func TestScriptsHeldCountsTheParentsAndNamesTheFirst(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	fault := &engine.Error{Kind: engine.KindSteps, Pos: engine.Pos{File: "sync.star", Line: 2}, Func: "sync", Msg: "ran more than 5 steps"}
+	for parents, want := range map[int]string{
+		1: "the script is not run for one parent, default/w, before the parent's spec or the script changes, since it hit a limit 2 times in a row: sync.star:2: in sync: ran more than 5 steps",
+		3: "the script is not run for 3 parents, the first of them default/w, before ",
+	} {
+		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+		r.Held = throttle.Held{Parents: parents, First: objecttest.WidgetRef("default", "w"), Err: fault}
+		status := Of(cc, r)
+		if message := messageOf(t, status, v1alpha1.ConditionScriptsHeld); !strings.HasPrefix(message, want) {
+			t.Errorf("the message is %q, want %q", message, want)
+		}
+		if diff := cmp.Diff([]string{"ScriptsHeld: True LimitExceeded"}, differing(status)); diff != "" {
+			t.Errorf("conditions (-want +got):\n%s", diff)
+		}
+		cc.Status.Conditions = status.Conditions
+	}
+	status := Of(cc, resultOf(t, cc, nil, runningVersion(7, build.Built{})))
+	if diff := cmp.Diff([]string(nil), differing(status)); diff != "" {
+		t.Errorf("when none is held any more (-want +got):\n%s", diff)
+	}
+}
+
+// Scripts of other controllers do not count.
+func TestScriptRunawayNamesTheScriptsOfItsController(t *testing.T) {
+	since := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	sandbox := build.Sandbox{Runaways: func() []engine.Runaway {
+		return []engine.Runaway{
+			{Owner: "CompositeController/a", Entry: "sync.js", Compiling: true, Since: since},
+			{Owner: "CompositeController/a", Entry: "sync.js", Since: since},
+			{Owner: "DecoratorController/a", Entry: "other.js", Since: since},
+		}
+	}}
+	r := &Result{Runaways: sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "a"})}
+	c := scriptRunaway(r)
+	want := "compiling sync.js, given up at 2026-03-04T05:06:07Z (and 1 more) runs on although its time is up"
+	if c.Status != "True" || c.Reason != v1alpha1.ReasonNotStopped || !strings.HasPrefix(c.Message, want) || !strings.Contains(c.Message, "restart the server") {
+		t.Errorf("got %+v, want %q", c, want)
+	}
+	r.Runaways = sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "b"})
+	if c := scriptRunaway(r); c.Status != "False" || c.Reason != v1alpha1.ReasonNoRunaway {
+		t.Errorf("another controller has %+v", c)
+	}
+}
+
+func TestAMessageFitsIntoACondition(t *testing.T) {
+	status := Of(spectest.Composite(t, webhookSpec), &Result{Spec: errors.New(strings.Repeat("é", v1alpha1.MaxConditionMessage))})
+	if n := len(messageOf(t, status, v1alpha1.ConditionReady)); n > v1alpha1.MaxConditionMessage {
+		t.Errorf("the message has %d bytes, and the API server takes %d", n, v1alpha1.MaxConditionMessage)
+	}
+}
