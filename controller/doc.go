@@ -10,6 +10,7 @@
 //
 //   - controller, this package: watches controller objects, loads them, replaces and rolls back versions, writes their status
 //   - reconcile: reconciles the parents of one controller
+//   - call: calls the hooks about a parent; binding: what a controller object means; transition: times of conditions
 //   - build: makes the hooks that a controller object declares, from scripts and webhooks
 //   - spec: reads controller objects of both kinds into one form; status: writes what came of them into conditions
 //   - references: watches the Secrets and ConfigMaps that controller objects refer to
