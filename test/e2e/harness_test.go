@@ -65,18 +65,15 @@ type worldKey struct{}
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
 // setup gives a script its world.
-func setup(env *testscript.Env) error { return setupNamed(env, "") }
+func setup(env *testscript.Env, s script) error { return setupNamed(env, s, "") }
 
 // setupNamed does so under a name of its own, for a script that runs more than once.
-func setupNamed(env *testscript.Env, suffix string) error {
-	script := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
-	w, err := newWorld(script + suffix)
+func setupNamed(env *testscript.Env, s script, suffix string) error {
+	w, err := newWorld(s.name + suffix)
 	if err != nil {
 		return err
 	}
-	if w.shares, err = sharesServer(script); err != nil {
-		return err
-	}
+	w.shares = testing.Short() && canShare(s.commands)
 	env.Values[worldKey{}] = w
 	env.Setenv("NAME", w.name)
 	env.Setenv("GROUP", w.name+".example.com")
@@ -209,10 +206,14 @@ func (w *world) letGo() {
 	maps.DeleteFunc(holders, func(_ string, by *world) bool { return by == w })
 }
 
-// removeAll deletes what is cluster-scoped, and so all that the script made.
+// removeAll deletes what is cluster-scoped, and so all that the script made. To empty a namespace takes the cluster hundreds
+// of requests: namespaces go with the cluster, unless it stays.
 func (w *world) removeAll() {
 	background := metav1.DeletePropagationBackground
 	for i := len(w.created) - 1; i >= 0; i-- {
+		if w.created[i].GetKind() == "Namespace" && !stays {
+			continue
+		}
 		if r, err := w.resource(w.created[i]); err == nil {
 			_ = r.Delete(context.Background(), w.created[i].GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
 		}

@@ -11,10 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"metascript/test/address"
 )
@@ -243,23 +241,4 @@ func cmdCluster(ts *testscript.TestScript, _ bool, args []string) {
 	w.removeAll() // of the cluster that it leaves
 	ts.Check(w.enter(config, kubeconfig))
 	ts.Check(w.createNamespace())
-}
-
-// The word is testscript's own, and ends a script as passed, whatever stands below it.
-func TestNoScriptStops(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(archive.Comment)) {
-			if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); word == "stop" {
-				t.Errorf("%s says stop: a server is ended by \"end\"", file)
-			}
-		}
-	}
 }

@@ -10,9 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -34,18 +32,6 @@ const sharedName = "shared"
 // all that it does. So do those that read its metrics and probes.
 var ofItsOwn = []string{
 	"api", "cluster", "crash", "dev", "ends", "launch", "log", "mark", "resume", "suspend", "untold", "user", "weak", "writes",
-}
-
-// alone marks, in the first comment of a script, one that cannot share for a reason that its commands do not show.
-const alone = "On a server of its own"
-
-// sharesServer reports whether the script of that name shares a server.
-func sharesServer(name string) (bool, error) {
-	if !testing.Short() {
-		return false, nil
-	}
-	archive, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
-	return err == nil && canShare(string(archive.Comment)), err
 }
 
 // canShare reports whether a script starts one server, without a flag, and needs it for nothing else.
