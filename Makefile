@@ -12,11 +12,12 @@ TOOL            := $(GO) tool -modfile=test/tools/go.mod
 INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
 FACTS            = echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS)
 FUZZTIME        ?= 5m
+SHORT           ?=
 BENCH           ?= .
 PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$')
 
 .DEFAULT_GOAL := help
-.PHONY: help build cluster demo run cluster-up cluster-down test test-unit test-hostile test-fuzz test-cluster test-e2e bench bench-cluster fuzz lint generate clean
+.PHONY: help build cluster demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e bench bench-cluster fuzz lint generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -42,14 +43,17 @@ cluster-up: cluster ## start the test cluster in the background and print its KU
 cluster-down: cluster ## end it
 	@$(BUILD)/cluster down --dir $(CLUSTER_STATE)
 
-test: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## everything: what CI runs
+test: lint ## everything that a change can break: what CI runs; about six minutes once all is built
+	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-unit: ## unit tests and the conformance suite, with the race detector
-	$(GO) test -race -timeout 40m $(PACKAGES)
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## the same at full length: every rerun, more rounds, every process with the race detector; about half an hour
+
+test-unit: ## unit tests, the inputs of fuzz targets and the conformance suite, with the race detector
+	$(GO) test -race $(SHORT) -timeout 40m $(PACKAGES)
 	$(GO) test -C test/tools -count=1 ./...
 
-test-hostile: ## scripts that attack the server, each in a process of its own
-	$(GO) test -count=1 -timeout 60m ./test/hostile
+test-hostile: ## scripts that attack the server
+	$(GO) test $(SHORT) -count=1 -timeout 60m ./test/hostile
 
 test-fuzz: ## every fuzz target for 2,000 inputs: by count, since the clock's end is a race in Go 1.26
 	test/fuzz.sh 2000x
@@ -58,7 +62,7 @@ test-cluster: cluster ## the tests of the test cluster itself
 	cd test/cluster && $(GO) test -race -count=1 ./controlplane/... ./smoke/...
 
 test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG names another cluster
-	$(GO) test -race -count=1 -timeout 40m -parallel 6 ./test/e2e
+	$(GO) test $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
 
 bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...

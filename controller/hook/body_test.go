@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,11 +26,11 @@ func large(mib int) []byte {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p%d"}, "spec": {"n": %d, "list": [`, i, i)
-		for line := range 16 << 10 {
+		for line := range 2 << 10 {
 			if line > 0 {
 				b.WriteByte(',')
 			}
-			b.WriteString(`"` + strings.Repeat("x", 61) + `"`)
+			b.WriteString(`"` + strings.Repeat("x", 509) + `"`)
 		}
 		b.WriteString(`]}}`)
 	}
@@ -63,8 +64,9 @@ func TestALargeAnswerIsThatOfASmallOne(t *testing.T) {
 		for _, strict := range []bool{true, false} {
 			h := answering(t, body, length)
 			h.Strict, h.Room = strict, bodies.New(0).Share()
-			if diff := cmp.Diff(want.Document(), ask(t, h, newRequest(t)).Document()); diff != "" {
-				t.Errorf("length %t, strict %t (-want +got):\n%s", length, strict, diff)
+			// cmp takes seconds to find nothing in so much.
+			if got := ask(t, h, newRequest(t)); !reflect.DeepEqual(got.Document(), want.Document()) {
+				t.Errorf("length %t, strict %t (-want +got):\n%s", length, strict, cmp.Diff(want.Document(), got.Document()))
 			}
 		}
 	}

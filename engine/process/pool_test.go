@@ -471,7 +471,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	for name, bomb := range map[string]struct{ language, text string }{
 		"grow":     {misbehaving, "grow"},
 		"allocate": {misbehaving, "allocate"},
-		"append":   {engine.Starlark, "def sync():\n  l = []\n  for i in range(1<<40):\n    l.append('x' * 100 + str(i))\n"},
+		"append":   {engine.Starlark, "def sync():\n  l = []\n  for i in range(1<<40):\n    l.append('x' * 1000 + str(i))\n"},
 		"push":     {engine.JavaScript, "function sync() { const l = []; for (;;) l.push('x' + l.length) }"},
 		"double":   {engine.Starlark, "def sync():\n  s = 'x'\n  for i in range(1<<40):\n    s += s\n"},
 		"concat":   {engine.Jsonnet, "{ sync():: local f(a) = f(a + a) tailstrict; f([1, 2, 3]) }"},

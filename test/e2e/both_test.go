@@ -7,12 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -23,39 +20,15 @@ import (
 	"metascript/runtimes"
 )
 
-// also marks, in the first comment of a script, a behaviour that is the same with webhooks.
-const also = "Also with webhooks."
-
-// TestWebhooks runs the scripts that say so again, with every controller's inline script behind a webhook.
-func TestWebhooks(t *testing.T) {
-	all, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
+// setupWebhooks gives a script its world, with every controller's inline script behind a webhook.
+func setupWebhooks(env *testscript.Env, s script) error {
+	if err := setupNamed(env, s, "-w"); err != nil {
+		return err
 	}
-	var files []string
-	for _, file := range all {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(text), also) {
-			files = append(files, file)
-		}
-	}
-	testscript.Run(t, testscript.Params{
-		Files: files,
-		Setup: func(env *testscript.Env) error {
-			if err := setupNamed(env, "-w"); err != nil {
-				return err
-			}
-			hooks := newScriptServer()
-			env.Defer(hooks.Close)
-			env.Values[worldKey{}].(*world).hooks = hooks
-			return nil
-		},
-		Cmds:                commands,
-		RequireExplicitExec: true,
-	})
+	hooks := newScriptServer()
+	env.Defer(hooks.Close)
+	env.Values[worldKey{}].(*world).hooks = hooks
+	return nil
 }
 
 // A scriptServer serves the functions of scripts as webhooks, at /<kind>/<name of the controller>/<function>.

@@ -381,7 +381,7 @@ func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
 func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	if args[0] == "gone" {
-		ts.Check(eventually(func() error {
+		ts.Check(w.eventuallyRead([]string{"get", args[1]}, func() error {
 			_, err := w.get(args[1])
 			switch {
 			case apierrors.IsNotFound(err):
@@ -400,7 +400,7 @@ func cmdUntil(ts *testscript.TestScript, _ bool, args []string) {
 	pattern, err := regexp.Compile(args[0])
 	ts.Check(err)
 	var text string
-	ts.Check(eventually(func() error {
+	ts.Check(w.eventuallyRead(args[1:], func() error {
 		var err error
 		text, err = w.read(args[1:])
 		if err == nil && pattern.MatchString(text) != want {
@@ -426,12 +426,18 @@ func (w *world) read(args []string) (string, error) {
 	return "", fmt.Errorf("%s cannot be read", args[0])
 }
 
-// events gives the events about an object, from its own namespace and, for cluster-scoped ones, from default.
+// eventNamespaces are where events about the script's objects are: about those that are cluster-scoped in default.
+func (w *world) eventNamespaces() []string { return []string{w.name, "default"} }
+
+// about selects the events about objects of that name.
+func about(name string) string { return "involvedObject.name=" + name }
+
+// events gives the events about an object.
 func (w *world) events(name string) (string, error) {
 	var out strings.Builder
-	for _, namespace := range []string{w.name, "default"} {
+	for _, namespace := range w.eventNamespaces() {
 		list, err := w.client.Resource(eventsResource).Namespace(namespace).List(context.Background(), metav1.ListOptions{
-			FieldSelector: "involvedObject.name=" + name,
+			FieldSelector: about(name),
 		})
 		if err != nil {
 			return "", err

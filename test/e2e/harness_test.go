@@ -31,7 +31,10 @@ var eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "event
 // of them vanished meanwhile, and tries an owner of a kind that it does not know again after 41, 82 and 164 seconds.
 const patience = 5 * time.Minute
 
-// poll is how often it looks.
+// ownGroup is that of controllers.
+const ownGroup = "metacontroller.k8s.io"
+
+// poll is how often it looks, at most.
 const poll = 50 * time.Millisecond
 
 // A world is what one script has of its own: a namespace, a group for its kinds, and a server.
@@ -46,6 +49,8 @@ type world struct {
 	weak    bool          // the server has not root's right to read every file
 	old     int           // how many bytes of the log were there at mark
 	user    string        // as whom the server runs; "": as one who may do anything
+	shares  bool          // the script has no server of its own
+	served  string        // the label of its controllers, which is the name of the world whose server they have
 
 	config     *rest.Config // of the cluster, and the file that says the same
 	kubeconfig string
@@ -60,21 +65,22 @@ type worldKey struct{}
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
 // setup gives a script its world.
-func setup(env *testscript.Env) error { return setupNamed(env, "") }
+func setup(env *testscript.Env, s script) error { return setupNamed(env, s, "") }
 
 // setupNamed does so under a name of its own, for a script that runs more than once.
-func setupNamed(env *testscript.Env, suffix string) error {
-	w, err := newWorld(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-") + suffix)
+func setupNamed(env *testscript.Env, s script, suffix string) error {
+	w, err := newWorld(s.name + suffix)
 	if err != nil {
 		return err
 	}
+	w.shares = testing.Short() && canShare(s.commands)
 	env.Values[worldKey{}] = w
 	env.Setenv("NAME", w.name)
 	env.Setenv("GROUP", w.name+".example.com")
 	env.Setenv("METASCRIPT", binary)
 	env.Defer(func() {
 		w.leave()
-		tellLogs(env)
+		w.tellLogs(env)
 	})
 	repository, err := filepath.Abs(root)
 	if err != nil {
@@ -84,20 +90,27 @@ func setupNamed(env *testscript.Env, suffix string) error {
 	return w.createNamespace()
 }
 
-// tellLogs shows the ends of the servers' logs if the script failed.
-func tellLogs(env *testscript.Env) {
+// tellLogs shows the ends of the servers' logs if the script failed; of the server that others share only what is about
+// the script.
+func (w *world) tellLogs(env *testscript.Env) {
 	t, ok := env.T().(testing.TB)
 	if !ok || !t.Failed() {
 		return
+	}
+	if w.shares {
+		t.Logf("the end of what the shared server says of it:\n%s", lastOf(sharedLogOf(w.name)))
 	}
 	logs, _ := filepath.Glob(filepath.Join(env.WorkDir, "log*")) // the pattern is sound
 	for _, path := range logs {
 		text, err := os.ReadFile(path)
 		if err == nil {
-			t.Logf("the end of %s:\n%s", filepath.Base(path), text[max(0, len(text)-32<<10):])
+			t.Logf("the end of %s:\n%s", filepath.Base(path), lastOf(string(text)))
 		}
 	}
 }
+
+// lastOf is as much of a log's end as is shown.
+func lastOf(log string) string { return log[max(0, len(log)-32<<10):] }
 
 func (w *world) createNamespace() error {
 	_, err := w.apply(&unstructured.Unstructured{Object: map[string]any{
@@ -107,7 +120,7 @@ func (w *world) createNamespace() error {
 }
 
 func newWorld(name string) (*world, error) {
-	w := &world{name: name, servers: map[string]*server{}}
+	w := &world{name: name, served: name, servers: map[string]*server{}}
 	return w, w.enter(config, kubeconfig)
 }
 
@@ -156,6 +169,7 @@ func ownDefinitions() ([]*unstructured.Unstructured, error) {
 
 // leave removes what the script left, so that it also runs again in a cluster that stays.
 func (w *world) leave() {
+	w.part()
 	w.stopAll()
 	w.removeAll()
 	w.letGo()
@@ -192,10 +206,14 @@ func (w *world) letGo() {
 	maps.DeleteFunc(holders, func(_ string, by *world) bool { return by == w })
 }
 
-// removeAll deletes what is cluster-scoped, and so all that the script made.
+// removeAll deletes what is cluster-scoped, and so all that the script made. To empty a namespace takes the cluster hundreds
+// of requests: namespaces go with the cluster, unless it stays.
 func (w *world) removeAll() {
 	background := metav1.DeletePropagationBackground
 	for i := len(w.created) - 1; i >= 0; i-- {
+		if w.created[i].GetKind() == "Namespace" && !stays {
+			continue
+		}
 		if r, err := w.resource(w.created[i]); err == nil {
 			_ = r.Delete(context.Background(), w.created[i].GetName(), metav1.DeleteOptions{PropagationPolicy: &background})
 		}
@@ -260,12 +278,12 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 	if err != nil {
 		return nil, err
 	}
-	if o.GroupVersionKind().Group == "metacontroller.k8s.io" {
+	if o.GroupVersionKind().Group == ownGroup {
 		labels := o.GetLabels()
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		labels["e2e"] = w.name
+		labels[serverLabel] = w.served
 		o.SetLabels(labels)
 		if w.hooks != nil {
 			if err := w.hooks.takeOver(o); err != nil {

@@ -19,9 +19,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// swaps is how often a test of reloads edits what it edits; METASCRIPT_SWAPS says another number. It waits for its parents
-// every tenth time.
-const swaps, swapsAtOnce = 100, 10
+// swaps is how often a test of reloads edits what it edits, fewSwaps how often with -short; METASCRIPT_SWAPS says another
+// number. It waits for its parents every tenth time.
+const swaps, fewSwaps, swapsAtOnce = 100, 30, 10
 
 // perLanguage is how many parents each controller has.
 const perLanguage = 7
@@ -145,6 +145,9 @@ func (r *reloading) run(t *testing.T, edit func(version int) error, script strin
 	busy.Go(func() { r.bother(ctx, t) })
 
 	n := swaps
+	if testing.Short() {
+		n = fewSwaps
+	}
 	if text := os.Getenv("METASCRIPT_SWAPS"); text != "" {
 		n, err = strconv.Atoi(text)
 		must(t, err)

@@ -11,10 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/rogpeppe/go-internal/txtar"
 
 	"metascript/test/address"
 )
@@ -46,14 +44,22 @@ func suffixed(what, separator, name string) string {
 func logOf(name string) string { return suffixed("log", "-", name) }
 
 func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
-	s := launch(ts, args)
-	ts.Check(eventually(func() error {
+	if w := worldOf(ts); w.shares {
+		ts.Check(w.join())
+		return
+	}
+	ts.Check(launch(ts, args).ready())
+}
+
+// ready waits until the server is.
+func (s *server) ready() error {
+	return eventually(func() error {
 		text, err := fetch(s.health + "/readyz")
 		if err == nil && !strings.HasPrefix(text, "200\n") {
 			err = errors.New("it is not ready: " + text)
 		}
 		return err
-	}))
+	})
 }
 
 func cmdLaunch(ts *testscript.TestScript, _ bool, args []string) { launch(ts, args) }
@@ -92,7 +98,7 @@ func (w *world) launch(dir, name string, flags []string) (*server, error) {
 	}
 	s := &server{log: log, health: "http://" + health, metrics: "http://" + metrics, proxy: proxy}
 	s.Cmd = w.program(append([]string{
-		"controller", "--kubeconfig=" + path, "--target-label-selector=e2e=" + w.name,
+		"controller", "--kubeconfig=" + path, "--target-label-selector=" + serverLabel + "=" + w.name,
 		"--health-probe-bind-address=" + health, "--metrics-address=" + metrics, "-v=1",
 	}, flags...)...)
 	s.Stdout, s.Stderr = log, log
@@ -109,6 +115,9 @@ func (w *world) launch(dir, name string, flags []string) (*server, error) {
 func (w *world) program(args ...string) *exec.Cmd {
 	if w.weak && os.Getuid() == 0 {
 		return exec.Command("setpriv", append([]string{"--bounding-set=-dac_override,-dac_read_search", binary}, args...)...)
+	}
+	if w.name == sharedName {
+		return exec.Command(sharedBinary, args...)
 	}
 	return exec.Command(binary, args...)
 }
@@ -171,6 +180,7 @@ func (w *world) end(args []string, signal syscall.Signal) error {
 }
 
 func cmdEnd(ts *testscript.TestScript, _ bool, args []string) {
+	worldOf(ts).part()
 	if err := worldOf(ts).end(args, syscall.SIGTERM); err != nil {
 		ts.Fatalf("after SIGTERM: %v", err)
 	}
@@ -231,23 +241,4 @@ func cmdCluster(ts *testscript.TestScript, _ bool, args []string) {
 	w.removeAll() // of the cluster that it leaves
 	ts.Check(w.enter(config, kubeconfig))
 	ts.Check(w.createNamespace())
-}
-
-// The word is testscript's own, and ends a script as passed, whatever stands below it.
-func TestNoScriptStops(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		archive, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(archive.Comment)) {
-			if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); word == "stop" {
-				t.Errorf("%s says stop: a server is ended by \"end\"", file)
-			}
-		}
-	}
 }

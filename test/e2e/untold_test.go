@@ -89,7 +89,7 @@ func (w *world) toldInCluster(texts map[string]string) error {
 		if err != nil {
 			return err
 		}
-		controllers, err := r.List(context.Background(), metav1.ListOptions{LabelSelector: "e2e=" + w.name})
+		controllers, err := r.List(context.Background(), metav1.ListOptions{LabelSelector: serverLabel + "=" + w.name})
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,6 @@
 package hostile
 
 import (
-	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -48,6 +46,12 @@ type trial struct {
 	text                 []byte
 }
 
+// job is what the command trial reads.
+type job struct {
+	Language, File string
+	Timeout        time.Duration
+}
+
 // report is what the command trial writes.
 type report struct {
 	Kind    engine.Kind
@@ -61,7 +65,7 @@ type report struct {
 }
 
 // deadline is what scripts have of the processor. A script is compiled, called up to twice, and somebody else's after it:
-// the test asks that all of that, with starting the processes and collecting garbage, does not come to more than ten times that, and
+// the test asks that all of that, with collecting garbage, does not come to more than ten times that, and
 // -table shows how long the longest took by the wall clock. What ends by itself has more time: odd scripts that give an
 // answer, and texts that are hard to parse, since parsers cannot be stopped.
 const (
@@ -69,9 +73,13 @@ const (
 	longDeadline = 5 * time.Second
 )
 
+// deadline is less with -short, where it is not memory that has to have time to grow.
 func (c *trial) deadline() time.Duration {
-	if c.class == "source" || !c.limited() {
+	switch {
+	case c.class == "source" || !c.limited():
 		return longDeadline
+	case testing.Short() && c.class != "memory":
+		return deadline / 2
 	}
 	return deadline
 }
@@ -85,16 +93,36 @@ func (c *trial) limited() bool {
 // has anyway, garbage, and how far a script gets before it is seen.
 const mostMemory = 800 << 20
 
+// TestHostile runs every script in a process that runs the scripts of this folder one after the other, as a server would,
+// and again in a worker process of a process of its own; with -short one of each class and language.
 func TestHostile(t *testing.T) {
 	command := build(t)
-	for _, isolation := range []string{"InProcess", "Process"} {
-		for _, trial := range trials(t) {
-			t.Run(isolation+"/"+trial.language+"/"+trial.name, func(t *testing.T) {
-				t.Parallel()
-				trial.run(t, command, isolation)
-			})
-		}
+	all := trials(t)
+	t.Run("InProcess", func(t *testing.T) { runAll(t, all, &attacked{command: command, isolation: "InProcess", again: true}) })
+	if testing.Short() {
+		all = firsts(all)
 	}
+	t.Run("Process", func(t *testing.T) { runAll(t, all, &attacked{command: command, isolation: "Process"}) })
+}
+
+func runAll(t *testing.T, all []*trial, by *attacked) {
+	t.Cleanup(by.end)
+	for _, trial := range all {
+		t.Run(trial.language+"/"+trial.name, func(t *testing.T) {
+			t.Parallel()
+			trial.run(t, by)
+		})
+	}
+}
+
+// firsts are the first of each class in each language.
+func firsts(all []*trial) []*trial {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(all), func(c *trial) bool {
+		key := c.class + "/" + c.language
+		defer func() { seen[key] = true }()
+		return seen[key]
+	})
 }
 
 // build builds the command trial.
@@ -106,7 +134,7 @@ func build(t *testing.T) string {
 	return command
 }
 
-func (c *trial) run(t *testing.T, command, isolation string) {
+func (c *trial) run(t *testing.T, by *attacked) {
 	file := c.file
 	if file == "" {
 		file = filepath.Join(t.TempDir(), "sync")
@@ -114,23 +142,17 @@ func (c *trial) run(t *testing.T, command, isolation string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(command, isolation, c.language, file, c.deadline().String())
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%s\nthe process died: %v\n%s", c.attacks, err, stderr.Bytes()[:min(stderr.Len(), 4<<10)])
-	}
-	var r report
-	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
-		t.Fatalf("%v: %q", err, stdout.String())
+	r, err := by.run(job{c.language, file, c.deadline()})
+	if err != nil {
+		t.Fatalf("%s\n%v", c.attacks, err)
 	}
 	if *table {
-		fmt.Printf("%-10s %-60s %-10s %6d ms %6d MiB\n", isolation, c.language+"/"+c.name, r.Kind, r.Took.Milliseconds(), r.Peak>>20)
+		fmt.Printf("%-10s %-60s %-10s %6d ms %6d MiB\n", by.isolation, c.language+"/"+c.name, r.Kind, r.Took.Milliseconds(), r.Peak>>20)
 	}
 	if !c.wanted(r) {
 		t.Errorf("%s\ngot %q, want %s: %s", c.attacks, r.Kind, strings.Join(c.want, " or "), r.Message)
 	}
-	if r.Used > 10*c.deadline() || r.Goes {
+	if r.Used > 10*max(deadline, c.deadline()) || r.Goes {
 		t.Errorf("%s\nit used %s of the processor, and runs on: %v", c.attacks, r.Used, r.Goes)
 	}
 	if r.Peak > mostMemory {
@@ -143,7 +165,7 @@ func (c *trial) run(t *testing.T, command, isolation string) {
 
 // wanted reports whether what came of it is what must happen. Where a limit is to be hit, time or memory may be up before
 // it: machines are busy, and a worker process has little memory to spare.
-func (c *trial) wanted(r report) bool {
+func (c *trial) wanted(r *report) bool {
 	switch {
 	case r.Kind == "":
 		return slices.Contains(c.want, "answer")

@@ -1,6 +1,6 @@
 // class: error
 // attacks: printing what runs code
-// want: error|answer
+// want: Timeout|error|answer
 function sync() {
   console.log({get a() { for (;;); }, toString() { for (;;); }});
   return {};

@@ -1,4 +1,4 @@
 // class: error
 // attacks: an object whose text runs code
-// want: error
+// want: Timeout|error
 function sync() { throw {toString() { for (;;); }, get message() { for (;;); }}; }

@@ -1,7 +1,8 @@
-// Command trial runs one hostile script in a process of its own and reports what came of it as JSON. The tests of
-// test/hostile build it, without the race detector, whose shadows of memory would hide how much a script takes.
+// Command trial runs hostile scripts, one after the other. It reads what to run from its standard input, as JSON, and writes
+// what came of each to its standard output, until the input ends. The tests of test/hostile build it, without the race
+// detector, whose shadows of memory would hide how much a script takes.
 //
-//	trial InProcess|Process LANGUAGE FILE TIMEOUT
+//	trial InProcess|Process
 package main
 
 import (
@@ -9,8 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing/fstest"
@@ -24,14 +27,20 @@ import (
 	"metascript/runtimes"
 )
 
+// A job is a script to run.
+type job struct {
+	Language, File string
+	Timeout        time.Duration
+}
+
 // A report says what came of a script.
 type report struct {
 	Kind    engine.Kind    // of the error; "" for an answer
 	Message string         // of the error
 	Answer  map[string]any // of the second call
 	Took    time.Duration  // the longest of compiling and the calls, by the wall clock
-	Used    time.Duration  // processor time of this process and its workers, from beginning to end
-	Peak    int64          // bytes that this process and its workers had at most
+	Used    time.Duration  // processor time of this process and its workers, from the job's beginning to its end
+	Peak    int64          // bytes that this process and its workers had at most, meanwhile
 	Healthy string         // why another owner's script does not do what it should; "" when it does
 	Goes    bool           // an evaluation runs on, seconds after it should have ended
 }
@@ -47,50 +56,73 @@ func main() {
 		}
 		return
 	}
-	r, err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4])
-	if err == nil {
-		r.Used = used()
-		err = json.NewEncoder(os.Stdout).Encode(r)
-	}
-	if err != nil {
+	if err := serve(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(isolation, language, file, timeout string) (*report, error) {
-	l := engine.Limits{}
-	var err error
-	if l.Timeout, err = time.ParseDuration(timeout); err != nil {
-		return nil, err
+func serve(isolation string) error {
+	if isolation == "InProcess" {
+		if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: addressSpace, Max: addressSpace}); err != nil {
+			return err
+		}
 	}
-	text, err := os.ReadFile(file)
+	jobs, reports := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var j job
+		if err := jobs.Decode(&j); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		r, err := run(isolation, j)
+		if err == nil {
+			err = reports.Encode(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func run(isolation string, j job) (*report, error) {
+	forget()
+	before := used()
+	text, err := os.ReadFile(j.File)
 	if err != nil {
 		return nil, err
 	}
 	o := engine.Options{Runtimes: runtimes.All(), Slots: 1}
-	peaks := func() int64 { return 0 }
+	var pool *process.Pool
 	if isolation == "Process" {
-		pool, err := process.New(process.Options{})
-		if err != nil {
+		if pool, err = process.New(process.Options{}); err != nil {
 			return nil, err
 		}
-		defer pool.Close()
 		o.Runtimes, o.Elsewhere = pool.Runtimes(engine.Starlark, engine.JavaScript, engine.Jsonnet), true
-		peaks = func() int64 { return peakOfWorkers(pool) }
-	} else if err := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: addressSpace, Max: addressSpace}); err != nil {
-		return nil, err
 	}
 	e := engine.New(o)
 	r := &report{}
-	r.attack(e, l, engine.Script{
-		Language: language, Entry: filepath.Base(file), Owner: "attacker",
-		Files: fstest.MapFS{filepath.Base(file): {Data: text, Mode: 0o444}},
+	r.attack(e, engine.Limits{Timeout: j.Timeout}, engine.Script{
+		Language: j.Language, Entry: filepath.Base(j.File), Owner: "attacker",
+		Files: fstest.MapFS{filepath.Base(j.File): {Data: text, Mode: 0o444}},
 	})
 	r.Healthy = neighbour(e)
 	r.Goes = goes(e)
-	r.Peak = peak("self") + peaks()
+	r.Peak = peak("self")
+	if pool != nil {
+		r.Peak += peakOfWorkers(pool)
+		pool.Close() // their time counts once they have ended
+	}
+	r.Used = used() - before
 	return r, nil
+}
+
+// forget lets go of what the script before has left: its memory, and how much there was at most. Where that cannot be
+// forgotten, it counts for the scripts that follow.
+func forget() {
+	debug.FreeOSMemory()
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
 // attack compiles the script and calls it; the second time only when the first gave an answer.

@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"flag"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// What the first comment of a script may say of it.
+const (
+	// The script needs a server of its own for a reason that its commands do not show.
+	alone = "On a server of its own."
+	// It waits most of its time, for half a minute and more.
+	long = "Takes long."
+	// What it shows is the same with webhooks.
+	also = "Also with webhooks"
+	// The same, and what a webhook has to do with it follows: the rerun is worth its time with -short.
+	alsoShort = also + ": "
+)
+
+// A script is a file of testdata.
+type script struct {
+	name, file string
+	commands   string // with the comments between them
+}
+
+// scripts are all of them, by their names.
+func scripts(t *testing.T) []script {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	all := make([]script, len(files))
+	for i, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[i] = script{strings.TrimSuffix(filepath.Base(file), ".txtar"), file, string(archive.Comment)}
+	}
+	return all
+}
+
+// says reports whether the first comment of the script has these words.
+func (s script) says(words string) bool {
+	var comment strings.Builder
+	for line := range strings.Lines(s.commands) {
+		text, found := strings.CutPrefix(line, "#")
+		if !found {
+			break
+		}
+		comment.WriteString(strings.TrimSuffix(text, "\n"))
+	}
+	return strings.Contains(comment.String(), words)
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(t, scripts(t), setup)
+}
+
+// TestWebhooks runs the scripts that say so again, with every controller's inline script behind a webhook.
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	mark := also
+	if testing.Short() {
+		mark = alsoShort
+	}
+	runScripts(t, slices.DeleteFunc(scripts(t), func(s script) bool { return !s.says(mark) }), setupWebhooks)
+}
+
+// slots bound how many scripts run at the same time. One that takes long needs none: it waits, and costs little.
+var slots = sync.OnceValue(func() chan struct{} {
+	return make(chan struct{}, flag.Lookup("test.parallel").Value.(flag.Getter).Get().(int))
+})
+
+// runScripts runs scripts, as many at a time as -parallel says, and beside them all that take long, which begin first.
+func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) error) {
+	var files []string
+	byName := map[string]script{}
+	for _, takesLong := range []bool{true, false} {
+		for _, s := range all {
+			if s.says(long) == takesLong {
+				files = append(files, s.file)
+				byName[s.name] = s
+			}
+		}
+	}
+	run := runner{t, byName, &sync.WaitGroup{}}
+	defer run.running.Wait()
+	testscript.RunT(run, testscript.Params{
+		Files: files,
+		Setup: func(env *testscript.Env) error {
+			return setup(env, byName[strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")])
+		},
+		Cmds:                commands,
+		RequireExplicitExec: true,
+	})
+}
+
+// A runner runs scripts in their order, which tests that are parallel have not.
+type runner struct {
+	*testing.T
+	scripts map[string]script
+	running *sync.WaitGroup
+}
+
+func (r runner) Run(name string, f func(testscript.T)) {
+	leave := func() {}
+	if !r.scripts[name].says(long) {
+		slots() <- struct{}{}
+		leave = func() { <-slots() }
+	}
+	r.running.Go(func() {
+		defer leave()
+		r.T.Run(name, func(t *testing.T) { f(runner{T: t}) })
+	})
+}
+
+func (r runner) Parallel() {} // it runs beside others already
+
+func (r runner) Verbose() bool { return testing.Verbose() }
+
+// No script says stop: the word is testscript's own, and ends a script as passed, whatever stands below it.
+func TestNoScriptStops(t *testing.T) {
+	for _, s := range scripts(t) {
+		for line := range strings.Lines(s.commands) {
+			if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); word == "stop" {
+				t.Errorf("%s says stop: a server is ended by \"end\"", s.file)
+			}
+		}
+	}
+}
+
+func TestWhichScriptsShare(t *testing.T) {
+	for commands, want := range map[string]bool{
+		"# One.\ncrd Widget widgets\nstart\n! get pods/p\nend\n": true,
+		"start\n# Another.\nuntil gone pods/p\n":                 true,
+		"start --workers=1\nend\n":                               false,
+		"start\nend\nstart\nend\n":                               false,
+		"start\nend\nget pods/p\n":                               false,
+		"start\n! log error\nend\n":                              false,
+		"start\ncrash\n":                                         false,
+		"start\nuntil '^1' http $METRICS/metrics\nend\n":         false,
+		"apply nothing.yaml\n":                                   false,
+		"# On a server of its own.\nstart\nend\n":                false,
+	} {
+		if got := canShare(commands); got != want {
+			t.Errorf("%q can share: %t, want %t", commands, got, want)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// With -short, scripts that ask nothing of a server but that it serves their controllers share one, which runs as long as
+// the tests do. A server serves the controllers that have its label: "start" gives a script's controllers the label of the
+// shared server, and "end" takes it away. So the shared server does nothing for a script before its "start" and after its
+// "end", like a server of its own.
+
+// serverLabel is the label of a controller; its value is the name of the world whose server serves it.
+const serverLabel = "e2e"
+
+// sharedName is the name of the world of the shared server.
+const sharedName = "shared"
+
+// ofItsOwn are the commands of scripts that cannot share: they replace a server, hinder it, or read what it says of
+// all that it does. So do those that read its metrics and probes.
+var ofItsOwn = []string{
+	"api", "cluster", "crash", "dev", "ends", "launch", "log", "mark", "resume", "suspend", "untold", "user", "weak", "writes",
+}
+
+// canShare reports whether a script starts one server, without a flag, and needs it for nothing else.
+func canShare(script string) bool {
+	if strings.Contains(script, alone) || strings.Contains(script, "$METRICS") || strings.Contains(script, "$HEALTH") {
+		return false
+	}
+	starts, ended := 0, false
+	for line := range strings.Lines(script) {
+		words := strings.Fields(strings.TrimPrefix(line, "! "))
+		if len(words) == 0 || words[0][0] == '#' {
+			continue
+		}
+		if ended || slices.Contains(ofItsOwn, words[0]) || words[0] == "start" && len(words) > 1 {
+			return false
+		}
+		if words[0] == "start" {
+			starts++
+		}
+		ended = words[0] == "end"
+	}
+	return starts == 1
+}
+
+// startShared starts the shared server, once.
+var startShared = sync.OnceValues(func() (*sharedServer, error) {
+	w, err := newWorld(sharedName)
+	if err != nil {
+		return nil, err
+	}
+	s, err := w.launch(sharedDir, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	shared := &sharedServer{server: s, ended: make(chan struct{})}
+	go func() {
+		defer close(shared.ended)
+		shared.result = s.Wait()
+	}()
+	return shared, s.ready()
+})
+
+type sharedServer struct {
+	*server
+	ended  chan struct{}
+	result error // of its process; not before ended is closed
+}
+
+// isThere is an error once the server has ended by itself.
+func (s *sharedServer) isThere() error {
+	select {
+	case <-s.ended:
+		return fmt.Errorf("the shared server has ended: %v\n%s", s.result, lastOf(sharedLog()))
+	default:
+		return nil
+	}
+}
+
+// endShared ends the shared server, if a script started it. It must exit with 0, as any other; it does not when the race
+// detector found something.
+func endShared() error {
+	if _, err := os.Stat(filepath.Join(sharedDir, logOf(""))); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	s, err := startShared()
+	if err == nil {
+		err = s.isThere()
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	if <-s.ended; s.result != nil {
+		log := sharedLog()
+		if race := strings.Index(log, "WARNING: DATA RACE"); race >= 0 {
+			log = log[race:min(len(log), race+32<<10)]
+		}
+		return fmt.Errorf("the shared server, after SIGTERM: %w\n%s", s.result, lastOf(log))
+	}
+	return nil
+}
+
+// sharedLog is what the shared server has said; what cannot be read is missing where it is shown.
+func sharedLog() string {
+	text, _ := os.ReadFile(filepath.Join(sharedDir, logOf("")))
+	return string(text)
+}
+
+// sharedLogOf are the lines of it that name a script.
+func sharedLogOf(name string) string {
+	var of strings.Builder
+	for line := range strings.Lines(sharedLog()) {
+		if strings.Contains(line, name) {
+			of.WriteString(line)
+		}
+	}
+	return of.String()
+}
+
+// join gives the script's controllers to the shared server, those that come later included, and waits until the server
+// has said something about each that is there.
+func (w *world) join() error {
+	s, err := startShared()
+	if err == nil {
+		err = s.isThere()
+	}
+	if err == nil {
+		err = w.serve(sharedName)
+	}
+	if err != nil {
+		return err
+	}
+	for _, c := range w.controllers() {
+		err := eventually(func() error { return w.loaded(c) })
+		if err != nil {
+			return errors.Join(err, s.isThere())
+		}
+	}
+	return nil
+}
+
+// part takes the script's controllers from the shared server, if they are its own.
+func (w *world) part() {
+	if w.served != w.name {
+		_ = w.serve(w.name) // the script is at its end
+	}
+}
+
+// serve says which world's server has the script's controllers.
+func (w *world) serve(by string) error {
+	w.served = by
+	for _, c := range w.controllers() {
+		r, err := w.resource(c)
+		if err != nil {
+			return err
+		}
+		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, serverLabel, by)
+		_, err = r.Patch(context.Background(), c.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "e2e"})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// controllers are those that the script has applied, some of which may be gone.
+func (w *world) controllers() []*unstructured.Unstructured {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.created), func(o *unstructured.Unstructured) bool {
+		return o.GroupVersionKind().Group != ownGroup
+	})
+}
+
+// loaded is nil once the server has given the controller a status.
+func (w *world) loaded(c *unstructured.Unstructured) error {
+	r, err := w.resource(c)
+	if err != nil {
+		return err
+	}
+	found, err := r.Get(context.Background(), c.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err == nil && found.Object["status"] == nil {
+		err = fmt.Errorf("%s %s has no status", c.GetKind(), c.GetName())
+	}
+	return err
+}
