@@ -1,3 +1,4 @@
+// Package offline calls the hooks of a controller once without a cluster, for the command line.
 package offline
 
 import (
@@ -27,84 +28,104 @@ import (
 	"metascript/scripts"
 )
 
-// A Trial is one sync without a cluster: what would the controller's hook answer?
+// A Sync is one sync of a parent without a cluster.
 type Sync struct {
 	Controller *object.Object   // a CompositeController or DecoratorController
-	Parent     *object.Object   // or what is decorated
-	Children   []*object.Object // as they would be observed
-	Related    []*object.Object // what there is beside them, of which the customize hook picks
-	Finalizing bool             // ask the finalize hook
-	Now        time.Time        // request.now; zero is the clock
+	Parent     *object.Object   // or the object that is decorated
+	Children   []*object.Object // that are observed
+	Related    []*object.Object // that exist beside the children, of which the customize hook selects
+	Finalizing bool             // call the finalize hook in place of the sync hook
+	Now        time.Time        // request.now; zero: the current time
 	Resources  *kube.Offline
 	Sandbox    build.Sandbox
-	Sources    scripts.Sources                         // where scripts are that are not in the controller object
-	Log        func(hookName string, m engine.Message) // what scripts print; nil drops it
+	Sources    scripts.Sources                         // of scripts that are not in the controller object
+	Log        func(hookName string, m engine.Message) // is called with what scripts print; nil: nothing is
 }
 
-// Run asks the hook. It checks the spec and the answer as the server does.
-func (t *Sync) Run(ctx context.Context) (*hook.Response, error) {
-	d, err := spec.Read(t.Controller)
+// Run calls the hook. It checks the spec and the response as the server does.
+func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
+	d, err := s.declaration()
 	if err != nil {
 		return nil, err
 	}
-	if err := t.mayBeParent(d); err != nil {
-		return nil, err
-	}
-	if err := d.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
-	}
-	hooks, err := t.loader().Read(ctx, d)
+	built, err := s.loader().Read(ctx, d)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
+		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
-	found, err := spec.Resolve(d, t.resources(d))
+	found, err := spec.Resolve(d, s.resources(d))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.Describe(t.Controller), err)
+		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
 	b, err := binding.Bind(d, found)
 	if err != nil {
 		return nil, err
 	}
-	b.Customize = hooks.Customize
-	hidden := redact.New(t.Parent.GetKind(), t.Parent.GetNamespace(), t.Parent.GetName())
-	hidden.Add(t.Parent)
-	hidden.Add(t.Children...)
-	hidden.Add(t.Related...)
+	b.Customize = built.Customize
+	hidden := s.redactor()
 	ctx = redact.NewContext(ctx, hidden)
-	req, err := t.request(ctx, d, found, b)
+	req, err := s.request(ctx, d, found, b)
 	if err != nil {
 		return nil, hidden.Error(err)
 	}
-	ask, name := hooks.Sync, hook.Sync
-	if t.Finalizing {
-		ask, name = hooks.Finalize, hook.Finalize
+	return s.call(ctx, &built, req, hidden)
+}
+
+// declaration reads and checks the controller object.
+func (s *Sync) declaration() (*spec.Declaration, error) {
+	d, err := spec.Read(s.Controller)
+	if err != nil {
+		return nil, err
 	}
-	if ask == nil {
-		return nil, fmt.Errorf("%s has no %s hook", object.Describe(t.Controller), name)
+	if err := s.mayBeParent(d); err != nil {
+		return nil, err
 	}
-	answer, err := ask.Call(ctx, req)
+	if err := d.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
+	}
+	return d, nil
+}
+
+// redactor hides what the Secrets hold that the hook sees.
+func (s *Sync) redactor() *redact.Redactor {
+	hidden := redact.New(s.Parent.GetKind(), s.Parent.GetNamespace(), s.Parent.GetName())
+	hidden.Add(s.Parent)
+	hidden.Add(s.Children...)
+	hidden.Add(s.Related...)
+	return hidden
+}
+
+// call calls the sync or the finalize hook.
+func (s *Sync) call(ctx context.Context, built *build.Built, req *hook.Request, hidden *redact.Redactor) (*hook.Response, error) {
+	called, name := built.Sync, hook.Sync
+	if s.Finalizing {
+		called, name = built.Finalize, hook.Finalize
+	}
+	if called == nil {
+		return nil, fmt.Errorf("%s has no %s hook", object.Describe(s.Controller), name)
+	}
+	answer, err := called.Call(ctx, req)
 	if err == nil {
 		answer.Warnings = hidden.Texts(answer.Warnings)
 	}
 	return answer, hidden.Error(err)
 }
 
-// mayBeParent reports as an error that no rule is about the parent's group and version.
-func (t *Sync) mayBeParent(d *spec.Declaration) error {
-	have, want := t.Parent.GetAPIVersion(), []string(nil)
+// mayBeParent is an error if no rule names the parent's group and version.
+func (s *Sync) mayBeParent(d *spec.Declaration) error {
+	have, want := s.Parent.GetAPIVersion(), []string(nil)
 	for _, rule := range d.Parents {
 		if rule.APIVersion == have {
 			return nil
 		}
 		want = append(want, rule.Resource+" in "+rule.APIVersion)
 	}
-	return fmt.Errorf("%s is of %s, and %s is about %s", object.Describe(t.Parent), have, object.Describe(t.Controller), strings.Join(want, ", "))
+	return fmt.Errorf("%s is of %s, and %s is about %s", object.Describe(s.Parent), have, object.Describe(s.Controller), strings.Join(want, ", "))
 }
 
-// resources takes the parent's kind for the only one that the rules name in its group and version; no definition says
-// otherwise, or else that is found out.
-func (t *Sync) resources(d *spec.Declaration) *kube.Offline {
-	with, kind := *t.Resources, t.Parent.GroupVersionKind()
+// resources are the known ones. If the rules name a single resource in the parent's group and version, the parent is taken
+// for one of these, unless a definition says otherwise.
+func (s *Sync) resources(d *spec.Declaration) *kube.Offline {
+	with, kind := *s.Resources, s.Parent.GroupVersionKind()
 	var named []v1alpha1.ResourceRule
 	for _, rule := range d.Parents {
 		if rule.APIVersion == kind.GroupVersion().String() {
@@ -117,24 +138,24 @@ func (t *Sync) resources(d *spec.Declaration) *kube.Offline {
 	return &with
 }
 
-func (t *Sync) loader() *build.Loader {
-	l := &build.Loader{Sandbox: t.Sandbox.WithDefaults(), Sources: t.Sources}
-	if t.Log != nil {
-		l.Log = func(name string, _ *hook.Request, m engine.Message) { t.Log(name, m) }
+func (s *Sync) loader() *build.Loader {
+	l := &build.Loader{Sandbox: s.Sandbox.WithDefaults(), Sources: s.Sources}
+	if s.Log != nil {
+		l.Log = func(name string, _ *hook.Request, m engine.Message) { s.Log(name, m) }
 	}
-	if !t.Now.IsZero() {
-		l.Now = func() time.Time { return t.Now }
+	if !s.Now.IsZero() {
+		l.Now = func() time.Time { return s.Now }
 	}
 	return l
 }
 
-// request is what the hook would be asked.
-func (t *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Resolved, b *binding.Binding) (*hook.Request, error) {
-	rule := b.Rule(t.Parent.GroupVersionKind())
+// request is the one with which the hook is called.
+func (s *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Resolved, b *binding.Binding) (*hook.Request, error) {
+	rule := b.Rule(s.Parent.GroupVersionKind())
 	if rule == nil {
-		return nil, fmt.Errorf("%s is a %s, and %s is about %s", object.Describe(t.Parent), t.Parent.GroupVersionKind(), object.Describe(t.Controller), kindsOf(b.Parents))
+		return nil, fmt.Errorf("%s is a %s, and %s is about %s", object.Describe(s.Parent), s.Parent.GroupVersionKind(), object.Describe(s.Controller), kindsOf(b.Parents))
 	}
-	parent := object.Copy(t.Parent)
+	parent := object.Copy(s.Parent)
 	if parent.GetUID() == "" {
 		parent.SetUID("00000000-0000-0000-0000-000000000000")
 	}
@@ -142,7 +163,7 @@ func (t *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Reso
 		parent.SetNamespace("default")
 	}
 	req := &hook.Request{
-		Shape: d.Shape, Controller: spec.ForHooks(t.Controller), Parent: parent, Children: &object.Set{}, Finalizing: t.Finalizing,
+		Shape: d.Shape, Controller: spec.ForHooks(s.Controller), Parent: parent, Children: &object.Set{}, Finalizing: s.Finalizing,
 	}
 	var err error
 	if req.Expect, err = b.Expect(parent); err != nil {
@@ -151,16 +172,16 @@ func (t *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Reso
 	for _, rule := range found.Children {
 		req.Children.Declare(rule.ObjectKind())
 	}
-	if err := t.observe(req, d.Field); err != nil {
+	if err := s.observe(req, d.Field); err != nil {
 		return nil, err
 	}
-	req.Related, err = t.relate(ctx, b, req)
+	req.Related, err = s.relate(ctx, b, req)
 	return req, err
 }
 
 // observe puts the observed children into a request.
-func (t *Sync) observe(req *hook.Request, field spec.ChildField) error {
-	for _, child := range t.Children {
+func (s *Sync) observe(req *hook.Request, field spec.ChildField) error {
+	for _, child := range s.Children {
 		namespaced, declared := req.Expect.Kinds[child.GroupVersionKind()]
 		if !declared {
 			return fmt.Errorf("the observed child %s is not of a kind among the controller's %s", object.Describe(child), field)
@@ -174,11 +195,11 @@ func (t *Sync) observe(req *hook.Request, field spec.ChildField) error {
 	return nil
 }
 
-// relate picks the related objects that the customize hook asks for.
-func (t *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request) (*object.Set, error) {
+// relate selects the related objects that the customize hook asks for.
+func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request) (*object.Set, error) {
 	if b.Customize == nil {
-		if len(t.Related) > 0 {
-			return nil, fmt.Errorf("%s has no customize hook, which would ask for related objects", object.Describe(t.Controller))
+		if len(s.Related) > 0 {
+			return nil, fmt.Errorf("%s has no customize hook, which would ask for related objects", object.Describe(s.Controller))
 		}
 		return nil, nil
 	}
@@ -186,23 +207,23 @@ func (t *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 	if err != nil {
 		return nil, err
 	}
-	rules, err := related.Rules(req.Parent, answer.Related, t.Resources, b.HomeOnly)
+	rules, err := related.Rules(req.Parent, answer.Related, s.Resources, b.HomeOnly)
 	if err != nil {
 		return nil, err
 	}
-	return related.Select(rules, t.find), nil
+	return related.Select(rules, s.find), nil
 }
 
-// find gives the related objects that a rule is about.
-func (t *Sync) find(rule related.Rule) []*object.Object {
+// find returns the related objects that a rule selects.
+func (s *Sync) find(rule related.Rule) []*object.Object {
 	var found []*object.Object
-	for _, given := range t.Related {
+	for _, given := range s.Related {
 		o := object.Copy(given)
 		if rule.Namespaced && o.GetNamespace() == "" {
-			o.SetNamespace(cmp.Or(t.Parent.GetNamespace(), metav1.NamespaceDefault))
+			o.SetNamespace(cmp.Or(s.Parent.GetNamespace(), metav1.NamespaceDefault))
 		}
 		subject := selection.Subject{
-			Namespace: o.GetNamespace(), Name: o.GetName(), Labels: o.GetLabels(), NamespaceLabels: t.namespaceLabels(o.GetNamespace()),
+			Namespace: o.GetNamespace(), Name: o.GetName(), Labels: o.GetLabels(), NamespaceLabels: s.namespaceLabels(o.GetNamespace()),
 		}
 		if o.GroupVersionKind() == rule.ObjectKind() && rule.Query.Matches(&subject) {
 			found = append(found, o)
@@ -211,10 +232,10 @@ func (t *Sync) find(rule related.Rule) []*object.Object {
 	return found
 }
 
-// namespaceLabels gives the labels of a namespace that is among the related objects. Every namespace has its name as one.
-func (t *Sync) namespaceLabels(name string) labels.Set {
+// namespaceLabels returns the labels of a namespace that is among the related objects. Every namespace has its name as one.
+func (s *Sync) namespaceLabels(name string) labels.Set {
 	found := labels.Set{corev1.LabelMetadataName: name}
-	for _, o := range t.Related {
+	for _, o := range s.Related {
 		if o.GroupVersionKind() == related.Namespaces.ObjectKind() && o.GetName() == name {
 			maps.Copy(found, o.GetLabels())
 		}
@@ -231,8 +252,8 @@ func kindsOf(rules []*binding.ParentResource) string {
 	return strings.Join(names, "; ")
 }
 
-// Doubts are what a controller object says that is accepted but has no effect, or less than it says, as far as that
-// shows without its scripts. One that cannot be read has none.
+// Warnings are about what a controller object sets that is accepted but has no effect, or less effect than it says, as far as
+// that can be known without its scripts. There are none about an object that cannot be read.
 func Warnings(o *object.Object, in build.Sandbox) []string {
 	d, err := spec.Read(o)
 	if err != nil {
@@ -241,9 +262,9 @@ func Warnings(o *object.Object, in build.Sandbox) []string {
 	return append(in.WithDefaults().Warnings(d), d.Warnings()...)
 }
 
-// Check compiles the scripts of a controller object and finds its hooks, without a cluster. It gives the hooks' names
-// and what is accepted but probably not meant.
-func Check(ctx context.Context, o *object.Object, in build.Sandbox, from scripts.Sources) (hooks, doubts []string, err error) {
+// Check compiles the scripts of a controller object, without a cluster. It returns the names of the hooks, and warnings about
+// what is accepted but probably not meant.
+func Check(ctx context.Context, o *object.Object, in build.Sandbox, from scripts.Sources) (hooks, warnings []string, err error) {
 	d, err := spec.Read(o)
 	if err != nil {
 		return nil, nil, err

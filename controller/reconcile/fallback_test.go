@@ -36,10 +36,7 @@ func (m *mood) script(names ...string) answer {
 	}
 }
 
-var (
-	late    = &engine.Error{Kind: engine.KindTimeout, Msg: "late"}
-	mistake = &engine.Error{Kind: engine.KindRuntime, Msg: "mistake"}
-)
+var late = &engine.Error{Kind: engine.KindTimeout, Msg: "late"}
 
 // aboutWidget is a request about a widget.
 func aboutWidget() *hook.Request {

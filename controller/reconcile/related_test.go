@@ -38,12 +38,6 @@ func secretOf(namespace, name string, with map[string]string) *object.Object {
 	return o
 }
 
-func namespace(name string, with map[string]string) *object.Object {
-	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
-	o.SetLabels(with)
-	return o
-}
-
 // A customizedLoop is a loop whose customize hook answers with rules, by the name of the parent.
 type customizedLoop struct {
 	*Reconciler

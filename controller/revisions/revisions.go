@@ -1,3 +1,5 @@
+// Package revisions keeps the revisions of the parents of one controller in ControllerRevisions, for rolling updates. Which
+// child is updated next is decided by package rollout.
 package revisions
 
 import (
@@ -28,23 +30,24 @@ const (
 	ResourceLabel = "metacontroller.k8s.io/resource"
 )
 
-// revisionKind is the kind in which rollouts are kept.
+// Kind is the kind in which revisions are stored.
 var Kind = v1alpha1.GroupVersion.WithKind(v1alpha1.KindControllerRevision)
 
-// revisions know the ControllerRevisions of a controller's parents. Only a controller with kinds that roll has them.
+// Revisions reads and writes the ControllerRevisions of a controller's parents. Only a controller with a rolling update method
+// has one.
 type Revisions struct {
 	Rules   rollout.Rules
 	Paths   []string              // the revisioned fields
-	Scripts *store.ScriptVersions // nil: an edit of the script makes no revision
+	Scripts *store.ScriptVersions // nil: an edit of a script makes no revision
 	Parent  kube.Resource
 
-	Labels func(parent *object.Object) map[string]string // of children that are known by them; nil: they have others
+	Labels func(parent *object.Object) map[string]string // of children, if selectors are generated; nil: the parent's template has the labels
 	Match  func(parent *object.Object) (labels.Selector, error)
 	Live   func(ctx context.Context, o *object.Object) (*object.Object, error)
 	Cache  *informer.Informer
 }
 
-// rolling gives the revisions of a controller, without a cache, or nil when no kind of children rolls.
+// New returns the Revisions of a controller, without a cache, or nil if no kind of children has a rolling update method.
 func New(d *spec.Declaration, found spec.Resolved) (*Revisions, error) {
 	r := &Revisions{Rules: rollout.Rules{Kinds: map[object.Kind]rollout.Rule{}}}
 	for i, rule := range d.Children {
@@ -72,8 +75,8 @@ func checks(declared []v1alpha1.StatusConditionCheck) []rollout.Check {
 	return all
 }
 
-// read gives the latest revision of parent, which may not be stored yet, and the others. Those of a parent are known by
-// its controller reference, whatever their labels, since labels follow the parent's template and need not match its
+// Read returns the latest revision of parent, which may not be stored yet, and the others. A ControllerRevision belongs to the
+// parent in its controller reference, whatever its labels, since these follow the parent's template and need not match the
 // selector. Orphans that match are adopted.
 func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.Writer) (rollout.Revision, []rollout.Revision, error) {
 	var latest rollout.Revision
@@ -86,7 +89,7 @@ func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.
 	for _, o := range object.Sorted(found) {
 		revision, err := rollout.Decode(o)
 		if r.Scripts == nil {
-			revision.Script = "" // the one that runs serves all
+			revision.Script = "" // the scripts that run are called for all
 		}
 		stored, failed = append(stored, revision), append(failed, err)
 	}
@@ -105,16 +108,16 @@ func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.
 	return rollout.Arrange(latest, stored)
 }
 
-// claim gives the ControllerRevisions of parent, as the cache has them.
+// claim returns the ControllerRevisions of parent, as the cache has them.
 func (r *Revisions) claim(ctx context.Context, parent *object.Object, write plan.Writer) ([]*object.Object, error) {
 	mine := slices.Clone(r.Cache.OwnedBy(parent.GetUID()))
-	owner := &claim.BySelector{Live: r.Live}
+	claimer := &claim.BySelector{Live: r.Live}
 	selector, err := r.selector(parent)
 	if err != nil || object.Deleting(parent) {
 		return mine, nil // it adopts nothing
 	}
-	adopt := owner.Adopter(parent, write)
-	for _, o := range owner.Orphans(parent, r.Cache, selector) {
+	adopt := claimer.Adopter(parent, write)
+	for _, o := range claimer.Orphans(parent, r.Cache, selector) {
 		adopted, err := adopt(ctx, o)
 		if err != nil {
 			return nil, err
@@ -134,8 +137,8 @@ func (r *Revisions) selector(parent *object.Object) (labels.Selector, error) {
 	return selector.Add(ours...), nil
 }
 
-// blank is a new ControllerRevision of parent, without name and content. Its labels are those of the parent's template,
-// as for Metacontroller, and what the parent's selector asks for by name, so that it can be found if it is orphaned.
+// Blank returns a new ControllerRevision of parent, without name and content. Its labels are those of the parent's template,
+// as in Metacontroller, and the matchLabels of its selector, so that it can be found if it is orphaned.
 func (r *Revisions) Blank(parent *object.Object) *object.Object {
 	o := &object.Object{}
 	o.SetGroupVersionKind(Kind)
@@ -155,8 +158,8 @@ func (r *Revisions) Blank(parent *object.Object) *object.Object {
 	return o
 }
 
-// store writes the revisions of a step, all of them or as many as come before one that fails. That the world changed
-// under it is no failure: the caches will tell.
+// Store writes the revisions of a step, all of them or as many as come before one that fails. If an object was changed
+// meanwhile the error is a kube.ErrRequeue: the caches will have the change.
 func (r *Revisions) Store(ctx context.Context, parent *object.Object, step rollout.Step, write plan.Writer) error {
 	writes := step.Writes(r.Blank(parent))
 	if r.Scripts != nil && len(writes) > 0 {
@@ -170,7 +173,7 @@ func (r *Revisions) Store(ctx context.Context, parent *object.Object, step rollo
 		case err == nil:
 		case op.Verb == plan.Delete && apierrors.IsNotFound(err):
 		case apierrors.IsAlreadyExists(err):
-			return r.occupied(ctx, parent, op.Object)
+			return r.nameTaken(ctx, parent, op.Object)
 		case kube.Outdated(err):
 			return kube.Requeue(err)
 		default:
@@ -180,8 +183,8 @@ func (r *Revisions) Store(ctx context.Context, parent *object.Object, step rollo
 	return nil
 }
 
-// occupied says who has the name of a ControllerRevision that could not be created.
-func (r *Revisions) occupied(ctx context.Context, parent, o *object.Object) error {
+// nameTaken is the error of a ControllerRevision that could not be created since another object has its name.
+func (r *Revisions) nameTaken(ctx context.Context, parent, o *object.Object) error {
 	there, err := r.Live(ctx, o)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -80,6 +80,7 @@ func TestValueLayout(t *testing.T) {
 		call        func(int) error
 		_           int
 	}
+	_ = ours{left: nil, right: nil, runes: nil, data: nil, call: nil} // only its layout is read
 	for _, c := range []struct {
 		theirs any
 		same   bool

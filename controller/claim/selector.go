@@ -1,0 +1,45 @@
+package claim
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"metascript/controller/object"
+)
+
+// GeneratedLabel is the label by which a generated selector selects a parent's children.
+const GeneratedLabel = "controller-uid"
+
+// GeneratedSelector matches the children that have the parent's UID in their labels.
+func GeneratedSelector(parent *object.Object) (labels.Selector, error) {
+	return labels.SelectorFromSet(GeneratedLabels(parent)), nil
+}
+
+// GeneratedLabels are those that GeneratedSelector matches.
+func GeneratedLabels(parent *object.Object) map[string]string {
+	return map[string]string{GeneratedLabel: string(parent.GetUID())}
+}
+
+// SpecSelector is the selector in the parent's spec. An empty one would match everything and is refused.
+func SpecSelector(parent *object.Object) (labels.Selector, error) {
+	m, found, err := unstructured.NestedMap(parent.Object, "spec", "selector")
+	if err != nil || !found || len(m) == 0 {
+		return nil, fmt.Errorf("%s: spec.selector is missing or empty: give it one that matches its children's labels, or set generateSelector on the controller", object.Describe(parent))
+	}
+	var selector metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, &selector); err != nil {
+		return nil, fmt.Errorf("%s: spec.selector: %w", object.Describe(parent), err)
+	}
+	compiled, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil {
+		return nil, fmt.Errorf("%s: spec.selector: %w", object.Describe(parent), err)
+	}
+	if compiled.Empty() {
+		return nil, fmt.Errorf("%s: spec.selector matches everything: give it matchLabels or matchExpressions", object.Describe(parent))
+	}
+	return compiled, nil
+}
