@@ -75,7 +75,7 @@ func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Re
 	}
 	next := call.NewVersion(loaded.Built.Hooks(), with, func() { a.queue.Add(m.id) })
 	next.Loaded = loaded
-	next.Canary = a.versions.canary(ctx, m, loaded.Candidate, r, r.Failing())
+	next.Canary = a.versions.canary(ctx, m, loaded.Candidate, r, r.Current().Canary.Failing())
 	return next
 }
 
@@ -169,7 +169,7 @@ func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, l
 	}
 	var failing map[object.Ref]bool
 	if before := m.active.Load(); before != nil {
-		options.Before, failing = before.Reconciler, before.Failing()
+		options.Before, failing = before.Reconciler, before.Current().Canary.Failing()
 	}
 	a.stop(m)
 	a.events.Normal(o, "Starting", "Starting controller: %s", b.Name)

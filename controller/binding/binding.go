@@ -70,7 +70,7 @@ type Binding struct {
 	Clients   build.WebhookClients
 }
 
-// binding is as much of a Binding as the declaration alone says.
+// Bind is as much of a Binding as the declaration alone says.
 func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 	b := &Binding{
 		ID: d.ID(), Generation: d.Object.Generation, Shape: d.Shape, Finalizer: d.ID().Finalizer(),
@@ -116,7 +116,7 @@ func resyncPeriod(seconds *int32) time.Duration {
 	return time.Duration(max(*seconds, 1)) * time.Second
 }
 
-// close gives the caches back.
+// Close gives the caches back.
 func (b *Binding) Close() {
 	for _, cache := range b.Caches() {
 		cache.Close()
@@ -124,7 +124,7 @@ func (b *Binding) Close() {
 	b.Clients.Close()
 }
 
-// caches are those of children and revisions, then those of parents.
+// Caches are those of children and revisions, then those of parents.
 func (b *Binding) Caches() []*informer.Informer {
 	var all []*informer.Informer
 	for _, child := range b.Children {
@@ -148,20 +148,20 @@ func (b *Binding) Rule(kind object.Kind) *ParentResource {
 	return b.Parents[at]
 }
 
-// parent is the parent of that name as its cache has it, or nil.
+// Parent is the parent of that name as its cache has it, or nil.
 func (b *Binding) Parent(ref object.Ref) *object.Object { return b.Rule(ref.Kind).Cache.Get(ref.Key) }
 
-// about reports whether parents are of a resource in group.
+// IsAbout reports whether parents are of a resource in group.
 func (b *Binding) IsAbout(group string) bool {
 	return slices.ContainsFunc(b.Parents, func(r *ParentResource) bool { return r.Group == group })
 }
 
-// selects reports whether the controller is about parent.
+// Selects reports whether the controller is about parent.
 func (b *Binding) Selects(parent *object.Object) bool {
 	return b.Rule(parent.GroupVersionKind()).Selects(parent)
 }
 
-// findable is an error when there is no telling which children are parent's.
+// Findable is an error when there is no telling which children are parent's.
 func (b *Binding) Findable(parent *object.Object) error {
 	if b.Match == nil || object.Deleting(parent) {
 		return nil // one that goes adopts and releases nothing
@@ -170,7 +170,7 @@ func (b *Binding) Findable(parent *object.Object) error {
 	return err
 }
 
-// expect is what an answer about parent may hold.
+// Expect is what an answer about parent may hold.
 func (b *Binding) Expect(parent *object.Object) (hook.Expect, error) {
 	e := hook.Expect{Kinds: b.Kinds, Annotations: b.Marks}
 	if b.Match != nil {
@@ -185,7 +185,7 @@ func (b *Binding) Expect(parent *object.Object) (hook.Expect, error) {
 	return e, nil
 }
 
-// cacheOf is the cache of the objects of kind, or nil.
+// CacheOf is the cache of the objects of kind, or nil.
 func (b *Binding) CacheOf(kind object.Kind) *informer.Informer {
 	if parent := b.Rule(kind); parent != nil {
 		return parent.Cache
@@ -201,7 +201,7 @@ func (b *Binding) CacheOf(kind object.Kind) *informer.Informer {
 	return nil
 }
 
-// ownerOf names the parent that controls a child, from the reference alone: the parent itself may not be cached yet.
+// OwnerOf names the parent that controls a child, from the reference alone: the parent itself may not be cached yet.
 func (b *Binding) OwnerOf(child *object.Object) (object.Ref, bool) {
 	ref := object.ControllerOf(child)
 	if ref == nil || !claim.HasAnnotations(child, b.Marks) {
@@ -223,7 +223,7 @@ func (b *Binding) OwnerOf(child *object.Object) (object.Ref, bool) {
 	return object.Ref{}, false
 }
 
-// A parentResource is a resource whose objects are parents, with the cache of its objects.
+// A ParentResource is a resource whose objects are parents, with the cache of its objects.
 type ParentResource struct {
 	*spec.ParentRule
 	Cache *informer.Informer
@@ -243,7 +243,7 @@ func (r *ParentResource) selected() []*object.Object {
 	return all
 }
 
-// selected are the parents that the controller selects, each once.
+// Selected are the parents that the controller selects, each once.
 func (b *Binding) Selected() iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		for _, rule := range b.Parents {
@@ -256,7 +256,7 @@ func (b *Binding) Selected() iter.Seq[*object.Object] {
 	}
 }
 
-// own are the parents that the controller looks after: those that it selects, and those that have its finalizer.
+// Own are the parents that the controller looks after: those that it selects, and those that have its finalizer.
 func (b *Binding) Own() iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		for o := range b.Selected() {
@@ -274,7 +274,7 @@ func (b *Binding) Own() iter.Seq[*object.Object] {
 	}
 }
 
-// mine reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
+// IsOurs reports whether the controller has to do with parent: it selects it, or it once did and has yet to let go.
 func (b *Binding) IsOurs(parent *object.Object) bool {
 	return b.Selects(parent) || b.HasFinalizer(parent)
 }
@@ -287,18 +287,18 @@ func (b *Binding) OtherFinalizers(parent *object.Object) []string {
 	return slices.DeleteFunc(slices.Clone(parent.GetFinalizers()), func(f string) bool { return f == b.Finalizer })
 }
 
-// finalizing reports whether it is the finalize hook's turn: the parent is going, or is none of ours any more.
+// Finalizing reports whether it is the finalize hook's turn: the parent is going, or is none of ours any more.
 func (b *Binding) Finalizing(parent *object.Object) bool {
 	return b.HasFinalizer(parent) && (object.Deleting(parent) || !b.Selects(parent))
 }
 
-// tidiesUp reports whether a parent that is going has a finalize hook, and not the garbage collector, to look after
+// CleansUp reports whether a parent that is going has a finalize hook, and not the garbage collector, to look after
 // its children.
 func (b *Binding) CleansUp(parent *object.Object) bool {
 	return b.Finalizing(parent) && !slices.ContainsFunc(parent.GetFinalizers(), func(f string) bool { return slices.Contains(collectorFinalizers, f) })
 }
 
-// count gives how many parents the controller selects.
+// Count gives how many parents the controller selects.
 func (b *Binding) Count() int {
 	n := 0
 	for range b.Selected() {
@@ -307,7 +307,7 @@ func (b *Binding) Count() int {
 	return n
 }
 
-// trouble is what keeps the caches from being filled, or up to date, as far as it is known.
+// Trouble is what keeps the caches from being filled, or up to date, as far as it is known.
 func (b *Binding) Trouble() error {
 	var failed []error
 	for _, cache := range b.Caches() {
@@ -316,7 +316,7 @@ func (b *Binding) Trouble() error {
 	return errors.Join(failed...)
 }
 
-// owned is what was applied to a child, as its cache knows.
+// Owned is what was applied to a child, as its cache knows.
 func (b *Binding) Owned(child *object.Object) ownership.Fields {
 	cache := b.CacheOf(child.GroupVersionKind())
 	if cache == nil {

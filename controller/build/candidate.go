@@ -11,7 +11,7 @@ import (
 	"metascript/controller/spec"
 )
 
-// A candidate is a controller object as it is written, with what was found for it: what a loop is made of.
+// A Candidate is a controller object as it is written, with what was found for it: what a loop is made of.
 type Candidate struct {
 	*spec.Declaration
 	Object   *object.Object
@@ -20,7 +20,7 @@ type Candidate struct {
 	Identity string // of spec and scripts together
 }
 
-// loaded says what a loop was made of. It is what status tells about the version that runs.
+// Version says what a loop was made of. It is what status tells about the version that runs.
 type Version struct {
 	UID        types.UID
 	Generation int64
@@ -31,12 +31,12 @@ type Version struct {
 	Candidate  *Candidate // that it was made of
 }
 
-// fits reports whether the loop that runs, if one does, is that of c but for the scripts.
+// SameBinding reports whether the loop that runs, if one does, is that of c but for the scripts.
 func (l *Version) SameBinding(c *Candidate) bool {
 	return l != nil && l.UID == c.Object.GetUID() && l.Generation == c.Object.GetGeneration() && reflect.DeepEqual(l.Resolved, c.Resolved)
 }
 
-// read reads the scripts of c as they are now.
+// Read reads the scripts of c as they are now.
 func (c *Candidate) Read(loader *Loader) (err error) {
 	if c.Parts, err = loader.Gather(c.Declaration); err == nil {
 		c.Identity, err = Identity(c.Object.Object["spec"], c.Parts)
@@ -44,7 +44,7 @@ func (c *Candidate) Read(loader *Loader) (err error) {
 	return err
 }
 
-// sight is what was read, in a word: it is another one when that is.
+// Fingerprint is what was read, in a word: it is another one when that is.
 func (c *Candidate) Fingerprint(err error) string {
 	if err != nil {
 		return err.Error()
@@ -52,7 +52,7 @@ func (c *Candidate) Fingerprint(err error) string {
 	return c.Identity
 }
 
-// loadedAt is when the scripts of that digest were put to use: now, or earlier, as the status has it, since a restart of the
+// LoadedAt is when the scripts of that digest were put to use: now, or earlier, as the status has it, since a restart of the
 // server is no new version.
 func LoadedAt(before *v1alpha1.ScriptStatus, digest string, now time.Time) time.Time {
 	if before != nil && before.Digest == digest && before.LoadedAt != nil {
@@ -61,7 +61,7 @@ func LoadedAt(before *v1alpha1.ScriptStatus, digest string, now time.Time) time.
 	return now
 }
 
-// short is a digest for people.
+// ShortDigest is a digest for people.
 func ShortDigest(digest string) string {
 	const enough = len("sha256:") + 12
 	return digest[:min(len(digest), enough)]

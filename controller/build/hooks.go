@@ -20,7 +20,7 @@ import (
 // errNoHooks is Metacontroller's text for a controller that asks nobody.
 var ErrNoHooks = errors.New("no hooks defined")
 
-// loadedHooks are the hooks of one controller object.
+// Built are the hooks of one controller object.
 type Built struct {
 	Sync, Finalize, Customize hook.Hook
 
@@ -36,10 +36,10 @@ type Built struct {
 	webhooks map[string]*hook.Webhook // by the name of their hook
 }
 
-// A functionError says that a script does not define a function that a hook needs.
+// A FunctionError says that a script does not define a function that a hook needs.
 type FunctionError struct{ error }
 
-// A hookLoader makes the hooks of a controller object.
+// A Loader makes the hooks of a controller object.
 type Loader struct {
 	Sandbox *Sandbox
 	Sources scripts.Sources
@@ -85,7 +85,7 @@ type loading struct {
 	room        *bodies.Share
 }
 
-// load compiles the scripts of d, which were gathered before, and finds out which hooks there are. A script that does not
+// Load compiles the scripts of d, which were gathered before, and finds out which hooks there are. A script that does not
 // compile is an error with an [*engine.Error] in it.
 func (l *Loader) Load(ctx context.Context, d *spec.Declaration, gathered Parts) (Built, error) {
 	loaded := Built{Clients: WebhookClients{Credentials: newCredentials()}, webhooks: map[string]*hook.Webhook{}}
@@ -134,7 +134,7 @@ func (l *Loader) Load(ctx context.Context, d *spec.Declaration, gathered Parts) 
 	return loaded, err
 }
 
-// read is gather and load, for those who have no use for what is between them.
+// Read is gather and load, for those who have no use for what is between them.
 func (l *Loader) Read(ctx context.Context, d *spec.Declaration) (Built, error) {
 	gathered, err := l.Gather(d)
 	if err != nil {

@@ -30,7 +30,7 @@ type Sandbox struct {
 	Ceilings engine.Limits
 }
 
-// withDefaults gives the sandbox with what is not set.
+// WithDefaults gives the sandbox with what is not set.
 func (s Sandbox) WithDefaults() *Sandbox {
 	if s.Runaways == nil {
 		s.Runaways = func() []engine.Runaway { return nil }
@@ -43,14 +43,14 @@ func (s Sandbox) WithDefaults() *Sandbox {
 	return &s
 }
 
-// An isolationError says that scripts cannot be run as isolated as is asked. They are not run with less.
+// An IsolationError says that scripts cannot be run as isolated as is asked. They are not run with less.
 type IsolationError struct{ missing []string }
 
 func (e *IsolationError) Error() string {
 	return "isolation Process cannot be had here, and scripts are not run with less; the system lacks: " + strings.Join(e.missing, "; ")
 }
 
-// isolation is the one that the scripts of a controller have that asks for this one.
+// Isolation is the one that the scripts of a controller have that asks for this one.
 func (s *Sandbox) Isolation(asked v1alpha1.Isolation) v1alpha1.Isolation {
 	if asked == v1alpha1.IsolationProcess || s.Floor == v1alpha1.IsolationProcess {
 		return v1alpha1.IsolationProcess
@@ -69,7 +69,7 @@ func (s *Sandbox) engine(isolation v1alpha1.Isolation) (engine.Runtime, error) {
 	return s.Process, nil
 }
 
-// doubts lists what spec asks for and does not get.
+// Warnings lists what spec asks for and does not get.
 func (s *Sandbox) Warnings(d *spec.Declaration) []string {
 	var doubts []string
 	switch {
@@ -174,7 +174,7 @@ func (s *Sandbox) explain(err error, l engine.Limits) error {
 	return err
 }
 
-// runaways are those of one controller.
+// RunawaysOf are those of one controller.
 func (s *Sandbox) RunawaysOf(name spec.ID) []engine.Runaway {
 	var own []engine.Runaway
 	for _, one := range s.Runaways() {

@@ -9,7 +9,7 @@ import (
 	"metascript/controller/spec"
 )
 
-// An unansweredHook is one that nobody can answer as it is written. Metacontroller runs such a controller, and each of its
+// An UnansweredHook is one that nobody can answer as it is written. Metacontroller runs such a controller, and each of its
 // syncs fails; so it is here, and the condition SpecSound says what is wrong. On an error nothing is deleted.
 type UnansweredHook struct{ Err error }
 
@@ -18,7 +18,7 @@ func (h UnansweredHook) Call(context.Context, *hook.Request) (*hook.Response, er
 	return nil, h.Err
 }
 
-// unanswered makes the sync hook of a controller whose spec.hooks is there and has none, which is accepted; a controller
+// withoutSync makes the sync hook of a controller whose spec.hooks is there and has none, which is accepted; a controller
 // without spec.hooks is not.
 func (w *loading) withoutSync(d *spec.Declaration, loaded *Built) error {
 	if d.Hooks == nil {
@@ -29,7 +29,7 @@ func (w *loading) withoutSync(d *spec.Declaration, loaded *Built) error {
 	return nil
 }
 
-// malformed makes a hook whose webhook has an address that cannot be called.
+// malformedAddress makes a hook whose webhook has an address that cannot be called.
 func malformedAddress(at string, why error, loaded *Built) hook.Hook {
 	err := fmt.Errorf("%s: %w", at, why)
 	loaded.Warnings = append(loaded.Warnings, err.Error()+"; until then every call fails")

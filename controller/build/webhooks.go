@@ -17,7 +17,7 @@ import (
 	"metascript/controller/spec"
 )
 
-// links are what the webhooks of a controller have open while it runs: connections, the Secrets and ConfigMaps that
+// WebhookClients are what the webhooks of a controller have open while it runs: connections, the Secrets and ConfigMaps that
 // they refer to, and metrics.
 type WebhookClients struct {
 	webhooks    []*hook.Webhook
@@ -32,7 +32,7 @@ func (l *WebhookClients) Open(watcher *references.Watcher, registry prometheus.R
 	return l.Credentials.watch(watcher)
 }
 
-// register makes the metrics seen. Before it, those of the loop that was replaced must be gone.
+// Register makes the metrics seen. Before it, those of the loop that was replaced must be gone.
 func (l *WebhookClients) Register() error {
 	var failed []error
 	for _, m := range l.metrics {
@@ -43,7 +43,7 @@ func (l *WebhookClients) Register() error {
 	return errors.Join(failed...)
 }
 
-// problems says why webhooks cannot be called as things are.
+// Problems says why webhooks cannot be called as things are.
 func (l *WebhookClients) Problems() []string {
 	var found []string
 	hidden := redact.New()
@@ -60,7 +60,7 @@ func (l *WebhookClients) Problems() []string {
 	return found
 }
 
-// close gives everything back.
+// Close gives everything back.
 func (l *WebhookClients) Close() {
 	for _, m := range l.metrics {
 		if l.registry != nil {
@@ -134,7 +134,7 @@ func (w *loading) labels(of *hook.Webhook) prometheus.Labels {
 	return prometheus.Labels{"url": of.Address(), "controller_name": name, "controller_type": kind}
 }
 
-// unmet lists the endpointConfigs that are of no webhook.
+// unusedEntries lists the endpointConfigs that are of no webhook.
 func (w *loading) unusedEntries() []string {
 	var found []string
 	for i, entry := range w.endpoints {

@@ -19,13 +19,13 @@ import (
 	"metascript/controller/throttle"
 )
 
-// An eventRecorder records events about parents.
+// An EventRecorder records events about parents.
 type EventRecorder interface {
 	Warning(o *object.Object, reason, format string, args ...any)
 	Asked(o *object.Object, kind, reason, message string)
 }
 
-// A caller calls the hooks of one version about one parent.
+// A Caller calls the hooks of one version about one parent.
 type Caller struct {
 	Binding    *binding.Binding
 	Version    *Version
@@ -36,7 +36,7 @@ type Caller struct {
 	Controller related.Controller // that the parent is of
 }
 
-// A variant is a parent as one of its revisions has it, and who answers about it.
+// A Variant is a parent as one of its revisions has it, and who answers about it.
 type Variant struct {
 	Parent   *object.Object
 	Revision string      // the name of the ControllerRevision; "" is the parent as it is
@@ -46,7 +46,7 @@ type Variant struct {
 	Sync, Finalize, Customize hook.Hook
 }
 
-// about says in err which variant it is about.
+// wrap says in err which variant it is about.
 func (v *Variant) wrap(err error) error {
 	if err == nil || v.Revision == "" {
 		return err
@@ -54,7 +54,7 @@ func (v *Variant) wrap(err error) error {
 	return &RevisionError{v.Revision, err}
 }
 
-// A revisionError says that the hook does not answer about an older revision of a parent, so that its rollout stands.
+// A RevisionError says that the hook does not answer about an older revision of a parent, so that its rollout stands.
 type RevisionError struct {
 	revision string
 	error
@@ -75,12 +75,12 @@ func past(req hook.Request, v Variant) hook.Request {
 	return req
 }
 
-// now is the parent as it is.
+// Latest is the parent as it is.
 func (c *Caller) Latest(parent *object.Object) Variant {
 	return Variant{Parent: parent, Sync: c.Version.Sync, Finalize: c.Version.Finalize, Customize: c.Version.Customize}
 }
 
-// ask calls the hook, unless its script is held.
+// CallHook calls the hook, unless its script is held.
 func (c *Caller) CallHook(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
 	answers, err := c.CallRevisions(ctx, parent, children, []Variant{c.Latest(parent)})
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *Caller) CallHook(ctx context.Context, parent *object.Object, children *
 	return answers[0], nil
 }
 
-// askAll calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
+// CallRevisions calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
 // unless the script is held and no webhook stands in for it. One that fails fails all.
 func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, children *object.Set, variants []Variant) ([]*hook.Response, error) {
 	for i := range variants {
@@ -174,7 +174,7 @@ func (c *Caller) callAll(ctx context.Context, req hook.Request, variants []Varia
 	return answers, nil
 }
 
-// call asks about one variant. A panic is an error of this one question, also where nobody else would recover from it.
+// callOne asks about one variant. A panic is an error of this one question, also where nobody else would recover from it.
 func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (answer *hook.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -199,7 +199,7 @@ func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (answ
 	return answer, v.wrap(hidden.Error(err)) // before anybody remembers it
 }
 
-// pass records what an answer has to say to people.
+// recordEvents records what an answer has to say to people.
 func (c *Caller) recordEvents(parent *object.Object, answer *hook.Response) {
 	for _, warning := range answer.Warnings {
 		c.Events.Warning(parent, "HookWarning", "%s", warning)

@@ -17,7 +17,7 @@ import (
 	"metascript/controller/throttle"
 )
 
-// customized is what is remembered for a parent of its customize hook's answers.
+// Related is what is remembered for a parent of its customize hook's answers.
 type Related struct {
 	mu      sync.Mutex         // guards answers
 	Answers map[string]*answer // by the name of the revision
@@ -29,7 +29,7 @@ type Related struct {
 	Shown  bool // the related objects, to the other hooks
 }
 
-// An answerOfCustomize is remembered until the parent changes, or its time is over.
+// An answer is remembered until the parent changes, or its time is over.
 type answer struct {
 	throttle.Question
 	At     time.Time
@@ -41,7 +41,7 @@ func NewRelated() *Related {
 	return &Related{Answers: map[string]*answer{}}
 }
 
-// asksFor reports whether an answer is about a resource in group.
+// AsksFor reports whether an answer is about a resource in group.
 func (s *Related) AsksFor(group string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,14 +55,14 @@ func (s *Related) AsksFor(group string) bool {
 	return false
 }
 
-// forget drops all answers.
+// Forget drops all answers.
 func (s *Related) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Answers, s.used, s.Looked, s.caches, s.Shown = map[string]*answer{}, nil, nil, nil, false
 }
 
-// relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
+// Relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
 // every rule; none when there is no customize hook. While a cache that is needed is being filled, the error asks to look
 // again.
 func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []Variant) error {

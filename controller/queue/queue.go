@@ -47,7 +47,7 @@ const (
 	lastBackoff  = 5 * time.Minute
 )
 
-// A queue holds the parents to reconcile, each once and with the reasons why. What changed goes before what is
+// A Queue holds the parents to reconcile, each once and with the reasons why. What changed goes before what is
 // merely due, except for every ninth turn, so that what is due does not wait for ever; within each the order is first
 // come, first served.
 type Queue struct {
@@ -59,7 +59,7 @@ type Queue struct {
 	later map[object.Ref]Reason // why a key will be queued
 }
 
-// newQueue gives a queue for the workers of a pool. It is counted, under its name, by metrics, if they are not nil.
+// New gives a queue for the workers of a pool. It is counted, under its name, by metrics, if they are not nil.
 func New(pool *work.Pool, name string, metrics workqueue.MetricsProvider) *Queue {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](firstBackoff, lastBackoff)
 	q := &Queue{limiter: limiter, now: map[object.Ref]Reason{}, later: map[object.Ref]Reason{}}
@@ -68,7 +68,7 @@ func New(pool *work.Pool, name string, metrics workqueue.MetricsProvider) *Queue
 	return q
 }
 
-// add queues key now.
+// Enqueue queues key now.
 func (q *Queue) Enqueue(key object.Ref, why Reason) {
 	q.mu.Lock()
 	q.now[key] |= why
@@ -76,13 +76,13 @@ func (q *Queue) Enqueue(key object.Ref, why Reason) {
 	q.Add(key)
 }
 
-// addAfter queues key in a while.
+// EnqueueAfter queues key in a while.
 func (q *Queue) EnqueueAfter(key object.Ref, why Reason, wait time.Duration) {
 	q.remember(key, why)
 	q.AddAfter(key, wait)
 }
 
-// postpone queues key in a while for reasons that are there already, and so keeps its place among what is urgent.
+// Postpone queues key in a while for reasons that are there already, and so keeps its place among what is urgent.
 func (q *Queue) Postpone(key object.Ref, why Reason, wait time.Duration) {
 	q.mu.Lock()
 	q.now[key] |= why
@@ -90,7 +90,7 @@ func (q *Queue) Postpone(key object.Ref, why Reason, wait time.Duration) {
 	q.AddAfter(key, wait)
 }
 
-// retry queues key after its back-off, which grows with each call until Forget, and not before wait.
+// Retry queues key after its back-off, which grows with each call until Forget, and not before wait.
 func (q *Queue) Retry(key object.Ref, wait time.Duration) {
 	q.EnqueueAfter(key, Retry, max(q.limiter.When(key), wait))
 }
@@ -101,7 +101,7 @@ func (q *Queue) remember(key object.Ref, why Reason) {
 	q.later[key] |= why
 }
 
-// take gives, and forgets, the reasons for the key that Get returned.
+// Take gives, and forgets, the reasons for the key that Get returned.
 func (q *Queue) Take(key object.Ref) Reason {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -196,12 +196,12 @@ func (f *fifo) pop() standing {
 	return next
 }
 
-// probe takes the locks of the queue and releases them.
+// Probe takes the locks of the queue and releases them.
 func (q *Queue) Probe() {
 	q.Len()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 }
 
-// backOff returns the delay before key is tried again, which doubles with each call until Forget.
+// Backoff returns the delay before key is tried again, which doubles with each call until Forget.
 func (q *Queue) Backoff(key object.Ref) time.Duration { return q.limiter.When(key) }

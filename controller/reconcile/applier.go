@@ -89,7 +89,7 @@ func (a *applier) carryOut(ctx context.Context, parent *object.Object, op plan.O
 	return 0, nil
 }
 
-// namespaceGoes says that op has to wait, since the namespace of a child to be created is being deleted: trying again
+// awaitNamespace says that op has to wait, since the namespace of a child to be created is being deleted: trying again
 // before it is gone is in vain. Most often the parent goes with it.
 func (a *applier) awaitNamespace(parent *object.Object, op plan.Op) time.Duration {
 	a.events.log.Debug("namespace is being deleted", "parent", object.RefOf(parent), "op", op.String())
@@ -99,7 +99,7 @@ func (a *applier) awaitNamespace(parent *object.Object, op plan.Op) time.Duratio
 	return untilGone
 }
 
-// lookAgain gives the time after which a rollout is to go on that waited for a child of which an apply has shown that
+// requeueRollout gives the time after which a rollout is to go on that waited for a child of which an apply has shown that
 // it is as it should be: nothing changed, so that nothing else calls for a reconcile.
 func (a *applier) requeueRollout(op plan.Op, stored *object.Object) time.Duration {
 	if !a.b.Rules[stored.GroupVersionKind()].Rolls() || op.Creates() || stored.GetResourceVersion() != op.Observed.GetResourceVersion() {
@@ -108,7 +108,7 @@ func (a *applier) requeueRollout(op plan.Op, stored *object.Object) time.Duratio
 	return minResync
 }
 
-// unwritten says what it means that op failed with err.
+// writeError says what it means that op failed with err.
 func (a *applier) writeError(ctx context.Context, parent *object.Object, op plan.Op, err error) error {
 	switch {
 	case apierrors.IsAlreadyExists(err):
@@ -121,7 +121,7 @@ func (a *applier) writeError(ctx context.Context, parent *object.Object, op plan
 	return err
 }
 
-// occupied says who has the name of a child that could not be created: the parent itself, when only our cache did
+// nameTaken says who has the name of a child that could not be created: the parent itself, when only our cache did
 // not know, or somebody else.
 func (a *applier) nameTaken(ctx context.Context, parent, child *object.Object) error {
 	there, err := a.b.Live(ctx, child)
@@ -151,7 +151,7 @@ func (a *applier) nameTaken(ctx context.Context, parent, child *object.Object) e
 	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))
 }
 
-// inVain gives how long op has to wait, zero for not at all, since the same was written too often before. The way on
+// delayUpdate gives how long op has to wait, zero for not at all, since the same was written too often before. The way on
 // is to mend the hook, or to call the other side off.
 func (a *applier) delayUpdate(ctx context.Context, parent *object.Object, op plan.Op) time.Duration {
 	if op.Differs == nil {
@@ -170,14 +170,14 @@ func (a *applier) delayUpdate(ctx context.Context, parent *object.Object, op pla
 	return wait
 }
 
-// countRound notes that op was carried out.
+// countWrite notes that op was carried out.
 func (a *applier) countWrite(parent *object.Object, op plan.Op) {
 	if f := a.states.of(object.RefOf(parent)).contentions[object.RefOf(op.Object)]; f != nil && op.Differs != nil && op.Verb != plan.DryRun {
 		f.Count(time.Now())
 	}
 }
 
-// reportFight tells which field of which child is fought over, and with whom, in the log and in an event on parent.
+// reportFieldConflict tells which field of which child is fought over, and with whom, in the log and in an event on parent.
 func (a *applier) reportFieldConflict(ctx context.Context, parent *object.Object, op plan.Op, rounds int) {
 	done := "updated"
 	if op.Verb == plan.Delete || op.Verb == plan.DryRun {
@@ -210,7 +210,7 @@ func (a *applier) opponents(ctx context.Context, op plan.Op) string {
 	return "it is changed by the field manager " + strings.Join(names, " and ")
 }
 
-// strange gives how long a deletion has to wait, since the same child was deleted too often before.
+// delayDelete gives how long a deletion has to wait, since the same child was deleted too often before.
 func (a *applier) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 	f := a.states.of(object.RefOf(parent)).deletedAgain(op)
 	if f == nil {
@@ -226,7 +226,7 @@ func (a *applier) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 	return wait
 }
 
-// tellLeft records, once for each child, field and content, that its method keeps a difference from being mended.
+// reportSuppressed records, once for each child, field and content, that its method keeps a difference from being mended.
 func (a *applier) reportSuppressed(parent *object.Object, left []plan.Left) {
 	k := a.states.of(object.RefOf(parent))
 	told := make(map[object.Ref]string, len(left))

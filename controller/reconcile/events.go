@@ -27,7 +27,7 @@ func (e *eventHandler) onParent(old, current *object.Object) {
 	case current == nil:
 		e.r.queue.Enqueue(object.RefOf(old), queue.ParentChanged) // so that what is kept for it is dropped
 	case old != nil && requests(old, current):
-		e.r.request(object.RefOf(current))
+		e.request(object.RefOf(current))
 	case old == nil || e.concerns(old, current):
 		e.r.queue.Enqueue(object.RefOf(current), e.news(queue.ParentChanged))
 	}
@@ -165,4 +165,25 @@ func ours(old, current *object.Object) bool {
 // sameSelector reports whether two versions of a parent surely select the same.
 func sameSelector(old, current *object.Object) bool {
 	return old.GetUID() == current.GetUID() && current.GetGeneration() > 0 && old.GetGeneration() == current.GetGeneration()
+}
+
+// queueAll takes the parents that the caches held before the loop was told of events.
+func (e *eventHandler) queueAll() {
+	for parent := range e.r.b.Own() {
+		e.onParent(nil, parent)
+	}
+}
+
+// resync queues every parent. It is called once a period.
+func (e *eventHandler) resync() {
+	for parent := range e.r.b.Own() {
+		e.r.queue.Enqueue(object.RefOf(parent), queue.Resync)
+	}
+}
+
+// request has a parent reconciled at once, as if it had never failed.
+func (e *eventHandler) request(key object.Ref) {
+	e.r.queue.Forget(key)
+	e.r.current.Load().Forgive(key)
+	e.r.queue.Enqueue(key, queue.Requested)
 }

@@ -322,7 +322,7 @@ func waitFor(t *testing.T, condition func() bool) {
 
 func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
 	l, parents := newSelectingLoop(t)
-	l.queueAll()
+	l.handler.queueAll()
 	expectAdopter(t, l, "a", true)
 	if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
@@ -368,7 +368,7 @@ func TestWhileTheLoopBeginsTheLastEditCounts(t *testing.T) {
 	var begins sync.WaitGroup
 	begins.Go(func() {
 		for range edits {
-			l.queueAll()
+			l.handler.queueAll()
 		}
 	})
 	for n := range edits {

@@ -19,7 +19,7 @@ type fallbackReporter struct {
 	reported map[string]bool // the hooks of which it was reported that their webhooks answer
 }
 
-// follow has a version, which is about to be the loop's, tell of the switches of its hooks. Those of older scripts, which
+// followFallbacks has a version, which is about to be the loop's, tell of the switches of its hooks. Those of older scripts, which
 // revisions have, are nobody's concern.
 func (f *fallbackReporter) followFallbacks(v *call.Version) {
 	for _, fallback := range v.Fallbacks() {
@@ -27,7 +27,7 @@ func (f *fallbackReporter) followFallbacks(v *call.Version) {
 	}
 }
 
-// switched has all parents asked about again, by whoever answers now, also those for which the script was held.
+// onFallback has all parents asked about again, by whoever answers now, also those for which the script was held.
 func (f *fallbackReporter) onFallback(v *call.Version, name string, active bool, why error) {
 	if f.r.current.Load() != v {
 		return // a turn that began before it was replaced
@@ -41,7 +41,7 @@ func (f *fallbackReporter) onFallback(v *call.Version, name string, active bool,
 	f.r.restart(queue.ScriptChanged)
 }
 
-// tellFallbacks tells who answers from now on, where it was another one before.
+// reportFallbacks tells who answers from now on, where it was another one before.
 func (f *fallbackReporter) reportFallbacks() {
 	standing := map[string]error{}
 	for _, f := range f.r.current.Load().Fallbacks() {
@@ -55,7 +55,7 @@ func (f *fallbackReporter) reportFallbacks() {
 	}
 }
 
-// tellSwitch tells who answers for a hook, unless that has been told.
+// reportFallback tells who answers for a hook, unless that has been told.
 func (f *fallbackReporter) reportFallback(name string, active bool, why error) {
 	f.mu.Lock()
 	before := f.reported[name]

@@ -59,7 +59,7 @@ func joined(t testing.TB, l *Reconciler) *Reconciler {
 	if !l.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	l.queueAll()
+	l.handler.queueAll()
 	queued(l)
 	l.filled.Store(true)
 	return l

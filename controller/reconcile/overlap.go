@@ -29,20 +29,20 @@ func (l *Reconciler) Overlap() *Overlap {
 		changes += l.shared.Hub.Changes(rule.ObjectKind().GroupKind())
 	}
 	if l.overlap.changes != changes {
-		found := l.shared.Hub.Overlap(l, l.worksAgainst, byName, othersNamed)
-		l.overlap = Overlap{changes, found.Parents, l.overlapWarnings(found)}
+		found := l.shared.Hub.Overlap(l, func(other *Reconciler) bool { return worksAgainst(l, other) }, byName, othersNamed)
+		l.overlap = Overlap{changes, found.Parents, overlapWarnings(l, found)}
 	}
 	return &l.overlap
 }
 
 // worksAgainst reports whether two controllers that select the same parent disturb each other.
-func (l *Reconciler) worksAgainst(other *Reconciler) bool {
+func worksAgainst(l, other *Reconciler) bool {
 	return l.b.Shape == hook.Composite && other.b.Shape == hook.Composite && other.b.ID != l.b.ID
 }
 
 func byName(a, b *Reconciler) int { return strings.Compare(a.b.Name, b.b.Name) }
 
-func (l *Reconciler) overlapWarnings(found dispatch.Overlap[*Reconciler]) []string {
+func overlapWarnings(l *Reconciler, found dispatch.Overlap[*Reconciler]) []string {
 	var warnings []string
 	for _, other := range found.Others {
 		warnings = append(warnings, fmt.Sprintf("%s is about %s too, such as %s: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors",

@@ -41,7 +41,7 @@ func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Durati
 		return 0, nil
 	}
 	if paused(parent) {
-		l.reportPaused(parent)
+		l.finalizers.reportPaused(parent)
 		return 0, nil
 	}
 	if err := l.b.Findable(parent); err != nil {
@@ -108,13 +108,6 @@ func (t *turn) finish(ctx context.Context, parent *object.Object, answer *hook.R
 	}
 	_, released := t.finalizers.set(ctx, stored, t.b.OtherFinalizers(stored), "the hook has finalized", write)
 	return wait, kube.Join(err, released)
-}
-
-// reportPaused tells of a parent that cannot go since it rests.
-func (l *Reconciler) reportPaused(parent *object.Object) {
-	if object.Deleting(parent) && l.b.HasFinalizer(parent) {
-		l.events.Warning(parent, "FinalizeWaiting", "it is paused by the annotation %s, so that its finalize hook is not asked: take the annotation off, or finalizer %s", pausedAnnotation, l.b.Finalizer)
-	}
 }
 
 // soonerOf is the shorter of two times to wait, of which zero is none.

@@ -266,7 +266,7 @@ func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
 	l, write := NewTestLoop(t, answer(ask), nil, objecttest.Widget(nil), good)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- l.run(ctx, func() {}) }()
+	go func() { ended <- run(ctx, l, func() {}) }()
 	panics, done := 0, false
 	for panics < 2 || !done { // it is tried again, and the other is served
 		panicked := <-asked == "w"
@@ -359,4 +359,15 @@ func TestErrorsWithOneCauseAreTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// run reconciles until ctx is done, lets what is under way end, and gives the caches back. It calls begun when the
+// caches are filled.
+func run(ctx context.Context, l *Reconciler, begun func()) error {
+	defer l.End(ctx)
+	if err := l.Begin(ctx, begun); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
 }

@@ -121,7 +121,7 @@ func (l *Reconciler) Binding() *binding.Binding { return l.b }
 // Waiting is how many parents wait to be reconciled.
 func (l *Reconciler) Waiting() int { return l.queue.Len() }
 
-// shared is what the loops of a server have in common.
+// Shared is what the loops of a server have in common.
 type Shared struct {
 	Pool *work.Pool
 	Hub  dispatch.Hub[*Reconciler]
@@ -134,18 +134,7 @@ func NewShared() *Shared { return &Shared{Pool: work.NewPool(work.Options{})} }
 // grace is how long a reconcile may go on after its controller was told to stop.
 const stopTimeout = 20 * time.Second
 
-// run reconciles until ctx is done, lets what is under way end, and gives the caches back. It calls begun when the
-// caches are filled.
-func (l *Reconciler) run(ctx context.Context, begun func()) error {
-	defer l.End(ctx)
-	if err := l.Begin(ctx, begun); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return nil
-}
-
-// begin returns when workers of the pool reconcile what the queue gives, or ctx is done. In either case end comes after it.
+// Begin returns when workers of the pool reconcile what the queue gives, or ctx is done. In either case end comes after it.
 func (l *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if err := l.b.Clients.Register(); err != nil {
 		l.events.log.Warn("metrics of webhooks are not kept", "error", err)
@@ -156,7 +145,7 @@ func (l *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if !l.Synced(ctx) {
 		return nil // ctx is done
 	}
-	l.queueAll()
+	l.handler.queueAll()
 	l.filled.Store(true)
 	if !l.leading.Wait(ctx) {
 		return nil
@@ -168,12 +157,12 @@ func (l *Reconciler) Begin(ctx context.Context, begun func()) error {
 	l.queue.Serve(l.b.Workers, func(key object.Ref) { l.worker.process(working, key) })
 	l.ends = append(l.ends, cancel, work.Every(l.fallbacks.probePeriod(), l.fallbacks.probe))
 	if l.b.ResyncPeriod > 0 {
-		l.ends = append(l.ends, work.Every(l.b.ResyncPeriod, l.resync))
+		l.ends = append(l.ends, work.Every(l.b.ResyncPeriod, l.handler.resync))
 	}
 	return nil
 }
 
-// end ends what begin began, after ctx is done or because begin failed, and gives the caches back.
+// End ends what begin began, after ctx is done or because begin failed, and gives the caches back.
 func (l *Reconciler) End(ctx context.Context) {
 	l.queue.ShutDown()
 	abort := func() {
@@ -188,7 +177,7 @@ func (l *Reconciler) End(ctx context.Context) {
 	l.Close()
 }
 
-// close gives the caches back. Nothing reconciles any more.
+// Close gives the caches back. Nothing reconciles any more.
 func (l *Reconciler) Close() {
 	l.shared.Hub.Leave(l)
 	l.shared.Related.Leave(l)
@@ -217,7 +206,7 @@ func (l *Reconciler) listen() error {
 	return l.b.Clients.Credentials.Listen(l.handler.onKey)
 }
 
-// synced waits for every cache: a child that is not cached yet must not be taken for missing.
+// Synced waits for every cache: a child that is not cached yet must not be taken for missing.
 func (l *Reconciler) Synced(ctx context.Context) bool {
 	for _, cache := range l.b.Caches() {
 		if !cache.Synced(ctx) {
@@ -231,35 +220,14 @@ func (l *Reconciler) Synced(ctx context.Context) bool {
 	return true
 }
 
-// queueOwn takes the parents that the caches held before the loop was told of events.
-func (l *Reconciler) queueAll() {
-	for parent := range l.b.Own() {
-		l.handler.onParent(nil, parent)
-	}
-}
-
-// resync queues every parent. It is called once a period.
-func (l *Reconciler) resync() {
-	for parent := range l.b.Own() {
-		l.queue.Enqueue(object.RefOf(parent), queue.Resync)
-	}
-}
-
-// request has a parent reconciled at once, as if it had never failed.
-func (l *Reconciler) request(key object.Ref) {
-	l.queue.Forget(key)
-	l.current.Load().Forgive(key)
-	l.queue.Enqueue(key, queue.Requested)
-}
-
-// probeLocks takes each lock of the controller and releases it, so that a lock that is never released shows.
+// ProbeLocks takes each lock of the controller and releases it, so that a lock that is never released shows.
 func (l *Reconciler) ProbeLocks() {
 	l.queue.Probe()
 	l.states.mu.Lock()
 	defer l.states.mu.Unlock()
 }
 
-// unfilled says which caches are being filled, without those that cannot be.
+// Unfilled says which caches are being filled, without those that cannot be.
 func (l *Reconciler) Unfilled() []string {
 	if l.filled.Load() || l.b.Trouble() != nil {
 		return nil
@@ -290,7 +258,7 @@ func graceAfter(ctx context.Context) time.Duration {
 	return stopTimeout
 }
 
-// release says whether finalizers are taken off for which there is no finalize hook. All parents are looked at again
+// ReleaseFinalizers says whether finalizers are taken off for which there is no finalize hook. All parents are looked at again
 // when that changes.
 func (l *Reconciler) ReleaseFinalizers(on bool) {
 	if l.finalizers.released.Swap(on) != on && l.current.Load().Finalize == nil {

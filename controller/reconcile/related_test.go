@@ -200,7 +200,7 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- l.run(ctx, func() {}) }()
+	go func() { ended <- run(ctx, l, func() {}) }()
 	if !<-seen {
 		t.Error("sync saw no group of Secrets")
 	}

@@ -32,7 +32,7 @@ type roller struct {
 	events  *parentEvents
 }
 
-// consult asks the hook what should be, and gives the children about which something is to be done. When kinds roll, it
+// desiredState asks the hook what should be, and gives the children about which something is to be done. When kinds roll, it
 // asks once for each revision of the parent, takes the next step, and stores it: before any child is touched, so that
 // nothing is forgotten by dying.
 func (r *roller) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
@@ -67,7 +67,7 @@ func (r *roller) desiredState(ctx context.Context, parent *object.Object, childr
 	return answer, step.Observed, nil
 }
 
-// standStill has the condition tell that the rollout waits for a hook that does not answer about an older revision. What
+// reportBlockedRollout has the condition tell that the rollout waits for a hook that does not answer about an older revision. What
 // it said before is not so any more.
 func (r *roller) reportBlockedRollout(ctx context.Context, parent *object.Object, why error, write plan.Writer) error {
 	var about *call.RevisionError
@@ -108,7 +108,7 @@ func (r *roller) variants(ctx context.Context, parent *object.Object, older []ro
 	return variants, nil
 }
 
-// respondents are who answers about an older revision: the script that it was made with, when that is part of it.
+// hooksOf are who answers about an older revision: the script that it was made with, when that is part of it.
 func (r *roller) hooksOf(ctx context.Context, revision rollout.Revision) (call.Variant, error) {
 	v, scripts := r.caller.Latest(nil), r.v.Revisions.Scripts
 	if scripts == nil || revision.Script == "" || revision.Script == scripts.Digest {

@@ -61,7 +61,7 @@ func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, a
 	return stored, 0, nil
 }
 
-// asItIs is an answer without a status with the one that parent has, if that has an observedGeneration: it is ours, and an
+// keepStatus is an answer without a status with the one that parent has, if that has an observedGeneration: it is ours, and an
 // old one would say that the parent waits for its controller.
 func (w *statusWriter) keepStatus(parent *object.Object, answer *hook.Response) *hook.Response {
 	status, _ := parent.Object["status"].(map[string]any)
@@ -129,7 +129,7 @@ func (w *statusWriter) notStored(parent *object.Object, field string) string {
 	return fmt.Sprintf("the API server does not store %s as the hook returned it: does the schema of %s have the field?", field, kind)
 }
 
-// unstorable reports whether writing the status of changed was tried before and led to what parent has now.
+// known reports whether writing the status of changed was tried before and led to what parent has now.
 func (w *statusWriter) known(parent, changed *object.Object) bool {
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *statusWriter) known(parent, changed *object.Object) bool {
 		plan.Difference(known.tried, object.StatusOf(changed)) == "" && plan.Difference(known.stored, object.StatusOf(parent)) == ""
 }
 
-// losesStatus notes that there is no status subresource any more for parents of this kind, if that is why err says that
+// noteStatusLost notes that there is no status subresource any more for parents of this kind, if that is why err says that
 // parent is not found, and tells it once. Nothing is written to it until the definition changes. A parent is also not found
 // when it is gone, or while its kind is not served: discovery tells which.
 func (w *statusWriter) noteStatusLost(parent *object.Object, err error) bool {
@@ -161,14 +161,14 @@ func (w *statusWriter) noteStatusLost(parent *object.Object, err error) bool {
 	return true
 }
 
-// isTimeless reports whether the schema of parent's kind is known to lack lastTransitionTime.
+// hasNoTransitionTimes reports whether the schema of parent's kind is known to lack lastTransitionTime.
 func (w *statusWriter) hasNoTransitionTimes(parent *object.Object) bool {
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
 	return w.withoutTransitionTimes[parent.GroupVersionKind()]
 }
 
-// statusInVain gives how long a status has to wait, since the very same was written too often before, and somebody
+// delayStatus gives how long a status has to wait, since the very same was written too often before, and somebody
 // changed it each time.
 func (w *statusWriter) delayStatus(parent, changed *object.Object, answer *hook.Response) time.Duration {
 	k := w.states.of(object.RefOf(parent))
@@ -214,7 +214,7 @@ func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, answ
 	return stored, err
 }
 
-// retryStatus forgets which statuses were not stored, or not written, since the definition of the parents' kind changed,
+// retry forgets which statuses were not stored, or not written, since the definition of the parents' kind changed,
 // and has their parents reconciled.
 func (w *statusWriter) retry() {
 	w.states.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"metascript/controller/throttle"
 )
 
-// swap puts a version in the place of the one there is. Turns under way end with that one; all parents come anew.
+// Swap puts a version in the place of the one there is. Turns under way end with that one; all parents come anew.
 func (l *Reconciler) Swap(v *call.Version) {
 	l.fallbacks.followFallbacks(v)
 	l.current.Store(v)
@@ -20,7 +20,7 @@ func (l *Reconciler) Swap(v *call.Version) {
 	l.restart(queue.ScriptChanged)
 }
 
-// startAnew has all parents asked about anew, by others than before.
+// restart has all parents asked about anew, by others than before.
 func (l *Reconciler) restart(why queue.Reason) {
 	l.states.outdate()
 	l.queueSpread(why)
@@ -34,10 +34,7 @@ const (
 	spreadOver      = 5 * time.Minute
 )
 
-// failing are the parents for which the version that there is fails.
-func (l *Reconciler) Failing() map[object.Ref]bool { return l.current.Load().Canary.Failing() }
-
-// spread queues every parent, as if none had ever failed, spread over some time if there are many.
+// queueSpread queues every parent, as if none had ever failed, spread over some time if there are many.
 func (l *Reconciler) queueSpread(why queue.Reason) {
 	var all []object.Ref
 	for parent := range l.b.Own() {

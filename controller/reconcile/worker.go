@@ -161,7 +161,7 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 	return state.churn.Delay(time.Now())
 }
 
-// endRound ends the round of a parent that was just reconciled, and tells when it does not come to rest.
+// endChurn ends the round of a parent that was just reconciled, and tells when it does not come to rest.
 func (w *worker) endChurn(key object.Ref) {
 	parent := w.r.b.Parent(key)
 	if parent == nil || !w.r.b.IsOurs(parent) {
@@ -174,7 +174,7 @@ func (w *worker) endChurn(key object.Ref) {
 	}
 }
 
-// reconciled tells that a reconcile has ended.
+// reportReconciled tells that a reconcile has ended.
 func (w *worker) reportReconciled(key object.Ref, err error) {
 	if w.r.observer == nil {
 		return
@@ -186,7 +186,7 @@ func (w *worker) reportReconciled(key object.Ref, err error) {
 	}
 }
 
-// unremember forgets, after a reconcile of which nothing was stored, what it did: what is remembered of writes would be
+// forgetDryRun forgets, after a reconcile of which nothing was stored, what it did: what is remembered of writes would be
 // wrong. It gives the time after which to come again.
 func (w *worker) forgetDryRun(key object.Ref, again time.Duration) time.Duration {
 	if state := w.r.states.find(key); state != nil {

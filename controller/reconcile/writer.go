@@ -45,7 +45,7 @@ func (t tracker) expect(shown func() bool) {
 	w.shown = append(w.shown, shown)
 }
 
-// shows gives a function that reports whether the cache of op's object knows of it; nil when there is no cache.
+// shownBy gives a function that reports whether the cache of op's object knows of it; nil when there is no cache.
 func (t tracker) shownBy(op plan.Op, stored *object.Object) func() bool {
 	cache := t.b.CacheOf(stored.GroupVersionKind())
 	if cache == nil {
@@ -98,7 +98,7 @@ type Write struct {
 // comes soon, and will do better.
 func Unsettled(failed error) bool { return errors.Is(failed, kube.ErrRequeue) }
 
-// observed is op's object before the write, since the cache may have it anew before the write returns.
+// before is op's object before the write, since the cache may have it anew before the write returns.
 func (t tracker) before(op plan.Op) *object.Object {
 	cache := t.b.CacheOf(op.Object.GroupVersionKind())
 	if t.observer == nil || cache == nil {
@@ -107,7 +107,7 @@ func (t tracker) before(op plan.Op) *object.Object {
 	return cache.Get(object.KeyOf(op.Object))
 }
 
-// wrote tells of a write.
+// report tells of a write.
 func (t tracker) report(write Write) {
 	if t.observer != nil {
 		t.observer.Wrote(About{t.b.Name, t.key}, write)

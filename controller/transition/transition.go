@@ -10,7 +10,7 @@ import (
 // transitionTime is the field of a condition that says since when its status is what it is.
 const Field = "lastTransitionTime"
 
-// fillTransitionTimes gives each condition of status that leaves out its lastTransitionTime the one that the condition
+// Fill gives each condition of status that leaves out its lastTransitionTime the one that the condition
 // of its type has in before, as long as its status is the same, or else now. One that has none there has none as long,
 // since nobody knows when. It changes status.
 func Fill(status, before map[string]any, now time.Time) {
@@ -34,7 +34,7 @@ func Fill(status, before map[string]any, now time.Time) {
 	}
 }
 
-// A standpoint is what a condition says, as long as its lastTransitionTime stays.
+// A conditionState is what a condition says, as long as its lastTransitionTime stays.
 type conditionState struct{ kind, status string }
 
 func stateOf(c map[string]any) conditionState {
@@ -43,7 +43,7 @@ func stateOf(c map[string]any) conditionState {
 	return conditionState{kind, status}
 }
 
-// losesTransitionTimes reports whether the status of stored lacks nothing of what was written but times of transitions:
+// Lost reports whether the status of stored lacks nothing of what was written but times of transitions:
 // the schema of the kind has no such field.
 func Lost(stored, written *object.Object) bool {
 	if plan.Difference(object.StatusOf(stored), object.StatusOf(written)) == "" {
@@ -57,7 +57,7 @@ func Lost(stored, written *object.Object) bool {
 	return plan.Difference(object.StatusOf(stored), object.StatusOf(without)) == ""
 }
 
-// conditionsOf are the items of status.conditions that are objects.
+// Conditions are the items of status.conditions that are objects.
 func Conditions(status map[string]any) []map[string]any {
 	list, _ := status["conditions"].([]any)
 	var conditions []map[string]any

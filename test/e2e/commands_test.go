@@ -146,6 +146,11 @@ func (w *world) applyFile(ts *testscript.TestScript, file string) error {
 		if _, err := w.apply(o); err != nil {
 			return err
 		}
+		if o.GetKind() == "CustomResourceDefinition" {
+			if err := w.established(o); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

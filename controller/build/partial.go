@@ -11,7 +11,7 @@ import (
 	"metascript/controller/hook"
 )
 
-// loadRest makes the hooks of c as far as they can be made.
+// LoadPartial makes the hooks of c as far as they can be made.
 func (l *Loader) LoadPartial(ctx context.Context, c *Candidate) (Built, error) {
 	found, failed := l.Sources.AssembleAll(l.Wanted(c.Declaration), false)
 	for name, err := range failed {
@@ -31,13 +31,13 @@ func (l *Loader) LoadPartial(ctx context.Context, c *Candidate) (Built, error) {
 	return hooks, err
 }
 
-// lacking is what a loading does without. A nil one does without nothing.
+// MissingParts is what a loading does without. A nil one does without nothing.
 type MissingParts struct {
 	Parts map[string]error // those that do not load, and why
 	hooks []error          // whose scripts do not load
 }
 
-// part is why the part of that name does not load.
+// Part is why the part of that name does not load.
 func (l *MissingParts) Part(name string) error {
 	if l == nil {
 		return nil
@@ -48,7 +48,7 @@ func (l *MissingParts) Part(name string) error {
 // any reports whether something is missing.
 func (l *MissingParts) any() bool { return l != nil && len(l.Parts)+len(l.hooks) > 0 }
 
-// note does without a part, unless that is not allowed.
+// Note does without a part, unless that is not allowed.
 func (l *MissingParts) Note(name string, err error) error {
 	if l == nil {
 		return err
@@ -66,7 +66,7 @@ func (l *MissingParts) String() string {
 	return strings.Join(all, "; ")
 }
 
-// An unloadedHook is one that only a script can answer, which is not loaded. Its error is none of a script, since none was
+// An UnloadedHook is one that only a script can answer, which is not loaded. Its error is none of a script, since none was
 // called.
 type UnloadedHook struct{ Err error }
 
@@ -75,7 +75,7 @@ func (h UnloadedHook) Call(context.Context, *hook.Request) (*hook.Response, erro
 	return nil, h.Err
 }
 
-// unloaded does without the script of a hook, unless that is not allowed.
+// withoutScript does without the script of a hook, unless that is not allowed.
 func (w *loading) withoutScript(name string, why error) (hook.Hook, error) {
 	if w.Partial == nil {
 		return nil, why

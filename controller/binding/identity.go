@@ -8,7 +8,7 @@ import (
 	"metascript/controller/object"
 )
 
-// firsts knows of which kinds an object's UID and resourceVersion name one content for as long as the server runs, so
+// IdentityKinds knows of which kinds an object's UID and resourceVersion name one content for as long as the server runs, so
 // that what a script's engine derived from it may be kept.
 //
 // They do not where a kind is looked at in several versions of the API, in which the same object reads differently: only
@@ -42,14 +42,14 @@ func (f *IdentityKinds) amongThem(kinds []object.Kind) map[object.Kind]bool {
 	return all
 }
 
-// forget tells that a definition in group changed.
+// Changed tells that a definition in group changed.
 func (f *IdentityKinds) Changed(group string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.changed[group] = true
 }
 
-// count says anew which of a binding's kinds count.
+// Update says anew which of a binding's kinds count.
 func (f *IdentityKinds) Update(b *Binding) {
 	var kinds []object.Kind
 	for _, parent := range b.Parents {
@@ -68,7 +68,7 @@ func (f *IdentityKinds) Update(b *Binding) {
 	b.versioned.Store(&all)
 }
 
-// versionedKinds are those that counted last.
+// VersionedKinds are those that counted last.
 func (b *Binding) VersionedKinds() map[object.Kind]bool {
 	if all := b.versioned.Load(); all != nil {
 		return *all

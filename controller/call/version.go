@@ -7,7 +7,7 @@ import (
 	"metascript/controller/throttle"
 )
 
-// A version is the hooks of a loop as one whole, and what is known of how they answer. A new one, of an edited script,
+// A Version is the hooks of a loop as one whole, and what is known of how they answer. A new one, of an edited script,
 // takes the place of the one before in one step, and knows nothing: what was held for the old one is asked anew.
 type Version struct {
 	build.Hooks
@@ -18,7 +18,7 @@ type Version struct {
 	Canary      *throttle.Canary
 }
 
-// newVersion gives a version that calls heldChanged when the script begins to be held for parents, and when it is for none
+// NewVersion gives a version that calls heldChanged when the script begins to be held for parents, and when it is for none
 // any more.
 func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged func()) *Version {
 	return &Version{
@@ -28,7 +28,7 @@ func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged f
 	}
 }
 
-// holds gives the parents for which a script is held.
+// Held gives the parents for which a script is held.
 func (v *Version) Held() throttle.Held {
 	if held := v.Breaker.Held(); held.Parents > 0 {
 		return held
@@ -36,7 +36,7 @@ func (v *Version) Held() throttle.Held {
 	return v.Customizing.Held()
 }
 
-// forget drops a parent that is gone.
+// Forget drops a parent that is gone.
 func (v *Version) Forget(parent object.Ref) {
 	v.Forgive(parent)
 	v.Canary.Forget(parent)
@@ -48,7 +48,7 @@ func (v *Version) Forget(parent object.Ref) {
 	}
 }
 
-// forgive has a parent asked about as if it had never failed.
+// Forgive has a parent asked about as if it had never failed.
 func (v *Version) Forgive(parent object.Ref) {
 	v.Breaker.Forget(parent)
 	v.Customizing.Forget(parent)

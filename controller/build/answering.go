@@ -21,7 +21,7 @@ type Hooks struct {
 	CustomizeFor time.Duration // how long an answer of Customize is good for a version of a parent; zero: for ever
 }
 
-// A scriptForm says which hooks the controller's own script, spec.script, may serve without being named by them.
+// A ScriptForm says which hooks the controller's own script, spec.script, may serve without being named by them.
 type ScriptForm int
 
 const (
@@ -30,13 +30,13 @@ const (
 	oneFunction               // sync by its one function, and others where they name it
 )
 
-// A fallback is a hook that a webhook answers while its script is broken.
+// A NamedFallback is a hook that a webhook answers while its script is broken.
 type NamedFallback struct {
 	Name string
 	*hook.Fallback
 }
 
-// fallbacks are those among the hooks.
+// Fallbacks are those among the hooks.
 func (h *Hooks) Fallbacks() []NamedFallback {
 	var found []NamedFallback
 	for _, is := range []struct {
@@ -50,7 +50,7 @@ func (h *Hooks) Fallbacks() []NamedFallback {
 	return found
 }
 
-// standsIn reports whether a webhook answers in place of the script of that hook, and how often that has changed.
+// FallbackActive reports whether a webhook answers in place of the script of that hook, and how often that has changed.
 func (h *Hooks) FallbackActive(name string) (active bool, period int) {
 	for _, f := range h.Fallbacks() {
 		if f.Name == name {
@@ -61,13 +61,13 @@ func (h *Hooks) FallbackActive(name string) (active bool, period int) {
 	return false, 0
 }
 
-// due reports whether the customize hook is to be asked about a parent although it has answered, as a probe of its script.
+// ProbeDue reports whether the customize hook is to be asked about a parent although it has answered, as a probe of its script.
 func (h *Hooks) ProbeDue(parent object.Ref) bool {
 	f, ok := h.Customize.(*hook.Fallback)
 	return ok && f.Due(parent)
 }
 
-// finalizeAgain says how to give a controller whose scripts lack it a finalize hook.
+// HowToFinalize says how to give a controller whose scripts lack it a finalize hook.
 func (h *Hooks) HowToFinalize(of spec.ID) string {
 	switch h.Form {
 	case oneFunction:
@@ -81,7 +81,7 @@ func (h *Hooks) HowToFinalize(of spec.ID) string {
 // rememberedFor is how long Metacontroller remembers what a customize webhook answered.
 const rememberedFor = 20 * time.Minute
 
-// answering are the hooks for a loop. A script answers the same when it is asked the same; a webhook may not, and is asked
+// Hooks are the hooks for a loop. A script answers the same when it is asked the same; a webhook may not, and is asked
 // again after a while.
 func (h *Built) Hooks() Hooks {
 	hooks := Hooks{Sync: h.Sync, Finalize: h.Finalize, Customize: h.Customize, Scripted: h.Isolation != "", Form: h.form}

@@ -20,7 +20,7 @@ import (
 // of a hook which has one of its own under the hook's name.
 type Parts map[string]scripts.Assembled
 
-// where is where the script of that name stands in the spec.
+// SpecPath is where the script of that name stands in the spec.
 func SpecPath(name string) string {
 	if name == "" {
 		return "spec.script"
@@ -31,7 +31,7 @@ func SpecPath(name string) string {
 // names are those of the parts, spec.script first.
 func (p Parts) names() []string { return slices.Sorted(maps.Keys(p)) }
 
-// wants are the sources that d names, by the names of their parts.
+// Wanted are the sources that d names, by the names of their parts.
 func (l *Loader) Wanted(d *spec.Declaration) map[string]scripts.Wanted {
 	wants := map[string]scripts.Wanted{}
 	if d.Script != nil {
@@ -91,7 +91,7 @@ func librariesOf(own *v1alpha1.ControllerScript) []scripts.Library {
 	return all
 }
 
-// gather reads the scripts of d from their sources, all as they are at one moment.
+// Gather reads the scripts of d from their sources, all as they are at one moment.
 func (l *Loader) Gather(d *spec.Declaration) (Parts, error) {
 	found, failed := l.Sources.AssembleAll(l.Wanted(d), false)
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
@@ -100,7 +100,7 @@ func (l *Loader) Gather(d *spec.Declaration) (Parts, error) {
 	return found, nil
 }
 
-// doubts lists what is odd about the sources.
+// Warnings lists what is odd about the sources.
 func (p Parts) Warnings() []string {
 	var all []string
 	for _, name := range p.names() {
@@ -109,7 +109,7 @@ func (p Parts) Warnings() []string {
 	return all
 }
 
-// configMaps are those that the parts were read from, with their keys, which alone do not say where they are.
+// ConfigMaps are those that the parts were read from, with their keys, which alone do not say where they are.
 func (p Parts) ConfigMaps() []string {
 	var all []string
 	for _, name := range p.names() {
@@ -138,7 +138,7 @@ func (p Parts) status(hooks []string) (v1alpha1.ScriptStatus, error) {
 	return status, err
 }
 
-// digests name the parts by their content.
+// Digests name the parts by their content.
 func (p Parts) Digests() (map[string]string, error) {
 	all := map[string]string{}
 	for name, part := range p {
@@ -162,7 +162,7 @@ func (p Parts) digest() (string, error) {
 	return sum(all)
 }
 
-// identity names a version of a controller, spec and scripts together, by its content.
+// Identity names a version of a controller, spec and scripts together, by its content.
 func Identity(spec any, p Parts) (string, error) {
 	digests, err := p.Digests()
 	if err != nil {

@@ -1,0 +1,152 @@
+package layout
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// house are the packages of the controller, from the top down. Each may import only those that come after it.
+var house = []string{
+	"",       // the manager of controllers
+	"status", // what the manager reports of one
+	"reconcile",
+	"offline", // what the command line uses in place of both
+	"call",
+	"binding",
+	"related",
+	"finalizers",
+	"static",
+	"revisions",
+	"store",
+	"build",
+	"references",
+	"queue",
+	"claim",
+	"spec",
+	"hook",
+	"dispatch",
+	"informer",
+	"throttle",
+	"transition",
+	"kube",
+	"changes",
+	"rollout",
+	"plan",
+	"ownership",
+	"redact",
+	"overlap",
+	"metrics",
+	"lease",
+	"work",
+	"bodies",
+	"jsontree",
+	"selection",
+	"object",
+	"api/validation",
+	"api/v1alpha1",
+}
+
+func TestPackagesOfTheControllerImportOnlyThoseBelowThem(t *testing.T) {
+	const prefix = "metascript/controller"
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, prefix+"/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	floor := func(path string) (int, bool) {
+		name, ours := strings.CutPrefix(path, prefix)
+		return slices.Index(house, strings.TrimPrefix(name, "/")), ours
+	}
+	for line := range strings.Lines(string(out)) {
+		paths := strings.Fields(line)
+		if strings.HasSuffix(paths[0], "test") {
+			continue // helpers of tests
+		}
+		from, _ := floor(paths[0])
+		if from < 0 {
+			t.Errorf("%s has no place in the house", paths[0])
+		}
+		for _, imported := range paths[1:] {
+			if to, ours := floor(imported); ours && to <= from {
+				t.Errorf("%s imports %s, which is not below it", paths[0], imported)
+			}
+		}
+	}
+}
+
+// The most that a reader is to hold in mind at once, without tests and what is generated.
+const (
+	mostLines   = 2500
+	mostFiles   = 15
+	mostMethods = 25
+)
+
+func TestNoPackageAndNoTypeIsTooLarge(t *testing.T) {
+	for _, root := range []string{"../../controller", "../../cmd"} {
+		err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+			if err == nil && entry.IsDir() {
+				err = measure(t, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// measure looks at the package in one folder.
+func measure(t *testing.T, folder string) error {
+	files, err := filepath.Glob(folder + "/*.go")
+	if err != nil {
+		return err
+	}
+	lines, counted, methods := 0, 0, map[string]int{}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(filepath.Base(name), "zz_generated") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		lines, counted = lines+strings.Count(string(text), "\n"), counted+1
+		for _, d := range parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[receiver(f.Recv.List[0].Type)]++
+			}
+		}
+	}
+	if lines > mostLines || counted > mostFiles {
+		t.Errorf("%s has %d lines in %d files, more than %d or %d", folder, lines, counted, mostLines, mostFiles)
+	}
+	for name, n := range methods {
+		if n > mostMethods {
+			t.Errorf("%s: type %s has %d methods, more than %d", folder, name, n, mostMethods)
+		}
+	}
+	return nil
+}
+
+// receiver is the name of a method's type.
+func receiver(of ast.Expr) string {
+	switch of := of.(type) {
+	case *ast.StarExpr:
+		return receiver(of.X)
+	case *ast.IndexExpr:
+		return receiver(of.X)
+	case *ast.Ident:
+		return of.Name
+	}
+	return ""
+}
