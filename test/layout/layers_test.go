@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// house are the packages of the controller, from the top down. Each may import only those that come after it.
-var house = []string{
+// layers are the packages of the controller, from the top down. Each may import only those that come after it.
+var layers = []string{
 	"",       // the manager of controllers
 	"status", // what the manager reports of one
 	"reconcile",
@@ -59,28 +59,28 @@ func TestPackagesOfTheControllerImportOnlyThoseBelowThem(t *testing.T) {
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	floor := func(path string) (int, bool) {
+	layer := func(path string) (int, bool) {
 		name, ours := strings.CutPrefix(path, prefix)
-		return slices.Index(house, strings.TrimPrefix(name, "/")), ours
+		return slices.Index(layers, strings.TrimPrefix(name, "/")), ours
 	}
 	for line := range strings.Lines(string(out)) {
 		paths := strings.Fields(line)
 		if strings.HasSuffix(paths[0], "test") {
 			continue // helpers of tests
 		}
-		from, _ := floor(paths[0])
+		from, _ := layer(paths[0])
 		if from < 0 {
-			t.Errorf("%s has no place in the house", paths[0])
+			t.Errorf("%s is not in the list of layers", paths[0])
 		}
 		for _, imported := range paths[1:] {
-			if to, ours := floor(imported); ours && to <= from {
+			if to, ours := layer(imported); ours && to <= from {
 				t.Errorf("%s imports %s, which is not below it", paths[0], imported)
 			}
 		}
 	}
 }
 
-// The most that a reader is to hold in mind at once, without tests and what is generated.
+// The limits of a package and of a type, without tests and generated code.
 const (
 	mostLines   = 2500
 	mostFiles   = 15
