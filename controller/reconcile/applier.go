@@ -10,7 +10,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"metascript/controller/binding"
@@ -21,186 +20,194 @@ import (
 	"metascript/controller/throttle"
 )
 
-// An applier plans the writes to the children of a parent, and carries them out.
+// An applier plans and does the writes to the children of a parent.
 type applier struct {
-	b      *binding.Binding
-	events *parentEvents
-	states *states
+	binding *binding.Binding
+	events  *parentEvents
+	states  *states
 }
 
-// plan gives the writes to the children: none when the parent is going and they are not ours to tidy up. A child
-// that cannot be planned for is in the error, and the others in the plan.
-func (a *applier) plan(parent *object.Object, children *object.Set, answer *hook.Response) (plan.Plan, error) {
-	if object.Deleting(parent) && !a.b.CleansUp(parent) {
+// plan returns the writes that make the children what the hook returned. It returns none if the parent is being deleted and the
+// controller does not delete the children itself. The error is about the children that cannot be planned; the plan has the
+// others.
+func (a *applier) plan(parent *object.Object, children *object.Set, response *hook.Response) (plan.Plan, error) {
+	if object.Deleting(parent) && !a.binding.CleansUp(parent) {
 		return plan.Plan{}, nil
 	}
 	a.states.of(object.RefOf(parent)).prune(children, time.Now())
-	planned, err := plan.Children(children, answer.Children, a.policy(parent))
-	if answer.Finalized && object.Deleting(parent) {
-		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates) // the parent goes at once, and they with it
+	planned, err := plan.Children(children, response.Children, a.policy(parent))
+	if response.Finalized && object.Deleting(parent) {
+		// The parent is about to be gone, and the garbage collector would delete what we create.
+		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
 	}
 	return planned, err
 }
 
-// policy says how the parent's children are updated and written.
+// policy returns how the children of a parent are compared and written.
 func (a *applier) policy(parent *object.Object) plan.Policy {
 	return plan.Policy{
-		Rules: a.b.Rules, ServerSide: a.b.ServerSide, Memory: a.states.of(object.RefOf(parent)).applied,
-		Mark:  func(child *object.Object) error { return a.b.Owner.Mark(parent, child) },
-		Owned: a.b.Owned,
+		Rules: a.binding.Rules, ServerSide: a.binding.ServerSide, Memory: a.states.of(object.RefOf(parent)).applied,
+		Mark:  func(child *object.Object) error { return a.binding.Owner.Mark(parent, child) },
+		Owned: a.binding.Owned,
 	}
 }
 
-// apply carries out the writes. One that fails does not keep the others from being tried. It gives the time after
-// which to try those that were put off, zero for none.
+// apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
+// none was.
 func (a *applier) apply(ctx context.Context, parent *object.Object, ops []plan.Op, write plan.Writer) (time.Duration, error) {
 	var again time.Duration
-	var failed []error
+	var errs []error
 	for _, op := range ops {
-		wait, err := a.carryOut(ctx, parent, op, write)
-		again, failed = soonerOf(again, wait), append(failed, err)
+		wait, err := a.applyOne(ctx, parent, op, write)
+		again, errs = shorterDelay(again, wait), append(errs, err)
 	}
-	return again, kube.Join(failed...)
+	return again, kube.Join(errs...)
 }
 
-// carryOut does one write, and what a dry run leads to, unless it has to wait.
-func (a *applier) carryOut(ctx context.Context, parent *object.Object, op plan.Op, write plan.Writer) (time.Duration, error) {
+// applyOne does op, and the write that follows if op is a dry run that shows a difference. If op has to wait, it does nothing
+// and returns how long.
+func (a *applier) applyOne(ctx context.Context, parent *object.Object, op plan.Op, write plan.Writer) (time.Duration, error) {
 	if wait := max(a.delayUpdate(ctx, parent, op), a.delayDelete(parent, op)); wait > 0 {
 		return wait, nil
 	}
 	stored, err := write.Do(ctx, op)
 	switch {
 	case op.Creates() && kube.NamespaceTerminating(err):
-		return a.awaitNamespace(parent, op), nil
+		return a.namespaceDelay(parent, op), nil
 	case errors.Is(err, plan.ErrFixed):
-		return a.carryOut(ctx, parent, plan.Fixed(op), write)
+		return a.applyOne(ctx, parent, plan.Fixed(op), write)
 	case err != nil:
 		return 0, a.writeError(ctx, parent, op, err)
 	}
 	a.countWrite(parent, op)
 	if op.Verb == plan.DryRun {
 		if next := plan.Tried(op, stored); next != nil {
-			return a.carryOut(ctx, parent, *next, write)
+			return a.applyOne(ctx, parent, *next, write)
 		}
 	}
 	if op.Verb == plan.DryRun || op.Verb == plan.Apply {
-		return a.requeueRollout(op, stored), a.states.of(object.RefOf(parent)).applied.Note(stored, op.Object)
+		return a.rolloutDelay(op, stored), a.states.of(object.RefOf(parent)).applied.Note(stored, op.Object)
 	}
 	return 0, nil
 }
 
-// awaitNamespace says that op has to wait, since the namespace of a child to be created is being deleted: trying again
-// before it is gone is in vain. Most often the parent goes with it.
-func (a *applier) awaitNamespace(parent *object.Object, op plan.Op) time.Duration {
+// namespacePollInterval is how often the creation of a child is tried while its namespace is being deleted.
+const namespacePollInterval = 30 * time.Second
+
+// namespaceDelay returns how long op has to wait because the namespace of the child that it creates is being deleted. It records
+// an event if the parent is in another namespace; none can be recorded in this one, and the parent is most often deleted too.
+func (a *applier) namespaceDelay(parent *object.Object, op plan.Op) time.Duration {
 	a.events.log.Debug("namespace is being deleted", "parent", object.RefOf(parent), "op", op.String())
-	if parent.GetNamespace() != op.Object.GetNamespace() { // there could be no event in it
+	if parent.GetNamespace() != op.Object.GetNamespace() {
 		a.events.Warning(parent, "NamespaceTerminating", "%s is not created, since its namespace is being deleted", object.Describe(op.Object))
 	}
-	return untilGone
+	return namespacePollInterval
 }
 
-// requeueRollout gives the time after which a rollout is to go on that waited for a child of which an apply has shown that
-// it is as it should be: nothing changed, so that nothing else calls for a reconcile.
-func (a *applier) requeueRollout(op plan.Op, stored *object.Object) time.Duration {
-	if !a.b.Rules[stored.GroupVersionKind()].Rolls() || op.Creates() || stored.GetResourceVersion() != op.Observed.GetResourceVersion() {
+// rolloutDelay returns the time after which to reconcile again because op has shown that a child of a kind that rolls is up to
+// date; zero otherwise. The rollout may go on then, and no event queues the parent because nothing changed.
+func (a *applier) rolloutDelay(op plan.Op, stored *object.Object) time.Duration {
+	if !a.binding.Rules[stored.GroupVersionKind()].Rolls() || op.Creates() || stored.GetResourceVersion() != op.Observed.GetResourceVersion() {
 		return 0
 	}
 	return minResync
 }
 
-// writeError says what it means that op failed with err.
+// writeError returns the error of a reconcile in which op failed with err; nil if the failure does not matter.
 func (a *applier) writeError(ctx context.Context, parent *object.Object, op plan.Op, err error) error {
 	switch {
 	case apierrors.IsAlreadyExists(err):
-		return a.nameTaken(ctx, parent, op.Object)
+		return a.alreadyExists(ctx, parent, op.Object)
 	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
-		return nil // as it should be
+		return nil // it was to be deleted
 	case !op.Creates() && kube.Outdated(err):
 		return kube.Requeue(err)
 	}
 	return err
 }
 
-// nameTaken says who has the name of a child that could not be created: the parent itself, when only our cache did
-// not know, or somebody else.
-func (a *applier) nameTaken(ctx context.Context, parent, child *object.Object) error {
-	there, err := a.b.Live(ctx, child)
+// alreadyExists returns why a child could not be created although the cache does not have it: either the cache is stale, and
+// the error is a kube.ErrRequeue, or the object of this name is not the parent's.
+func (a *applier) alreadyExists(ctx context.Context, parent, child *object.Object) error {
+	existing, err := a.binding.Live(ctx, child)
 	if apierrors.IsNotFound(err) {
 		return kube.ErrRequeue
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", object.Describe(child), err)
 	}
-	ref := object.ControllerOf(there)
-	_, declared := a.b.Kinds[child.GroupVersionKind()]
-	expect, err := a.b.Expect(parent)
+	ref := object.ControllerOf(existing)
+	_, declared := a.binding.Kinds[child.GroupVersionKind()]
+	expect, err := a.binding.Expect(parent)
 	switch {
 	case ref != nil && ref.UID == parent.GetUID() && !declared:
 		return nil // a kind that is not watched is created once
-	case object.Deleting(there):
-		return fmt.Errorf("%s is still being deleted: %w", object.Describe(there), kube.ErrRequeue)
+	case object.Deleting(existing):
+		return fmt.Errorf("%s is still being deleted: %w", object.Describe(existing), kube.ErrRequeue)
 	case ref != nil && ref.UID == parent.GetUID():
-		return kube.ErrRequeue // only our cache did not know
+		return kube.ErrRequeue // the cache is stale
 	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
-		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(there), object.Describe(parent), kube.ErrRequeue)
+		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(existing), object.Describe(parent), kube.ErrRequeue)
 	case ref != nil:
 		return fmt.Errorf("create %s: it exists already and belongs to %s %s: delete it, or give the child another name", object.Describe(child), ref.Kind, ref.Name)
-	case err == nil && expect.Selector != nil && expect.Selector.Matches(labels.Set(there.GetLabels())):
-		return kube.ErrRequeue // it will be adopted
+	case err == nil && expect.Selector != nil && expect.Selector.Matches(labels.Set(existing.GetLabels())):
+		return kube.ErrRequeue // the next reconcile adopts it
 	}
 	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))
 }
 
-// delayUpdate gives how long op has to wait, zero for not at all, since the same was written too often before. The way on
-// is to mend the hook, or to call the other side off.
+// delayUpdate returns how long op has to wait because the same content was written too often before; zero if it does not
+// wait. Something else changes the child each time, and only an edit of the hook or of the other controller can end that.
 func (a *applier) delayUpdate(ctx context.Context, parent *object.Object, op plan.Op) time.Duration {
 	if op.Differs == nil {
 		return 0
 	}
-	all, child := a.states.of(object.RefOf(parent)).contentions, object.RefOf(op.Object)
-	f := all[child]
-	if f == nil || !op.Again || f.Forgotten(time.Now()) {
-		f = &throttle.Contention{}
-		all[child] = f
+	contentions, child := a.states.of(object.RefOf(parent)).contentions, object.RefOf(op.Object)
+	contention := contentions[child]
+	if contention == nil || !op.Again || contention.Forgotten(time.Now()) {
+		contention = &throttle.Contention{}
+		contentions[child] = contention
 	}
-	wait, news := f.Delay(time.Now())
-	if news {
-		a.reportFieldConflict(ctx, parent, op, f.Writes())
+	wait, report := contention.Delay(time.Now())
+	if report {
+		a.reportFieldConflict(ctx, parent, op, contention.Writes())
 	}
 	return wait
 }
 
-// countWrite notes that op was carried out.
+// countWrite counts op, which was done, for delayUpdate.
 func (a *applier) countWrite(parent *object.Object, op plan.Op) {
-	if f := a.states.of(object.RefOf(parent)).contentions[object.RefOf(op.Object)]; f != nil && op.Differs != nil && op.Verb != plan.DryRun {
-		f.Count(time.Now())
+	if contention := a.states.of(object.RefOf(parent)).contentions[object.RefOf(op.Object)]; contention != nil && op.Differs != nil && op.Verb != plan.DryRun {
+		contention.Count(time.Now())
 	}
 }
 
-// reportFieldConflict tells which field of which child is fought over, and with whom, in the log and in an event on parent.
-func (a *applier) reportFieldConflict(ctx context.Context, parent *object.Object, op plan.Op, rounds int) {
+// reportFieldConflict reports, in the log and by an event on parent, which field of a child is written again and again, and
+// which other field managers write it.
+func (a *applier) reportFieldConflict(ctx context.Context, parent *object.Object, op plan.Op, writes int) {
 	done := "updated"
 	if op.Verb == plan.Delete || op.Verb == plan.DryRun {
 		done = "recreated"
 	}
-	text := fmt.Sprintf("%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", object.Describe(op.Object), done, rounds, op.Differs, a.opponents(ctx, op), nextWrites)
+	text := fmt.Sprintf("%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", object.Describe(op.Object), done, writes, op.Differs, a.otherManagers(ctx, op), delayText)
 	a.events.log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
 	a.events.Warning(parent, "FieldConflict", "%s", text)
 }
 
-// nextWrites is the end of each report of a conflict.
-var nextWrites = fmt.Sprintf("Until then the same write is delayed, at first by %s, and later by up to %s",
+// delayText is the last sentence of each report of a field conflict.
+var delayText = fmt.Sprintf("Until then the same write is delayed, at first by %s, and later by up to %s",
 	duration.HumanDuration(throttle.FirstContentionDelay), duration.HumanDuration(throttle.LastContentionDelay))
 
-// opponents says who changes the field in which op's child differs, as the API server knows at this moment.
-func (a *applier) opponents(ctx context.Context, op plan.Op) string {
-	live, err := a.b.Live(ctx, op.Object)
+// otherManagers describes the field managers that own the field in which the child of op differs, other than ours. It reads
+// the child from the API server.
+func (a *applier) otherManagers(ctx context.Context, op plan.Op) string {
+	live, err := a.binding.Live(ctx, op.Object)
 	if err != nil {
 		return "the object could not be read to find out who changes it: " + err.Error()
 	}
 	var names []string
 	for _, m := range plan.Managers(live, op.Differs) {
-		if !slices.Contains([]string{kube.FieldManager, a.b.FieldManager}, m.Name) {
+		if !slices.Contains([]string{kube.FieldManager, a.binding.FieldManager}, m.Name) {
 			names = append(names, m.String())
 		}
 	}
@@ -210,53 +217,52 @@ func (a *applier) opponents(ctx context.Context, op plan.Op) string {
 	return "it is changed by the field manager " + strings.Join(names, " and ")
 }
 
-// delayDelete gives how long a deletion has to wait, since the same child was deleted too often before.
+// delayDelete returns how long op has to wait because it deletes a child that was deleted too often before; zero if it does not
+// wait, and then counts op.
 func (a *applier) delayDelete(parent *object.Object, op plan.Op) time.Duration {
-	f := a.states.of(object.RefOf(parent)).deletedAgain(op)
-	if f == nil {
+	contention := a.states.of(object.RefOf(parent)).deletionContention(op)
+	if contention == nil {
 		return 0
 	}
-	wait, news := f.Delay(time.Now())
-	if news {
-		a.events.conflict(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not return it, and somebody creates it again as a child of this object: does another controller select the same objects? %s", f.Writes(), nextWrites))
+	wait, report := contention.Delay(time.Now())
+	if report {
+		a.events.reportConflict(parent, object.Describe(op.Object), fmt.Sprintf("it was deleted %d times, since the hook does not return it, and somebody creates it again as a child of this object: does another controller select the same objects? %s", contention.Writes(), delayText))
 	}
 	if wait == 0 {
-		f.Count(time.Now())
+		contention.Count(time.Now())
 	}
 	return wait
 }
 
-// reportSuppressed records, once for each child, field and content, that its method keeps a difference from being mended.
-func (a *applier) reportSuppressed(parent *object.Object, left []plan.Left) {
-	k := a.states.of(object.RefOf(parent))
-	told := make(map[object.Ref]string, len(left))
-	for _, d := range left {
-		child, what := object.RefOf(d.Child), d.Field.String()+" "+d.Wanted
-		if k.suppressed[child] != what {
-			a.events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: delete the child, or set another method", object.Describe(d.Child), d.Field)
-		}
-		told[child] = what
-	}
-	k.suppressed = told
-}
-
-// deletedAgain gives how often the undesired child that op deletes was deleted before, although somebody made it again;
-// nil when op is something else. One that the hook itself wanted meanwhile does not count.
-func (k *parentState) deletedAgain(op plan.Op) *throttle.Contention {
+// deletionContention returns the count of the deletions of the child that op deletes because the hook does not return it; nil if
+// op does something else. The count begins anew when the hook has the child created.
+func (s *parentState) deletionContention(op plan.Op) *throttle.Contention {
 	child := object.RefOf(op.Object)
 	if op.Creates() {
-		delete(k.recreatedChildren, child)
+		delete(s.recreatedChildren, child)
 	}
 	if op.Verb != plan.Delete || op.Differs != nil {
 		return nil
 	}
-	f := k.recreatedChildren[child]
-	if f == nil || f.Forgotten(time.Now()) {
-		f = &throttle.Contention{}
-		k.recreatedChildren[child] = f
+	contention := s.recreatedChildren[child]
+	if contention == nil || contention.Forgotten(time.Now()) {
+		contention = &throttle.Contention{}
+		s.recreatedChildren[child] = contention
 	}
-	return f
+	return contention
 }
 
-// untilGone is how often it is looked whether a namespace that is being deleted is gone.
-const untilGone = 30 * time.Second
+// reportSuppressed records an event for each child with a difference that its update method does not permit to fix, unless the
+// last reconcile had the same difference.
+func (a *applier) reportSuppressed(parent *object.Object, left []plan.Left) {
+	state := a.states.of(object.RefOf(parent))
+	reported := make(map[object.Ref]string, len(left))
+	for _, l := range left {
+		child, difference := object.RefOf(l.Child), l.Field.String()+" "+l.Wanted
+		if state.suppressed[child] != difference {
+			a.events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: delete the child, or set another method", object.Describe(l.Child), l.Field)
+		}
+		reported[child] = difference
+	}
+	state.suppressed = reported
+}

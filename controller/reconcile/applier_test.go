@@ -11,26 +11,26 @@ import (
 )
 
 // rounds carries op out so often, and fails if it has to wait before.
-func rounds(t *testing.T, l *Reconciler, parent *object.Object, op plan.Op, n int) {
+func rounds(t *testing.T, r *Reconciler, parent *object.Object, op plan.Op, n int) {
 	t.Helper()
 	for round := range n {
-		if wait := l.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
+		if wait := r.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
 			t.Fatalf("round %d has to wait for %s", round, wait)
 		}
-		l.applier.countWrite(parent, op)
+		r.applier.countWrite(parent, op)
 	}
 }
 
 func TestAChildIsNotWrittenInVainForEver(t *testing.T) {
 	for _, verb := range []plan.Verb{plan.Update, plan.Apply, plan.Delete} {
 		t.Run(string(verb), func(t *testing.T) {
-			l, _ := NewTestLoop(t, wants(), nil)
-			t.Cleanup(l.Close)
-			t.Cleanup(l.queue.ShutDown)
+			r, _ := newTestReconciler(t, wants(), nil)
+			t.Cleanup(r.Close)
+			t.Cleanup(r.queue.ShutDown)
 			parent, field := objecttest.Widget(nil), plan.Path{"data"}
 			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Again: true}
-			rounds(t, l, parent, again, throttle.ContentionAllowed)
-			if wait := l.applier.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
+			rounds(t, r, parent, again, throttle.ContentionAllowed)
+			if wait := r.applier.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
 				t.Fatalf("after %d rounds it waits %s, want up to 10s", throttle.ContentionAllowed, wait)
 			}
 			for name, op := range map[string]plan.Op{
@@ -38,12 +38,12 @@ func TestAChildIsNotWrittenInVainForEver(t *testing.T) {
 				"one that is not wanted": {Verb: plan.Delete, Object: objecttest.ConfigMap("c", nil)},
 				"other content":          {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field},
 			} {
-				if wait := l.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
+				if wait := r.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
 					t.Errorf("%s waits %s", name, wait)
 				}
 			}
 			// After other content was tried, it begins anew.
-			rounds(t, l, parent, again, throttle.ContentionAllowed)
+			rounds(t, r, parent, again, throttle.ContentionAllowed)
 		})
 	}
 }

@@ -19,45 +19,45 @@ func deletion(name string) plan.Op {
 func TestAnUndesiredChildThatComesAgainIsDeletedEverMoreSlowly(t *testing.T) {
 	k := &parentState{hookState: newHookState()}
 	for range throttle.ContentionAllowed {
-		f := k.deletedAgain(deletion("a"))
+		f := k.deletionContention(deletion("a"))
 		if wait, _ := f.Delay(time.Now()); wait != 0 {
 			t.Fatalf("after %d rounds it waits %s", f.Writes(), wait)
 		}
 		f.Count(time.Now())
 	}
-	if wait, news := k.deletedAgain(deletion("a")).Delay(time.Now()); wait <= 0 || !news {
+	if wait, news := k.deletionContention(deletion("a")).Delay(time.Now()); wait <= 0 || !news {
 		t.Errorf("got wait %s, news %t", wait, news)
 	}
-	if wait, news := k.deletedAgain(deletion("a")).Delay(time.Now()); wait <= 0 || news {
+	if wait, news := k.deletionContention(deletion("a")).Delay(time.Now()); wait <= 0 || news {
 		t.Errorf("it is told again: wait %s, news %t", wait, news)
 	}
-	if wait, _ := k.deletedAgain(deletion("b")).Delay(time.Now()); wait != 0 {
+	if wait, _ := k.deletionContention(deletion("b")).Delay(time.Now()); wait != 0 {
 		t.Errorf("another child waits %s", wait)
 	}
-	k.deletedAgain(plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("a", nil)}) // the hook wants it by now
-	if wait, _ := k.deletedAgain(deletion("a")).Delay(time.Now()); wait != 0 {
+	k.deletionContention(plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("a", nil)}) // the hook wants it by now
+	if wait, _ := k.deletionContention(deletion("a")).Delay(time.Now()); wait != 0 {
 		t.Errorf("what the hook made itself waits %s", wait)
 	}
 }
 
 func TestAStatusThatIsChangedEachTimeIsWrittenEverMoreSlowly(t *testing.T) {
-	l, _ := NewTestLoop(t, wants(), nil)
-	defer l.Close()
-	defer l.queue.ShutDown()
+	r, _ := newTestReconciler(t, wants(), nil)
+	defer r.Close()
+	defer r.queue.ShutDown()
 	parent, answer := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
 	changed := object.Copy(parent)
 	changed.Object["status"] = answer.Status
 	for range throttle.ContentionAllowed {
-		if wait := l.status.delayStatus(parent, changed, answer); wait != 0 {
+		if wait := r.status.delayStatus(parent, changed, answer); wait != 0 {
 			t.Fatalf("it waits %s", wait)
 		}
-		l.states.of(object.RefOf(parent)).statusContention.Count(time.Now())
+		r.states.of(object.RefOf(parent)).statusContention.Count(time.Now())
 	}
-	if wait := l.status.delayStatus(parent, changed, answer); wait <= 0 {
+	if wait := r.status.delayStatus(parent, changed, answer); wait <= 0 {
 		t.Error("it does not wait")
 	}
 	edited := objecttest.Widget(func(o *object.Object) { o.SetGeneration(2) })
-	if wait := l.status.delayStatus(edited, changed, answer); wait != 0 {
+	if wait := r.status.delayStatus(edited, changed, answer); wait != 0 {
 		t.Errorf("after an edit it waits %s", wait)
 	}
 }

@@ -12,53 +12,55 @@ import (
 	"metascript/controller/selection"
 )
 
-// An eventHandler turns the events of objects into the keys of the parents that they concern, and queues them. The event is
-// forgotten; the key goes on with the reasons why.
+// An eventHandler turns the events of objects into keys of parents, with the reasons why, and queues them. It does not
+// keep the events. Its methods may be called concurrently.
 type eventHandler struct {
 	r *Reconciler
 
-	adopting sync.Mutex // see readAdopter
+	adopterMu sync.Mutex // is locked while a parent is read from the cache and its queries are set; see readAdopter
 }
 
-// onParent queues a parent that changed.
+// onParent queues a parent that is new, has changed, or was deleted.
 func (e *eventHandler) onParent(old, current *object.Object) {
-	e.followAdopter(old, current)
+	e.updateAdopter(old, current)
 	switch {
 	case current == nil:
-		e.r.queue.Enqueue(object.RefOf(old), queue.ParentChanged) // so that what is kept for it is dropped
-	case old != nil && requests(old, current):
-		e.request(object.RefOf(current))
-	case old == nil || e.concerns(old, current):
-		e.r.queue.Enqueue(object.RefOf(current), e.news(queue.ParentChanged))
+		e.r.queue.Enqueue(object.RefOf(old), queue.ParentChanged) // the reconcile drops its state
+	case old != nil && requestsSync(old, current):
+		e.reconcileNow(object.RefOf(current))
+	case old == nil || e.isRelevant(old, current):
+		e.r.queue.Enqueue(object.RefOf(current), e.reasonFor(queue.ParentChanged))
 	}
 }
 
-// news is why, once the caches are filled. What fills them did not just change, and comes after what does.
-func (e *eventHandler) news(why queue.Reason) queue.Reason {
+// reasonFor returns the reason for an event of a change. Events that come while the caches are being filled are not changes, and
+// their parents are queued after those that changed.
+func (e *eventHandler) reasonFor(change queue.Reason) queue.Reason {
 	if e.r.filled.Load() {
-		return why
+		return change
 	}
-	return e.r.because
+	return e.r.initialReason
 }
 
-// onKey queues every parent when a Secret or ConfigMap that a webhook refers to holds something else than before: those
-// that failed for want of it need not wait until their turn comes.
-func (e *eventHandler) onKey() {
+// onCredential queues all parents when the data of a Secret or ConfigMap to which a webhook refers has changed. Those that
+// failed because of it need not wait until their back-off is over.
+func (e *eventHandler) onCredential() {
 	if !e.r.filled.Load() {
 		return
 	}
-	for parent := range e.r.b.Own() {
+	for parent := range e.r.binding.Own() {
 		e.r.queue.Enqueue(object.RefOf(parent), queue.KeyChanged)
 	}
 }
 
-// concerns reports whether a parent's change is worth a reconcile. With ignoreStatusChanges those are changes of
-// the spec, which raise the generation, of labels and annotations, finalizers, and the begin of a deletion.
-func (e *eventHandler) concerns(old, current *object.Object) bool {
+// isRelevant reports whether a parent is to be reconciled because of a change. With ignoreStatusChanges, only these changes are
+// relevant: of the spec, which increases the generation; of labels, annotations and finalizers; and the start of a
+// deletion.
+func (e *eventHandler) isRelevant(old, current *object.Object) bool {
 	if old.GetResourceVersion() == current.GetResourceVersion() {
 		return false
 	}
-	if !e.r.b.Rule(current.GroupVersionKind()).IgnoreStatusChanges || current.GetGeneration() == 0 {
+	if !e.r.binding.Rule(current.GroupVersionKind()).IgnoreStatusChanges || current.GetGeneration() == 0 {
 		return true
 	}
 	return old.GetGeneration() != current.GetGeneration() ||
@@ -69,121 +71,122 @@ func (e *eventHandler) concerns(old, current *object.Object) bool {
 		!reflect.DeepEqual(old.GetFinalizers(), current.GetFinalizers())
 }
 
-// onChild queues the parents that a child's change concerns: who owns it, and who owned it. Who may adopt it while nobody
-// does, onOrphan is told.
+// onChild queues the owner of a child that changed, and its owner before the change. For objects without an owner see onOrphan.
 func (e *eventHandler) onChild(old, current *object.Object) {
 	if old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
 		return
 	}
-	seen := map[object.Ref]bool{}
+	queued := map[object.Ref]bool{}
 	for _, o := range []*object.Object{old, current} {
 		if o == nil {
 			continue
 		}
-		if key, owned := e.r.b.OwnerOf(o); owned && !seen[key] {
-			seen[key] = true
-			e.r.queue.Enqueue(key, e.news(queue.ChildChanged))
+		if key, owned := e.r.binding.OwnerOf(o); owned && !queued[key] {
+			queued[key] = true
+			e.r.queue.Enqueue(key, e.reasonFor(queue.ChildChanged))
 		}
 	}
 }
 
-// onRevision queues the parent of a ControllerRevision that is gone, that says something else of the parent, or that
-// could not be read or cannot be now. Other changes are our own.
-func (e *eventHandler) onRevision(old, current *object.Object) {
-	if old == nil || current != nil && ours(old, current) {
-		return
-	}
-	if key, owned := e.r.b.OwnerOf(cmp.Or(current, old)); owned {
-		e.r.queue.Enqueue(key, e.news(queue.ChildChanged))
+// onOrphan queues the parents that may adopt an object.
+func (e *eventHandler) onOrphan(adopters []object.Ref) {
+	for _, parent := range adopters {
+		e.r.queue.Enqueue(parent, e.reasonFor(queue.ChildChanged))
 	}
 }
 
-// followAdopter takes a change of a parent, so that the event of an orphan goes through no parent that it does not
-// concern. A parent that is not known yet finds its orphans in its own first reconcile.
-func (e *eventHandler) followAdopter(old, current *object.Object) {
+// onRevision queues the parent of a ControllerRevision that was deleted, or that was changed in a way in which we do not
+// change it.
+func (e *eventHandler) onRevision(old, current *object.Object) {
+	if old == nil || current != nil && mayBeOurChange(old, current) {
+		return
+	}
+	if key, owned := e.r.binding.OwnerOf(cmp.Or(current, old)); owned {
+		e.r.queue.Enqueue(key, e.reasonFor(queue.ChildChanged))
+	}
+}
+
+// mayBeOurChange reports whether two versions of a ControllerRevision can be read and differ at most in what we change.
+func mayBeOurChange(old, current *object.Object) bool {
+	before, oldErr := rollout.Decode(old)
+	after, currentErr := rollout.Decode(current)
+	return oldErr == nil && currentErr == nil && before.Script == after.Script && plan.Difference(before.Patch, after.Patch) == ""
+}
+
+// updateAdopter updates the queries by which the Hub finds the parents that may adopt an object, after a parent has changed. A
+// parent that is not in the cache yet finds the objects to adopt in its first reconcile.
+func (e *eventHandler) updateAdopter(old, current *object.Object) {
 	switch {
-	case e.r.b.Match == nil:
+	case e.r.binding.Match == nil:
 	case current == nil:
 		e.readAdopter(object.RefOf(old))
-	case old != nil && e.r.b.IsOurs(old) && e.r.b.IsOurs(current) && sameSelector(old, current):
+	case old != nil && e.r.binding.IsOurs(old) && e.r.binding.IsOurs(current) && hasSameSelector(old, current):
 	default:
 		e.readAdopter(object.RefOf(current))
 	}
 }
 
-// readAdopter sets what a parent may adopt as its cache has the parent now, and not as the caller has it: while the loop
-// begins, what it took from the caches may be older than an event that was handled meanwhile. A cache has each change
-// before its event comes, and one call reads and sets after the other, so that the last change of a parent is what counts.
+// readAdopter sets the query for what a parent may adopt. It reads the parent from the cache, because the object that the caller
+// has may be older than an event that was handled meanwhile: queueAll runs concurrently with the events. A cache has each
+// change before its event is sent, and the lock makes reading and setting one step, so that the last change is used.
 func (e *eventHandler) readAdopter(key object.Ref) {
-	e.adopting.Lock()
-	defer e.adopting.Unlock()
+	e.adopterMu.Lock()
+	defer e.adopterMu.Unlock()
 	var queries []selection.Query
-	if parent := e.r.b.Parent(key); parent != nil && e.r.b.IsOurs(parent) {
-		queries = e.adopts(parent)
+	if parent := e.r.binding.Parent(key); parent != nil && e.r.binding.IsOurs(parent) {
+		queries = e.adoptionQueries(parent)
 	}
 	e.r.shared.Hub.Adopts(e.r, key, queries...)
 }
 
-// adopts is the query for what a parent may adopt; none when its selector cannot be read.
-func (e *eventHandler) adopts(parent *object.Object) []selection.Query {
-	selector, err := e.r.b.Match(parent)
+// adoptionQueries returns the query for what a parent may adopt; none if the selector of the parent is not valid.
+func (e *eventHandler) adoptionQueries(parent *object.Object) []selection.Query {
+	selector, err := e.r.binding.Match(parent)
 	if err != nil {
 		return nil
 	}
 	return []selection.Query{{Namespace: parent.GetNamespace(), Labels: selector}}
 }
 
-// onOrphan queues the parents that may adopt an object.
-func (e *eventHandler) onOrphan(adopters []object.Ref) {
-	for _, parent := range adopters {
-		e.r.queue.Enqueue(parent, e.news(queue.ChildChanged))
-	}
+// hasSameSelector reports whether two versions of a parent certainly have the same selector.
+func hasSameSelector(old, current *object.Object) bool {
+	return old.GetUID() == current.GetUID() && current.GetGeneration() > 0 && old.GetGeneration() == current.GetGeneration()
 }
 
-// Annotations by which people steer the reconciles of one parent.
+// Annotations on a parent with which users control its reconciles.
 const (
-	// syncRequested asks for a reconcile at once, whatever back-off or pause there is, each time that its value changes.
+	// syncRequestedAnnotation requests a reconcile each time its value changes. The reconcile does not wait for a back-off or
+	// another delay.
 	syncRequestedAnnotation = "metacontroller.k8s.io/sync-requested-at"
-	// pausedParent, with the value "true", lets the parent rest: no hook runs for it, and nothing is written.
+	// pausedAnnotation, with the value "true", stops the reconciles of the parent: no hook is called, and nothing is written.
 	pausedAnnotation = "metacontroller.k8s.io/paused"
 )
 
-func requests(old, current *object.Object) bool {
+// requestsSync reports whether a change of a parent requests a reconcile.
+func requestsSync(old, current *object.Object) bool {
 	value := current.GetAnnotations()[syncRequestedAnnotation]
 	return value != "" && value != old.GetAnnotations()[syncRequestedAnnotation]
 }
 
-func paused(parent *object.Object) bool { return parent.GetAnnotations()[pausedAnnotation] == "true" }
+func isPaused(parent *object.Object) bool { return parent.GetAnnotations()[pausedAnnotation] == "true" }
 
-// ours reports whether we may have made current of old.
-func ours(old, current *object.Object) bool {
-	before, unread := rollout.Decode(old)
-	after, unreadable := rollout.Decode(current)
-	return unread == nil && unreadable == nil && before.Script == after.Script && plan.Difference(before.Patch, after.Patch) == ""
+// reconcileNow queues a parent and drops its failures.
+func (e *eventHandler) reconcileNow(key object.Ref) {
+	e.r.queue.Forget(key)
+	e.r.current.Load().Forgive(key)
+	e.r.queue.Enqueue(key, queue.Requested)
 }
 
-// sameSelector reports whether two versions of a parent surely select the same.
-func sameSelector(old, current *object.Object) bool {
-	return old.GetUID() == current.GetUID() && current.GetGeneration() > 0 && old.GetGeneration() == current.GetGeneration()
-}
-
-// queueAll takes the parents that the caches held before the loop was told of events.
+// queueAll queues the parents that were in the caches before the handlers were registered.
 func (e *eventHandler) queueAll() {
-	for parent := range e.r.b.Own() {
+	for parent := range e.r.binding.Own() {
 		e.onParent(nil, parent)
 	}
 }
 
-// resync queues every parent. It is called once a period.
+// resync queues all parents. It is called once in each resync period.
 func (e *eventHandler) resync() {
-	for parent := range e.r.b.Own() {
+	for parent := range e.r.binding.Own() {
 		e.r.queue.Enqueue(object.RefOf(parent), queue.Resync)
 	}
-}
-
-// request has a parent reconciled at once, as if it had never failed.
-func (e *eventHandler) request(key object.Ref) {
-	e.r.queue.Forget(key)
-	e.r.current.Load().Forgive(key)
-	e.r.queue.Enqueue(key, queue.Requested)
 }

@@ -22,58 +22,58 @@ import (
 	"metascript/controller/queue"
 )
 
-// newEventLoop is a loop whose caches hold these parents, with nothing queued. No handler is registered, so that
+// newEventReconciler is a loop whose caches hold these parents, with nothing queued. No handler is registered, so that
 // events come from the test alone.
-func newEventLoop(t *testing.T, parents ...*object.Object) *Reconciler {
+func newEventReconciler(t *testing.T, parents ...*object.Object) *Reconciler {
 	t.Helper()
 	var there []runtime.Object
 	for _, o := range parents {
 		there = append(there, o)
 	}
-	l, _ := NewTestLoop(t, nil, nil, there...)
-	l.filled.Store(true)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r, _ := newTestReconciler(t, nil, nil, there...)
+	r.filled.Store(true)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	if err := l.shared.Hub.Join(l, nil, nil); err != nil {
+	if err := r.shared.Hub.Join(r, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range parents {
-		l.handler.followAdopter(nil, o)
+		r.handler.updateAdopter(nil, o)
 	}
-	return l
+	return r
 }
 
 // queued empties the queue; it gives why each key was in it.
-func queued(l *Reconciler) map[string]string {
+func queued(r *Reconciler) map[string]string {
 	all := map[string]string{}
-	for l.queue.Len() > 0 {
-		key, _ := l.queue.Get()
-		all[key.String()] = l.queue.Take(key).String()
-		l.queue.Done(key)
+	for r.queue.Len() > 0 {
+		key, _ := r.queue.Get()
+		all[key.String()] = r.queue.Take(key).String()
+		r.queue.Done(key)
 	}
 	return all
 }
 
 // expectQueued checks that these parents, and no others, are queued because of a child.
-func expectQueued(t *testing.T, l *Reconciler, want ...string) {
+func expectQueued(t *testing.T, r *Reconciler, want ...string) {
 	t.Helper()
 	because := map[string]string{}
 	for _, key := range want {
 		because[key] = "child"
 	}
-	if diff := cmp.Diff(because, queued(l)); diff != "" {
+	if diff := cmp.Diff(because, queued(r)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }
 
-// childEvent tells l of a change of a child, or of what may become one.
-func childEvent(l *Reconciler, old, current *object.Object) {
-	l.handler.onChild(old, current)
+// childEvent tells r of a change of a child, or of what may become one.
+func childEvent(r *Reconciler, old, current *object.Object) {
+	r.handler.onChild(old, current)
 	if current != nil {
-		l.handler.onOrphan(l.shared.Hub.Adopters(current)[l])
+		r.handler.onOrphan(r.shared.Hub.Adopters(current)[r])
 	}
 }
 
@@ -107,36 +107,36 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 		{"not one that only owns and does not control", objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "u1"})), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newEventLoop(t, objecttest.Widget(nil))
-			childEvent(l, nil, c.child)
-			expectQueued(t, l, c.want...)
-			childEvent(l, c.child, nil)
-			expectQueued(t, l, c.want...)
+			r := newEventReconciler(t, objecttest.Widget(nil))
+			childEvent(r, nil, c.child)
+			expectQueued(t, r, c.want...)
+			childEvent(r, c.child, nil)
+			expectQueued(t, r, c.want...)
 		})
 	}
 }
 
 func TestAChildOfAClusterScopedParentConcernsItFromAnyNamespace(t *testing.T) {
-	l := newEventLoop(t)
-	l.b.Parents[0].Namespaced = false
-	childEvent(l, nil, objecttest.InNamespace("x", controlled("example.com/v1", "Widget", "w")))
-	expectQueued(t, l, "w")
+	r := newEventReconciler(t)
+	r.binding.Parents[0].Namespaced = false
+	childEvent(r, nil, objecttest.InNamespace("x", controlled("example.com/v1", "Widget", "w")))
+	expectQueued(t, r, "w")
 }
 
 func TestAChildThatChangesHandsConcernsBoth(t *testing.T) {
-	l := newEventLoop(t)
+	r := newEventReconciler(t)
 	old, current := controlled("example.com/v1", "Widget", "before"), controlled("example.com/v1", "Widget", "after")
-	childEvent(l, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
-	expectQueued(t, l, "default/before", "default/after")
+	childEvent(r, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
+	expectQueued(t, r, "default/before", "default/after")
 }
 
 func TestAChildThatIsReleasedConcernsWhoHadItAndWhoMayAdoptIt(t *testing.T) {
 	parent, heir := named("w", "default", "u1"), named("heir", "default", "u2")
-	l := newEventLoop(t, parent, heir)
+	r := newEventReconciler(t, parent, heir)
 	old := objecttest.ConfigMap("a", parent)
 	current := objecttest.Matching("a", heir)
-	childEvent(l, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
-	expectQueued(t, l, "default/w", "default/heir")
+	childEvent(r, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
+	expectQueued(t, r, "default/w", "default/heir")
 }
 
 func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
@@ -154,55 +154,55 @@ func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
 		{"with somebody else for a controller", objecttest.With(objecttest.Matching("a", here), objecttest.OwnedBy(controlled("apps/v1", "ReplicaSet", "r").GetOwnerReferences()...)), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newEventLoop(t, here, there, stranger)
-			childEvent(l, nil, c.orphan)
-			expectQueued(t, l, c.want...)
+			r := newEventReconciler(t, here, there, stranger)
+			childEvent(r, nil, c.orphan)
+			expectQueued(t, r, c.want...)
 		})
 	}
 }
 
 func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
 	parent := named("w", "", "u1")
-	l := newEventLoop(t, parent)
-	l.b.Parents[0].Namespaced = false
-	childEvent(l, nil, objecttest.InNamespace("x", objecttest.Matching("a", parent)))
-	expectQueued(t, l, "w")
+	r := newEventReconciler(t, parent)
+	r.binding.Parents[0].Namespaced = false
+	childEvent(r, nil, objecttest.InNamespace("x", objecttest.Matching("a", parent)))
+	expectQueued(t, r, "w")
 }
 
 func TestAnOrphanThatBeginsToMatchConcernsItsAdopter(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	l := newEventLoop(t, parent)
-	childEvent(l, objecttest.With(objecttest.ConfigMap("a", nil), versioned("1")), objecttest.With(objecttest.Matching("a", parent), versioned("2")))
-	expectQueued(t, l, "default/w")
+	r := newEventReconciler(t, parent)
+	childEvent(r, objecttest.With(objecttest.ConfigMap("a", nil), versioned("1")), objecttest.With(objecttest.Matching("a", parent), versioned("2")))
+	expectQueued(t, r, "default/w")
 }
 
 func TestAnOrphanThatIsGoneConcernsNobody(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	l := newEventLoop(t, parent)
-	childEvent(l, objecttest.Matching("a", parent), nil)
-	expectQueued(t, l)
+	r := newEventReconciler(t, parent)
+	childEvent(r, objecttest.Matching("a", parent), nil)
+	expectQueued(t, r)
 }
 
 func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T) {
 	sound := named("sound", "default", "u1")
 	_ = unstructured.SetNestedStringMap(sound.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
 	parents := []*object.Object{named("a", "default", "u2"), sound, named("z", "default", "u3")}
-	l := newEventLoop(t, parents...)
-	l.b.Match = claim.SpecSelector
+	r := newEventReconciler(t, parents...)
+	r.binding.Match = claim.SpecSelector
 	for _, o := range parents {
-		l.handler.followAdopter(nil, o)
+		r.handler.updateAdopter(nil, o)
 	}
-	childEvent(l, nil, objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
-	expectQueued(t, l, "default/sound")
+	childEvent(r, nil, objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
+	expectQueued(t, r, "default/sound")
 }
 
 func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	l := newEventLoop(t, parent)
-	l.handler.onParent(parent, object.Copy(parent))
+	r := newEventReconciler(t, parent)
+	r.handler.onParent(parent, object.Copy(parent))
 	child := objecttest.With(objecttest.ConfigMap("a", parent), versioned("5"))
-	childEvent(l, child, object.Copy(child))
-	expectQueued(t, l)
+	childEvent(r, child, object.Copy(child))
+	expectQueued(t, r)
 }
 
 func TestWhichChangesOfAParentCount(t *testing.T) {
@@ -238,14 +238,14 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 				if c.change != nil {
 					c.change(current)
 				}
-				l := newEventLoop(t)
-				l.b.Parents[0].IgnoreStatusChanges = ignore
-				l.handler.onParent(old, current)
+				r := newEventReconciler(t)
+				r.binding.Parents[0].IgnoreStatusChanges = ignore
+				r.handler.onParent(old, current)
 				expected := map[string]string{}
 				if want {
 					expected["default/w"] = "parent"
 				}
-				if diff := cmp.Diff(expected, queued(l)); diff != "" {
+				if diff := cmp.Diff(expected, queued(r)); diff != "" {
 					t.Errorf("ignoreStatusChanges %t: queued (-want +got):\n%s", ignore, diff)
 				}
 			}
@@ -254,22 +254,22 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 }
 
 func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
-	l := newEventLoop(t)
-	l.b.Parents[0].IgnoreStatusChanges = true
+	r := newEventReconciler(t)
+	r.binding.Parents[0].IgnoreStatusChanges = true
 	for name, event := range map[string][2]*object.Object{"comes": {nil, objecttest.Widget(nil)}, "goes": {objecttest.Widget(nil), nil}} {
-		l.handler.onParent(event[0], event[1])
-		if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
+		r.handler.onParent(event[0], event[1])
+		if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(r)); diff != "" {
 			t.Errorf("a parent that %s: queued (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
 func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
-	l := newEventLoop(t, objecttest.Widget(nil))
-	l.filled.Store(false)
-	l.handler.onParent(nil, objecttest.Widget(nil))
-	childEvent(l, nil, objecttest.ConfigMap("c", objecttest.Widget(nil)))
-	if got := l.queue.Take(object.RefOf(objecttest.Widget(nil))); got != queue.Resync {
+	r := newEventReconciler(t, objecttest.Widget(nil))
+	r.filled.Store(false)
+	r.handler.onParent(nil, objecttest.Widget(nil))
+	childEvent(r, nil, objecttest.ConfigMap("c", objecttest.Widget(nil)))
+	if got := r.queue.Take(object.RefOf(objecttest.Widget(nil))); got != queue.Resync {
 		t.Errorf("the reason is %s, want resync", got)
 	}
 }
@@ -282,33 +282,33 @@ func selectingApp(app string, generation int64) *object.Object {
 }
 
 // expectAdopter checks whether an orphan of an app concerns the parent w.
-func expectAdopter(t *testing.T, l *Reconciler, app string, want bool) {
+func expectAdopter(t *testing.T, r *Reconciler, app string, want bool) {
 	t.Helper()
-	if got := adopts(l, app); got != want {
+	if got := adopts(r, app); got != want {
 		t.Errorf("an orphan of app %s concerns the parent: %t, want %t", app, got, want)
 	}
 }
 
-func adopts(l *Reconciler, app string) bool {
+func adopts(r *Reconciler, app string) bool {
 	orphan := objecttest.With(objecttest.ConfigMap(app, nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": app}) })
-	return slices.Contains(l.shared.Hub.Adopters(orphan)[l], objecttest.WidgetRef("default", "w"))
+	return slices.Contains(r.shared.Hub.Adopters(orphan)[r], objecttest.WidgetRef("default", "w"))
 }
 
-// newSelectingLoop gives a loop that receives events, with a parent that selects app a. Its queueOwn has not been called.
-func newSelectingLoop(t *testing.T) (*Reconciler, dynamic.ResourceInterface) {
+// newSelectingReconciler gives a loop that receives events, with a parent that selects app a. Its queueOwn has not been called.
+func newSelectingReconciler(t *testing.T) (*Reconciler, dynamic.ResourceInterface) {
 	t.Helper()
 	client := newTestClient(selectingApp("a", 1))
-	l, _ := newTestLoopOver(t, client, wants(), nil)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	l.b.Match = claim.SpecSelector
-	if err := l.listen(); err != nil {
+	r, _ := newTestReconcilerOver(t, client, wants(), nil)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	r.binding.Match = claim.SpecSelector
+	if err := r.watch(); err != nil {
 		t.Fatal(err)
 	}
-	if !l.Synced(t.Context()) {
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	return l, client.Resource(objecttest.Widgets).Namespace("default")
+	return r, client.Resource(objecttest.Widgets).Namespace("default")
 }
 
 // waitFor waits for a condition that events of a watch bring about.
@@ -321,54 +321,54 @@ func waitFor(t *testing.T, condition func() bool) {
 }
 
 func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
-	l, parents := newSelectingLoop(t)
-	l.handler.queueAll()
-	expectAdopter(t, l, "a", true)
+	r, parents := newSelectingReconciler(t)
+	r.handler.queueAll()
+	expectAdopter(t, r, "a", true)
 	if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { return adopts(l, "b") })
-	expectAdopter(t, l, "a", false)
+	waitFor(t, func() bool { return adopts(r, "b") })
+	expectAdopter(t, r, "a", false)
 	if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool { return !adopts(l, "b") })
+	waitFor(t, func() bool { return !adopts(r, "b") })
 }
 
 // What queueOwn takes from the caches may be older than an event that came meanwhile.
 func TestAParentThatIsEditedWhileTheLoopBeginsAdoptsWhatItSelectsNow(t *testing.T) {
-	l, parents := newSelectingLoop(t)
-	for parent := range l.b.Own() {
+	r, parents := newSelectingReconciler(t)
+	for parent := range r.binding.Own() {
 		if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, func() bool { return adopts(l, "b") })
-		l.handler.onParent(nil, parent)
+		waitFor(t, func() bool { return adopts(r, "b") })
+		r.handler.onParent(nil, parent)
 	}
-	expectAdopter(t, l, "a", false)
-	expectAdopter(t, l, "b", true)
+	expectAdopter(t, r, "a", false)
+	expectAdopter(t, r, "b", true)
 }
 
 func TestAParentThatIsDeletedWhileTheLoopBeginsAdoptsNothing(t *testing.T) {
-	l, parents := newSelectingLoop(t)
-	for parent := range l.b.Own() {
+	r, parents := newSelectingReconciler(t)
+	for parent := range r.binding.Own() {
 		if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, func() bool { return l.b.Parent(objecttest.WidgetRef("default", "w")) == nil && !adopts(l, "a") })
-		l.handler.onParent(nil, parent)
+		waitFor(t, func() bool { return r.binding.Parent(objecttest.WidgetRef("default", "w")) == nil && !adopts(r, "a") })
+		r.handler.onParent(nil, parent)
 	}
-	expectAdopter(t, l, "a", false)
+	expectAdopter(t, r, "a", false)
 }
 
 // However the events and the begin of the loop come together, what counts in the end is what the cache holds.
 func TestWhileTheLoopBeginsTheLastEditCounts(t *testing.T) {
-	l, parents := newSelectingLoop(t)
+	r, parents := newSelectingReconciler(t)
 	const edits = 50
 	var begins sync.WaitGroup
 	begins.Go(func() {
 		for range edits {
-			l.handler.queueAll()
+			r.handler.queueAll()
 		}
 	})
 	for n := range edits {
@@ -378,8 +378,8 @@ func TestWhileTheLoopBeginsTheLastEditCounts(t *testing.T) {
 	}
 	begins.Wait()
 	last := fmt.Sprint(edits - 1)
-	waitFor(t, func() bool { return adopts(l, last) })
+	waitFor(t, func() bool { return adopts(r, last) })
 	for n := range edits - 1 {
-		expectAdopter(t, l, fmt.Sprint(n), false)
+		expectAdopter(t, r, fmt.Sprint(n), false)
 	}
 }

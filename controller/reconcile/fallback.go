@@ -11,52 +11,57 @@ import (
 	"metascript/engine"
 )
 
-// A fallbackReporter follows who answers for hooks that have both a script and a webhook.
+// A fallbackReporter reports when a webhook begins to be called in place of a script, and when the script is called again, for
+// hooks that have both.
 type fallbackReporter struct {
 	r *Reconciler
 
-	mu       sync.Mutex      // guards reported
-	reported map[string]bool // the hooks of which it was reported that their webhooks answer
+	mu sync.Mutex // guards reported
+
+	// reported has, by the names of the hooks, whether the last report said that the webhook is called. A Reconciler that replaces
+	// this one takes the map over.
+	reported map[string]bool
 }
 
-// followFallbacks has a version, which is about to be the loop's, tell of the switches of its hooks. Those of older scripts, which
-// revisions have, are nobody's concern.
-func (f *fallbackReporter) followFallbacks(v *call.Version) {
+// follow has the hooks of v call onSwitch. It must be called before v is the current version. The hooks of older revisions are
+// not followed.
+func (f *fallbackReporter) follow(v *call.Version) {
 	for _, fallback := range v.Fallbacks() {
-		fallback.Switched = func(active bool, why error) { f.onFallback(v, fallback.Name, active, why) }
+		fallback.Switched = func(active bool, why error) { f.onSwitch(v, fallback.Name, active, why) }
 	}
 }
 
-// onFallback has all parents asked about again, by whoever answers now, also those for which the script was held.
-func (f *fallbackReporter) onFallback(v *call.Version, name string, active bool, why error) {
+// onSwitch is called when the hook of this name begins to call its webhook, which is active then, or its script again. It
+// requeues all parents, also those for which the script was held.
+func (f *fallbackReporter) onSwitch(v *call.Version, name string, active bool, why error) {
 	if f.r.current.Load() != v {
-		return // a turn that began before it was replaced
+		return // v was replaced, and a reconcile that still uses it has called the hook
 	}
 	v.Breaker.Clear()
 	v.Customizing.Clear()
-	f.reportFallback(name, active, why)
+	f.report(name, active, why)
 	if active {
 		v.Canary.GiveUp(why)
 	}
-	f.r.restart(queue.ScriptChanged)
+	f.r.requeueAll(queue.ScriptChanged)
 }
 
-// reportFallbacks tells who answers from now on, where it was another one before.
-func (f *fallbackReporter) reportFallbacks() {
-	standing := map[string]error{}
-	for _, f := range f.r.current.Load().Fallbacks() {
-		if active, why := f.Active(); active {
-			standing[f.Name] = why
+// reportAll reports for each hook of the current version whether its webhook is called, if that differs from the last report.
+func (f *fallbackReporter) reportAll() {
+	reasons := map[string]error{}
+	for _, fallback := range f.r.current.Load().Fallbacks() {
+		if active, why := fallback.Active(); active {
+			reasons[fallback.Name] = why
 		}
 	}
 	for _, name := range []string{hook.Sync, hook.Finalize, hook.Customize} {
-		why, active := standing[name]
-		f.reportFallback(name, active, why)
+		why, active := reasons[name]
+		f.report(name, active, why)
 	}
 }
 
-// reportFallback tells who answers for a hook, unless that has been told.
-func (f *fallbackReporter) reportFallback(name string, active bool, why error) {
+// report reports whether the webhook of a hook is called, if that differs from the last report.
+func (f *fallbackReporter) report(name string, active bool, why error) {
 	f.mu.Lock()
 	before := f.reported[name]
 	f.reported[name] = active
@@ -66,23 +71,25 @@ func (f *fallbackReporter) reportFallback(name string, active bool, why error) {
 		return
 	case active:
 		f.r.events.log.Warn("the webhook answers in place of the script", "hook", name, "error", engine.DetailOf(why))
-		f.r.events.Warning(f.r.b.Controller, "FallbackStarted", "the webhook answers for the hook %s: %v", name, why)
+		f.r.events.Warning(f.r.binding.Controller, "FallbackStarted", "the webhook answers for the hook %s: %v", name, why)
 	default:
 		f.r.events.log.Info("the script answers again in place of the webhook", "hook", name)
-		f.r.events.Normal(f.r.b.Controller, "FallbackEnded", "the script answers for the hook %s again", name)
+		f.r.events.Normal(f.r.binding.Controller, "FallbackEnded", "the script answers for the hook %s again", name)
 	}
 	f.r.changed()
 }
 
-// A probe is due once in its interval, which begins at any time. It is looked for this often in an interval.
+// probesPerInterval is how many times in a probe interval the hooks are checked for a probe that is due. A probe is due once in
+// an interval, which may begin at any time.
 const probesPerInterval = 4
 
+// probePeriod returns the period in which probe is to be called.
 func (f *fallbackReporter) probePeriod() time.Duration {
-	return max(cmp.Or(f.r.b.ProbeEvery, hook.ProbeEvery)/probesPerInterval, minResync)
+	return max(cmp.Or(f.r.binding.ProbeEvery, hook.ProbeEvery)/probesPerInterval, minResync)
 }
 
-// probe has a parent reconciled if a script is to be tried again, since it may be that nothing else happens. It is called
-// once a period.
+// probe queues a parent for each script that is to be tried again, since otherwise it may be that no reconcile calls it. It is
+// called once in each probePeriod.
 func (f *fallbackReporter) probe() {
 	for _, fallback := range f.r.current.Load().Fallbacks() {
 		if parent, due := fallback.Candidate(); due {

@@ -43,22 +43,22 @@ func aboutWidget() *hook.Request {
 	return &hook.Request{Controller: &object.Object{}, Parent: objecttest.Widget(nil), Children: &object.Set{}}
 }
 
-// newFallbackLoop gives a loop about widgets, whose caches are filled, and how often the controller's status was to change.
-func newFallbackLoop(t *testing.T, f *hook.Fallback, parents ...*object.Object) (*Reconciler, *plantest.Recorder, *int) {
+// newFallbackReconciler gives a loop about widgets, whose caches are filled, and how often the controller's status was to change.
+func newFallbackReconciler(t *testing.T, f *hook.Fallback, parents ...*object.Object) (*Reconciler, *plantest.Recorder, *int) {
 	t.Helper()
 	var objects []runtime.Object
 	for _, p := range parents {
 		objects = append(objects, p)
 	}
-	l, write := NewTestLoop(t, f, nil, objects...)
+	r, write := newTestReconciler(t, f, nil, objects...)
 	told := 0
-	l.changed = func() { told++ }
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r.changed = func() { told++ }
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	return l, write, &told
+	return r, write, &told
 }
 
 func other() *object.Object {
@@ -70,18 +70,18 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 	script := &mood{late}
 	clock := time.Now()
 	f := &hook.Fallback{Script: script.script("from-script"), Webhook: wants("from-webhook"), Now: func() time.Time { return clock }}
-	l, write, told := newFallbackLoop(t, f, objecttest.Widget(nil), other())
+	r, write, told := newFallbackReconciler(t, f, objecttest.Widget(nil), other())
 	first, second := objecttest.WidgetRef("default", "w"), objecttest.WidgetRef("default", "other")
-	l.worker.process(t.Context(), first)
-	l.worker.process(t.Context(), first)
-	if len(write.Recorded()) > 0 || *told > 0 || len(queued(l)) > 0 {
+	r.worker.process(t.Context(), first)
+	r.worker.process(t.Context(), first)
+	if len(write.Recorded()) > 0 || *told > 0 || len(queued(r)) > 0 {
 		t.Fatalf("after a timeout it wrote %v, told %d times", write.Recorded(), *told)
 	}
-	l.worker.process(t.Context(), second)
-	if got := queued(l); got["default/other"] != "script" || got["default/w"] != "script" || *told != 1 {
+	r.worker.process(t.Context(), second)
+	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *told != 1 {
 		t.Errorf("at the switch %v are queued, and it was told %d times", got, *told)
 	}
-	l.worker.process(t.Context(), first)
+	r.worker.process(t.Context(), first)
 	want := []string{
 		"create ConfigMap default/from-webhook", "update status Widget default/other",
 		"create ConfigMap default/from-webhook", "update status Widget default/w",
@@ -91,12 +91,12 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 	}
 
 	script.err, clock = nil, clock.Add(hook.ProbeEvery)
-	l.states.of(first).pending = pendingWrites{}
-	l.worker.process(t.Context(), first)
-	if got := queued(l); got["default/other"] != "script" || got["default/w"] != "script" || *told != 2 {
+	r.states.of(first).pending = pendingWrites{}
+	r.worker.process(t.Context(), first)
+	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *told != 2 {
 		t.Errorf("at the switch back %v are queued, and it was told %d times", got, *told)
 	}
-	if err := l.current.Load().Breaker.Admit(first, throttle.QuestionAbout(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {
+	if err := r.current.Load().Breaker.Admit(first, throttle.QuestionAbout(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {
 		t.Errorf("the pause of before is not over: %v", err)
 	}
 }
@@ -104,25 +104,25 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 func TestAVersionThatWasReplacedTellsNothing(t *testing.T) {
 	script := &mood{late}
 	f := &hook.Fallback{Script: script.script(), Webhook: wants()}
-	l, _, told := newFallbackLoop(t, f, objecttest.Widget(nil))
-	before := l.turn(objecttest.WidgetRef("default", "w"))
+	r, _, told := newFallbackReconciler(t, f, objecttest.Widget(nil))
+	before := r.newReconciliation(objecttest.WidgetRef("default", "w"))
 	next := call.NewVersion(build.Hooks{Sync: &hook.Fallback{Script: wants(), Webhook: wants()}}, nil, func() {})
-	l.Swap(next)
-	queued(l)
+	r.Swap(next)
+	queued(r)
 	for range 2 {
 		_, _ = before.caller.CallHook(t.Context(), objecttest.Widget(nil), &object.Set{})
 		before.version.Breaker.Clear()
 	}
-	if active, _ := f.Active(); !active || *told > 0 || len(queued(l)) > 0 {
+	if active, _ := f.Active(); !active || *told > 0 || len(queued(r)) > 0 {
 		t.Errorf("the old one's webhook answers: %t, told %d times", active, *told)
 	}
 }
 
 // Each switch is told once, whether it came by a new version or by itself.
 func TestWhoAnswersIsToldOnce(t *testing.T) {
-	l, _, told := newFallbackLoop(t, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()})
+	r, _, told := newFallbackReconciler(t, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()})
 	version := func(sync, finalize hook.Hook) {
-		l.Swap(call.NewVersion(build.Hooks{Sync: sync, Finalize: finalize}, nil, func() {}))
+		r.Swap(call.NewVersion(build.Hooks{Sync: sync, Finalize: finalize}, nil, func() {}))
 	}
 	loaded, unloaded := func() hook.Hook { return &hook.Fallback{Script: wants(), Webhook: wants()} }, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}
 	for _, c := range []struct {
@@ -130,8 +130,8 @@ func TestWhoAnswersIsToldOnce(t *testing.T) {
 		do   func()
 		want int
 	}{
-		{"it begins without a script", l.fallbacks.reportFallbacks, 1},
-		{"it is told again", l.fallbacks.reportFallbacks, 0},
+		{"it begins without a script", r.fallbacks.reportAll, 1},
+		{"it is told again", r.fallbacks.reportAll, 0},
 		{"another version without a script", func() { version(unloaded, nil) }, 0},
 		{"the script is there", func() { version(loaded(), nil) }, 1},
 		{"it is another one", func() { version(loaded(), nil) }, 0},
@@ -147,9 +147,9 @@ func TestWhoAnswersIsToldOnce(t *testing.T) {
 
 // A server that stands by tells nothing before its time.
 func TestAStandbyDoesNotTellWhoAnswers(t *testing.T) {
-	l, _, told := newFallbackLoop(t, &hook.Fallback{Script: wants(), Webhook: wants()})
-	l.leading = lease.NewGate()
-	l.Swap(call.NewVersion(build.Hooks{Sync: &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}}, nil, func() {}))
+	r, _, told := newFallbackReconciler(t, &hook.Fallback{Script: wants(), Webhook: wants()})
+	r.leading = lease.NewGate()
+	r.Swap(call.NewVersion(build.Hooks{Sync: &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}}, nil, func() {}))
 	if *told > 0 {
 		t.Errorf("it was told %d times", *told)
 	}
@@ -158,18 +158,18 @@ func TestAStandbyDoesNotTellWhoAnswers(t *testing.T) {
 // Older scripts, which revisions of parents have, fall back by themselves, and tell nothing.
 func TestOlderScriptsFallBackByThemselves(t *testing.T) {
 	now, then := &mood{}, &mood{late}
-	l, _, told := newFallbackLoop(t, &hook.Fallback{Script: now.script(), Webhook: wants()}, objecttest.Widget(nil))
+	r, _, told := newFallbackReconciler(t, &hook.Fallback{Script: now.script(), Webhook: wants()}, objecttest.Widget(nil))
 	clock := time.Now()
 	older := &hook.Fallback{Script: then.script(), Webhook: wants(), Now: func() time.Time { return clock }}
-	v := call.NewVersion(l.b.Hooks, &revisions.Revisions{Scripts: &store.ScriptVersions{Older: map[string]build.Built{"older": {Sync: older}}}}, func() {})
-	l.Swap(v)
+	v := call.NewVersion(r.binding.Hooks, &revisions.Revisions{Scripts: &store.ScriptVersions{Older: map[string]build.Built{"older": {Sync: older}}}}, func() {})
+	r.Swap(v)
 	for range 2 {
 		_, _ = older.Call(t.Context(), aboutWidget())
 	}
 	if active, _ := older.Active(); !active || *told > 0 {
 		t.Errorf("the older one's webhook answers: %t; told %d times", active, *told)
 	}
-	l.forget(objecttest.WidgetRef("default", "w"))
+	r.forget(objecttest.WidgetRef("default", "w"))
 	clock = clock.Add(hook.ProbeEvery)
 	if parent, due := older.Candidate(); due {
 		t.Errorf("%s is known after it is gone", parent)
@@ -180,8 +180,8 @@ func TestOlderScriptsFallBackByThemselves(t *testing.T) {
 func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
 	script := &mood{late}
 	f := &hook.Fallback{Script: script.script("a"), Webhook: wants("a")}
-	l, _, _ := newFallbackLoop(t, f, objecttest.Widget(nil))
-	parent, caller := objecttest.Widget(nil), l.turn(objecttest.WidgetRef("default", "w")).caller
+	r, _, _ := newFallbackReconciler(t, f, objecttest.Widget(nil))
+	parent, caller := objecttest.Widget(nil), r.newReconciliation(objecttest.WidgetRef("default", "w")).caller
 	_, _ = f.Call(t.Context(), aboutWidget())
 	older := caller.Latest(parent)
 	older.Revision, older.Sync = "older", wants("a")
@@ -196,7 +196,7 @@ func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
 
 // What a customize hook answered is not remembered beyond a switch, and a probe asks it although nothing changed.
 func TestACustomizeHookIsAskedAgainAfterASwitch(t *testing.T) {
-	c := newCustomizedLoop(t)
+	c := newCustomizedReconciler(t)
 	script, clock, asked := &mood{}, time.Now(), map[string]int{}
 	var mu sync.Mutex
 	ask := func(who string, m *mood) answer {
@@ -207,9 +207,9 @@ func TestACustomizeHookIsAskedAgainAfterASwitch(t *testing.T) {
 			return &hook.Response{}, m.err
 		}
 	}
-	c.b.Customize = &hook.Fallback{Script: ask("script", script), Webhook: ask("webhook", &mood{}), Now: func() time.Time { return clock }}
-	first := call.NewVersion(c.b.Hooks, nil, func() {})
-	c.fallbacks.followFallbacks(first)
+	c.binding.Customize = &hook.Fallback{Script: ask("script", script), Webhook: ask("webhook", &mood{}), Now: func() time.Time { return clock }}
+	first := call.NewVersion(c.binding.Hooks, nil, func() {})
+	c.fallbacks.follow(first)
 	c.current.Store(first)
 	relate := func(change func(*object.Object), want string) {
 		t.Helper()

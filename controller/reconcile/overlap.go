@@ -8,45 +8,46 @@ import (
 	"metascript/controller/hook"
 )
 
-// Two CompositeControllers that select the same parent work against each other: each takes the other's children for its own,
-// since they belong to the parent, and deletes those that it does not desire; each overwrites the other's status. The warnings
-// of both report it, and the writes of both are delayed as for every field conflict.
+// Two CompositeControllers that select the same parent disturb each other. Each claims the other's children, since they belong to
+// the parent, and deletes those that its own hook does not return. Each overwrites the other's status. The warnings of both
+// report it, and the writes of both are delayed as for every field conflict.
 
-// An Overlap is what is known of the parents of a Reconciler, and of other CompositeControllers that select them too.
-type Overlap struct {
-	changes  uint64 // of who selects what, when this was found; 0: never
-	Parents  int
-	Warnings []string
+// An overlap is the number of parents that a Reconciler selects, and the other controllers that select some of them. The zero
+// value means that this was never computed.
+type overlap struct {
+	changes  uint64 // 1 + dispatch.Hub.Changes of all kinds of parents, when this was computed
+	parents  int
+	warnings []string
 }
 
-// othersNamed is how many other controllers the warnings name.
-const othersNamed = 10
+// maxNamedControllers is how many other controllers the warnings name.
+const maxNamedControllers = 10
 
-// Overlap returns what is known now. It must not be called concurrently.
-func (l *Reconciler) Overlap() *Overlap {
+// findOverlap returns the current overlap. It computes it only if it may have changed. It must not be called concurrently.
+func (r *Reconciler) findOverlap() *overlap {
 	changes := uint64(1)
-	for _, rule := range l.b.Parents {
-		changes += l.shared.Hub.Changes(rule.ObjectKind().GroupKind())
+	for _, rule := range r.binding.Parents {
+		changes += r.shared.Hub.Changes(rule.ObjectKind().GroupKind())
 	}
-	if l.overlap.changes != changes {
-		found := l.shared.Hub.Overlap(l, func(other *Reconciler) bool { return worksAgainst(l, other) }, byName, othersNamed)
-		l.overlap = Overlap{changes, found.Parents, overlapWarnings(l, found)}
+	if r.overlap.changes != changes {
+		found := r.shared.Hub.Overlap(r, func(other *Reconciler) bool { return disturbEachOther(r, other) }, compareNames, maxNamedControllers)
+		r.overlap = overlap{changes, found.Parents, overlapWarnings(r, found)}
 	}
-	return &l.overlap
+	return &r.overlap
 }
 
-// worksAgainst reports whether two controllers that select the same parent disturb each other.
-func worksAgainst(l, other *Reconciler) bool {
-	return l.b.Shape == hook.Composite && other.b.Shape == hook.Composite && other.b.ID != l.b.ID
+// disturbEachOther reports whether two controllers disturb each other if they select the same parent.
+func disturbEachOther(r, other *Reconciler) bool {
+	return r.binding.Shape == hook.Composite && other.binding.Shape == hook.Composite && other.binding.ID != r.binding.ID
 }
 
-func byName(a, b *Reconciler) int { return strings.Compare(a.b.Name, b.b.Name) }
+func compareNames(a, b *Reconciler) int { return strings.Compare(a.binding.Name, b.binding.Name) }
 
-func overlapWarnings(l *Reconciler, found dispatch.Overlap[*Reconciler]) []string {
+func overlapWarnings(r *Reconciler, found dispatch.Overlap[*Reconciler]) []string {
 	var warnings []string
 	for _, other := range found.Others {
 		warnings = append(warnings, fmt.Sprintf("%s is about %s too, such as %s: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors",
-			other.Who.b.ID, l.b.Rule(other.Parent.Kind).Resource.Resource, other.Parent))
+			other.Who.binding.ID, r.binding.Rule(other.Parent.Kind).Resource.Resource, other.Parent))
 	}
 	if found.More > 0 {
 		warnings = append(warnings, fmt.Sprintf("so are %d other CompositeControllers", found.More))

@@ -2,20 +2,89 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"metascript/controller/bodies"
 	"metascript/controller/call"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/redact"
 )
 
-// A turn is one reconcile of one parent. The version that there was when it began answers to the end of it, whatever takes
-// its place meanwhile.
-type turn struct {
+// A worker reconciles the parents that the queue of a Reconciler gives, and decides when each is reconciled again; see
+// retry.go. Its methods are called concurrently, but not for the same parent.
+type worker struct{ r *Reconciler }
+
+// process reconciles one parent that was taken from the queue.
+func (w *worker) process(ctx context.Context, key object.Ref) {
+	why := w.r.queue.Take(key)
+	if w.r.binding.Only != nil && !w.r.binding.Only(key) {
+		w.r.queue.Forget(key)
+		return
+	}
+	w.r.states.resetOutdated(key)
+	state := w.r.states.find(key)
+	if wait := max(w.cacheDelay(state), w.churnDelay(state, why)); wait > 0 {
+		w.r.queue.Postpone(key, why, wait)
+		return
+	}
+	ctx, done := w.r.redactors.begin(ctx, key)
+	defer done()
+	began := time.Now()
+	again, err := w.reconcileRecovering(ctx, key)
+	w.r.metrics.Synced(time.Since(began))
+	w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
+	w.r.states.noteDenied(key, err)
+	w.observeReconciled(key, err)
+	w.endChurnRound(key)
+	if w.r.binding.DryRun {
+		again = w.forgetDryRun(key, again)
+	}
+	w.scheduleNext(ctx, key, again, err)
+}
+
+// reconcileRecovering calls reconcile. It turns a panic into an error, and redacts the error.
+func (w *worker) reconcileRecovering(ctx context.Context, key object.Ref) (again time.Duration, err error) {
+	defer func() {
+		if recovered := recover(); recovered != nil {
+			w.r.events.log.Error("panic in a reconcile, please report it", "kind", key.Kind.Kind, "parent", key, "panic", recovered, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", recovered)
+		}
+		err = redact.In(ctx).Error(err)
+	}()
+	ctx, release := bodies.Hold(ctx)
+	defer release()
+	return w.r.reconcile(ctx, key)
+}
+
+// reconcile makes the children and the status of a parent what its hook wants. It returns the time after which the parent is
+// to be reconciled again although nothing changed; zero for none.
+func (r *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
+	parent := r.binding.Parent(key)
+	if parent == nil || !r.binding.IsOurs(parent) {
+		r.forget(key)
+		return 0, nil
+	}
+	if isPaused(parent) {
+		r.finalizers.reportPaused(parent)
+		return 0, nil
+	}
+	// Without this check we could add a finalizer that we cannot remove later.
+	if err := r.binding.Findable(parent); err != nil {
+		return 0, err
+	}
+	return r.newReconciliation(key).run(ctx, parent)
+}
+
+// A reconciliation is one reconcile of one parent. It uses one version of the hooks from its beginning to its end, even if
+// Swap replaces the version meanwhile.
+type reconciliation struct {
 	*Reconciler
 	version *call.Version
 	key     object.Ref
@@ -24,94 +93,82 @@ type turn struct {
 	roller  *roller
 }
 
-// turn begins a reconcile of a parent.
-func (l *Reconciler) turn(key object.Ref) *turn {
-	t := &turn{Reconciler: l, version: l.current.Load(), key: key, state: l.states.of(key)}
-	t.caller = &call.Caller{Binding: l.b, Version: t.version, Events: l.events, Log: l.events.log, Customized: t.state.customize, Caches: &l.shared.Related, Controller: l}
-	t.roller = &roller{b: l.b, v: t.version, caller: t.caller, applier: &l.applier, status: &l.status, events: l.events}
-	return t
+// newReconciliation returns a reconciliation with the current version of the hooks.
+func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
+	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, state: r.states.of(key)}
+	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
+	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, applier: &r.applier, status: &r.status, events: r.events}
+	return c
 }
 
-// reconcile brings the children of a parent to what its hook says they should be. It returns the time after which to
-// reconcile again, zero for none.
-func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
-	parent := l.b.Parent(key)
-	if parent == nil || !l.b.IsOurs(parent) {
-		l.forget(key)
-		return 0, nil
-	}
-	if paused(parent) {
-		l.finalizers.reportPaused(parent)
-		return 0, nil
-	}
-	if err := l.b.Findable(parent); err != nil {
-		return 0, err // before a finalizer is put on that could not be taken off
-	}
-	return l.turn(key).reconcile(ctx, parent)
-}
-
-// reconcile is what is done about a parent that there is.
-func (t *turn) reconcile(ctx context.Context, parent *object.Object) (time.Duration, error) {
-	write := tracker{t.b, t.events, t.observer, t.state, t.key}
-	early := t.redactors.early(ctx, t.version, t.state)
-	parent, err := t.finalizers.keep(early, t.version, parent, write)
-	if err != nil || t.nothingToDo(parent) {
+// run adds our finalizer, claims the children, calls the hook, writes the children and the status, and removes our finalizer
+// once the hook has finalized the parent. An error before the children are planned ends it, and nothing is deleted. It
+// returns the time after which the parent is to be reconciled again; zero for none.
+func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.Duration, error) {
+	write := tracker{c.binding, c.events, c.observer, c.state, c.key}
+	ctxBeforeHooks := c.redactors.beforeHooks(ctx, c.version, c.state)
+	parent, err := c.finalizers.update(ctxBeforeHooks, c.version, parent, write)
+	if err != nil || c.isDone(parent) {
 		return 0, err
 	}
-	children, err := t.b.Owner.Claim(early, parent, write)
+	children, err := c.binding.Owner.Claim(ctxBeforeHooks, parent, write)
 	if err != nil {
 		return 0, err
 	}
-	answer, children, err := t.roller.desiredState(ctx, parent, children, write)
+	response, children, err := c.roller.desiredState(ctx, parent, children, write)
 	if err != nil {
 		return 0, err
 	}
-	if parent, err = t.status.decorate(ctx, parent, answer, write); err != nil {
-		return answer.ResyncAfter, err // attachments must not be ahead of what they are attached to
+	// A decorated object is written before its attachments.
+	parent, err = c.status.decorate(ctx, parent, response, write)
+	if err != nil {
+		return response.ResyncAfter, err
 	}
-	todo, unplanned := t.applier.plan(parent, children, answer)
-	t.applier.reportSuppressed(parent, todo.Left)
-	again, unwritten := t.applier.apply(ctx, parent, todo.Ops, write)
-	later, err := t.finish(ctx, parent, answer, write, kube.Join(unplanned, unwritten))
-	return soonerOf(answer.ResyncAfter, soonerOf(again, later)), err
+	changes, planErr := c.applier.plan(parent, children, response)
+	c.applier.reportSuppressed(parent, changes.Left)
+	childDelay, applyErr := c.applier.apply(ctx, parent, changes.Ops, write)
+	statusDelay, err := c.finish(ctx, parent, response, write, kube.Join(planErr, applyErr))
+	return shorterDelay(response.ResyncAfter, shorterDelay(childDelay, statusDelay)), err
 }
 
-// nothingToDo reports whether a reconcile ends after the finalizer was seen to: our finalizer was all that was left of the
-// parent, or the version has no hook for it.
-func (t *turn) nothingToDo(parent *object.Object) bool {
-	switch finalizing := t.b.Finalizing(parent); {
-	case !t.b.IsOurs(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0:
+// isDone reports whether a reconcile ends after the finalizer was added or removed: because the API server deletes the parent
+// now, or because the version has no hook to call for it.
+func (c *reconciliation) isDone(parent *object.Object) bool {
+	switch finalizing := c.binding.Finalizing(parent); {
+	case !c.binding.IsOurs(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0:
 		return true
-	case finalizing && t.version.Finalize == nil:
-		t.finalizers.reportHeld(t.version, parent)
+	case finalizing && c.version.Finalize == nil:
+		c.finalizers.reportHeld(c.version, parent)
 		return true
-	case !finalizing && t.version.Sync == nil: // it is finalized, once it is deleted; none of its children is touched, not even adopted
-		t.forgetRelated(t.key) // that the version before asked for
-		t.version.Canary.Note(t.key, nil, time.Now())
+	case !finalizing && c.version.Sync == nil:
+		// The controller has a finalize hook only. Before the deletion of the parent no child is written or adopted.
+		c.forgetRelated(c.key) // the version before may have had a customize hook
+		c.version.Canary.Note(c.key, nil, time.Now())
 		return true
 	}
 	return false
 }
 
-// finish writes the status, whatever else failed, and takes our finalizer off when the hook has finalized a parent and nothing
-// failed. It returns all that failed, and how long the status has to wait because somebody else writes it too.
-func (t *turn) finish(ctx context.Context, parent *object.Object, answer *hook.Response, write plan.Writer, failed error) (time.Duration, error) {
-	stored, wait, err := t.status.writeStatus(ctx, parent, answer, write)
+// finish writes the status, also if writes to children failed. It removes our finalizer if the hook has finalized the parent
+// and nothing failed. It returns failed joined with its own errors, and how long the status has to wait because
+// something else writes it too; zero if it does not wait.
+func (c *reconciliation) finish(ctx context.Context, parent *object.Object, response *hook.Response, write plan.Writer, failed error) (time.Duration, error) {
+	stored, wait, err := c.status.writeStatus(ctx, parent, response, write)
 	switch {
 	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
-		stored = parent // a status that the API server does not accept must not keep a parent from being deleted
+		stored = parent // a status that the API server does not accept must not block the deletion of the parent
 	case err != nil:
 		return wait, kube.Join(failed, err)
 	}
-	if failed != nil || !answer.Finalized || !t.b.Finalizing(stored) {
+	if failed != nil || !response.Finalized || !c.binding.Finalizing(stored) {
 		return wait, kube.Join(failed, err)
 	}
-	_, released := t.finalizers.set(ctx, stored, t.b.OtherFinalizers(stored), "the hook has finalized", write)
-	return wait, kube.Join(err, released)
+	_, finalizerErr := c.finalizers.set(ctx, stored, c.binding.OtherFinalizers(stored), "the hook has finalized", write)
+	return wait, kube.Join(err, finalizerErr)
 }
 
-// soonerOf is the shorter of two times to wait, of which zero is none.
-func soonerOf(a, b time.Duration) time.Duration {
+// shorterDelay returns the shorter of two delays. Zero means no delay.
+func shorterDelay(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}

@@ -52,9 +52,9 @@ func wants(names ...string) answer {
 }
 
 // newTestLoop gives a loop about widgets and ConfigMaps over caches that hold these objects.
-func NewTestLoop(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Object) (*Reconciler, *plantest.Recorder) {
+func newTestReconciler(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Object) (*Reconciler, *plantest.Recorder) {
 	t.Helper()
-	return newTestLoopOver(t, newTestClient(objects...), sync, finalize)
+	return newTestReconcilerOver(t, newTestClient(objects...), sync, finalize)
 }
 
 func newTestClient(objects ...runtime.Object) *fake.FakeDynamicClient {
@@ -62,7 +62,7 @@ func newTestClient(objects ...runtime.Object) *fake.FakeDynamicClient {
 	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 }
 
-func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook.Hook) (*Reconciler, *plantest.Recorder) {
+func newTestReconcilerOver(t testing.TB, client dynamic.Interface, sync, finalize hook.Hook) (*Reconciler, *plantest.Recorder) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	caches := informer.NewFactory(client, log)
@@ -92,18 +92,20 @@ func newTestLoopOver(t testing.TB, client dynamic.Interface, sync, finalize hook
 	return New(b, Options{Events: events, Log: log}), write
 }
 
-// reset has l begin with the hooks and revisions that it was given since.
-func reset(l *Reconciler) { l.current.Store(call.NewVersion(l.b.Hooks, l.b.Revisions, func() {})) }
+// reset has r begin with the hooks and revisions that it was given since.
+func reset(r *Reconciler) {
+	r.current.Store(call.NewVersion(r.binding.Hooks, r.binding.Revisions, func() {}))
+}
 
 // reconcileOnce fills the caches, reconciles the one widget, and gives the operations.
-func reconcileOnce(t *testing.T, l *Reconciler, write *plantest.Recorder) ([]string, error) {
+func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]string, error) {
 	t.Helper()
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	_, err := l.worker.guarded(t.Context(), objecttest.WidgetRef("default", "w"))
+	_, err := r.worker.reconcileRecovering(t.Context(), objecttest.WidgetRef("default", "w"))
 	return write.Recorded(), err
 }
 
@@ -149,8 +151,8 @@ func TestReconcile(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			parent := objecttest.Widget(c.parent)
-			l, write := NewTestLoop(t, c.sync, c.finalize, parent, objecttest.ConfigMap("old", parent))
-			got, err := reconcileOnce(t, l, write)
+			r, write := newTestReconciler(t, c.sync, c.finalize, parent, objecttest.ConfigMap("old", parent))
+			got, err := reconcileOnce(t, r, write)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,19 +176,19 @@ func TestAStatusIsNotFound(t *testing.T) {
 		{"since the kind is not served", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, write := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
-			l.b.Discover = c.discover
+			r, write := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
+			r.binding.Discover = c.discover
 			write.Fail = func(op plan.Op) error {
 				if op.Verb == plan.UpdateStatus {
 					return apierrors.NewNotFound(objecttest.Widgets.GroupResource(), op.Object.GetName())
 				}
 				return nil
 			}
-			_, err := reconcileOnce(t, l, write)
+			_, err := reconcileOnce(t, r, write)
 			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, kube.ErrRequeue) {
 				t.Errorf("error %v", err)
 			}
-			if known := l.status.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
+			if known := r.status.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
 				t.Errorf("it is taken to have a status: %v", known)
 			}
 		})
@@ -200,8 +202,8 @@ func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent := objecttest.Widget(nil)
-			l, write := NewTestLoop(t, ask, nil, parent, objecttest.ConfigMap("old", parent))
-			got, err := reconcileOnce(t, l, write)
+			r, write := newTestReconciler(t, ask, nil, parent, objecttest.ConfigMap("old", parent))
+			got, err := reconcileOnce(t, r, write)
 			if err == nil || !strings.Contains(err.Error(), "out of order") {
 				t.Errorf("got error %v, want the hook's", err)
 			}
@@ -214,14 +216,14 @@ func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
 
 func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	l, write := NewTestLoop(t, wants("a", "b"), nil, parent, objecttest.ConfigMap("old", parent))
+	r, write := newTestReconciler(t, wants("a", "b"), nil, parent, objecttest.ConfigMap("old", parent))
 	write.Fail = func(op plan.Op) error {
 		if op.Object.GetName() == "a" || op.Object.GetName() == "old" {
 			return fmt.Errorf("no %s today", op.Verb)
 		}
 		return nil
 	}
-	got, err := reconcileOnce(t, l, write)
+	got, err := reconcileOnce(t, r, write)
 	want := []string{"create ConfigMap default/a", "create ConfigMap default/b", "delete ConfigMap default/old", "update status Widget default/w"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
@@ -233,22 +235,22 @@ func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
 
 func TestAConflictIsNoFailure(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	l, write := NewTestLoop(t, wants("old"), nil, parent, objecttest.ConfigMap("old", parent))
+	r, write := newTestReconciler(t, wants("old"), nil, parent, objecttest.ConfigMap("old", parent))
 	write.Fail = func(plan.Op) error {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "widgets"}, "w", errors.New("it was modified"))
 	}
-	if _, err := reconcileOnce(t, l, write); !errors.Is(err, kube.ErrRequeue) {
+	if _, err := reconcileOnce(t, r, write); !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("got error %v, want that it asks to look again", err)
 	}
 }
 
 func TestAParentThatIsGoneIsForgotten(t *testing.T) {
-	l, write := NewTestLoop(t, wants("new"), nil)
-	l.states.of(objecttest.WidgetRef("default", "w"))
-	if got, err := reconcileOnce(t, l, write); err != nil || len(got) > 0 {
+	r, write := newTestReconciler(t, wants("new"), nil)
+	r.states.of(objecttest.WidgetRef("default", "w"))
+	if got, err := reconcileOnce(t, r, write); err != nil || len(got) > 0 {
 		t.Errorf("got %v, %v, want nothing", got, err)
 	}
-	if len(l.states.all) > 0 {
+	if len(r.states.all) > 0 {
 		t.Error("something is kept for a parent that is gone")
 	}
 }
@@ -263,10 +265,10 @@ func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
 		}
 		return wants("of-" + req.Parent.GetName())(req)
 	}
-	l, write := NewTestLoop(t, answer(ask), nil, objecttest.Widget(nil), good)
+	r, write := newTestReconciler(t, answer(ask), nil, objecttest.Widget(nil), good)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- run(ctx, l, func() {}) }()
+	go func() { ended <- run(ctx, r, func() {}) }()
 	panics, done := 0, false
 	for panics < 2 || !done { // it is tried again, and the other is served
 		panicked := <-asked == "w"
@@ -287,22 +289,22 @@ func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
 }
 
 func TestACacheThatLagsIsWaitedForAndNotForEver(t *testing.T) {
-	l, _ := NewTestLoop(t, wants(), nil)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
+	r, _ := newTestReconciler(t, wants(), nil)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
 	key := objecttest.WidgetRef("default", "w")
-	shown, state := false, l.states.of(key)
+	shown, state := false, r.states.of(key)
 	tracker{state: state}.expect(func() bool { return shown })
-	if l.worker.cacheDelay(state) == 0 {
+	if r.worker.cacheDelay(state) == 0 {
 		t.Error("a write that is not shown yet is not waited for")
 	}
 	shown = true
-	if l.worker.cacheDelay(state) > 0 {
+	if r.worker.cacheDelay(state) > 0 {
 		t.Error("a write that is shown is waited for")
 	}
 	tracker{state: state}.expect(func() bool { return false })
 	state.pending.since = time.Now().Add(-maxCacheDelay)
-	if l.worker.cacheDelay(state) > 0 {
+	if r.worker.cacheDelay(state) > 0 {
 		t.Error("a write that is never shown is waited for for ever")
 	}
 	if len(state.pending.shown) > 0 {
@@ -327,8 +329,8 @@ func TestWithoutAStatusInTheAnswerTheParentsStaysAndIsOfItsGeneration(t *testing
 					o.Object["status"] = c.status
 				}
 			})
-			l, write := NewTestLoop(t, silent, nil, parent)
-			got, err := reconcileOnce(t, l, write)
+			r, write := newTestReconciler(t, silent, nil, parent)
+			got, err := reconcileOnce(t, r, write)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -363,9 +365,9 @@ func TestErrorsWithOneCauseAreTold(t *testing.T) {
 
 // run reconciles until ctx is done, lets what is under way end, and gives the caches back. It calls begun when the
 // caches are filled.
-func run(ctx context.Context, l *Reconciler, begun func()) error {
-	defer l.End(ctx)
-	if err := l.Begin(ctx, begun); err != nil {
+func run(ctx context.Context, r *Reconciler, begun func()) error {
+	defer r.End(ctx)
+	if err := r.Begin(ctx, begun); err != nil {
 		return err
 	}
 	<-ctx.Done()

@@ -1,13 +1,23 @@
 // Package reconcile reconciles the parents of one controller.
 //
-// A [Reconciler] does so for a [Binding], which says what a controller object means. What the manager of controllers needs of
-// it is New, Begin and End, Swap for other hooks, and Snapshot for the status.
+// A [Reconciler] does this for a [binding.Binding], which says what a controller object means. The manager of controllers
+// creates it with New, starts and stops it with Begin and End, replaces its hooks with Swap, and reads with Snapshot what the
+// status of the controller object reports.
 //
-// In the order of a reconcile: events.go turns the events of objects into keys of parents. worker.go takes a key from the
-// queue, and afterwards decides when the parent is reconciled again. reconcile.go is the reconcile as one sentence, of which
-// each part is a type of its own: the finalizer keeper, the claimer (package claim), the roller, which finds the desired
-// state by the caller of the hooks, the applier, and the status writer. Each write goes through the tracker, which notes
-// what caches will have to show. state.go is what is remembered of a parent.
+// The files, in the order in which one reconcile uses them:
+//
+//   - events.go turns the events of objects into keys of parents in the queue
+//   - reconcile.go takes a key from the queue and reconciles the parent. Each step of it is a type of its own
+//   - state.go is what is remembered of each parent between its reconciles, and says what guards it
+//   - finalizers.go adds and removes our finalizer. Package claim lists the children, adopts and releases
+//   - roller.go finds the desired state by calling the hooks, once for each revision of the parent if kinds of children roll
+//   - applier.go plans and does the writes to children
+//   - status.go writes the status, and the labels and annotations of decorated objects
+//   - retry.go decides when the parent is reconciled again
+//   - tracker.go passes each write on, and notes what the caches will have to show
+//   - redact.go keeps the values of Secrets out of all texts
+//   - swap.go replaces the hooks, fallback.go reports when a webhook is called in place of a script, and overlap.go finds other
+//     controllers that select the same parents
 package reconcile
 
 import (
@@ -31,27 +41,34 @@ import (
 	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/related"
+	"metascript/controller/throttle"
 	"metascript/controller/work"
 )
 
-// A Reconciler reconciles the parents of one Binding. Its workers, and the watches that tell it of events, are shared with
-// all others: one that has nothing to do costs memory only.
+// A Reconciler reconciles the parents of one Binding. All Reconcilers of a server share the workers and the watches, so that
+// one that has nothing to do costs memory only. It is safe for concurrent use, except where a method says otherwise.
 type Reconciler struct {
-	b       *binding.Binding
-	shared  *Shared
-	current atomic.Pointer[call.Version] // the hooks that answer
-	states  *states
-	queue   *queue.Queue
-	events  *parentEvents
-	counts  *metrics.Controller
+	// These fields do not change after New.
 
-	changed  func()       // see Options.Changed
-	observer Observer     // nil: nobody is told
-	leading  *lease.Gate  // the workers work once it is open
-	because  queue.Reason // why all parents are reconciled at first: Resync or ScriptChanged
-	filled   atomic.Bool  // the caches are filled, and the workers work or stand by
-	ends     []func()     // what ends what Begin began
-	overlap  Overlap      // with other controllers, as it was last; only Snapshot uses it
+	binding       *binding.Binding
+	shared        *Shared
+	states        *states
+	queue         *queue.Queue
+	events        *parentEvents
+	metrics       *metrics.Controller
+	changed       func()       // see Options.Changed; not nil
+	observer      Observer     // nil if there is none
+	leading       *lease.Gate  // the workers begin once it is open; nil is open
+	initialReason queue.Reason // why each parent is reconciled at first: Resync or ScriptChanged
+
+	// These fields change.
+
+	current atomic.Pointer[call.Version] // the current version of the hooks; Swap replaces it
+	filled  atomic.Bool                  // whether the caches are filled and the parents in them are queued; Begin sets it
+	stops   []func()                     // functions that stop what Begin started; Begin adds them, and End calls them after Begin has returned
+	overlap overlap                      // the last result of findOverlap, the only one that uses it
+
+	// These are the parts of a reconcile, each with its own state.
 
 	redactors  *redactors
 	finalizers finalizerKeeper
@@ -62,25 +79,26 @@ type Reconciler struct {
 	fallbacks  fallbackReporter
 }
 
-// Options are what a Reconciler needs beside its Binding.
+// Options are what a Reconciler needs in addition to its Binding. Events and Log are required.
 type Options struct {
 	Events *kube.Events
 	Log    *slog.Logger
 
-	// Changed is called when the status of the controller has something else to report: when the script begins to be held for
-	// parents, and when it is held for none any more; when a webhook begins to answer in place of a script, and when the script
-	// does again. It must not block. Nil: nobody is told.
+	// Changed is called when the status of the controller object has something else to report: when the script is held for the
+	// first parent, or for none any more; when the first parent is denied something, or none is any more; and when a webhook
+	// is called in place of a script, or the script is called again. It must not block. Nil is not called.
 	Changed func()
 
-	Observer           Observer       // is told what is done; nil: nobody is
-	Shared             *Shared        // with all Reconcilers of a server; nil: it has its own
-	Leading            *lease.Gate    // the workers work once it is open
-	Loaded             *build.Version // what the hooks of the Binding were made of; nil: it is not known
-	Before             *Reconciler    // the one that this one takes the place of; nil: there is none
-	FinalizersReleased bool           // see Reconciler.ReleaseFinalizers
+	Observer Observer    // is called with what is done; nil is not called
+	Shared   *Shared     // is shared by all Reconcilers of a server; nil stands for one that is not shared
+	Leading  *lease.Gate // the workers begin once it is open; nil is open
+
+	Loaded             *build.Version // what the hooks of the Binding were made of; nil if it is not known
+	Before             *Reconciler    // the Reconciler that this one replaces; nil if there is none
+	FinalizersReleased bool           // the initial value for ReleaseFinalizers
 }
 
-// New returns a Reconciler for b, which does nothing before Begin.
+// New returns a Reconciler for b. It does nothing before Begin. Close must be called if End is not.
 func New(b *binding.Binding, o Options) *Reconciler {
 	if o.Changed == nil {
 		o.Changed = func() {}
@@ -88,214 +106,251 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	if o.Shared == nil {
 		o.Shared = NewShared()
 	}
-	l := &Reconciler{
-		b: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.Pool, b.QueueName(), b.Metrics.QueueMetrics()),
-		counts: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, leading: o.Leading, because: queue.Resync,
+	r := &Reconciler{
+		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.Pool, b.QueueName(), b.Metrics.QueueMetrics()),
+		metrics: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, leading: o.Leading, initialReason: queue.Resync,
 	}
-	l.redactors = &redactors{b: b, states: l.states}
-	log := slog.New(redact.Handler(o.Log.Handler(), l.redactors.ofRecord)).With("controller", b.Name)
-	l.redactors.handler = log.Handler()
-	l.events = &parentEvents{o.Events, l.redactors, log}
-	l.finalizers.b, l.finalizers.events = b, l.events
-	l.finalizers.released.Store(o.FinalizersReleased)
-	l.applier = applier{b: b, events: l.events, states: l.states}
-	l.status = statusWriter{
-		b: b, events: l.events, states: l.states, queue: l.queue,
+	r.redactors = &redactors{binding: b, states: r.states}
+	log := slog.New(redact.Handler(o.Log.Handler(), r.redactors.forRecord)).With("controller", b.Name)
+	r.redactors.handler = log.Handler()
+	r.events = &parentEvents{o.Events, r.redactors, log}
+	r.finalizers.binding, r.finalizers.events = b, r.events
+	r.finalizers.released.Store(o.FinalizersReleased)
+	r.applier = applier{binding: b, events: r.events, states: r.states}
+	r.status = statusWriter{
+		binding: b, events: r.events, states: r.states, queue: r.queue,
 		withoutTransitionTimes: map[object.Kind]bool{}, withoutStatus: map[object.Kind]bool{},
 	}
-	l.worker.r, l.handler.r, l.fallbacks.r = l, l, l
-	l.fallbacks.reported = map[string]bool{}
+	r.worker.r, r.handler.r, r.fallbacks.r = r, r, r
+	r.fallbacks.reported = map[string]bool{}
 	if o.Before != nil {
-		l.because, l.fallbacks.reported = queue.ScriptChanged, o.Before.fallbacks.reported
+		r.initialReason, r.fallbacks.reported = queue.ScriptChanged, o.Before.fallbacks.reported
 	}
 	first := call.NewVersion(b.Hooks, b.Revisions, o.Changed)
 	first.Loaded = o.Loaded
-	l.fallbacks.followFallbacks(first)
-	l.current.Store(first)
-	return l
+	r.fallbacks.follow(first)
+	r.current.Store(first)
+	return r
 }
 
-// Binding is what the Reconciler was made of. It must not be changed.
-func (l *Reconciler) Binding() *binding.Binding { return l.b }
+// Binding returns the Binding that was given to New. It must not be changed.
+func (r *Reconciler) Binding() *binding.Binding { return r.binding }
 
-// Waiting is how many parents wait to be reconciled.
-func (l *Reconciler) Waiting() int { return l.queue.Len() }
+// Current returns the current version of the hooks.
+func (r *Reconciler) Current() *call.Version { return r.current.Load() }
 
-// Shared is what the loops of a server have in common.
+// Filled reports whether the caches are filled and the parents in them are queued.
+func (r *Reconciler) Filled() bool { return r.filled.Load() }
+
+// Waiting returns how many parents are in the queue.
+func (r *Reconciler) Waiting() int { return r.queue.Len() }
+
+// Shared is what all Reconcilers of a server have in common.
 type Shared struct {
-	Pool *work.Pool
-	Hub  dispatch.Hub[*Reconciler]
-
-	Related related.Caches
+	Pool    *work.Pool                // the workers
+	Hub     dispatch.Hub[*Reconciler] // passes events to the Reconcilers that they concern
+	Related related.Caches            // of the objects that customize hooks ask for
 }
 
+// NewShared returns a Shared with a pool of its own. Its Related.Open must be set before a customize hook is called.
 func NewShared() *Shared { return &Shared{Pool: work.NewPool(work.Options{})} }
 
-// grace is how long a reconcile may go on after its controller was told to stop.
+// stopTimeout is how long reconciles may go on after a Reconciler was told to stop.
 const stopTimeout = 20 * time.Second
 
-// Begin returns when workers of the pool reconcile what the queue gives, or ctx is done. In either case end comes after it.
-func (l *Reconciler) Begin(ctx context.Context, begun func()) error {
-	if err := l.b.Clients.Register(); err != nil {
-		l.events.log.Warn("metrics of webhooks are not kept", "error", err)
+// Begin fills the caches, waits until the server leads, starts the workers, and returns. It calls begun before the workers
+// start. It also returns, without an error, when ctx is done. End must be called in each case.
+func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
+	if err := r.binding.Clients.Register(); err != nil {
+		r.events.log.Warn("metrics of webhooks are not kept", "error", err)
 	}
-	if err := l.listen(); err != nil {
+	if err := r.watch(); err != nil {
 		return err
 	}
-	if !l.Synced(ctx) {
+	if !r.Synced(ctx) {
 		return nil // ctx is done
 	}
-	l.handler.queueAll()
-	l.filled.Store(true)
-	if !l.leading.Wait(ctx) {
-		return nil
+	r.handler.queueAll()
+	r.filled.Store(true)
+	if !r.leading.Wait(ctx) {
+		return nil // ctx is done
 	}
 	begun()
-	l.fallbacks.reportFallbacks()
-	// What is under way when ctx ends is let finish, for a while.
-	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	l.queue.Serve(l.b.Workers, func(key object.Ref) { l.worker.process(working, key) })
-	l.ends = append(l.ends, cancel, work.Every(l.fallbacks.probePeriod(), l.fallbacks.probe))
-	if l.b.ResyncPeriod > 0 {
-		l.ends = append(l.ends, work.Every(l.b.ResyncPeriod, l.handler.resync))
+	r.fallbacks.reportAll()
+	// Reconciles that have begun may end after ctx is done. End cancels their context when the time is over.
+	reconcileCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	r.queue.Serve(r.binding.Workers, func(key object.Ref) { r.worker.process(reconcileCtx, key) })
+	r.stops = append(r.stops, cancel, work.Every(r.fallbacks.probePeriod(), r.fallbacks.probe))
+	if r.binding.ResyncPeriod > 0 {
+		r.stops = append(r.stops, work.Every(r.binding.ResyncPeriod, r.handler.resync))
 	}
 	return nil
 }
 
-// End ends what begin began, after ctx is done or because begin failed, and gives the caches back.
-func (l *Reconciler) End(ctx context.Context) {
-	l.queue.ShutDown()
-	abort := func() {
-		for _, end := range l.ends {
-			end()
+// End stops what Begin started, waits until it has ended, and closes the Reconciler. It is called once, after Begin has returned
+// and ctx, the context of Begin, is done or Begin has failed.
+func (r *Reconciler) End(ctx context.Context) {
+	r.queue.ShutDown()
+	stop := func() {
+		for _, f := range r.stops {
+			f()
 		}
 	}
-	late := time.AfterFunc(graceAfter(ctx), abort)
-	l.queue.Wait()
-	late.Stop()
-	abort()
-	l.Close()
+	timer := time.AfterFunc(stopTimeoutAfter(ctx), stop)
+	r.queue.Wait()
+	timer.Stop()
+	stop()
+	r.Close()
 }
 
-// Close gives the caches back. Nothing reconciles any more.
-func (l *Reconciler) Close() {
-	l.shared.Hub.Leave(l)
-	l.shared.Related.Leave(l)
-	l.b.Close()
+// Close releases the watches and the caches. No reconcile may be running.
+func (r *Reconciler) Close() {
+	r.shared.Hub.Leave(r)
+	r.shared.Related.Leave(r)
+	r.binding.Close()
 }
 
-// listen has the loop told of what concerns it.
-func (l *Reconciler) listen() error {
+// watch registers the handlers for the events of parents, children, ControllerRevisions and credentials.
+func (r *Reconciler) watch() error {
 	var parents []dispatch.Parents
-	for _, rule := range l.b.Parents {
+	for _, rule := range r.binding.Parents {
 		parents = append(parents, dispatch.Parents{
 			Cache: rule.Cache, Kind: rule.ObjectKind(), Namespaced: rule.Namespaced,
-			Queries: rule.Queries(), Finalizer: l.b.Finalizer, On: l.handler.onParent,
+			Queries: rule.Queries(), Finalizer: r.binding.Finalizer, On: r.handler.onParent,
 		})
 	}
 	var children []dispatch.Children
-	for _, child := range l.b.Children {
-		children = append(children, dispatch.Children{Cache: child.Informer, On: l.handler.onChild, Adopt: l.handler.onOrphan})
+	for _, child := range r.binding.Children {
+		children = append(children, dispatch.Children{Cache: child.Informer, On: r.handler.onChild, Adopt: r.handler.onOrphan})
 	}
-	if l.b.Revisions != nil {
-		children = append(children, dispatch.Children{Cache: l.b.Revisions.Cache, On: l.handler.onRevision})
+	if r.binding.Revisions != nil {
+		children = append(children, dispatch.Children{Cache: r.binding.Revisions.Cache, On: r.handler.onRevision})
 	}
-	if err := l.shared.Hub.Join(l, parents, children); err != nil {
+	if err := r.shared.Hub.Join(r, parents, children); err != nil {
 		return fmt.Errorf("watch parents and children: %w", err)
 	}
-	return l.b.Clients.Credentials.Listen(l.handler.onKey)
+	return r.binding.Clients.Credentials.Listen(r.handler.onCredential)
 }
 
-// Synced waits for every cache: a child that is not cached yet must not be taken for missing.
-func (l *Reconciler) Synced(ctx context.Context) bool {
-	for _, cache := range l.b.Caches() {
+// Synced waits until all caches are filled, and reports whether they are. It returns false if ctx is done before. A child
+// that is not in the cache yet must not be taken for missing.
+func (r *Reconciler) Synced(ctx context.Context) bool {
+	for _, cache := range r.binding.Caches() {
 		if !cache.Synced(ctx) {
 			return false
 		}
 	}
-	if !l.shared.Hub.Synced(ctx, l) {
+	if !r.shared.Hub.Synced(ctx, r) {
 		return false
 	}
-	l.b.Clients.Credentials.Settled(ctx)
+	r.binding.Clients.Credentials.Settled(ctx)
 	return true
 }
 
-// ProbeLocks takes each lock of the controller and releases it, so that a lock that is never released shows.
-func (l *Reconciler) ProbeLocks() {
-	l.queue.Probe()
-	l.states.mu.Lock()
-	defer l.states.mu.Unlock()
+// ProbeLocks locks and unlocks each lock of the Reconciler. It blocks if one is never released, which health checks detect.
+func (r *Reconciler) ProbeLocks() {
+	r.queue.Probe()
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
 }
 
-// Unfilled says which caches are being filled, without those that cannot be.
-func (l *Reconciler) Unfilled() []string {
-	if l.filled.Load() || l.b.Trouble() != nil {
+// Unfilled describes the caches that are being filled, in one text. It returns nil when the caches are filled, and when one
+// of them cannot be filled.
+func (r *Reconciler) Unfilled() []string {
+	if r.filled.Load() || r.binding.Trouble() != nil {
 		return nil
 	}
 	var resources []string
-	note := func(resource string, cache *informer.Informer) {
+	check := func(resource string, cache *informer.Informer) {
 		if !cache.Filled() {
 			resources = append(resources, resource)
 		}
 	}
-	for _, parent := range l.b.Parents {
-		note(parent.GroupResource().String(), parent.Cache)
+	for _, parent := range r.binding.Parents {
+		check(parent.GroupResource().String(), parent.Cache)
 	}
-	for _, child := range l.b.Children {
-		note(child.Kind.Kind, child.Informer)
+	for _, child := range r.binding.Children {
+		check(child.Kind.Kind, child.Informer)
 	}
 	if len(resources) == 0 {
-		return []string{fmt.Sprintf("%s is about to start", l.b.ID)}
+		return []string{fmt.Sprintf("%s is about to start", r.binding.ID)}
 	}
-	return []string{fmt.Sprintf("the caches of %s are being filled: %s", l.b.ID, strings.Join(resources, ", "))}
+	return []string{fmt.Sprintf("the caches of %s are being filled: %s", r.binding.ID, strings.Join(resources, ", "))}
 }
 
-// graceAfter is how long what is under way may go on when ctx is done: not at all when another server may work.
-func graceAfter(ctx context.Context) time.Duration {
+// stopTimeoutAfter returns how long reconciles may go on after ctx is done. It is zero if the lease was lost, because another
+// server may lead then.
+func stopTimeoutAfter(ctx context.Context) time.Duration {
 	if errors.Is(context.Cause(ctx), lease.ErrLost) {
 		return 0
 	}
 	return stopTimeout
 }
 
-// ReleaseFinalizers says whether finalizers are taken off for which there is no finalize hook. All parents are looked at again
-// when that changes.
-func (l *Reconciler) ReleaseFinalizers(on bool) {
-	if l.finalizers.released.Swap(on) != on && l.current.Load().Finalize == nil {
-		l.queueSpread(queue.ScriptChanged)
+// A Snapshot is what the status of a controller object reports of its Reconciler.
+type Snapshot struct {
+	Filled     bool          // whether the caches are filled
+	Trouble    error         // why the caches are not filled, or not up to date; nil if they are
+	Parents    int           // how many parents the controller selects
+	Held       throttle.Held // the parents for which the script is held
+	Denied     Denied
+	Fallbacks  []build.NamedFallback // the hooks that have both a script and a webhook
+	Finalizers HeldFinalizers
+	Warnings   []string // about overlapping controllers, and webhooks that cannot be called
+}
+
+// Snapshot returns the current state. It must not be called concurrently.
+func (r *Reconciler) Snapshot() Snapshot {
+	version, overlap := r.current.Load(), r.findOverlap()
+	s := Snapshot{
+		Filled: r.filled.Load(), Trouble: r.binding.Trouble(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
+		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.heldFinalizers(version), Warnings: overlap.warnings,
+	}
+	if s.Filled {
+		s.Warnings = append(s.Warnings, r.binding.Clients.Problems()...)
+	}
+	return s
+}
+
+// ReleaseFinalizers sets whether our finalizer is removed from parents when a scripted controller has no finalize hook. When
+// that changes and there is no finalize hook, all parents are reconciled.
+func (r *Reconciler) ReleaseFinalizers(release bool) {
+	if r.finalizers.released.Swap(release) != release && r.current.Load().Finalize == nil {
+		r.enqueueAll(queue.ScriptChanged)
 	}
 }
 
-// forgetRelated drops what a parent looked for.
-func (l *Reconciler) forgetRelated(parent object.Ref) {
-	if state := l.states.find(parent); state != nil {
-		state.customize.Forget()
-	}
-	l.shared.Related.Forget(related.Parent{Controller: l, Ref: parent})
-}
-
-// Rediscover queues the parents whose customize hook asked for resources of a group in which a definition changed.
-func (l *Reconciler) Rediscover(group string) {
-	l.states.mu.Lock()
-	defer l.states.mu.Unlock()
-	for parent, state := range l.states.all {
+// Rediscover queues the parents whose customize hook asked for resources of an API group. It is called when a definition of
+// the group has changed.
+func (r *Reconciler) Rediscover(group string) {
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
+	for parent, state := range r.states.all {
 		if state.customize.AsksFor(group) {
-			l.queue.Enqueue(parent, queue.RelatedChanged)
+			r.queue.Enqueue(parent, queue.RelatedChanged)
 		}
 	}
 }
 
 // QueueRelated implements related.Controller.
-func (l *Reconciler) QueueRelated(parent object.Ref) { l.queue.Enqueue(parent, queue.RelatedChanged) }
+func (r *Reconciler) QueueRelated(parent object.Ref) { r.queue.Enqueue(parent, queue.RelatedChanged) }
 
-// RetryStatus forgets which statuses were not stored, or not written, since the definition of the parents' kind changed, and
-// queues their parents.
-func (l *Reconciler) RetryStatus() { l.status.retry() }
+// RetryStatus queues the parents whose status was not stored as it was written, or not written, and forgets that. It is called
+// when the definition of the parents' kind has changed.
+func (r *Reconciler) RetryStatus() { r.status.retry() }
 
-// forget drops what is remembered of a parent that is gone.
-func (l *Reconciler) forget(key object.Ref) {
-	l.queue.Forget(key)
-	l.current.Load().Forget(key)
-	l.forgetRelated(key)
-	l.states.forget(key)
+// forget drops what is remembered of a parent that the controller does not have any more.
+func (r *Reconciler) forget(key object.Ref) {
+	r.queue.Forget(key)
+	r.current.Load().Forget(key)
+	r.forgetRelated(key)
+	r.states.forget(key)
+}
+
+// forgetRelated drops the responses of the customize hook about a parent, and what the parent watches because of them.
+func (r *Reconciler) forgetRelated(parent object.Ref) {
+	if state := r.states.find(parent); state != nil {
+		state.customize.Forget()
+	}
+	r.shared.Related.Forget(related.Parent{Controller: r, Ref: parent})
 }

@@ -16,68 +16,69 @@ import (
 	"metascript/controller/redact"
 )
 
-// What the Secrets hold that a reconcile sees is in no text about it. Every way to people leads through a Redactor, so that
-// whoever adds a text need not think of it:
+// No text about a reconcile may show the values of Secrets that the reconcile sees. Each way by which texts leave it uses a
+// redact.Redactor, so that code that adds a text need not do anything:
 //
-//   - errors of hooks, and what scripts print, in package hook; errors of writes and reads in package kube
-//   - the error of a reconcile as a whole, in guarded, before anybody notes it
-//   - the loop's log and its events, which find the Redactor by the parent that they are about
-//   - what client-go logs, warnings of the API server among it, by the logger of the context
-//   - errors of writes that come before the hooks are asked, which give no words of the API server (early)
-//   - messages that we write into a parent's status, in withUpdated, and what observers show of a write
+//   - errors of hooks, and messages that scripts print: package hook; errors of reads and writes: package kube
+//   - the error of a reconcile: reconcileRecovering, before any other code uses it
+//   - the log of the Reconciler, and events: they find the Redactor by the parent that they are about
+//   - the log of client-go, with warnings of the API server: by the logger in the context
+//   - errors of writes before the hooks are called: beforeHooks
+//   - messages that we write into the status of a parent: withUpdatedCondition; objects that an Observer shows: Write.Hidden
 
-// redactors are the Redactors of the reconciles that run.
+// redactors are the Redactors of the reconciles that are running.
 type redactors struct {
-	b       *binding.Binding
+	binding *binding.Binding
 	states  *states
-	handler slog.Handler // of the log of client-go
-	running sync.Map     // object.Ref of a parent -> *redact.Redactor
+	handler slog.Handler // for the log of client-go
+	running sync.Map     // map[object.Ref]*redact.Redactor, by parent
 }
 
-// begin returns the context for a reconcile of a parent. The caller must call done when it has ended.
+// begin returns the context for a reconcile of a parent. The caller must call done when the reconcile has ended. Both must be
+// called by the goroutine that processes the parent.
 func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Context, done func()) {
-	hidden := redact.New(key.Kind.Kind, key.Namespace, key.Name, r.b.Name)
-	hidden.Add(r.b.Parent(key))
+	redactor := redact.New(key.Kind.Kind, key.Namespace, key.Name, r.binding.Name)
+	redactor.Add(r.binding.Parent(key))
 	if state := r.states.find(key); state != nil && state.secrets != nil {
-		hidden.After(state.secrets)
+		redactor.After(state.secrets)
 	}
-	hidden.Add(r.b.Clients.Credentials.Secrets()...)
-	hidden.Add(r.ownSecrets(key)...)
-	r.running.Store(key, hidden)
-	return r.in(ctx, hidden), func() {
+	redactor.Add(r.binding.Clients.Credentials.Secrets()...)
+	redactor.Add(r.childSecrets(key)...)
+	r.running.Store(key, redactor)
+	return r.withRedactor(ctx, redactor), func() {
 		r.running.Delete(key)
 		if state := r.states.find(key); state != nil {
 			state.secrets = nil
 		}
-		if parent := r.b.Parent(key); parent != nil && r.b.IsOurs(parent) && !hidden.Empty() {
-			r.states.of(key).secrets = hidden
+		if parent := r.binding.Parent(key); parent != nil && r.binding.IsOurs(parent) && !redactor.Empty() {
+			r.states.of(key).secrets = redactor
 		}
 	}
 }
 
-// in returns a context whose texts hidden redacts.
-func (r *redactors) in(ctx context.Context, hidden *redact.Redactor) context.Context {
-	return klog.NewContext(redact.NewContext(ctx, hidden), logr.FromSlogHandler(hidden.Handler(r.handler)))
+// withRedactor returns a context with a Redactor, and with a logger for client-go that uses it.
+func (r *redactors) withRedactor(ctx context.Context, redactor *redact.Redactor) context.Context {
+	return klog.NewContext(redact.NewContext(ctx, redactor), logr.FromSlogHandler(redactor.Handler(r.handler)))
 }
 
-// ownSecrets are the Secrets among the children of a parent.
-func (r *redactors) ownSecrets(key object.Ref) []*object.Object {
-	cache, parent := r.b.CacheOf(object.Kind{Version: "v1", Kind: build.KindSecret}), r.b.Parent(key)
+// childSecrets returns the Secrets that a parent owns, if Secrets are among the kinds of children.
+func (r *redactors) childSecrets(key object.Ref) []*object.Object {
+	cache, parent := r.binding.CacheOf(object.Kind{Version: "v1", Kind: build.KindSecret}), r.binding.Parent(key)
 	if cache == nil || parent == nil {
 		return nil
 	}
 	return cache.OwnedBy(parent.GetUID())
 }
 
-// of is the Redactor of the reconcile of a parent that runs, or nil.
+// of returns the Redactor of the reconcile of a parent; nil if none is running.
 func (r *redactors) of(parent object.Ref) *redact.Redactor {
 	found, _ := r.running.Load(parent)
-	hidden, _ := found.(*redact.Redactor)
-	return hidden
+	redactor, _ := found.(*redact.Redactor)
+	return redactor
 }
 
-// ofRecord is the Redactor of the parent that a line of the log names, or nil.
-func (r *redactors) ofRecord(record slog.Record) (found *redact.Redactor) {
+// forRecord returns the Redactor for a log record, by its attribute "parent"; nil if there is none.
+func (r *redactors) forRecord(record slog.Record) (found *redact.Redactor) {
 	record.Attrs(func(a slog.Attr) bool {
 		if a.Key != "parent" {
 			return true
@@ -90,39 +91,40 @@ func (r *redactors) ofRecord(record slog.Record) (found *redact.Redactor) {
 	return found
 }
 
-// early returns the context for writes that come before the hooks of a version are called. While it is not known yet which
-// Secrets the customize hook asks for, as after a restart, the API server may quote what is in them.
-func (r *redactors) early(ctx context.Context, v *call.Version, state *parentState) context.Context {
+// beforeHooks returns the context for writes before the hooks of v are called. The API server may quote Secrets in its errors. If
+// it is not known yet which Secrets the customize hook asks for, as after a restart, the texts of its errors are left out.
+func (r *redactors) beforeHooks(ctx context.Context, v *call.Version, state *parentState) context.Context {
 	if v.Customize == nil || state.secrets != nil || state.customize.Shown {
 		return ctx
 	}
-	return r.in(ctx, redact.Withholding())
+	return r.withRedactor(ctx, redact.Withholding())
 }
 
-// parentEvents are events on the parents of a controller, and on the controller object, and its log.
+// parentEvents records events on the parents of a controller and on the controller object, and has its log. All texts are
+// redacted.
 type parentEvents struct {
 	*kube.Events
 	redactors *redactors
 	log       *slog.Logger
 }
 
-// conflict reports what this controller and somebody else write in turns, in the log and in an event on parent.
-func (e *parentEvents) conflict(parent *object.Object, what, detail string) {
+// reportConflict reports, in the log and by an event on parent, what this controller and something else write in turns.
+func (e *parentEvents) reportConflict(parent *object.Object, what, detail string) {
 	e.log.Warn("field conflict", "parent", object.RefOf(parent), "over", what, "detail", detail)
 	e.Warning(parent, "FieldConflict", "%s: %s", what, detail)
 }
 
-// Normal records that something happened to o.
+// Normal records an event of type Normal on o.
 func (e *parentEvents) Normal(o *object.Object, reason, format string, args ...any) {
 	e.Events.Normal(o, reason, format, e.redactors.of(object.RefOf(o)).Args(args)...)
 }
 
-// Warning records that something went wrong with o.
+// Warning records an event of type Warning on o.
 func (e *parentEvents) Warning(o *object.Object, reason, format string, args ...any) {
 	e.Events.Warning(o, reason, format, e.redactors.of(object.RefOf(o)).Args(args)...)
 }
 
-// Asked records an event that a hook asked for.
+// Asked records an event on o that a hook returned.
 func (e *parentEvents) Asked(o *object.Object, kind, reason, message string) {
 	texts := e.redactors.of(object.RefOf(o)).Texts([]string{reason, message})
 	e.Events.Asked(o, kind, texts[0], texts[1])

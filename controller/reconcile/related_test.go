@@ -38,44 +38,44 @@ func secretOf(namespace, name string, with map[string]string) *object.Object {
 	return o
 }
 
-// A customizedLoop is a loop whose customize hook answers with rules, by the name of the parent.
-type customizedLoop struct {
+// A customizedReconciler is a loop whose customize hook answers with rules, by the name of the parent.
+type customizedReconciler struct {
 	*Reconciler
 	rules  map[string][]hook.RelatedRule
 	asked  []string // parents
 	caches *informer.Factory
 }
 
-func newCustomizedLoop(t *testing.T, objects ...runtime.Object) *customizedLoop {
+func newCustomizedReconciler(t *testing.T, objects ...runtime.Object) *customizedReconciler {
 	t.Helper()
-	l, _ := NewTestLoop(t, wants(), nil)
+	r, _ := newTestReconciler(t, wants(), nil)
 	kinds := map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList", related.Namespaces.GroupVersionResource: "NamespaceList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
-	c := &customizedLoop{l, map[string][]hook.RelatedRule{}, nil, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
-	l.b.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
+	c := &customizedReconciler{r, map[string][]hook.RelatedRule{}, nil, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
+	r.binding.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
 		c.asked = append(c.asked, req.Parent.GetName())
 		return &hook.Response{Related: c.rules[req.Parent.GetName()]}, nil
 	})
-	l.b.Discover = kubetest.Served{secretObjects, related.Namespaces}
-	l.shared.Related.Open = func(r kube.Resource) *informer.Informer {
-		return c.caches.Open(informer.Spec{Resource: r.GroupVersionResource})
+	r.binding.Discover = kubetest.Served{secretObjects, related.Namespaces}
+	r.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
+		return c.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
-	reset(l)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
+	reset(r)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
 	return c
 }
 
 // seen gives what a parent sees.
-func (c *customizedLoop) seen(t *testing.T, parent *object.Object) (*object.Set, error) {
-	caller := c.turn(object.RefOf(parent)).caller
+func (c *customizedReconciler) seen(t *testing.T, parent *object.Object) (*object.Set, error) {
+	caller := c.newReconciliation(object.RefOf(parent)).caller
 	variants := []call.Variant{caller.Latest(parent)}
 	err := caller.Relate(t.Context(), parent, variants)
 	return variants[0].Related, err
 }
 
 // relateAll gives what a parent sees, once the caches are filled: the queue tells it.
-func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string {
+func (c *customizedReconciler) relateAll(t *testing.T, parent *object.Object) []string {
 	t.Helper()
 	for {
 		set, err := c.seen(t, parent)
@@ -99,7 +99,7 @@ func (c *customizedLoop) relateAll(t *testing.T, parent *object.Object) []string
 }
 
 func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
-	c := newCustomizedLoop(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
+	c := newCustomizedReconciler(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
 	c.rules["w"] = []hook.RelatedRule{secretsRule}
 	if set, err := c.seen(t, objecttest.Widget(nil)); set != nil || !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("got %v, %v, want to look again", set, err)
@@ -110,7 +110,7 @@ func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
 }
 
 func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
-	c := newCustomizedLoop(t)
+	c := newCustomizedReconciler(t)
 	c.current.Load().CustomizeFor = time.Hour
 	again := func(change func(*object.Object), want int) {
 		t.Helper()
@@ -134,7 +134,7 @@ func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 }
 
 func TestACacheIsClosedWhenNobodyNeedsItAnyMore(t *testing.T) {
-	c := newCustomizedLoop(t)
+	c := newCustomizedReconciler(t)
 	c.rules["a"] = []hook.RelatedRule{secretsRule}
 	c.rules["b"] = []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Namespaces: labels.Everything()}}}
 	a, b := named("a", "default", "u1"), named("b", "default", "u2")
@@ -157,7 +157,7 @@ func TestACacheIsClosedWhenNobodyNeedsItAnyMore(t *testing.T) {
 }
 
 func TestAResourceThatIsNotServedIsAnErrorThatNamesTheRule(t *testing.T) {
-	c := newCustomizedLoop(t)
+	c := newCustomizedReconciler(t)
 	c.rules["w"] = []hook.RelatedRule{secretsRule, {APIVersion: "example.org/v1", Resource: "gadgets"}}
 	_, err := c.seen(t, objecttest.Widget(nil))
 	if err == nil || !strings.HasPrefix(err.Error(), `relatedResources[1] of the customize hook: the API server does not serve resource "gadgets" in example.org/v1`) {
@@ -170,37 +170,37 @@ func TestAResourceThatIsNotServedIsAnErrorThatNamesTheRule(t *testing.T) {
 }
 
 // expectRelated checks that these parents, and no others, are queued because of what is related to them.
-func expectRelated(t *testing.T, l *Reconciler, want ...string) {
+func expectRelated(t *testing.T, r *Reconciler, want ...string) {
 	t.Helper()
 	because := map[string]string{}
 	for _, key := range want {
 		because[key] = "related"
 	}
-	if diff := cmp.Diff(because, queued(l)); diff != "" {
+	if diff := cmp.Diff(because, queued(r)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }
 
 func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
-	l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
+	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList"})
 	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
-	l.b.Customize = answer(func(*hook.Request) (*hook.Response, error) {
+	r.binding.Customize = answer(func(*hook.Request) (*hook.Response, error) {
 		return &hook.Response{Related: []hook.RelatedRule{secretsRule}}, nil
 	})
 	seen := make(chan bool)
-	l.b.Sync = answer(func(req *hook.Request) (*hook.Response, error) {
+	r.binding.Sync = answer(func(req *hook.Request) (*hook.Response, error) {
 		seen <- slices.Contains(req.Related.Kinds(), secretObjects.ObjectKind())
 		return &hook.Response{Children: &object.Set{}}, nil
 	})
-	reset(l)
-	l.b.Discover = kubetest.Served{secretObjects}
-	l.shared.Related.Open = func(r kube.Resource) *informer.Informer {
-		return caches.Open(informer.Spec{Resource: r.GroupVersionResource})
+	reset(r)
+	r.binding.Discover = kubetest.Served{secretObjects}
+	r.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
+		return caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
-	go func() { ended <- run(ctx, l, func() {}) }()
+	go func() { ended <- run(ctx, r, func() {}) }()
 	if !<-seen {
 		t.Error("sync saw no group of Secrets")
 	}
@@ -221,25 +221,25 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 
 // An older revision may look for something else.
 func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
-	c := newCustomizedLoop(t, secretOf("default", "one", nil), secretOf("default", "two", nil))
+	c := newCustomizedReconciler(t, secretOf("default", "one", nil), secretOf("default", "two", nil))
 	asked := 0
-	l := c.Reconciler
-	l.b.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
+	r := c.Reconciler
+	r.binding.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
 		asked++
 		name := req.Parent.Object["spec"].(map[string]any)["version"].(string)
 		return &hook.Response{Related: []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Names: []string{name}}}}}, nil
 	})
-	reset(l)
+	reset(r)
 	now, then := objecttest.Widget(atVersion("two")), objecttest.Widget(atVersion("one"))
 	relate := func(variants ...call.Variant) {
 		t.Helper()
-		for errors.Is(l.turn(object.RefOf(now)).caller.Relate(t.Context(), now, variants), kube.ErrRequeue) {
-			key, _ := l.queue.Get()
-			l.queue.Take(key)
-			l.queue.Done(key)
+		for errors.Is(r.newReconciliation(object.RefOf(now)).caller.Relate(t.Context(), now, variants), kube.ErrRequeue) {
+			key, _ := r.queue.Get()
+			r.queue.Take(key)
+			r.queue.Done(key)
 		}
 	}
-	latest, older, silent := l.turn(object.RefOf(now)).caller.Latest(now), l.turn(object.RefOf(now)).caller.Latest(then), l.turn(object.RefOf(now)).caller.Latest(then)
+	latest, older, silent := r.newReconciliation(object.RefOf(now)).caller.Latest(now), r.newReconciliation(object.RefOf(now)).caller.Latest(then), r.newReconciliation(object.RefOf(now)).caller.Latest(then)
 	older.Revision, silent.Revision, silent.Customize = "r1", "r0", nil
 	variants := []call.Variant{latest, older, silent}
 	for range 2 {
@@ -258,7 +258,7 @@ func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
 		t.Errorf("it was asked %d times, want once for each", asked)
 	}
 	relate(latest)
-	if kept := l.states.of(object.RefOf(now)).customize; len(kept.Answers) != 1 || len(kept.Looked) != 1 {
+	if kept := r.states.of(object.RefOf(now)).customize; len(kept.Answers) != 1 || len(kept.Looked) != 1 {
 		t.Errorf("%d answers are kept, about %d resources, want the latest's only", len(kept.Answers), len(kept.Looked))
 	}
 }

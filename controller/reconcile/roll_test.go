@@ -35,19 +35,19 @@ import (
 var configMapKind = object.Kind{Version: "v1", Kind: "ConfigMap"}
 
 // roll makes the loop's ConfigMaps roll, with these ControllerRevisions.
-func roll(l *Reconciler, stored ...runtime.Object) {
+func roll(r *Reconciler, stored ...runtime.Object) {
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.ControllerRevisions: "ControllerRevisionList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, stored...)
 	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
-	l.b.Rules[configMapKind] = plan.RollingInPlace
-	l.b.Labels = claim.GeneratedLabels
-	l.b.Revisions = &revisions.Revisions{
+	r.binding.Rules[configMapKind] = plan.RollingInPlace
+	r.binding.Labels = claim.GeneratedLabels
+	r.binding.Revisions = &revisions.Revisions{
 		Rules: rollout.Rules{Kinds: map[object.Kind]rollout.Rule{configMapKind: {InPlace: true}}},
-		Paths: rollout.DefaultPaths, Parent: l.b.Parents[0].Resource,
-		Labels: claim.GeneratedLabels, Match: claim.GeneratedSelector, Live: l.b.Live,
+		Paths: rollout.DefaultPaths, Parent: r.binding.Parents[0].Resource,
+		Labels: claim.GeneratedLabels, Match: claim.GeneratedSelector, Live: r.binding.Live,
 		Cache: caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}),
 	}
-	reset(l)
+	reset(r)
 }
 
 // at is a hook that wants ConfigMaps with the version in the parent's spec.
@@ -126,11 +126,11 @@ func TestARolloutStoresItsRevisionsBeforeItTouchesAChild(t *testing.T) {
 			[]string{"update ControllerRevision default/2", "update status Widget default/w"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, write := NewTestLoop(t, at("a", "b"), nil, append(c.children, parent)...)
-			roll(l, c.stored...)
-			l.b.Live = func(_ context.Context, o *object.Object) (*object.Object, error) { return o, nil }
-			l.b.Revisions.Live = l.b.Live
-			ops, err := reconcileOnce(t, l, write)
+			r, write := newTestReconciler(t, at("a", "b"), nil, append(c.children, parent)...)
+			roll(r, c.stored...)
+			r.binding.Live = func(_ context.Context, o *object.Object) (*object.Object, error) { return o, nil }
+			r.binding.Revisions.Live = r.binding.Live
+			ops, err := reconcileOnce(t, r, write)
 			for i, op := range ops {
 				if at := strings.Index(op, " default/"+firstRevision); at > 0 {
 					ops[i] = op[:at]
@@ -161,10 +161,10 @@ func TestWhenARevisionCannotBeStoredNoChildIsTouched(t *testing.T) {
 		{"our cache did not know of it", apierrors.NewAlreadyExists(schema.GroupResource{}, "x"), true},
 		{"it is forbidden", apierrors.NewForbidden(schema.GroupResource{}, "x", nil), false},
 	} {
-		l, write := NewTestLoop(t, at("a"), nil, parent, configMapAt("a", "1", parent))
-		roll(l, revisionAt("1", "a"))
+		r, write := newTestReconciler(t, at("a"), nil, parent, configMapAt("a", "1", parent))
+		roll(r, revisionAt("1", "a"))
 		write.Fail = func(plan.Op) error { return c.err }
-		ops, err := reconcileOnce(t, l, write)
+		ops, err := reconcileOnce(t, r, write)
 		if len(ops) != 1 || !strings.HasPrefix(ops[0], "create ControllerRevision") {
 			t.Errorf("%s: operations %v, want only the revision's", c.name, ops)
 		}
@@ -195,9 +195,9 @@ func TestOnlyTheConditionIsWrittenWhenTheHookFailsAboutAnOlderRevision(t *testin
 			return answer, nil
 		}, "panic: no"},
 	} {
-		l, write := NewTestLoop(t, c.hook, nil, parent, configMapAt("a", "1", parent))
-		roll(l, revisionAt("1", "a"))
-		ops, err := reconcileOnce(t, l, write)
+		r, write := newTestReconciler(t, c.hook, nil, parent, configMapAt("a", "1", parent))
+		roll(r, revisionAt("1", "a"))
+		ops, err := reconcileOnce(t, r, write)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
 		}
@@ -209,11 +209,11 @@ func TestOnlyTheConditionIsWrittenWhenTheHookFailsAboutAnOlderRevision(t *testin
 
 func TestARevisionThatCannotBeReadStopsTheReconcile(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
-	l, write := NewTestLoop(t, at("a"), nil, parent, configMapAt("a", "1", parent))
+	r, write := newTestReconciler(t, at("a"), nil, parent, configMapAt("a", "1", parent))
 	damaged := revisionAt("1", "a")
 	damaged.Object["children"] = "a"
-	roll(l, damaged)
-	ops, err := reconcileOnce(t, l, write)
+	roll(r, damaged)
+	ops, err := reconcileOnce(t, r, write)
 	if len(ops) > 0 || err == nil || !strings.Contains(err.Error(), `ControllerRevision default/1 cannot be used: children is "a", want a list; mend it, or delete it`) {
 		t.Errorf("operations %v, error %v", ops, err)
 	}
@@ -230,18 +230,18 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 		answer.Finalized = version != "2"
 		return answer, err
 	}
-	l, write := NewTestLoop(t, answer(ask), nil, parent, configMapAt("a", "2", parent), configMapAt("b", "1", parent))
-	roll(l, revisionAt("1", "b"), revisionAt("2", "a"))
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r, write := newTestReconciler(t, answer(ask), nil, parent, configMapAt("a", "2", parent), configMapAt("b", "1", parent))
+	roll(r, revisionAt("1", "b"), revisionAt("2", "a"))
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	children, err := l.b.Owner.Claim(t.Context(), parent, write)
+	children, err := r.binding.Owner.Claim(t.Context(), parent, write)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, observed, err := l.turn(object.RefOf(parent)).roller.desiredState(t.Context(), parent, children, write)
+	got, observed, err := r.newReconciliation(object.RefOf(parent)).roller.desiredState(t.Context(), parent, children, write)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,16 +259,16 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 
 // The selector is part of the spec, and may change with it.
 func TestWhatAnOlderRevisionWantsAndNobodyWouldRecogniseIsNotWanted(t *testing.T) {
-	l, _ := NewTestLoop(t, at("a"), nil)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	l.b.Match = func(*object.Object) (labels.Selector, error) { return labels.Parse("app=new") }
+	r, _ := newTestReconciler(t, at("a"), nil)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	r.binding.Match = func(*object.Object) (labels.Selector, error) { return labels.Parse("app=new") }
 	old, fresh := objecttest.ConfigMap("old", nil), objecttest.ConfigMap("new", nil)
 	fresh.SetLabels(map[string]string{"app": "new"})
 	set := &object.Set{}
 	set.Put(old)
 	set.Put(fresh)
-	got := l.turn(objecttest.WidgetRef("default", "w")).roller.recognised(objecttest.Widget(nil), set)
+	got := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.selectedChildren(objecttest.Widget(nil), set)
 	if got.Len() != 1 || got.Group(configMapKind)[0] != fresh {
 		t.Errorf("%d children are recognised, want one", got.Len())
 	}
@@ -280,9 +280,9 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 			map[string]any{"type": "Updated", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"},
 		}}
 	})
-	l, _ := NewTestLoop(t, at(), nil)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
+	r, _ := newTestReconciler(t, at(), nil)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
 	for _, c := range []struct {
 		name   string
 		status map[string]any
@@ -294,7 +294,7 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 		{"conditions of the hook's", map[string]any{"conditions": []any{map[string]any{"type": "Updated"}, map[string]any{"type": "Ready"}}}, rollout.Condition{Reason: rollout.Progressing}, true, []any{"Ready", "Updated"}},
 		{"it flips", map[string]any{}, rollout.Condition{Status: true, Reason: rollout.OnLatest}, false, []any{"Updated"}},
 	} {
-		status := l.turn(objecttest.WidgetRef("default", "w")).roller.withUpdated(parent, c.status, c.is)
+		status := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.withUpdatedCondition(parent, c.status, c.is)
 		var types []any
 		for _, condition := range transition.Conditions(status) {
 			types = append(types, condition["type"])
@@ -309,7 +309,7 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 			t.Errorf("%s: status %v", c.name, status)
 		}
 	}
-	if odd := l.turn(objecttest.WidgetRef("default", "w")).roller.withUpdated(parent, map[string]any{"conditions": "none"}, rollout.Condition{}); odd["conditions"] != "none" {
+	if odd := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.withUpdatedCondition(parent, map[string]any{"conditions": "none"}, rollout.Condition{}); odd["conditions"] != "none" {
 		t.Errorf("conditions that are no list were replaced: %v", odd)
 	}
 }
@@ -321,7 +321,7 @@ func TestTheLabelsOfARevision(t *testing.T) {
 			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other", "tier": "t"}}},
 		}
 	})
-	l, _ := NewTestLoop(t, at(), nil)
+	l, _ := newTestReconciler(t, at(), nil)
 	roll(l)
 	t.Cleanup(l.Close)
 	t.Cleanup(l.queue.ShutDown)
@@ -333,11 +333,11 @@ func TestTheLabelsOfARevision(t *testing.T) {
 		"a generated selector": {claim.GeneratedLabels, map[string]string{claim.GeneratedLabel: "u1"}},
 		"the parent's":         {nil, map[string]string{"app": "w", "tier": "t"}},
 	} {
-		l.b.Revisions.Labels = c.generated
+		l.binding.Revisions.Labels = c.generated
 		for key, value := range ours {
 			c.want[key] = value
 		}
-		if diff := cmp.Diff(c.want, l.b.Revisions.Blank(parent).GetLabels()); diff != "" {
+		if diff := cmp.Diff(c.want, l.binding.Revisions.Blank(parent).GetLabels()); diff != "" {
 			t.Errorf("%s: labels (-want +got):\n%s", name, diff)
 		}
 	}
@@ -403,29 +403,29 @@ func TestWhichChangesOfARevisionMatter(t *testing.T) {
 		{"it is gone", sound, nil, 1},
 		{"somebody else's is gone", strange, nil, 0},
 	} {
-		l, _ := NewTestLoop(t, at(), nil)
-		t.Cleanup(l.Close)
-		t.Cleanup(l.queue.ShutDown)
-		l.handler.onRevision(c.old, c.current)
-		if got := l.queue.Len(); got != c.queued {
+		r, _ := newTestReconciler(t, at(), nil)
+		t.Cleanup(r.Close)
+		t.Cleanup(r.queue.ShutDown)
+		r.handler.onRevision(c.old, c.current)
+		if got := r.queue.Len(); got != c.queued {
 			t.Errorf("%s: %d parents are queued, want %d", c.name, got, c.queued)
 		}
 	}
 }
 
 func TestASchemaWithoutConditionsIsToldOfByWhatIsMissing(t *testing.T) {
-	l, _ := NewTestLoop(t, at(), nil)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
+	r, _ := newTestReconciler(t, at(), nil)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
 	const plain = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
-	if got := l.status.notStored(objecttest.Widget(nil), "status.conditions"); got != plain {
+	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != plain {
 		t.Errorf("got %q, want %q", got, plain)
 	}
-	roll(l)
-	if got := l.status.notStored(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
+	roll(r)
+	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
 		t.Errorf("got %q", got)
 	}
-	if got := l.status.notStored(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
+	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -21,26 +21,26 @@ import (
 	"metascript/engine"
 )
 
-// A roller finds what the children of a parent should be now. When some of their kinds roll, it takes the next step of the
+// A roller finds the desired state of the children of one parent. If some kinds of children roll, it takes the next step of the
 // rollout.
 type roller struct {
-	b       *binding.Binding
-	v       *call.Version
+	binding *binding.Binding
+	version *call.Version
 	caller  *call.Caller
 	applier *applier
 	status  *statusWriter
 	events  *parentEvents
 }
 
-// desiredState asks the hook what should be, and gives the children about which something is to be done. When kinds roll, it
-// asks once for each revision of the parent, takes the next step, and stores it: before any child is touched, so that
-// nothing is forgotten by dying.
+// desiredState calls the hook. It returns its response, and the observed children to which the plan applies. If kinds roll, it
+// calls the hook for each revision of the parent, and stores the next step in the ControllerRevisions. That must come before
+// any write to a child, so that a server that stops in between continues with the same step.
 func (r *roller) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
-	if r.v.Revisions == nil || object.Deleting(parent) && !r.b.CleansUp(parent) {
-		answer, err := r.caller.CallHook(ctx, parent, children)
-		return answer, children, err
+	if r.version.Revisions == nil || object.Deleting(parent) && !r.binding.CleansUp(parent) {
+		response, err := r.caller.CallHook(ctx, parent, children)
+		return response, children, err
 	}
-	latest, older, err := r.v.Revisions.Read(ctx, parent, write)
+	latest, older, err := r.version.Revisions.Read(ctx, parent, write)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,115 +48,117 @@ func (r *roller) desiredState(ctx context.Context, parent *object.Object, childr
 	if err != nil {
 		return nil, nil, err
 	}
-	answers, err := r.caller.CallRevisions(ctx, parent, children, variants)
+	responses, err := r.caller.CallRevisions(ctx, parent, children, variants)
 	if err != nil {
 		return nil, nil, kube.Join(err, r.reportBlockedRollout(ctx, parent, err, write))
 	}
-	latest.Desired = answers[0].Children
+	latest.Desired = responses[0].Children
 	for i := range older {
-		older[i].Desired = r.recognised(parent, answers[i+1].Children)
+		older[i].Desired = r.selectedChildren(parent, responses[i+1].Children)
 	}
-	step, doubtful := r.step(parent, latest, older, children)
-	if err := r.v.Revisions.Store(ctx, parent, step, write); err != nil {
+	step, unclear := r.nextStep(parent, latest, older, children)
+	if err := r.version.Revisions.Store(ctx, parent, step, write); err != nil {
 		return nil, nil, err
 	}
-	answer := r.merge(parent, answers, step)
-	if doubtful && step.Condition.Reason == rollout.Waiting {
-		answer.ResyncAfter = minResync // what follows asks the API server, and it may be that nothing changes then
+	response := r.merge(parent, responses, step)
+	if unclear && step.Condition.Reason == rollout.Waiting {
+		response.ResyncAfter = minResync // the applier does a dry run, and if the child is up to date there is no event
 	}
-	return answer, step.Observed, nil
+	return response, step.Observed, nil
 }
 
-// reportBlockedRollout has the condition tell that the rollout waits for a hook that does not answer about an older revision. What
-// it said before is not so any more.
-func (r *roller) reportBlockedRollout(ctx context.Context, parent *object.Object, why error, write plan.Writer) error {
-	var about *call.RevisionError
-	if !errors.As(why, &about) {
-		return nil
-	}
-	status := r.withUpdated(parent, nil, rollout.Condition{Reason: rollout.Waiting, Message: engine.Clip(why.Error(), v1alpha1.MaxConditionMessage)})
-	_, _, err := r.status.writeStatus(ctx, parent, &hook.Response{Shape: r.b.Shape, Status: status}, write)
-	return err
-}
-
-// step is what to aim for now. It is doubtful when it was not clear whether some child is as it should be.
-func (r *roller) step(parent *object.Object, latest rollout.Revision, older []rollout.Revision, children *object.Set) (step rollout.Step, doubtful bool) {
-	rules, policy := r.v.Revisions.Rules, r.applier.policy(parent)
-	rules.Differs = func(have, want *object.Object) (string, error) {
-		what, unclear, err := policy.Differs(have, want)
-		doubtful = doubtful || unclear
-		return what, err
-	}
-	return rollout.Next(latest, older, children, rules), doubtful
-}
-
-// variants are the parent as it is and as its older revisions have it.
+// variants returns the parent as it is, and as it is in each of its older revisions, with the hooks to call for it.
 func (r *roller) variants(ctx context.Context, parent *object.Object, older []rollout.Revision) ([]call.Variant, error) {
 	variants := []call.Variant{r.caller.Latest(parent)}
 	for _, revision := range older {
-		then, err := rollout.Apply(parent, revision.Patch, r.v.Revisions.Paths)
+		olderParent, err := rollout.Apply(parent, revision.Patch, r.version.Revisions.Paths)
 		if err != nil {
 			return nil, fmt.Errorf("ControllerRevision %s: %w", revision.Name, err)
 		}
-		asked, err := r.hooksOf(ctx, revision)
+		variant, err := r.hooksOf(ctx, revision)
 		if err != nil {
 			return nil, err
 		}
-		asked.Parent, asked.Revision = then, revision.Name
-		variants = append(variants, asked)
+		variant.Parent, variant.Revision = olderParent, revision.Name
+		variants = append(variants, variant)
 	}
 	return variants, nil
 }
 
-// hooksOf are who answers about an older revision: the script that it was made with, when that is part of it.
+// hooksOf returns a variant with the hooks of an older revision: those of its script, if revisions include the script, and
+// otherwise the current ones.
 func (r *roller) hooksOf(ctx context.Context, revision rollout.Revision) (call.Variant, error) {
-	v, scripts := r.caller.Latest(nil), r.v.Revisions.Scripts
+	variant, scripts := r.caller.Latest(nil), r.version.Revisions.Scripts
 	if scripts == nil || revision.Script == "" || revision.Script == scripts.Digest {
-		return v, nil
+		return variant, nil
 	}
-	then, err := scripts.Hooks(ctx, revision)
-	v.Customize = then.Customize
-	if then.Sync != nil {
-		v.Sync = then.Sync
+	hooks, err := scripts.Hooks(ctx, revision)
+	variant.Customize = hooks.Customize
+	if hooks.Sync != nil {
+		variant.Sync = hooks.Sync
 	}
-	if then.Finalize != nil {
-		v.Finalize = then.Finalize
+	if hooks.Finalize != nil {
+		variant.Finalize = hooks.Finalize
 	}
-	return v, err
+	return variant, err
 }
 
-// recognised are the children that the parent, as it is now, would recognise. An older revision may want others, of the
-// time before the parent's selector was changed: these are none any more.
-func (r *roller) recognised(parent *object.Object, wanted *object.Set) *object.Set {
-	selector, err := r.b.Match(parent)
-	if err != nil {
-		return wanted // one that is being deleted recognises what it owns
+// reportBlockedRollout sets the condition Updated to say that the rollout waits because the hook failed for an older revision.
+// It does nothing if why is another error.
+func (r *roller) reportBlockedRollout(ctx context.Context, parent *object.Object, why error, write plan.Writer) error {
+	var revisionErr *call.RevisionError
+	if !errors.As(why, &revisionErr) {
+		return nil
 	}
-	set := &object.Set{}
-	for o := range wanted.Added() {
+	status := r.withUpdatedCondition(parent, nil, rollout.Condition{Reason: rollout.Waiting, Message: engine.Clip(why.Error(), v1alpha1.MaxConditionMessage)})
+	_, _, err := r.status.writeStatus(ctx, parent, &hook.Response{Shape: r.binding.Shape, Status: status}, write)
+	return err
+}
+
+// selectedChildren returns the children that the selector of the parent, as it is now, matches. An older revision may have
+// another selector and so return others, which are not children of the parent any more.
+func (r *roller) selectedChildren(parent *object.Object, children *object.Set) *object.Set {
+	selector, err := r.binding.Match(parent)
+	if err != nil {
+		return children // a parent that is being deleted needs no valid selector: its children are those that it owns
+	}
+	selected := &object.Set{}
+	for o := range children.Added() {
 		if selector.Matches(labels.Set(o.GetLabels())) {
-			set.Put(o)
+			selected.Put(o)
 		}
 	}
-	return set
+	return selected
 }
 
-// merge gives what is to be done after a step as one answer, about the parent as it is: its status and its events are
-// the latest answer's, it comes back when the first of all wants to, and is done when all are.
-func (r *roller) merge(parent *object.Object, answers []*hook.Response, step rollout.Step) *hook.Response {
-	merged := *answers[0]
+// nextStep returns the next step of the rollout. unclear means that for some child only the API server can tell whether it
+// is up to date.
+func (r *roller) nextStep(parent *object.Object, latest rollout.Revision, older []rollout.Revision, children *object.Set) (step rollout.Step, unclear bool) {
+	rules, policy := r.version.Revisions.Rules, r.applier.policy(parent)
+	rules.Differs = func(have, want *object.Object) (string, error) {
+		difference, uncertain, err := policy.Differs(have, want)
+		unclear = unclear || uncertain
+		return difference, err
+	}
+	return rollout.Next(latest, older, children, rules), unclear
+}
+
+// merge returns one response for all revisions: the status and the events of the latest one, the children of the step, the
+// shortest ResyncAfter, and Finalized if all are.
+func (r *roller) merge(parent *object.Object, responses []*hook.Response, step rollout.Step) *hook.Response {
+	merged := *responses[0]
 	merged.Children = step.Desired
-	merged.Status = r.withUpdated(parent, merged.Status, step.Condition)
-	for _, a := range answers[1:] {
-		merged.Finalized = merged.Finalized && a.Finalized
-		merged.ResyncAfter = soonerOf(merged.ResyncAfter, a.ResyncAfter)
+	merged.Status = r.withUpdatedCondition(parent, merged.Status, step.Condition)
+	for _, response := range responses[1:] {
+		merged.Finalized = merged.Finalized && response.Finalized
+		merged.ResyncAfter = shorterDelay(merged.ResyncAfter, response.ResyncAfter)
 	}
 	return &merged
 }
 
-// withUpdated is status, or the parent's when there is none, with the condition that tells how far the rollout is. A
-// status whose conditions are no list is left alone.
-func (r *roller) withUpdated(parent *object.Object, status map[string]any, c rollout.Condition) map[string]any {
+// withUpdatedCondition returns status with the condition Updated, which says how far the rollout is. If status is nil, it uses the
+// parent's. It adds nothing if the field conditions is not a list.
+func (r *roller) withUpdatedCondition(parent *object.Object, status map[string]any, c rollout.Condition) map[string]any {
 	before, _ := parent.Object["status"].(map[string]any)
 	if status == nil {
 		status, _ = object.CopyValue(parent.Object["status"]).(map[string]any)
@@ -164,7 +166,7 @@ func (r *roller) withUpdated(parent *object.Object, status map[string]any, c rol
 	if status == nil {
 		status = map[string]any{}
 	}
-	list, ok := status["conditions"].([]any)
+	conditions, ok := status["conditions"].([]any)
 	if !ok && status["conditions"] != nil {
 		return status
 	}
@@ -175,7 +177,7 @@ func (r *roller) withUpdated(parent *object.Object, status map[string]any, c rol
 	if !r.status.hasNoTransitionTimes(parent) {
 		transition.Fill(map[string]any{"conditions": []any{updated}}, before, time.Now())
 	}
-	others := slices.DeleteFunc(slices.Clone(list), func(item any) bool {
+	others := slices.DeleteFunc(slices.Clone(conditions), func(item any) bool {
 		condition, _ := item.(map[string]any)
 		return condition["type"] == rollout.UpdatedCondition
 	})

@@ -16,87 +16,137 @@ import (
 	"metascript/controller/throttle"
 )
 
-// A parentState is all that is remembered of one parent from one reconcile to the next, until the parent is gone. A restart
-// of the server forgets it.
+// A parentState is all that a Reconciler remembers of one parent between its reconciles. It is lost when the server restarts,
+// so that nothing may depend on it but the number of writes, calls and reports.
+//
+// Two kinds of goroutines use it: the one that processes the parent, of which there is at most one since the queue gives a
+// key to one worker at a time, and others that do something for all parents, such as Swap.
 type parentState struct {
-	// What follows is used by the reconcile of the parent alone, of which there is one at a time.
+	// The goroutine that processes the parent reads and writes these fields. No other one does, so that they need no lock.
 
-	applied plan.Memory      // what was applied to its children
-	pending pendingWrites    // what caches must show before the next reconcile
-	secrets *redact.Redactor // of the last reconcile, if it saw Secrets
+	// applied is what server-side apply stored of each child. The applier writes it after a write and reads it for the plan.
+	applied plan.Memory
+
+	// pending is what the caches must show before the next reconcile. The tracker adds to it, and the worker waits for it.
+	pending pendingWrites
+
+	// secrets has the Secret values that the last reconcile saw, so that the next one redacts them from its beginning; nil if
+	// there were none. The redactors read it when a reconcile begins, and write it when it ends.
+	secrets *redact.Redactor
+
+	// hookState is replaced as a whole, with states.mu locked, by the goroutine that processes the parent. Others may only
+	// read hookState.customize, with states.mu locked.
 	hookState
 
-	// What follows is guarded by states.mu.
+	// These fields are guarded by states.mu.
 
-	outdated bool            // the hooks were replaced: hookState is reset before the next reconcile
-	failure  failure         // the last one
-	unstored *unstoredStatus // nil: the API server stored the status as it was written
-	denied   error           // why the last reconcile failed, if something was not permitted
+	// outdated says that the hooks were replaced, so that hookState does not fit any more. requeueAll sets it for all parents,
+	// through states.outdate. The next reconcile resets hookState before anything else, and clears it. A reconcile that is
+	// under way when the hooks are replaced ends with the hookState that it began with.
+	outdated bool
+
+	// failure is the last error that was reported. The worker counts it; outdate and a reconcile without an error clear it.
+	failure failure
+
+	// unstored is the last status that the API server did not store as it was written; nil if it stored all of it. The
+	// status writer writes and reads it, and RetryStatus clears it.
+	unstored *unstoredStatus
+
+	// denied is why the API server did not permit what the last reconcile tried; nil if it permitted all. The worker writes it,
+	// and Snapshot reads it.
+	denied error
 }
 
-// A hookState is what is remembered of what the current hooks of the controller answered about a parent.
+// A hookState is the part of a parentState that depends on what the current hooks of the controller returned. Other hooks may
+// return something else, so that it begins anew with each version of the hooks.
 type hookState struct {
-	contentions       map[object.Ref]*throttle.Contention // of children that are written with the same content again and again
-	recreatedChildren map[object.Ref]*throttle.Contention // of children that were deleted and that somebody created again
-	suppressed        map[object.Ref]string               // the differences that were reported
-	status            map[string]any                      // that was written last
-	statusContention  *throttle.Contention                // of that status; nil: none was written
-	churn             throttle.Churn
-	customize         *call.Related
+	// contentions counts the writes of children with the same content. An entry outlives its child, which may be created again.
+	// The applier uses it.
+	contentions map[object.Ref]*throttle.Contention
+
+	// recreatedChildren counts the deletions of children that the hook does not return and that something else creates again.
+	// The applier uses it.
+	recreatedChildren map[object.Ref]*throttle.Contention
+
+	// suppressed is, for each child, the last difference that was reported as one that the update method does not permit to
+	// fix. The applier uses it.
+	suppressed map[object.Ref]string
+
+	// status is the status that was wanted last, with the generation of the parent. statusContention counts how often it was
+	// written, and is nil if none was wanted yet. The status writer uses both.
+	status           map[string]any
+	statusContention *throttle.Contention
+
+	// churn counts reconciles in a row that write something. The tracker adds writes; the worker ends the rounds.
+	churn throttle.Churn
+
+	// customize has the responses of the customize hook. It is never nil. The call.Caller of a reconcile uses it, and Rediscover
+	// reads it with states.mu locked.
+	customize *call.Related
 }
 
 func newHookState() hookState {
 	return hookState{contentions: map[object.Ref]*throttle.Contention{}, recreatedChildren: map[object.Ref]*throttle.Contention{}, customize: call.NewRelated()}
 }
 
-// prune forgets about children that are gone. A contention outlives its child, which is created again.
+// prune drops what is remembered of children that are not observed any more, and contentions that are too old.
 func (s *parentState) prune(observed *object.Set, now time.Time) {
 	s.applied.Keep(observed)
-	for _, all := range []map[object.Ref]*throttle.Contention{s.contentions, s.recreatedChildren} {
-		maps.DeleteFunc(all, func(_ object.Ref, c *throttle.Contention) bool { return c.Forgotten(now) })
+	for _, contentions := range []map[object.Ref]*throttle.Contention{s.contentions, s.recreatedChildren} {
+		maps.DeleteFunc(contentions, func(_ object.Ref, c *throttle.Contention) bool { return c.Forgotten(now) })
 	}
 }
 
-// pendingWrites are what caches must show before a parent's next reconcile.
+// pendingWrites are the writes that the caches must show before the next reconcile of a parent. The zero value has none.
 type pendingWrites struct {
 	since time.Time     // the last write
-	shown []func() bool // each reports whether a cache shows a write
+	shown []func() bool // each reports whether a cache shows one write
 }
 
-// A failure is the error of a reconcile and how often in a row it came.
+// A failure is an error of reconciles, and how many times in a row it occurred. The zero value is no error.
 type failure struct {
 	text  string
 	times int
 }
 
-// An unstoredStatus is one that the API server did not store as it was written.
+// An unstoredStatus is a status that the API server did not store as it was written.
 type unstoredStatus struct {
-	uid           types.UID // of the parent
-	tried, stored map[string]any
+	uid             types.UID // of the parent
+	written, stored map[string]any
 }
 
-// states are the records of all parents of a controller, one for each.
+// states are the parentStates of all parents of a controller. It is safe for concurrent use.
 type states struct {
-	notify func() // is called when a parent is denied something first, and when none is any more
+	// notify is called, with mu locked, when the first parent is denied something and when no parent is any more. It must
+	// not block.
+	notify func()
 
-	mu     sync.Mutex // guards the map, and of each parentState what it says there
-	all    map[object.Ref]*parentState
-	denied int // how many parents are
+	// mu guards the fields below, the fields of each parentState that say so, and two maps of the status writer. While it is
+	// locked, the locks of the queue, the caches, the events and call.Related may be taken. Code that has one of these locked
+	// must not use states.
+	mu sync.Mutex
+
+	// all has at most one parentState for each parent, and none for a parent that the controller does not have any more. Only the
+	// goroutine that processes a parent adds or removes its entry, so that the pointer is valid until the reconcile ends.
+	all map[object.Ref]*parentState
+
+	// denied is the number of entries of all whose denied field is not nil.
+	denied int
 }
 
 func newStates(notify func()) *states {
 	return &states{notify: notify, all: map[object.Ref]*parentState{}}
 }
 
-// of returns the record of a parent. It creates the record when there is none.
+// of returns the state of a parent. It creates the state if there is none.
 func (s *states) of(parent object.Ref) *parentState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.locked(parent)
+	return s.ofLocked(parent)
 }
 
-// locked is of, for callers that hold the lock.
-func (s *states) locked(parent object.Ref) *parentState {
+// ofLocked is the same as of. The caller must have locked mu.
+func (s *states) ofLocked(parent object.Ref) *parentState {
 	state := s.all[parent]
 	if state == nil {
 		state = &parentState{applied: plan.Memory{}, hookState: newHookState()}
@@ -105,15 +155,16 @@ func (s *states) locked(parent object.Ref) *parentState {
 	return state
 }
 
-// find returns the record of a parent, or nil.
+// find returns the state of a parent, or nil if there is none.
 func (s *states) find(parent object.Ref) *parentState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all[parent]
 }
 
-// renew resets, before a reconcile, what is outdated. During one it is needed.
-func (s *states) renew(parent object.Ref) {
+// resetOutdated resets the hookState of a parent if it is outdated. It must be called by the goroutine that processes the
+// parent, before the reconcile begins.
+func (s *states) resetOutdated(parent object.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil && state.outdated {
@@ -121,7 +172,7 @@ func (s *states) renew(parent object.Ref) {
 	}
 }
 
-// outdate has each parent treated as if none of its reconciles had failed, by other hooks than before.
+// outdate marks every hookState as outdated and clears every failure, since the hooks of the controller were replaced.
 func (s *states) outdate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,28 +181,41 @@ func (s *states) outdate() {
 	}
 }
 
-// forget drops the record of a parent that is gone.
+// forgetWrites drops what is remembered of the writes of a parent, and keeps the responses of the customize hook. It must be
+// called by the goroutine that processes the parent.
+func (s *states) forgetWrites(parent object.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if state := s.all[parent]; state != nil {
+		customize := state.customize
+		state.applied, state.pending, state.hookState = plan.Memory{}, pendingWrites{}, newHookState()
+		state.customize = customize
+	}
+}
+
+// forget removes the state of a parent that the controller does not have any more. It must be called by the goroutine that
+// processes the parent.
 func (s *states) forget(parent object.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil {
-		s.deny(state, nil)
+		s.setDenied(state, nil)
 	}
 	delete(s.all, parent)
 }
 
-// note records the result of a reconcile, for the count of parents to which something was denied.
-func (s *states) note(parent object.Ref, err error) {
+// noteDenied records whether the API server denied something to the reconcile of a parent that returned err.
+func (s *states) noteDenied(parent object.Ref, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	denied := kube.Forbidden(err)
 	if denied != nil || s.all[parent] != nil {
-		s.deny(s.locked(parent), denied)
+		s.setDenied(s.ofLocked(parent), denied)
 	}
 }
 
-// deny is called with mu held.
-func (s *states) deny(state *parentState, err error) {
+// setDenied sets the denied field of a state and updates the count. The caller must have locked mu.
+func (s *states) setDenied(state *parentState, err error) {
 	before := s.denied
 	if state.denied != nil {
 		s.denied--
@@ -159,40 +223,41 @@ func (s *states) deny(state *parentState, err error) {
 	if err != nil {
 		s.denied++
 	}
-	if state.denied = err; s.denied != before && s.denied+before == 1 {
+	state.denied = err
+	if s.denied != before && s.denied+before == 1 { // from 0 to 1 or from 1 to 0
 		s.notify()
 	}
 }
 
-// Denied says for how many parents the last reconcile failed since the API server did not permit something, and why for one
-// of them. Most often the role of the server lacks a verb.
+// Denied says for how many parents the last reconcile failed because the API server did not permit something. Most often the
+// role of the server lacks a verb. The zero value is none.
 type Denied struct {
 	Parents int
-	First   object.Ref // by name, so that it is the same one while there are the same parents
-	Err     error
+	First   object.Ref // the first of these parents by name, so that it stays the same while the parents do
+	Err     error      // of First
 }
 
-// sum returns the parents to which something is denied.
-func (s *states) sum() Denied {
+// deniedParents returns the parents whose last reconcile was denied something.
+func (s *states) deniedParents() Denied {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sum := Denied{Parents: s.denied}
+	found := Denied{Parents: s.denied}
 	if s.denied == 0 {
-		return sum
+		return found
 	}
 	for parent, state := range s.all {
-		if state.denied != nil && (sum.Err == nil || cmp.Less(parent.String(), sum.First.String())) {
-			sum.First, sum.Err = parent, state.denied
+		if state.denied != nil && (found.Err == nil || cmp.Less(parent.String(), found.First.String())) {
+			found.First, found.Err = parent, state.denied
 		}
 	}
-	return sum
+	return found
 }
 
-// countFailure returns how often in a row a parent failed like this.
+// countFailure returns how many times in a row a parent has failed with this error, this time included.
 func (s *states) countFailure(parent object.Ref, err error) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	state := s.locked(parent)
+	state := s.ofLocked(parent)
 	if state.failure.text != err.Error() {
 		state.failure = failure{text: err.Error()}
 	}
@@ -200,7 +265,7 @@ func (s *states) countFailure(parent object.Ref, err error) int {
 	return state.failure.times
 }
 
-// forgetFailure records that a parent's reconcile did not fail.
+// forgetFailure records that a reconcile of a parent did not fail.
 func (s *states) forgetFailure(parent object.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,15 +15,15 @@ func TestDenialsAreToldWhenTheFirstComesAndTheLastGoes(t *testing.T) {
 	told := 0
 	d := newStates(func() { told++ })
 	a, b := objecttest.WidgetRef("default", "a"), objecttest.WidgetRef("default", "b")
-	d.note(b, denied)
-	d.note(a, denied)
-	d.note(a, denied)
-	if sum := d.sum(); told != 1 || sum.Parents != 2 || sum.First != a || sum.Err != error(denied) {
+	d.noteDenied(b, denied)
+	d.noteDenied(a, denied)
+	d.noteDenied(a, denied)
+	if sum := d.deniedParents(); told != 1 || sum.Parents != 2 || sum.First != a || sum.Err != error(denied) {
 		t.Errorf("told %d times, got %+v", told, sum)
 	}
-	d.note(a, nil)
-	d.note(b, errors.New("another"))
-	if sum := d.sum(); told != 2 || sum != (Denied{}) {
+	d.noteDenied(a, nil)
+	d.noteDenied(b, errors.New("another"))
+	if sum := d.deniedParents(); told != 2 || sum != (Denied{}) {
 		t.Errorf("told %d times, got %+v", told, sum)
 	}
 }

@@ -19,35 +19,40 @@ import (
 	"metascript/controller/transition"
 )
 
-// A statusWriter writes the statuses of parents, and what a decorator's hook says of the parents themselves.
+// A statusWriter writes the status of parents, and the labels and annotations of those that a DecoratorController decorates.
 type statusWriter struct {
-	b      *binding.Binding
-	events *parentEvents
-	states *states
-	queue  *queue.Queue
+	binding *binding.Binding
+	events  *parentEvents
+	states  *states
+	queue   *queue.Queue
 
-	withoutTransitionTimes map[object.Kind]bool // the kinds of parents whose schema has no lastTransitionTime; guarded by states.mu
-	withoutStatus          map[object.Kind]bool // the kinds of parents that have lost their status subresource; guarded by states.mu
+	// These fields are guarded by states.mu. The reconciles of all parents read them and add to them, and retry clears them.
+
+	withoutTransitionTimes map[object.Kind]bool // the kinds of parents whose schema has no lastTransitionTime
+	withoutStatus          map[object.Kind]bool // the kinds of parents that have lost their status subresource
 }
 
-// writeStatus writes the status, through the subresource, if it differs from the parent's; it gives the parent as it then
-// is, and how long the status has to wait when it is fought over.
-func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, answer *hook.Response, write plan.Writer) (*object.Object, time.Duration, error) {
-	if answer.Status == nil {
-		answer = w.keepStatus(parent, answer)
+// UntilServed is how long an API server may take until it serves a definition that was changed.
+const UntilServed = 5 * time.Second
+
+// writeStatus writes the status through the subresource, if it differs from the parent's. It returns the parent as it is stored
+// afterwards, and how long the status has to wait because of a field conflict; zero if it does not wait.
+func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, response *hook.Response, write plan.Writer) (*object.Object, time.Duration, error) {
+	if response.Status == nil {
+		response = w.withCurrentStatus(parent, response)
 	}
-	if answer.Status == nil || !w.hasStatus(parent) {
+	if response.Status == nil || !w.hasStatus(parent) {
 		return parent, 0, nil
 	}
-	changed := w.withStatus(parent, answer)
-	if plan.Difference(object.StatusOf(parent), object.StatusOf(changed)) == "" || w.known(parent, changed) {
+	changed := w.withStatus(parent, response)
+	if plan.Difference(object.StatusOf(parent), object.StatusOf(changed)) == "" || w.isUnstored(parent, changed) {
 		return parent, 0, nil
 	}
-	if wait := w.delayStatus(parent, changed, answer); wait > 0 {
+	if wait := w.delayStatus(parent, changed, response); wait > 0 {
 		return parent, wait, nil
 	}
 	stored, err := write.Do(ctx, plan.Op{Verb: plan.UpdateStatus, Object: changed, Why: "the hook's answer"})
-	if w.noteStatusLost(parent, err) {
+	if w.noteStatusRemoved(parent, err) {
 		return parent, 0, nil
 	}
 	if kube.Outdated(err) {
@@ -57,53 +62,108 @@ func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, a
 		return nil, 0, err
 	}
 	w.states.of(object.RefOf(parent)).statusContention.Count(time.Now())
-	w.noteStored(stored, changed, answer.FillTimes || w.b.Revisions != nil)
+	w.noteStored(stored, changed, response.FillTimes || w.binding.Revisions != nil)
 	return stored, 0, nil
 }
 
-// keepStatus is an answer without a status with the one that parent has, if that has an observedGeneration: it is ours, and an
-// old one would say that the parent waits for its controller.
-func (w *statusWriter) keepStatus(parent *object.Object, answer *hook.Response) *hook.Response {
+// withCurrentStatus returns a response without a status with the status of the parent, if a CompositeController has written it:
+// then it has an observedGeneration. That has to be updated, since tools wait until it equals the generation.
+func (w *statusWriter) withCurrentStatus(parent *object.Object, response *hook.Response) *hook.Response {
 	status, _ := parent.Object["status"].(map[string]any)
-	if w.b.Shape != hook.Composite || status["observedGeneration"] == nil {
-		return answer
+	if w.binding.Shape != hook.Composite || status["observedGeneration"] == nil {
+		return response
 	}
-	same := *answer
-	same.Status, same.FillTimes = status, false
-	return &same
+	changed := *response
+	changed.Status, changed.FillTimes = status, false
+	return &changed
 }
 
-// hasStatus reports whether parents of this kind have the status subresource.
+// hasStatus reports whether the kind of parent has the status subresource.
 func (w *statusWriter) hasStatus(parent *object.Object) bool {
 	kind := parent.GroupVersionKind()
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
-	return w.b.Rule(kind).HasStatus && !w.withoutStatus[kind]
+	return w.binding.Rule(kind).HasStatus && !w.withoutStatus[kind]
 }
 
-// withStatus is a copy of parent with the status of the answer.
-func (w *statusWriter) withStatus(parent *object.Object, answer *hook.Response) *object.Object {
+// withStatus returns a copy of parent with the status of the response.
+func (w *statusWriter) withStatus(parent *object.Object, response *hook.Response) *object.Object {
 	changed := object.Copy(parent)
-	status := plan.WithoutNulls(answer.Status)
-	if before, _ := parent.Object["status"].(map[string]any); answer.FillTimes && !w.hasNoTransitionTimes(parent) {
+	status := plan.WithoutNulls(response.Status)
+	if before, _ := parent.Object["status"].(map[string]any); response.FillTimes && !w.hasNoTransitionTimes(parent) {
 		transition.Fill(status, before, time.Now())
 	}
-	if w.b.Shape == hook.Composite {
+	if w.binding.Shape == hook.Composite {
 		status["observedGeneration"] = parent.GetGeneration()
 	}
 	changed.Object["status"] = status
 	return changed
 }
 
-// noteStored remembers a status that the API server did not store as it was written, because the schema of the
-// parent's kind lacks a field, and says so once. Writing it again on every reconcile would be in vain. Times of
-// transitions that nobody but us asked for are left out from then on, without a word.
-func (w *statusWriter) noteStored(stored, written *object.Object, filled bool) {
+// hasNoTransitionTimes reports whether the schema of the kind of parent is known to have no lastTransitionTime.
+func (w *statusWriter) hasNoTransitionTimes(parent *object.Object) bool {
+	w.states.mu.Lock()
+	defer w.states.mu.Unlock()
+	return w.withoutTransitionTimes[parent.GroupVersionKind()]
+}
+
+// isUnstored reports whether the status of changed was written before, and the API server stored what parent has now.
+func (w *statusWriter) isUnstored(parent, changed *object.Object) bool {
+	w.states.mu.Lock()
+	defer w.states.mu.Unlock()
+	state := w.states.all[object.RefOf(parent)]
+	if state == nil || state.unstored == nil {
+		return false
+	}
+	unstored := state.unstored
+	return unstored.uid == parent.GetUID() &&
+		plan.Difference(unstored.written, object.StatusOf(changed)) == "" && plan.Difference(unstored.stored, object.StatusOf(parent)) == ""
+}
+
+// delayStatus returns how long a status has to wait because the same status was written too often before, and something else
+// changed it each time; zero if it does not wait.
+func (w *statusWriter) delayStatus(parent, changed *object.Object, response *hook.Response) time.Duration {
+	state := w.states.of(object.RefOf(parent))
+	wanted := map[string]any{"status": response.Status, "generation": parent.GetGeneration()}
+	if c := state.statusContention; c == nil || plan.Difference(state.status, wanted) != "" || c.Forgotten(time.Now()) {
+		state.status, state.statusContention = wanted, &throttle.Contention{}
+	}
+	wait, report := state.statusContention.Delay(time.Now())
+	if report {
+		field := plan.Difference(object.StatusOf(parent), object.StatusOf(changed))
+		w.events.reportConflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: does another controller select the same objects? %s", state.statusContention.Writes(), delayText))
+	}
+	return wait
+}
+
+// noteStatusRemoved reports whether err, from a write of the status, says that the kind of parent has no status subresource any
+// more. If so, it reports that once, and no status is written until the definition changes. A parent is also not
+// found when it is gone, or while its kind is not served, so that discovery has to be asked.
+func (w *statusWriter) noteStatusRemoved(parent *object.Object, err error) bool {
+	if !apierrors.IsNotFound(err) {
+		return false
+	}
+	kind := parent.GroupVersionKind()
+	resource, err := w.binding.Discover.ByName(kind.GroupVersion().String(), w.binding.Rule(kind).Resource.Resource)
+	if err != nil || resource.HasStatus {
+		return false
+	}
+	w.states.mu.Lock()
+	w.withoutStatus[kind] = true
+	w.states.mu.Unlock()
+	w.events.Warning(parent, "StatusNotStored", "%v: no status is written until it is; children are looked after", &spec.NoStatusError{Resource: resource})
+	return true
+}
+
+// noteStored remembers a status that the API server did not store as it was written, because the schema of the parent's kind has
+// not all of its fields, so that it is not written again in each reconcile. It reports that once. Transition times that
+// only we added are left out from then on, and that is not reported.
+func (w *statusWriter) noteStored(stored, written *object.Object, addedTimes bool) {
 	key := object.RefOf(written)
 	lost := plan.Difference(object.StatusOf(stored), object.StatusOf(written))
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
-	if filled && transition.Lost(stored, written) {
+	if addedTimes && transition.Lost(stored, written) {
 		w.withoutTransitionTimes[key.Kind], lost = true, ""
 	}
 	if lost == "" {
@@ -112,92 +172,57 @@ func (w *statusWriter) noteStored(stored, written *object.Object, filled bool) {
 		}
 		return
 	}
-	state := w.states.locked(key)
-	told := state.unstored != nil && state.unstored.uid == stored.GetUID()
+	state := w.states.ofLocked(key)
+	reported := state.unstored != nil && state.unstored.uid == stored.GetUID()
 	state.unstored = &unstoredStatus{stored.GetUID(), object.StatusOf(written), object.StatusOf(stored)}
-	if !told && lost != "status.observedGeneration" {
-		w.events.Warning(stored, "StatusNotStored", "%s", w.notStored(stored, lost))
+	if !reported && lost != "status.observedGeneration" {
+		w.events.Warning(stored, "StatusNotStored", "%s", w.notStoredMessage(stored, lost))
 	}
 }
 
-// notStored says which field of the status of a parent is lost.
-func (w *statusWriter) notStored(parent *object.Object, field string) string {
-	kind := w.b.Rule(parent.GroupVersionKind()).GroupResource()
-	if w.b.Revisions != nil && field == "status.conditions" {
+// notStoredMessage says that a field of the status of a parent is not stored.
+func (w *statusWriter) notStoredMessage(parent *object.Object, field string) string {
+	kind := w.binding.Rule(parent.GroupVersionKind()).GroupResource()
+	if w.binding.Revisions != nil && field == "status.conditions" {
 		return fmt.Sprintf("the API server does not store status.conditions, where the condition Updated tells how far a rollout is: give the schema of %s the field", kind)
 	}
 	return fmt.Sprintf("the API server does not store %s as the hook returned it: does the schema of %s have the field?", field, kind)
 }
 
-// known reports whether writing the status of changed was tried before and led to what parent has now.
-func (w *statusWriter) known(parent, changed *object.Object) bool {
+// retry queues the parents whose status was not stored as it was written, or not written, and forgets that, since the definition of
+// the parents' kind has changed.
+func (w *statusWriter) retry() {
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
-	state := w.states.all[object.RefOf(parent)]
-	if state == nil || state.unstored == nil {
-		return false
+	for key, state := range w.states.all {
+		if state.unstored != nil {
+			w.queue.EnqueueAfter(key, queue.Resync, UntilServed)
+			state.unstored = nil
+		}
 	}
-	known := state.unstored
-	return known.uid == parent.GetUID() &&
-		plan.Difference(known.tried, object.StatusOf(changed)) == "" && plan.Difference(known.stored, object.StatusOf(parent)) == ""
+	for parent := range w.binding.Own() {
+		if w.withoutStatus[parent.GroupVersionKind()] {
+			w.queue.EnqueueAfter(object.RefOf(parent), queue.Resync, UntilServed)
+		}
+	}
+	clear(w.withoutTransitionTimes)
+	clear(w.withoutStatus)
 }
 
-// noteStatusLost notes that there is no status subresource any more for parents of this kind, if that is why err says that
-// parent is not found, and tells it once. Nothing is written to it until the definition changes. A parent is also not found
-// when it is gone, or while its kind is not served: discovery tells which.
-func (w *statusWriter) noteStatusLost(parent *object.Object, err error) bool {
-	if !apierrors.IsNotFound(err) {
-		return false
-	}
-	kind := parent.GroupVersionKind()
-	now, err := w.b.Discover.ByName(kind.GroupVersion().String(), w.b.Rule(kind).Resource.Resource)
-	if err != nil || now.HasStatus {
-		return false
-	}
-	w.states.mu.Lock()
-	w.withoutStatus[kind] = true
-	w.states.mu.Unlock()
-	w.events.Warning(parent, "StatusNotStored", "%v: no status is written until it is; children are looked after", &spec.NoStatusError{Resource: now})
-	return true
-}
-
-// hasNoTransitionTimes reports whether the schema of parent's kind is known to lack lastTransitionTime.
-func (w *statusWriter) hasNoTransitionTimes(parent *object.Object) bool {
-	w.states.mu.Lock()
-	defer w.states.mu.Unlock()
-	return w.withoutTransitionTimes[parent.GroupVersionKind()]
-}
-
-// delayStatus gives how long a status has to wait, since the very same was written too often before, and somebody
-// changed it each time.
-func (w *statusWriter) delayStatus(parent, changed *object.Object, answer *hook.Response) time.Duration {
-	k := w.states.of(object.RefOf(parent))
-	said := map[string]any{"status": answer.Status, "generation": parent.GetGeneration()}
-	if f := k.statusContention; f == nil || plan.Difference(k.status, said) != "" || f.Forgotten(time.Now()) {
-		k.status, k.statusContention = said, &throttle.Contention{}
-	}
-	wait, news := k.statusContention.Delay(time.Now())
-	if news {
-		field := plan.Difference(object.StatusOf(parent), object.StatusOf(changed))
-		w.events.conflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: does another controller select the same objects? %s", k.statusContention.Writes(), nextWrites))
-	}
-	return wait
-}
-
-// decorate gives a parent the labels and annotations of the answer and, where its resource has no status subresource,
-// the status. It writes only a difference, and gives the parent as it then is.
-func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, answer *hook.Response, write plan.Writer) (*object.Object, error) {
-	if w.b.Shape != hook.Decorator {
+// decorate writes the labels and annotations that the hook of a DecoratorController returned, and the status if the kind of parent
+// has no status subresource. It writes only if something differs, and returns the parent as it is stored afterwards.
+func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, response *hook.Response, write plan.Writer) (*object.Object, error) {
+	if w.binding.Shape != hook.Decorator {
 		return parent, nil
 	}
 	changed := object.Copy(parent)
-	changed.SetLabels(change(parent.GetLabels(), answer.Labels))
-	changed.SetAnnotations(change(parent.GetAnnotations(), answer.Annotations))
-	inStatus := answer.Status != nil && !w.hasStatus(parent)
-	if inStatus {
-		changed = w.withStatus(changed, answer)
+	changed.SetLabels(applyChanges(parent.GetLabels(), response.Labels))
+	changed.SetAnnotations(applyChanges(parent.GetAnnotations(), response.Annotations))
+	withStatus := response.Status != nil && !w.hasStatus(parent)
+	if withStatus {
+		changed = w.withStatus(changed, response)
 	}
-	if inStatus && w.known(parent, changed) {
+	if withStatus && w.isUnstored(parent, changed) {
 		changed.Object["status"] = parent.Object["status"]
 	}
 	differs := plan.Difference(parent.Object, changed.Object)
@@ -208,47 +233,24 @@ func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, answ
 	if kube.Outdated(err) {
 		return nil, kube.Requeue(err)
 	}
-	if err == nil && inStatus {
-		w.noteStored(stored, changed, answer.FillTimes)
+	if err == nil && withStatus {
+		w.noteStored(stored, changed, response.FillTimes)
 	}
 	return stored, err
 }
 
-// retry forgets which statuses were not stored, or not written, since the definition of the parents' kind changed,
-// and has their parents reconciled.
-func (w *statusWriter) retry() {
-	w.states.mu.Lock()
-	defer w.states.mu.Unlock()
-	for key, state := range w.states.all {
-		if state.unstored != nil {
-			w.queue.EnqueueAfter(key, queue.Resync, UntilServed)
-			state.unstored = nil
-		}
-	}
-	for parent := range w.b.Own() {
-		if w.withoutStatus[parent.GroupVersionKind()] {
-			w.queue.EnqueueAfter(object.RefOf(parent), queue.Resync, UntilServed)
-		}
-	}
-	clear(w.withoutTransitionTimes)
-	clear(w.withoutStatus)
-}
-
-// untilServed is how long an API server may take to serve what a definition says by now.
-const UntilServed = 5 * time.Second
-
-// change gives have with the changes made.
-func change(have map[string]string, changes hook.Changes) map[string]string {
-	all := maps.Clone(have)
+// applyChanges returns values with the changes made. It does not change values.
+func applyChanges(values map[string]string, changes hook.Changes) map[string]string {
+	changed := maps.Clone(values)
 	for key, value := range changes {
 		switch {
 		case value == nil:
-			delete(all, key)
-		case all == nil:
-			all = map[string]string{key: *value}
+			delete(changed, key)
+		case changed == nil:
+			changed = map[string]string{key: *value}
 		default:
-			all[key] = *value
+			changed[key] = *value
 		}
 	}
-	return all
+	return changed
 }

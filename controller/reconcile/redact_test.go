@@ -49,23 +49,23 @@ func TestNoTextOfAReconcileTellsASecret(t *testing.T) {
 	}
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {
-			l, _ := NewTestLoop(t, answer, nil, objecttest.Widget(nil))
-			t.Cleanup(l.Close)
-			t.Cleanup(l.queue.ShutDown)
+			r, _ := newTestReconciler(t, answer, nil, objecttest.Widget(nil))
+			t.Cleanup(r.Close)
+			t.Cleanup(r.queue.ShutDown)
 			var told strings.Builder
-			l.events.log = slog.New(redact.Handler(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug}), l.redactors.ofRecord))
-			l.redactors.handler = l.events.log.Handler()
-			l.events.Divert = func(_ *object.Object, kind, reason, note string) bool {
+			r.events.log = slog.New(redact.Handler(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug}), r.redactors.forRecord))
+			r.redactors.handler = r.events.log.Handler()
+			r.events.Divert = func(_ *object.Object, kind, reason, note string) bool {
 				fmt.Fprintln(&told, kind, reason, note)
 				return true
 			}
-			if !l.Synced(t.Context()) {
+			if !r.Synced(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
 			for range 3 {
-				l.worker.process(t.Context(), objecttest.WidgetRef("default", "w"))
+				r.worker.process(t.Context(), objecttest.WidgetRef("default", "w"))
 			}
-			fmt.Fprintln(&told, l.states.sum(), l.current.Load().Held())
+			fmt.Fprintln(&told, r.states.deniedParents(), r.current.Load().Held())
 			if text := told.String(); strings.Contains(text, "zQx7") || strings.Contains(text, "RtB4") || !strings.Contains(text, redact.Mark) {
 				t.Errorf("got %s", text)
 			}
@@ -82,17 +82,17 @@ func said() *hook.Response {
 }
 
 func TestAConditionDoesNotTellASecret(t *testing.T) {
-	l, _ := NewTestLoop(t, wants(), nil)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	ctx, done := l.redactors.begin(t.Context(), objecttest.WidgetRef("default", "w"))
+	r, _ := newTestReconciler(t, wants(), nil)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	ctx, done := r.redactors.begin(t.Context(), objecttest.WidgetRef("default", "w"))
 	redact.In(ctx).AddTexts(hiddenValue)
-	status := l.turn(objecttest.WidgetRef("default", "w")).roller.withUpdated(objecttest.Widget(nil), nil, rollout.Condition{Reason: rollout.Waiting, Message: "for " + hiddenValue})
+	status := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.withUpdatedCondition(objecttest.Widget(nil), nil, rollout.Condition{Reason: rollout.Waiting, Message: "for " + hiddenValue})
 	if text := fmt.Sprint(status); strings.Contains(text, "zQx7") || !strings.Contains(text, "for "+redact.Mark) {
 		t.Errorf("got %s", text)
 	}
 	done()
-	if l.redactors.of(objecttest.WidgetRef("default", "w")) != nil {
+	if r.redactors.of(objecttest.WidgetRef("default", "w")) != nil {
 		t.Error("the redactor outlives the reconcile")
 	}
 }
@@ -108,29 +108,29 @@ func TestOnlyAParentOfTheControllerKeepsItsRedactor(t *testing.T) {
 		{"no longer selected, with our finalizer", "tenant=a", objecttest.WithFinalizers(testFinalizer), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(c.change))
-			t.Cleanup(l.Close)
-			t.Cleanup(l.queue.ShutDown)
-			if !l.Synced(t.Context()) {
+			r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(c.change))
+			t.Cleanup(r.Close)
+			t.Cleanup(r.queue.ShutDown)
+			if !r.Synced(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
 			key := objecttest.WidgetRef("default", "w")
 			sees := func() {
-				ctx, done := l.redactors.begin(t.Context(), key)
+				ctx, done := r.redactors.begin(t.Context(), key)
 				redact.In(ctx).AddTexts(hiddenValue)
 				done()
 			}
 			sees()
-			if state := l.states.find(key); state == nil || state.secrets == nil {
+			if state := r.states.find(key); state == nil || state.secrets == nil {
 				t.Error("the redactor of a parent that is selected is not kept")
 			}
 			selector, err := labels.Parse(c.selector)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.b.Parents[0].Selectors = []spec.Selector{{Labels: selector}}
+			r.binding.Parents[0].Selectors = []spec.Selector{{Labels: selector}}
 			sees()
-			if kept := l.states.of(key).secrets != nil; kept != c.want {
+			if kept := r.states.of(key).secrets != nil; kept != c.want {
 				t.Errorf("its redactor is kept: %t, want %t", kept, c.want)
 			}
 		})

@@ -34,13 +34,13 @@ func decorateOnce(t *testing.T, ask answer, change func(*Reconciler, *plantest.R
 	old := objecttest.ConfigMap("old", parent)
 	old.SetAnnotations(map[string]string{claim.DecoratorAnnotation: "c"})
 	stranger := objecttest.ConfigMap("stranger", parent)
-	l, write := NewTestLoop(t, ask, nil, parent, old, stranger)
-	l.b.Shape, l.b.Match, l.b.Marks = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
-	l.b.Owner = &claim.ByAnnotations{Children: l.b.Children, Annotations: l.b.Marks}
+	r, write := newTestReconciler(t, ask, nil, parent, old, stranger)
+	r.binding.Shape, r.binding.Match, r.binding.Marks = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
+	r.binding.Owner = &claim.ByAnnotations{Children: r.binding.Children, Annotations: r.binding.Marks}
 	if change != nil {
-		change(l, write)
+		change(r, write)
 	}
-	return reconcileOnce(t, l, write)
+	return reconcileOnce(t, r, write)
 }
 
 func TestAnObjectIsDecoratedBeforeItsAttachments(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAnObjectIsDecoratedBeforeItsAttachments(t *testing.T) {
 }
 
 func TestWithoutTheSubresourceTheStatusIsWrittenWithTheRest(t *testing.T) {
-	got, err := decorateOnce(t, decorates("old", nil, map[string]any{"x": int64(1)}), func(l *Reconciler, _ *plantest.Recorder) { l.b.Parents[0].HasStatus = false })
+	got, err := decorateOnce(t, decorates("old", nil, map[string]any{"x": int64(1)}), func(r *Reconciler, _ *plantest.Recorder) { r.binding.Parents[0].HasStatus = false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,24 +94,24 @@ func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
 
 func TestEventsOfUnmarkedChildrenAreNoDecorators(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	l := newEventLoop(t, parent)
-	l.b.Match, l.b.Marks = nil, map[string]string{claim.DecoratorAnnotation: "c"}
-	l.handler.onChild(nil, objecttest.ConfigMap("a", parent))
-	expectQueued(t, l)
+	r := newEventReconciler(t, parent)
+	r.binding.Match, r.binding.Marks = nil, map[string]string{claim.DecoratorAnnotation: "c"}
+	r.handler.onChild(nil, objecttest.ConfigMap("a", parent))
+	expectQueued(t, r)
 	marked := objecttest.ConfigMap("a", parent)
 	marked.SetAnnotations(map[string]string{claim.DecoratorAnnotation: "c"})
-	l.handler.onChild(nil, marked)
-	expectQueued(t, l, "default/w")
+	r.handler.onChild(nil, marked)
+	expectQueued(t, r, "default/w")
 }
 
 func TestAPausedParentRests(t *testing.T) {
 	asked := false
 	parent := objecttest.Widget(func(o *object.Object) { o.SetAnnotations(map[string]string{pausedAnnotation: "true"}) })
-	l, write := NewTestLoop(t, answer(func(*hook.Request) (*hook.Response, error) {
+	r, write := newTestReconciler(t, answer(func(*hook.Request) (*hook.Response, error) {
 		asked = true
 		return &hook.Response{Children: &object.Set{}}, nil
 	}), nil, parent, objecttest.ConfigMap("old", parent))
-	got, err := reconcileOnce(t, l, write)
+	got, err := reconcileOnce(t, r, write)
 	if err != nil || asked || len(got) > 0 {
 		t.Errorf("asked %t, wrote %v, error %v: want nothing of it", asked, got, err)
 	}
@@ -123,15 +123,15 @@ func TestARequestByAnnotationIsOneOnceForEachValue(t *testing.T) {
 		o.SetResourceVersion("3")
 		o.SetAnnotations(map[string]string{syncRequestedAnnotation: "now"})
 	})
-	l := newEventLoop(t, after)
-	l.handler.onParent(before, after)
-	if diff := cmp.Diff(map[string]string{"default/w": "request"}, queued(l)); diff != "" {
+	r := newEventReconciler(t, after)
+	r.handler.onParent(before, after)
+	if diff := cmp.Diff(map[string]string{"default/w": "request"}, queued(r)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 	again := object.Copy(after)
 	again.SetResourceVersion("4")
-	l.handler.onParent(after, again)
-	if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(l)); diff != "" {
+	r.handler.onParent(after, again)
+	if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(r)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }

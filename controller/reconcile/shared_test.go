@@ -22,47 +22,47 @@ import (
 	"metascript/controller/spec"
 )
 
-// selecting has l be about the widgets that match a selector, under the name of another controller.
-func selecting(t testing.TB, l *Reconciler, name, selector string) *Reconciler {
+// selecting has r be about the widgets that match a selector, under the name of another controller.
+func selecting(t testing.TB, r *Reconciler, name, selector string) *Reconciler {
 	t.Helper()
 	parsed, err := labels.Parse(selector)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.b.ID.Name, l.b.Shape, l.b.Finalizer = name, hook.Composite, "finalizer/"+name
-	l.b.Parents[0].Selectors = []spec.Selector{{Labels: parsed}}
-	return l
+	r.binding.ID.Name, r.binding.Shape, r.binding.Finalizer = name, hook.Composite, "finalizer/"+name
+	r.binding.Parents[0].Selectors = []spec.Selector{{Labels: parsed}}
+	return r
 }
 
-// beside gives a loop that shares with l what loops share, caches too.
-func beside(t testing.TB, l *Reconciler, name, selector string) *Reconciler {
+// beside gives a loop that shares with r what loops share, caches too.
+func beside(t testing.TB, r *Reconciler, name, selector string) *Reconciler {
 	t.Helper()
-	parent, rule, child := *l.b.Parents[0], *l.b.Parents[0].ParentRule, l.b.Children[0]
+	parent, rule, child := *r.binding.Parents[0], *r.binding.Parents[0].ParentRule, r.binding.Children[0]
 	parent.ParentRule = &rule
 	parent.Cache, child.Informer = parent.Cache.Again(), child.Informer.Again()
 	b := &binding.Binding{
-		ID: l.b.ID, Controller: l.b.Controller, Parents: []*binding.ParentResource{&parent}, Hooks: l.b.Hooks, Rules: l.b.Rules, Kinds: l.b.Kinds,
-		Match: l.b.Match, Write: l.b.Write, Live: l.b.Live, Workers: l.b.Workers, Children: []claim.Cache{child},
+		ID: r.binding.ID, Controller: r.binding.Controller, Parents: []*binding.ParentResource{&parent}, Hooks: r.binding.Hooks, Rules: r.binding.Rules, Kinds: r.binding.Kinds,
+		Match: r.binding.Match, Write: r.binding.Write, Live: r.binding.Live, Workers: r.binding.Workers, Children: []claim.Cache{child},
 	}
 	b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
-	return selecting(t, New(b, Options{Events: l.events.Events, Log: l.events.log, Shared: l.shared}), name, selector)
+	return selecting(t, New(b, Options{Events: r.events.Events, Log: r.events.log, Shared: r.shared}), name, selector)
 }
 
 // joined has a loop be told of events, with nothing queued.
-func joined(t testing.TB, l *Reconciler) *Reconciler {
+func joined(t testing.TB, r *Reconciler) *Reconciler {
 	t.Helper()
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if err := l.listen(); err != nil {
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if err := r.watch(); err != nil {
 		t.Fatal(err)
 	}
-	if !l.Synced(t.Context()) {
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	l.handler.queueAll()
-	queued(l)
-	l.filled.Store(true)
-	return l
+	r.handler.queueAll()
+	queued(r)
+	r.filled.Store(true)
+	return r
 }
 
 func tenant(name, of string) *object.Object {
@@ -80,14 +80,14 @@ func tenants(t testing.TB, names ...string) map[string]*Reconciler {
 	for _, name := range names {
 		there = append(there, tenant(name, name))
 	}
-	first, _ := NewTestLoop(t, wants(), nil, there...)
+	first, _ := newTestReconciler(t, wants(), nil, there...)
 	all := map[string]*Reconciler{}
 	for i, name := range names {
-		l := first
+		r := first
 		if i > 0 {
-			l = beside(t, first, name, "tenant="+name)
+			r = beside(t, first, name, "tenant="+name)
 		}
-		all[name] = joined(t, selecting(t, l, name, "tenant="+name))
+		all[name] = joined(t, selecting(t, r, name, "tenant="+name))
 	}
 	return all
 }
@@ -95,18 +95,18 @@ func tenants(t testing.TB, names ...string) map[string]*Reconciler {
 func TestALoopLooksAfterWhatItSelectsAndWhatHasItsFinalizer(t *testing.T) {
 	left := objecttest.With(tenant("left", "nobody"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
 	both := objecttest.With(tenant("both", "a"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
-	l, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"), tenant("y", "b"), left, both)
-	joined(t, selecting(t, l, "a", "tenant=a"))
-	l.b.Parents[0].Selectors = append(l.b.Parents[0].Selectors, spec.Selector{Labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
+	r, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"), tenant("y", "b"), left, both)
+	joined(t, selecting(t, r, "a", "tenant=a"))
+	r.binding.Parents[0].Selectors = append(r.binding.Parents[0].Selectors, spec.Selector{Labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
 	var own []string
-	for o := range l.b.Own() {
+	for o := range r.binding.Own() {
 		own = append(own, o.GetName())
 	}
 	slices.Sort(own)
 	if diff := cmp.Diff([]string{"both", "left", "x"}, own); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if n := l.b.Count(); n != 2 {
+	if n := r.binding.Count(); n != 2 {
 		t.Errorf("%d parents are counted, want 2", n)
 	}
 }
@@ -114,20 +114,20 @@ func TestALoopLooksAfterWhatItSelectsAndWhatHasItsFinalizer(t *testing.T) {
 func TestNothingIsKeptForAParentThatIsNotSelected(t *testing.T) {
 	all := tenants(t, "a", "b")
 	key := object.RefOf(tenant("b", "b"))
-	l := all["a"]
-	l.queue.Enqueue(key, queue.Resync)
-	l.queue.Get()
-	l.worker.process(t.Context(), key)
-	l.queue.Done(key)
-	if len(l.states.all) > 0 {
+	r := all["a"]
+	r.queue.Enqueue(key, queue.Resync)
+	r.queue.Get()
+	r.worker.process(t.Context(), key)
+	r.queue.Done(key)
+	if len(r.states.all) > 0 {
 		t.Error("something is kept")
 	}
 }
 
 func TestAnOrphansEventQueuesParentsOfThoseThatSelectThem(t *testing.T) {
 	all := tenants(t, "a", "b")
-	for o := range all["b"].b.Own() {
-		all["a"].handler.followAdopter(nil, o) // as if it were told of it
+	for o := range all["b"].binding.Own() {
+		all["a"].handler.updateAdopter(nil, o) // as if it were told of it
 	}
 	adopters := all["a"].shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))
 	if diff := cmp.Diff([]object.Ref{object.RefOf(tenant("b", "b"))}, adopters[all["b"]]); diff != "" || len(adopters) != 1 {
@@ -136,67 +136,67 @@ func TestAnOrphansEventQueuesParentsOfThoseThatSelectThem(t *testing.T) {
 }
 
 func TestOverlapsAreToldToThoseThatShareAParent(t *testing.T) {
-	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"), tenant("y", "a"), tenant("z", "b"))
+	first, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"), tenant("y", "a"), tenant("z", "b"))
 	a := joined(t, selecting(t, first, "a", "tenant=a"))
 	also := joined(t, beside(t, a, "also-a", "tenant in (a,c)"))
 	other := joined(t, beside(t, a, "b", "tenant=b"))
-	told := a.Overlap().Warnings
+	told := a.findOverlap().warnings
 	if len(told) != 1 || !strings.HasPrefix(told[0], "CompositeController also-a is about widgets too, such as default/x: ") {
 		t.Errorf("a is told %q", told)
 	}
-	if told := also.Overlap().Warnings; len(told) != 1 || !strings.HasPrefix(told[0], "CompositeController a is") {
+	if told := also.findOverlap().warnings; len(told) != 1 || !strings.HasPrefix(told[0], "CompositeController a is") {
 		t.Errorf("also-a is told %q", told)
 	}
-	if o := other.Overlap(); len(o.Warnings) > 0 || o.Parents != 1 {
-		t.Errorf("b is told %q of %d parents", o.Warnings, o.Parents)
+	if o := other.findOverlap(); len(o.warnings) > 0 || o.parents != 1 {
+		t.Errorf("b is told %q of %d parents", o.warnings, o.parents)
 	}
 	also.shared.Hub.Leave(also)
-	if told := a.Overlap().Warnings; len(told) > 0 {
+	if told := a.findOverlap().warnings; len(told) > 0 {
 		t.Errorf("after the other one left a is told %q", told)
 	}
 }
 
 func TestADecoratorSharesParentsWithoutAWord(t *testing.T) {
-	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"))
+	first, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"))
 	a := joined(t, selecting(t, first, "a", "tenant=a"))
 	decorator := beside(t, a, "d", "tenant=a")
-	decorator.b.Shape = hook.Decorator
+	decorator.binding.Shape = hook.Decorator
 	joined(t, decorator)
-	if told := append(a.Overlap().Warnings, decorator.Overlap().Warnings...); len(told) > 0 {
+	if told := append(a.findOverlap().warnings, decorator.findOverlap().warnings...); len(told) > 0 {
 		t.Errorf("they are told %q", told)
 	}
 }
 
 func TestOfManyOverlapsSomeAreNamed(t *testing.T) {
-	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"))
+	first, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"))
 	a := joined(t, selecting(t, first, "a", ""))
 	for n := range 15 {
 		joined(t, beside(t, a, fmt.Sprintf("other-%02d", n), "tenant"))
 	}
-	told := a.Overlap().Warnings
-	if len(told) != othersNamed+1 || told[othersNamed] != "so are 5 other CompositeControllers" {
+	told := a.findOverlap().warnings
+	if len(told) != maxNamedControllers+1 || told[maxNamedControllers] != "so are 5 other CompositeControllers" {
 		t.Errorf("told is %q", told)
 	}
 }
 
 // What a controller knows of the others does not take a look at each parent for each other one.
 func TestAThousandControllersThatSelectEverythingKnowEachOther(t *testing.T) {
-	first, _ := NewTestLoop(t, wants(), nil, tenant("x", "a"), tenant("y", "a"), tenant("z", "b"))
+	first, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"), tenant("y", "a"), tenant("z", "b"))
 	all := []*Reconciler{joined(t, selecting(t, first, "000", ""))}
 	for n := range 999 {
 		all = append(all, joined(t, beside(t, first, fmt.Sprintf("%03d", n+1), "")))
 	}
-	for _, l := range all {
-		o := l.Overlap()
-		if len(o.Warnings) != othersNamed+1 || o.Warnings[othersNamed] != "so are 989 other CompositeControllers" || o.Parents != 3 {
-			t.Fatalf("%s has %d parents, and reports %q", l.b.Name, o.Parents, o.Warnings)
+	for _, r := range all {
+		o := r.findOverlap()
+		if len(o.warnings) != maxNamedControllers+1 || o.warnings[maxNamedControllers] != "so are 989 other CompositeControllers" || o.parents != 3 {
+			t.Fatalf("%s has %d parents, and reports %q", r.binding.Name, o.parents, o.warnings)
 		}
 	}
 }
 
 // Neither a worker nor a watch waits for a controller that has nothing to do.
 func TestAnIdleControllerHasNoGoroutine(t *testing.T) {
-	first, _ := NewTestLoop(t, wants(), nil)
+	first, _ := newTestReconciler(t, wants(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	all := []*Reconciler{selecting(t, first, "first", "tenant=first")}
 	for n := range 50 {
@@ -204,9 +204,9 @@ func TestAnIdleControllerHasNoGoroutine(t *testing.T) {
 		all = append(all, beside(t, first, name, "tenant="+name))
 	}
 	before := 0
-	for i, l := range all {
-		l.b.ResyncPeriod = 1 << 40
-		if err := l.Begin(ctx, func() {}); err != nil {
+	for i, r := range all {
+		r.binding.ResyncPeriod = 1 << 40
+		if err := r.Begin(ctx, func() {}); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
@@ -217,8 +217,8 @@ func TestAnIdleControllerHasNoGoroutine(t *testing.T) {
 		t.Errorf("50 controllers more have %d goroutines more", now-before)
 	}
 	cancel()
-	for _, l := range all {
-		l.End(ctx)
+	for _, r := range all {
+		r.End(ctx)
 	}
 }
 
@@ -238,23 +238,23 @@ func BenchmarkOverlap(b *testing.B) {
 			for n := range parents {
 				there = append(there, tenant(fmt.Sprintf("w%d", n), fmt.Sprint(n%controllers)))
 			}
-			first, _ := NewTestLoop(b, wants(), nil, there...)
+			first, _ := newTestReconciler(b, wants(), nil, there...)
 			var all []*Reconciler
 			for n := range controllers {
-				l := first
+				r := first
 				if n > 0 {
-					l = beside(b, first, fmt.Sprint(n), "")
+					r = beside(b, first, fmt.Sprint(n), "")
 				}
-				all = append(all, joined(b, selecting(b, l, fmt.Sprint(n), c.selector(n))))
+				all = append(all, joined(b, selecting(b, r, fmt.Sprint(n), c.selector(n))))
 			}
 			other := joined(b, beside(b, first, "other", "tenant=1"))
 			for b.Loop() {
 				other.shared.Hub.Leave(other)
-				if err := other.listen(); err != nil {
+				if err := other.watch(); err != nil {
 					b.Fatal(err)
 				}
-				for _, l := range all {
-					l.Overlap()
+				for _, r := range all {
+					r.findOverlap()
 				}
 			}
 		})

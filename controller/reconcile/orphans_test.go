@@ -20,9 +20,9 @@ const (
 	crowdOfOrphans = 10_000
 )
 
-// crowdedLoop is a loop in that namespace. With selectors of their own the parents require a label that is the same for
+// newCrowdedReconciler is a loop in that namespace. With selectors of their own the parents require a label that is the same for
 // all and one that is theirs.
-func crowdedLoop(b *testing.B, generated bool) (*Reconciler, *object.Object) {
+func newCrowdedReconciler(b *testing.B, generated bool) (*Reconciler, *object.Object) {
 	b.Helper()
 	var parents, orphans unstructured.UnstructuredList
 	for n := range crowdOfParents {
@@ -39,40 +39,40 @@ func crowdedLoop(b *testing.B, generated bool) (*Reconciler, *object.Object) {
 	for resource, list := range map[string]*unstructured.UnstructuredList{"widgets": &parents, "configmaps": &orphans} {
 		client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, list, nil })
 	}
-	l, _ := newTestLoopOver(b, client, wants(), nil)
-	b.Cleanup(l.Close)
-	b.Cleanup(l.queue.ShutDown)
+	r, _ := newTestReconcilerOver(b, client, wants(), nil)
+	b.Cleanup(r.Close)
+	b.Cleanup(r.queue.ShutDown)
 	if !generated {
-		l.b.Match = claim.SpecSelector
-		l.b.Owner.(*claim.BySelector).Selector = claim.SpecSelector
+		r.binding.Match = claim.SpecSelector
+		r.binding.Owner.(*claim.BySelector).Selector = claim.SpecSelector
 	}
-	if err := l.listen(); err != nil {
+	if err := r.watch(); err != nil {
 		b.Fatal(err)
 	}
-	if !l.Synced(b.Context()) {
+	if !r.Synced(b.Context()) {
 		b.Fatal("the caches did not fill")
 	}
-	queued(l)
-	l.filled.Store(true)
-	return l, &parents.Items[crowdOfParents/2]
+	queued(r)
+	r.filled.Store(true)
+	return r, &parents.Items[crowdOfParents/2]
 }
 
 func bothSelectors(b *testing.B, bench func(*testing.B, *Reconciler, *object.Object)) {
 	for _, generated := range []bool{true, false} {
 		b.Run(fmt.Sprintf("generateSelector=%t", generated), func(b *testing.B) {
-			l, parent := crowdedLoop(b, generated)
+			r, parent := newCrowdedReconciler(b, generated)
 			b.ReportAllocs()
 			b.ResetTimer()
-			bench(b, l, parent)
+			bench(b, r, parent)
 		})
 	}
 }
 
 // BenchmarkClaimAmongOrphans claims the children of one parent, which has none.
 func BenchmarkClaimAmongOrphans(b *testing.B) {
-	bothSelectors(b, func(b *testing.B, l *Reconciler, parent *object.Object) {
+	bothSelectors(b, func(b *testing.B, r *Reconciler, parent *object.Object) {
 		for b.Loop() {
-			if _, err := l.b.Owner.Claim(b.Context(), parent, l.b.Write); err != nil {
+			if _, err := r.binding.Owner.Claim(b.Context(), parent, r.binding.Write); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -81,12 +81,12 @@ func BenchmarkClaimAmongOrphans(b *testing.B) {
 
 // BenchmarkOrphanEvent finds out which of the parents may adopt an orphan that changed: one may.
 func BenchmarkOrphanEvent(b *testing.B) {
-	bothSelectors(b, func(b *testing.B, l *Reconciler, parent *object.Object) {
+	bothSelectors(b, func(b *testing.B, r *Reconciler, parent *object.Object) {
 		orphan := objecttest.Matching("c", parent)
 		orphan.SetLabels(map[string]string{"app": "web", "instance": parent.GetName(), claim.GeneratedLabel: string(parent.GetUID())})
 		for b.Loop() {
-			childEvent(l, nil, orphan)
-			if got := len(queued(l)); got != 1 {
+			childEvent(r, nil, orphan)
+			if got := len(queued(r)); got != 1 {
 				b.Fatalf("%d parents are queued, want one", got)
 			}
 		}

@@ -16,17 +16,17 @@ import (
 )
 
 func TestALoopSaysWhichCachesAreBeingFilled(t *testing.T) {
-	l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, l.Unfilled()); diff != "" {
+	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, r.Unfilled()); diff != "" {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
 	}
-	l.filled.Store(true)
-	if waiting := l.Unfilled(); waiting != nil {
+	r.filled.Store(true)
+	if waiting := r.Unfilled(); waiting != nil {
 		t.Errorf("it waits for %v", waiting)
 	}
 }
@@ -35,11 +35,11 @@ func TestAfterALostLeaseNothingFinishes(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
-	if got := graceAfter(inner); got != stopTimeout {
+	if got := stopTimeoutAfter(inner); got != stopTimeout {
 		t.Errorf("grace %s, want %s", got, stopTimeout)
 	}
 	cancel(lease.ErrLost)
-	if got := graceAfter(inner); got != 0 {
+	if got := stopTimeoutAfter(inner); got != 0 {
 		t.Errorf("grace %s after the lease was lost, want none", got)
 	}
 }
@@ -56,27 +56,27 @@ func BenchmarkSync(b *testing.B) {
 			parent := objecttest.Widget(func(o *object.Object) {
 				o.Object["status"] = map[string]any{"observed": int64(1), "observedGeneration": int64(1)}
 			})
-			l, write := NewTestLoop(b, wants("a"), nil, parent, objecttest.ConfigMap("a", parent))
+			r, write := newTestReconciler(b, wants("a"), nil, parent, objecttest.ConfigMap("a", parent))
 			if counted {
 				m, err := metrics.New(prometheus.NewRegistry())
 				if err != nil {
 					b.Fatal(err)
 				}
-				l.queue.ShutDown()
-				l.b.Metrics = m
-				l = New(l.b, Options{Events: l.events.Events, Log: l.events.log})
+				r.queue.ShutDown()
+				r.binding.Metrics = m
+				r = New(r.binding, Options{Events: r.events.Events, Log: r.events.log})
 			}
-			b.Cleanup(l.Close)
-			b.Cleanup(l.queue.ShutDown)
-			if !l.Synced(b.Context()) {
+			b.Cleanup(r.Close)
+			b.Cleanup(r.queue.ShutDown)
+			if !r.Synced(b.Context()) {
 				b.Fatal("the caches did not fill")
 			}
-			observe := l.b.Metrics.Controller(l.b.Kind, l.b.Name).Script("sync")
+			observe := r.binding.Metrics.Controller(r.binding.Kind, r.binding.Name).Script("sync")
 			for b.Loop() {
-				l.queue.Enqueue(objecttest.WidgetRef("default", "w"), queue.ParentChanged)
-				key, _ := l.queue.Get()
-				l.worker.process(b.Context(), key)
-				l.queue.Done(key)
+				r.queue.Enqueue(objecttest.WidgetRef("default", "w"), queue.ParentChanged)
+				key, _ := r.queue.Get()
+				r.worker.process(b.Context(), key)
+				r.queue.Done(key)
 				if observe != nil {
 					observe(time.Millisecond, nil)
 				}

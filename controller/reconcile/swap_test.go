@@ -31,24 +31,24 @@ func telling(version string, began chan<- string, goOn <-chan bool) hook.Hook {
 
 func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 	began, goOn := make(chan string), make(chan bool)
-	l, write := NewTestLoop(t, telling("old", began, goOn), nil, objecttest.Widget(nil))
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r, write := newTestReconciler(t, telling("old", began, goOn), nil, objecttest.Widget(nil))
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
 	var under sync.WaitGroup
-	under.Go(func() { l.worker.process(t.Context(), key) })
+	under.Go(func() { r.worker.process(t.Context(), key) })
 	<-began
-	old := l.current.Load()
-	l.Swap(call.NewVersion(build.Hooks{Sync: telling("new", nil, nil)}, nil, func() {}))
-	if l.queue.Len() != 1 {
-		t.Errorf("%d parents are queued after the swap, want the one", l.queue.Len())
+	old := r.current.Load()
+	r.Swap(call.NewVersion(build.Hooks{Sync: telling("new", nil, nil)}, nil, func() {}))
+	if r.queue.Len() != 1 {
+		t.Errorf("%d parents are queued after the swap, want the one", r.queue.Len())
 	}
 	goOn <- true
 	under.Wait()
-	l.worker.process(t.Context(), key)
+	r.worker.process(t.Context(), key)
 	var told []string
 	for _, o := range write.Written() {
 		told = append(told, fmt.Sprint(o.Object["status"].(map[string]any)["version"]))
@@ -56,35 +56,35 @@ func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 	if fmt.Sprint(told) != "[old new]" {
 		t.Errorf("the status told %v, want old and then new", told)
 	}
-	if l.current.Load() == old {
+	if r.current.Load() == old {
 		t.Error("the old version is still there")
 	}
 }
 
 func TestASwapForgivesAndForgets(t *testing.T) {
-	l, _ := NewTestLoop(t, wants(), nil, objecttest.Widget(nil))
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
 	for range 9 {
-		l.queue.Backoff(key)
+		r.queue.Backoff(key)
 	}
 	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
 	for range throttle.ChurnLimit {
-		l.states.of(key).churn.Note(update, true)
-		l.states.of(key).churn.End(objecttest.Widget(nil), time.Now())
+		r.states.of(key).churn.Note(update, true)
+		r.states.of(key).churn.End(objecttest.Widget(nil), time.Now())
 	}
-	if l.worker.churnDelay(l.states.find(key), queue.Retry) == 0 {
+	if r.worker.churnDelay(r.states.find(key), queue.Retry) == 0 {
 		t.Fatal("it is not delayed before the swap")
 	}
-	l.states.countFailure(key, fmt.Errorf("x"))
-	l.Swap(call.NewVersion(build.Hooks{Sync: wants()}, nil, func() {}))
-	l.states.renew(key)
-	if n := l.queue.NumRequeues(key); n != 0 || l.worker.churnDelay(l.states.find(key), queue.Retry) != 0 || l.states.of(key).failure.times != 0 {
-		t.Errorf("after a swap it backs off %d times, is delayed by %s and has said %d things", n, l.worker.churnDelay(l.states.find(key), queue.Retry), l.states.of(key).failure.times)
+	r.states.countFailure(key, fmt.Errorf("x"))
+	r.Swap(call.NewVersion(build.Hooks{Sync: wants()}, nil, func() {}))
+	r.states.resetOutdated(key)
+	if n := r.queue.NumRequeues(key); n != 0 || r.worker.churnDelay(r.states.find(key), queue.Retry) != 0 || r.states.of(key).failure.times != 0 {
+		t.Errorf("after a swap it backs off %d times, is delayed by %s and has said %d things", n, r.worker.churnDelay(r.states.find(key), queue.Retry), r.states.of(key).failure.times)
 	}
 }
 
@@ -104,20 +104,20 @@ func TestAllParentsAreSpreadOverTime(t *testing.T) {
 	for i := range spreadAtOnce + 50 {
 		objects = append(objects, objecttest.Widget(func(o *object.Object) { o.SetName(fmt.Sprint("w", i)) }))
 	}
-	l, _ := NewTestLoop(t, wants(), nil, objects...)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r, _ := newTestReconciler(t, wants(), nil, objects...)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	l.queueSpread(queue.ScriptChanged)
+	r.enqueueAll(queue.ScriptChanged)
 	seen := map[object.Ref]bool{}
 	for len(seen) < len(objects) { // those that come later come by themselves
-		key, _ := l.queue.Get()
+		key, _ := r.queue.Get()
 		seen[key] = true
-		if why := l.queue.Take(key); why != queue.ScriptChanged {
+		if why := r.queue.Take(key); why != queue.ScriptChanged {
 			t.Fatalf("%s was queued because of %q", key, why)
 		}
-		l.queue.Done(key)
+		r.queue.Done(key)
 	}
 }

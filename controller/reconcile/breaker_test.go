@@ -24,21 +24,21 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 	}
 	parent := objecttest.Widget(nil)
 	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
-	l, write := NewTestLoop(t, answer(ask), nil, parent, good, objecttest.ConfigMap("old", parent))
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r, write := newTestReconciler(t, answer(ask), nil, parent, good, objecttest.ConfigMap("old", parent))
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	bad, other := object.RefOf(parent), object.RefOf(good)
 	for range 5 {
-		l.worker.process(t.Context(), bad)
+		r.worker.process(t.Context(), bad)
 	}
-	l.worker.process(t.Context(), other)
+	r.worker.process(t.Context(), other)
 	if asked["w"] != throttle.StrikesAllowed || asked["good"] != 1 {
 		t.Errorf("asked %v, want %d times about w and once about good", asked, throttle.StrikesAllowed)
 	}
-	if n := l.queue.NumRequeues(bad); n != 0 {
+	if n := r.queue.NumRequeues(bad); n != 0 {
 		t.Errorf("it backs off %d times, want that it is forgotten", n)
 	}
 	for _, op := range write.Recorded() {
@@ -46,10 +46,10 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 			t.Errorf("for the parent whose script is held it did: %s", op)
 		}
 	}
-	if got := l.current.Load().Breaker.Held(); got.Parents != 1 || got.First != bad {
+	if got := r.current.Load().Breaker.Held(); got.Parents != 1 || got.First != bad {
 		t.Errorf("it holds %+v, want %s", got, bad)
 	}
-	if l.forget(bad); l.current.Load().Breaker.Held().Parents != 0 {
+	if r.forget(bad); r.current.Load().Breaker.Held().Parents != 0 {
 		t.Errorf("a parent that is gone is held")
 	}
 }
@@ -61,20 +61,20 @@ func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
 		asked++
 		return nil, &engine.Error{Kind: engine.KindTimeout, Msg: "timed out"}
 	}
-	l, write := NewTestLoop(t, answer(ask), nil, objecttest.Widget(nil))
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	if !l.Synced(t.Context()) {
+	r, write := newTestReconciler(t, answer(ask), nil, objecttest.Widget(nil))
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
 	for range 5 {
-		l.worker.process(t.Context(), key)
+		r.worker.process(t.Context(), key)
 	}
-	if asked != 1 || len(write.Recorded()) > 0 || l.current.Load().Breaker.Held().Parents > 0 {
-		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.Recorded(), l.current.Load().Breaker.Held())
+	if asked != 1 || len(write.Recorded()) > 0 || r.current.Load().Breaker.Held().Parents > 0 {
+		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.Recorded(), r.current.Load().Breaker.Held())
 	}
-	if n := l.queue.NumRequeues(key); n != 1 {
+	if n := r.queue.NumRequeues(key); n != 1 {
 		t.Errorf("it backs off for %d failures, want one", n)
 	}
 }
@@ -90,8 +90,8 @@ func TestFinalizersStayWhileNobodyKnowsWhetherThereIsAFinalizeHook(t *testing.T)
 		{"none is taken off", objecttest.WithFinalizers(testFinalizer), 2, false},
 		{"and who goes waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
 	} {
-		l, write := NewTestLoop(t, wants("new"), build.UnloadedHook{Err: build.ErrNoHooks}, objecttest.Widget(c.parent))
-		ops, err := reconcileOnce(t, l, write)
+		r, write := newTestReconciler(t, wants("new"), build.UnloadedHook{Err: build.ErrNoHooks}, objecttest.Widget(c.parent))
+		ops, err := reconcileOnce(t, r, write)
 		if (err != nil) != c.fails || len(ops) != c.want {
 			t.Errorf("%s: %v, %v", c.name, ops, err)
 		}

@@ -1,0 +1,152 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/queue"
+	"metascript/controller/throttle"
+	"metascript/engine"
+)
+
+// A reconcile waits up to maxCacheDelay until the caches show what the previous one wrote. The caches are checked after
+// firstCachePoll, and then at longer and longer intervals, up to lastCachePoll. The wait only saves writes: every write is
+// correct with stale caches too.
+const (
+	maxCacheDelay  = 5 * time.Second
+	firstCachePoll = 5 * time.Millisecond
+	lastCachePoll  = 250 * time.Millisecond
+)
+
+// minResync is the shortest delay that a hook can request with resyncAfterSeconds.
+const minResync = 100 * time.Millisecond
+
+// minDryRunResync is the same for a dry run.
+const minDryRunResync = time.Second
+
+// A reconcile that fails with kube.ErrRequeue is retried after at most maxRequeueDelay. It is reported as a failure after
+// requeuesBeforeReport retries in a row, since it is unlikely by then that the cause is a stale cache.
+const (
+	maxRequeueDelay      = 10 * time.Second
+	requeuesBeforeReport = 8
+)
+
+// eventPrefixes are the prefixes of event messages by reason. They are those of Metacontroller.
+var eventPrefixes = map[string]string{"SyncError": "Sync error: "}
+
+// scheduleNext decides when a parent is reconciled next, after a reconcile that returned again and err. No other code decides
+// about retries.
+func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Duration, err error) {
+	var retryAfter *hook.RetryAfter
+	var held *throttle.HeldError
+	var pause *throttle.PauseError
+	if again > 0 {
+		w.r.queue.EnqueueAfter(key, queue.Resync, max(again, minResync)) // also after an error: a retry may come earlier or later
+	}
+	switch {
+	case err == nil:
+		w.r.queue.Forget(key)
+		w.r.states.forgetFailure(key)
+	case ctx.Err() != nil: // the Reconciler is stopping
+	case errors.As(err, &held): // the script is called again after the parent or the script has changed
+		if held.New {
+			w.reportFailure(key, "ScriptHeld", err)
+		}
+		w.r.queue.Forget(key)
+	case errors.As(err, &pause) && pause.New:
+		w.reportFailure(key, "SyncError", err)
+		w.r.queue.Retry(key, pause.Wait)
+	case errors.As(err, &pause):
+		w.r.queue.EnqueueAfter(key, queue.Retry, pause.Wait)
+	case errors.As(err, &retryAfter) && retryAfter.Unsaid: // the webhook sent no Retry-After header, or one that is not valid
+		w.r.queue.Retry(key, retryAfter.After)
+	case errors.As(err, &retryAfter):
+		w.r.queue.Forget(key)
+		w.r.queue.EnqueueAfter(key, queue.Resync, retryAfter.After)
+	case errors.Is(err, kube.ErrRequeue):
+		if w.r.queue.NumRequeues(key) >= requeuesBeforeReport {
+			w.reportFailure(key, "SyncError", err)
+		}
+		w.r.queue.EnqueueAfter(key, queue.Retry, min(w.r.queue.Backoff(key), maxRequeueDelay))
+	default:
+		w.reportFailure(key, "SyncError", err)
+		w.r.queue.Retry(key, 0)
+	}
+}
+
+// reportFailure logs the error of a reconcile, with its details, and records an event on the parent, with one line. The same
+// error of the same parent is logged the 1st, 2nd, 4th, 8th time and so on. Package kube limits the events.
+func (w *worker) reportFailure(key object.Ref, reason string, err error) {
+	if times := w.r.states.countFailure(key, err); times&(times-1) == 0 {
+		w.r.events.log.Warn("reconcile failed", "kind", key.Kind.Kind, "parent", key, "times", times, "error", engine.DetailOf(err))
+	}
+	if parent := w.r.binding.Parent(key); parent != nil {
+		w.r.events.Warning(parent, reason, "%s%s", eventPrefixes[reason], err.Error())
+	}
+}
+
+// cacheDelay returns how long a parent has to wait because the caches do not yet show what its last reconcile wrote; zero if
+// it does not wait. Without the wait the next reconcile would repeat writes, such as the status or the creation of a child.
+func (w *worker) cacheDelay(state *parentState) time.Duration {
+	if state == nil {
+		return 0
+	}
+	pending := &state.pending
+	for len(pending.shown) > 0 && pending.shown[0]() {
+		pending.shown = pending.shown[1:]
+	}
+	if waited := time.Since(pending.since); len(pending.shown) > 0 && waited < maxCacheDelay {
+		return min(max(waited/2, firstCachePoll), lastCachePoll)
+	}
+	*pending = pendingWrites{}
+	return 0
+}
+
+// churnDelay returns how long a parent has to wait because its hook returns something else each time; zero if it does not
+// wait. A reconcile that was requested by annotation does not wait.
+func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration {
+	if state == nil || why&queue.Requested != 0 {
+		return 0
+	}
+	return state.churn.Delay(time.Now())
+}
+
+// endChurnRound tells the Churn of a parent that a reconcile has ended, and reports a write loop.
+func (w *worker) endChurnRound(key object.Ref) {
+	parent := w.r.binding.Parent(key)
+	if parent == nil || !w.r.binding.IsOurs(parent) {
+		return // there is no parentState, and none must be created
+	}
+	if field := w.r.states.of(key).churn.End(parent, time.Now()); field != "" {
+		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook returns something else each time it is called. It must not use the time, random numbers or its own earlier answers. Until then the reconciles of this object are delayed by up to %s", field, throttle.ChurnLimit, throttle.LastChurnDelay)
+		w.r.events.log.Warn("write loop", "kind", key.Kind.Kind, "parent", key, "field", field, "detail", text)
+		w.r.events.Warning(parent, "WriteLoop", "%s", text)
+	}
+}
+
+// observeReconciled calls the Observer after a reconcile.
+func (w *worker) observeReconciled(key object.Ref, err error) {
+	if w.r.observer == nil {
+		return
+	}
+	about := About{w.r.binding.Name, key}
+	w.r.observer.Reconciled(about, err)
+	if parent := w.r.binding.Parent(key); parent == nil || !w.r.binding.IsOurs(parent) {
+		w.r.observer.Passed(about)
+	}
+}
+
+// forgetDryRun drops what a dry run recorded of its writes, since none of them was stored. It returns the time after which the
+// parent is to be reconciled again.
+func (w *worker) forgetDryRun(key object.Ref, again time.Duration) time.Duration {
+	w.r.states.forgetWrites(key)
+	if again > 0 {
+		again = max(again, minDryRunResync)
+	}
+	return again
+}
