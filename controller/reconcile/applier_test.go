@@ -21,7 +21,7 @@ func rounds(t *testing.T, r *Reconciler, parent *object.Object, op plan.Op, n in
 	}
 }
 
-func TestAChildIsNotWrittenInVainForEver(t *testing.T) {
+func TestRepeatedWritesOfChildAreDelayed(t *testing.T) {
 	for _, verb := range []plan.Verb{plan.Update, plan.Apply, plan.Delete} {
 		t.Run(string(verb), func(t *testing.T) {
 			r, _ := newTestReconciler(t, wants(), nil)
@@ -48,7 +48,7 @@ func TestAChildIsNotWrittenInVainForEver(t *testing.T) {
 	}
 }
 
-func TestAFightIsForgottenAfterAWhile(t *testing.T) {
+func TestPruneDropsOldContentions(t *testing.T) {
 	counted := func(at time.Time) *throttle.Contention {
 		c := &throttle.Contention{}
 		c.Count(at)
@@ -68,5 +68,34 @@ func TestAFightIsForgottenAfterAWhile(t *testing.T) {
 	k.prune(observed, time.Now())
 	if _, there := k.applied["uid-of-c"]; len(k.contentions) != 1 || len(k.applied) != 1 || !there {
 		t.Errorf("after pruning there are the fights %v and the memory %v", k.contentions, k.applied)
+	}
+}
+
+// deletion is of a child that is not desired.
+func deletion(name string) plan.Op {
+	return plan.Op{Verb: plan.Delete, Object: objecttest.ConfigMap(name, objecttest.Widget(nil))}
+}
+
+func TestDeletionsOfRecreatedChildAreDelayed(t *testing.T) {
+	k := &parentState{hookState: newHookState()}
+	for range throttle.ContentionAllowed {
+		f := k.deletionContention(deletion("a"))
+		if wait, _ := f.Delay(time.Now()); wait != 0 {
+			t.Fatalf("after %d rounds it waits %s", f.Writes(), wait)
+		}
+		f.Count(time.Now())
+	}
+	if wait, news := k.deletionContention(deletion("a")).Delay(time.Now()); wait <= 0 || !news {
+		t.Errorf("got wait %s, news %t", wait, news)
+	}
+	if wait, news := k.deletionContention(deletion("a")).Delay(time.Now()); wait <= 0 || news {
+		t.Errorf("it is told again: wait %s, news %t", wait, news)
+	}
+	if wait, _ := k.deletionContention(deletion("b")).Delay(time.Now()); wait != 0 {
+		t.Errorf("another child waits %s", wait)
+	}
+	k.deletionContention(plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("a", nil)}) // the hook wants it by now
+	if wait, _ := k.deletionContention(deletion("a")).Delay(time.Now()); wait != 0 {
+		t.Errorf("what the hook made itself waits %s", wait)
 	}
 }

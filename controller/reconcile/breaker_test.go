@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"metascript/controller/build"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
@@ -13,7 +12,7 @@ import (
 )
 
 // What is held is not asked about again, whatever its children do, and costs nobody else.
-func TestAHeldScriptIsNotRun(t *testing.T) {
+func TestHeldScriptIsNotCalled(t *testing.T) {
 	asked := map[string]int{}
 	ask := func(req *hook.Request) (*hook.Response, error) {
 		asked[req.Parent.GetName()]++
@@ -55,7 +54,7 @@ func TestAHeldScriptIsNotRun(t *testing.T) {
 }
 
 // A timeout is told and tried again, and what comes in between waits.
-func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
+func TestScriptIsPausedAfterTimeout(t *testing.T) {
 	asked := 0
 	ask := func(*hook.Request) (*hook.Response, error) {
 		asked++
@@ -76,24 +75,5 @@ func TestAScriptThatRanOutOfTimeIsPaused(t *testing.T) {
 	}
 	if n := r.queue.NumRequeues(key); n != 1 {
 		t.Errorf("it backs off for %d failures, want one", n)
-	}
-}
-
-func TestFinalizersStayWhileNobodyKnowsWhetherThereIsAFinalizeHook(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		parent func(*object.Object)
-		want   int // operations
-		fails  bool
-	}{
-		{"none is put on", nil, 2, false}, // the child and the status
-		{"none is taken off", objecttest.WithFinalizers(testFinalizer), 2, false},
-		{"and who goes waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
-	} {
-		r, write := newTestReconciler(t, wants("new"), build.UnloadedHook{Err: build.ErrNoHooks}, objecttest.Widget(c.parent))
-		ops, err := reconcileOnce(t, r, write)
-		if (err != nil) != c.fails || len(ops) != c.want {
-			t.Errorf("%s: %v, %v", c.name, ops, err)
-		}
 	}
 }

@@ -43,7 +43,7 @@ func decorateOnce(t *testing.T, ask answer, change func(*Reconciler, *plantest.R
 	return reconcileOnce(t, r, write)
 }
 
-func TestAnObjectIsDecoratedBeforeItsAttachments(t *testing.T) {
+func TestParentIsDecoratedBeforeItsAttachments(t *testing.T) {
 	two := "2"
 	status := map[string]any{"x": int64(1)}
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestAnObjectIsDecoratedBeforeItsAttachments(t *testing.T) {
 	}
 }
 
-func TestWithoutTheSubresourceTheStatusIsWrittenWithTheRest(t *testing.T) {
+func TestDecorateWritesStatusWithoutSubresource(t *testing.T) {
 	got, err := decorateOnce(t, decorates("old", nil, map[string]any{"x": int64(1)}), func(r *Reconciler, _ *plantest.Recorder) { r.binding.Parents[0].HasStatus = false })
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestWithoutTheSubresourceTheStatusIsWrittenWithTheRest(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
+func TestConflictOnDecoratedParentLeavesAttachments(t *testing.T) {
 	two := "2"
 	got, err := decorateOnce(t, decorates("new", hook.Changes{"a": &two}, nil), func(_ *Reconciler, write *plantest.Recorder) {
 		write.Fail = func(op plan.Op) error {
@@ -92,7 +92,7 @@ func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
 	}
 }
 
-func TestEventsOfUnmarkedChildrenAreNoDecorators(t *testing.T) {
+func TestEventsOfUnmarkedChildrenQueueNoDecoratedParent(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	r := newEventReconciler(t, parent)
 	r.binding.Match, r.binding.Marks = nil, map[string]string{claim.DecoratorAnnotation: "c"}
@@ -102,36 +102,4 @@ func TestEventsOfUnmarkedChildrenAreNoDecorators(t *testing.T) {
 	marked.SetAnnotations(map[string]string{claim.DecoratorAnnotation: "c"})
 	r.handler.onChild(nil, marked)
 	expectQueued(t, r, "default/w")
-}
-
-func TestAPausedParentRests(t *testing.T) {
-	asked := false
-	parent := objecttest.Widget(func(o *object.Object) { o.SetAnnotations(map[string]string{pausedAnnotation: "true"}) })
-	r, write := newTestReconciler(t, answer(func(*hook.Request) (*hook.Response, error) {
-		asked = true
-		return &hook.Response{Children: &object.Set{}}, nil
-	}), nil, parent, objecttest.ConfigMap("old", parent))
-	got, err := reconcileOnce(t, r, write)
-	if err != nil || asked || len(got) > 0 {
-		t.Errorf("asked %t, wrote %v, error %v: want nothing of it", asked, got, err)
-	}
-}
-
-func TestARequestByAnnotationIsOneOnceForEachValue(t *testing.T) {
-	before := objecttest.Widget(func(o *object.Object) { o.SetResourceVersion("2") })
-	after := objecttest.Widget(func(o *object.Object) {
-		o.SetResourceVersion("3")
-		o.SetAnnotations(map[string]string{syncRequestedAnnotation: "now"})
-	})
-	r := newEventReconciler(t, after)
-	r.handler.onParent(before, after)
-	if diff := cmp.Diff(map[string]string{"default/w": "request"}, queued(r)); diff != "" {
-		t.Errorf("queued (-want +got):\n%s", diff)
-	}
-	again := object.Copy(after)
-	again.SetResourceVersion("4")
-	r.handler.onParent(after, again)
-	if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(r)); diff != "" {
-		t.Errorf("queued (-want +got):\n%s", diff)
-	}
 }

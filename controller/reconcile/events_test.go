@@ -91,7 +91,7 @@ func controlled(apiVersion, kind, name string) *object.Object {
 	return objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u1", Controller: &yes}))
 }
 
-func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
+func TestChildEventQueuesOwner(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		child *object.Object
@@ -116,21 +116,21 @@ func TestAChildConcernsTheParentThatItsReferenceNames(t *testing.T) {
 	}
 }
 
-func TestAChildOfAClusterScopedParentConcernsItFromAnyNamespace(t *testing.T) {
+func TestChildEventQueuesClusterScopedOwner(t *testing.T) {
 	r := newEventReconciler(t)
 	r.binding.Parents[0].Namespaced = false
 	childEvent(r, nil, objecttest.InNamespace("x", controlled("example.com/v1", "Widget", "w")))
 	expectQueued(t, r, "w")
 }
 
-func TestAChildThatChangesHandsConcernsBoth(t *testing.T) {
+func TestChildWithNewOwnerQueuesBothOwners(t *testing.T) {
 	r := newEventReconciler(t)
 	old, current := controlled("example.com/v1", "Widget", "before"), controlled("example.com/v1", "Widget", "after")
 	childEvent(r, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
 	expectQueued(t, r, "default/before", "default/after")
 }
 
-func TestAChildThatIsReleasedConcernsWhoHadItAndWhoMayAdoptIt(t *testing.T) {
+func TestReleasedChildQueuesOldOwnerAndAdopter(t *testing.T) {
 	parent, heir := named("w", "default", "u1"), named("heir", "default", "u2")
 	r := newEventReconciler(t, parent, heir)
 	old := objecttest.ConfigMap("a", parent)
@@ -139,7 +139,7 @@ func TestAChildThatIsReleasedConcernsWhoHadItAndWhoMayAdoptIt(t *testing.T) {
 	expectQueued(t, r, "default/w", "default/heir")
 }
 
-func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
+func TestOrphanQueuesParentsWithMatchingSelector(t *testing.T) {
 	here, there := named("w", "default", "u1"), named("w", "other", "u1")
 	stranger := named("stranger", "default", "u9")
 	for _, c := range []struct {
@@ -161,7 +161,7 @@ func TestAnOrphanConcernsTheParentsWhoseSelectorMatches(t *testing.T) {
 	}
 }
 
-func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
+func TestOrphanQueuesClusterScopedParent(t *testing.T) {
 	parent := named("w", "", "u1")
 	r := newEventReconciler(t, parent)
 	r.binding.Parents[0].Namespaced = false
@@ -169,21 +169,21 @@ func TestAnOrphanConcernsClusterScopedParentsFromAnyNamespace(t *testing.T) {
 	expectQueued(t, r, "w")
 }
 
-func TestAnOrphanThatBeginsToMatchConcernsItsAdopter(t *testing.T) {
+func TestOrphanThatBeginsToMatchQueuesAdopter(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	r := newEventReconciler(t, parent)
 	childEvent(r, objecttest.With(objecttest.ConfigMap("a", nil), versioned("1")), objecttest.With(objecttest.Matching("a", parent), versioned("2")))
 	expectQueued(t, r, "default/w")
 }
 
-func TestAnOrphanThatIsGoneConcernsNobody(t *testing.T) {
+func TestDeletedOrphanQueuesNoParent(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	r := newEventReconciler(t, parent)
 	childEvent(r, objecttest.Matching("a", parent), nil)
 	expectQueued(t, r)
 }
 
-func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T) {
+func TestInvalidSelectorOfOneParentLeavesOtherAdopters(t *testing.T) {
 	sound := named("sound", "default", "u1")
 	_ = unstructured.SetNestedStringMap(sound.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
 	parents := []*object.Object{named("a", "default", "u2"), sound, named("z", "default", "u3")}
@@ -196,7 +196,7 @@ func TestAParentWithoutASoundSelectorDoesNotKeepOthersFromAdopting(t *testing.T)
 	expectQueued(t, r, "default/sound")
 }
 
-func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
+func TestEventWithoutChangeIsIgnored(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	r := newEventReconciler(t, parent)
 	r.handler.onParent(parent, object.Copy(parent))
@@ -205,7 +205,7 @@ func TestAnEventWithoutAChangeIsIgnored(t *testing.T) {
 	expectQueued(t, r)
 }
 
-func TestWhichChangesOfAParentCount(t *testing.T) {
+func TestRelevantChangesOfParent(t *testing.T) {
 	status := func(o *object.Object) { o.Object["status"] = map[string]any{"ready": int64(1)} }
 	label := func(o *object.Object) { o.SetLabels(map[string]string{"a": "b"}) }
 	annotation := func(o *object.Object) { o.SetAnnotations(map[string]string{"a": "b"}) }
@@ -253,7 +253,7 @@ func TestWhichChangesOfAParentCount(t *testing.T) {
 	}
 }
 
-func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
+func TestNewAndDeletedParentsAreQueued(t *testing.T) {
 	r := newEventReconciler(t)
 	r.binding.Parents[0].IgnoreStatusChanges = true
 	for name, event := range map[string][2]*object.Object{"comes": {nil, objecttest.Widget(nil)}, "goes": {objecttest.Widget(nil), nil}} {
@@ -264,7 +264,7 @@ func TestAParentThatComesOrGoesIsQueued(t *testing.T) {
 	}
 }
 
-func TestWhatFillsTheCachesIsMerelyDue(t *testing.T) {
+func TestEventsWhileCachesAreFilledHaveReasonResync(t *testing.T) {
 	r := newEventReconciler(t, objecttest.Widget(nil))
 	r.filled.Store(false)
 	r.handler.onParent(nil, objecttest.Widget(nil))
@@ -320,7 +320,7 @@ func waitFor(t *testing.T, condition func() bool) {
 	}
 }
 
-func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
+func TestAdopterFollowsSelectorOfParent(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
 	r.handler.queueAll()
 	expectAdopter(t, r, "a", true)
@@ -336,7 +336,7 @@ func TestAParentThatSelectsOtherThingsNowAdoptsThose(t *testing.T) {
 }
 
 // What queueOwn takes from the caches may be older than an event that came meanwhile.
-func TestAParentThatIsEditedWhileTheLoopBeginsAdoptsWhatItSelectsNow(t *testing.T) {
+func TestParentEditedDuringBeginAdoptsByNewSelector(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
 	for parent := range r.binding.Own() {
 		if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
@@ -349,7 +349,7 @@ func TestAParentThatIsEditedWhileTheLoopBeginsAdoptsWhatItSelectsNow(t *testing.
 	expectAdopter(t, r, "b", true)
 }
 
-func TestAParentThatIsDeletedWhileTheLoopBeginsAdoptsNothing(t *testing.T) {
+func TestParentDeletedDuringBeginAdoptsNothing(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
 	for parent := range r.binding.Own() {
 		if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
@@ -362,7 +362,7 @@ func TestAParentThatIsDeletedWhileTheLoopBeginsAdoptsNothing(t *testing.T) {
 }
 
 // However the events and the begin of the loop come together, what counts in the end is what the cache holds.
-func TestWhileTheLoopBeginsTheLastEditCounts(t *testing.T) {
+func TestLastEditDuringBeginIsUsed(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
 	const edits = 50
 	var begins sync.WaitGroup
@@ -381,5 +381,24 @@ func TestWhileTheLoopBeginsTheLastEditCounts(t *testing.T) {
 	waitFor(t, func() bool { return adopts(r, last) })
 	for n := range edits - 1 {
 		expectAdopter(t, r, fmt.Sprint(n), false)
+	}
+}
+
+func TestSyncRequestAnnotationQueuesOncePerValue(t *testing.T) {
+	before := objecttest.Widget(func(o *object.Object) { o.SetResourceVersion("2") })
+	after := objecttest.Widget(func(o *object.Object) {
+		o.SetResourceVersion("3")
+		o.SetAnnotations(map[string]string{syncRequestedAnnotation: "now"})
+	})
+	r := newEventReconciler(t, after)
+	r.handler.onParent(before, after)
+	if diff := cmp.Diff(map[string]string{"default/w": "request"}, queued(r)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
+	}
+	again := object.Copy(after)
+	again.SetResourceVersion("4")
+	r.handler.onParent(after, again)
+	if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(r)); diff != "" {
+		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }

@@ -66,7 +66,7 @@ func other() *object.Object {
 }
 
 // What is paused is asked about at once when the webhook answers, and nothing is known against it when the script does.
-func TestASwitchForgivesAllParents(t *testing.T) {
+func TestSwitchOfFallbackRequeuesAllParents(t *testing.T) {
 	script := &mood{late}
 	clock := time.Now()
 	f := &hook.Fallback{Script: script.script("from-script"), Webhook: wants("from-webhook"), Now: func() time.Time { return clock }}
@@ -101,7 +101,7 @@ func TestASwitchForgivesAllParents(t *testing.T) {
 	}
 }
 
-func TestAVersionThatWasReplacedTellsNothing(t *testing.T) {
+func TestSwitchOfReplacedVersionIsIgnored(t *testing.T) {
 	script := &mood{late}
 	f := &hook.Fallback{Script: script.script(), Webhook: wants()}
 	r, _, told := newFallbackReconciler(t, f, objecttest.Widget(nil))
@@ -119,7 +119,7 @@ func TestAVersionThatWasReplacedTellsNothing(t *testing.T) {
 }
 
 // Each switch is told once, whether it came by a new version or by itself.
-func TestWhoAnswersIsToldOnce(t *testing.T) {
+func TestEachSwitchIsReportedOnce(t *testing.T) {
 	r, _, told := newFallbackReconciler(t, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()})
 	version := func(sync, finalize hook.Hook) {
 		r.Swap(call.NewVersion(build.Hooks{Sync: sync, Finalize: finalize}, nil, func() {}))
@@ -146,7 +146,7 @@ func TestWhoAnswersIsToldOnce(t *testing.T) {
 }
 
 // A server that stands by tells nothing before its time.
-func TestAStandbyDoesNotTellWhoAnswers(t *testing.T) {
+func TestStandbyReportsNoSwitch(t *testing.T) {
 	r, _, told := newFallbackReconciler(t, &hook.Fallback{Script: wants(), Webhook: wants()})
 	r.leading = lease.NewGate()
 	r.Swap(call.NewVersion(build.Hooks{Sync: &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}}, nil, func() {}))
@@ -156,7 +156,7 @@ func TestAStandbyDoesNotTellWhoAnswers(t *testing.T) {
 }
 
 // Older scripts, which revisions of parents have, fall back by themselves, and tell nothing.
-func TestOlderScriptsFallBackByThemselves(t *testing.T) {
+func TestFallbackOfOlderRevisionIsNotReported(t *testing.T) {
 	now, then := &mood{}, &mood{late}
 	r, _, told := newFallbackReconciler(t, &hook.Fallback{Script: now.script(), Webhook: wants()}, objecttest.Widget(nil))
 	clock := time.Now()
@@ -177,7 +177,7 @@ func TestOlderScriptsFallBackByThemselves(t *testing.T) {
 }
 
 // When some answers about the revisions of a parent may be the script's, and some the webhook's, none is used.
-func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
+func TestReconcileDoesNotMixScriptAndWebhookResponses(t *testing.T) {
 	script := &mood{late}
 	f := &hook.Fallback{Script: script.script("a"), Webhook: wants("a")}
 	r, _, _ := newFallbackReconciler(t, f, objecttest.Widget(nil))
@@ -195,7 +195,7 @@ func TestAnswersOfOneReconcileAreOfOneMind(t *testing.T) {
 }
 
 // What a customize hook answered is not remembered beyond a switch, and a probe asks it although nothing changed.
-func TestACustomizeHookIsAskedAgainAfterASwitch(t *testing.T) {
+func TestCustomizeHookIsCalledAgainAfterSwitch(t *testing.T) {
 	c := newCustomizedReconciler(t)
 	script, clock, asked := &mood{}, time.Now(), map[string]int{}
 	var mu sync.Mutex

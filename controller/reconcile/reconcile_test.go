@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,7 +24,6 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
-	"metascript/controller/kube/kubetest"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/plan"
@@ -163,39 +161,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// A status that cannot be written is given up only when the kind has none any more, and not when its definition is being
-// changed or the parent is gone.
-func TestAStatusIsNotFound(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		discover kubetest.Served
-		givenUp  bool
-	}{
-		{"since the kind has no status any more", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget"}}, true},
-		{"since the parent is gone, or its kind was not served for a moment", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget", HasStatus: true}}, false},
-		{"since the kind is not served", nil, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r, write := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
-			r.binding.Discover = c.discover
-			write.Fail = func(op plan.Op) error {
-				if op.Verb == plan.UpdateStatus {
-					return apierrors.NewNotFound(objecttest.Widgets.GroupResource(), op.Object.GetName())
-				}
-				return nil
-			}
-			_, err := reconcileOnce(t, r, write)
-			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, kube.ErrRequeue) {
-				t.Errorf("error %v", err)
-			}
-			if known := r.status.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
-				t.Errorf("it is taken to have a status: %v", known)
-			}
-		})
-	}
-}
-
-func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
+func TestNothingIsWrittenWhenHookFails(t *testing.T) {
 	for name, ask := range map[string]answer{
 		"with an error": func(*hook.Request) (*hook.Response, error) { return nil, errors.New("out of order") },
 		"by a panic":    func(*hook.Request) (*hook.Response, error) { panic("out of order") },
@@ -214,7 +180,7 @@ func TestNothingIsWrittenWhenTheHookFails(t *testing.T) {
 	}
 }
 
-func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
+func TestFailedWriteDoesNotStopOthers(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	r, write := newTestReconciler(t, wants("a", "b"), nil, parent, objecttest.ConfigMap("old", parent))
 	write.Fail = func(op plan.Op) error {
@@ -233,7 +199,7 @@ func TestOneFailedWriteDoesNotStopTheOthers(t *testing.T) {
 	}
 }
 
-func TestAConflictIsNoFailure(t *testing.T) {
+func TestConflictIsRequeued(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	r, write := newTestReconciler(t, wants("old"), nil, parent, objecttest.ConfigMap("old", parent))
 	write.Fail = func(plan.Op) error {
@@ -244,7 +210,7 @@ func TestAConflictIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestAParentThatIsGoneIsForgotten(t *testing.T) {
+func TestDeletedParentIsForgotten(t *testing.T) {
 	r, write := newTestReconciler(t, wants("new"), nil)
 	r.states.of(objecttest.WidgetRef("default", "w"))
 	if got, err := reconcileOnce(t, r, write); err != nil || len(got) > 0 {
@@ -255,7 +221,7 @@ func TestAParentThatIsGoneIsForgotten(t *testing.T) {
 	}
 }
 
-func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
+func TestPanicForOneParentDoesNotAffectOthers(t *testing.T) {
 	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
 	asked := make(chan string, 100)
 	ask := func(req *hook.Request) (*hook.Response, error) {
@@ -288,60 +254,7 @@ func TestAPanicInOneParentLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
-func TestACacheThatLagsIsWaitedForAndNotForEver(t *testing.T) {
-	r, _ := newTestReconciler(t, wants(), nil)
-	t.Cleanup(r.Close)
-	t.Cleanup(r.queue.ShutDown)
-	key := objecttest.WidgetRef("default", "w")
-	shown, state := false, r.states.of(key)
-	tracker{state: state}.expect(func() bool { return shown })
-	if r.worker.cacheDelay(state) == 0 {
-		t.Error("a write that is not shown yet is not waited for")
-	}
-	shown = true
-	if r.worker.cacheDelay(state) > 0 {
-		t.Error("a write that is shown is waited for")
-	}
-	tracker{state: state}.expect(func() bool { return false })
-	state.pending.since = time.Now().Add(-maxCacheDelay)
-	if r.worker.cacheDelay(state) > 0 {
-		t.Error("a write that is never shown is waited for for ever")
-	}
-	if len(state.pending.shown) > 0 {
-		t.Error("what was waited for is kept")
-	}
-}
-
-func TestWithoutAStatusInTheAnswerTheParentsStaysAndIsOfItsGeneration(t *testing.T) {
-	silent := answer(func(*hook.Request) (*hook.Response, error) { return &hook.Response{Children: &object.Set{}}, nil })
-	for name, c := range map[string]struct {
-		status map[string]any
-		want   []string
-	}{
-		"none":                 {nil, nil},
-		"without a generation": {map[string]any{"a": "b"}, nil},
-		"of this generation":   {map[string]any{"observedGeneration": int64(1)}, nil},
-		"of an older one":      {map[string]any{"observedGeneration": int64(0), "a": "b"}, []string{"update status Widget default/w"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			parent := objecttest.Widget(func(o *object.Object) {
-				if c.status != nil {
-					o.Object["status"] = c.status
-				}
-			})
-			r, write := newTestReconciler(t, silent, nil, parent)
-			got, err := reconcileOnce(t, r, write)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("operations (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestErrorsWithOneCauseAreTold(t *testing.T) {
+func TestJoinGroupsErrorsByCause(t *testing.T) {
 	denied, full := errors.New("pods is forbidden"), errors.New("the quota is used up")
 	for _, c := range []struct {
 		name   string
@@ -372,4 +285,17 @@ func run(ctx context.Context, r *Reconciler, begun func()) error {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+func TestPausedParentIsNotReconciled(t *testing.T) {
+	asked := false
+	parent := objecttest.Widget(func(o *object.Object) { o.SetAnnotations(map[string]string{pausedAnnotation: "true"}) })
+	r, write := newTestReconciler(t, answer(func(*hook.Request) (*hook.Response, error) {
+		asked = true
+		return &hook.Response{Children: &object.Set{}}, nil
+	}), nil, parent, objecttest.ConfigMap("old", parent))
+	got, err := reconcileOnce(t, r, write)
+	if err != nil || asked || len(got) > 0 {
+		t.Errorf("asked %t, wrote %v, error %v: want nothing of it", asked, got, err)
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"metascript/controller/queue"
 )
 
-func TestALoopSaysWhichCachesAreBeingFilled(t *testing.T) {
+func TestUnfilledBeforeAndAfterCachesAreFilled(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
@@ -31,7 +31,7 @@ func TestALoopSaysWhichCachesAreBeingFilled(t *testing.T) {
 	}
 }
 
-func TestAfterALostLeaseNothingFinishes(t *testing.T) {
+func TestStopTimeoutIsZeroAfterLostLease(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	inner, stop := context.WithCancel(ctx)
 	defer stop()

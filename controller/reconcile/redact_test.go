@@ -35,7 +35,7 @@ func (s seeing) Call(ctx context.Context, _ *hook.Request) (*hook.Response, erro
 	return s()
 }
 
-func TestNoTextOfAReconcileTellsASecret(t *testing.T) {
+func TestTextsOfReconcileAreRedacted(t *testing.T) {
 	answers := map[string]seeing{
 		"an error":   func() (*hook.Response, error) { return nil, errors.New("not " + hiddenValue) },
 		"a script's": func() (*hook.Response, error) { return nil, &engine.Error{Kind: engine.KindRaised, Msg: hiddenValue} },
@@ -81,7 +81,7 @@ func said() *hook.Response {
 	}
 }
 
-func TestAConditionDoesNotTellASecret(t *testing.T) {
+func TestUpdatedConditionIsRedacted(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil)
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
@@ -97,7 +97,7 @@ func TestAConditionDoesNotTellASecret(t *testing.T) {
 	}
 }
 
-func TestOnlyAParentOfTheControllerKeepsItsRedactor(t *testing.T) {
+func TestRedactorIsKeptOnlyForOwnParents(t *testing.T) {
 	for _, c := range []struct {
 		name, selector string
 		change         func(*object.Object)

@@ -98,7 +98,7 @@ func (c *customizedReconciler) relateAll(t *testing.T, parent *object.Object) []
 	}
 }
 
-func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
+func TestRelatedObjectsWaitForCache(t *testing.T) {
 	c := newCustomizedReconciler(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
 	c.rules["w"] = []hook.RelatedRule{secretsRule}
 	if set, err := c.seen(t, objecttest.Widget(nil)); set != nil || !errors.Is(err, kube.ErrRequeue) {
@@ -109,7 +109,7 @@ func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
+func TestCustomizeResponseIsCachedPerParentGeneration(t *testing.T) {
 	c := newCustomizedReconciler(t)
 	c.current.Load().CustomizeFor = time.Hour
 	again := func(change func(*object.Object), want int) {
@@ -133,7 +133,7 @@ func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 	}
 }
 
-func TestACacheIsClosedWhenNobodyNeedsItAnyMore(t *testing.T) {
+func TestRelatedCacheIsClosedAfterLastUse(t *testing.T) {
 	c := newCustomizedReconciler(t)
 	c.rules["a"] = []hook.RelatedRule{secretsRule}
 	c.rules["b"] = []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Namespaces: labels.Everything()}}}
@@ -156,7 +156,7 @@ func TestACacheIsClosedWhenNobodyNeedsItAnyMore(t *testing.T) {
 	}
 }
 
-func TestAResourceThatIsNotServedIsAnErrorThatNamesTheRule(t *testing.T) {
+func TestErrorForUnservedResourceNamesRule(t *testing.T) {
 	c := newCustomizedReconciler(t)
 	c.rules["w"] = []hook.RelatedRule{secretsRule, {APIVersion: "example.org/v1", Resource: "gadgets"}}
 	_, err := c.seen(t, objecttest.Widget(nil))
@@ -181,7 +181,7 @@ func expectRelated(t *testing.T, r *Reconciler, want ...string) {
 	}
 }
 
-func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
+func TestEndClosesRelatedCaches(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList"})
 	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
@@ -220,7 +220,7 @@ func TestALoopThatEndsGivesItsRelatedCachesBack(t *testing.T) {
 }
 
 // An older revision may look for something else.
-func TestEachRevisionSeesWhatItAsksFor(t *testing.T) {
+func TestEachRevisionGetsItsRelatedObjects(t *testing.T) {
 	c := newCustomizedReconciler(t, secretOf("default", "one", nil), secretOf("default", "two", nil))
 	asked := 0
 	r := c.Reconciler

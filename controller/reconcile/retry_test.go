@@ -6,11 +6,12 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"metascript/controller/object/objecttest"
 )
 
-func TestTheLogHasTheSameFailureEverMoreSeldom(t *testing.T) {
+func TestSameFailureIsLoggedLessOften(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil)
 	defer r.Close()
 	defer r.queue.ShutDown()
@@ -30,5 +31,29 @@ func TestTheLogHasTheSameFailureEverMoreSeldom(t *testing.T) {
 	r.worker.reportFailure(objecttest.WidgetRef("default", "v"), "SyncError", errors.New("another"))
 	if n := lines(); n != 13 {
 		t.Errorf("the log has %d lines, want 13", n)
+	}
+}
+
+func TestCacheDelayIsLimited(t *testing.T) {
+	r, _ := newTestReconciler(t, wants(), nil)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	key := objecttest.WidgetRef("default", "w")
+	shown, state := false, r.states.of(key)
+	tracker{state: state}.expect(func() bool { return shown })
+	if r.worker.cacheDelay(state) == 0 {
+		t.Error("a write that is not shown yet is not waited for")
+	}
+	shown = true
+	if r.worker.cacheDelay(state) > 0 {
+		t.Error("a write that is shown is waited for")
+	}
+	tracker{state: state}.expect(func() bool { return false })
+	state.pending.since = time.Now().Add(-maxCacheDelay)
+	if r.worker.cacheDelay(state) > 0 {
+		t.Error("a write that is never shown is waited for for ever")
+	}
+	if len(state.pending.shown) > 0 {
+		t.Error("what was waited for is kept")
 	}
 }

@@ -98,7 +98,7 @@ func updatedOf(status map[string]any) string {
 
 const firstRevision = "widgets.example.com-"
 
-func TestARolloutStoresItsRevisionsBeforeItTouchesAChild(t *testing.T) {
+func TestRolloutStoresRevisionsBeforeChildren(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
 	for _, c := range []struct {
 		name     string
@@ -149,7 +149,7 @@ func orphaned(o *object.Object) *object.Object {
 	return o
 }
 
-func TestWhenARevisionCannotBeStoredNoChildIsTouched(t *testing.T) {
+func TestNoChildIsWrittenWhenRevisionIsNotStored(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "x", nil)
 	for _, c := range []struct {
@@ -174,7 +174,7 @@ func TestWhenARevisionCannotBeStoredNoChildIsTouched(t *testing.T) {
 	}
 }
 
-func TestOnlyTheConditionIsWrittenWhenTheHookFailsAboutAnOlderRevision(t *testing.T) {
+func TestOnlyConditionIsWrittenWhenHookFailsForOlderRevision(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
 	picky := func(req *hook.Request) (*hook.Response, error) {
 		if version := req.Parent.Object["spec"].(map[string]any)["version"]; version == "1" {
@@ -207,7 +207,7 @@ func TestOnlyTheConditionIsWrittenWhenTheHookFailsAboutAnOlderRevision(t *testin
 	}
 }
 
-func TestARevisionThatCannotBeReadStopsTheReconcile(t *testing.T) {
+func TestInvalidRevisionStopsReconcile(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
 	r, write := newTestReconciler(t, at("a"), nil, parent, configMapAt("a", "1", parent))
 	damaged := revisionAt("1", "a")
@@ -219,7 +219,7 @@ func TestARevisionThatCannotBeReadStopsTheReconcile(t *testing.T) {
 	}
 }
 
-func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
+func TestMergeOfRevisionResponses(t *testing.T) {
 	parent := objecttest.Widget(atVersion("3"))
 	versions := make(chan string, 3)
 	ask := func(req *hook.Request) (*hook.Response, error) {
@@ -258,7 +258,7 @@ func TestTheAnswersAboutAllRevisionsAreOne(t *testing.T) {
 }
 
 // The selector is part of the spec, and may change with it.
-func TestWhatAnOlderRevisionWantsAndNobodyWouldRecogniseIsNotWanted(t *testing.T) {
+func TestChildrenThatSelectorDoesNotMatchAreDropped(t *testing.T) {
 	r, _ := newTestReconciler(t, at("a"), nil)
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
@@ -274,7 +274,7 @@ func TestWhatAnOlderRevisionWantsAndNobodyWouldRecogniseIsNotWanted(t *testing.T
 	}
 }
 
-func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
+func TestUpdatedConditionKeepsTransitionTimeAndOtherConditions(t *testing.T) {
 	parent := objecttest.Widget(func(o *object.Object) {
 		o.Object["status"] = map[string]any{"kept": true, "conditions": []any{
 			map[string]any{"type": "Updated", "status": "False", "lastTransitionTime": "2020-01-01T00:00:00Z"},
@@ -387,7 +387,7 @@ func TestWhichKindsRoll(t *testing.T) {
 }
 
 // What we write ourselves leads to no reconcile; what others do to a ControllerRevision may.
-func TestWhichChangesOfARevisionMatter(t *testing.T) {
+func TestRevisionEvents(t *testing.T) {
 	sound, damaged, strange := revisionAt("1", "a"), revisionAt("1", int64(1)), revisionAt("1", "a")
 	strange.SetOwnerReferences(nil)
 	for _, c := range []struct {
@@ -410,22 +410,5 @@ func TestWhichChangesOfARevisionMatter(t *testing.T) {
 		if got := r.queue.Len(); got != c.queued {
 			t.Errorf("%s: %d parents are queued, want %d", c.name, got, c.queued)
 		}
-	}
-}
-
-func TestASchemaWithoutConditionsIsToldOfByWhatIsMissing(t *testing.T) {
-	r, _ := newTestReconciler(t, at(), nil)
-	t.Cleanup(r.Close)
-	t.Cleanup(r.queue.ShutDown)
-	const plain = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
-	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != plain {
-		t.Errorf("got %q, want %q", got, plain)
-	}
-	roll(r)
-	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
-		t.Errorf("got %q", got)
-	}
-	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
-		t.Errorf("got %q", got)
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"testing"
 
-	"metascript/controller/object/objecttest"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/object/objecttest"
 )
 
-func TestDenialsAreToldWhenTheFirstComesAndTheLastGoes(t *testing.T) {
+func TestFirstAndLastDenialAreNotified(t *testing.T) {
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("no"))
 	told := 0
 	d := newStates(func() { told++ })

@@ -29,7 +29,7 @@ func telling(version string, began chan<- string, goOn <-chan bool) hook.Hook {
 	})
 }
 
-func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
+func TestReconcileUsesOneVersion(t *testing.T) {
 	began, goOn := make(chan string), make(chan bool)
 	r, write := newTestReconciler(t, telling("old", began, goOn), nil, objecttest.Widget(nil))
 	t.Cleanup(r.Close)
@@ -61,7 +61,7 @@ func TestATurnEndsWithTheVersionThatItBeganWith(t *testing.T) {
 	}
 }
 
-func TestASwapForgivesAndForgets(t *testing.T) {
+func TestSwapResetsState(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
@@ -88,7 +88,7 @@ func TestASwapForgivesAndForgets(t *testing.T) {
 	}
 }
 
-func TestAllParentsAreSpreadOverTime(t *testing.T) {
+func TestEnqueueAllSpreadsParents(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		want time.Duration // when the last is queued

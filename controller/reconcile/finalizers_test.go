@@ -1,0 +1,28 @@
+package reconcile
+
+import (
+	"testing"
+
+	"metascript/controller/build"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+)
+
+func TestFinalizersStayWhileFinalizeHookIsUnloaded(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		parent func(*object.Object)
+		want   int // operations
+		fails  bool
+	}{
+		{"none is put on", nil, 2, false}, // the child and the status
+		{"none is taken off", objecttest.WithFinalizers(testFinalizer), 2, false},
+		{"and who goes waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
+	} {
+		r, write := newTestReconciler(t, wants("new"), build.UnloadedHook{Err: build.ErrNoHooks}, objecttest.Widget(c.parent))
+		ops, err := reconcileOnce(t, r, write)
+		if (err != nil) != c.fails || len(ops) != c.want {
+			t.Errorf("%s: %v, %v", c.name, ops, err)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package reconcile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/kube/kubetest"
+	"metascript/controller/object"
+	"metascript/controller/object/objecttest"
+	"metascript/controller/plan"
+	"metascript/controller/throttle"
+)
+
+// A status that cannot be written is given up only when the kind has none any more, and not when its definition is being
+// changed or the parent is gone.
+func TestStatusWriteNotFound(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		discover kubetest.Served
+		givenUp  bool
+	}{
+		{"since the kind has no status any more", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget"}}, true},
+		{"since the parent is gone, or its kind was not served for a moment", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget", HasStatus: true}}, false},
+		{"since the kind is not served", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, write := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
+			r.binding.Discover = c.discover
+			write.Fail = func(op plan.Op) error {
+				if op.Verb == plan.UpdateStatus {
+					return apierrors.NewNotFound(objecttest.Widgets.GroupResource(), op.Object.GetName())
+				}
+				return nil
+			}
+			_, err := reconcileOnce(t, r, write)
+			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, kube.ErrRequeue) {
+				t.Errorf("error %v", err)
+			}
+			if known := r.status.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
+				t.Errorf("it is taken to have a status: %v", known)
+			}
+		})
+	}
+}
+
+func TestResponseWithoutStatusUpdatesObservedGeneration(t *testing.T) {
+	silent := answer(func(*hook.Request) (*hook.Response, error) { return &hook.Response{Children: &object.Set{}}, nil })
+	for name, c := range map[string]struct {
+		status map[string]any
+		want   []string
+	}{
+		"none":                 {nil, nil},
+		"without a generation": {map[string]any{"a": "b"}, nil},
+		"of this generation":   {map[string]any{"observedGeneration": int64(1)}, nil},
+		"of an older one":      {map[string]any{"observedGeneration": int64(0), "a": "b"}, []string{"update status Widget default/w"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parent := objecttest.Widget(func(o *object.Object) {
+				if c.status != nil {
+					o.Object["status"] = c.status
+				}
+			})
+			r, write := newTestReconciler(t, silent, nil, parent)
+			got, err := reconcileOnce(t, r, write)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
+	r, _ := newTestReconciler(t, wants(), nil)
+	defer r.Close()
+	defer r.queue.ShutDown()
+	parent, answer := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
+	changed := object.Copy(parent)
+	changed.Object["status"] = answer.Status
+	for range throttle.ContentionAllowed {
+		if wait := r.status.delayStatus(parent, changed, answer); wait != 0 {
+			t.Fatalf("it waits %s", wait)
+		}
+		r.states.of(object.RefOf(parent)).statusContention.Count(time.Now())
+	}
+	if wait := r.status.delayStatus(parent, changed, answer); wait <= 0 {
+		t.Error("it does not wait")
+	}
+	edited := objecttest.Widget(func(o *object.Object) { o.SetGeneration(2) })
+	if wait := r.status.delayStatus(edited, changed, answer); wait != 0 {
+		t.Errorf("after an edit it waits %s", wait)
+	}
+}
+
+func TestNotStoredMessage(t *testing.T) {
+	r, _ := newTestReconciler(t, at(), nil)
+	t.Cleanup(r.Close)
+	t.Cleanup(r.queue.ShutDown)
+	const plain = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
+	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != plain {
+		t.Errorf("got %q, want %q", got, plain)
+	}
+	roll(r)
+	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
+		t.Errorf("got %q", got)
+	}
+	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
+		t.Errorf("got %q", got)
+	}
+}
