@@ -10,12 +10,12 @@ import (
 	"metascript/controller/throttle"
 )
 
-// rounds carries op out so often, and fails if it has to wait before.
-func rounds(t *testing.T, r *Reconciler, parent *object.Object, op plan.Op, n int) {
+// writeTimes does op n times, and fails if one of them has to wait.
+func writeTimes(t *testing.T, r *Reconciler, parent *object.Object, op plan.Op, n int) {
 	t.Helper()
-	for round := range n {
+	for i := range n {
 		if wait := r.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
-			t.Fatalf("round %d has to wait for %s", round, wait)
+			t.Fatalf("write %d has to wait for %s", i, wait)
 		}
 		r.applier.countWrite(parent, op)
 	}
@@ -29,21 +29,21 @@ func TestRepeatedWritesOfChildAreDelayed(t *testing.T) {
 			t.Cleanup(r.queue.ShutDown)
 			parent, field := objecttest.Widget(nil), plan.Path{"data"}
 			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Again: true}
-			rounds(t, r, parent, again, throttle.ContentionAllowed)
+			writeTimes(t, r, parent, again, throttle.ContentionAllowed)
 			if wait := r.applier.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
-				t.Fatalf("after %d rounds it waits %s, want up to 10s", throttle.ContentionAllowed, wait)
+				t.Fatalf("after %d writes it waits %s, want up to 10s", throttle.ContentionAllowed, wait)
 			}
 			for name, op := range map[string]plan.Op{
-				"another child":          {Verb: verb, Object: objecttest.ConfigMap("d", nil), Differs: field, Again: true},
-				"one that is not wanted": {Verb: plan.Delete, Object: objecttest.ConfigMap("c", nil)},
-				"other content":          {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field},
+				"another child":                    {Verb: verb, Object: objecttest.ConfigMap("d", nil), Differs: field, Again: true},
+				"a deletion of an undesired child": {Verb: plan.Delete, Object: objecttest.ConfigMap("c", nil)},
+				"other content":                    {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field},
 			} {
 				if wait := r.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
 					t.Errorf("%s waits %s", name, wait)
 				}
 			}
-			// After other content was tried, it begins anew.
-			rounds(t, r, parent, again, throttle.ContentionAllowed)
+			// After a write of other content the count begins anew.
+			writeTimes(t, r, parent, again, throttle.ContentionAllowed)
 		})
 	}
 }
@@ -54,48 +54,48 @@ func TestPruneDropsOldContentions(t *testing.T) {
 		c.Count(at)
 		return c
 	}
-	k := &parentState{applied: plan.Memory{}, hookState: hookState{contentions: map[object.Ref]*throttle.Contention{
+	state := &parentState{applied: plan.Memory{}, hookState: hookState{contentions: map[object.Ref]*throttle.Contention{
 		{Key: object.Key{Name: "old"}}: counted(time.Now().Add(-2 * throttle.ContentionForgotten)),
 		{Key: object.Key{Name: "new"}}: counted(time.Now()),
 	}}}
 	for _, name := range []string{"c", "gone"} {
-		if err := k.applied.Note(objecttest.ConfigMap(name, objecttest.Widget(nil)), objecttest.ConfigMap(name, nil)); err != nil {
+		if err := state.applied.Note(objecttest.ConfigMap(name, objecttest.Widget(nil)), objecttest.ConfigMap(name, nil)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	observed := &object.Set{}
 	observed.Put(objecttest.ConfigMap("c", objecttest.Widget(nil)))
-	k.prune(observed, time.Now())
-	if _, there := k.applied["uid-of-c"]; len(k.contentions) != 1 || len(k.applied) != 1 || !there {
-		t.Errorf("after pruning there are the fights %v and the memory %v", k.contentions, k.applied)
+	state.prune(observed, time.Now())
+	if _, found := state.applied["uid-of-c"]; len(state.contentions) != 1 || len(state.applied) != 1 || !found {
+		t.Errorf("after pruning there are the contentions %v and the memory %v", state.contentions, state.applied)
 	}
 }
 
-// deletion is of a child that is not desired.
+// deletion returns the deletion of a child that the hook does not return.
 func deletion(name string) plan.Op {
 	return plan.Op{Verb: plan.Delete, Object: objecttest.ConfigMap(name, objecttest.Widget(nil))}
 }
 
 func TestDeletionsOfRecreatedChildAreDelayed(t *testing.T) {
-	k := &parentState{hookState: newHookState()}
+	state := &parentState{hookState: newHookState()}
 	for range throttle.ContentionAllowed {
-		f := k.deletionContention(deletion("a"))
-		if wait, _ := f.Delay(time.Now()); wait != 0 {
-			t.Fatalf("after %d rounds it waits %s", f.Writes(), wait)
+		contention := state.deletionContention(deletion("a"))
+		if wait, _ := contention.Delay(time.Now()); wait != 0 {
+			t.Fatalf("after %d deletions it waits %s", contention.Writes(), wait)
 		}
-		f.Count(time.Now())
+		contention.Count(time.Now())
 	}
-	if wait, news := k.deletionContention(deletion("a")).Delay(time.Now()); wait <= 0 || !news {
-		t.Errorf("got wait %s, news %t", wait, news)
+	if wait, report := state.deletionContention(deletion("a")).Delay(time.Now()); wait <= 0 || !report {
+		t.Errorf("got wait %s, report %t", wait, report)
 	}
-	if wait, news := k.deletionContention(deletion("a")).Delay(time.Now()); wait <= 0 || news {
-		t.Errorf("it is told again: wait %s, news %t", wait, news)
+	if wait, report := state.deletionContention(deletion("a")).Delay(time.Now()); wait <= 0 || report {
+		t.Errorf("it is reported again: wait %s, report %t", wait, report)
 	}
-	if wait, _ := k.deletionContention(deletion("b")).Delay(time.Now()); wait != 0 {
+	if wait, _ := state.deletionContention(deletion("b")).Delay(time.Now()); wait != 0 {
 		t.Errorf("another child waits %s", wait)
 	}
-	k.deletionContention(plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("a", nil)}) // the hook wants it by now
-	if wait, _ := k.deletionContention(deletion("a")).Delay(time.Now()); wait != 0 {
-		t.Errorf("what the hook made itself waits %s", wait)
+	state.deletionContention(plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("a", nil)}) // the hook returns it now
+	if wait, _ := state.deletionContention(deletion("a")).Delay(time.Now()); wait != 0 {
+		t.Errorf("the deletion of a child that the hook created waits %s", wait)
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"metascript/engine"
 )
 
-// What is held is not asked about again, whatever its children do, and costs nobody else.
+// The script is not called for the parent for which it is held. It is called for other parents.
 func TestHeldScriptIsNotCalled(t *testing.T) {
-	asked := map[string]int{}
-	ask := func(req *hook.Request) (*hook.Response, error) {
-		asked[req.Parent.GetName()]++
+	calls := map[string]int{}
+	testHook := func(req *hook.Request) (*hook.Response, error) {
+		calls[req.Parent.GetName()]++
 		if req.Parent.GetName() == "w" {
 			return nil, &engine.Error{Kind: engine.KindSteps, Msg: "too many"}
 		}
@@ -23,44 +23,44 @@ func TestHeldScriptIsNotCalled(t *testing.T) {
 	}
 	parent := objecttest.Widget(nil)
 	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
-	r, write := newTestReconciler(t, answer(ask), nil, parent, good, objecttest.ConfigMap("old", parent))
+	r, write := newTestReconciler(t, hookFunc(testHook), nil, parent, good, objecttest.ConfigMap("old", parent))
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
 	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	bad, other := object.RefOf(parent), object.RefOf(good)
+	bad, goodKey := object.RefOf(parent), object.RefOf(good)
 	for range 5 {
 		r.worker.process(t.Context(), bad)
 	}
-	r.worker.process(t.Context(), other)
-	if asked["w"] != throttle.StrikesAllowed || asked["good"] != 1 {
-		t.Errorf("asked %v, want %d times about w and once about good", asked, throttle.StrikesAllowed)
+	r.worker.process(t.Context(), goodKey)
+	if calls["w"] != throttle.StrikesAllowed || calls["good"] != 1 {
+		t.Errorf("the hook was called %v times, want %d times for w and once for good", calls, throttle.StrikesAllowed)
 	}
 	if n := r.queue.NumRequeues(bad); n != 0 {
-		t.Errorf("it backs off %d times, want that it is forgotten", n)
+		t.Errorf("the back-off counts %d failures, want none", n)
 	}
 	for _, op := range write.Recorded() {
 		if strings.Contains(op, "old") {
-			t.Errorf("for the parent whose script is held it did: %s", op)
+			t.Errorf("a write for the parent for which the script is held: %s", op)
 		}
 	}
 	if got := r.current.Load().Breaker.Held(); got.Parents != 1 || got.First != bad {
-		t.Errorf("it holds %+v, want %s", got, bad)
+		t.Errorf("the script is held for %+v, want %s", got, bad)
 	}
 	if r.forget(bad); r.current.Load().Breaker.Held().Parents != 0 {
-		t.Errorf("a parent that is gone is held")
+		t.Errorf("the script is held for a parent that is gone")
 	}
 }
 
-// A timeout is told and tried again, and what comes in between waits.
+// A timeout is retried after a pause. Until then the script is not called.
 func TestScriptIsPausedAfterTimeout(t *testing.T) {
-	asked := 0
-	ask := func(*hook.Request) (*hook.Response, error) {
-		asked++
+	calls := 0
+	testHook := func(*hook.Request) (*hook.Response, error) {
+		calls++
 		return nil, &engine.Error{Kind: engine.KindTimeout, Msg: "timed out"}
 	}
-	r, write := newTestReconciler(t, answer(ask), nil, objecttest.Widget(nil))
+	r, write := newTestReconciler(t, hookFunc(testHook), nil, objecttest.Widget(nil))
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
 	if !r.Synced(t.Context()) {
@@ -70,10 +70,10 @@ func TestScriptIsPausedAfterTimeout(t *testing.T) {
 	for range 5 {
 		r.worker.process(t.Context(), key)
 	}
-	if asked != 1 || len(write.Recorded()) > 0 || r.current.Load().Breaker.Held().Parents > 0 {
-		t.Errorf("asked %d times, wrote %v, holds %+v; want that it pauses after the first time", asked, write.Recorded(), r.current.Load().Breaker.Held())
+	if calls != 1 || len(write.Recorded()) > 0 || r.current.Load().Breaker.Held().Parents > 0 {
+		t.Errorf("called %d times, wrote %v, held for %+v; want a pause after the first call", calls, write.Recorded(), r.current.Load().Breaker.Held())
 	}
 	if n := r.queue.NumRequeues(key); n != 1 {
-		t.Errorf("it backs off for %d failures, want one", n)
+		t.Errorf("the back-off counts %d failures, want one", n)
 	}
 }

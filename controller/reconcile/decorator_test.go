@@ -18,8 +18,8 @@ import (
 	"metascript/controller/plan/plantest"
 )
 
-// decorates is a hook that wants one attachment, of that name, and these changes of labels.
-func decorates(name string, labels hook.Changes, status map[string]any) answer {
+// decorates returns a hook that returns one attachment, with this name, these changes of labels, and this status.
+func decorates(name string, labels hook.Changes, status map[string]any) hookFunc {
 	return func(*hook.Request) (*hook.Response, error) {
 		set := &object.Set{}
 		set.Put(objecttest.ConfigMap(name, nil))
@@ -28,13 +28,13 @@ func decorates(name string, labels hook.Changes, status map[string]any) answer {
 }
 
 // decorateOnce reconciles a widget, which has the attachment "old", as a DecoratorController does.
-func decorateOnce(t *testing.T, ask answer, change func(*Reconciler, *plantest.Recorder)) ([]string, error) {
+func decorateOnce(t *testing.T, testHook hookFunc, change func(*Reconciler, *plantest.Recorder)) ([]string, error) {
 	t.Helper()
 	parent := objecttest.Widget(func(o *object.Object) { o.SetLabels(map[string]string{"a": "1"}) })
 	old := objecttest.ConfigMap("old", parent)
 	old.SetAnnotations(map[string]string{claim.DecoratorAnnotation: "c"})
-	stranger := objecttest.ConfigMap("stranger", parent)
-	r, write := newTestReconciler(t, ask, nil, parent, old, stranger)
+	unmarked := objecttest.ConfigMap("unmarked", parent)
+	r, write := newTestReconciler(t, testHook, nil, parent, old, unmarked)
 	r.binding.Shape, r.binding.Match, r.binding.Marks = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
 	r.binding.Owner = &claim.ByAnnotations{Children: r.binding.Children, Annotations: r.binding.Marks}
 	if change != nil {
@@ -48,18 +48,18 @@ func TestParentIsDecoratedBeforeItsAttachments(t *testing.T) {
 	status := map[string]any{"x": int64(1)}
 	for _, c := range []struct {
 		name string
-		ask  answer
+		hook hookFunc
 		want []string
 	}{
 		{"a label differs", decorates("new", hook.Changes{"a": &two}, status),
 			[]string{"update Widget default/w", "create ConfigMap default/new", "delete ConfigMap default/old", "update status Widget default/w"}},
-		{"a label goes", decorates("new", hook.Changes{"a": nil}, nil),
+		{"a label is removed", decorates("new", hook.Changes{"a": nil}, nil),
 			[]string{"update Widget default/w", "create ConfigMap default/new", "delete ConfigMap default/old"}},
 		{"nothing differs", decorates("new", hook.Changes{"b": nil}, nil),
 			[]string{"create ConfigMap default/new", "delete ConfigMap default/old"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := decorateOnce(t, c.ask, nil)
+			got, err := decorateOnce(t, c.hook, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestConflictOnDecoratedParentLeavesAttachments(t *testing.T) {
 		}
 	})
 	if !errors.Is(err, kube.ErrRequeue) || len(got) != 1 || !strings.HasPrefix(got[0], "update Widget") {
-		t.Errorf("operations are %v and the error %v, want one update and to look again", got, err)
+		t.Errorf("operations are %v and the error %v, want one update and ErrRequeue", got, err)
 	}
 }
 

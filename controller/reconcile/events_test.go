@@ -22,15 +22,15 @@ import (
 	"metascript/controller/queue"
 )
 
-// newEventReconciler is a loop whose caches hold these parents, with nothing queued. No handler is registered, so that
-// events come from the test alone.
+// newEventReconciler returns a Reconciler whose caches have these parents, and whose queue is empty. No handler is registered, so that
+// only the test sends events.
 func newEventReconciler(t *testing.T, parents ...*object.Object) *Reconciler {
 	t.Helper()
-	var there []runtime.Object
+	var objects []runtime.Object
 	for _, o := range parents {
-		there = append(there, o)
+		objects = append(objects, o)
 	}
-	r, _ := newTestReconciler(t, nil, nil, there...)
+	r, _ := newTestReconciler(t, nil, nil, objects...)
 	r.filled.Store(true)
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
@@ -46,7 +46,7 @@ func newEventReconciler(t *testing.T, parents ...*object.Object) *Reconciler {
 	return r
 }
 
-// queued empties the queue; it gives why each key was in it.
+// queued empties the queue and returns the reasons of each key.
 func queued(r *Reconciler) map[string]string {
 	all := map[string]string{}
 	for r.queue.Len() > 0 {
@@ -60,16 +60,16 @@ func queued(r *Reconciler) map[string]string {
 // expectQueued checks that these parents, and no others, are queued because of a child.
 func expectQueued(t *testing.T, r *Reconciler, want ...string) {
 	t.Helper()
-	because := map[string]string{}
+	reasons := map[string]string{}
 	for _, key := range want {
-		because[key] = "child"
+		reasons[key] = "child"
 	}
-	if diff := cmp.Diff(because, queued(r)); diff != "" {
+	if diff := cmp.Diff(reasons, queued(r)); diff != "" {
 		t.Errorf("queued (-want +got):\n%s", diff)
 	}
 }
 
-// childEvent tells r of a change of a child, or of what may become one.
+// childEvent sends r the event of a child, or of an object that may be adopted.
 func childEvent(r *Reconciler, old, current *object.Object) {
 	r.handler.onChild(old, current)
 	if current != nil {
@@ -77,15 +77,17 @@ func childEvent(r *Reconciler, old, current *object.Object) {
 	}
 }
 
+// named returns a widget.
 func named(name, namespace string, uid types.UID) *object.Object {
 	return objecttest.Widget(func(o *object.Object) { o.SetName(name); o.SetNamespace(namespace); o.SetUID(uid) })
 }
 
+// versioned returns a function that sets the resource version.
 func versioned(v string) func(*object.Object) {
 	return func(o *object.Object) { o.SetResourceVersion(v) }
 }
 
-// controlled is a ConfigMap whose controller is described by a reference.
+// controlled returns a ConfigMap with an owner reference of a controller.
 func controlled(apiVersion, kind, name string) *object.Object {
 	yes := true
 	return objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u1", Controller: &yes}))
@@ -97,14 +99,14 @@ func TestChildEventQueuesOwner(t *testing.T) {
 		child *object.Object
 		want  []string
 	}{
-		{"its controller", controlled("example.com/v1", "Widget", "w"), []string{"default/w"}},
-		{"also one that is not cached yet", controlled("example.com/v1", "Widget", "new"), []string{"default/new"}},
-		{"by another version of the group", controlled("example.com/v2", "Widget", "w"), []string{"default/w"}},
-		{"not one of another kind", controlled("example.com/v1", "Gadget", "w"), nil},
-		{"not one of another group", controlled("example.org/v1", "Widget", "w"), nil},
-		{"not one of no group", controlled("v1", "Widget", "w"), nil},
-		{"not one of a group that cannot be read", controlled("a/b/c", "Widget", "w"), nil},
-		{"not one that only owns and does not control", objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "u1"})), nil},
+		{"the controller", controlled("example.com/v1", "Widget", "w"), []string{"default/w"}},
+		{"a controller that is not in the cache yet", controlled("example.com/v1", "Widget", "new"), []string{"default/new"}},
+		{"a controller in another version of the group", controlled("example.com/v2", "Widget", "w"), []string{"default/w"}},
+		{"of another kind", controlled("example.com/v1", "Gadget", "w"), nil},
+		{"of another group", controlled("example.org/v1", "Widget", "w"), nil},
+		{"of the core group", controlled("v1", "Widget", "w"), nil},
+		{"of an invalid group", controlled("a/b/c", "Widget", "w"), nil},
+		{"an owner that is not the controller", objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: "u1"})), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newEventReconciler(t, objecttest.Widget(nil))
@@ -131,30 +133,30 @@ func TestChildWithNewOwnerQueuesBothOwners(t *testing.T) {
 }
 
 func TestReleasedChildQueuesOldOwnerAndAdopter(t *testing.T) {
-	parent, heir := named("w", "default", "u1"), named("heir", "default", "u2")
-	r := newEventReconciler(t, parent, heir)
+	parent, adopter := named("w", "default", "u1"), named("adopter", "default", "u2")
+	r := newEventReconciler(t, parent, adopter)
 	old := objecttest.ConfigMap("a", parent)
-	current := objecttest.Matching("a", heir)
+	current := objecttest.Matching("a", adopter)
 	childEvent(r, objecttest.With(old, versioned("1")), objecttest.With(current, versioned("2")))
-	expectQueued(t, r, "default/w", "default/heir")
+	expectQueued(t, r, "default/w", "default/adopter")
 }
 
 func TestOrphanQueuesParentsWithMatchingSelector(t *testing.T) {
 	here, there := named("w", "default", "u1"), named("w", "other", "u1")
-	stranger := named("stranger", "default", "u9")
+	unrelated := named("unrelated", "default", "u9")
 	for _, c := range []struct {
 		name   string
 		orphan *object.Object
 		want   []string
 	}{
-		{"in its namespace alone", objecttest.Matching("a", here), []string{"default/w"}},
+		{"in the namespace of the parent", objecttest.Matching("a", here), []string{"default/w"}},
 		{"in another namespace", objecttest.InNamespace("other", objecttest.Matching("a", there)), []string{"other/w"}},
-		{"with labels that none matches", objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }), nil},
+		{"with labels that no selector matches", objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }), nil},
 		{"without labels", objecttest.ConfigMap("a", nil), nil},
-		{"with somebody else for a controller", objecttest.With(objecttest.Matching("a", here), objecttest.OwnedBy(controlled("apps/v1", "ReplicaSet", "r").GetOwnerReferences()...)), nil},
+		{"with another controller", objecttest.With(objecttest.Matching("a", here), objecttest.OwnedBy(controlled("apps/v1", "ReplicaSet", "r").GetOwnerReferences()...)), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := newEventReconciler(t, here, there, stranger)
+			r := newEventReconciler(t, here, there, unrelated)
 			childEvent(r, nil, c.orphan)
 			expectQueued(t, r, c.want...)
 		})
@@ -184,16 +186,16 @@ func TestDeletedOrphanQueuesNoParent(t *testing.T) {
 }
 
 func TestInvalidSelectorOfOneParentLeavesOtherAdopters(t *testing.T) {
-	sound := named("sound", "default", "u1")
-	_ = unstructured.SetNestedStringMap(sound.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
-	parents := []*object.Object{named("a", "default", "u2"), sound, named("z", "default", "u3")}
+	valid := named("valid", "default", "u1")
+	_ = unstructured.SetNestedStringMap(valid.Object, map[string]string{"app": "a"}, "spec", "selector", "matchLabels")
+	parents := []*object.Object{named("a", "default", "u2"), valid, named("z", "default", "u3")}
 	r := newEventReconciler(t, parents...)
 	r.binding.Match = claim.SpecSelector
 	for _, o := range parents {
 		r.handler.updateAdopter(nil, o)
 	}
 	childEvent(r, nil, objecttest.With(objecttest.ConfigMap("a", nil), func(o *object.Object) { o.SetLabels(map[string]string{"app": "a"}) }))
-	expectQueued(t, r, "default/sound")
+	expectQueued(t, r, "default/valid")
 }
 
 func TestEventWithoutChangeIsIgnored(t *testing.T) {
@@ -213,26 +215,26 @@ func TestRelevantChangesOfParent(t *testing.T) {
 	noGeneration := func(o *object.Object) { o.SetGeneration(0) }
 	otherUID := func(o *object.Object) { o.SetUID("u2") }
 	for _, c := range []struct {
-		name         string
-		before       func(*object.Object)
-		change       func(*object.Object)
-		counts       bool
-		countsAnyhow bool // with ignoreStatusChanges
+		name           string
+		before         func(*object.Object)
+		change         func(*object.Object)
+		relevant       bool
+		relevantIgnore bool // with ignoreStatusChanges
 	}{
-		{"nothing that can be seen", nil, nil, true, false},
+		{"only the resource version", nil, nil, true, false},
 		{"status", nil, status, true, false},
 		{"label", nil, label, true, true},
-		{"label that goes", label, func(o *object.Object) { o.SetLabels(nil) }, true, true},
+		{"label that is removed", label, func(o *object.Object) { o.SetLabels(nil) }, true, true},
 		{"annotation", nil, annotation, true, true},
 		{"finalizer", nil, objecttest.WithFinalizers("x"), true, true},
 		{"generation", nil, generation, true, true},
-		{"begin of deletion", nil, objecttest.Deleting, true, true},
-		{"another object of the name", nil, otherUID, true, true},
+		{"start of deletion", nil, objecttest.Deleting, true, true},
+		{"another object with the same name", nil, otherUID, true, true},
 		{"status of a kind that has no generation", noGeneration, status, true, true},
-		{"status beside a label that was there", label, status, true, false},
+		{"status of a parent with a label", label, status, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for ignore, want := range map[bool]bool{false: c.counts, true: c.countsAnyhow} {
+			for ignore, want := range map[bool]bool{false: c.relevant, true: c.relevantIgnore} {
 				old := objecttest.Widget(c.before)
 				current := objecttest.With(object.Copy(old), versioned("2"))
 				if c.change != nil {
@@ -256,7 +258,7 @@ func TestRelevantChangesOfParent(t *testing.T) {
 func TestNewAndDeletedParentsAreQueued(t *testing.T) {
 	r := newEventReconciler(t)
 	r.binding.Parents[0].IgnoreStatusChanges = true
-	for name, event := range map[string][2]*object.Object{"comes": {nil, objecttest.Widget(nil)}, "goes": {objecttest.Widget(nil), nil}} {
+	for name, event := range map[string][2]*object.Object{"is new": {nil, objecttest.Widget(nil)}, "was deleted": {objecttest.Widget(nil), nil}} {
 		r.handler.onParent(event[0], event[1])
 		if diff := cmp.Diff(map[string]string{"default/w": "parent"}, queued(r)); diff != "" {
 			t.Errorf("a parent that %s: queued (-want +got):\n%s", name, diff)
@@ -274,18 +276,18 @@ func TestEventsWhileCachesAreFilledHaveReasonResync(t *testing.T) {
 	}
 }
 
-// selectingApp is the parent w, whose spec selects objects of an app.
+// selectingApp returns the parent w with a selector for the objects of an app.
 func selectingApp(app string, generation int64) *object.Object {
 	o := objecttest.Widget(func(o *object.Object) { o.SetGeneration(generation) })
 	_ = unstructured.SetNestedStringMap(o.Object, map[string]string{"app": app}, "spec", "selector", "matchLabels")
 	return o
 }
 
-// expectAdopter checks whether an orphan of an app concerns the parent w.
+// expectAdopter checks whether the parent w may adopt an orphan of an app.
 func expectAdopter(t *testing.T, r *Reconciler, app string, want bool) {
 	t.Helper()
 	if got := adopts(r, app); got != want {
-		t.Errorf("an orphan of app %s concerns the parent: %t, want %t", app, got, want)
+		t.Errorf("the parent may adopt an orphan of app %s: %t, want %t", app, got, want)
 	}
 }
 
@@ -294,7 +296,7 @@ func adopts(r *Reconciler, app string) bool {
 	return slices.Contains(r.shared.Hub.Adopters(orphan)[r], objecttest.WidgetRef("default", "w"))
 }
 
-// newSelectingReconciler gives a loop that receives events, with a parent that selects app a. Its queueOwn has not been called.
+// newSelectingReconciler returns a Reconciler that receives events, with a parent that selects app a. Its queueAll has not been called.
 func newSelectingReconciler(t *testing.T) (*Reconciler, dynamic.ResourceInterface) {
 	t.Helper()
 	client := newTestClient(selectingApp("a", 1))
@@ -311,7 +313,7 @@ func newSelectingReconciler(t *testing.T) (*Reconciler, dynamic.ResourceInterfac
 	return r, client.Resource(objecttest.Widgets).Namespace("default")
 }
 
-// waitFor waits for a condition that events of a watch bring about.
+// waitFor waits until condition returns true because of events of a watch.
 func waitFor(t *testing.T, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return condition(), nil })
@@ -335,7 +337,7 @@ func TestAdopterFollowsSelectorOfParent(t *testing.T) {
 	waitFor(t, func() bool { return !adopts(r, "b") })
 }
 
-// What queueOwn takes from the caches may be older than an event that came meanwhile.
+// What queueAll reads from the caches may be older than an event that is handled meanwhile.
 func TestParentEditedDuringBeginAdoptsByNewSelector(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
 	for parent := range r.binding.Own() {
@@ -361,12 +363,12 @@ func TestParentDeletedDuringBeginAdoptsNothing(t *testing.T) {
 	expectAdopter(t, r, "a", false)
 }
 
-// However the events and the begin of the loop come together, what counts in the end is what the cache holds.
+// In whatever order events and queueAll are handled, the parent that is in the cache in the end is used.
 func TestLastEditDuringBeginIsUsed(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
 	const edits = 50
-	var begins sync.WaitGroup
-	begins.Go(func() {
+	var queueing sync.WaitGroup
+	queueing.Go(func() {
 		for range edits {
 			r.handler.queueAll()
 		}
@@ -376,7 +378,7 @@ func TestLastEditDuringBeginIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	begins.Wait()
+	queueing.Wait()
 	last := fmt.Sprint(edits - 1)
 	waitFor(t, func() bool { return adopts(r, last) })
 	for n := range edits - 1 {

@@ -24,26 +24,26 @@ import (
 	"metascript/engine"
 )
 
-// A mood is that of a script: what it fails with, if it does.
-type mood struct{ err error }
+// A testScript is a script that fails with err, or does not fail if err is nil.
+type testScript struct{ err error }
 
-func (m *mood) script(names ...string) answer {
+func (s *testScript) hook(names ...string) hookFunc {
 	return func(req *hook.Request) (*hook.Response, error) {
-		if m.err != nil {
-			return nil, m.err
+		if s.err != nil {
+			return nil, s.err
 		}
 		return wants(names...)(req)
 	}
 }
 
-var late = &engine.Error{Kind: engine.KindTimeout, Msg: "late"}
+var errTimeout = &engine.Error{Kind: engine.KindTimeout, Msg: "late"}
 
-// aboutWidget is a request about a widget.
-func aboutWidget() *hook.Request {
+// widgetRequest returns a request for a widget.
+func widgetRequest() *hook.Request {
 	return &hook.Request{Controller: &object.Object{}, Parent: objecttest.Widget(nil), Children: &object.Set{}}
 }
 
-// newFallbackReconciler gives a loop about widgets, whose caches are filled, and how often the controller's status was to change.
+// newFallbackReconciler returns a Reconciler of widgets with filled caches, and the number of calls of Options.Changed.
 func newFallbackReconciler(t *testing.T, f *hook.Fallback, parents ...*object.Object) (*Reconciler, *plantest.Recorder, *int) {
 	t.Helper()
 	var objects []runtime.Object
@@ -51,35 +51,36 @@ func newFallbackReconciler(t *testing.T, f *hook.Fallback, parents ...*object.Ob
 		objects = append(objects, p)
 	}
 	r, write := newTestReconciler(t, f, nil, objects...)
-	told := 0
-	r.changed = func() { told++ }
+	changes := 0
+	r.changed = func() { changes++ }
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
 	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	return r, write, &told
+	return r, write, &changes
 }
 
 func other() *object.Object {
 	return objecttest.Widget(func(o *object.Object) { o.SetName("other"); o.SetUID("u2") })
 }
 
-// What is paused is asked about at once when the webhook answers, and nothing is known against it when the script does.
+// After a switch to the webhook, a parent for which the script is paused is reconciled at once. After a switch back, the script is
+// not paused.
 func TestSwitchOfFallbackRequeuesAllParents(t *testing.T) {
-	script := &mood{late}
+	script := &testScript{errTimeout}
 	clock := time.Now()
-	f := &hook.Fallback{Script: script.script("from-script"), Webhook: wants("from-webhook"), Now: func() time.Time { return clock }}
-	r, write, told := newFallbackReconciler(t, f, objecttest.Widget(nil), other())
+	f := &hook.Fallback{Script: script.hook("from-script"), Webhook: wants("from-webhook"), Now: func() time.Time { return clock }}
+	r, write, changes := newFallbackReconciler(t, f, objecttest.Widget(nil), other())
 	first, second := objecttest.WidgetRef("default", "w"), objecttest.WidgetRef("default", "other")
 	r.worker.process(t.Context(), first)
 	r.worker.process(t.Context(), first)
-	if len(write.Recorded()) > 0 || *told > 0 || len(queued(r)) > 0 {
-		t.Fatalf("after a timeout it wrote %v, told %d times", write.Recorded(), *told)
+	if len(write.Recorded()) > 0 || *changes > 0 || len(queued(r)) > 0 {
+		t.Fatalf("after a timeout it wrote %v, and the status changed %d times", write.Recorded(), *changes)
 	}
 	r.worker.process(t.Context(), second)
-	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *told != 1 {
-		t.Errorf("at the switch %v are queued, and it was told %d times", got, *told)
+	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *changes != 1 {
+		t.Errorf("at the switch %v are queued, and the status changed %d times", got, *changes)
 	}
 	r.worker.process(t.Context(), first)
 	want := []string{
@@ -93,18 +94,18 @@ func TestSwitchOfFallbackRequeuesAllParents(t *testing.T) {
 	script.err, clock = nil, clock.Add(hook.ProbeEvery)
 	r.states.of(first).pending = pendingWrites{}
 	r.worker.process(t.Context(), first)
-	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *told != 2 {
-		t.Errorf("at the switch back %v are queued, and it was told %d times", got, *told)
+	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *changes != 2 {
+		t.Errorf("at the switch back %v are queued, and the status changed %d times", got, *changes)
 	}
 	if err := r.current.Load().Breaker.Admit(first, throttle.QuestionAbout(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {
-		t.Errorf("the pause of before is not over: %v", err)
+		t.Errorf("the script is still paused: %v", err)
 	}
 }
 
 func TestSwitchOfReplacedVersionIsIgnored(t *testing.T) {
-	script := &mood{late}
-	f := &hook.Fallback{Script: script.script(), Webhook: wants()}
-	r, _, told := newFallbackReconciler(t, f, objecttest.Widget(nil))
+	script := &testScript{errTimeout}
+	f := &hook.Fallback{Script: script.hook(), Webhook: wants()}
+	r, _, changes := newFallbackReconciler(t, f, objecttest.Widget(nil))
 	before := r.newReconciliation(objecttest.WidgetRef("default", "w"))
 	next := call.NewVersion(build.Hooks{Sync: &hook.Fallback{Script: wants(), Webhook: wants()}}, nil, func() {})
 	r.Swap(next)
@@ -113,14 +114,14 @@ func TestSwitchOfReplacedVersionIsIgnored(t *testing.T) {
 		_, _ = before.caller.CallHook(t.Context(), objecttest.Widget(nil), &object.Set{})
 		before.version.Breaker.Clear()
 	}
-	if active, _ := f.Active(); !active || *told > 0 || len(queued(r)) > 0 {
-		t.Errorf("the old one's webhook answers: %t, told %d times", active, *told)
+	if active, _ := f.Active(); !active || *changes > 0 || len(queued(r)) > 0 {
+		t.Errorf("the webhook of the old version is active: %t, and the status changed %d times", active, *changes)
 	}
 }
 
-// Each switch is told once, whether it came by a new version or by itself.
+// Each switch is reported once, whether a new version or a failure of the script has caused it.
 func TestEachSwitchIsReportedOnce(t *testing.T) {
-	r, _, told := newFallbackReconciler(t, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()})
+	r, _, changes := newFallbackReconciler(t, &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()})
 	version := func(sync, finalize hook.Hook) {
 		r.Swap(call.NewVersion(build.Hooks{Sync: sync, Finalize: finalize}, nil, func() {}))
 	}
@@ -130,107 +131,107 @@ func TestEachSwitchIsReportedOnce(t *testing.T) {
 		do   func()
 		want int
 	}{
-		{"it begins without a script", r.fallbacks.reportAll, 1},
-		{"it is told again", r.fallbacks.reportAll, 0},
-		{"another version without a script", func() { version(unloaded, nil) }, 0},
-		{"the script is there", func() { version(loaded(), nil) }, 1},
-		{"it is another one", func() { version(loaded(), nil) }, 0},
-		{"another hook's is not", func() { version(loaded(), unloaded) }, 1},
-		{"there is no such hook any more", func() { version(wants(), nil) }, 1},
+		{"the script is not loaded at first", r.fallbacks.reportAll, 1},
+		{"it is reported again", r.fallbacks.reportAll, 0},
+		{"the script of another version is not loaded", func() { version(unloaded, nil) }, 0},
+		{"the script is loaded", func() { version(loaded(), nil) }, 1},
+		{"another script is loaded", func() { version(loaded(), nil) }, 0},
+		{"the script of another hook is not loaded", func() { version(loaded(), unloaded) }, 1},
+		{"the hook is removed", func() { version(wants(), nil) }, 1},
 	} {
-		*told = 0
-		if c.do(); *told != c.want {
-			t.Errorf("%s: told %d times, want %d", c.what, *told, c.want)
+		*changes = 0
+		if c.do(); *changes != c.want {
+			t.Errorf("%s: the status changed %d times, want %d", c.what, *changes, c.want)
 		}
 	}
 }
 
-// A server that stands by tells nothing before its time.
+// A server that does not lead reports nothing.
 func TestStandbyReportsNoSwitch(t *testing.T) {
-	r, _, told := newFallbackReconciler(t, &hook.Fallback{Script: wants(), Webhook: wants()})
+	r, _, changes := newFallbackReconciler(t, &hook.Fallback{Script: wants(), Webhook: wants()})
 	r.leading = lease.NewGate()
 	r.Swap(call.NewVersion(build.Hooks{Sync: &hook.Fallback{Unloaded: errors.New("no file"), Webhook: wants()}}, nil, func() {}))
-	if *told > 0 {
-		t.Errorf("it was told %d times", *told)
+	if *changes > 0 {
+		t.Errorf("the status changed %d times", *changes)
 	}
 }
 
-// Older scripts, which revisions of parents have, fall back by themselves, and tell nothing.
+// The fallbacks of scripts of older revisions are separate from those of the current version, and are not reported.
 func TestFallbackOfOlderRevisionIsNotReported(t *testing.T) {
-	now, then := &mood{}, &mood{late}
-	r, _, told := newFallbackReconciler(t, &hook.Fallback{Script: now.script(), Webhook: wants()}, objecttest.Widget(nil))
+	script, olderScript := &testScript{}, &testScript{errTimeout}
+	r, _, changes := newFallbackReconciler(t, &hook.Fallback{Script: script.hook(), Webhook: wants()}, objecttest.Widget(nil))
 	clock := time.Now()
-	older := &hook.Fallback{Script: then.script(), Webhook: wants(), Now: func() time.Time { return clock }}
+	older := &hook.Fallback{Script: olderScript.hook(), Webhook: wants(), Now: func() time.Time { return clock }}
 	v := call.NewVersion(r.binding.Hooks, &revisions.Revisions{Scripts: &store.ScriptVersions{Older: map[string]build.Built{"older": {Sync: older}}}}, func() {})
 	r.Swap(v)
 	for range 2 {
-		_, _ = older.Call(t.Context(), aboutWidget())
+		_, _ = older.Call(t.Context(), widgetRequest())
 	}
-	if active, _ := older.Active(); !active || *told > 0 {
-		t.Errorf("the older one's webhook answers: %t; told %d times", active, *told)
+	if active, _ := older.Active(); !active || *changes > 0 {
+		t.Errorf("the webhook of the older script is active: %t; the status changed %d times", active, *changes)
 	}
 	r.forget(objecttest.WidgetRef("default", "w"))
 	clock = clock.Add(hook.ProbeEvery)
 	if parent, due := older.Candidate(); due {
-		t.Errorf("%s is known after it is gone", parent)
+		t.Errorf("%s is a candidate after it is gone", parent)
 	}
 }
 
-// When some answers about the revisions of a parent may be the script's, and some the webhook's, none is used.
+// If a script and its webhook may both have been called for the revisions of a parent, no response is used.
 func TestReconcileDoesNotMixScriptAndWebhookResponses(t *testing.T) {
-	script := &mood{late}
-	f := &hook.Fallback{Script: script.script("a"), Webhook: wants("a")}
+	script := &testScript{errTimeout}
+	f := &hook.Fallback{Script: script.hook("a"), Webhook: wants("a")}
 	r, _, _ := newFallbackReconciler(t, f, objecttest.Widget(nil))
 	parent, caller := objecttest.Widget(nil), r.newReconciliation(objecttest.WidgetRef("default", "w")).caller
-	_, _ = f.Call(t.Context(), aboutWidget())
+	_, _ = f.Call(t.Context(), widgetRequest())
 	older := caller.Latest(parent)
 	older.Revision, older.Sync = "older", wants("a")
 	variants := func() []call.Variant { return []call.Variant{caller.Latest(parent), older} }
 	if _, err := caller.CallRevisions(t.Context(), parent, &object.Set{}, variants()); !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("while it switches: %v", err)
 	}
-	if answers, err := caller.CallRevisions(t.Context(), parent, &object.Set{}, variants()); err != nil || len(answers) != 2 {
+	if responses, err := caller.CallRevisions(t.Context(), parent, &object.Set{}, variants()); err != nil || len(responses) != 2 {
 		t.Errorf("afterwards: %v", err)
 	}
 }
 
-// What a customize hook answered is not remembered beyond a switch, and a probe asks it although nothing changed.
+// The responses of a customize hook are dropped at a switch. A probe calls it although nothing changed.
 func TestCustomizeHookIsCalledAgainAfterSwitch(t *testing.T) {
 	c := newCustomizedReconciler(t)
-	script, clock, asked := &mood{}, time.Now(), map[string]int{}
+	script, clock, calls := &testScript{}, time.Now(), map[string]int{}
 	var mu sync.Mutex
-	ask := func(who string, m *mood) answer {
+	newHook := func(who string, s *testScript) hookFunc {
 		return func(*hook.Request) (*hook.Response, error) {
-			mu.Lock() // a probe asks both at a time
+			mu.Lock() // a probe calls both concurrently
 			defer mu.Unlock()
-			asked[who]++
-			return &hook.Response{}, m.err
+			calls[who]++
+			return &hook.Response{}, s.err
 		}
 	}
-	c.binding.Customize = &hook.Fallback{Script: ask("script", script), Webhook: ask("webhook", &mood{}), Now: func() time.Time { return clock }}
+	c.binding.Customize = &hook.Fallback{Script: newHook("script", script), Webhook: newHook("webhook", &testScript{}), Now: func() time.Time { return clock }}
 	first := call.NewVersion(c.binding.Hooks, nil, func() {})
 	c.fallbacks.follow(first)
 	c.current.Store(first)
-	relate := func(change func(*object.Object), want string) {
+	expectCalls := func(change func(*object.Object), want string) {
 		t.Helper()
-		_, _ = c.seen(t, objecttest.Widget(change))
-		if got := fmt.Sprint(asked); got != want {
-			t.Errorf("asked %v, want %s", got, want)
+		_, _ = c.related(t, objecttest.Widget(change))
+		if got := fmt.Sprint(calls); got != want {
+			t.Errorf("the calls are %v, want %s", got, want)
 		}
 	}
 	edited := func(n int64) func(*object.Object) { return func(o *object.Object) { o.SetGeneration(n) } }
-	relate(nil, "map[script:1]")
-	relate(nil, "map[script:1]")
+	expectCalls(nil, "map[script:1]")
+	expectCalls(nil, "map[script:1]")
 	script.err = &engine.Error{Kind: engine.KindSteps}
-	relate(edited(2), "map[script:2]")
-	relate(edited(2), "map[script:3 webhook:1]")
-	relate(edited(2), "map[script:3 webhook:2]") // what it answered at the switch may be of either side
-	relate(edited(2), "map[script:3 webhook:2]")
+	expectCalls(edited(2), "map[script:2]")
+	expectCalls(edited(2), "map[script:3 webhook:1]")
+	expectCalls(edited(2), "map[script:3 webhook:2]") // the response at the switch may be of the script or of the webhook
+	expectCalls(edited(2), "map[script:3 webhook:2]")
 	clock = clock.Add(hook.ProbeEvery)
-	relate(edited(2), "map[script:4 webhook:3]")
-	relate(edited(2), "map[script:4 webhook:3]")
+	expectCalls(edited(2), "map[script:4 webhook:3]")
+	expectCalls(edited(2), "map[script:4 webhook:3]")
 	script.err, clock = nil, clock.Add(hook.ProbeEvery)
-	relate(edited(2), "map[script:5 webhook:4]")
-	relate(edited(2), "map[script:6 webhook:4]")
-	relate(edited(2), "map[script:6 webhook:4]")
+	expectCalls(edited(2), "map[script:5 webhook:4]")
+	expectCalls(edited(2), "map[script:6 webhook:4]")
+	expectCalls(edited(2), "map[script:6 webhook:4]")
 }

@@ -15,9 +15,9 @@ func TestFinalizersStayWhileFinalizeHookIsUnloaded(t *testing.T) {
 		want   int // operations
 		fails  bool
 	}{
-		{"none is put on", nil, 2, false}, // the child and the status
-		{"none is taken off", objecttest.WithFinalizers(testFinalizer), 2, false},
-		{"and who goes waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
+		{"it is not added", nil, 2, false}, // the child and the status
+		{"it is not removed", objecttest.WithFinalizers(testFinalizer), 2, false},
+		{"a parent that is being deleted waits", objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(testFinalizer)), 0, true},
 	} {
 		r, write := newTestReconciler(t, wants("new"), build.UnloadedHook{Err: build.ErrNoHooks}, objecttest.Widget(c.parent))
 		ops, err := reconcileOnce(t, r, write)

@@ -14,23 +14,23 @@ import (
 	"metascript/controller/object/objecttest"
 )
 
-// A crowd is a namespace with 5,000 parents and 10,000 ConfigMaps that have no owner.
+// The benchmarks use a namespace with 5,000 parents and 10,000 ConfigMaps that have no owner.
 const (
-	crowdOfParents = 5_000
-	crowdOfOrphans = 10_000
+	manyParents = 5_000
+	manyOrphans = 10_000
 )
 
-// newCrowdedReconciler is a loop in that namespace. With selectors of their own the parents require a label that is the same for
-// all and one that is theirs.
+// newCrowdedReconciler returns a Reconciler in that namespace, and one of the parents. If generated is false, the selector of each
+// parent requires a label that is the same for all parents, and one that is not.
 func newCrowdedReconciler(b *testing.B, generated bool) (*Reconciler, *object.Object) {
 	b.Helper()
 	var parents, orphans unstructured.UnstructuredList
-	for n := range crowdOfParents {
+	for n := range manyParents {
 		parent := named(fmt.Sprintf("w-%d", n), "default", types.UID(fmt.Sprintf("u-%d", n)))
 		_ = unstructured.SetNestedStringMap(parent.Object, map[string]string{"app": "web", "instance": parent.GetName()}, "spec", "selector", "matchLabels")
 		parents.Items = append(parents.Items, *parent)
 	}
-	for n := range crowdOfOrphans {
+	for n := range manyOrphans {
 		o := objecttest.ConfigMap(fmt.Sprintf("c-%d", n), nil)
 		o.SetLabels(map[string]string{"app": "web", "instance": fmt.Sprintf("other-%d", n%100)})
 		orphans.Items = append(orphans.Items, *o)
@@ -54,9 +54,10 @@ func newCrowdedReconciler(b *testing.B, generated bool) (*Reconciler, *object.Ob
 	}
 	queued(r)
 	r.filled.Store(true)
-	return r, &parents.Items[crowdOfParents/2]
+	return r, &parents.Items[manyParents/2]
 }
 
+// bothSelectors runs a benchmark with generated selectors and with those in the spec.
 func bothSelectors(b *testing.B, bench func(*testing.B, *Reconciler, *object.Object)) {
 	for _, generated := range []bool{true, false} {
 		b.Run(fmt.Sprintf("generateSelector=%t", generated), func(b *testing.B) {

@@ -15,19 +15,19 @@ func TestOverlapWarnings(t *testing.T) {
 	a := joined(t, selecting(t, first, "a", "tenant=a"))
 	also := joined(t, beside(t, a, "also-a", "tenant in (a,c)"))
 	other := joined(t, beside(t, a, "b", "tenant=b"))
-	told := a.findOverlap().warnings
-	if len(told) != 1 || !strings.HasPrefix(told[0], "CompositeController also-a is about widgets too, such as default/x: ") {
-		t.Errorf("a is told %q", told)
+	warnings := a.findOverlap().warnings
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "CompositeController also-a is about widgets too, such as default/x: ") {
+		t.Errorf("a has the warnings %q", warnings)
 	}
-	if told := also.findOverlap().warnings; len(told) != 1 || !strings.HasPrefix(told[0], "CompositeController a is") {
-		t.Errorf("also-a is told %q", told)
+	if warnings := also.findOverlap().warnings; len(warnings) != 1 || !strings.HasPrefix(warnings[0], "CompositeController a is") {
+		t.Errorf("also-a has the warnings %q", warnings)
 	}
 	if o := other.findOverlap(); len(o.warnings) > 0 || o.parents != 1 {
-		t.Errorf("b is told %q of %d parents", o.warnings, o.parents)
+		t.Errorf("b has the warnings %q and %d parents", o.warnings, o.parents)
 	}
 	also.shared.Hub.Leave(also)
-	if told := a.findOverlap().warnings; len(told) > 0 {
-		t.Errorf("after the other one left a is told %q", told)
+	if warnings := a.findOverlap().warnings; len(warnings) > 0 {
+		t.Errorf("after the other one has left, a has the warnings %q", warnings)
 	}
 }
 
@@ -37,8 +37,8 @@ func TestDecoratorOverlapIsNotReported(t *testing.T) {
 	decorator := beside(t, a, "d", "tenant=a")
 	decorator.binding.Shape = hook.Decorator
 	joined(t, decorator)
-	if told := append(a.findOverlap().warnings, decorator.findOverlap().warnings...); len(told) > 0 {
-		t.Errorf("they are told %q", told)
+	if warnings := append(a.findOverlap().warnings, decorator.findOverlap().warnings...); len(warnings) > 0 {
+		t.Errorf("the warnings are %q", warnings)
 	}
 }
 
@@ -48,13 +48,13 @@ func TestOverlapWarningsNameFirstControllers(t *testing.T) {
 	for n := range 15 {
 		joined(t, beside(t, a, fmt.Sprintf("other-%02d", n), "tenant"))
 	}
-	told := a.findOverlap().warnings
-	if len(told) != maxNamedControllers+1 || told[maxNamedControllers] != "so are 5 other CompositeControllers" {
-		t.Errorf("told is %q", told)
+	warnings := a.findOverlap().warnings
+	if len(warnings) != maxNamedControllers+1 || warnings[maxNamedControllers] != "so are 5 other CompositeControllers" {
+		t.Errorf("the warnings are %q", warnings)
 	}
 }
 
-// What a controller knows of the others does not take a look at each parent for each other one.
+// The time that an overlap takes does not depend on the number of parents times the number of controllers.
 func TestOverlapOfThousandControllers(t *testing.T) {
 	first, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"), tenant("y", "a"), tenant("z", "b"))
 	all := []*Reconciler{joined(t, selecting(t, first, "000", ""))}
@@ -64,12 +64,12 @@ func TestOverlapOfThousandControllers(t *testing.T) {
 	for _, r := range all {
 		o := r.findOverlap()
 		if len(o.warnings) != maxNamedControllers+1 || o.warnings[maxNamedControllers] != "so are 989 other CompositeControllers" || o.parents != 3 {
-			t.Fatalf("%s has %d parents, and reports %q", r.binding.Name, o.parents, o.warnings)
+			t.Fatalf("%s has %d parents and the warnings %q", r.binding.Name, o.parents, o.warnings)
 		}
 	}
 }
 
-// BenchmarkOverlap is the look of every one of 1,000 controllers at the others, after another controller has come and gone.
+// BenchmarkOverlap computes the overlaps of 1,000 controllers after another controller has left and joined.
 func BenchmarkOverlap(b *testing.B) {
 	for _, c := range []struct {
 		name     string
@@ -81,11 +81,11 @@ func BenchmarkOverlap(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			const controllers, parents = 1000, 2000
-			var there []kruntime.Object
+			var objects []kruntime.Object
 			for n := range parents {
-				there = append(there, tenant(fmt.Sprintf("w%d", n), fmt.Sprint(n%controllers)))
+				objects = append(objects, tenant(fmt.Sprintf("w%d", n), fmt.Sprint(n%controllers)))
 			}
-			first, _ := newTestReconciler(b, wants(), nil, there...)
+			first, _ := newTestReconciler(b, wants(), nil, objects...)
 			var all []*Reconciler
 			for n := range controllers {
 				r := first

@@ -33,13 +33,13 @@ import (
 
 const testFinalizer = "metacontroller.io/compositecontroller-c"
 
-// answer is a hook that gives what the function gives.
-type answer func(*hook.Request) (*hook.Response, error)
+// A hookFunc is a hook that calls the function.
+type hookFunc func(*hook.Request) (*hook.Response, error)
 
-func (a answer) Call(_ context.Context, req *hook.Request) (*hook.Response, error) { return a(req) }
+func (f hookFunc) Call(_ context.Context, req *hook.Request) (*hook.Response, error) { return f(req) }
 
-// wants is a hook that wants the ConfigMaps of these names and a status.
-func wants(names ...string) answer {
+// wants returns a hook that returns the ConfigMaps with these names, and a status.
+func wants(names ...string) hookFunc {
 	return func(req *hook.Request) (*hook.Response, error) {
 		set := &object.Set{}
 		for _, name := range names {
@@ -49,7 +49,8 @@ func wants(names ...string) answer {
 	}
 }
 
-// newTestLoop gives a loop about widgets and ConfigMaps over caches that hold these objects.
+// newTestReconciler returns a Reconciler with widgets as parents and ConfigMaps as children, over caches with these objects. The
+// Recorder has its writes.
 func newTestReconciler(t testing.TB, sync, finalize hook.Hook, objects ...runtime.Object) (*Reconciler, *plantest.Recorder) {
 	t.Helper()
 	return newTestReconcilerOver(t, newTestClient(objects...), sync, finalize)
@@ -90,12 +91,12 @@ func newTestReconcilerOver(t testing.TB, client dynamic.Interface, sync, finaliz
 	return New(b, Options{Events: events, Log: log}), write
 }
 
-// reset has r begin with the hooks and revisions that it was given since.
+// reset replaces the version of r by one with the hooks and revisions that its Binding has now.
 func reset(r *Reconciler) {
 	r.current.Store(call.NewVersion(r.binding.Hooks, r.binding.Revisions, func() {}))
 }
 
-// reconcileOnce fills the caches, reconciles the one widget, and gives the operations.
+// reconcileOnce fills the caches, reconciles the widget w, and returns the operations.
 func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]string, error) {
 	t.Helper()
 	t.Cleanup(r.Close)
@@ -108,7 +109,7 @@ func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]str
 }
 
 func TestReconcile(t *testing.T) {
-	ours := testFinalizer
+	const ours = testFinalizer
 	finalized := func(req *hook.Request) (*hook.Response, error) {
 		return &hook.Response{Children: &object.Set{}, Finalized: req.Finalizing}, nil
 	}
@@ -118,33 +119,33 @@ func TestReconcile(t *testing.T) {
 		sync, finalize hook.Hook
 		want           []string
 	}{
-		{"creates what is missing, deletes what is not wanted, then writes the status",
+		{"creates and deletes children, then writes the status",
 			nil, wants("new"), nil,
 			[]string{"create ConfigMap default/new", "delete ConfigMap default/old", "update status Widget default/w"}},
-		{"puts the finalizer on before anything else when there is a finalize hook",
-			nil, wants("old"), answer(finalized),
+		{"adds the finalizer first if there is a finalize hook",
+			nil, wants("old"), hookFunc(finalized),
 			[]string{"update Widget default/w", "update status Widget default/w"}},
-		{"takes the finalizer off when there is no finalize hook any more",
+		{"removes the finalizer if there is no finalize hook any more",
 			objecttest.WithFinalizers(ours, "other"), wants("old"), nil,
 			[]string{"update Widget default/w", "update status Widget default/w"}},
-		{"leaves the children of a parent that goes alone when there is no finalize hook",
+		{"does not change the children of a parent that is being deleted if there is no finalize hook",
 			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers("other")), wants("new"), nil,
 			[]string{"update status Widget default/w"}},
-		{"asks finalize of a parent that goes, tidies up, and takes the finalizer off",
-			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours)), wants("new"), answer(finalized),
+		{"calls finalize for a parent that is being deleted, deletes its children, and removes the finalizer",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours)), wants("new"), hookFunc(finalized),
 			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
-		{"creates nothing for a parent that goes at once",
-			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours)), wants("new"), answer(func(req *hook.Request) (*hook.Response, error) {
-				answer, err := wants("new")(req)
-				answer.Status, answer.Finalized = nil, true
-				return answer, err
+		{"creates nothing for a parent that is finalized",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours)), wants("new"), hookFunc(func(req *hook.Request) (*hook.Response, error) {
+				response, err := wants("new")(req)
+				response.Status, response.Finalized = nil, true
+				return response, err
 			}),
 			[]string{"delete ConfigMap default/old", "update Widget default/w"}},
-		{"leaves the children to the garbage collector when it is to delete them",
-			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours, "foregroundDeletion")), wants("new"), answer(finalized),
+		{"does not change the children if the garbage collector deletes them",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers(ours, "foregroundDeletion")), wants("new"), hookFunc(finalized),
 			[]string{"update Widget default/w"}},
-		{"adds no finalizer to a parent that goes",
-			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers("other")), wants("new"), answer(finalized),
+		{"adds no finalizer to a parent that is being deleted",
+			objecttest.All(objecttest.Deleting, objecttest.WithFinalizers("other")), wants("new"), hookFunc(finalized),
 			[]string{"update status Widget default/w"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -162,13 +163,13 @@ func TestReconcile(t *testing.T) {
 }
 
 func TestNothingIsWrittenWhenHookFails(t *testing.T) {
-	for name, ask := range map[string]answer{
+	for name, testHook := range map[string]hookFunc{
 		"with an error": func(*hook.Request) (*hook.Response, error) { return nil, errors.New("out of order") },
 		"by a panic":    func(*hook.Request) (*hook.Response, error) { panic("out of order") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent := objecttest.Widget(nil)
-			r, write := newTestReconciler(t, ask, nil, parent, objecttest.ConfigMap("old", parent))
+			r, write := newTestReconciler(t, testHook, nil, parent, objecttest.ConfigMap("old", parent))
 			got, err := reconcileOnce(t, r, write)
 			if err == nil || !strings.Contains(err.Error(), "out of order") {
 				t.Errorf("got error %v, want the hook's", err)
@@ -206,7 +207,7 @@ func TestConflictIsRequeued(t *testing.T) {
 		return apierrors.NewConflict(schema.GroupResource{Resource: "widgets"}, "w", errors.New("it was modified"))
 	}
 	if _, err := reconcileOnce(t, r, write); !errors.Is(err, kube.ErrRequeue) {
-		t.Errorf("got error %v, want that it asks to look again", err)
+		t.Errorf("got error %v, want ErrRequeue", err)
 	}
 }
 
@@ -217,27 +218,27 @@ func TestDeletedParentIsForgotten(t *testing.T) {
 		t.Errorf("got %v, %v, want nothing", got, err)
 	}
 	if len(r.states.all) > 0 {
-		t.Error("something is kept for a parent that is gone")
+		t.Error("there is a state for a parent that is gone")
 	}
 }
 
 func TestPanicForOneParentDoesNotAffectOthers(t *testing.T) {
 	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
-	asked := make(chan string, 100)
-	ask := func(req *hook.Request) (*hook.Response, error) {
-		asked <- req.Parent.GetName()
+	calls := make(chan string, 100)
+	testHook := func(req *hook.Request) (*hook.Response, error) {
+		calls <- req.Parent.GetName()
 		if req.Parent.GetName() == "w" {
 			panic("out of order")
 		}
 		return wants("of-" + req.Parent.GetName())(req)
 	}
-	r, write := newTestReconciler(t, answer(ask), nil, objecttest.Widget(nil), good)
+	r, write := newTestReconciler(t, hookFunc(testHook), nil, objecttest.Widget(nil), good)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- run(ctx, r, func() {}) }()
 	panics, done := 0, false
-	for panics < 2 || !done { // it is tried again, and the other is served
-		panicked := <-asked == "w"
+	for panics < 2 || !done { // the hook is called again after the panic, and the other parent is reconciled
+		panicked := <-calls == "w"
 		if panicked {
 			panics++
 		}
@@ -245,11 +246,11 @@ func TestPanicForOneParentDoesNotAffectOthers(t *testing.T) {
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		t.Errorf("the loop ended with %v", err)
+		t.Errorf("the Reconciler ended with %v", err)
 	}
 	for _, op := range write.Recorded() {
 		if strings.Contains(op, "default/w") {
-			t.Errorf("for the parent whose hook panics it did: %s", op)
+			t.Errorf("a write for the parent for which the hook panics: %s", op)
 		}
 	}
 }
@@ -265,7 +266,7 @@ func TestJoinGroupsErrorsByCause(t *testing.T) {
 		{"three", []error{fmt.Errorf("create Pod a: %w", denied), fmt.Errorf("create Pod b: %w", denied), fmt.Errorf("create Pod c: %w", denied)}, "create Pod a and 2 more: pods is forbidden"},
 		{"of several causes", []error{fmt.Errorf("create Pod a: %w", denied), fmt.Errorf("create Pod b: %w", full), fmt.Errorf("create Pod c: %w", denied), denied},
 			"create Pod a and 1 more: pods is forbidden\ncreate Pod b: the quota is used up\npods is forbidden"},
-		{"beside those that only ask to look again", []error{kube.ErrRequeue, fmt.Errorf("create Pod a: %w", denied)}, "create Pod a: pods is forbidden"},
+		{"together with ErrRequeue", []error{kube.ErrRequeue, fmt.Errorf("create Pod a: %w", denied)}, "create Pod a: pods is forbidden"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := kube.Join(c.failed...)
@@ -276,8 +277,7 @@ func TestJoinGroupsErrorsByCause(t *testing.T) {
 	}
 }
 
-// run reconciles until ctx is done, lets what is under way end, and gives the caches back. It calls begun when the
-// caches are filled.
+// run begins r, waits until ctx is done, and ends r. It calls begun when the caches are filled.
 func run(ctx context.Context, r *Reconciler, begun func()) error {
 	defer r.End(ctx)
 	if err := r.Begin(ctx, begun); err != nil {
@@ -288,14 +288,14 @@ func run(ctx context.Context, r *Reconciler, begun func()) error {
 }
 
 func TestPausedParentIsNotReconciled(t *testing.T) {
-	asked := false
+	called := false
 	parent := objecttest.Widget(func(o *object.Object) { o.SetAnnotations(map[string]string{pausedAnnotation: "true"}) })
-	r, write := newTestReconciler(t, answer(func(*hook.Request) (*hook.Response, error) {
-		asked = true
+	r, write := newTestReconciler(t, hookFunc(func(*hook.Request) (*hook.Response, error) {
+		called = true
 		return &hook.Response{Children: &object.Set{}}, nil
 	}), nil, parent, objecttest.ConfigMap("old", parent))
 	got, err := reconcileOnce(t, r, write)
-	if err != nil || asked || len(got) > 0 {
-		t.Errorf("asked %t, wrote %v, error %v: want nothing of it", asked, got, err)
+	if err != nil || called || len(got) > 0 {
+		t.Errorf("called %t, wrote %v, error %v: want no call, no write and no error", called, got, err)
 	}
 }

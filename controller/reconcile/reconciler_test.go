@@ -23,11 +23,11 @@ func TestUnfilledBeforeAndAfterCachesAreFilled(t *testing.T) {
 		t.Fatal("the caches did not fill")
 	}
 	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, r.Unfilled()); diff != "" {
-		t.Errorf("it waits for (-want +got):\n%s", diff)
+		t.Errorf("Unfilled (-want +got):\n%s", diff)
 	}
 	r.filled.Store(true)
 	if waiting := r.Unfilled(); waiting != nil {
-		t.Errorf("it waits for %v", waiting)
+		t.Errorf("Unfilled returned %v", waiting)
 	}
 }
 
@@ -36,16 +36,16 @@ func TestStopTimeoutIsZeroAfterLostLease(t *testing.T) {
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
 	if got := stopTimeoutAfter(inner); got != stopTimeout {
-		t.Errorf("grace %s, want %s", got, stopTimeout)
+		t.Errorf("timeout %s, want %s", got, stopTimeout)
 	}
 	cancel(lease.ErrLost)
 	if got := stopTimeoutAfter(inner); got != 0 {
-		t.Errorf("grace %s after the lease was lost, want none", got)
+		t.Errorf("timeout %s after the lease was lost, want none", got)
 	}
 }
 
-// BenchmarkSync is a sync of a parent where nothing changed, from the queue on, with a hook that costs nothing: what
-// metrics add to it is the most that they can.
+// BenchmarkSync processes a parent where nothing changed, with a hook that costs nothing, so that the metrics have the largest
+// share of the time that they can have.
 func BenchmarkSync(b *testing.B) {
 	for _, counted := range []bool{false, true} {
 		name := "without metrics"

@@ -24,10 +24,10 @@ import (
 
 const hiddenValue = "zQx7Kp2mVw9RtB4n"
 
-// A seeing hook sees a Secret, as scripts and webhooks do, and then answers.
-type seeing func() (*hook.Response, error)
+// A secretHook gives a Secret to the Redactor, as scripts and webhooks do, and then calls the function.
+type secretHook func() (*hook.Response, error)
 
-func (s seeing) Call(ctx context.Context, _ *hook.Request) (*hook.Response, error) {
+func (s secretHook) Call(ctx context.Context, _ *hook.Request) (*hook.Response, error) {
 	redact.In(ctx).Add(&object.Object{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": hiddenValue},
 	}})
@@ -36,27 +36,27 @@ func (s seeing) Call(ctx context.Context, _ *hook.Request) (*hook.Response, erro
 }
 
 func TestTextsOfReconcileAreRedacted(t *testing.T) {
-	answers := map[string]seeing{
+	hooks := map[string]secretHook{
 		"an error":   func() (*hook.Response, error) { return nil, errors.New("not " + hiddenValue) },
 		"a script's": func() (*hook.Response, error) { return nil, &engine.Error{Kind: engine.KindRaised, Msg: hiddenValue} },
 		"a limit":    func() (*hook.Response, error) { return nil, &engine.Error{Kind: engine.KindSteps, Msg: hiddenValue} },
 		"a panic":    func() (*hook.Response, error) { panic("in " + hiddenValue) },
-		"events":     func() (*hook.Response, error) { return said(), nil },
+		"events":     func() (*hook.Response, error) { return secretResponse(), nil },
 		"not permitted": func() (*hook.Response, error) {
 			return nil, apierrors.NewForbidden(schema.GroupResource{}, hiddenValue, nil)
 		},
 		"a child's name": func() (*hook.Response, error) { return wants(hiddenValue)(&hook.Request{}) },
 	}
-	for name, answer := range answers {
+	for name, hook := range hooks {
 		t.Run(name, func(t *testing.T) {
-			r, _ := newTestReconciler(t, answer, nil, objecttest.Widget(nil))
+			r, _ := newTestReconciler(t, hook, nil, objecttest.Widget(nil))
 			t.Cleanup(r.Close)
 			t.Cleanup(r.queue.ShutDown)
-			var told strings.Builder
-			r.events.log = slog.New(redact.Handler(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug}), r.redactors.forRecord))
+			var texts strings.Builder
+			r.events.log = slog.New(redact.Handler(slog.NewTextHandler(&texts, &slog.HandlerOptions{Level: slog.LevelDebug}), r.redactors.forRecord))
 			r.redactors.handler = r.events.log.Handler()
 			r.events.Divert = func(_ *object.Object, kind, reason, note string) bool {
-				fmt.Fprintln(&told, kind, reason, note)
+				fmt.Fprintln(&texts, kind, reason, note)
 				return true
 			}
 			if !r.Synced(t.Context()) {
@@ -65,16 +65,16 @@ func TestTextsOfReconcileAreRedacted(t *testing.T) {
 			for range 3 {
 				r.worker.process(t.Context(), objecttest.WidgetRef("default", "w"))
 			}
-			fmt.Fprintln(&told, r.states.deniedParents(), r.current.Load().Held())
-			if text := told.String(); strings.Contains(text, "zQx7") || strings.Contains(text, "RtB4") || !strings.Contains(text, redact.Mark) {
+			fmt.Fprintln(&texts, r.states.deniedParents(), r.current.Load().Held())
+			if text := texts.String(); strings.Contains(text, "zQx7") || strings.Contains(text, "RtB4") || !strings.Contains(text, redact.Mark) {
 				t.Errorf("got %s", text)
 			}
 		})
 	}
 }
 
-// said is an answer that tells a value to people.
-func said() *hook.Response {
+// secretResponse returns a response with the value in a warning and in an event.
+func secretResponse() *hook.Response {
 	return &hook.Response{
 		Children: &object.Set{}, Warnings: []string{"odd: " + hiddenValue},
 		Events: []hook.Event{{Type: "Normal", Reason: hiddenValue, Message: "is " + hiddenValue}},
@@ -93,7 +93,7 @@ func TestUpdatedConditionIsRedacted(t *testing.T) {
 	}
 	done()
 	if r.redactors.of(objecttest.WidgetRef("default", "w")) != nil {
-		t.Error("the redactor outlives the reconcile")
+		t.Error("the Redactor is still there after the reconcile")
 	}
 }
 
@@ -115,23 +115,23 @@ func TestRedactorIsKeptOnlyForOwnParents(t *testing.T) {
 				t.Fatal("the caches did not fill")
 			}
 			key := objecttest.WidgetRef("default", "w")
-			sees := func() {
+			reconcile := func() {
 				ctx, done := r.redactors.begin(t.Context(), key)
 				redact.In(ctx).AddTexts(hiddenValue)
 				done()
 			}
-			sees()
+			reconcile()
 			if state := r.states.find(key); state == nil || state.secrets == nil {
-				t.Error("the redactor of a parent that is selected is not kept")
+				t.Error("the Redactor of a parent that is selected is not kept")
 			}
 			selector, err := labels.Parse(c.selector)
 			if err != nil {
 				t.Fatal(err)
 			}
 			r.binding.Parents[0].Selectors = []spec.Selector{{Labels: selector}}
-			sees()
+			reconcile()
 			if kept := r.states.of(key).secrets != nil; kept != c.want {
-				t.Errorf("its redactor is kept: %t, want %t", kept, c.want)
+				t.Errorf("its Redactor is kept: %t, want %t", kept, c.want)
 			}
 		})
 	}

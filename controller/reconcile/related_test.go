@@ -38,11 +38,11 @@ func secretOf(namespace, name string, with map[string]string) *object.Object {
 	return o
 }
 
-// A customizedReconciler is a loop whose customize hook answers with rules, by the name of the parent.
+// A customizedReconciler is a Reconciler whose customize hook returns the rules for the name of the parent.
 type customizedReconciler struct {
 	*Reconciler
 	rules  map[string][]hook.RelatedRule
-	asked  []string // parents
+	called []string // the names of the parents in the calls of the customize hook
 	caches *informer.Factory
 }
 
@@ -52,8 +52,8 @@ func newCustomizedReconciler(t *testing.T, objects ...runtime.Object) *customize
 	kinds := map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList", related.Namespaces.GroupVersionResource: "NamespaceList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 	c := &customizedReconciler{r, map[string][]hook.RelatedRule{}, nil, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
-	r.binding.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
-		c.asked = append(c.asked, req.Parent.GetName())
+	r.binding.Customize = hookFunc(func(req *hook.Request) (*hook.Response, error) {
+		c.called = append(c.called, req.Parent.GetName())
 		return &hook.Response{Related: c.rules[req.Parent.GetName()]}, nil
 	})
 	r.binding.Discover = kubetest.Served{secretObjects, related.Namespaces}
@@ -66,19 +66,19 @@ func newCustomizedReconciler(t *testing.T, objects ...runtime.Object) *customize
 	return c
 }
 
-// seen gives what a parent sees.
-func (c *customizedReconciler) seen(t *testing.T, parent *object.Object) (*object.Set, error) {
+// related returns the related objects of a parent.
+func (c *customizedReconciler) related(t *testing.T, parent *object.Object) (*object.Set, error) {
 	caller := c.newReconciliation(object.RefOf(parent)).caller
 	variants := []call.Variant{caller.Latest(parent)}
 	err := caller.Relate(t.Context(), parent, variants)
 	return variants[0].Related, err
 }
 
-// relateAll gives what a parent sees, once the caches are filled: the queue tells it.
+// relateAll returns the related objects of a parent after the caches are filled. It waits until the parent is queued.
 func (c *customizedReconciler) relateAll(t *testing.T, parent *object.Object) []string {
 	t.Helper()
 	for {
-		set, err := c.seen(t, parent)
+		set, err := c.related(t, parent)
 		if errors.Is(err, kube.ErrRequeue) {
 			key, _ := c.queue.Get()
 			if why := c.queue.Take(key); why != queue.RelatedChanged {
@@ -90,19 +90,19 @@ func (c *customizedReconciler) relateAll(t *testing.T, parent *object.Object) []
 		if err != nil {
 			t.Fatal(err)
 		}
-		var seen []string
+		var names []string
 		for o := range set.All() {
-			seen = append(seen, object.Describe(o))
+			names = append(names, object.Describe(o))
 		}
-		return seen
+		return names
 	}
 }
 
 func TestRelatedObjectsWaitForCache(t *testing.T) {
 	c := newCustomizedReconciler(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
 	c.rules["w"] = []hook.RelatedRule{secretsRule}
-	if set, err := c.seen(t, objecttest.Widget(nil)); set != nil || !errors.Is(err, kube.ErrRequeue) {
-		t.Errorf("got %v, %v, want to look again", set, err)
+	if set, err := c.related(t, objecttest.Widget(nil)); set != nil || !errors.Is(err, kube.ErrRequeue) {
+		t.Errorf("got %v, %v, want ErrRequeue", set, err)
 	}
 	if diff := cmp.Diff([]string{"Secret default/a", "Secret other/b"}, c.relateAll(t, objecttest.Widget(nil))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -112,24 +112,24 @@ func TestRelatedObjectsWaitForCache(t *testing.T) {
 func TestCustomizeResponseIsCachedPerParentGeneration(t *testing.T) {
 	c := newCustomizedReconciler(t)
 	c.current.Load().CustomizeFor = time.Hour
-	again := func(change func(*object.Object), want int) {
+	expectCalls := func(change func(*object.Object), want int) {
 		t.Helper()
 		c.relateAll(t, objecttest.Widget(change))
-		if len(c.asked) != want {
-			t.Errorf("it was asked %d times, want %d", len(c.asked), want)
+		if len(c.called) != want {
+			t.Errorf("it was called %d times, want %d", len(c.called), want)
 		}
 	}
-	again(nil, 1)
-	again(versioned("2"), 1) // of the status, or of labels
-	again(func(o *object.Object) { o.SetGeneration(2) }, 2)
-	again(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
-	again(func(o *object.Object) { o.SetGeneration(0) }, 4)
-	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
+	expectCalls(nil, 1)
+	expectCalls(versioned("2"), 1) // of the status, or of labels
+	expectCalls(func(o *object.Object) { o.SetGeneration(2) }, 2)
+	expectCalls(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
+	expectCalls(func(o *object.Object) { o.SetGeneration(0) }, 4)
+	expectCalls(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
 	c.states.of(objecttest.WidgetRef("default", "w")).customize.Answers[""].At = time.Now().Add(-2 * time.Hour)
-	again(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
+	expectCalls(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
 	c.forgetRelated(objecttest.WidgetRef("default", "w"))
 	if len(c.states.of(objecttest.WidgetRef("default", "w")).customize.Answers) > 0 {
-		t.Error("something is kept for a parent that is gone")
+		t.Error("the responses for a parent that is gone were not dropped")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestRelatedCacheIsClosedAfterLastUse(t *testing.T) {
 func TestErrorForUnservedResourceNamesRule(t *testing.T) {
 	c := newCustomizedReconciler(t)
 	c.rules["w"] = []hook.RelatedRule{secretsRule, {APIVersion: "example.org/v1", Resource: "gadgets"}}
-	_, err := c.seen(t, objecttest.Widget(nil))
+	_, err := c.related(t, objecttest.Widget(nil))
 	if err == nil || !strings.HasPrefix(err.Error(), `relatedResources[1] of the customize hook: the API server does not serve resource "gadgets" in example.org/v1`) {
 		t.Errorf("got %v", err)
 	}
@@ -169,7 +169,7 @@ func TestErrorForUnservedResourceNamesRule(t *testing.T) {
 	expectRelated(t, c.Reconciler, "default/w")
 }
 
-// expectRelated checks that these parents, and no others, are queued because of what is related to them.
+// expectRelated checks that these parents, and no others, are queued because of related objects.
 func expectRelated(t *testing.T, r *Reconciler, want ...string) {
 	t.Helper()
 	because := map[string]string{}
@@ -185,12 +185,12 @@ func TestEndClosesRelatedCaches(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList"})
 	caches := informer.NewFactory(client, slog.New(slog.DiscardHandler))
-	r.binding.Customize = answer(func(*hook.Request) (*hook.Response, error) {
+	r.binding.Customize = hookFunc(func(*hook.Request) (*hook.Response, error) {
 		return &hook.Response{Related: []hook.RelatedRule{secretsRule}}, nil
 	})
-	seen := make(chan bool)
-	r.binding.Sync = answer(func(req *hook.Request) (*hook.Response, error) {
-		seen <- slices.Contains(req.Related.Kinds(), secretObjects.ObjectKind())
+	hasGroup := make(chan bool)
+	r.binding.Sync = hookFunc(func(req *hook.Request) (*hook.Response, error) {
+		hasGroup <- slices.Contains(req.Related.Kinds(), secretObjects.ObjectKind())
 		return &hook.Response{Children: &object.Set{}}, nil
 	})
 	reset(r)
@@ -201,13 +201,13 @@ func TestEndClosesRelatedCaches(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- run(ctx, r, func() {}) }()
-	if !<-seen {
-		t.Error("sync saw no group of Secrets")
+	if !<-hasGroup {
+		t.Error("the request of sync has no group of Secrets")
 	}
 	cancel()
 	for done := false; !done; {
 		select {
-		case <-seen:
+		case <-hasGroup:
 		case err := <-ended:
 			if done = true; err != nil {
 				t.Error(err)
@@ -219,46 +219,46 @@ func TestEndClosesRelatedCaches(t *testing.T) {
 	}
 }
 
-// An older revision may look for something else.
+// The customize hook may return other rules for an older revision.
 func TestEachRevisionGetsItsRelatedObjects(t *testing.T) {
 	c := newCustomizedReconciler(t, secretOf("default", "one", nil), secretOf("default", "two", nil))
-	asked := 0
+	calls := 0
 	r := c.Reconciler
-	r.binding.Customize = answer(func(req *hook.Request) (*hook.Response, error) {
-		asked++
+	r.binding.Customize = hookFunc(func(req *hook.Request) (*hook.Response, error) {
+		calls++
 		name := req.Parent.Object["spec"].(map[string]any)["version"].(string)
 		return &hook.Response{Related: []hook.RelatedRule{{APIVersion: "v1", Resource: "secrets", Query: selection.Query{Names: []string{name}}}}}, nil
 	})
 	reset(r)
-	now, then := objecttest.Widget(atVersion("two")), objecttest.Widget(atVersion("one"))
+	parent, olderParent := objecttest.Widget(atVersion("two")), objecttest.Widget(atVersion("one"))
 	relate := func(variants ...call.Variant) {
 		t.Helper()
-		for errors.Is(r.newReconciliation(object.RefOf(now)).caller.Relate(t.Context(), now, variants), kube.ErrRequeue) {
+		for errors.Is(r.newReconciliation(object.RefOf(parent)).caller.Relate(t.Context(), parent, variants), kube.ErrRequeue) {
 			key, _ := r.queue.Get()
 			r.queue.Take(key)
 			r.queue.Done(key)
 		}
 	}
-	latest, older, silent := r.newReconciliation(object.RefOf(now)).caller.Latest(now), r.newReconciliation(object.RefOf(now)).caller.Latest(then), r.newReconciliation(object.RefOf(now)).caller.Latest(then)
-	older.Revision, silent.Revision, silent.Customize = "r1", "r0", nil
-	variants := []call.Variant{latest, older, silent}
+	latest, older, withoutHook := r.newReconciliation(object.RefOf(parent)).caller.Latest(parent), r.newReconciliation(object.RefOf(parent)).caller.Latest(olderParent), r.newReconciliation(object.RefOf(parent)).caller.Latest(olderParent)
+	older.Revision, withoutHook.Revision, withoutHook.Customize = "r1", "r0", nil
+	variants := []call.Variant{latest, older, withoutHook}
 	for range 2 {
 		relate(variants...)
 	}
 	var got []string
 	for _, v := range variants {
 		for o := range v.Related.All() {
-			got = append(got, v.Revision+" sees "+o.GetName())
+			got = append(got, v.Revision+" gets "+o.GetName())
 		}
 	}
-	if diff := cmp.Diff([]string{" sees two", "r1 sees one"}, got); diff != "" {
+	if diff := cmp.Diff([]string{" gets two", "r1 gets one"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if asked != 2 {
-		t.Errorf("it was asked %d times, want once for each", asked)
+	if calls != 2 {
+		t.Errorf("the hook was called %d times, want once for each", calls)
 	}
 	relate(latest)
-	if kept := r.states.of(object.RefOf(now)).customize; len(kept.Answers) != 1 || len(kept.Looked) != 1 {
-		t.Errorf("%d answers are kept, about %d resources, want the latest's only", len(kept.Answers), len(kept.Looked))
+	if customize := r.states.of(object.RefOf(parent)).customize; len(customize.Answers) != 1 || len(customize.Looked) != 1 {
+		t.Errorf("%d responses are kept, for %d resources, want only those of the latest revision", len(customize.Answers), len(customize.Looked))
 	}
 }

@@ -23,7 +23,7 @@ func TestSameFailureIsLoggedLessOften(t *testing.T) {
 		r.worker.reportFailure(w, "SyncError", errors.New("same"))
 	}
 	if n := lines(); n != 10 {
-		t.Errorf("the log has it %d times, want 10", n)
+		t.Errorf("it was logged %d times, want 10", n)
 	}
 	r.worker.reportFailure(w, "SyncError", errors.New("another"))
 	r.states.forgetFailure(w)
@@ -42,18 +42,18 @@ func TestCacheDelayIsLimited(t *testing.T) {
 	shown, state := false, r.states.of(key)
 	tracker{state: state}.expect(func() bool { return shown })
 	if r.worker.cacheDelay(state) == 0 {
-		t.Error("a write that is not shown yet is not waited for")
+		t.Error("there is no delay for a write that the caches do not show")
 	}
 	shown = true
 	if r.worker.cacheDelay(state) > 0 {
-		t.Error("a write that is shown is waited for")
+		t.Error("there is a delay for a write that the caches show")
 	}
 	tracker{state: state}.expect(func() bool { return false })
 	state.pending.since = time.Now().Add(-maxCacheDelay)
 	if r.worker.cacheDelay(state) > 0 {
-		t.Error("a write that is never shown is waited for for ever")
+		t.Error("there is a delay after maxCacheDelay")
 	}
 	if len(state.pending.shown) > 0 {
-		t.Error("what was waited for is kept")
+		t.Error("the pending writes were not dropped")
 	}
 }

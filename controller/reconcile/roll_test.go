@@ -34,7 +34,7 @@ import (
 
 var configMapKind = object.Kind{Version: "v1", Kind: "ConfigMap"}
 
-// roll makes the loop's ConfigMaps roll, with these ControllerRevisions.
+// roll makes ConfigMaps a kind that rolls, with these ControllerRevisions.
 func roll(r *Reconciler, stored ...runtime.Object) {
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.ControllerRevisions: "ControllerRevisionList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, stored...)
@@ -50,8 +50,8 @@ func roll(r *Reconciler, stored ...runtime.Object) {
 	reset(r)
 }
 
-// at is a hook that wants ConfigMaps with the version in the parent's spec.
-func at(names ...string) answer {
+// at returns a hook that returns ConfigMaps with the version in the parent's spec.
+func at(names ...string) hookFunc {
 	return func(req *hook.Request) (*hook.Response, error) {
 		version := req.Parent.Object["spec"].(map[string]any)["version"]
 		set := &object.Set{}
@@ -74,7 +74,7 @@ func atVersion(version string) func(*object.Object) {
 	return func(o *object.Object) { o.Object["spec"] = map[string]any{"version": version} }
 }
 
-// revisionAt is the widget's ControllerRevision of a version.
+// revisionAt returns the ControllerRevision of the widget for a version.
 func revisionAt(version string, children ...any) *object.Object {
 	o := &object.Object{Object: map[string]any{
 		"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "ControllerRevision",
@@ -86,7 +86,7 @@ func revisionAt(version string, children ...any) *object.Object {
 	return o
 }
 
-// updatedOf is the condition in the answer's status: "True OnLatestRevision".
+// updatedOf returns the condition Updated in a status, such as "True OnLatestRevision".
 func updatedOf(status map[string]any) string {
 	for _, c := range transition.Conditions(status) {
 		if c["type"] == rollout.UpdatedCondition {
@@ -104,7 +104,7 @@ func TestRolloutStoresRevisionsBeforeChildren(t *testing.T) {
 		name     string
 		children []runtime.Object
 		stored   []runtime.Object
-		want     []string // the revision that is made has a long name, left out here
+		want     []string // without the name of the revision that is created, which is long
 	}{
 		{"the first time", nil, nil,
 			[]string{"create ControllerRevision", "create ConfigMap default/a", "create ConfigMap default/b", "update status Widget default/w"}},
@@ -120,7 +120,7 @@ func TestRolloutStoresRevisionsBeforeChildren(t *testing.T) {
 			[]runtime.Object{configMapAt("a", "2", parent), configMapAt("b", "2", parent)},
 			[]runtime.Object{revisionAt("2", "a", "b")},
 			[]string{"update status Widget default/w"}},
-		{"an orphan of the time before",
+		{"an orphan of an earlier reconcile",
 			[]runtime.Object{configMapAt("a", "2", parent), configMapAt("b", "2", parent)},
 			[]runtime.Object{orphaned(revisionAt("2", "a", "b"))},
 			[]string{"update ControllerRevision default/2", "update status Widget default/w"}},
@@ -153,12 +153,12 @@ func TestNoChildIsWrittenWhenRevisionIsNotStored(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "x", nil)
 	for _, c := range []struct {
-		name      string
-		err       error
-		lookAgain bool
+		name    string
+		err     error
+		requeue bool
 	}{
-		{"it changed meanwhile", conflict, true},
-		{"our cache did not know of it", apierrors.NewAlreadyExists(schema.GroupResource{}, "x"), true},
+		{"a conflict", conflict, true},
+		{"the cache is stale", apierrors.NewAlreadyExists(schema.GroupResource{}, "x"), true},
 		{"it is forbidden", apierrors.NewForbidden(schema.GroupResource{}, "x", nil), false},
 	} {
 		r, write := newTestReconciler(t, at("a"), nil, parent, configMapAt("a", "1", parent))
@@ -166,33 +166,33 @@ func TestNoChildIsWrittenWhenRevisionIsNotStored(t *testing.T) {
 		write.Fail = func(plan.Op) error { return c.err }
 		ops, err := reconcileOnce(t, r, write)
 		if len(ops) != 1 || !strings.HasPrefix(ops[0], "create ControllerRevision") {
-			t.Errorf("%s: operations %v, want only the revision's", c.name, ops)
+			t.Errorf("%s: operations %v, want only that of the revision", c.name, ops)
 		}
-		if err == nil || errors.Is(err, kube.ErrRequeue) != c.lookAgain {
-			t.Errorf("%s: error %v, want that it says to look again: %t", c.name, err, c.lookAgain)
+		if err == nil || errors.Is(err, kube.ErrRequeue) != c.requeue {
+			t.Errorf("%s: error %v, want ErrRequeue: %t", c.name, err, c.requeue)
 		}
 	}
 }
 
 func TestOnlyConditionIsWrittenWhenHookFailsForOlderRevision(t *testing.T) {
 	parent := objecttest.Widget(atVersion("2"))
-	picky := func(req *hook.Request) (*hook.Response, error) {
+	failing := func(req *hook.Request) (*hook.Response, error) {
 		if version := req.Parent.Object["spec"].(map[string]any)["version"]; version == "1" {
 			return nil, fmt.Errorf("version 1 is none of mine")
 		}
 		return at("a")(req)
 	}
 	for name, c := range map[string]struct {
-		hook answer
+		hook hookFunc
 		want string
 	}{
-		"an error": {picky, "asked about the object as ControllerRevision 1 has it: version 1 is none of mine; have the hook answer about it too, or delete that ControllerRevision"},
+		"an error": {failing, "asked about the object as ControllerRevision 1 has it: version 1 is none of mine; have the hook answer about it too, or delete that ControllerRevision"},
 		"a panic": {func(req *hook.Request) (*hook.Response, error) {
-			answer, err := picky(req)
+			response, err := failing(req)
 			if err != nil {
 				panic("no")
 			}
-			return answer, nil
+			return response, nil
 		}, "panic: no"},
 	} {
 		r, write := newTestReconciler(t, c.hook, nil, parent, configMapAt("a", "1", parent))
@@ -222,15 +222,15 @@ func TestInvalidRevisionStopsReconcile(t *testing.T) {
 func TestMergeOfRevisionResponses(t *testing.T) {
 	parent := objecttest.Widget(atVersion("3"))
 	versions := make(chan string, 3)
-	ask := func(req *hook.Request) (*hook.Response, error) {
+	testHook := func(req *hook.Request) (*hook.Response, error) {
 		version := req.Parent.Object["spec"].(map[string]any)["version"].(string)
 		versions <- version
-		answer, err := at("a", "b")(req)
-		answer.ResyncAfter = map[string]time.Duration{"1": time.Minute, "2": time.Second}[version]
-		answer.Finalized = version != "2"
-		return answer, err
+		response, err := at("a", "b")(req)
+		response.ResyncAfter = map[string]time.Duration{"1": time.Minute, "2": time.Second}[version]
+		response.Finalized = version != "2"
+		return response, err
 	}
-	r, write := newTestReconciler(t, answer(ask), nil, parent, configMapAt("a", "2", parent), configMapAt("b", "1", parent))
+	r, write := newTestReconciler(t, hookFunc(testHook), nil, parent, configMapAt("a", "2", parent), configMapAt("b", "1", parent))
 	roll(r, revisionAt("1", "b"), revisionAt("2", "a"))
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
@@ -246,31 +246,31 @@ func TestMergeOfRevisionResponses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.ResyncAfter != time.Second || got.Finalized || got.Status["version"] != "3" || observed.Len() != 2 {
-		t.Errorf("answer %+v about %d children, want the status of the latest, to come again in a second, and not finalized", got, observed.Len())
+		t.Errorf("response %+v for %d children, want the status of the latest, ResyncAfter of a second, and not finalized", got, observed.Len())
 	}
 	if updated := updatedOf(got.Status); updated != "False RolloutProgressing" {
-		t.Errorf("condition %s, want that it progresses", updated)
+		t.Errorf("condition %s, want False RolloutProgressing", updated)
 	}
-	asked := map[string]bool{<-versions: true, <-versions: true, <-versions: true}
-	if len(asked) != 3 {
-		t.Errorf("asked about %v, want all three versions", asked)
+	called := map[string]bool{<-versions: true, <-versions: true, <-versions: true}
+	if len(called) != 3 {
+		t.Errorf("called for %v, want all three versions", called)
 	}
 }
 
-// The selector is part of the spec, and may change with it.
+// An older revision may have another selector.
 func TestChildrenThatSelectorDoesNotMatchAreDropped(t *testing.T) {
 	r, _ := newTestReconciler(t, at("a"), nil)
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
 	r.binding.Match = func(*object.Object) (labels.Selector, error) { return labels.Parse("app=new") }
-	old, fresh := objecttest.ConfigMap("old", nil), objecttest.ConfigMap("new", nil)
-	fresh.SetLabels(map[string]string{"app": "new"})
+	old, selected := objecttest.ConfigMap("old", nil), objecttest.ConfigMap("new", nil)
+	selected.SetLabels(map[string]string{"app": "new"})
 	set := &object.Set{}
 	set.Put(old)
-	set.Put(fresh)
+	set.Put(selected)
 	got := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.selectedChildren(objecttest.Widget(nil), set)
-	if got.Len() != 1 || got.Group(configMapKind)[0] != fresh {
-		t.Errorf("%d children are recognised, want one", got.Len())
+	if got.Len() != 1 || got.Group(configMapKind)[0] != selected {
+		t.Errorf("%d children are selected, want one", got.Len())
 	}
 }
 
@@ -287,19 +287,19 @@ func TestUpdatedConditionKeepsTransitionTimeAndOtherConditions(t *testing.T) {
 		name   string
 		status map[string]any
 		is     rollout.Condition
-		same   bool // time
+		same   bool // the transition time
 		types  []any
 	}{
 		{"the status is the parent's", nil, rollout.Condition{Reason: rollout.Waiting}, true, []any{"Updated"}},
-		{"conditions of the hook's", map[string]any{"conditions": []any{map[string]any{"type": "Updated"}, map[string]any{"type": "Ready"}}}, rollout.Condition{Reason: rollout.Progressing}, true, []any{"Ready", "Updated"}},
-		{"it flips", map[string]any{}, rollout.Condition{Status: true, Reason: rollout.OnLatest}, false, []any{"Updated"}},
+		{"the hook returns conditions", map[string]any{"conditions": []any{map[string]any{"type": "Updated"}, map[string]any{"type": "Ready"}}}, rollout.Condition{Reason: rollout.Progressing}, true, []any{"Ready", "Updated"}},
+		{"the condition changes", map[string]any{}, rollout.Condition{Status: true, Reason: rollout.OnLatest}, false, []any{"Updated"}},
 	} {
 		status := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.withUpdatedCondition(parent, c.status, c.is)
 		var types []any
 		for _, condition := range transition.Conditions(status) {
 			types = append(types, condition["type"])
 			if condition["type"] == "Updated" && (condition["lastTransitionTime"] == "2020-01-01T00:00:00Z") != c.same {
-				t.Errorf("%s: %v, want the time of before: %t", c.name, condition, c.same)
+				t.Errorf("%s: %v, want the same transition time: %t", c.name, condition, c.same)
 			}
 		}
 		if diff := cmp.Diff(c.types, types); diff != "" {
@@ -309,8 +309,8 @@ func TestUpdatedConditionKeepsTransitionTimeAndOtherConditions(t *testing.T) {
 			t.Errorf("%s: status %v", c.name, status)
 		}
 	}
-	if odd := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.withUpdatedCondition(parent, map[string]any{"conditions": "none"}, rollout.Condition{}); odd["conditions"] != "none" {
-		t.Errorf("conditions that are no list were replaced: %v", odd)
+	if status := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.withUpdatedCondition(parent, map[string]any{"conditions": "none"}, rollout.Condition{}); status["conditions"] != "none" {
+		t.Errorf("conditions that are not a list were replaced: %v", status)
 	}
 }
 
@@ -386,22 +386,22 @@ func TestWhichKindsRoll(t *testing.T) {
 	}
 }
 
-// What we write ourselves leads to no reconcile; what others do to a ControllerRevision may.
+// Our own changes of a ControllerRevision queue no parent. Other changes may.
 func TestRevisionEvents(t *testing.T) {
-	sound, damaged, strange := revisionAt("1", "a"), revisionAt("1", int64(1)), revisionAt("1", "a")
-	strange.SetOwnerReferences(nil)
+	valid, invalid, notOwned := revisionAt("1", "a"), revisionAt("1", int64(1)), revisionAt("1", "a")
+	notOwned.SetOwnerReferences(nil)
 	for _, c := range []struct {
 		name         string
 		old, current *object.Object
 		queued       int
 	}{
-		{"it is made", nil, sound, 0},
-		{"it changes", sound, revisionAt("1", "b"), 0},
-		{"it says something else", sound, revisionAt("2", "a"), 1},
-		{"it is damaged", sound, damaged, 1},
-		{"it is mended", damaged, sound, 1},
-		{"it is gone", sound, nil, 1},
-		{"somebody else's is gone", strange, nil, 0},
+		{"it is created", nil, valid, 0},
+		{"its children change", valid, revisionAt("1", "b"), 0},
+		{"its patch changes", valid, revisionAt("2", "a"), 1},
+		{"it becomes invalid", valid, invalid, 1},
+		{"it becomes valid", invalid, valid, 1},
+		{"it is deleted", valid, nil, 1},
+		{"one without an owner is deleted", notOwned, nil, 0},
 	} {
 		r, _ := newTestReconciler(t, at(), nil)
 		t.Cleanup(r.Close)

@@ -21,7 +21,7 @@ import (
 	"metascript/controller/spec"
 )
 
-// selecting has r be about the widgets that match a selector, under the name of another controller.
+// selecting changes r to have this name and to select the widgets that match a selector.
 func selecting(t testing.TB, r *Reconciler, name, selector string) *Reconciler {
 	t.Helper()
 	parsed, err := labels.Parse(selector)
@@ -33,7 +33,7 @@ func selecting(t testing.TB, r *Reconciler, name, selector string) *Reconciler {
 	return r
 }
 
-// beside gives a loop that shares with r what loops share, caches too.
+// beside returns another Reconciler, with the same Shared and the same caches as r.
 func beside(t testing.TB, r *Reconciler, name, selector string) *Reconciler {
 	t.Helper()
 	parent, rule, child := *r.binding.Parents[0], *r.binding.Parents[0].ParentRule, r.binding.Children[0]
@@ -47,7 +47,7 @@ func beside(t testing.TB, r *Reconciler, name, selector string) *Reconciler {
 	return selecting(t, New(b, Options{Events: r.events.Events, Log: r.events.log, Shared: r.shared}), name, selector)
 }
 
-// joined has a loop be told of events, with nothing queued.
+// joined registers r for events, fills its caches, and empties its queue.
 func joined(t testing.TB, r *Reconciler) *Reconciler {
 	t.Helper()
 	t.Cleanup(r.Close)
@@ -64,6 +64,7 @@ func joined(t testing.TB, r *Reconciler) *Reconciler {
 	return r
 }
 
+// tenant returns a widget with the label of a tenant.
 func tenant(name, of string) *object.Object {
 	return objecttest.Widget(func(o *object.Object) {
 		o.SetName(name)
@@ -72,14 +73,14 @@ func tenant(name, of string) *object.Object {
 	})
 }
 
-// tenants gives loops about the widgets of one tenant each, over caches with a widget of each tenant.
+// tenants returns a Reconciler for each tenant, which selects the widgets of this tenant. The caches have a widget of each tenant.
 func tenants(t testing.TB, names ...string) map[string]*Reconciler {
 	t.Helper()
-	var there []kruntime.Object
+	var objects []kruntime.Object
 	for _, name := range names {
-		there = append(there, tenant(name, name))
+		objects = append(objects, tenant(name, name))
 	}
-	first, _ := newTestReconciler(t, wants(), nil, there...)
+	first, _ := newTestReconciler(t, wants(), nil, objects...)
 	all := map[string]*Reconciler{}
 	for i, name := range names {
 		r := first
@@ -92,9 +93,9 @@ func tenants(t testing.TB, names ...string) map[string]*Reconciler {
 }
 
 func TestOwnParentsAreSelectedOrHaveFinalizer(t *testing.T) {
-	left := objecttest.With(tenant("left", "nobody"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
+	notSelected := objecttest.With(tenant("not-selected", "nobody"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
 	both := objecttest.With(tenant("both", "a"), func(o *object.Object) { o.SetFinalizers([]string{"finalizer/a"}) })
-	r, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"), tenant("y", "b"), left, both)
+	r, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"), tenant("y", "b"), notSelected, both)
 	joined(t, selecting(t, r, "a", "tenant=a"))
 	r.binding.Parents[0].Selectors = append(r.binding.Parents[0].Selectors, spec.Selector{Labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
 	var own []string
@@ -102,7 +103,7 @@ func TestOwnParentsAreSelectedOrHaveFinalizer(t *testing.T) {
 		own = append(own, o.GetName())
 	}
 	slices.Sort(own)
-	if diff := cmp.Diff([]string{"both", "left", "x"}, own); diff != "" {
+	if diff := cmp.Diff([]string{"both", "not-selected", "x"}, own); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if n := r.binding.Count(); n != 2 {
@@ -119,14 +120,14 @@ func TestParentThatIsNotSelectedHasNoState(t *testing.T) {
 	r.worker.process(t.Context(), key)
 	r.queue.Done(key)
 	if len(r.states.all) > 0 {
-		t.Error("something is kept")
+		t.Error("there is a state")
 	}
 }
 
 func TestOnlySelectedParentsAreAdopters(t *testing.T) {
 	all := tenants(t, "a", "b")
 	for o := range all["b"].binding.Own() {
-		all["a"].handler.updateAdopter(nil, o) // as if it were told of it
+		all["a"].handler.updateAdopter(nil, o) // as if it received the event
 	}
 	adopters := all["a"].shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))
 	if diff := cmp.Diff([]object.Ref{object.RefOf(tenant("b", "b"))}, adopters[all["b"]]); diff != "" || len(adopters) != 1 {
@@ -134,7 +135,7 @@ func TestOnlySelectedParentsAreAdopters(t *testing.T) {
 	}
 }
 
-// Neither a worker nor a watch waits for a controller that has nothing to do.
+// A Reconciler that has nothing to do has no goroutine for workers or watches.
 func TestIdleReconcilersHaveNoGoroutine(t *testing.T) {
 	first, _ := newTestReconciler(t, wants(), nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,7 +155,7 @@ func TestIdleReconcilersHaveNoGoroutine(t *testing.T) {
 		}
 	}
 	if now := runtime.NumGoroutine(); now > before+10 {
-		t.Errorf("50 controllers more have %d goroutines more", now-before)
+		t.Errorf("50 more Reconcilers have %d more goroutines", now-before)
 	}
 	cancel()
 	for _, r := range all {

@@ -12,18 +12,18 @@ import (
 
 func TestFirstAndLastDenialAreNotified(t *testing.T) {
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("no"))
-	told := 0
-	d := newStates(func() { told++ })
+	notified := 0
+	s := newStates(func() { notified++ })
 	a, b := objecttest.WidgetRef("default", "a"), objecttest.WidgetRef("default", "b")
-	d.noteDenied(b, denied)
-	d.noteDenied(a, denied)
-	d.noteDenied(a, denied)
-	if sum := d.deniedParents(); told != 1 || sum.Parents != 2 || sum.First != a || sum.Err != error(denied) {
-		t.Errorf("told %d times, got %+v", told, sum)
+	s.noteDenied(b, denied)
+	s.noteDenied(a, denied)
+	s.noteDenied(a, denied)
+	if sum := s.deniedParents(); notified != 1 || sum.Parents != 2 || sum.First != a || sum.Err != error(denied) {
+		t.Errorf("notified %d times, got %+v", notified, sum)
 	}
-	d.noteDenied(a, nil)
-	d.noteDenied(b, errors.New("another"))
-	if sum := d.deniedParents(); told != 2 || sum != (Denied{}) {
-		t.Errorf("told %d times, got %+v", told, sum)
+	s.noteDenied(a, nil)
+	s.noteDenied(b, errors.New("another"))
+	if sum := s.deniedParents(); notified != 2 || sum != (Denied{}) {
+		t.Errorf("notified %d times, got %+v", notified, sum)
 	}
 }

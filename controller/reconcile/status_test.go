@@ -18,17 +18,16 @@ import (
 	"metascript/controller/throttle"
 )
 
-// A status that cannot be written is given up only when the kind has none any more, and not when its definition is being
-// changed or the parent is gone.
+// After the error NotFound no status is written any more if the kind has no status subresource, and only then.
 func TestStatusWriteNotFound(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		discover kubetest.Served
-		givenUp  bool
+		noStatus bool
 	}{
-		{"since the kind has no status any more", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget"}}, true},
-		{"since the parent is gone, or its kind was not served for a moment", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget", HasStatus: true}}, false},
-		{"since the kind is not served", nil, false},
+		{"the kind has no status subresource any more", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget"}}, true},
+		{"the parent is gone, or its kind was not served for a moment", kubetest.Served{{GroupVersionResource: objecttest.Widgets, Kind: "Widget", HasStatus: true}}, false},
+		{"the kind is not served", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, write := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
@@ -40,18 +39,18 @@ func TestStatusWriteNotFound(t *testing.T) {
 				return nil
 			}
 			_, err := reconcileOnce(t, r, write)
-			if c.givenUp && err != nil || !c.givenUp && !errors.Is(err, kube.ErrRequeue) {
+			if c.noStatus && err != nil || !c.noStatus && !errors.Is(err, kube.ErrRequeue) {
 				t.Errorf("error %v", err)
 			}
-			if known := r.status.hasStatus(objecttest.Widget(nil)); known == c.givenUp {
-				t.Errorf("it is taken to have a status: %v", known)
+			if has := r.status.hasStatus(objecttest.Widget(nil)); has == c.noStatus {
+				t.Errorf("hasStatus returns %v", has)
 			}
 		})
 	}
 }
 
 func TestResponseWithoutStatusUpdatesObservedGeneration(t *testing.T) {
-	silent := answer(func(*hook.Request) (*hook.Response, error) { return &hook.Response{Children: &object.Set{}}, nil })
+	withoutStatus := hookFunc(func(*hook.Request) (*hook.Response, error) { return &hook.Response{Children: &object.Set{}}, nil })
 	for name, c := range map[string]struct {
 		status map[string]any
 		want   []string
@@ -67,7 +66,7 @@ func TestResponseWithoutStatusUpdatesObservedGeneration(t *testing.T) {
 					o.Object["status"] = c.status
 				}
 			})
-			r, write := newTestReconciler(t, silent, nil, parent)
+			r, write := newTestReconciler(t, withoutStatus, nil, parent)
 			got, err := reconcileOnce(t, r, write)
 			if err != nil {
 				t.Fatal(err)
@@ -83,20 +82,20 @@ func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil)
 	defer r.Close()
 	defer r.queue.ShutDown()
-	parent, answer := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
+	parent, response := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
 	changed := object.Copy(parent)
-	changed.Object["status"] = answer.Status
+	changed.Object["status"] = response.Status
 	for range throttle.ContentionAllowed {
-		if wait := r.status.delayStatus(parent, changed, answer); wait != 0 {
+		if wait := r.status.delayStatus(parent, changed, response); wait != 0 {
 			t.Fatalf("it waits %s", wait)
 		}
 		r.states.of(object.RefOf(parent)).statusContention.Count(time.Now())
 	}
-	if wait := r.status.delayStatus(parent, changed, answer); wait <= 0 {
+	if wait := r.status.delayStatus(parent, changed, response); wait <= 0 {
 		t.Error("it does not wait")
 	}
 	edited := objecttest.Widget(func(o *object.Object) { o.SetGeneration(2) })
-	if wait := r.status.delayStatus(edited, changed, answer); wait != 0 {
+	if wait := r.status.delayStatus(edited, changed, response); wait != 0 {
 		t.Errorf("after an edit it waits %s", wait)
 	}
 }
@@ -105,9 +104,9 @@ func TestNotStoredMessage(t *testing.T) {
 	r, _ := newTestReconciler(t, at(), nil)
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
-	const plain = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
-	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != plain {
-		t.Errorf("got %q, want %q", got, plain)
+	const generic = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
+	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != generic {
+		t.Errorf("got %q, want %q", got, generic)
 	}
 	roll(r)
 	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {

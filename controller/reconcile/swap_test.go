@@ -18,9 +18,10 @@ import (
 	"metascript/controller/throttle"
 )
 
-// telling is a hook whose answer makes the parent's status tell which version it is of, before and after it waits.
-func telling(version string, began chan<- string, goOn <-chan bool) hook.Hook {
-	return answer(func(*hook.Request) (*hook.Response, error) {
+// versionHook returns a hook that returns a status with the version. If began is not nil, it sends the version to it when it
+// is called, and then waits for goOn.
+func versionHook(version string, began chan<- string, goOn <-chan bool) hook.Hook {
+	return hookFunc(func(*hook.Request) (*hook.Response, error) {
 		if began != nil {
 			began <- version
 			<-goOn
@@ -31,33 +32,33 @@ func telling(version string, began chan<- string, goOn <-chan bool) hook.Hook {
 
 func TestReconcileUsesOneVersion(t *testing.T) {
 	began, goOn := make(chan string), make(chan bool)
-	r, write := newTestReconciler(t, telling("old", began, goOn), nil, objecttest.Widget(nil))
+	r, write := newTestReconciler(t, versionHook("old", began, goOn), nil, objecttest.Widget(nil))
 	t.Cleanup(r.Close)
 	t.Cleanup(r.queue.ShutDown)
 	if !r.Synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
-	var under sync.WaitGroup
-	under.Go(func() { r.worker.process(t.Context(), key) })
+	var processing sync.WaitGroup
+	processing.Go(func() { r.worker.process(t.Context(), key) })
 	<-began
 	old := r.current.Load()
-	r.Swap(call.NewVersion(build.Hooks{Sync: telling("new", nil, nil)}, nil, func() {}))
+	r.Swap(call.NewVersion(build.Hooks{Sync: versionHook("new", nil, nil)}, nil, func() {}))
 	if r.queue.Len() != 1 {
-		t.Errorf("%d parents are queued after the swap, want the one", r.queue.Len())
+		t.Errorf("%d parents are queued after the swap, want one", r.queue.Len())
 	}
 	goOn <- true
-	under.Wait()
+	processing.Wait()
 	r.worker.process(t.Context(), key)
-	var told []string
+	var versions []string
 	for _, o := range write.Written() {
-		told = append(told, fmt.Sprint(o.Object["status"].(map[string]any)["version"]))
+		versions = append(versions, fmt.Sprint(o.Object["status"].(map[string]any)["version"]))
 	}
-	if fmt.Sprint(told) != "[old new]" {
-		t.Errorf("the status told %v, want old and then new", told)
+	if fmt.Sprint(versions) != "[old new]" {
+		t.Errorf("the status had the versions %v, want old and then new", versions)
 	}
 	if r.current.Load() == old {
-		t.Error("the old version is still there")
+		t.Error("the old version is still the current one")
 	}
 }
 
@@ -84,7 +85,7 @@ func TestSwapResetsState(t *testing.T) {
 	r.Swap(call.NewVersion(build.Hooks{Sync: wants()}, nil, func() {}))
 	r.states.resetOutdated(key)
 	if n := r.queue.NumRequeues(key); n != 0 || r.worker.churnDelay(r.states.find(key), queue.Retry) != 0 || r.states.of(key).failure.times != 0 {
-		t.Errorf("after a swap it backs off %d times, is delayed by %s and has said %d things", n, r.worker.churnDelay(r.states.find(key), queue.Retry), r.states.of(key).failure.times)
+		t.Errorf("after a swap the back-off counts %d failures, the delay is %s, and %d failures are counted", n, r.worker.churnDelay(r.states.find(key), queue.Retry), r.states.of(key).failure.times)
 	}
 }
 
@@ -94,11 +95,11 @@ func TestEnqueueAllSpreadsParents(t *testing.T) {
 		want time.Duration // when the last is queued
 	}{{1, 0}, {spreadAtOnce, 0}, {spreadAtOnce + 1, 5 * time.Millisecond}, {10_000, 9900 * 5 * time.Millisecond}} {
 		if got := spreadDelay(c.n-1, c.n); got != c.want {
-			t.Errorf("the last of %d comes after %s, want %s", c.n, got, c.want)
+			t.Errorf("the last of %d is queued after %s, want %s", c.n, got, c.want)
 		}
 	}
 	if last := spreadDelay(999_999, 1_000_000); last > spreadOver {
-		t.Errorf("the last of a million comes after %s", last)
+		t.Errorf("the last of a million is queued after %s", last)
 	}
 	var objects []runtime.Object
 	for i := range spreadAtOnce + 50 {
@@ -112,7 +113,7 @@ func TestEnqueueAllSpreadsParents(t *testing.T) {
 	}
 	r.enqueueAll(queue.ScriptChanged)
 	seen := map[object.Ref]bool{}
-	for len(seen) < len(objects) { // those that come later come by themselves
+	for len(seen) < len(objects) { // the others are queued after their delay
 		key, _ := r.queue.Get()
 		seen[key] = true
 		if why := r.queue.Take(key); why != queue.ScriptChanged {
