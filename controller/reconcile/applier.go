@@ -235,7 +235,7 @@ func (a *applier) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 }
 
 // deletionContention returns the count of the deletions of the child that op deletes because the hook does not return it; nil if
-// op does something else. The count begins anew when the hook has the child created.
+// op does something else. The count starts at zero again when the hook has the child created.
 func (s *parentState) deletionContention(op plan.Op) *throttle.Contention {
 	child := object.RefOf(op.Object)
 	if op.Creates() {

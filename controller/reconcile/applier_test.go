@@ -25,7 +25,7 @@ func TestRepeatedWritesOfChildAreDelayed(t *testing.T) {
 	for _, verb := range []plan.Verb{plan.Update, plan.Apply, plan.Delete} {
 		t.Run(string(verb), func(t *testing.T) {
 			r, _ := newTestReconciler(t, wants(), nil)
-			t.Cleanup(r.Close)
+			t.Cleanup(r.close)
 			t.Cleanup(r.queue.ShutDown)
 			parent, field := objecttest.Widget(nil), plan.Path{"data"}
 			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Again: true}

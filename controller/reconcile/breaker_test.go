@@ -24,9 +24,9 @@ func TestHeldScriptIsNotCalled(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
 	r, write := newTestReconciler(t, hookFunc(testHook), nil, parent, good, objecttest.ConfigMap("old", parent))
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	bad, goodKey := object.RefOf(parent), object.RefOf(good)
@@ -61,9 +61,9 @@ func TestScriptIsPausedAfterTimeout(t *testing.T) {
 		return nil, &engine.Error{Kind: engine.KindTimeout, Msg: "timed out"}
 	}
 	r, write := newTestReconciler(t, hookFunc(testHook), nil, objecttest.Widget(nil))
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))

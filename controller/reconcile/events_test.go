@@ -32,9 +32,9 @@ func newEventReconciler(t *testing.T, parents ...*object.Object) *Reconciler {
 	}
 	r, _ := newTestReconciler(t, nil, nil, objects...)
 	r.filled.Store(true)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	if err := r.shared.Hub.Join(r, nil, nil); err != nil {
@@ -301,13 +301,13 @@ func newSelectingReconciler(t *testing.T) (*Reconciler, dynamic.ResourceInterfac
 	t.Helper()
 	client := newTestClient(selectingApp("a", 1))
 	r, _ := newTestReconcilerOver(t, client, wants(), nil)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	r.binding.Match = claim.SpecSelector
 	if err := r.watch(); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	return r, client.Resource(objecttest.Widgets).Namespace("default")

@@ -53,9 +53,9 @@ func newFallbackReconciler(t *testing.T, f *hook.Fallback, parents ...*object.Ob
 	r, write := newTestReconciler(t, f, nil, objects...)
 	changes := 0
 	r.changed = func() { changes++ }
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	return r, write, &changes

@@ -40,7 +40,7 @@ func newCrowdedReconciler(b *testing.B, generated bool) (*Reconciler, *object.Ob
 		client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, list, nil })
 	}
 	r, _ := newTestReconcilerOver(b, client, wants(), nil)
-	b.Cleanup(r.Close)
+	b.Cleanup(r.close)
 	b.Cleanup(r.queue.ShutDown)
 	if !generated {
 		r.binding.Match = claim.SpecSelector
@@ -49,7 +49,7 @@ func newCrowdedReconciler(b *testing.B, generated bool) (*Reconciler, *object.Ob
 	if err := r.watch(); err != nil {
 		b.Fatal(err)
 	}
-	if !r.Synced(b.Context()) {
+	if !r.synced(b.Context()) {
 		b.Fatal("the caches did not fill")
 	}
 	queued(r)

@@ -99,9 +99,9 @@ func reset(r *Reconciler) {
 // reconcileOnce fills the caches, reconciles the widget w, and returns the operations.
 func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]string, error) {
 	t.Helper()
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	_, err := r.worker.reconcileRecovering(t.Context(), objecttest.WidgetRef("default", "w"))

@@ -98,7 +98,7 @@ type Options struct {
 	FinalizersReleased bool           // the initial value for ReleaseFinalizers
 }
 
-// New returns a Reconciler for b. It does nothing before Begin. Close must be called if End is not.
+// New returns a Reconciler for b. It does nothing before Begin. End must be called after Begin.
 func New(b *binding.Binding, o Options) *Reconciler {
 	if o.Changed == nil {
 		o.Changed = func() {}
@@ -107,7 +107,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 		o.Shared = NewShared()
 	}
 	r := &Reconciler{
-		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.Pool, b.QueueName(), b.Metrics.QueueMetrics()),
+		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Metrics.QueueMetrics()),
 		metrics: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, leading: o.Leading, initialReason: queue.Resync,
 	}
 	r.redactors = &redactors{binding: b, states: r.states}
@@ -147,15 +147,15 @@ func (r *Reconciler) Waiting() int { return r.queue.Len() }
 
 // Shared is what all Reconcilers of a server have in common.
 type Shared struct {
-	Pool    *work.Pool                // the workers
+	pool    *work.Pool                // the workers
 	Hub     dispatch.Hub[*Reconciler] // passes events to the Reconcilers that they concern
-	Related related.Caches            // of the objects that customize hooks ask for
+	Related related.Caches            // of the objects that customize hooks request
 }
 
 // NewShared returns a Shared with a pool of its own. Its Related.Open must be set before a customize hook is called.
-func NewShared() *Shared { return &Shared{Pool: work.NewPool(work.Options{})} }
+func NewShared() *Shared { return &Shared{pool: work.NewPool(work.Options{})} }
 
-// stopTimeout is how long reconciles may go on after a Reconciler was told to stop.
+// stopTimeout is how long reconciles may go on after End was called.
 const stopTimeout = 20 * time.Second
 
 // Begin fills the caches, waits until the server leads, starts the workers, and returns. It calls begun before the workers
@@ -167,7 +167,7 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if err := r.watch(); err != nil {
 		return err
 	}
-	if !r.Synced(ctx) {
+	if !r.synced(ctx) {
 		return nil // ctx is done
 	}
 	r.handler.queueAll()
@@ -200,11 +200,11 @@ func (r *Reconciler) End(ctx context.Context) {
 	r.queue.Wait()
 	timer.Stop()
 	stop()
-	r.Close()
+	r.close()
 }
 
-// Close releases the watches and the caches. No reconcile may be running.
-func (r *Reconciler) Close() {
+// close releases the watches and the caches. No reconcile may be running.
+func (r *Reconciler) close() {
 	r.shared.Hub.Leave(r)
 	r.shared.Related.Leave(r)
 	r.binding.Close()
@@ -232,9 +232,9 @@ func (r *Reconciler) watch() error {
 	return r.binding.Clients.Credentials.Listen(r.handler.onCredential)
 }
 
-// Synced waits until all caches are filled, and reports whether they are. It returns false if ctx is done before. A child
+// synced waits until all caches are filled, and reports whether they are. It returns false if ctx is done before. A child
 // that is not in the cache yet must not be taken for missing.
-func (r *Reconciler) Synced(ctx context.Context) bool {
+func (r *Reconciler) synced(ctx context.Context) bool {
 	for _, cache := range r.binding.Caches() {
 		if !cache.Synced(ctx) {
 			return false
@@ -320,7 +320,7 @@ func (r *Reconciler) ReleaseFinalizers(release bool) {
 	}
 }
 
-// Rediscover queues the parents whose customize hook asked for resources of an API group. It is called when a definition of
+// Rediscover queues the parents whose customize hook requested resources of an API group. It is called when a definition of
 // the group has changed.
 func (r *Reconciler) Rediscover(group string) {
 	r.states.mu.Lock()

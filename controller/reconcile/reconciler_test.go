@@ -17,9 +17,9 @@ import (
 
 func TestUnfilledBeforeAndAfterCachesAreFilled(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, r.Unfilled()); diff != "" {
@@ -66,9 +66,9 @@ func BenchmarkSync(b *testing.B) {
 				r.binding.Metrics = m
 				r = New(r.binding, Options{Events: r.events.Events, Log: r.events.log})
 			}
-			b.Cleanup(r.Close)
+			b.Cleanup(r.close)
 			b.Cleanup(r.queue.ShutDown)
-			if !r.Synced(b.Context()) {
+			if !r.synced(b.Context()) {
 				b.Fatal("the caches did not fill")
 			}
 			observe := r.binding.Metrics.Controller(r.binding.Kind, r.binding.Name).Script("sync")

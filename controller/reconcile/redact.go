@@ -92,7 +92,7 @@ func (r *redactors) forRecord(record slog.Record) (found *redact.Redactor) {
 }
 
 // beforeHooks returns the context for writes before the hooks of v are called. The API server may quote Secrets in its errors. If
-// it is not known yet which Secrets the customize hook asks for, as after a restart, the texts of its errors are left out.
+// it is not known yet which Secrets the customize hook requests, as after a restart, the texts of its errors are left out.
 func (r *redactors) beforeHooks(ctx context.Context, v *call.Version, state *parentState) context.Context {
 	if v.Customize == nil || state.secrets != nil || state.customize.Shown {
 		return ctx
@@ -108,7 +108,7 @@ type parentEvents struct {
 	log       *slog.Logger
 }
 
-// reportConflict reports, in the log and by an event on parent, what this controller and something else write in turns.
+// reportConflict reports, in the log and by an event on parent, what both this controller and something else write again and again.
 func (e *parentEvents) reportConflict(parent *object.Object, what, detail string) {
 	e.log.Warn("field conflict", "parent", object.RefOf(parent), "over", what, "detail", detail)
 	e.Warning(parent, "FieldConflict", "%s: %s", what, detail)

@@ -50,7 +50,7 @@ func TestTextsOfReconcileAreRedacted(t *testing.T) {
 	for name, hook := range hooks {
 		t.Run(name, func(t *testing.T) {
 			r, _ := newTestReconciler(t, hook, nil, objecttest.Widget(nil))
-			t.Cleanup(r.Close)
+			t.Cleanup(r.close)
 			t.Cleanup(r.queue.ShutDown)
 			var texts strings.Builder
 			r.events.log = slog.New(redact.Handler(slog.NewTextHandler(&texts, &slog.HandlerOptions{Level: slog.LevelDebug}), r.redactors.forRecord))
@@ -59,7 +59,7 @@ func TestTextsOfReconcileAreRedacted(t *testing.T) {
 				fmt.Fprintln(&texts, kind, reason, note)
 				return true
 			}
-			if !r.Synced(t.Context()) {
+			if !r.synced(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
 			for range 3 {
@@ -83,7 +83,7 @@ func secretResponse() *hook.Response {
 
 func TestUpdatedConditionIsRedacted(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	ctx, done := r.redactors.begin(t.Context(), objecttest.WidgetRef("default", "w"))
 	redact.In(ctx).AddTexts(hiddenValue)
@@ -109,9 +109,9 @@ func TestRedactorIsKeptOnlyForOwnParents(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(c.change))
-			t.Cleanup(r.Close)
+			t.Cleanup(r.close)
 			t.Cleanup(r.queue.ShutDown)
-			if !r.Synced(t.Context()) {
+			if !r.synced(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
 			key := objecttest.WidgetRef("default", "w")

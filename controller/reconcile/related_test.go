@@ -61,7 +61,7 @@ func newCustomizedReconciler(t *testing.T, objects ...runtime.Object) *customize
 		return c.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
 	reset(r)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	return c
 }

@@ -116,7 +116,7 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 	return state.churn.Delay(time.Now())
 }
 
-// endChurnRound tells the Churn of a parent that a reconcile has ended, and reports a write loop.
+// endChurnRound ends the round of a reconcile in the Churn of its parent, and reports a write loop.
 func (w *worker) endChurnRound(key object.Ref) {
 	parent := w.r.binding.Parent(key)
 	if parent == nil || !w.r.binding.IsOurs(parent) {

@@ -13,7 +13,7 @@ import (
 
 func TestSameFailureIsLoggedLessOften(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil)
-	defer r.Close()
+	defer r.close()
 	defer r.queue.ShutDown()
 	var log bytes.Buffer
 	r.events.log = slog.New(slog.NewTextHandler(&log, nil))
@@ -36,7 +36,7 @@ func TestSameFailureIsLoggedLessOften(t *testing.T) {
 
 func TestCacheDelayIsLimited(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	key := objecttest.WidgetRef("default", "w")
 	shown, state := false, r.states.of(key)

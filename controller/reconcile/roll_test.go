@@ -232,9 +232,9 @@ func TestMergeOfRevisionResponses(t *testing.T) {
 	}
 	r, write := newTestReconciler(t, hookFunc(testHook), nil, parent, configMapAt("a", "2", parent), configMapAt("b", "1", parent))
 	roll(r, revisionAt("1", "b"), revisionAt("2", "a"))
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	children, err := r.binding.Owner.Claim(t.Context(), parent, write)
@@ -260,7 +260,7 @@ func TestMergeOfRevisionResponses(t *testing.T) {
 // An older revision may have another selector.
 func TestChildrenThatSelectorDoesNotMatchAreDropped(t *testing.T) {
 	r, _ := newTestReconciler(t, at("a"), nil)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	r.binding.Match = func(*object.Object) (labels.Selector, error) { return labels.Parse("app=new") }
 	old, selected := objecttest.ConfigMap("old", nil), objecttest.ConfigMap("new", nil)
@@ -281,7 +281,7 @@ func TestUpdatedConditionKeepsTransitionTimeAndOtherConditions(t *testing.T) {
 		}}
 	})
 	r, _ := newTestReconciler(t, at(), nil)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	for _, c := range []struct {
 		name   string
@@ -323,7 +323,7 @@ func TestTheLabelsOfARevision(t *testing.T) {
 	})
 	l, _ := newTestReconciler(t, at(), nil)
 	roll(l)
-	t.Cleanup(l.Close)
+	t.Cleanup(l.close)
 	t.Cleanup(l.queue.ShutDown)
 	ours := map[string]string{revisions.GroupLabel: "example.com", revisions.ResourceLabel: "widgets"}
 	for name, c := range map[string]struct {
@@ -404,7 +404,7 @@ func TestRevisionEvents(t *testing.T) {
 		{"one without an owner is deleted", notOwned, nil, 0},
 	} {
 		r, _ := newTestReconciler(t, at(), nil)
-		t.Cleanup(r.Close)
+		t.Cleanup(r.close)
 		t.Cleanup(r.queue.ShutDown)
 		r.handler.onRevision(c.old, c.current)
 		if got := r.queue.Len(); got != c.queued {

@@ -50,12 +50,12 @@ func beside(t testing.TB, r *Reconciler, name, selector string) *Reconciler {
 // joined registers r for events, fills its caches, and empties its queue.
 func joined(t testing.TB, r *Reconciler) *Reconciler {
 	t.Helper()
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	if err := r.watch(); err != nil {
 		t.Fatal(err)
 	}
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	r.handler.queueAll()

@@ -58,7 +58,7 @@ type parentState struct {
 }
 
 // A hookState is the part of a parentState that depends on what the current hooks of the controller returned. Other hooks may
-// return something else, so that it begins anew with each version of the hooks.
+// return something else, so that it is reset for each version of the hooks.
 type hookState struct {
 	// contentions counts the writes of children with the same content. An entry outlives its child, which may be created again.
 	// The applier uses it.

@@ -138,7 +138,7 @@ func (w *statusWriter) delayStatus(parent, changed *object.Object, response *hoo
 
 // noteStatusRemoved reports whether err, from a write of the status, says that the kind of parent has no status subresource any
 // more. If so, it reports that once, and no status is written until the definition changes. A parent is also not
-// found when it is gone, or while its kind is not served, so that discovery has to be asked.
+// found when it is gone, or while its kind is not served. Discovery tells these cases apart.
 func (w *statusWriter) noteStatusRemoved(parent *object.Object, err error) bool {
 	if !apierrors.IsNotFound(err) {
 		return false

@@ -80,7 +80,7 @@ func TestResponseWithoutStatusUpdatesObservedGeneration(t *testing.T) {
 
 func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil)
-	defer r.Close()
+	defer r.close()
 	defer r.queue.ShutDown()
 	parent, response := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
 	changed := object.Copy(parent)
@@ -102,7 +102,7 @@ func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
 
 func TestNotStoredMessage(t *testing.T) {
 	r, _ := newTestReconciler(t, at(), nil)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	const generic = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
 	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != generic {

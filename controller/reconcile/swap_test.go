@@ -33,9 +33,9 @@ func versionHook(version string, began chan<- string, goOn <-chan bool) hook.Hoo
 func TestReconcileUsesOneVersion(t *testing.T) {
 	began, goOn := make(chan string), make(chan bool)
 	r, write := newTestReconciler(t, versionHook("old", began, goOn), nil, objecttest.Widget(nil))
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
@@ -64,9 +64,9 @@ func TestReconcileUsesOneVersion(t *testing.T) {
 
 func TestSwapResetsState(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
@@ -106,9 +106,9 @@ func TestEnqueueAllSpreadsParents(t *testing.T) {
 		objects = append(objects, objecttest.Widget(func(o *object.Object) { o.SetName(fmt.Sprint("w", i)) }))
 	}
 	r, _ := newTestReconciler(t, wants(), nil, objects...)
-	t.Cleanup(r.Close)
+	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.Synced(t.Context()) {
+	if !r.synced(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	r.enqueueAll(queue.ScriptChanged)
