@@ -67,8 +67,8 @@ func (s *Related) Forget() {
 	s.Answers, s.used, s.Looked, s.caches, s.Shown = map[string]*customizeResult{}, nil, nil, nil, false
 }
 
-// Relate sets the related objects of each variant of a parent: a group for each rule of the customize hook, also if nothing
-// matches it. It leaves them nil if there is no customize hook. Until the caches that are needed have synced, the error is a
+// Relate sets the related objects of each variant of a parent: a group for each kind that the rules of the customize hook name,
+// also if nothing matches. It leaves them nil if there is no customize hook. Until the caches that are needed have synced, the error is a
 // kube.ErrRequeue.
 func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []Variant) error {
 	if c.Version.Customize == nil {
