@@ -28,7 +28,6 @@ import (
 	"metascript/controller/plan"
 	"metascript/controller/revisions"
 	"metascript/controller/rollout"
-	"metascript/controller/spec"
 	"metascript/controller/transition"
 )
 
@@ -311,78 +310,6 @@ func TestTheConditionKeepsItsTimeAndTheOthersTheirPlace(t *testing.T) {
 	}
 	if odd := l.turn(objecttest.WidgetRef("default", "w")).roller.withUpdated(parent, map[string]any{"conditions": "none"}, rollout.Condition{}); odd["conditions"] != "none" {
 		t.Errorf("conditions that are no list were replaced: %v", odd)
-	}
-}
-
-func TestTheLabelsOfARevision(t *testing.T) {
-	parent := objecttest.Widget(func(o *object.Object) {
-		o.Object["spec"] = map[string]any{
-			"selector": map[string]any{"matchLabels": map[string]any{"app": "w"}},
-			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other", "tier": "t"}}},
-		}
-	})
-	l, _ := NewTestLoop(t, at(), nil)
-	roll(l)
-	t.Cleanup(l.Close)
-	t.Cleanup(l.queue.ShutDown)
-	ours := map[string]string{revisions.GroupLabel: "example.com", revisions.ResourceLabel: "widgets"}
-	for name, c := range map[string]struct {
-		generated func(*object.Object) map[string]string
-		want      map[string]string
-	}{
-		"a generated selector": {claim.GeneratedLabels, map[string]string{claim.GeneratedLabel: "u1"}},
-		"the parent's":         {nil, map[string]string{"app": "w", "tier": "t"}},
-	} {
-		l.b.Revisions.Labels = c.generated
-		for key, value := range ours {
-			c.want[key] = value
-		}
-		if diff := cmp.Diff(c.want, l.b.Revisions.Blank(parent).GetLabels()); diff != "" {
-			t.Errorf("%s: labels (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-func TestWhichKindsRoll(t *testing.T) {
-	pod := kube.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}
-	parent := kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true}
-	declared := func(methods ...plan.Method) (*spec.Declaration, spec.Resolved) {
-		d, found := &spec.Declaration{Parents: []spec.Parent{{Field: "parentResource"}}}, spec.Resolved{Parents: []kube.Resource{parent}}
-		for _, method := range methods {
-			rule := spec.Child{Method: method, Checks: []v1alpha1.StatusConditionCheck{{Type: "Ready"}}}
-			d.Children, found.Children = append(d.Children, rule), append(found.Children, spec.ChildRule{Resource: pod, Method: method})
-		}
-		return d, found
-	}
-	ready := []rollout.Check{{Type: "Ready"}}
-	for _, c := range []struct {
-		methods []plan.Method
-		want    map[object.Kind]rollout.Rule
-	}{
-		{nil, nil},
-		{[]plan.Method{plan.InPlace}, nil},
-		{[]plan.Method{plan.RollingInPlace, plan.Recreate}, nil},
-		{[]plan.Method{plan.OnDelete, plan.RollingInPlace}, map[object.Kind]rollout.Rule{pod.ObjectKind(): {InPlace: true, Checks: ready}}},
-		{[]plan.Method{plan.RollingRecreate}, map[object.Kind]rollout.Rule{pod.ObjectKind(): {Checks: ready}}},
-	} {
-		r, err := revisions.New(declared(c.methods...))
-		if err != nil || (r == nil) != (c.want == nil) {
-			t.Errorf("%v: got %v, %v", c.methods, r, err)
-			continue
-		}
-		if r == nil {
-			continue
-		}
-		if diff := cmp.Diff(c.want, r.Rules.Kinds); diff != "" {
-			t.Errorf("%v: rules (-want +got):\n%s", c.methods, diff)
-		}
-		if diff := cmp.Diff(rollout.DefaultPaths, r.Paths); diff != "" {
-			t.Errorf("%v: paths (-want +got):\n%s", c.methods, diff)
-		}
-	}
-	parent.Namespaced = false
-	if _, err := revisions.New(declared(plan.RollingInPlace)); err == nil || !strings.Contains(err.Error(), "parentResource widgets is cluster-scoped, and its children cannot roll") {
-		t.Errorf("error %v, want that a cluster-scoped parent cannot roll", err)
 	}
 }
 
