@@ -129,7 +129,7 @@ type Shared struct {
 	Related related.Caches
 }
 
-func NewShared() *Shared { return &Shared{Pool: work.NewPool(work.Options{})} }
+func NewShared() *Shared { return &Shared{Pool: work.NewPool()} }
 
 // grace is how long a reconcile may go on after its controller was told to stop.
 const stopTimeout = 20 * time.Second

@@ -8,8 +8,8 @@
 //
 // The workers take one key of each queue in turn, so that a queue with many keys does not delay one with few. Each queue has a
 // limit of keys in processing. The pool runs more workers than any single limit, so that one slow queue leaves workers for the
-// others. If many queues are slow at the same time, a worker that has processed its key for longer than Options.Long is no
-// longer counted, and another one may start. So a key waits no longer than that because of slow queues. The number of workers
+// others. If many queues are slow at the same time, a worker that has processed its key for longer than 250 ms is no longer
+// counted, and another one may start. So a key waits no longer than that because of slow queues. The number of workers
 // is then limited only by the limits of the queues.
 package work
 
@@ -20,12 +20,12 @@ import (
 	"time"
 )
 
-// Options configure a [Pool]. The zero value has the defaults.
-type Options struct {
-	// Spare is how many workers may run in addition to the largest limit of a queue. Default: 8 for each processor.
-	Spare int
-	// Long is how long a worker may process a key before it is no longer counted. Default: 250 ms.
-	Long time.Duration
+// options configure a Pool. The zero value has the defaults.
+type options struct {
+	// spare is how many workers may run in addition to the largest limit of a queue. Default: 8 for each processor.
+	spare int
+	// long is how long a worker may process a key before it is no longer counted. Default: 250 ms.
+	long time.Duration
 }
 
 // A Pool runs the workers that queues share. It is safe for concurrent use.
@@ -74,14 +74,16 @@ type task struct {
 }
 
 // NewPool returns a pool without queues.
-func NewPool(o Options) *Pool {
-	if o.Spare <= 0 {
-		o.Spare = 8 * runtime.GOMAXPROCS(0)
+func NewPool() *Pool { return newPool(options{}) }
+
+func newPool(o options) *Pool {
+	if o.spare <= 0 {
+		o.spare = 8 * runtime.GOMAXPROCS(0)
 	}
-	if o.Long <= 0 {
-		o.Long = 250 * time.Millisecond
+	if o.long <= 0 {
+		o.long = 250 * time.Millisecond
 	}
-	p := &Pool{spare: o.Spare, long: o.Long, served: map[keyQueue]bool{}, inReady: map[keyQueue]bool{}, measured: map[keyQueue]bool{}}
+	p := &Pool{spare: o.spare, long: o.long, served: map[keyQueue]bool{}, inReady: map[keyQueue]bool{}, measured: map[keyQueue]bool{}}
 	p.resize()
 	return p
 }

@@ -39,7 +39,7 @@ func addMany(q *Queue[string], n int) {
 
 func TestAQueueHasNoMoreKeysInProcessingThanItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newTestQueue(NewPool(Options{Spare: 100}))
+		q := newTestQueue(newPool(options{spare: 100}))
 		var now, most, all atomic.Int32
 		q.Serve(3, func(string) {
 			most.Store(max(most.Load(), now.Add(1)))
@@ -59,7 +59,7 @@ func TestAQueueHasNoMoreKeysInProcessingThanItsLimit(t *testing.T) {
 
 func TestASlowQueueDoesNotDelayAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 2})
+		p := newPool(options{spare: 2})
 		slow, quick := newTestQueue(p), newTestQueue(p)
 		slow.Serve(50, func(string) { time.Sleep(time.Hour) })
 		addMany(slow, 1000)
@@ -77,7 +77,7 @@ func TestASlowQueueDoesNotDelayAnother(t *testing.T) {
 
 func TestManySlowQueuesDelayAnotherByNoMoreThanLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 2, Long: time.Second})
+		p := newPool(options{spare: 2, long: time.Second})
 		var all []*Queue[string]
 		for range 100 {
 			q := newTestQueue(p)
@@ -102,7 +102,7 @@ func TestManySlowQueuesDelayAnotherByNoMoreThanLong(t *testing.T) {
 
 func TestQueuesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 1})
+		p := newPool(options{spare: 1})
 		var mu sync.Mutex
 		var order string
 		var all []*Queue[string]
@@ -133,7 +133,7 @@ func TestQueuesTakeTurns(t *testing.T) {
 
 func TestABusyQueueLeavesSpareWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 1})
+		p := newPool(options{spare: 1})
 		busy := newTestQueue(p)
 		busy.Serve(1000, func(string) { time.Sleep(time.Hour) })
 		addMany(busy, 5000)
@@ -150,7 +150,7 @@ func TestABusyQueueLeavesSpareWorkers(t *testing.T) {
 
 func TestOneWorkerProcessesAKeyAtATimeAndNoneIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 8, Long: time.Millisecond})
+		p := newPool(options{spare: 8, long: time.Millisecond})
 		var all []*Queue[string]
 		var added, worked [5][10]atomic.Int64
 		for n := range 5 {
@@ -194,7 +194,7 @@ func TestOneWorkerProcessesAKeyAtATimeAndNoneIsLost(t *testing.T) {
 
 func TestAddAfterUsesTheEarliestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newTestQueue(NewPool(Options{}))
+		q := newTestQueue(newPool(options{}))
 		begun := time.Now()
 		var times []time.Duration
 		q.Serve(1, func(string) { times = append(times, time.Since(begun)) })
@@ -211,7 +211,7 @@ func TestAddAfterUsesTheEarliestTime(t *testing.T) {
 
 func TestShutDownReleasesEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 1})
+		p := newPool(options{spare: 1})
 		q, other := newTestQueue(p), newTestQueue(p)
 		block := make(chan struct{})
 		q.Serve(1, func(string) { <-block })
