@@ -88,7 +88,7 @@ func TestOf(t *testing.T) {
 		{"metacontroller", nil, true, false},
 		{"metacontroller", []string{"kubectl"}, true, true},
 		{"kubectl", nil, false, true},
-		{"somebody", nil, false, false},
+		{"another", nil, false, false},
 	} {
 		got := ownership.Of(o, c.applier, c.others...)
 		if (got.Set != "") != c.applied || got.Updated != c.updated {

@@ -222,7 +222,7 @@ func TestAStepWithoutWritesStoresNoScript(t *testing.T) {
 func TestErrorsOfStore(t *testing.T) {
 	controllerRevisions := v1alpha1.ControllerRevisions.GroupResource()
 	exists, conflict := apierrors.NewAlreadyExists(controllerRevisions, "new"), apierrors.NewConflict(controllerRevisions, "new", errors.New("changed"))
-	gone, refused := apierrors.NewNotFound(controllerRevisions, "old"), errors.New("refused")
+	notFound, refused := apierrors.NewNotFound(controllerRevisions, "old"), errors.New("refused")
 	deleting := stored("new", "1", "", nil)
 	now := metav1.Now()
 	deleting.SetDeletionTimestamp(&now)
@@ -234,14 +234,14 @@ func TestErrorsOfStore(t *testing.T) {
 		requeue bool
 		want    string // the beginning of the error; "" if there is none
 	}{
-		"deleted already":      {verb: plan.Delete, failure: gone},
-		"refused":              {verb: plan.Create, failure: refused, want: "refused"},
-		"changed meanwhile":    {verb: plan.Delete, failure: conflict, requeue: true, want: "it changed meanwhile"},
-		"ours, not cached yet": {verb: plan.Create, failure: exists, live: stored("new", "1", "", widget("1")), requeue: true, want: "it changed meanwhile"},
-		"somebody else's":      {verb: plan.Create, failure: exists, live: stored("new", "1", "", nil), want: "create ControllerRevision default/new: it exists already, and Widget default/w is not its controller: delete it"},
-		"being deleted":        {verb: plan.Create, failure: exists, live: deleting, requeue: true, want: "ControllerRevision default/new is still being deleted: it changed meanwhile"},
-		"gone by now":          {verb: plan.Create, failure: exists, liveErr: gone, requeue: true, want: "it changed meanwhile"},
-		"unknown":              {verb: plan.Create, failure: exists, liveErr: refused, want: "read ControllerRevision default/new: refused"},
+		"deleted already":       {verb: plan.Delete, failure: notFound},
+		"refused":               {verb: plan.Create, failure: refused, want: "refused"},
+		"changed meanwhile":     {verb: plan.Delete, failure: conflict, requeue: true, want: "it changed meanwhile"},
+		"not cached yet":        {verb: plan.Create, failure: exists, live: stored("new", "1", "", widget("1")), requeue: true, want: "it changed meanwhile"},
+		"of another controller": {verb: plan.Create, failure: exists, live: stored("new", "1", "", nil), want: "create ControllerRevision default/new: it exists already, and Widget default/w is not its controller: delete it"},
+		"being deleted":         {verb: plan.Create, failure: exists, live: deleting, requeue: true, want: "ControllerRevision default/new is still being deleted: it changed meanwhile"},
+		"deleted meanwhile":     {verb: plan.Create, failure: exists, liveErr: notFound, requeue: true, want: "it changed meanwhile"},
+		"unknown":               {verb: plan.Create, failure: exists, liveErr: refused, want: "read ControllerRevision default/new: refused"},
 	} {
 		r := newRevisions(t)
 		r.Live = func(context.Context, *object.Object) (*object.Object, error) { return c.live, c.liveErr }

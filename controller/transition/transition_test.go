@@ -160,7 +160,7 @@ func TestLostReportsTimesThatTheSchemaRemoves(t *testing.T) {
 		stored, written map[string]any
 		want            bool
 	}{
-		"kept":             {withConditions(condition("A", "True", past)), withConditions(condition("A", "True", past)), false},
+		"stored":           {withConditions(condition("A", "True", past)), withConditions(condition("A", "True", past)), false},
 		"removed":          {withConditions(condition("A", "True", "")), withConditions(condition("A", "True", past)), true},
 		"more is removed":  {map[string]any{}, withConditions(condition("A", "True", past)), false},
 		"another status":   {withConditions(condition("A", "False", "")), withConditions(condition("A", "True", past)), false},
