@@ -1,13 +1,13 @@
-// Package bodies bounds how much memory the answers of webhooks take that are in flight at the same time.
+// Package bodies limits the memory of webhook response bodies that are processed concurrently.
 //
-// A [Budget] is the server's, in bytes of text. Each controller has a [Share] of it, so that the answers of one
-// controller cannot keep those of the others waiting. What one reconcile holds of it is a [Lease], from when its answer
-// begins to arrive until the reconcile is done with what was made of it.
+// A [Budget] is the limit of the server, in bytes of body. Each controller has a [Share] of it, so that the responses of one
+// controller do not block those of the others. A [Lease] is the memory of one reconcile: it is taken before a body is read, and
+// released when the reconcile does not need the decoded response any more.
 //
-// All that an answer may need is taken before it is read, and what it did not need is given back after that. Who asks for
-// room waits for it. A lease that holds some already is served first, and may have more than the share when it needs it:
-// the sooner it has all its answers, the sooner it gives all back. Where leases would wait only for each other, the one
-// that asked last fails, and is tried again. So one of them always makes progress.
+// Before a body is read, a lease takes the most that the body may need; afterwards it returns what the body did not need. Take
+// waits until there is enough memory. Leases that have memory are served first, and a lease may exceed its share if no other
+// lease uses the share: the sooner a reconcile has all responses, the sooner it releases its memory. If leases wait only for
+// each other, that would be a deadlock; so the one that called Take last gets an error, and its reconcile is tried again.
 package bodies
 
 import (
@@ -17,31 +17,32 @@ import (
 	"sync/atomic"
 )
 
-// Default is the size of a [Budget] when nothing else is said: 128 MiB.
+// Default is the default size of a [Budget]: 128 MiB.
 const Default = 128 << 20
 
-// A Budget is the room that there is for all. It is safe for concurrent use.
+// A Budget is the memory for the responses of all controllers. It is safe for concurrent use.
 type Budget struct {
-	size int64
+	size int64 // in bytes
 
-	mu      sync.Mutex // also of its shares and leases
-	used    int64
-	queue   []*waiter // in the order in which they asked
-	holders map[*Lease]struct{}
+	mu     sync.Mutex          // guards the fields below, and the shares and the leases of the budget
+	used   int64               // by leases, and by TryTake
+	queue  []*waiter           // the calls of Take that wait, in order
+	leases map[*Lease]struct{} // those that have memory
 }
 
-// New gives a Budget of so many bytes; zero and below is [Default].
+// New returns a Budget of size bytes; [Default] if size is not above zero.
 func New(size int64) *Budget {
 	if size <= 0 {
 		size = Default
 	}
-	return &Budget{size: size, holders: map[*Lease]struct{}{}}
+	return &Budget{size: size, leases: map[*Lease]struct{}{}}
 }
 
-// Size is how many bytes there are in all.
+// Size returns the size of the budget in bytes.
 func (b *Budget) Size() int64 { return b.size }
 
-// TryTake takes n bytes if they are free, without a lease: who has them gives them back by GiveBack.
+// TryTake takes n bytes without a lease, and reports whether it did: it does not if they are not free, or if a Take waits. The
+// caller returns them with GiveBack.
 func (b *Budget) TryTake(n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,52 +53,53 @@ func (b *Budget) TryTake(n int64) bool {
 	return true
 }
 
-// GiveBack gives back what TryTake took.
+// GiveBack returns n bytes that TryTake took.
 func (b *Budget) GiveBack(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
-	b.settle()
+	b.serve()
 }
 
-// Share gives the share of one controller: half of the budget. A single reconcile may hold more than that.
+// Share returns a new share for a controller: half of the budget. A single lease may exceed it.
 func (b *Budget) Share() *Share { return &Share{of: b, size: max(b.size/2, 1)} }
 
-// A Share is the part of a [Budget] that a controller may have. It is safe for concurrent use.
+// A Share is the part of a [Budget] that one controller may use. It is safe for concurrent use.
 type Share struct {
 	of   *Budget
 	size int64
-	used int64 // at most size of each lease
+	used int64 // by its leases; of each at most size is counted
 }
 
-// Size is that of the whole [Budget], which is the most that a single answer may take.
+// Size returns the size of the whole [Budget], which is the limit of a single body.
 func (s *Share) Size() int64 { return s.of.size }
 
-// A FullError says that there was no room in time. Another try may find some.
-type FullError struct{ Want, Size int64 }
+// A fullError says that there was not enough memory in time. A later try may succeed.
+type fullError struct{ Want, Size int64 }
 
-func (e *FullError) Error() string {
+func (e *fullError) Error() string {
 	return fmt.Sprintf("there is no room for an answer of up to %d bytes beside those that are in flight, for which --webhook-memory is %d bytes: it is tried again; raise --webhook-memory if this comes often", e.Want, e.Size)
 }
 
-// A Lease is the room that one reconcile holds, all of it of the share from which it was first taken. It is safe for
-// concurrent use. The zero Lease holds nothing.
+// A Lease is the memory of one reconcile. All of it is of the share of the first Take. It is safe for concurrent use. The zero
+// Lease has no memory.
 type Lease struct {
-	share   atomic.Pointer[Share]
-	held    int64
-	reading int // answers that were not shrunk yet
-	waiting int
+	share   atomic.Pointer[Share] // nil until the first Take
+	size    int64                 // in bytes
+	reading int                   // bodies that are being read: Take has returned, and Shrink was not called
+	waiting int                   // calls of Take that wait
 }
 
-// Take takes n bytes of a share for an answer, and waits for them until ctx is done or only those have room that wait for
-// more as l does. The error is a [*FullError]. n must not be above the share's size. [Lease.Shrink] is called when the
-// answer was read.
+// Take takes n bytes of a share for a body; n must not be above the size of the share. It waits until there is enough memory. It
+// returns an error if ctx is done before, or if all memory belongs to leases that wait too. The caller calls [Lease.Shrink]
+// after it has read the body.
 func (l *Lease) Take(ctx context.Context, share *Share, n int64) error {
 	_, err := l.TakeUpTo(ctx, share, n, n)
 	return err
 }
 
-// TakeUpTo takes most bytes like Take, or all that l does not hold itself of the budget, but at least so many as least.
+// TakeUpTo is like Take, but takes fewer than most bytes if l itself has memory of the budget: then it takes what remains of the
+// budget, and at least least. It returns how many bytes it took.
 func (l *Lease) TakeUpTo(ctx context.Context, share *Share, least, most int64) (int64, error) {
 	l.share.CompareAndSwap(nil, share)
 	w := &waiter{lease: l, share: l.share.Load(), least: least, most: most, done: make(chan struct{})}
@@ -105,7 +107,7 @@ func (l *Lease) TakeUpTo(ctx context.Context, share *Share, least, most int64) (
 	b.mu.Lock()
 	b.queue = append(b.queue, w)
 	l.waiting++
-	b.settle()
+	b.serve()
 	b.mu.Unlock()
 	select {
 	case <-w.done:
@@ -113,34 +115,35 @@ func (l *Lease) TakeUpTo(ctx context.Context, share *Share, least, most int64) (
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.leave(w) {
-			b.settle()
+			b.serve()
 		}
 	}
 	if w.got == 0 {
-		return 0, &FullError{most, b.size}
+		return 0, &fullError{most, b.size}
 	}
 	return w.got, nil
 }
 
-// Shrink says that the answer was read for which n bytes were taken, and gives back all but used of them.
+// Shrink returns all but used of the n bytes that were taken for a body. It is called after the body was read.
 func (l *Lease) Shrink(n, used int64) {
 	l.change(func(share *Share) {
 		if l.reading == 0 {
-			return // all was released
+			return // Release was called
 		}
 		l.reading--
-		l.hold(share, l.held-n+min(used, n))
+		l.resize(share, l.size-n+min(used, n))
 	})
 }
 
-// Release gives all back.
+// Release returns all memory of the lease.
 func (l *Lease) Release() {
 	l.change(func(share *Share) {
 		l.reading = 0
-		l.hold(share, 0)
+		l.resize(share, 0)
 	})
 }
 
+// change calls do with the share of l and the lock held, and then serves waiting calls. It does nothing before the first Take.
 func (l *Lease) change(do func(*Share)) {
 	share := l.share.Load()
 	if share == nil {
@@ -149,33 +152,33 @@ func (l *Lease) change(do func(*Share)) {
 	share.of.mu.Lock()
 	defer share.of.mu.Unlock()
 	do(share)
-	share.of.settle()
+	share.of.serve()
 }
 
-// hold has l hold n bytes.
-func (l *Lease) hold(share *Share, n int64) {
-	share.used += min(n, share.size) - min(l.held, share.size)
-	share.of.used += n - l.held
-	l.held = n
+// resize sets the size of l to n bytes.
+func (l *Lease) resize(share *Share, n int64) {
+	share.used += min(n, share.size) - min(l.size, share.size)
+	share.of.used += n - l.size
+	l.size = n
 	if n == 0 {
-		delete(share.of.holders, l)
+		delete(share.of.leases, l)
 	} else {
-		share.of.holders[l] = struct{}{}
+		share.of.leases[l] = struct{}{}
 	}
 }
 
-// blocked reports whether l gives nothing back before it has more.
+// blocked reports whether l releases no memory before a Take that waits has returned.
 func (l *Lease) blocked() bool { return l.waiting > 0 && l.reading == 0 }
 
 type leaseKey struct{}
 
-// Hold gives a context under which answers keep their room until release is called.
-func Hold(ctx context.Context) (held context.Context, release func()) {
+// Hold returns a context with a new Lease, and a function that releases it.
+func Hold(ctx context.Context) (withLease context.Context, release func()) {
 	l := &Lease{}
 	return context.WithValue(ctx, leaseKey{}, l), l.Release
 }
 
-// Held is the Lease of a context of [Hold], or nil.
+// Held returns the Lease in a context of [Hold], or nil.
 func Held(ctx context.Context) *Lease {
 	l, _ := ctx.Value(leaseKey{}).(*Lease)
 	return l

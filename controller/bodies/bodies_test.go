@@ -11,22 +11,22 @@ import (
 	"testing/synctest"
 )
 
-// soon is a context that is done already: what has to wait gets nothing.
-func soon(t *testing.T) context.Context {
+// canceled returns a canceled context, with which a Take that has to wait fails.
+func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
 }
 
-func TestAnAnswerWaitsForRoom(t *testing.T) {
+func TestTakeWaitsForMemory(t *testing.T) {
 	b := New(100)
 	first, second := &Lease{}, &Lease{}
 	if err := first.Take(t.Context(), b.Share(), 80); err != nil {
 		t.Fatal(err)
 	}
-	var full *FullError
-	if err := second.Take(soon(t), b.Share(), 30); !errors.As(err, &full) || !strings.Contains(err.Error(), "--webhook-memory is 100 bytes") {
-		t.Errorf("error %v, want that there is no room, by the name of the flag", err)
+	var full *fullError
+	if err := second.Take(canceled(t), b.Share(), 30); !errors.As(err, &full) || !strings.Contains(err.Error(), "--webhook-memory is 100 bytes") {
+		t.Errorf("error %v, want a fullError with the name of the flag", err)
 	}
 	taken := make(chan error)
 	go func() { taken <- second.Take(t.Context(), b.Share(), 30) }()
@@ -36,18 +36,19 @@ func TestAnAnswerWaitsForRoom(t *testing.T) {
 	}
 	second.Release()
 	if err := first.Take(t.Context(), b.Share(), 100); err != nil {
-		t.Errorf("not all came back: %v", err)
+		t.Errorf("not all memory was returned: %v", err)
 	}
 }
 
-// taking starts a Take and gives what it returns. It waits until the Take has ended or has to wait.
-func taking(ctx context.Context, l *Lease, share *Share, n int64) <-chan error {
+// startTake starts a Take and returns a channel with its result. It waits until the Take has returned or blocks.
+func startTake(ctx context.Context, l *Lease, share *Share, n int64) <-chan error {
 	taken := make(chan error, 1)
 	go func() { taken <- l.Take(ctx, share, n) }()
 	synctest.Wait()
 	return taken
 }
 
+// take takes n bytes for a body that needs only used of them.
 func take(t *testing.T, l *Lease, share *Share, n, used int64) {
 	t.Helper()
 	if err := l.Take(t.Context(), share, n); err != nil {
@@ -56,31 +57,32 @@ func take(t *testing.T, l *Lease, share *Share, n, used int64) {
 	l.Shrink(n, used)
 }
 
-func waits(t *testing.T, taken <-chan error) {
+// checkWaits checks that a Take has not returned.
+func checkWaits(t *testing.T, taken <-chan error) {
 	t.Helper()
 	select {
 	case err := <-taken:
-		t.Fatalf("it ended (error %v), want that it waits", err)
+		t.Fatalf("Take returned (error %v), want that it waits", err)
 	default:
 	}
 }
 
-func TestAnswersOfOneReconcileWaitForEachOther(t *testing.T) {
+func TestBodiesOfOneReconcileWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		share, l := New(128).Share(), &Lease{}
 		if err := l.Take(t.Context(), share, 40); err != nil {
 			t.Fatal(err)
 		}
-		second := taking(t.Context(), l, share, 40)
-		waits(t, second)
+		second := startTake(t.Context(), l, share, 40)
+		checkWaits(t, second)
 		l.Shrink(40, 1)
 		if err := <-second; err != nil {
-			t.Errorf("there is room: %v", err)
+			t.Errorf("there is enough memory: %v", err)
 		}
 	})
 }
 
-func TestAReconcileThatHoldsRoomIsServedBeforeOneThatHoldsNone(t *testing.T) {
+func TestALeaseWithMemoryIsServedBeforeOneWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		share, l, other := New(128).Share(), &Lease{}, &Lease{}
 		take(t, l, share, 16, 5)
@@ -88,16 +90,16 @@ func TestAReconcileThatHoldsRoomIsServedBeforeOneThatHoldsNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		third := &Lease{}
-		first := taking(t.Context(), third, share, 16)
-		waits(t, first)
+		first := startTake(t.Context(), third, share, 16)
+		checkWaits(t, first)
 		take(t, l, share, 5, 5)
-		second := taking(t.Context(), l, share, 16)
-		waits(t, second)
+		second := startTake(t.Context(), l, share, 16)
+		checkWaits(t, second)
 		other.Shrink(48, 38)
 		if err := <-second; err != nil {
 			t.Error(err)
 		}
-		waits(t, first)
+		checkWaits(t, first)
 		l.Release()
 		if err := <-first; err != nil {
 			t.Error(err)
@@ -105,29 +107,28 @@ func TestAReconcileThatHoldsRoomIsServedBeforeOneThatHoldsNone(t *testing.T) {
 	})
 }
 
-// They would wait for each other for ever.
-func TestOneOfThoseThatWaitForEachOtherFails(t *testing.T) {
+func TestOneLeaseOfADeadlockFails(t *testing.T) {
 	one := New(100).Share()
 	two := one.of.Share()
 	for _, test := range []struct {
 		name   string
 		shares [2]*Share
-		held   int64
+		size   int64
 	}{{"in a share", [2]*Share{one, one}, 25}, {"in the budget", [2]*Share{one, two}, 45}} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				first, second := &Lease{}, &Lease{}
-				take(t, first, test.shares[0], test.held, test.held)
-				take(t, second, test.shares[1], test.held, test.held)
-				taken := taking(t.Context(), first, test.shares[0], 30)
-				waits(t, taken)
-				var full *FullError
+				take(t, first, test.shares[0], test.size, test.size)
+				take(t, second, test.shares[1], test.size, test.size)
+				taken := startTake(t.Context(), first, test.shares[0], 30)
+				checkWaits(t, taken)
+				var full *fullError
 				for range 2 {
 					if err := second.Take(t.Context(), test.shares[1], 30); !errors.As(err, &full) {
-						t.Errorf("error %v, want that there is no room", err)
+						t.Errorf("error %v, want a fullError", err)
 					}
 				}
-				waits(t, taken)
+				checkWaits(t, taken)
 				second.Release()
 				if err := <-taken; err != nil {
 					t.Error(err)
@@ -138,18 +139,18 @@ func TestOneOfThoseThatWaitForEachOtherFails(t *testing.T) {
 	}
 }
 
-func TestALeaseThatWaitsForEverFailsAsAWhole(t *testing.T) {
+func TestAllCallsOfALeaseInADeadlockFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		share, first, second := New(100).Share(), &Lease{}, &Lease{}
 		take(t, first, share, 25, 25)
 		take(t, second, share, 20, 20)
-		before := taking(t.Context(), second, share, 30)
-		waits(t, before)
-		taken := taking(t.Context(), first, share, 30)
+		before := startTake(t.Context(), second, share, 30)
+		checkWaits(t, before)
+		taken := startTake(t.Context(), first, share, 30)
 		if err := <-taken; err == nil {
-			t.Error("there is room for 75 of 50")
+			t.Error("75 of 50 bytes were taken")
 		}
-		waits(t, before)
+		checkWaits(t, before)
 		first.Release()
 		if err := <-before; err != nil {
 			t.Error(err)
@@ -157,8 +158,8 @@ func TestALeaseThatWaitsForEverFailsAsAWhole(t *testing.T) {
 	})
 }
 
-// With a limit as large as the budget, a second answer has what the first left.
-func TestAnAnswerOfUnknownLengthHasWhatItsReconcileDoesNotHold(t *testing.T) {
+// A body of unknown length may need the whole budget. A second one of the same reconcile gets what the first one left.
+func TestTakeUpToTakesTheRestOfTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		share, l := New(100).Share(), &Lease{}
 		if n, err := l.TakeUpTo(t.Context(), share, 1, 100); n != 100 || err != nil {
@@ -176,13 +177,13 @@ func TestAnAnswerOfUnknownLengthHasWhatItsReconcileDoesNotHold(t *testing.T) {
 		l.Shrink(100, 30)
 		second.Wait()
 		if n != 70 {
-			t.Errorf("%d bytes, want the 70 that are left", n)
+			t.Errorf("%d bytes, want the remaining 70", n)
 		}
 	})
 }
 
-// Each asks three times, for more than it will hold, and holds in the end a sixth of the share.
-func TestManyReconcilesOfManyAnswersAllEnd(t *testing.T) {
+// Each reconcile reads three bodies, takes more than they need, and in the end has a sixth of the budget.
+func TestManyReconcilesWithManyBodiesAllEnd(t *testing.T) {
 	share := New(240).Share()
 	var all sync.WaitGroup
 	for range 8 {
@@ -190,9 +191,9 @@ func TestManyReconcilesOfManyAnswersAllEnd(t *testing.T) {
 			for done := false; !done; {
 				ctx, release := Hold(t.Context())
 				var failed atomic.Bool
-				var answers sync.WaitGroup
+				var bodies sync.WaitGroup
 				for range 3 {
-					answers.Go(func() {
+					bodies.Go(func() {
 						n, err := Held(ctx).TakeUpTo(ctx, share, 1, 60)
 						if err != nil {
 							failed.Store(true)
@@ -202,39 +203,39 @@ func TestManyReconcilesOfManyAnswersAllEnd(t *testing.T) {
 						Held(ctx).Shrink(n, 20)
 					})
 				}
-				answers.Wait()
+				bodies.Wait()
 				release()
 				done = !failed.Load()
 			}
 		})
 	}
 	all.Wait()
-	if share.used != 0 || share.of.used != 0 || len(share.of.holders)+len(share.of.queue) > 0 {
-		t.Errorf("not all came back: %+v", share)
+	if share.used != 0 || share.of.used != 0 || len(share.of.leases)+len(share.of.queue) > 0 {
+		t.Errorf("not all memory was returned: %+v", share)
 	}
 }
 
-func TestOneControllerHasHalfUnlessOneAnswerIsLarger(t *testing.T) {
+func TestAControllerHasHalfOfTheBudgetUnlessABodyIsLarger(t *testing.T) {
 	b := New(100)
 	share, first, second := b.Share(), &Lease{}, &Lease{}
 	if err := first.Take(t.Context(), share, 40); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Take(soon(t), share, 40); err == nil {
-		t.Error("one controller takes more than half with two answers")
+	if err := second.Take(canceled(t), share, 40); err == nil {
+		t.Error("two leases of a controller took more than half")
 	}
 	third := &Lease{}
 	if err := third.Take(t.Context(), b.Share(), 40); err != nil {
-		t.Errorf("another controller finds no room: %v", err)
+		t.Errorf("there is no memory for another controller: %v", err)
 	}
 	first.Release()
 	third.Release()
 	if err := first.Take(t.Context(), share, 100); err != nil {
-		t.Errorf("a single answer may take it all: %v", err)
+		t.Errorf("a single body cannot take the whole budget: %v", err)
 	}
 }
 
-func TestWhatAnAnswerDidNotNeedIsGivenBack(t *testing.T) {
+func TestShrinkReturnsUnusedMemory(t *testing.T) {
 	b := New(100)
 	share, first, second := b.Share(), &Lease{}, &Lease{}
 	if err := first.Take(t.Context(), share, 90); err != nil {
@@ -242,19 +243,19 @@ func TestWhatAnAnswerDidNotNeedIsGivenBack(t *testing.T) {
 	}
 	first.Shrink(90, 20)
 	if err := second.Take(t.Context(), share, 30); err != nil {
-		t.Errorf("there is room: %v", err)
+		t.Errorf("there is enough memory: %v", err)
 	}
-	if err := (&Lease{}).Take(soon(t), b.Share(), 51); err == nil {
-		t.Error("more was given back than there was to give")
+	if err := (&Lease{}).Take(canceled(t), b.Share(), 51); err == nil {
+		t.Error("more memory was returned than was unused")
 	}
 	first.Release()
 	second.Release()
 	if err := first.Take(t.Context(), share, 100); err != nil {
-		t.Errorf("not all came back: %v", err)
+		t.Errorf("not all memory was returned: %v", err)
 	}
 }
 
-func TestManyAnswersGetTheirTurn(t *testing.T) {
+func TestManyReconcilesAreServed(t *testing.T) {
 	b := New(100)
 	var all sync.WaitGroup
 	for i := range 50 {
@@ -269,6 +270,6 @@ func TestManyAnswersGetTheirTurn(t *testing.T) {
 	}
 	all.Wait()
 	if err := (&Lease{}).Take(t.Context(), b.Share(), 100); err != nil {
-		t.Errorf("not all came back: %v", err)
+		t.Errorf("not all memory was returned: %v", err)
 	}
 }

@@ -1,3 +1,8 @@
+// Package call calls the hooks of a controller about a parent.
+//
+//   - A [Version] is the hooks of a Reconciler, with the breakers and the canary that watch their calls.
+//   - A [Caller] calls them about one parent, and about its older revisions.
+//   - [Related] keeps the responses of the customize hook for a parent, which name its related objects.
 package call
 
 import (
@@ -21,32 +26,34 @@ import (
 
 // An EventRecorder records events about parents.
 type EventRecorder interface {
+	// Warning records an event of type Warning.
 	Warning(o *object.Object, reason, format string, args ...any)
+	// Asked records an event that a hook returned. kind is the type of the event.
 	Asked(o *object.Object, kind, reason, message string)
 }
 
-// A Caller calls the hooks of one version about one parent.
+// A Caller calls the hooks of one version about one parent. It is used by one reconcile at a time.
 type Caller struct {
 	Binding    *binding.Binding
 	Version    *Version
 	Events     EventRecorder
 	Log        *slog.Logger
-	Customized *Related // of the parent
-	Caches     *related.Caches
-	Controller related.Controller // that the parent is of
+	Customized *Related           // the cached responses of the customize hook for the parent
+	Caches     *related.Caches    // the caches of related objects
+	Controller related.Controller // which reconciles the parent
 }
 
-// A Variant is a parent as one of its revisions has it, and who answers about it.
+// A Variant is a parent with the fields of one of its revisions, and the hooks that are called for it.
 type Variant struct {
 	Parent   *object.Object
-	Revision string      // the name of the ControllerRevision; "" is the parent as it is
-	Related  *object.Set // what the hook sees beside the children
-	children *object.Set // that there are
+	Revision string      // the name of the ControllerRevision; "" is the current parent
+	Related  *object.Set // the related objects that the hook sees; set by Relate
+	children *object.Set // the observed children
 
-	Sync, Finalize, Customize hook.Hook
+	Sync, Finalize, Customize hook.Hook // Finalize and Customize are nil if there is no such hook
 }
 
-// wrap says in err which variant it is about.
+// wrap adds the name of the revision to err. It returns err if the variant is the current parent.
 func (v *Variant) wrap(err error) error {
 	if err == nil || v.Revision == "" {
 		return err
@@ -54,7 +61,7 @@ func (v *Variant) wrap(err error) error {
 	return &RevisionError{v.Revision, err}
 }
 
-// A RevisionError says that the hook does not answer about an older revision of a parent, so that its rollout stands.
+// A RevisionError says that a hook failed for an older revision of a parent. The rollout does not continue until this is fixed.
 type RevisionError struct {
 	revision string
 	error
@@ -66,31 +73,35 @@ func (e *RevisionError) Error() string {
 	return fmt.Sprintf("asked about the object as ControllerRevision %s has it: %v; have the hook answer about it too, or delete that ControllerRevision: its children then move to the latest revision one by one", e.revision, e.error)
 }
 
-// past is req about an older variant of the parent. UID and resourceVersion do not identify this one, and its selector
-// need not be today's.
-func past(req hook.Request, v Variant) hook.Request {
+// forRevision returns req for an older variant of the parent. The kind of the parent is not in Versioned, since the variant
+// has the UID and the resourceVersion of the current parent but other fields. There is no selector, since that of the
+// current parent may differ.
+func forRevision(req hook.Request, v Variant) hook.Request {
 	req.Parent, req.Expect.Selector = v.Parent, nil
 	req.Versioned = maps.Clone(req.Versioned)
 	delete(req.Versioned, v.Parent.GroupVersionKind())
 	return req
 }
 
-// Latest is the parent as it is.
+// Latest returns the variant for the current parent.
 func (c *Caller) Latest(parent *object.Object) Variant {
 	return Variant{Parent: parent, Sync: c.Version.Sync, Finalize: c.Version.Finalize, Customize: c.Version.Customize}
 }
 
-// CallHook calls the hook, unless its script is held.
+// CallHook calls the sync hook, or the finalize hook if the parent is finalizing. The errors are those of CallRevisions.
 func (c *Caller) CallHook(ctx context.Context, parent *object.Object, children *object.Set) (*hook.Response, error) {
-	answers, err := c.CallRevisions(ctx, parent, children, []Variant{c.Latest(parent)})
+	responses, err := c.CallRevisions(ctx, parent, children, []Variant{c.Latest(parent)})
 	if err != nil {
 		return nil, err
 	}
-	return answers[0], nil
+	return responses[0], nil
 }
 
-// CallRevisions calls the hook about each variant of parent at the same time, the first of which is the parent as it is,
-// unless the script is held and no webhook stands in for it. One that fails fails all.
+// CallRevisions calls the sync or the finalize hook for all variants of parent concurrently. The first variant is the current
+// parent. It returns one response for each variant, in their order, or the error of the first variant that failed.
+//
+// If the version was given up, or if the fallback switched during calls for more than one variant, the error is a
+// kube.ErrRequeue. If the breaker does not admit the call, the error is that of [throttle.Breaker.Admit].
 func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, children *object.Set, variants []Variant) ([]*hook.Response, error) {
 	for i := range variants {
 		variants[i].children = children
@@ -106,50 +117,58 @@ func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, child
 		Shape: c.Binding.Shape, Controller: c.Binding.Controller, Parent: parent, Children: children,
 		Finalizing: c.Binding.Finalizing(parent), Expect: expect, Versioned: c.Binding.VersionedKinds(),
 	}
-	asked := hook.Sync
+	name := hook.Sync
 	if req.Finalizing {
-		asked = hook.Finalize
+		name = hook.Finalize
 	}
 	if result, why := c.Version.Canary.Outcome(time.Now()); result == throttle.GivenUp {
-		return nil, fmt.Errorf("%w: %w", kube.ErrRequeue, why) // the version before is about to take its place
+		return nil, fmt.Errorf("%w: %w", kube.ErrRequeue, why) // the previous version is activated next
 	}
-	var answers []*hook.Response
-	switched, err := c.guard(asked, c.Version.Breaker, parent, true, func() (err error) {
-		answers, err = c.callAll(ctx, req, variants)
+	var responses []*hook.Response
+	switched, err := c.guard(name, c.Version.Breaker, parent, true, func() (err error) {
+		responses, err = c.callAll(ctx, req, variants)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if switched && len(variants) > 1 {
-		return nil, kube.ErrRequeue // some may be the script's answers, and some the webhook's
+		return nil, kube.ErrRequeue // some responses may be the script's, and others the webhook's
 	}
-	c.recordEvents(parent, answers[0])
-	return answers, nil
+	c.recordEvents(parent, responses[0])
+	return responses, nil
 }
 
-// guard calls a hook about a parent, unless its script is held: then the error is a *throttle.HeldError or a
-// *throttle.PauseError. While a webhook answers in place of the script, the breaker is not asked and the canary is told
-// nothing. With success, a call that does not fail speaks for the version. It reports whether the webhook took over from
-// the script, or the script from the webhook, during the call.
-func (c *Caller) guard(name string, breaker *throttle.Breaker, parent *object.Object, success bool, call func() error) (switched bool, err error) {
-	key, q := object.RefOf(parent), throttle.QuestionAbout(parent, name)
+// guard calls the hook of this name, in these steps:
+//
+//   - It checks whether the fallback is active, that is, whether a webhook is called in place of the script.
+//   - If not, it asks the breaker. If the breaker does not admit the call, the error is a *throttle.HeldError or a
+//     *throttle.PauseError, and the hook is not called.
+//   - It calls the hook.
+//   - If the fallback was not active and did not switch during the call, it reports the result to the canary. A result
+//     without an error is reported only if countSuccess is true.
+//   - It reports the result to the breaker, which may replace the error.
+//
+// It reports whether the fallback switched during the call, in either direction.
+func (c *Caller) guard(name string, breaker *throttle.Breaker, parent *object.Object, countSuccess bool, call func() error) (switched bool, err error) {
+	key, question := object.RefOf(parent), throttle.QuestionAbout(parent, name)
 	fallback, period := c.Version.FallbackActive(name)
 	if !fallback {
-		if err := breaker.Admit(key, q, time.Now()); err != nil {
+		if err := breaker.Admit(key, question, time.Now()); err != nil {
 			return false, err
 		}
 	}
 	err = call()
-	_, now := c.Version.FallbackActive(name)
-	switched = now != period
-	if !fallback && !switched && (success || err != nil) {
-		c.noteCanary(key, err) // it was the script that answered
+	_, periodAfter := c.Version.FallbackActive(name)
+	switched = periodAfter != period
+	if !fallback && !switched && (countSuccess || err != nil) {
+		c.noteCanary(key, err) // the result is that of the script
 	}
-	return switched, breaker.Note(key, q, err, time.Now())
+	return switched, breaker.Note(key, question, err, time.Now())
 }
 
-// noteCanary records how the version did. What an older one of a rollout does says nothing of it.
+// noteCanary reports the result of a call to the canary. An error for an older revision is not reported: it may be that of
+// an older script.
 func (c *Caller) noteCanary(parent object.Ref, err error) {
 	var older *RevisionError
 	if !errors.As(err, &older) {
@@ -157,25 +176,27 @@ func (c *Caller) noteCanary(parent object.Ref, err error) {
 	}
 }
 
-// callAll gives the answers, or the first error.
+// callAll calls the hook for all variants concurrently. It returns the responses in the order of the variants, or the error of
+// the first variant that failed.
 func (c *Caller) callAll(ctx context.Context, req hook.Request, variants []Variant) ([]*hook.Response, error) {
-	answers, failed := make([]*hook.Response, len(variants)), make([]error, len(variants))
+	responses, errs := make([]*hook.Response, len(variants)), make([]error, len(variants))
 	var others sync.WaitGroup
 	for i := 1; i < len(variants); i++ {
-		others.Go(func() { answers[i], failed[i] = c.callOne(ctx, req, variants[i]) })
+		others.Go(func() { responses[i], errs[i] = c.callOne(ctx, req, variants[i]) })
 	}
-	answers[0], failed[0] = c.callOne(ctx, req, variants[0])
+	responses[0], errs[0] = c.callOne(ctx, req, variants[0])
 	others.Wait()
-	for _, err := range failed {
+	for _, err := range errs {
 		if err != nil {
 			return nil, err
 		}
 	}
-	return answers, nil
+	return responses, nil
 }
 
-// callOne asks about one variant. A panic is an error of this one question, also where nobody else would recover from it.
-func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (answer *hook.Response, err error) {
+// callOne calls the hook for one variant. A panic becomes an error of this call: in the goroutines of callAll, nothing else
+// recovers from it.
+func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (response *hook.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			c.Log.Error("panic while a hook was asked, please report it", "parent", object.RefOf(v.Parent), "panic", r, "stack", string(debug.Stack()))
@@ -183,28 +204,28 @@ func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (answ
 		}
 	}()
 	if req.Related = v.Related; v.Revision != "" {
-		req = past(req, v)
+		req = forRevision(req, v)
 	}
-	ask := v.Sync
+	called := v.Sync
 	if req.Finalizing {
-		ask = v.Finalize
+		called = v.Finalize
 	}
-	hidden := redact.In(ctx)
-	hidden.Add(req.Parent)
-	hidden.AddSets(req.Children, req.Related)
-	answer, err = ask.Call(ctx, &req)
-	if answer != nil {
-		hidden.AddSets(answer.Children) // Secrets that it makes
+	redactor := redact.In(ctx)
+	redactor.Add(req.Parent)
+	redactor.AddSets(req.Children, req.Related)
+	response, err = called.Call(ctx, &req)
+	if response != nil {
+		redactor.AddSets(response.Children) // Secrets among the desired children
 	}
-	return answer, v.wrap(hidden.Error(err)) // before anybody remembers it
+	return response, v.wrap(redactor.Error(err)) // before the breaker and the canary keep it
 }
 
-// recordEvents records what an answer has to say to people.
-func (c *Caller) recordEvents(parent *object.Object, answer *hook.Response) {
-	for _, warning := range answer.Warnings {
+// recordEvents records the warnings and the events of a response as events about the parent.
+func (c *Caller) recordEvents(parent *object.Object, response *hook.Response) {
+	for _, warning := range response.Warnings {
 		c.Events.Warning(parent, "HookWarning", "%s", warning)
 	}
-	for _, event := range answer.Events {
+	for _, event := range response.Events {
 		c.Events.Asked(parent, event.Type, event.Reason, event.Message)
 	}
 }

@@ -17,36 +17,41 @@ import (
 	"metascript/controller/throttle"
 )
 
-// Related is what is remembered for a parent of its customize hook's answers.
+// Related is the cached responses of the customize hook for one parent, and the caches of the objects that they select.
 type Related struct {
-	mu      sync.Mutex         // guards answers
-	Answers map[string]*answer // by the name of the revision
+	// mu guards Answers, which AsksFor reads concurrently with a reconcile. The reconcile of the parent is the only writer,
+	// and reads without it.
+	mu      sync.Mutex
+	Answers map[string]*customizeResult // by the name of the revision; "" is the current parent
 
-	// What the parent looks for because of them, once discovery knew the resources. Only the parent's reconcile uses it.
-	used   []*answer
-	Looked []related.Rule
-	caches related.View
-	Shown  bool // the related objects, to the other hooks
+	// The fields below are used by the reconcile of the parent only. They are set when discovery has found all resources that
+	// the responses name.
+	used   []*customizeResult // the responses that caches was opened for, one for each variant
+	Looked []related.Rule     // their rules
+	caches related.View       // nil: none was opened
+	Shown  bool               // the other hooks were shown related objects
 }
 
-// An answer is remembered until the parent changes, or its time is over.
-type answer struct {
+// A customizeResult is a cached response of the customize hook. It is valid while the parent has the same UID and generation, the
+// fallback has not switched, and build.Hooks.CustomizeFor has not passed.
+type customizeResult struct {
 	throttle.Question
-	At     time.Time
-	period int // see hook.Fallback
+	At     time.Time // when the hook was called
+	period int       // of the fallback, see hook.Fallback.Period
 	rules  []hook.RelatedRule
 }
 
+// NewRelated returns a Related without responses.
 func NewRelated() *Related {
-	return &Related{Answers: map[string]*answer{}}
+	return &Related{Answers: map[string]*customizeResult{}}
 }
 
-// AsksFor reports whether an answer is about a resource in group.
+// AsksFor reports whether a cached response names a resource in an API group.
 func (s *Related) AsksFor(group string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, answer := range s.Answers {
-		for _, rule := range answer.rules {
+	for _, result := range s.Answers {
+		for _, rule := range result.rules {
 			if gv, err := schema.ParseGroupVersion(rule.APIVersion); err == nil && gv.Group == group {
 				return true
 			}
@@ -55,33 +60,33 @@ func (s *Related) AsksFor(group string) bool {
 	return false
 }
 
-// Forget drops all answers.
+// Forget drops all responses. It does not close the caches: related.Caches.Forget does.
 func (s *Related) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Answers, s.used, s.Looked, s.caches, s.Shown = map[string]*answer{}, nil, nil, nil, false
+	s.Answers, s.used, s.Looked, s.caches, s.Shown = map[string]*customizeResult{}, nil, nil, nil, false
 }
 
-// Relate shows each variant of a parent the objects that the customize hook wants the other hooks to see, a group for
-// every rule; none when there is no customize hook. While a cache that is needed is being filled, the error asks to look
-// again.
+// Relate sets the related objects of each variant of a parent: a group for each kind that the rules of the customize hook name,
+// also if nothing matches. It leaves them nil if there is no customize hook. Until the caches that are needed have synced, the error is a
+// kube.ErrRequeue.
 func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []Variant) error {
 	if c.Version.Customize == nil {
-		c.Caches.Forget(related.Parent{Controller: c.Controller, Ref: object.RefOf(parent)}) // that the version before asked for
+		c.Caches.Forget(related.Parent{Controller: c.Controller, Ref: object.RefOf(parent)}) // opened by the previous version
 		return nil
 	}
-	kept := c.Customized
-	rules, answers := make([][]related.Rule, len(variants)), make([]*answer, len(variants))
+	cached := c.Customized
+	rules, results := make([][]related.Rule, len(variants)), make([]*customizeResult, len(variants))
 	for i, v := range variants {
 		var err error
-		if answers[i], err = c.customize(ctx, parent, v, kept); err == nil {
-			rules[i], err = related.Rules(v.Parent, answers[i].rules, c.Binding.Discover, c.Binding.HomeOnly)
+		if results[i], err = c.customize(ctx, parent, v, cached); err == nil {
+			rules[i], err = related.Rules(v.Parent, results[i].rules, c.Binding.Discover, c.Binding.HomeOnly)
 		}
 		if err != nil {
 			return v.wrap(err)
 		}
 	}
-	caches := c.needed(parent, kept, answers, slices.Concat(rules...))
+	caches := c.openCaches(parent, cached, results, slices.Concat(rules...))
 	for i := range variants {
 		for n, rule := range rules[i] {
 			if err := caches.Ready(rule); err != nil {
@@ -90,61 +95,63 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 		}
 		variants[i].Related = related.Select(rules[i], caches.Find)
 	}
-	kept.Shown = true
+	cached.Shown = true
 	return nil
 }
 
-// needed gives the caches that rules are about, after it has the parent look for that, unless it does already.
-func (c *Caller) needed(parent *object.Object, kept *Related, answers []*answer, rules []related.Rule) related.View {
-	if kept.caches == nil || !slices.Equal(kept.used, answers) || !slices.EqualFunc(kept.Looked, rules, related.Rule.SameResource) {
-		kept.used, kept.Looked = answers, rules
-		kept.caches = c.watchRelated(object.RefOf(parent), rules)
-		kept.mu.Lock()
-		defer kept.mu.Unlock()
-		maps.DeleteFunc(kept.Answers, func(_ string, a *answer) bool { return !slices.Contains(answers, a) })
+// openCaches returns the caches of the resources that rules name. It opens them and registers the parent for their events,
+// unless the parent is registered for the same rules. It drops responses that are not in results.
+func (c *Caller) openCaches(parent *object.Object, cached *Related, results []*customizeResult, rules []related.Rule) related.View {
+	if cached.caches == nil || !slices.Equal(cached.used, results) || !slices.EqualFunc(cached.Looked, rules, related.Rule.SameResource) {
+		cached.used, cached.Looked = results, rules
+		cached.caches = c.watchRelated(object.RefOf(parent), rules)
+		cached.mu.Lock()
+		defer cached.mu.Unlock()
+		maps.DeleteFunc(cached.Answers, func(_ string, r *customizeResult) bool { return !slices.Contains(results, r) })
 	}
-	return kept.caches
+	return cached.caches
 }
 
-// customize calls the customize hook about a variant of parent, unless it has answered about this version of it.
-func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant, kept *Related) (*answer, error) {
-	key, q, now := object.RefOf(parent), throttle.QuestionAbout(parent, hook.Customize), time.Now()
-	last := kept.Answers[v.Revision]
+// customize returns the response of the customize hook for a variant of parent: the cached one if it is valid and no probe of
+// the script is due, or else that of a call. A failed call changes nothing in the cache.
+func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant, cached *Related) (*customizeResult, error) {
+	key, question, now := object.RefOf(parent), throttle.QuestionAbout(parent, hook.Customize), time.Now()
+	last := cached.Answers[v.Revision]
 	_, period := c.Version.FallbackActive(hook.Customize)
-	if last != nil && last.Question == q && (c.Version.CustomizeFor == 0 || now.Sub(last.At) < c.Version.CustomizeFor) && last.period == period && !c.Version.ProbeDue(key) {
+	if last != nil && last.Question == question && (c.Version.CustomizeFor == 0 || now.Sub(last.At) < c.Version.CustomizeFor) && last.period == period && !c.Version.ProbeDue(key) {
 		return last, nil
 	}
-	answered := &answer{Question: q, At: now, period: period}
-	if v.Customize != nil { // an older script may have had none
+	called := &customizeResult{Question: question, At: now, period: period}
+	if v.Customize != nil { // an older script may have no customize hook
 		_, err := c.guard(hook.Customize, c.Version.Customizing, parent, false, func() (err error) {
-			answered.rules, err = c.callCustomize(ctx, parent, v)
+			called.rules, err = c.callCustomize(ctx, parent, v)
 			return v.wrap(err)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	kept.mu.Lock()
-	kept.Answers[v.Revision] = answered
-	kept.mu.Unlock()
-	return answered, nil
+	cached.mu.Lock()
+	cached.Answers[v.Revision] = called
+	cached.mu.Unlock()
+	return called, nil
 }
 
-// callCustomize calls the customize hook about a variant of parent.
+// callCustomize calls the customize hook for a variant of parent.
 func (c *Caller) callCustomize(ctx context.Context, parent *object.Object, v Variant) ([]hook.RelatedRule, error) {
 	req := hook.Request{Shape: hook.Customizing, Controller: c.Binding.Controller, Parent: parent, Children: v.children, Versioned: c.Binding.VersionedKinds()}
 	if v.Revision != "" {
-		req = past(req, v)
+		req = forRevision(req, v)
 	}
-	answer, err := v.Customize.Call(ctx, &req)
+	response, err := v.Customize.Call(ctx, &req)
 	if err != nil {
-		return nil, redact.In(ctx).Error(err) // before anybody remembers it
+		return nil, redact.In(ctx).Error(err) // before the breaker and the canary keep it
 	}
-	return answer.Related, nil
+	return response.Related, nil
 }
 
-// watchRelated has events of what the rules select queue the parent. Each resource is reported to SeesRelated before its cache
-// is opened.
+// watchRelated registers the parent for events of the objects that the rules select: they queue it. It reports each resource to
+// Binding.SeesRelated before the cache of the resource is opened.
 func (c *Caller) watchRelated(parent object.Ref, rules []related.Rule) related.View {
 	if c.Binding.SeesRelated != nil {
 		for _, rule := range rules {

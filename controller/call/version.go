@@ -7,19 +7,21 @@ import (
 	"metascript/controller/throttle"
 )
 
-// A Version is the hooks of a loop as one whole, and what is known of how they answer. A new one, of an edited script,
-// takes the place of the one before in one step, and knows nothing: what was held for the old one is asked anew.
+// A Version is the hooks of a Reconciler, and the results of their calls. If a script is edited, a new Version with empty
+// breakers replaces the previous one in one step, so that parents for which the previous script was held are tried again.
+//
+// It is safe for concurrent use.
 type Version struct {
 	build.Hooks
-	Loaded      *build.Version       // what the hooks were made of; nil: it is not known. It is not used here.
-	Revisions   *revisions.Revisions // with the scripts that they are of; nil: no kind rolls
-	Breaker     *throttle.Breaker
-	Customizing *throttle.Breaker // of the customize hook
-	Canary      *throttle.Canary
+	Loaded      *build.Version       // what the hooks were made of; nil: not known. This package does not use it.
+	Revisions   *revisions.Revisions // with the scripts that they refer to; nil: no kind of children has a rolling update method
+	Breaker     *throttle.Breaker    // of the sync and the finalize hook
+	Customizing *throttle.Breaker    // of the customize hook
+	Canary      *throttle.Canary     // decides whether the version is good
 }
 
-// NewVersion gives a version that calls heldChanged when the script begins to be held for parents, and when it is for none
-// any more.
+// NewVersion returns a version without a canary. It calls heldChanged when the script is held for the first parent, and when it
+// is held for none any more.
 func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged func()) *Version {
 	return &Version{
 		Hooks: hooks, Revisions: revisions,
@@ -28,7 +30,8 @@ func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged f
 	}
 }
 
-// Held gives the parents for which a script is held.
+// Held returns the parents for which the sync or finalize script is held; if there are none, those for which the customize
+// script is held.
 func (v *Version) Held() throttle.Held {
 	if held := v.Breaker.Held(); held.Parents > 0 {
 		return held
@@ -36,7 +39,7 @@ func (v *Version) Held() throttle.Held {
 	return v.Customizing.Held()
 }
 
-// Forget drops a parent that is gone.
+// Forget drops all state about a parent, after it was deleted.
 func (v *Version) Forget(parent object.Ref) {
 	v.Forgive(parent)
 	v.Canary.Forget(parent)
@@ -48,7 +51,7 @@ func (v *Version) Forget(parent object.Ref) {
 	}
 }
 
-// Forgive has a parent asked about as if it had never failed.
+// Forgive drops the failures of a parent from the breakers, so that the hooks are called for it again.
 func (v *Version) Forgive(parent object.Ref) {
 	v.Breaker.Forget(parent)
 	v.Customizing.Forget(parent)

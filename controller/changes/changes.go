@@ -1,8 +1,8 @@
-// Package changes shows people what a write changes: [Of] gives the lines of YAML that differ between an object before and
-// after, and above each the fields that it is in. It is pure.
+// Package changes shows what a write changes: [Of] returns the lines of YAML that differ between two versions of an object, and
+// above each the fields that contain it. It does no I/O.
 //
-// What a server and an API server keep for themselves, such as versions and what was applied last, is no change, and what is
-// in a Secret is not shown.
+// Fields that the API server sets, such as resourceVersion, and annotations with the last applied configuration are left out.
+// Values of Secrets are redacted.
 package changes
 
 import (
@@ -19,62 +19,64 @@ import (
 	"metascript/controller/redact"
 )
 
-// A Line of YAML was added, removed, or is there to say where its neighbours are.
+// A Line is a line of YAML that was added or removed, or that shows where changed lines are.
 type Line struct {
 	Sign byte // '+', '-' or ' '
 	Text string
 }
 
-// String gives sign and text.
+// String returns the sign, a space and the text.
 func (l Line) String() string { return string(l.Sign) + " " + l.Text }
 
-// Of gives what leads from before, nil for an object that was not there, to after, without what the Secrets hold that
-// hidden knows, or that they are; nothing when they are alike.
-func Of(before, after *object.Object, hidden *redact.Redactor) []Line {
-	if hidden == nil {
-		hidden = redact.New()
+// Of returns the differences between before and after; nil if there are none. If before is nil, after is a new object, and all its
+// lines are added. Values of Secrets are redacted: those in redactor, which may be nil, and those of before and after.
+func Of(before, after *object.Object, redactor *redact.Redactor) []Line {
+	if redactor == nil {
+		redactor = redact.New()
 	}
-	hidden.Add(before, after)
+	redactor.Add(before, after)
 	shown := shownOf(after)
 	if before == nil {
-		forNew(shown)
-		hide(nil, shown, after)
-		return all('+', text(shown, hidden))
+		dropForNew(shown)
+		redactSecret(nil, shown, after)
+		return allLines('+', text(shown, redactor))
 	}
 	shownBefore := shownOf(before)
-	hide(shownBefore, shown, after)
-	return inContext(merge(text(shownBefore, hidden), text(shown, hidden)))
+	redactSecret(shownBefore, shown, after)
+	return withContext(merge(text(shownBefore, redactor), text(shown, redactor)))
 }
 
-// kept are the fields of metadata that the API server keeps, or that name the object.
-var kept = []string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
+// metadataFields are the fields of metadata that the API server sets, or that identify the object.
+var metadataFields = []string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
-// remembered are annotations that say what was applied last.
-var remembered = []string{plan.LastApplied, plan.Applied, "kubectl.kubernetes.io/last-applied-configuration"}
+// appliedAnnotations are annotations with the last applied configuration.
+var appliedAnnotations = []string{plan.LastApplied, plan.Applied, "kubectl.kubernetes.io/last-applied-configuration"}
 
-// shownOf is as much of o as people care for.
+// shownOf returns a copy of o without the fields that are not shown.
 func shownOf(o *object.Object) map[string]any {
 	shown := object.Copy(o).Object
 	drop(shown, "apiVersion", "kind")
-	within(shown, "metadata", func(metadata map[string]any) {
-		drop(metadata, kept...)
-		within(metadata, "annotations", func(annotations map[string]any) { drop(annotations, remembered...) })
+	update(shown, "metadata", func(metadata map[string]any) {
+		drop(metadata, metadataFields...)
+		update(metadata, "annotations", func(annotations map[string]any) { drop(annotations, appliedAnnotations...) })
 	})
 	return shown
 }
 
-// forNew drops what every new object of a parent's has, or has in vain.
-func forNew(shown map[string]any) {
+// dropForNew drops the fields of a new object that are not shown: the status, which a create ignores, and the owner references,
+// which each child has.
+func dropForNew(shown map[string]any) {
 	drop(shown, "status")
-	within(shown, "metadata", func(metadata map[string]any) { drop(metadata, "ownerReferences") })
+	update(shown, "metadata", func(metadata map[string]any) { drop(metadata, "ownerReferences") })
 }
 
+// drop deletes fields of m.
 func drop(m map[string]any, fields ...string) {
 	maps.DeleteFunc(m, func(field string, _ any) bool { return slices.Contains(fields, field) })
 }
 
-// within changes a field that is a map, and drops it when it is empty then.
-func within(m map[string]any, field string, change func(map[string]any)) {
+// update calls change with a field that is a map, and deletes the field if it is empty afterwards.
+func update(m map[string]any, field string, change func(map[string]any)) {
 	inner, ok := m[field].(map[string]any)
 	if !ok {
 		return
@@ -84,18 +86,19 @@ func within(m map[string]any, field string, change func(map[string]any)) {
 	}
 }
 
-// hide puts, in place of what is in a Secret, a word that only says whether it differs.
-func hide(before, after map[string]any, o *object.Object) {
+// redactSecret replaces the values of a Secret by texts that only show whether a value differs. It does nothing if o is not a
+// Secret.
+func redactSecret(before, after map[string]any, o *object.Object) {
 	if !redact.IsSecret(o) {
 		return
 	}
 	for _, field := range []string{"data", "stringData"} {
 		old, _ := before[field].(map[string]any)
-		now, _ := after[field].(map[string]any)
-		for key, value := range now {
-			now[key] = redact.Mark
-			if was, there := old[key]; there && was != value {
-				now[key] = "[redacted, another one]"
+		current, _ := after[field].(map[string]any)
+		for key, value := range current {
+			current[key] = redact.Mark
+			if before, exists := old[key]; exists && before != value {
+				current[key] = "[redacted, another one]"
 			}
 		}
 		for key := range old {
@@ -104,23 +107,25 @@ func hide(before, after map[string]any, o *object.Object) {
 	}
 }
 
-// text is the YAML of a value without what is hidden.
-func text(shown map[string]any, hidden *redact.Redactor) string {
+// text returns a value as redacted YAML; "" if it is empty.
+func text(shown map[string]any, redactor *redact.Redactor) string {
 	if len(shown) == 0 {
 		return ""
 	}
 	yaml, err := yaml.Marshal(shown)
 	if err != nil {
-		return fmt.Sprintf("%v\n", err) // it is no JSON, which an object always is
+		return fmt.Sprintf("%v\n", err) // not reached: an object is JSON
 	}
-	return hidden.Text(string(yaml))
+	return redactor.Text(string(yaml))
 }
 
+// linesOf returns the lines of a text.
 func linesOf(text string) []string {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-func all(sign byte, text string) []Line {
+// allLines returns the lines of a text, all with this sign; nil if it is empty.
+func allLines(sign byte, text string) []Line {
 	if text == "" {
 		return nil
 	}
@@ -131,28 +136,28 @@ func all(sign byte, text string) []Line {
 	return lines
 }
 
-// merge gives all lines of both texts, those that are in both once.
+// merge returns the lines of both texts in order; a line that is in both is returned once, with the sign ' '.
 func merge(before, after string) []Line {
 	var merged []Line
-	old := all(' ', before)
-	upTo := func(line int) { // of before
-		merged, old = append(merged, old[:line]...), old[line:]
+	unmerged := allLines(' ', before)
+	take := func(n int) { // moves the first n unmerged lines of before to merged
+		merged, unmerged = append(merged, unmerged[:n]...), unmerged[n:]
 	}
 	hunks := linesOf(string(diff.Diff("", []byte(before), "", []byte(after))))
-	for _, line := range hunks[min(3, len(hunks)):] { // what comes first are the names
+	for _, line := range hunks[min(3, len(hunks)):] { // the first three lines are a header
 		var from, count int
 		if n, _ := fmt.Sscanf(line, "@@ -%d,%d", &from, &count); n == 2 {
 			if count > 0 {
-				from-- // counts from 1 then
+				from-- // counts from 1, except for an empty range
 			}
-			upTo(from - (len(all(' ', before)) - len(old)))
+			take(from - (len(allLines(' ', before)) - len(unmerged)))
 			continue
 		}
 		merged = append(merged, Line{line[0], line[1:]})
 		if line[0] != '+' {
-			old = old[1:]
+			unmerged = unmerged[1:]
 		}
 	}
-	upTo(len(old))
+	take(len(unmerged))
 	return merged
 }

@@ -53,7 +53,7 @@ status: {replicas: 2}
 
 func TestOf(t *testing.T) {
 	for _, c := range []struct{ name, before, after, want string }{
-		{"alike", deployment, strings.NewReplacer(`"7"`, `"8"`, `"{}"`, `"{...}"`).Replace(deployment), ""},
+		{"no difference", deployment, strings.NewReplacer(`"7"`, `"8"`, `"{}"`, `"{...}"`).Replace(deployment), ""},
 		{"a field", deployment, strings.Replace(deployment, "replicas: 2\n", "replicas: 3\n", 1), `
   spec:
 -   replicas: 2
@@ -68,7 +68,7 @@ func TestOf(t *testing.T) {
 +       - image: nginx:2
           name: web
 `},
-		{"in an item that does not begin with its name", deployment, strings.Replace(deployment, "value: b", "value: c", 1), `
+		{"in an item whose first field is not its name", deployment, strings.Replace(deployment, "value: b", "value: c", 1), `
   spec:
     template:
       spec:
@@ -79,7 +79,7 @@ func TestOf(t *testing.T) {
 +           value: c
           name: sidecar
 `},
-		{"what is gone", deployment, strings.Replace(deployment, "  replicas: 2\n", "", 1), `
+		{"a removed field", deployment, strings.Replace(deployment, "  replicas: 2\n", "", 1), `
   spec:
 -   replicas: 2
 `},
@@ -143,7 +143,7 @@ data: {text: "one\ntwo\n"}
 	}
 }
 
-func TestOfChangesNothing(t *testing.T) {
+func TestOfDoesNotChangeTheObjects(t *testing.T) {
 	before, after := parse(t, deployment), parse(t, strings.Replace(deployment, "nginx:1", "nginx:2", 1))
 	same := object.Copy(before)
 	Of(before, after, nil)
@@ -152,7 +152,7 @@ func TestOfChangesNothing(t *testing.T) {
 	}
 }
 
-// Whatever the texts are, what has no minus is the one after, and what has no plus the one before.
+// The lines without '-' are the text after, and those without '+' are the text before.
 func FuzzMerge(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nc\nd\n")
 	f.Add("", "a\n")
@@ -160,19 +160,19 @@ func FuzzMerge(f *testing.F) {
 	f.Add("@@ -1,2 +1,2 @@\n-x\n+y\n", "+y\n")
 	f.Fuzz(func(t *testing.T, before, after string) {
 		if before != "" && !strings.HasSuffix(before, "\n") || after != "" && !strings.HasSuffix(after, "\n") {
-			return // YAML ends with one
+			return // YAML ends with a newline
 		}
-		var old, now strings.Builder
+		var old, current strings.Builder
 		for _, line := range merge(before, after) {
 			if line.Sign != '+' {
 				old.WriteString(line.Text + "\n")
 			}
 			if line.Sign != '-' {
-				now.WriteString(line.Text + "\n")
+				current.WriteString(line.Text + "\n")
 			}
 		}
-		if old.String() != before || now.String() != after {
-			t.Errorf("%q and %q are merged from %q and %q", old.String(), now.String(), before, after)
+		if old.String() != before || current.String() != after {
+			t.Errorf("the merged lines have the texts %q and %q, want %q and %q", old.String(), current.String(), before, after)
 		}
 	})
 }

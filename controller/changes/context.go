@@ -2,8 +2,8 @@ package changes
 
 import "strings"
 
-// inContext keeps the lines that changed and those that say where they are.
-func inContext(lines []Line) []Line {
+// withContext returns the lines that changed, and those that show where they are.
+func withContext(lines []Line) []Line {
 	keep := make([]bool, len(lines))
 	for i, line := range lines {
 		if line.Sign != ' ' {
@@ -12,30 +12,30 @@ func inContext(lines []Line) []Line {
 			keepAbove(lines, keep, i)
 		}
 	}
-	var kept []Line
+	var result []Line
 	for i, line := range lines {
 		if keep[i] {
-			kept = append(kept, line)
+			result = append(result, line)
 		}
 	}
-	return kept
+	return result
 }
 
-// keepAbove keeps the fields and the items of lists that line i is in.
+// keepAbove keeps the lines of the fields and the list items that contain line i.
 func keepAbove(lines []Line, keep []bool, i int) {
 	depth := depthOf(lines[i].Text)
 	for at := i - 1; at >= 0 && depth > 0; at-- {
-		if d := depthOf(lines[at].Text); d < depth && goesWith(lines[at], lines[i]) {
+		if d := depthOf(lines[at].Text); d < depth && sameVersion(lines[at], lines[i]) {
 			keep[at], depth = true, d
 			keepName(lines, keep, at)
 		}
 	}
 }
 
-// goesWith reports whether both lines are in the text before, or both in the one after.
-func goesWith(a, b Line) bool { return a.Sign == ' ' || b.Sign == ' ' || a.Sign == b.Sign }
+// sameVersion reports whether both lines are in the text before, or both are in the text after.
+func sameVersion(a, b Line) bool { return a.Sign == ' ' || b.Sign == ' ' || a.Sign == b.Sign }
 
-// keepName keeps the line by which people know the item of a list that begins at line i.
+// keepName keeps the lines with the fields name and type of the list item that begins at line i, if one does.
 func keepName(lines []Line, keep []bool, i int) {
 	if !isItem(lines[i].Text) {
 		return
@@ -49,8 +49,8 @@ func keepName(lines []Line, keep []bool, i int) {
 	}
 }
 
-// depthOf is how deep a line of YAML is. An item is deeper than the field whose list it is in, also where it is indented
-// alike, and the fields of an item are deeper than its beginning.
+// depthOf returns the depth of a line of YAML. A list item is deeper than the field of the list, also if both have the same
+// indentation. The other fields of an item are deeper than its first line.
 func depthOf(line string) int {
 	depth := 2 * indentOf(line)
 	if isItem(line) {
@@ -59,6 +59,8 @@ func depthOf(line string) int {
 	return depth
 }
 
+// indentOf returns how many spaces a line begins with.
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
+// isItem reports whether a list item begins at a line.
 func isItem(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "- ") }

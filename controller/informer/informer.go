@@ -1,10 +1,11 @@
-// Package informer keeps local caches of Kubernetes objects: one watch per resource, shared and counted.
+// Package informer has caches of Kubernetes objects, with one shared watch for each resource.
 //
-// [Factory.Open] gives a handle to the cache of a resource; the first handle starts its watch and the last one
-// closed ends it. Caches hold objects without managedFields, which are often half of an object; what one field manager
-// applied to it is kept beside it, see [Factory.Ownership]. They are indexed by the controller that owns an object and, for those that have none, by namespace.
-// Indexes by the labels that selectors require are made when such a question first comes, so that neither claiming
-// children nor looking for related objects goes through all objects of a kind.
+// [Factory.Open] returns a handle to the cache of a resource. The first handle starts the watch, and closing the last one stops
+// it. Objects are cached without managedFields, which are often half of an object; the fields that one field manager owns are
+// stored separately, see [Factory.Ownership].
+//
+// Objects are indexed by the UID of their controller, and orphans by their namespace. Indexes by labels are added when a
+// selector first needs them, so that neither claiming children nor selecting related objects reads all objects of a kind.
 //
 // Objects in a cache are shared and must not be changed.
 package informer
@@ -32,52 +33,53 @@ import (
 	"metascript/controller/ownership"
 )
 
-// A Spec says what a cache holds.
+// A Spec says which objects a cache has. Caches are shared between handles with equal Specs.
 type Spec struct {
 	Resource  schema.GroupVersionResource
-	Namespace string // "" is all
-	Selector  string // of labels; "" is all
-	Name      string // of the one object; "" is all
+	Namespace string // "" is all namespaces
+	Selector  string // of labels; "" selects all
+	Name      string // of a single object; "" is all objects
 
-	// MetadataOnly keeps nothing of an object but what names and versions it.
+	// MetadataOnly drops all fields of an object but apiVersion, kind and metadata.
 	MetadataOnly bool
 
-	// Listed fills the cache from one list request. A streaming list, which is what fills it otherwise, needs less memory
-	// for many objects, but the API server ends it only with its next bookmark, up to 1.25 s later.
+	// Listed fills the cache with a list request instead of a streaming list. A streaming list needs less memory for many
+	// objects, but the API server ends it with its next bookmark, up to 1.25 s later.
 	Listed bool
 }
 
-// A Factory shares caches among those who need the same one. It is safe for concurrent use.
+// A Factory opens caches and shares them between handles. It is safe for concurrent use.
 type Factory struct {
 	client dynamic.Interface
 	log    *slog.Logger
 
-	// Ownership reads what is kept of the managedFields of an object; nil keeps nothing. It is set before the first Open.
+	// Ownership reads the managedFields of an object, for [Informer.Owned]. nil: they are dropped. It is set before the first Open.
 	Ownership func(*object.Object) ownership.Fields
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards shared, and handles of each
 	shared map[Spec]*shared
 }
 
-// shared is one running watch and the number of handles to it.
+// shared is a running cache and its watch.
 type shared struct {
 	cache.SharedIndexInformer
-	handles int
-	stop    context.CancelFunc
-	done    chan struct{}
-	trouble atomic.Pointer[trouble] // the last with the watch
-	owned   owned
+	handles  int
+	stop     context.CancelFunc         // stops the watch
+	done     chan struct{}              // closed when the watch has stopped
+	watchErr atomic.Pointer[watchError] // the last error of the watch
+	owned    owned
 
-	mu      sync.Mutex
-	lookups map[string]bool // the indexes that were made because of a question, by name
+	mu      sync.Mutex      // guards lookups, and adding indexes
+	lookups map[string]bool // the names of the indexes that were added for a selector
 }
 
-// NewFactory gives a Factory without caches.
+// NewFactory returns a Factory without caches.
 func NewFactory(client dynamic.Interface, log *slog.Logger) *Factory {
 	return &Factory{client: client, log: log, shared: map[Spec]*shared{}}
 }
 
-// Open gives a handle to the cache that spec describes, and starts its watch when it is the first.
+// Open returns a handle to the cache that spec describes. It starts the cache if this is its first handle. The caller must close
+// the handle.
 func (f *Factory) Open(spec Spec) *Informer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,14 +92,14 @@ func (f *Factory) Open(spec Spec) *Informer {
 	return &Informer{spec: spec, shared: s, factory: f}
 }
 
-// Running counts the watches, for tests and metrics.
+// Running returns how many watches run.
 func (f *Factory) Running() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.shared)
 }
 
-// Sizes counts the objects in the caches.
+// Sizes returns how many objects the caches of each resource have.
 func (f *Factory) Sizes() map[schema.GroupVersionResource]int {
 	f.mu.Lock()
 	all := maps.Clone(f.shared)
@@ -109,21 +111,22 @@ func (f *Factory) Sizes() map[schema.GroupVersionResource]int {
 	return sizes
 }
 
+// start starts the cache that spec describes.
 func (f *Factory) start(spec Spec) *shared {
-	inf := dynamicinformer.NewFilteredDynamicInformer(spec.through(f.client), spec.Resource, spec.Namespace, 0,
+	inf := dynamicinformer.NewFilteredDynamicInformer(spec.clientFor(f.client), spec.Resource, spec.Namespace, 0,
 		cache.Indexers{byOwner: ownerIndex, byOrphan: orphanIndex},
-		spec.narrow).Informer()
+		spec.limitRequest).Informer()
 	ctx, stop := context.WithCancel(context.Background())
 	s := &shared{SharedIndexInformer: inf, stop: stop, done: make(chan struct{}), lookups: map[string]bool{}}
 	s.owned.read = f.Ownership
 	// The setters fail only on an informer that has been started, or has ended.
 	_ = inf.SetTransform(func(obj any) (any, error) {
-		s.owned.note(obj)
+		s.owned.update(obj)
 		return spec.strip(obj)
 	})
 	_, _ = inf.AddEventHandler(cache.ResourceEventHandlerFuncs{DeleteFunc: s.owned.forget})
 	_ = inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		s.trouble.Store(&trouble{err, time.Now(), inf.LastSyncResourceVersion()})
+		s.watchErr.Store(&watchError{err, time.Now(), inf.LastSyncResourceVersion()})
 		f.log.Info("watch interrupted, trying again", "resource", spec.Resource.String(), "error", err)
 	})
 	go func() {
@@ -133,8 +136,8 @@ func (f *Factory) start(spec Spec) *shared {
 	return s
 }
 
-// through is the client to use, which says whether lists are streamed.
-func (s Spec) through(client dynamic.Interface) dynamic.Interface {
+// clientFor returns the client for the cache, which decides whether lists are streamed.
+func (s Spec) clientFor(client dynamic.Interface) dynamic.Interface {
 	if s.Listed {
 		return listing{client}
 	}
@@ -144,18 +147,18 @@ func (s Spec) through(client dynamic.Interface) dynamic.Interface {
 // listing is a client whose lists are not streamed.
 type listing struct{ dynamic.Interface }
 
-// IsWatchListSemanticsUnSupported is what client-go asks a client for.
+// IsWatchListSemanticsUnSupported makes client-go use list requests.
 func (listing) IsWatchListSemanticsUnSupported() bool { return true }
 
-// narrow asks the API server for no more than spec says.
-func (s Spec) narrow(o *metav1.ListOptions) {
+// limitRequest limits a list or watch request to the objects of the spec.
+func (s Spec) limitRequest(o *metav1.ListOptions) {
 	o.LabelSelector = s.Selector
 	if s.Name != "" {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, s.Name).String()
 	}
 }
 
-// release counts a handle off, and ends the watch with the last one.
+// release removes a handle. If it is the last one, release stops the watch and waits until it has stopped.
 func (f *Factory) release(spec Spec, s *shared) {
 	f.mu.Lock()
 	s.handles--
@@ -173,12 +176,13 @@ func (f *Factory) release(spec Spec, s *shared) {
 // The indexes.
 const (
 	byOwner  = "owner"  // the UID of the controller reference
-	byOrphan = "orphan" // the namespace, and everywhere, of what has no controller reference
+	byOrphan = "orphan" // the namespace, and everywhere, of objects without a controller reference
 )
 
-// everywhere is the value under which orphans of all namespaces are indexed; no namespace is called so.
+// everywhere is the index value of the orphans of all namespaces. It is not a valid name of a namespace.
 const everywhere = "*"
 
+// ownerIndex implements cache.IndexFunc.
 func ownerIndex(obj any) ([]string, error) {
 	if ref := object.ControllerOf(obj.(*object.Object)); ref != nil {
 		return []string{string(ref.UID)}, nil
@@ -186,14 +190,15 @@ func ownerIndex(obj any) ([]string, error) {
 	return nil, nil
 }
 
-// orphanage is the value for the orphans of a namespace, "" being all.
-func orphanage(namespace string) string {
+// orphanValue returns the index value of the orphans of a namespace; "" is all namespaces.
+func orphanValue(namespace string) string {
 	if namespace == "" {
 		return everywhere
 	}
 	return namespace
 }
 
+// orphanIndex implements cache.IndexFunc.
 func orphanIndex(obj any) ([]string, error) {
 	o := obj.(*object.Object)
 	if object.ControllerOf(o) != nil {
@@ -202,7 +207,7 @@ func orphanIndex(obj any) ([]string, error) {
 	return []string{o.GetNamespace(), everywhere}, nil
 }
 
-// strip drops what the cache does not keep.
+// strip removes the fields that are not cached.
 func (s Spec) strip(obj any) (any, error) {
 	o, ok := obj.(*object.Object)
 	if !ok {
@@ -219,26 +224,27 @@ func (s Spec) strip(obj any) (any, error) {
 	return o, nil
 }
 
-// An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which comes once and last.
+// An Informer is a handle to a shared cache. It is safe for concurrent use, except Close, which must be the last call.
 type Informer struct {
 	spec    Spec
 	shared  *shared
 	factory *Factory
 
-	mu            sync.Mutex
+	mu            sync.Mutex // guards registrations
 	registrations []cache.ResourceEventHandlerRegistration
 }
 
-// Again gives another handle to the same cache.
+// Again returns another handle to the same cache.
 func (i *Informer) Again() *Informer { return i.factory.Open(i.spec) }
 
-// Resource is what the cache is of.
+// Resource returns the resource of the cache.
 func (i *Informer) Resource() schema.GroupVersionResource { return i.spec.Resource }
 
-// Handle calls on for every change of an object, one at a time, after the cache has it: on(nil, o) when o is there
-// (also for those that were there before), on(old, o) when it changed, on(old, nil) when it is gone.
+// Handle calls handler for each change of an object, one at a time, after the cache has the change: handler(nil, o) after o was
+// added, also for each object that is in the cache already; handler(old, o) after it was updated; handler(old, nil) after it
+// was deleted.
 //
-// A panic in on is logged: it must not take the watch, and with it every other controller, down.
+// A panic in handler is logged. It stops neither the watch nor the other handlers.
 func (i *Informer) Handle(handler func(old, current *object.Object)) error {
 	on := func(old, current *object.Object) {
 		defer func() {
@@ -252,8 +258,8 @@ func (i *Informer) Handle(handler func(old, current *object.Object)) error {
 		AddFunc:    func(o any) { on(nil, o.(*object.Object)) },
 		UpdateFunc: func(old, o any) { on(old.(*object.Object), o.(*object.Object)) },
 		DeleteFunc: func(o any) {
-			if gone, ok := o.(cache.DeletedFinalStateUnknown); ok {
-				o = gone.Obj
+			if deleted, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				o = deleted.Obj
 			}
 			if last, ok := o.(*object.Object); ok {
 				on(last, nil)
@@ -269,8 +275,8 @@ func (i *Informer) Handle(handler func(old, current *object.Object)) error {
 	return nil
 }
 
-// Synced waits until the cache is filled and every handler of this Informer has seen what is in it, or until ctx is
-// done; it reports which.
+// Synced waits until the cache has synced and each handler of this Informer was called for the objects in it. It returns false if
+// ctx is done before.
 func (i *Informer) Synced(ctx context.Context) bool {
 	i.mu.Lock()
 	waits := []cache.InformerSynced{i.shared.HasSynced}
@@ -281,56 +287,55 @@ func (i *Informer) Synced(ctx context.Context) bool {
 	return cache.WaitForCacheSync(ctx.Done(), waits...)
 }
 
-// Settled waits until the cache is filled or there is trouble with it, or until ctx is done.
+// Settled waits until the cache has synced, or its watch has failed, or ctx is done.
 func (i *Informer) Settled(ctx context.Context) {
 	cache.WaitForCacheSync(ctx.Done(), func() bool { return i.Filled() || i.Trouble() != nil })
 }
 
-// Filled reports whether the cache is, so that what is not in it does not exist.
+// Filled reports whether the cache has synced. Before that, objects that exist may be missing.
 func (i *Informer) Filled() bool { return i.shared.HasSynced() }
 
-// Trouble is why the cache is not filled yet, as far as it is known: the last error of its watch.
+// Trouble returns the last error of the watch if the cache has not synced yet, and nil otherwise.
 func (i *Informer) Trouble() error {
-	if last := i.shared.trouble.Load(); last != nil && !i.shared.HasSynced() {
+	if last := i.shared.watchErr.Load(); last != nil && !i.shared.HasSynced() {
 		return last.err
 	}
 	return nil
 }
 
-// Stale is why the cache, once filled, is not kept up to date, if that is no passing thing: its watch is not permitted
-// any more, or what it is about is not served.
+// Stale returns the last error of the watch if the cache has synced but gets no updates since then, because the watch is not
+// permitted or the resource is not served any more. It returns nil otherwise, also after other errors, which are temporary.
 func (i *Informer) Stale() error {
-	if last := i.shared.trouble.Load(); last != nil && i.shared.HasSynced() && last.lasts(i.shared.LastSyncResourceVersion()) {
+	if last := i.shared.watchErr.Load(); last != nil && i.shared.HasSynced() && last.lasts(i.shared.LastSyncResourceVersion()) {
 		return last.err
 	}
 	return nil
 }
 
-// A trouble is an error of a watch.
-type trouble struct {
-	err error
-	at  time.Time
-
-	version string // of the cache
+// A watchError is an error of a watch.
+type watchError struct {
+	err     error
+	at      time.Time
+	version string // the resourceVersion of the cache at that time
 }
 
-// afresh is how long an error of a watch counts: it is tried again at least every minute.
-const afresh = 2 * time.Minute
+// errorAge is how long an error of a watch is reported. client-go retries the watch at least every minute.
+const errorAge = 2 * time.Minute
 
-// lasts reports whether the watch is still in trouble, most likely, now that the cache has that version.
-func (t *trouble) lasts(version string) bool {
-	return version == t.version && time.Since(t.at) < afresh && (apierrors.IsForbidden(t.err) || apierrors.IsUnauthorized(t.err) || apierrors.IsNotFound(t.err))
+// lasts reports whether the watch probably still fails. version is the current resourceVersion of the cache.
+func (e *watchError) lasts(version string) bool {
+	return version == e.version && time.Since(e.at) < errorAge && (apierrors.IsForbidden(e.err) || apierrors.IsUnauthorized(e.err) || apierrors.IsNotFound(e.err))
 }
 
-// Close takes the handlers off and gives the handle back.
+// Close removes the handlers of this Informer and closes the handle. It must be called once.
 func (i *Informer) Close() {
 	for _, r := range i.registrations {
-		_ = i.shared.RemoveEventHandler(r) // fails only for what is not a handler of it
+		_ = i.shared.RemoveEventHandler(r) // fails only for a handler of another informer
 	}
 	i.factory.release(i.spec, i.shared)
 }
 
-// Get is the object of that name, or nil.
+// Get returns the object with this name, or nil.
 func (i *Informer) Get(key object.Key) *object.Object {
 	o, found, err := i.shared.GetIndexer().GetByKey(key.String())
 	if err != nil || !found {
@@ -339,23 +344,25 @@ func (i *Informer) Get(key object.Key) *object.Object {
 	return o.(*object.Object)
 }
 
-// List gives all objects, in no order.
+// List returns all objects, in no order.
 func (i *Informer) List() []*object.Object { return objects(i.shared.GetIndexer().List()) }
 
-// OwnedBy gives the objects whose controller is the one with that UID, in no order.
+// OwnedBy returns the objects whose controller has this UID, in no order.
 func (i *Informer) OwnedBy(uid types.UID) []*object.Object { return i.indexed(byOwner, string(uid)) }
 
-// CaughtUp reports whether the cache is as new as resourceVersion, which a write to this resource returned.
+// CaughtUp reports whether the cache is at least as new as resourceVersion, which a write to this resource returned. It is true if
+// the versions cannot be compared.
 func (i *Informer) CaughtUp(resourceVersion string) bool {
 	seen := i.shared.GetIndexer().LastStoreSyncResourceVersion()
 	order, err := resourceversion.CompareResourceVersion(seen, resourceVersion)
-	return err != nil || order >= 0 // what cannot be compared is not waited for
+	return err != nil || order >= 0
 }
 
+// indexed returns the objects with a value in an index; nil if there is no such index.
 func (i *Informer) indexed(index, value string) []*object.Object {
 	found, err := i.shared.GetIndexer().ByIndex(index, value)
 	if err != nil {
-		return nil // only for an index that does not exist
+		return nil
 	}
 	return objects(found)
 }

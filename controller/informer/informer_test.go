@@ -29,24 +29,24 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// A cluster is an API server that has ConfigMaps.
+// A cluster is an API server with ConfigMaps, and a Factory for it.
 type cluster struct {
 	*fake.FakeDynamicClient
 	*Factory
-	log *bytes.Buffer // to be read once nothing runs any more
+	log *bytes.Buffer // read it only when no watch runs
 }
 
 func newCluster(objects ...*object.Object) *cluster {
-	var there []runtime.Object
+	var existing []runtime.Object
 	for _, o := range objects {
-		there = append(there, o)
+		existing = append(existing, o)
 	}
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}, there...)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}, existing...)
 	log := &bytes.Buffer{}
 	return &cluster{client, NewFactory(client, slog.New(slog.NewTextHandler(log, nil))), log}
 }
 
-// open gives a handle that is filled, to be closed with the test.
+// open returns a handle whose cache has synced. It is closed when the test ends.
 func (c *cluster) open(t *testing.T, spec Spec) *Informer {
 	t.Helper()
 	i := c.Open(spec)
@@ -55,10 +55,11 @@ func (c *cluster) open(t *testing.T, spec Spec) *Informer {
 	return i
 }
 
+// fill waits until the cache has synced.
 func fill(t *testing.T, i *Informer) {
 	t.Helper()
 	if !i.Synced(t.Context()) {
-		t.Fatal("the cache did not fill")
+		t.Fatal("the cache did not sync")
 	}
 }
 
@@ -98,7 +99,7 @@ func owner(uid types.UID, controls bool) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Widget", Name: "w", UID: uid, Controller: &controls}
 }
 
-// keys names objects, sorted.
+// keys returns the keys of objects, sorted.
 func keys(objects []*object.Object) []string {
 	var all []string
 	for _, o := range objects {
@@ -108,17 +109,17 @@ func keys(objects []*object.Object) []string {
 	return all
 }
 
-// events is a handler that tells of each event in words.
+// events is a handler that sends each event as text.
 type events chan string
 
 func (e events) on(old, current *object.Object) {
 	switch {
 	case old == nil:
-		e <- "there is " + current.GetName()
+		e <- "added " + current.GetName()
 	case current == nil:
-		e <- "gone is " + old.GetName()
+		e <- "deleted " + old.GetName()
 	default:
-		e <- "changed is " + current.GetName() + " from " + text(old) + " to " + text(current)
+		e <- "updated " + current.GetName() + " from " + text(old) + " to " + text(current)
 	}
 }
 
@@ -137,7 +138,7 @@ func (e events) expect(t *testing.T, want ...string) {
 	}
 }
 
-func TestWhoeverNeedsTheSameCacheSharesOneWatch(t *testing.T) {
+func TestHandlesOfTheSameCacheShareOneWatch(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	first, second := c.Open(Spec{Resource: configMaps}), c.Open(Spec{Resource: configMaps})
 	fill(t, first)
@@ -156,8 +157,8 @@ func TestWhoeverNeedsTheSameCacheSharesOneWatch(t *testing.T) {
 	}
 	got := []string{<-seen, <-seen}
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"there is a", "there is b"}, got); diff != "" {
-		t.Errorf("events of the handle that is left (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"added a", "added b"}, got); diff != "" {
+		t.Errorf("events of the remaining handle (-want +got):\n%s", diff)
 	}
 	second.Close()
 	if n := c.Running(); n != 0 {
@@ -174,7 +175,7 @@ func TestWhoeverNeedsTheSameCacheSharesOneWatch(t *testing.T) {
 	}
 }
 
-func TestACacheThatWasGivenBackIsFilledAnew(t *testing.T) {
+func TestACacheIsFilledAgainAfterItsLastHandleWasClosed(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	first := c.Open(Spec{Resource: configMaps})
 	fill(t, first)
@@ -197,7 +198,7 @@ func TestCachesOfDifferentScopeAreNotShared(t *testing.T) {
 		"default/labelled":                   {Resource: configMaps, Selector: "app=a"},
 	} {
 		if got := strings.Join(keys(c.open(t, spec).List()), " "); got != want {
-			t.Errorf("the cache of %+v holds %s, want %s", spec, got, want)
+			t.Errorf("the cache of %+v has %s, want %s", spec, got, want)
 		}
 	}
 	if n := c.Running(); n != 3 {
@@ -205,7 +206,7 @@ func TestCachesOfDifferentScopeAreNotShared(t *testing.T) {
 	}
 }
 
-func TestWhatACacheKeeps(t *testing.T) {
+func TestFieldsOfCachedObjects(t *testing.T) {
 	full := configMap("default", "a")
 	full.SetLabels(map[string]string{"app": "a"})
 	full.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl"}})
@@ -215,27 +216,27 @@ func TestWhatACacheKeeps(t *testing.T) {
 		data bool
 	}{
 		{"all but managedFields", Spec{Resource: configMaps}, true},
-		{"what names and versions it", Spec{Resource: configMaps, MetadataOnly: true}, false},
+		{"metadata only", Spec{Resource: configMaps, MetadataOnly: true}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cached := newCluster(full).open(t, c.spec).Get(object.Key{Namespace: "default", Name: "a"})
 			if cached == nil {
-				t.Fatal("the object is not there")
+				t.Fatal("the object is not in the cache")
 			}
 			if len(cached.GetManagedFields()) > 0 {
-				t.Error("managedFields are kept")
+				t.Error("managedFields are cached")
 			}
 			if cached.GetKind() != "ConfigMap" || cached.GetAPIVersion() != "v1" || cached.GetLabels()["app"] != "a" {
-				t.Errorf("type or metadata are not kept: %v", cached.Object)
+				t.Errorf("the type or metadata is missing: %v", cached.Object)
 			}
-			if _, kept := cached.Object["data"]; kept != c.data {
-				t.Errorf("data is kept: %t, want %t", kept, c.data)
+			if _, hasData := cached.Object["data"]; hasData != c.data {
+				t.Errorf("data is cached: %t, want %t", hasData, c.data)
 			}
 		})
 	}
 }
 
-func TestGetGivesTheObjectOfThatNameOrNil(t *testing.T) {
+func TestGet(t *testing.T) {
 	i := newCluster(configMap("default", "a")).open(t, Spec{Resource: configMaps})
 	for key, want := range map[object.Key]bool{
 		{Namespace: "default", Name: "a"}: true,
@@ -266,7 +267,7 @@ func TestOwnedByAndOrphans(t *testing.T) {
 	}{
 		{"owned by u1", i.OwnedBy("u1"), []string{"default/mine", "default/mine-among-others", "other/mine-elsewhere"}},
 		{"owned by u2", i.OwnedBy("u2"), []string{"default/of-another"}},
-		{"owned by nobody", i.OwnedBy("u3"), nil},
+		{"owned by a UID without objects", i.OwnedBy("u3"), nil},
 		{"orphans in default", i.Orphans("default", labels.Everything()), []string{"default/orphan", "default/owned-and-not-controlled"}},
 		{"orphans in other", i.Orphans("other", labels.Everything()), []string{"other/orphan-elsewhere"}},
 		{"orphans in a namespace without any", i.Orphans("none", labels.Everything()), nil},
@@ -278,42 +279,42 @@ func TestOwnedByAndOrphans(t *testing.T) {
 	}
 }
 
-func TestIndexesFollowAnObject(t *testing.T) {
+func TestIndexesAreUpdated(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	i := c.open(t, Spec{Resource: configMaps})
 	seen := make(events)
 	if err := i.Handle(seen.on); err != nil {
 		t.Fatal(err)
 	}
-	seen.expect(t, "there is a")
+	seen.expect(t, "added a")
 	c.update(t, configMap("default", "a", owner("u1", true)))
-	seen.expect(t, "changed is a from value to value")
+	seen.expect(t, "updated a from value to value")
 	if len(i.OwnedBy("u1")) != 1 || len(i.Orphans("default", labels.Everything())) != 0 {
 		t.Errorf("after it was adopted: owned %v, orphans %v", keys(i.OwnedBy("u1")), keys(i.Orphans("default", labels.Everything())))
 	}
 	c.update(t, configMap("default", "a"))
-	seen.expect(t, "changed is a from value to value")
+	seen.expect(t, "updated a from value to value")
 	if len(i.OwnedBy("u1")) != 0 || len(i.Orphans("default", labels.Everything())) != 1 {
 		t.Errorf("after it was released: owned %v, orphans %v", keys(i.OwnedBy("u1")), keys(i.Orphans("default", labels.Everything())))
 	}
 }
 
-func TestAHandlerSeesWhatIsThereAndWhatChanges(t *testing.T) {
+func TestHandleIsCalledForExistingObjectsAndChanges(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	i := c.open(t, Spec{Resource: configMaps})
 	seen := make(events)
 	if err := i.Handle(seen.on); err != nil {
 		t.Fatal(err)
 	}
-	seen.expect(t, "there is a")
+	seen.expect(t, "added a")
 	changed := configMap("default", "a")
 	changed.Object["data"] = map[string]any{"key": "other"}
 	c.update(t, changed)
-	seen.expect(t, "changed is a from value to other")
+	seen.expect(t, "updated a from value to other")
 	c.create(t, configMap("default", "b"))
-	seen.expect(t, "there is b")
+	seen.expect(t, "added b")
 	c.remove(t, changed)
-	seen.expect(t, "gone is a")
+	seen.expect(t, "deleted a")
 }
 
 func TestTheCacheHasAnObjectBeforeItsHandlersAreCalled(t *testing.T) {
@@ -327,12 +328,12 @@ func TestTheCacheHasAnObjectBeforeItsHandlersAreCalled(t *testing.T) {
 	c.create(t, configMap("default", "b"))
 	for range 2 {
 		if !<-found {
-			t.Error("a handler is told of an object that the cache does not have")
+			t.Error("a handler is called with an object that the cache does not have")
 		}
 	}
 }
 
-func TestSyncedWaitsUntilHandlersSawWhatIsThere(t *testing.T) {
+func TestSyncedWaitsUntilHandlersWereCalled(t *testing.T) {
 	c := newCluster(configMap("default", "a"), configMap("default", "b"))
 	i := c.open(t, Spec{Resource: configMaps})
 	var mu sync.Mutex
@@ -353,16 +354,16 @@ func TestSyncedWaitsUntilHandlersSawWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestSyncedGivesUpWhenItsContextIsDone(t *testing.T) {
+func TestSyncedReturnsFalseIfItsContextIsDone(t *testing.T) {
 	c := newCluster()
 	c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, errors.New("no list today")
+		return true, nil, errors.New("list failed")
 	})
 	i := c.Open(Spec{Resource: configMaps})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if i.Synced(ctx) {
-		t.Error("a cache that cannot be filled counts as filled")
+		t.Error("Synced returns true for a cache that cannot sync")
 	}
 	i.Close()
 	if n := c.Running(); n != 0 {
@@ -372,13 +373,13 @@ func TestSyncedGivesUpWhenItsContextIsDone(t *testing.T) {
 
 func TestAPanicInAHandlerStopsNeitherTheWatchNorOtherHandlers(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
-	broken, sound := c.Open(Spec{Resource: configMaps}), c.Open(Spec{Resource: configMaps})
+	panicking, working := c.Open(Spec{Resource: configMaps}), c.Open(Spec{Resource: configMaps})
 	called, seen := make(chan string), make(events)
 	panics := func(_, current *object.Object) {
 		called <- current.GetName()
 		panic("out of order")
 	}
-	if err := errors.Join(broken.Handle(panics), sound.Handle(seen.on)); err != nil {
+	if err := errors.Join(panicking.Handle(panics), working.Handle(seen.on)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b", "c"} {
@@ -388,12 +389,12 @@ func TestAPanicInAHandlerStopsNeitherTheWatchNorOtherHandlers(t *testing.T) {
 		if got := <-called; got != name {
 			t.Errorf("the handler that panics is called with %s, want %s", got, name)
 		}
-		seen.expect(t, "there is "+name)
+		seen.expect(t, "added "+name)
 	}
-	broken.Close()
-	sound.Close() // the last: no goroutine writes to the log any more
-	if said := c.log.String(); strings.Count(said, "out of order") != 3 || !strings.Contains(said, "configmaps") {
-		t.Errorf("the log says: %s", said)
+	panicking.Close()
+	working.Close() // the last one: no goroutine writes to the log any more
+	if logged := c.log.String(); strings.Count(logged, "out of order") != 3 || !strings.Contains(logged, "configmaps") {
+		t.Errorf("the log is: %s", logged)
 	}
 }
 
@@ -407,17 +408,17 @@ func TestAClosedHandleIsNotCalledAnyMore(t *testing.T) {
 	}
 	closed.Close()
 	c.create(t, configMap("default", "a"))
-	seen.expect(t, "there is a")
+	seen.expect(t, "added a")
 	if len(called) > 0 {
 		t.Error("a handler is called after its handle was closed")
 	}
 }
 
-func TestACacheIsCaughtUpOnceItHasSeenTheVersion(t *testing.T) {
+func TestCaughtUp(t *testing.T) {
 	c := newCluster()
 	i := c.open(t, Spec{Resource: configMaps})
 	if i.CaughtUp("1000") {
-		t.Error("a cache that has seen nothing is caught up with version 1000")
+		t.Error("an empty cache is caught up with version 1000")
 	}
 	seen := make(events)
 	if err := i.Handle(seen.on); err != nil {
@@ -426,46 +427,47 @@ func TestACacheIsCaughtUpOnceItHasSeenTheVersion(t *testing.T) {
 	written := configMap("default", "a")
 	written.SetResourceVersion("1000")
 	c.create(t, written)
-	seen.expect(t, "there is a")
-	for version, want := range map[string]bool{"999": true, "1000": true, "1001": false, "10000": false, "what is no number": true} {
+	seen.expect(t, "added a")
+	for version, want := range map[string]bool{"999": true, "1000": true, "1001": false, "10000": false, "not a number": true} {
 		if got := i.CaughtUp(version); got != want {
 			t.Errorf("after version 1000 it is caught up with %s: %t, want %t", version, got, want)
 		}
 	}
 }
 
-func TestACacheOfOneObjectAsksForNoOther(t *testing.T) {
+func TestACacheOfOneObjectRequestsOnlyThat(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
-	asked := make(chan string, 16)
+	requests := make(chan string, 16)
 	c.PrependReactor("list", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		asked <- action.(clienttesting.ListAction).GetListRestrictions().Fields.String()
+		requests <- action.(clienttesting.ListAction).GetListRestrictions().Fields.String()
 		return false, nil, nil
 	})
 	c.PrependWatchReactor("configmaps", func(action clienttesting.Action) (bool, watch.Interface, error) {
-		asked <- action.(clienttesting.WatchAction).GetWatchRestrictions().Fields.String()
+		requests <- action.(clienttesting.WatchAction).GetWatchRestrictions().Fields.String()
 		return false, nil, nil
 	})
 	i := c.open(t, Spec{Resource: configMaps, Namespace: "default", Name: "a"})
-	if got := <-asked; got != "metadata.name=a" {
-		t.Errorf("the first question selects %q, want metadata.name=a", got)
+	if got := <-requests; got != "metadata.name=a" {
+		t.Errorf("the first request selects %q, want metadata.name=a", got)
 	}
 	if !i.Filled() || i.Get(object.Key{Namespace: "default", Name: "a"}) == nil {
-		t.Error("the cache has not what it is about")
+		t.Error("the cache does not have the object")
 	}
 }
 
-// A streaming is a client that does not say what it lacks, as a real one.
+// streaming is a client that supports streaming lists, as a real one does. It hides the method by which the fake client says that it
+// does not.
 type streaming struct{ dynamic.Interface }
 
-func TestACacheIsFilledByAStreamOrByAList(t *testing.T) {
+func TestACacheIsFilledByAStreamingListOrByAList(t *testing.T) {
 	for listed, want := range map[bool]string{false: "watch", true: "list"} {
 		c := newCluster(configMap("default", "a"))
-		asked := make(chan string, 8)
-		note := func(action clienttesting.Action) { asked <- action.GetVerb() }
+		requests := make(chan string, 8)
+		note := func(action clienttesting.Action) { requests <- action.GetVerb() }
 		c.PrependReactor("*", "*", func(a clienttesting.Action) (bool, runtime.Object, error) { note(a); return false, nil, nil })
 		c.PrependWatchReactor("*", func(a clienttesting.Action) (bool, watch.Interface, error) { note(a); return false, nil, nil })
 		cache := NewFactory(streaming{c}, slog.New(slog.DiscardHandler)).Open(Spec{Resource: configMaps, Listed: listed})
-		if got := <-asked; got != want {
+		if got := <-requests; got != want {
 			t.Errorf("Listed %t: the first request is %s, want %s", listed, got, want)
 		}
 		cache.Close()

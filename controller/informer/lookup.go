@@ -11,22 +11,23 @@ import (
 	"metascript/controller/selection"
 )
 
-// maxLookups is how many indexes a cache makes because of what is asked. Each is kept up to date with every object, and
-// who asks may be anybody: beyond that many, questions of another form go through more objects than they need to.
+// maxLookups is how many indexes a cache adds for queries. Each index costs time for each event, and users determine the queries.
+// With that many indexes, a query that needs another one reads more objects.
 const maxLookups = 32
 
-// Select gives the objects that match a query, in no order. The query has no selector of namespaces, whose labels are
-// not in this cache. What is looked at are the objects that have the name or the labels that the query requires, or else
-// those of its namespace.
+// Select returns the objects that match a query, in no order. The query must not have a selector of namespaces, since the labels
+// of namespaces are not in this cache. It reads the objects with a name or with the labels that the query requires, or else
+// those in its namespace.
 func (i *Informer) Select(q selection.Query) []*object.Object {
 	return slices.DeleteFunc(i.candidates(q), func(o *object.Object) bool { return !q.Matches(SubjectOf(o)) })
 }
 
-// SubjectOf is o as queries see it, without the labels of its namespace.
+// SubjectOf returns o as the subject of queries, without the labels of its namespace.
 func SubjectOf(o *object.Object) *selection.Subject {
 	return &selection.Subject{Namespace: o.GetNamespace(), Name: o.GetName(), Labels: o.GetLabels()}
 }
 
+// candidates returns objects that include all that match a query.
 func (i *Informer) candidates(q selection.Query) []*object.Object {
 	if q.Names != nil {
 		return i.named(q.Namespace, q.Names)
@@ -40,7 +41,7 @@ func (i *Informer) candidates(q selection.Query) []*object.Object {
 	return i.List()
 }
 
-// named gives the objects of these names, each once. Without a namespace they may be in any, or in none.
+// named returns the objects with these names, each once, in a namespace or, if it is "", in all.
 func (i *Informer) named(namespace string, names []string) []*object.Object {
 	var found []*object.Object
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
@@ -57,7 +58,7 @@ func (i *Informer) named(namespace string, names []string) []*object.Object {
 	return found
 }
 
-// WithFinalizer gives the objects that have a finalizer, in no order.
+// WithFinalizer returns the objects that have a finalizer, in no order.
 func (i *Informer) WithFinalizer(name string) []*object.Object {
 	if i.shared.ensure("finalizer", finalizerIndex) {
 		return i.indexed("finalizer", name)
@@ -65,14 +66,15 @@ func (i *Informer) WithFinalizer(name string) []*object.Object {
 	return slices.DeleteFunc(i.List(), func(o *object.Object) bool { return !slices.Contains(o.GetFinalizers(), name) })
 }
 
+// finalizerIndex implements cache.IndexFunc.
 func finalizerIndex(obj any) ([]string, error) { return obj.(*object.Object).GetFinalizers(), nil }
 
-// Orphans gives the objects in a namespace, or in all when it is "", that have no controller and match a selector, in no
-// order. What is looked at are the orphans that have the labels that the selector requires.
+// Orphans returns the objects without a controller that match a selector, in a namespace or, if it is "", in all; in no order. It
+// reads the orphans with the labels that the selector requires.
 func (i *Informer) Orphans(namespace string, selector labels.Selector) []*object.Object {
 	found, ok := i.labelled(lookup{orphans: true, everywhere: namespace == ""}, namespace, selector)
 	if !ok {
-		found = i.indexed(byOrphan, orphanage(namespace))
+		found = i.indexed(byOrphan, orphanValue(namespace))
 	}
 	return slices.DeleteFunc(found, func(o *object.Object) bool { return !selector.Matches(labels.Set(o.GetLabels())) })
 }
@@ -80,36 +82,36 @@ func (i *Informer) Orphans(namespace string, selector labels.Selector) []*object
 // A lookup is an index by the values of labels.
 type lookup struct {
 	orphans    bool   // of objects without a controller only
-	everywhere bool   // whatever their namespace
-	keys       string // of the labels, joined
+	everywhere bool   // the namespace is not part of the values
+	keys       string // of the labels, joined by separator
 }
 
-// between stands between the parts of names and values of indexes. Nothing that is joined contains it.
-const between = "\x00"
+// separator separates the parts of names and values of indexes. None of the parts contains it.
+const separator = "\x00"
 
-// labelled gives the objects that have the labels that selector requires; false when it requires none, or there are too
-// many indexes already.
+// labelled returns the objects with the labels that selector requires. It returns false if it requires none, or if there are too
+// many indexes.
 func (i *Informer) labelled(by lookup, namespace string, selector labels.Selector) ([]*object.Object, bool) {
 	keys, values := requiredLabels(selector)
 	if len(keys) == 0 {
 		return nil, false
 	}
-	by.keys = strings.Join(keys, between)
+	by.keys = strings.Join(keys, separator)
 	if !i.shared.ensure(by.name(), by.values) {
 		return nil, false
 	}
 	var found []*object.Object
 	for _, value := range values {
 		if !by.everywhere {
-			value = namespace + between + value
+			value = namespace + separator + value
 		}
 		found = append(found, i.indexed(by.name(), value)...)
 	}
 	return found, true
 }
 
-// requiredLabels gives the keys of the labels that must have one value each, and these values, joined. When there are no
-// such labels, it is one of those that must have one of several values, and all of these.
+// requiredLabels returns the keys of the labels for which selector requires a single value, and these values, joined by separator.
+// If there are none, it returns one label for which selector requires one of several values, and these values.
 func requiredLabels(selector labels.Selector) (keys, values []string) {
 	required := slices.DeleteFunc(selection.Required(selector), func(r selection.Requirement) bool { return r.Values == nil })
 	var single []string
@@ -120,13 +122,14 @@ func requiredLabels(selector labels.Selector) (keys, values []string) {
 	}
 	switch {
 	case len(keys) > 0:
-		return keys, []string{strings.Join(single, between)}
+		return keys, []string{strings.Join(single, separator)}
 	case len(required) > 0:
 		return []string{required[0].Key}, required[0].Values
 	}
 	return nil, nil
 }
 
+// name returns the name of the index.
 func (l lookup) name() string {
 	name := "labels"
 	if l.orphans {
@@ -135,7 +138,7 @@ func (l lookup) name() string {
 	if l.everywhere {
 		name += " everywhere"
 	}
-	return name + between + l.keys
+	return name + separator + l.keys
 }
 
 // values implements cache.IndexFunc.
@@ -143,15 +146,15 @@ func (l lookup) values(obj any) ([]string, error) {
 	o := obj.(*object.Object)
 	var value strings.Builder
 	if !l.everywhere {
-		value.WriteString(o.GetNamespace() + between)
+		value.WriteString(o.GetNamespace() + separator)
 	}
-	for n, key := range strings.Split(l.keys, between) {
+	for n, key := range strings.Split(l.keys, separator) {
 		text, found := labelOf(o, key)
 		if !found {
 			return nil, nil
 		}
 		if n > 0 {
-			value.WriteString(between)
+			value.WriteString(separator)
 		}
 		value.WriteString(text)
 	}
@@ -161,7 +164,7 @@ func (l lookup) values(obj any) ([]string, error) {
 	return []string{value.String()}, nil
 }
 
-// labelOf is one label of o, without copying all of them.
+// labelOf returns a label of o, without copying all of them.
 func labelOf(o *object.Object, key string) (string, bool) {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	all, _ := metadata["labels"].(map[string]any)
@@ -169,14 +172,16 @@ func labelOf(o *object.Object, key string) (string, bool) {
 	return value, ok
 }
 
+// namespaceIndex implements cache.IndexFunc.
 func namespaceIndex(obj any) ([]string, error) {
 	return []string{obj.(*object.Object).GetNamespace()}, nil
 }
 
+// nameIndex implements cache.IndexFunc.
 func nameIndex(obj any) ([]string, error) { return []string{obj.(*object.Object).GetName()}, nil }
 
-// ensure makes an index of what is there and of what will come, unless there is one of that name; it reports whether
-// there is one now.
+// ensure adds an index with this name, unless there is one. It returns false if there are too many indexes, or if the informer has
+// stopped.
 func (s *shared) ensure(name string, index cache.IndexFunc) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"metascript/controller/selection"
 )
 
-// crowd is a cache of ConfigMaps with random labels in three namespaces, a third of which are controlled.
-func crowd(t *testing.T, random *rand.Rand) *Informer {
+// randomCache returns a cache of ConfigMaps with random labels in three namespaces. A third of them have a controller.
+func randomCache(t *testing.T, random *rand.Rand) *Informer {
 	t.Helper()
 	var all []*object.Object
 	for n := range 200 {
@@ -34,7 +34,8 @@ func crowd(t *testing.T, random *rand.Rand) *Informer {
 	return newCluster(all...).open(t, Spec{Resource: configMaps})
 }
 
-func someSelector(t *testing.T, random *rand.Rand) labels.Selector {
+// randomSelector returns a selector of the labels of randomCache.
+func randomSelector(t *testing.T, random *rand.Rand) labels.Selector {
 	t.Helper()
 	clauses := []string{"a=0", "a=1", "b=1", "b in (0,2)", "c in (0,1)", "c", "!b", "a notin (0)", ""}
 	text := clauses[random.IntN(len(clauses))]
@@ -48,14 +49,14 @@ func someSelector(t *testing.T, random *rand.Rand) labels.Selector {
 	return selector
 }
 
-func TestSelectGivesWhatMatches(t *testing.T) {
+func TestSelectReturnsTheMatchingObjects(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	i := crowd(t, random)
+	i := randomCache(t, random)
 	for range 500 {
 		q := selection.Query{Namespace: []string{"", "n0", "n1", "nowhere"}[random.IntN(4)]}
 		switch random.IntN(3) {
 		case 0:
-			q.Labels = someSelector(t, random)
+			q.Labels = randomSelector(t, random)
 		case 1:
 			q.Names = []string{"c1", fmt.Sprintf("c%d", random.IntN(250)), "c1"}[:random.IntN(4)]
 		}
@@ -71,11 +72,11 @@ func TestSelectGivesWhatMatches(t *testing.T) {
 	}
 }
 
-func TestOrphansGivesThoseThatMatch(t *testing.T) {
+func TestOrphansReturnsTheMatchingOrphans(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
-	i := crowd(t, random)
+	i := randomCache(t, random)
 	for range 300 {
-		namespace, selector := []string{"", "n0", "n2"}[random.IntN(3)], someSelector(t, random)
+		namespace, selector := []string{"", "n0", "n2"}[random.IntN(3)], randomSelector(t, random)
 		var want []*object.Object
 		for _, o := range i.List() {
 			if object.ControllerOf(o) == nil && (namespace == "" || namespace == o.GetNamespace()) && selector.Matches(labels.Set(o.GetLabels())) {
@@ -88,7 +89,7 @@ func TestOrphansGivesThoseThatMatch(t *testing.T) {
 	}
 }
 
-func TestAnIndexFollowsTheObjects(t *testing.T) {
+func TestAnIndexOfLabelsIsUpdated(t *testing.T) {
 	o := configMap("default", "a")
 	c := newCluster(o)
 	i := c.open(t, Spec{Resource: configMaps})
@@ -111,7 +112,7 @@ func TestAnIndexFollowsTheObjects(t *testing.T) {
 	}
 }
 
-func TestTooManyKindsOfQuestionsAreAnsweredToo(t *testing.T) {
+func TestQueriesBeyondTheMaximumOfIndexes(t *testing.T) {
 	o := configMap("default", "a")
 	with := map[string]string{}
 	for n := range maxLookups + 10 {

@@ -10,58 +10,58 @@ import (
 	"metascript/controller/ownership"
 )
 
-// owned keeps what a field manager owns of objects, by their UID: only of those to which it applied something. An entry
-// may be a little newer than the object in the cache, since it is made before the cache has the object. It is dropped
-// when the object is gone.
+// owned has the fields that a field manager owns, for each object to which it applied something. An entry may be newer than the
+// object in the cache, since it is added before the object. It is removed when the object is deleted.
 type owned struct {
-	read func(*object.Object) ownership.Fields
+	read func(*object.Object) ownership.Fields // Factory.Ownership
 
-	mu sync.Mutex
-	of map[types.UID]ownership.Fields
+	mu     sync.Mutex // guards fields
+	fields map[types.UID]ownership.Fields
 }
 
-// note takes what is owned of an object that still has its managedFields.
-func (t *owned) note(obj any) {
+// update reads the managedFields of an object. It does nothing if they were removed.
+func (w *owned) update(obj any) {
 	o, ok := obj.(*object.Object)
-	if !ok || t.read == nil || !hasManagedFields(o) {
+	if !ok || w.read == nil || !hasManagedFields(o) {
 		return
 	}
-	fields := t.read(o)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if fields.Set == "" {
-		delete(t.of, o.GetUID())
+	read := w.read(o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if read.Set == "" {
+		delete(w.fields, o.GetUID())
 		return
 	}
-	if t.of == nil {
-		t.of = map[types.UID]ownership.Fields{}
+	if w.fields == nil {
+		w.fields = map[types.UID]ownership.Fields{}
 	}
-	t.of[o.GetUID()] = fields
+	w.fields[o.GetUID()] = read
 }
 
-// hasManagedFields is false of an object from which they were taken off.
+// hasManagedFields reports whether o has managedFields, also if they are empty.
 func hasManagedFields(o *object.Object) bool {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	_, has := metadata["managedFields"]
 	return has
 }
 
-// forget drops the entry of an object that was deleted.
-func (t *owned) forget(obj any) {
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
+// forget removes the entry of an object that was deleted.
+func (w *owned) forget(obj any) {
+	if deleted, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = deleted.Obj
 	}
 	if o, ok := obj.(*object.Object); ok {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.of, o.GetUID())
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.fields, o.GetUID())
 	}
 }
 
-// Owned is what the field manager of [Factory.Ownership] owns of the object with that UID.
+// Owned returns the fields that the field manager of [Factory.Ownership] owns of the object with this UID; the zero value if it
+// applied nothing.
 func (i *Informer) Owned(uid types.UID) ownership.Fields {
-	t := &i.shared.owned
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.of[uid]
+	w := &i.shared.owned
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fields[uid]
 }

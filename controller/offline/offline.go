@@ -1,4 +1,7 @@
-// Package offline calls the hooks of a controller once without a cluster, for the command line.
+// Package offline calls the hooks of a controller without a cluster, for the command line.
+//
+//   - A [Sync] calls the sync or the finalize hook once.
+//   - [Check] compiles the scripts of a controller object; [Warnings] checks only the object.
 package offline
 
 import (
@@ -28,21 +31,23 @@ import (
 	"metascript/scripts"
 )
 
-// A Sync is one sync of a parent without a cluster.
+// A Sync is one sync of a parent without a cluster. Run changes neither it nor its objects.
 type Sync struct {
-	Controller *object.Object   // a CompositeController or DecoratorController
-	Parent     *object.Object   // or the object that is decorated
-	Children   []*object.Object // that are observed
-	Related    []*object.Object // that exist beside the children, of which the customize hook selects
-	Finalizing bool             // call the finalize hook in place of the sync hook
+	Controller *object.Object   // a CompositeController or a DecoratorController
+	Parent     *object.Object   // the parent, or the decorated object
+	Children   []*object.Object // the observed children; their kinds must be declared by the controller
+	Related    []*object.Object // the objects from which the customize hook selects; nil if there is no such hook
+	Finalizing bool             // call the finalize hook instead of the sync hook
 	Now        time.Time        // request.now; zero: the current time
-	Resources  *kube.Offline
+	Resources  *kube.Offline    // replaces discovery
 	Sandbox    build.Sandbox
-	Sources    scripts.Sources                         // of scripts that are not in the controller object
-	Log        func(hookName string, m engine.Message) // is called with what scripts print; nil: nothing is
+	Sources    scripts.Sources                         // reads scripts that are not in the controller object
+	Log        func(hookName string, m engine.Message) // called with each line that a script prints; nil: they are dropped
 }
 
-// Run calls the hook. It checks the spec and the response as the server does.
+// Run calls the customize hook, if there is one, and then the sync or the finalize hook. It returns the response of the latter.
+// It validates the controller object and the responses as the server does. If the parent has no UID or no namespace, the
+// hooks get a UID of zeros and the namespace "default". Errors and warnings do not contain values of Secrets.
 func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
 	d, err := s.declaration()
 	if err != nil {
@@ -52,25 +57,25 @@ func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
-	found, err := spec.Resolve(d, s.resources(d))
+	resolved, err := spec.Resolve(d, s.resources(d))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
-	b, err := binding.Bind(d, found)
+	b, err := binding.Bind(d, resolved)
 	if err != nil {
 		return nil, err
 	}
 	b.Customize = built.Customize
-	hidden := s.redactor()
-	ctx = redact.NewContext(ctx, hidden)
-	req, err := s.request(ctx, d, found, b)
+	redactor := s.redactor()
+	ctx = redact.NewContext(ctx, redactor)
+	req, err := s.request(ctx, d, resolved, b)
 	if err != nil {
-		return nil, hidden.Error(err)
+		return nil, redactor.Error(err)
 	}
-	return s.call(ctx, &built, req, hidden)
+	return s.call(ctx, &built, req, redactor)
 }
 
-// declaration reads and checks the controller object.
+// declaration reads and validates the controller object.
 func (s *Sync) declaration() (*spec.Declaration, error) {
 	d, err := spec.Read(s.Controller)
 	if err != nil {
@@ -85,17 +90,17 @@ func (s *Sync) declaration() (*spec.Declaration, error) {
 	return d, nil
 }
 
-// redactor hides what the Secrets hold that the hook sees.
+// redactor returns a Redactor with the values of the Secrets that the hook sees.
 func (s *Sync) redactor() *redact.Redactor {
-	hidden := redact.New(s.Parent.GetKind(), s.Parent.GetNamespace(), s.Parent.GetName())
-	hidden.Add(s.Parent)
-	hidden.Add(s.Children...)
-	hidden.Add(s.Related...)
-	return hidden
+	r := redact.New(s.Parent.GetKind(), s.Parent.GetNamespace(), s.Parent.GetName())
+	r.Add(s.Parent)
+	r.Add(s.Children...)
+	r.Add(s.Related...)
+	return r
 }
 
 // call calls the sync or the finalize hook.
-func (s *Sync) call(ctx context.Context, built *build.Built, req *hook.Request, hidden *redact.Redactor) (*hook.Response, error) {
+func (s *Sync) call(ctx context.Context, built *build.Built, req *hook.Request, redactor *redact.Redactor) (*hook.Response, error) {
 	called, name := built.Sync, hook.Sync
 	if s.Finalizing {
 		called, name = built.Finalize, hook.Finalize
@@ -103,14 +108,14 @@ func (s *Sync) call(ctx context.Context, built *build.Built, req *hook.Request, 
 	if called == nil {
 		return nil, fmt.Errorf("%s has no %s hook", object.Describe(s.Controller), name)
 	}
-	answer, err := called.Call(ctx, req)
+	response, err := called.Call(ctx, req)
 	if err == nil {
-		answer.Warnings = hidden.Texts(answer.Warnings)
+		response.Warnings = redactor.Texts(response.Warnings)
 	}
-	return answer, hidden.Error(err)
+	return response, redactor.Error(err)
 }
 
-// mayBeParent is an error if no rule names the parent's group and version.
+// mayBeParent returns an error if no parent resource of the controller has the apiVersion of the parent.
 func (s *Sync) mayBeParent(d *spec.Declaration) error {
 	have, want := s.Parent.GetAPIVersion(), []string(nil)
 	for _, rule := range d.Parents {
@@ -122,10 +127,11 @@ func (s *Sync) mayBeParent(d *spec.Declaration) error {
 	return fmt.Errorf("%s is of %s, and %s is about %s", object.Describe(s.Parent), have, object.Describe(s.Controller), strings.Join(want, ", "))
 }
 
-// resources are the known ones. If the rules name a single resource in the parent's group and version, the parent is taken
-// for one of these, unless a definition says otherwise.
+// resources returns Resources, with the kind of the parent if it can be derived: if the controller has exactly one parent
+// resource in the apiVersion of the parent, the parent is of that resource, unless a CustomResourceDefinition gives another
+// kind.
 func (s *Sync) resources(d *spec.Declaration) *kube.Offline {
-	with, kind := *s.Resources, s.Parent.GroupVersionKind()
+	resources, kind := *s.Resources, s.Parent.GroupVersionKind()
 	var named []v1alpha1.ResourceRule
 	for _, rule := range d.Parents {
 		if rule.APIVersion == kind.GroupVersion().String() {
@@ -133,11 +139,12 @@ func (s *Sync) resources(d *spec.Declaration) *kube.Offline {
 		}
 	}
 	if len(named) == 1 {
-		with.Known = map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(named[0].Resource): kind}
+		resources.Known = map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(named[0].Resource): kind}
 	}
-	return &with
+	return &resources
 }
 
+// loader returns the Loader for the scripts.
 func (s *Sync) loader() *build.Loader {
 	l := &build.Loader{Sandbox: s.Sandbox.WithDefaults(), Sources: s.Sources}
 	if s.Log != nil {
@@ -149,8 +156,8 @@ func (s *Sync) loader() *build.Loader {
 	return l
 }
 
-// request is the one with which the hook is called.
-func (s *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Resolved, b *binding.Binding) (*hook.Request, error) {
+// request returns the request for the hook. It calls the customize hook.
+func (s *Sync) request(ctx context.Context, d *spec.Declaration, resolved spec.Resolved, b *binding.Binding) (*hook.Request, error) {
 	rule := b.Rule(s.Parent.GroupVersionKind())
 	if rule == nil {
 		return nil, fmt.Errorf("%s is a %s, and %s is about %s", object.Describe(s.Parent), s.Parent.GroupVersionKind(), object.Describe(s.Controller), kindsOf(b.Parents))
@@ -169,7 +176,7 @@ func (s *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Reso
 	if req.Expect, err = b.Expect(parent); err != nil {
 		return nil, err
 	}
-	for _, rule := range found.Children {
+	for _, rule := range resolved.Children {
 		req.Children.Declare(rule.ObjectKind())
 	}
 	if err := s.observe(req, d.Field); err != nil {
@@ -179,7 +186,7 @@ func (s *Sync) request(ctx context.Context, d *spec.Declaration, found spec.Reso
 	return req, err
 }
 
-// observe puts the observed children into a request.
+// observe adds the observed children to a request. A child of a kind that is not declared is an error.
 func (s *Sync) observe(req *hook.Request, field spec.ChildField) error {
 	for _, child := range s.Children {
 		namespaced, declared := req.Expect.Kinds[child.GroupVersionKind()]
@@ -195,7 +202,8 @@ func (s *Sync) observe(req *hook.Request, field spec.ChildField) error {
 	return nil
 }
 
-// relate selects the related objects that the customize hook asks for.
+// relate calls the customize hook and returns the related objects that it selects. Without a customize hook it returns nil, and
+// an error if there are related objects.
 func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request) (*object.Set, error) {
 	if b.Customize == nil {
 		if len(s.Related) > 0 {
@@ -203,22 +211,22 @@ func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 		}
 		return nil, nil
 	}
-	answer, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent, Children: req.Children})
+	response, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent, Children: req.Children})
 	if err != nil {
 		return nil, err
 	}
-	rules, err := related.Rules(req.Parent, answer.Related, s.Resources, b.HomeOnly)
+	rules, err := related.Rules(req.Parent, response.Related, s.Resources, b.HomeOnly)
 	if err != nil {
 		return nil, err
 	}
 	return related.Select(rules, s.find), nil
 }
 
-// find returns the related objects that a rule selects.
+// find returns copies of the related objects that a rule selects. One without a namespace is in that of the parent.
 func (s *Sync) find(rule related.Rule) []*object.Object {
 	var found []*object.Object
-	for _, given := range s.Related {
-		o := object.Copy(given)
+	for _, unselected := range s.Related {
+		o := object.Copy(unselected)
 		if rule.Namespaced && o.GetNamespace() == "" {
 			o.SetNamespace(cmp.Or(s.Parent.GetNamespace(), metav1.NamespaceDefault))
 		}
@@ -232,18 +240,19 @@ func (s *Sync) find(rule related.Rule) []*object.Object {
 	return found
 }
 
-// namespaceLabels returns the labels of a namespace that is among the related objects. Every namespace has its name as one.
+// namespaceLabels returns the labels of a namespace: those of the Namespace among the related objects, if there is one, and the
+// label kubernetes.io/metadata.name, which the API server sets on each namespace.
 func (s *Sync) namespaceLabels(name string) labels.Set {
-	found := labels.Set{corev1.LabelMetadataName: name}
+	all := labels.Set{corev1.LabelMetadataName: name}
 	for _, o := range s.Related {
 		if o.GroupVersionKind() == related.Namespaces.ObjectKind() && o.GetName() == name {
-			maps.Copy(found, o.GetLabels())
+			maps.Copy(all, o.GetLabels())
 		}
 	}
-	return found
+	return all
 }
 
-// kindsOf names the kinds of parents for people.
+// kindsOf returns the kinds of parents, for error messages.
 func kindsOf(rules []*binding.ParentResource) string {
 	var names []string
 	for _, rule := range rules {
@@ -252,19 +261,19 @@ func kindsOf(rules []*binding.ParentResource) string {
 	return strings.Join(names, "; ")
 }
 
-// Warnings are about what a controller object sets that is accepted but has no effect, or less effect than it says, as far as
-// that can be known without its scripts. There are none about an object that cannot be read.
-func Warnings(o *object.Object, in build.Sandbox) []string {
+// Warnings returns warnings about fields of a controller object that are accepted but have no effect, or less effect than they
+// say. It does not read the scripts. It returns none if the object cannot be read.
+func Warnings(o *object.Object, sandbox build.Sandbox) []string {
 	d, err := spec.Read(o)
 	if err != nil {
 		return nil
 	}
-	return append(in.WithDefaults().Warnings(d), d.Warnings()...)
+	return append(sandbox.WithDefaults().Warnings(d), d.Warnings()...)
 }
 
-// Check compiles the scripts of a controller object, without a cluster. It returns the names of the hooks, and warnings about
-// what is accepted but probably not meant.
-func Check(ctx context.Context, o *object.Object, in build.Sandbox, from scripts.Sources) (hooks, warnings []string, err error) {
+// Check validates a controller object and compiles its scripts. It returns the names of its hooks, sorted, and warnings about
+// fields that are accepted but are probably mistakes.
+func Check(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources scripts.Sources) (hooks, warnings []string, err error) {
 	d, err := spec.Read(o)
 	if err != nil {
 		return nil, nil, err
@@ -272,7 +281,7 @@ func Check(ctx context.Context, o *object.Object, in build.Sandbox, from scripts
 	if err := d.Validate(); err != nil {
 		return nil, nil, err
 	}
-	sandbox := in.WithDefaults()
-	loaded, err := (&build.Loader{Sandbox: sandbox, Sources: from}).Read(ctx, d)
-	return loaded.Names, append(append(sandbox.Warnings(d), d.Warnings()...), loaded.Warnings...), err
+	withDefaults := sandbox.WithDefaults()
+	loaded, err := (&build.Loader{Sandbox: withDefaults, Sources: sources}).Read(ctx, d)
+	return loaded.Names, append(append(withDefaults.Warnings(d), d.Warnings()...), loaded.Warnings...), err
 }

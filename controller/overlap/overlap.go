@@ -1,9 +1,9 @@
 // Package overlap finds the controllers that select the same objects.
 //
-// Controllers that select the same objects disturb each other, and each of them reports the others. If each of n controllers
-// compared each of its objects with the selectors of the others, that would be n × objects × n comparisons. An [Index] divides
-// the objects of a resource into groups, each of the objects that exactly the same controllers select. There are few groups,
-// however many controllers select everything, so that a controller finds the others without a look at any object.
+// Controllers that select the same objects may undo each other's changes, so each of them reports the others. Comparing each
+// object of each of n controllers with the selectors of all others takes n × objects × n comparisons. Instead, an [Index]
+// divides the objects of a resource into groups: the objects of a group are selected by exactly the same controllers. There are
+// few groups, even if many controllers select all objects, and finding the other controllers reads groups, not objects.
 package overlap
 
 import (
@@ -15,28 +15,28 @@ import (
 	"metascript/controller/object"
 )
 
-// An Index knows which members select which objects of one resource; M names a member. The zero value is empty. It is not safe
-// for concurrent use.
+// An Index records which members select which objects of one resource. M identifies a member, such as a controller. The zero
+// value is empty. It is not safe for concurrent use.
 //
-// Each object is in one group, no group is empty, and no two groups have the same members. A member that left keeps its bit in
-// the groups until the bits are renumbered; left masks it.
+// Each object is in exactly one group, no group is empty, and no two groups have the same set of bits. The bit of a member that
+// left stays set in the groups until the bits are renumbered; membersIn ignores the bits in left.
 type Index[M comparable] struct {
 	groupOf map[object.Key]*group
 	groups  map[string]*group // by the bytes of their members
-	bits    map[M]int
-	members []M // by bit
-	left    big.Int
+	bits    map[M]int         // the bit of each member that did not leave
+	members []M               // by bit; the zero value for one that left
+	left    big.Int           // the bits of the members that left
 }
 
 // A group is the objects that the same members select.
 type group struct {
-	members *big.Int // a set of bits
-	size    int
-	first   object.Key // by namespace and name; unknown while found is false
+	members *big.Int   // the set of their bits
+	size    int        // how many objects
+	first   object.Key // the first one by namespace and name; valid if found is true
 	found   bool
 }
 
-// Set records that these members, and no others, select an object, which may be new.
+// Set records that exactly these members select an object. It adds the object if it is new.
 func (x *Index[M]) Set(o object.Key, members []M) {
 	set := new(big.Int)
 	for _, m := range members {
@@ -45,28 +45,29 @@ func (x *Index[M]) Set(o object.Key, members []M) {
 	x.move(o, x.group(set))
 }
 
-// Delete forgets an object.
+// Delete removes an object.
 func (x *Index[M]) Delete(o object.Key) {
 	x.remove(o)
 	delete(x.groupOf, o)
 }
 
-// Join records that a member selects these objects too. It ignores an object that was never set: its Set includes the member.
+// Join records that a member selects these objects too. It ignores an object that is not in the index: the Set that adds it
+// includes the member.
 func (x *Index[M]) Join(m M, objects iter.Seq[object.Key]) {
 	bit, joined := x.bit(m), map[*group]*group{}
 	for o := range objects {
-		before := x.groupOf[o]
-		if before == nil {
+		from := x.groupOf[o]
+		if from == nil {
 			continue
 		}
-		if joined[before] == nil {
-			joined[before] = x.group(new(big.Int).SetBit(before.members, bit, 1))
+		if joined[from] == nil {
+			joined[from] = x.group(new(big.Int).SetBit(from.members, bit, 1))
 		}
-		x.move(o, joined[before])
+		x.move(o, joined[from])
 	}
 }
 
-// minLeft is how many members leave before the bits are renumbered, which looks at every object.
+// minLeft is how many members must have left before the bits are renumbered, which takes time for each object.
 const minLeft = 64
 
 // Leave records that a member selects nothing any more.
@@ -75,8 +76,8 @@ func (x *Index[M]) Leave(m M) {
 	if !joined {
 		return
 	}
-	var none M
-	x.members[bit] = none
+	var zero M
+	x.members[bit] = zero
 	x.left.SetBit(&x.left, bit, 1)
 	delete(x.bits, m)
 	if len(x.members)-len(x.bits) > max(minLeft, len(x.bits)) {
@@ -84,15 +85,15 @@ func (x *Index[M]) Leave(m M) {
 	}
 }
 
-// renumber gives bits to the members anew, without those that left.
+// renumber assigns new bits to the members that did not leave.
 func (x *Index[M]) renumber() {
-	before := *x
+	old := *x
 	*x = Index[M]{}
 	renumbered := map[*group]*group{}
-	for o, g := range before.groupOf {
+	for o, g := range old.groupOf {
 		if renumbered[g] == nil {
 			set := new(big.Int)
-			for m := range before.membersIn(g.members) {
+			for m := range old.membersIn(g.members) {
 				set.SetBit(set, x.bit(m), 1)
 			}
 			renumbered[g] = x.group(set)
@@ -125,7 +126,7 @@ func (x *Index[M]) Others(m M) []M {
 	return others
 }
 
-// First returns the first object, by namespace and name, that both members select; false if there is none.
+// First returns the first object, by namespace and name, that both members select. found is false if there is none.
 func (x *Index[M]) First(a, b M) (first object.Key, found bool) {
 	bit, joined := x.bits[b]
 	if !joined {
@@ -145,7 +146,7 @@ func (x *Index[M]) First(a, b M) (first object.Key, found bool) {
 	return first, found
 }
 
-// findFirst finds the first object of each group of which it is unknown.
+// findFirst sets first and found of each group of which first is not known.
 func (x *Index[M]) findFirst() {
 	var unknown []*group
 	for o, g := range x.groupOf {
@@ -162,7 +163,7 @@ func (x *Index[M]) findFirst() {
 	}
 }
 
-// groupsOf are the groups of the objects that a member selects.
+// groupsOf returns the groups of the objects that a member selects.
 func (x *Index[M]) groupsOf(m M) iter.Seq[*group] {
 	return func(yield func(*group) bool) {
 		bit, joined := x.bits[m]
@@ -174,7 +175,7 @@ func (x *Index[M]) groupsOf(m M) iter.Seq[*group] {
 	}
 }
 
-// membersIn are the members of a set of bits that did not leave.
+// membersIn returns the members in a set of bits, without those that left.
 func (x *Index[M]) membersIn(set *big.Int) iter.Seq[M] {
 	return func(yield func(M) bool) {
 		for bit, m := range x.members {
@@ -185,7 +186,7 @@ func (x *Index[M]) membersIn(set *big.Int) iter.Seq[M] {
 	}
 }
 
-// bit is the bit of a member, which may be new.
+// bit returns the bit of a member. It assigns one if the member is new.
 func (x *Index[M]) bit(m M) int {
 	if x.bits == nil {
 		x.bits = map[M]int{}
@@ -198,7 +199,7 @@ func (x *Index[M]) bit(m M) int {
 	return bit
 }
 
-// group is the group of these members. If it is new, an object must be moved into it.
+// group returns the group of these members. If it is new, it is empty, and the caller must move an object into it.
 func (x *Index[M]) group(members *big.Int) *group {
 	if x.groups == nil {
 		x.groups, x.groupOf = map[string]*group{}, map[object.Key]*group{}
@@ -210,7 +211,7 @@ func (x *Index[M]) group(members *big.Int) *group {
 	return x.groups[key]
 }
 
-// move puts an object into a group, out of the one that it may be in.
+// move moves an object to a group, from the group that it is in, if any.
 func (x *Index[M]) move(o object.Key, to *group) {
 	if x.groupOf[o] == to {
 		return
@@ -223,7 +224,7 @@ func (x *Index[M]) move(o object.Key, to *group) {
 	x.groupOf[o] = to
 }
 
-// remove takes an object out of its group, if it has one.
+// remove removes an object from its group, if it is in one. It removes a group that becomes empty.
 func (x *Index[M]) remove(o object.Key) {
 	g := x.groupOf[o]
 	if g == nil {
@@ -236,6 +237,7 @@ func (x *Index[M]) remove(o object.Key) {
 	}
 }
 
+// compare orders keys by namespace and name.
 func compare(a, b object.Key) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }

@@ -14,7 +14,7 @@ import (
 
 func key(n int) object.Key { return object.Key{Namespace: fmt.Sprint(n % 3), Name: fmt.Sprint(n)} }
 
-// A model is what an Index is to know, as it is said: who selects an object.
+// A model is a simple implementation of an Index: the members that select each object.
 type model map[object.Key]map[int]bool
 
 func (m model) count(a int) (n int) {
@@ -50,32 +50,32 @@ func (m model) first(a, b int) (object.Key, bool) {
 	return slices.MinFunc(both, compare), true
 }
 
-func TestTheIndexKnowsWhatALookAtAllObjectsFinds(t *testing.T) {
+func TestTheIndexBehavesLikeTheModel(t *testing.T) {
 	const members, objects = 12, 30
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var x Index[int]
 		m := model{}
 		for range 500 {
-			o, who := key(random.IntN(objects)), random.IntN(members)
+			o, member := key(random.IntN(objects)), random.IntN(members)
 			switch random.IntN(8) {
 			case 0:
 				x.Delete(o)
 				delete(m, o)
 			case 1:
-				x.Leave(who)
+				x.Leave(member)
 				for _, selecting := range m {
-					delete(selecting, who)
+					delete(selecting, member)
 				}
 			case 2, 3:
 				var joined []object.Key
 				for range random.IntN(objects) {
 					joined = append(joined, key(random.IntN(objects)))
 				}
-				x.Join(who, slices.Values(joined))
+				x.Join(member, slices.Values(joined))
 				for _, o := range joined {
 					if m[o] != nil {
-						m[o][who] = true
+						m[o][member] = true
 					}
 				}
 			default:
@@ -88,7 +88,7 @@ func TestTheIndexKnowsWhatALookAtAllObjectsFinds(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("seed %d", seed)
 			}
-			agree(t, &x, m, random.IntN(members), random.IntN(members))
+			compareWithModel(t, &x, m, random.IntN(members), random.IntN(members))
 		}
 		if len(x.members) > members+minLeft+members {
 			t.Errorf("%d bits are in use for %d members", len(x.members), members)
@@ -96,8 +96,8 @@ func TestTheIndexKnowsWhatALookAtAllObjectsFinds(t *testing.T) {
 	}
 }
 
-// agree compares what the two know of some members, and that the invariants hold.
-func agree(t *testing.T, x *Index[int], m model, a, b int) {
+// compareWithModel compares the results of the index and of the model for members a and b, and checks the invariants.
+func compareWithModel(t *testing.T, x *Index[int], m model, a, b int) {
 	t.Helper()
 	others := x.Others(a)
 	slices.Sort(others)
@@ -114,7 +114,7 @@ func agree(t *testing.T, x *Index[int], m model, a, b int) {
 	n := 0
 	for members, g := range x.groups {
 		if n += g.size; g.size == 0 || members != string(g.members.Bytes()) {
-			t.Errorf("a group of %d objects is at another place", g.size)
+			t.Errorf("a group of %d objects is stored under another key", g.size)
 		}
 	}
 	if n != len(m) || n != len(x.groupOf) {
@@ -122,7 +122,7 @@ func agree(t *testing.T, x *Index[int], m model, a, b int) {
 	}
 }
 
-func TestObjectsThatTheSameMembersSelectAreOneGroup(t *testing.T) {
+func TestObjectsWithTheSameMembersAreOneGroup(t *testing.T) {
 	var x Index[int]
 	for n := range 1000 {
 		x.Set(key(n), []int{0})
@@ -148,7 +148,7 @@ func TestObjectsThatTheSameMembersSelectAreOneGroup(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatNobodySetIsNotJoined(t *testing.T) {
+func TestJoinIgnoresAnObjectThatIsNotInTheIndex(t *testing.T) {
 	var x Index[int]
 	x.Join(1, slices.Values([]object.Key{key(1)}))
 	if n := x.Count(1); n != 0 {

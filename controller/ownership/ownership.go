@@ -1,8 +1,8 @@
 // Package ownership reads from managedFields which fields of an object a field manager owns.
 //
-// The API server keeps, for each manager, the set of fields that it applied. So an object itself says what was applied
-// to it last, whoever did it and however long ago: [Of] takes what is needed of managedFields, in a form that a cache can
-// keep, and [Fields.Applied] gives the part of the object that was applied.
+// The API server stores in managedFields, for each manager, the set of fields that it applied. So the object itself has what was
+// applied to it last. [Of] reads from managedFields what a cache keeps, and [Fields.Applied] returns the part of the object
+// that was applied.
 package ownership
 
 import (
@@ -18,14 +18,15 @@ import (
 	"metascript/controller/object"
 )
 
-// Fields are what a field manager owns of an object. The zero value owns nothing.
+// Fields are the fields of an object that a field manager owns. The zero value owns nothing.
 type Fields struct {
-	Set        string // of the fields that it applied, as FieldsV1 has it; "" when it applied nothing
-	APIVersion string // in which the set is written
-	Updated    bool   // it also owns fields by updates, which an apply does not take away
+	Set        string // the fields that it applied, in FieldsV1 format; "" if it applied nothing
+	APIVersion string // of the object, in which the paths of Set are valid
+	Updated    bool   // it also owns fields by updates; an apply does not remove those
 }
 
-// Of reads what applier owns of o. Updates count whether they are its own or those of one of the others.
+// Of returns the fields of o that applier owns. Updated is also true if one of others owns fields by updates. Fields of
+// subresources do not count.
 func Of(o *object.Object, applier string, others ...string) Fields {
 	var found Fields
 	metadata, _ := o.Object["metadata"].(map[string]any)
@@ -48,6 +49,7 @@ func Of(o *object.Object, applier string, others ...string) Fields {
 	return found
 }
 
+// setOf returns the set of fields of an entry of managedFields, and its apiVersion.
 func setOf(entry map[string]any) (set, apiVersion string) {
 	text, err := json.Marshal(entry["fieldsV1"])
 	if err != nil {
@@ -57,8 +59,9 @@ func setOf(entry map[string]any) (set, apiVersion string) {
 	return string(text), apiVersion
 }
 
-// Applied is the part of o that was applied. A map or list that is owned as a whole is in it as it is now, with what the
-// API server filled in. It shares values with o and must not be changed.
+// Applied returns the part of o that was applied, with apiVersion, kind, name and namespace. A map or list that is owned as a
+// whole has its current value, with the defaults that the API server set. Applied returns an error if o has another apiVersion,
+// or if Set cannot be parsed. The result shares values with o and must not be changed.
 func (f Fields) Applied(o *object.Object) (map[string]any, error) {
 	if f.APIVersion != o.GetAPIVersion() {
 		return nil, fmt.Errorf("%s: what was applied to it is written for %s", object.Describe(o), f.APIVersion)
@@ -72,11 +75,11 @@ func (f Fields) Applied(o *object.Object) (map[string]any, error) {
 	return applied, nil
 }
 
-// identify adds what names o, which managedFields leave out.
+// identify adds apiVersion, kind, name and namespace of o, which are not in managedFields.
 func identify(applied map[string]any, o *object.Object) {
 	owned, _ := applied["metadata"].(map[string]any)
 	metadata := map[string]any{}
-	maps.Copy(metadata, owned) // which is that of o when it is owned as a whole
+	maps.Copy(metadata, owned) // a copy, since owned is the map of o if it is owned as a whole
 	applied["metadata"] = metadata
 	applied["apiVersion"], applied["kind"], metadata["name"] = o.GetAPIVersion(), o.GetKind(), o.GetName()
 	if namespace := o.GetNamespace(); namespace != "" {
@@ -84,7 +87,7 @@ func identify(applied map[string]any, o *object.Object) {
 	}
 }
 
-// part is what set has of v.
+// part returns the part of v that is in set.
 func part(set *fieldpath.Set, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -95,16 +98,18 @@ func part(set *fieldpath.Set, v any) any {
 	return v
 }
 
+// partOfMap returns the fields of m that are in set.
 func partOfMap(set *fieldpath.Set, m map[string]any) map[string]any {
-	found := map[string]any{}
+	fields := map[string]any{}
 	for key, v := range m {
 		if p, owned := below(set, fieldpath.PathElement{FieldName: &key}, v); owned {
-			found[key] = p
+			fields[key] = p
 		}
 	}
-	return found
+	return fields
 }
 
+// partOfList returns the items of list that are in set, in their order.
 func partOfList(set *fieldpath.Set, list []any) []any {
 	found, elements := []any{}, elementsOf(set)
 	for i, item := range list {
@@ -116,7 +121,7 @@ func partOfList(set *fieldpath.Set, list []any) []any {
 	return found
 }
 
-// below is what set has of v, to which element leads.
+// below returns the part of v, the value at element, that is in set, and whether the set owns v or a part of it.
 func below(set *fieldpath.Set, element fieldpath.PathElement, v any) (any, bool) {
 	if inside, found := set.Children.Get(element); found {
 		return part(inside, v), true
@@ -124,15 +129,16 @@ func below(set *fieldpath.Set, element fieldpath.PathElement, v any) (any, bool)
 	return v, set.Members.Has(element)
 }
 
-// elements are those of a list, by what identifies an item, so that a long list costs no comparison of all with all.
+// elements is an index of the path elements of a list, so that each item is found without a comparison with all elements.
 type elements struct {
-	by   map[string]fieldpath.PathElement
-	keys map[string][]string // the names of the keys of items, most often of one kind
+	byText map[string]fieldpath.PathElement // by their String
+	keys   map[string][]string              // the names of the key fields that elements have; usually of one kind
 }
 
+// elementsOf returns the index of the elements in set.
 func elementsOf(set *fieldpath.Set) elements {
 	found := elements{map[string]fieldpath.PathElement{}, map[string][]string{}}
-	// Neither iterator of the library can be left early.
+	// The loops must not return or break: these iterators do not support it.
 	for element := range set.Members.All() {
 		found.add(element)
 	}
@@ -143,7 +149,7 @@ func elementsOf(set *fieldpath.Set) elements {
 }
 
 func (e elements) add(element fieldpath.PathElement) {
-	e.by[element.String()] = element
+	e.byText[element.String()] = element
 	if element.Key == nil {
 		return
 	}
@@ -154,7 +160,7 @@ func (e elements) add(element fieldpath.PathElement) {
 	e.keys[strings.Join(names, ",")] = names
 }
 
-// find is the element that leads to the item of a list.
+// find returns the element that identifies item, which is at index i of the list.
 func (e elements) find(i int, item any) (fieldpath.PathElement, bool) {
 	candidates := []fieldpath.PathElement{{Index: &i}}
 	if fields, isMap := item.(map[string]any); isMap {
@@ -168,19 +174,19 @@ func (e elements) find(i int, item any) (fieldpath.PathElement, bool) {
 		candidates = append(candidates, fieldpath.PathElement{Value: &v})
 	}
 	for _, candidate := range candidates {
-		if element, found := e.by[candidate.String()]; found {
+		if element, found := e.byText[candidate.String()]; found {
 			return element, true
 		}
 	}
 	return fieldpath.PathElement{}, false
 }
 
-// keyOf is the key of an item that consists of the fields of these names; nil when one is missing.
+// keyOf returns the key of an item with fields of these names; nil if one is missing.
 func keyOf(item map[string]any, names []string) *value.FieldList {
 	key := make(value.FieldList, 0, len(names))
 	for _, name := range names {
-		field, there := item[name]
-		if !there {
+		field, exists := item[name]
+		if !exists {
 			return nil
 		}
 		key = append(key, value.Field{Name: name, Value: value.NewValueInterface(field)})
@@ -188,8 +194,8 @@ func keyOf(item map[string]any, names []string) *value.FieldList {
 	return &key
 }
 
-// Leads reports whether element is the step to, a key of a map or a place in a list, behind which there is v.
-// managedFields name the items of a list by their keys, or by their value.
+// Leads reports whether element identifies the value v, which is at key or index to of its map or list. managedFields identify
+// the items of a list by their keys, their value or their index.
 func Leads(element fieldpath.PathElement, to, v any) bool {
 	switch {
 	case element.FieldName != nil:
@@ -197,21 +203,21 @@ func Leads(element fieldpath.PathElement, to, v any) bool {
 	case element.Index != nil:
 		return *element.Index == to
 	case element.Value != nil:
-		_, isPlace := to.(int)
-		return isPlace && value.Equals(*element.Value, value.NewValueInterface(v))
+		_, isIndex := to.(int)
+		return isIndex && value.Equals(*element.Value, value.NewValueInterface(v))
 	case element.Key != nil:
-		_, isPlace := to.(int)
+		_, isIndex := to.(int)
 		item, _ := v.(map[string]any)
-		return isPlace && keyed(*element.Key, item)
+		return isIndex && keyed(*element.Key, item)
 	}
 	return false
 }
 
-// keyed reports whether item has just these keys.
+// keyed reports whether the fields of item have the values in keys.
 func keyed(keys value.FieldList, item map[string]any) bool {
 	for _, key := range keys {
-		field, there := item[key.Name]
-		if !there || !value.Equals(key.Value, value.NewValueInterface(field)) {
+		field, exists := item[key.Name]
+		if !exists || !value.Equals(key.Value, value.NewValueInterface(field)) {
 			return false
 		}
 	}

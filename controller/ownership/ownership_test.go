@@ -50,7 +50,7 @@ spec:
 status: {phase: Running}
 `
 
-func TestOnlyWhatWasAppliedIsThere(t *testing.T) {
+func TestAppliedReturnsOnlyTheAppliedFields(t *testing.T) {
 	o := objecttest.ParseObject(t, pod)
 	fields := ownership.Of(o, "metacontroller")
 	got, err := fields.Applied(o)
@@ -78,7 +78,7 @@ spec:
 	}
 }
 
-func TestWhoOwnsWhat(t *testing.T) {
+func TestOf(t *testing.T) {
 	o := objecttest.ParseObject(t, pod)
 	for _, c := range []struct {
 		applier          string
@@ -88,7 +88,7 @@ func TestWhoOwnsWhat(t *testing.T) {
 		{"metacontroller", nil, true, false},
 		{"metacontroller", []string{"kubectl"}, true, true},
 		{"kubectl", nil, false, true},
-		{"somebody", nil, false, false},
+		{"another", nil, false, false},
 	} {
 		got := ownership.Of(o, c.applier, c.others...)
 		if (got.Set != "") != c.applied || got.Updated != c.updated {
@@ -97,7 +97,7 @@ func TestWhoOwnsWhat(t *testing.T) {
 	}
 }
 
-func TestTheObjectIsNotChanged(t *testing.T) {
+func TestAppliedDoesNotChangeTheObject(t *testing.T) {
 	o := objecttest.ParseObject(t, pod)
 	before := o.DeepCopy()
 	applied, err := ownership.Fields{Set: `{"f:metadata":{},"f:spec":{}}`, APIVersion: "v1"}.Applied(o)
@@ -110,17 +110,17 @@ func TestTheObjectIsNotChanged(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsAnError(t *testing.T) {
+func TestErrorsOfApplied(t *testing.T) {
 	o := objecttest.ParseObject(t, pod)
 	for _, fields := range []ownership.Fields{
 		{Set: `{"f:spec":{}}`, APIVersion: "v2"}, {Set: `{"x":{}}`, APIVersion: "v1"}, {Set: `[]`, APIVersion: "v1"}, {APIVersion: "v1"},
 	} {
 		if got, err := fields.Applied(o); err == nil {
-			t.Errorf("%+v: got %v", fields, got)
+			t.Errorf("%+v: got %v, want an error", fields, got)
 		}
 	}
 	o.Object["metadata"].(map[string]any)["managedFields"] = []any{"nonsense", map[string]any{"operation": "Apply"}}
 	if got := ownership.Of(o, "metacontroller"); got != (ownership.Fields{}) {
-		t.Errorf("got %+v", got)
+		t.Errorf("managedFields that cannot be read: got %+v, want nothing", got)
 	}
 }

@@ -1,3 +1,4 @@
+// Package queue has the work queue of a controller: the parents to reconcile, each with the reasons why.
 package queue
 
 import (
@@ -11,8 +12,7 @@ import (
 	"metascript/controller/work"
 )
 
-// A Reason is a set of causes for a reconcile. The event itself is forgotten once its parent is queued; this much
-// goes on with the key, for logs and for order.
+// A Reason is a set of reasons for a reconcile. It is what the queue keeps of an event, for logs and for the order of keys.
 type Reason uint8
 
 // The reasons.
@@ -20,17 +20,17 @@ const (
 	ParentChanged Reason = 1 << iota
 	ChildChanged
 	RelatedChanged
-	Requested     // by annotation
-	ScriptChanged // or anything else in the controller object
-	Resync        // it is time again: resyncPeriodSeconds or resyncAfterSeconds, or the server started
-	Retry         // the last one failed
-	KeyChanged    // a certificate or credential of a webhook
+	Requested     // an annotation of the parent requests a reconcile
+	ScriptChanged // the script, or another field of the controller object, changed
+	Resync        // resyncPeriodSeconds or resyncAfterSeconds have passed, or the server started
+	Retry         // the previous reconcile failed
+	KeyChanged    // a certificate or a credential of a webhook changed
 )
 
-// changed are the reasons that go before what is merely due.
-const changed = ParentChanged | ChildChanged | RelatedChanged | Requested
+// urgentReasons are the reasons of urgent keys, which are returned before the others.
+const urgentReasons = ParentChanged | ChildChanged | RelatedChanged | Requested
 
-// String gives "parent,child".
+// String returns the names of the reasons, such as "parent,child".
 func (r Reason) String() string {
 	var names []string
 	for i, name := range []string{"parent", "child", "related", "request", "script", "resync", "retry", "key"} {
@@ -41,34 +41,38 @@ func (r Reason) String() string {
 	return strings.Join(names, ",")
 }
 
-// backoff bounds: a parent that fails is tried again after the first, then twice as long, and so on up to the last.
+// The back-off of a parent begins with minBackoff, and doubles with each failure up to maxBackoff.
 const (
-	firstBackoff = 100 * time.Millisecond
-	lastBackoff  = 5 * time.Minute
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 5 * time.Minute
 )
 
-// A Queue holds the parents to reconcile, each once and with the reasons why. What changed goes before what is
-// merely due, except for every ninth turn, so that what is due does not wait for ever; within each the order is first
-// come, first served.
+// A Queue has the parents to reconcile, each once and with the reasons why. Get returns urgent keys, which are those of parents
+// that have changed or whose children or related objects have changed, before the others. Every ninth key is one of the others,
+// so that they do not starve. Within both the order is first in, first out.
+//
+// It is safe for concurrent use.
 type Queue struct {
 	*work.Queue[object.Ref]
 	limiter workqueue.TypedRateLimiter[object.Ref]
 
+	// mu guards the fields below. The order calls urgent with the lock of the pool held, so no method of work.Queue may be
+	// called with mu held.
 	mu    sync.Mutex
-	now   map[object.Ref]Reason // why a key is queued
-	later map[object.Ref]Reason // why a key will be queued
+	now   map[object.Ref]Reason // the reasons of keys that are queued, or postponed
+	later map[object.Ref]Reason // the reasons of keys that are added after a delay
 }
 
-// New gives a queue for the workers of a pool. It is counted, under its name, by metrics, if they are not nil.
+// New returns a queue whose keys workers of the pool process. If metrics is not nil, it gets the metrics of the queue, under name.
 func New(pool *work.Pool, name string, metrics workqueue.MetricsProvider) *Queue {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](firstBackoff, lastBackoff)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](minBackoff, maxBackoff)
 	q := &Queue{limiter: limiter, now: map[object.Ref]Reason{}, later: map[object.Ref]Reason{}}
-	lanes := &lanes{urgent: q.urgent, waiting: map[object.Ref]place{}}
-	q.Queue = work.NewQueue(pool, work.Config[object.Ref]{Name: name, Order: lanes, Limiter: limiter, Metrics: metrics})
+	order := &priorityOrder{isUrgent: q.urgent, waiting: map[object.Ref]position{}}
+	q.Queue = work.NewQueue(pool, work.Config[object.Ref]{Name: name, Order: order, Limiter: limiter, Metrics: metrics})
 	return q
 }
 
-// Enqueue queues key now.
+// Enqueue adds key to the queue.
 func (q *Queue) Enqueue(key object.Ref, why Reason) {
 	q.mu.Lock()
 	q.now[key] |= why
@@ -76,13 +80,17 @@ func (q *Queue) Enqueue(key object.Ref, why Reason) {
 	q.Add(key)
 }
 
-// EnqueueAfter queues key in a while.
+// EnqueueAfter adds key to the queue after wait. If the key is queued earlier, the reason is used with the next reconcile that
+// has no other.
 func (q *Queue) EnqueueAfter(key object.Ref, why Reason, wait time.Duration) {
-	q.remember(key, why)
+	q.mu.Lock()
+	q.later[key] |= why
+	q.mu.Unlock()
 	q.AddAfter(key, wait)
 }
 
-// Postpone queues key in a while for reasons that are there already, and so keeps its place among what is urgent.
+// Postpone adds key to the queue after wait, as EnqueueAfter does. Its reasons are those of the key from now on, so that a
+// postponed key that is urgent is urgent again, also if it is queued earlier for another reason.
 func (q *Queue) Postpone(key object.Ref, why Reason, wait time.Duration) {
 	q.mu.Lock()
 	q.now[key] |= why
@@ -90,18 +98,14 @@ func (q *Queue) Postpone(key object.Ref, why Reason, wait time.Duration) {
 	q.AddAfter(key, wait)
 }
 
-// Retry queues key after its back-off, which grows with each call until Forget, and not before wait.
+// Retry adds key to the queue after its back-off, or after wait if that is longer. The back-off doubles with each call until
+// Forget.
 func (q *Queue) Retry(key object.Ref, wait time.Duration) {
 	q.EnqueueAfter(key, Retry, max(q.limiter.When(key), wait))
 }
 
-func (q *Queue) remember(key object.Ref, why Reason) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.later[key] |= why
-}
-
-// Take gives, and forgets, the reasons for the key that Get returned.
+// Take returns and removes the reasons for a key that Get returned. The reasons of EnqueueAfter are returned only if there are no
+// others.
 func (q *Queue) Take(key object.Ref) Reason {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -114,94 +118,96 @@ func (q *Queue) Take(key object.Ref) Reason {
 	return why
 }
 
+// urgent reports whether a key has an urgent reason.
 func (q *Queue) urgent(key object.Ref) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.now[key]&changed != 0
+	return q.now[key]&urgentReasons != 0
 }
 
-// lanes is the order behind a queue: a lane for what is urgent before one for what is not. A key that becomes
-// urgent while it waits changes lanes; its old place is skipped when its turn comes.
-type lanes struct {
-	urgent  func(object.Ref) bool
-	first   fifo
-	second  fifo
-	waiting map[object.Ref]place
-	pushed  uint64 // places given so far
-	turns   int    // since the second lane had one
+// A priorityOrder is the order of the keys of a Queue: two lists, of which the urgent one comes first. A key that becomes urgent
+// while it waits is added to the urgent list; its item in the other list is skipped. It implements workqueue.Queue.
+type priorityOrder struct {
+	isUrgent func(object.Ref) bool
+	urgent   fifo
+	others   fifo
+	waiting  map[object.Ref]position // the keys that wait; an item of a list with another number is skipped
+	pushed   uint64                  // how many items were added so far
+	popped   int                     // how many keys were returned since the last of others
 }
 
-// A place is where a key stands. Numbers tell it from a place that the key left, and may have come back to.
-type place struct {
+// A position is the item of a key in one of the lists. Numbers are unique.
+type position struct {
 	number uint64
-	first  bool
+	urgent bool
 }
 
 // Touch is called for a key that is added while it waits.
-func (l *lanes) Touch(key object.Ref) {
-	if !l.waiting[key].first && l.urgent(key) {
-		l.push(key, true)
+func (o *priorityOrder) Touch(key object.Ref) {
+	if !o.waiting[key].urgent && o.isUrgent(key) {
+		o.push(key, true)
 	}
 }
 
 // Push is called for a key that does not wait.
-func (l *lanes) Push(key object.Ref) { l.push(key, l.urgent(key)) }
+func (o *priorityOrder) Push(key object.Ref) { o.push(key, o.isUrgent(key)) }
 
-func (l *lanes) push(key object.Ref, urgent bool) {
-	lane := &l.second
+func (o *priorityOrder) push(key object.Ref, urgent bool) {
+	list := &o.others
 	if urgent {
-		lane = &l.first
+		list = &o.urgent
 	}
-	l.pushed++
-	l.waiting[key] = place{l.pushed, urgent}
-	*lane = append(*lane, standing{key, l.pushed})
+	o.pushed++
+	o.waiting[key] = position{o.pushed, urgent}
+	*list = append(*list, fifoItem{key, o.pushed})
 }
 
-// Len counts the keys that wait.
-func (l *lanes) Len() int { return len(l.waiting) }
+// Len returns how many keys wait.
+func (o *priorityOrder) Len() int { return len(o.waiting) }
 
-// turnsOfFirst is how often in a row the first lane goes before the second, so that neither waits for ever.
-const turnsOfFirst = 8
+// maxUrgent is how many urgent keys are returned in a row while others wait, so that the others do not starve.
+const maxUrgent = 8
 
-// Pop is called only when Len is above zero.
-func (l *lanes) Pop() object.Ref {
-	l.turns++
+// Pop returns and removes the next key. It is called only if Len is above zero.
+func (o *priorityOrder) Pop() object.Ref {
+	o.popped++
 	for {
-		lane := &l.first
-		if len(l.first) == 0 || len(l.second) > 0 && l.turns > turnsOfFirst {
-			lane = &l.second
+		list := &o.urgent
+		if len(o.urgent) == 0 || len(o.others) > 0 && o.popped > maxUrgent {
+			list = &o.others
 		}
-		next := lane.pop()
-		if l.waiting[next.key].number == next.number {
-			delete(l.waiting, next.key)
-			if lane == &l.second {
-				l.turns = 0
+		next := list.pop()
+		if o.waiting[next.key].number == next.number {
+			delete(o.waiting, next.key)
+			if list == &o.others {
+				o.popped = 0
 			}
 			return next.key
 		}
 	}
 }
 
-// A standing is a key and the number of its place.
-type standing struct {
+// A fifoItem is a key and the number of its position.
+type fifoItem struct {
 	key    object.Ref
 	number uint64
 }
 
-type fifo []standing
+// A fifo is a list of keys, first in, first out.
+type fifo []fifoItem
 
-func (f *fifo) pop() standing {
+func (f *fifo) pop() fifoItem {
 	next := (*f)[0]
 	*f = (*f)[1:]
 	return next
 }
 
-// Probe takes the locks of the queue and releases them.
+// Probe locks and unlocks the locks of the queue, for a health check that detects a deadlock.
 func (q *Queue) Probe() {
 	q.Len()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 }
 
-// Backoff returns the delay before key is tried again, which doubles with each call until Forget.
+// Backoff returns the next back-off of key, which doubles with each call until Forget.
 func (q *Queue) Backoff(key object.Ref) time.Duration { return q.limiter.When(key) }

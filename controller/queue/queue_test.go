@@ -17,17 +17,17 @@ import (
 	"metascript/controller/work"
 )
 
-// openQueue gives a queue that is shut down when the test ends.
-func openQueue(t *testing.T) *Queue {
+// newQueue returns a queue that is shut down when the test ends.
+func newQueue(t *testing.T) *Queue {
 	t.Helper()
-	q := New(work.NewPool(work.Options{}), "test", nil)
+	q := New(work.NewPool(), "test", nil)
 	t.Cleanup(q.ShutDown)
 	return q
 }
 
 func queueKey(name string) object.Ref { return objecttest.WidgetRef("default", name) }
 
-// next takes a key as a worker does and gives it with its reasons: "a: parent,child".
+// next gets a key as a worker does and returns it with its reasons, such as "a: parent,child".
 func next(t *testing.T, q *Queue) string {
 	t.Helper()
 	key, shutdown := q.Get()
@@ -38,24 +38,24 @@ func next(t *testing.T, q *Queue) string {
 	return key.Name + ": " + q.Take(key).String()
 }
 
-// drain takes all keys that wait.
+// drain gets all keys that wait.
 func drain(t *testing.T, q *Queue) []string {
 	t.Helper()
-	var given []string
+	var keys []string
 	for q.Len() > 0 {
-		given = append(given, next(t, q))
+		keys = append(keys, next(t, q))
 	}
-	return given
+	return keys
 }
 
 func checkOrder(t *testing.T, q *Queue, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, drain(t, q)); diff != "" {
-		t.Errorf("keys in the order in which they are given (-want +got):\n%s", diff)
+		t.Errorf("keys in the order of Get (-want +got):\n%s", diff)
 	}
 }
 
-func TestReasonsReadAsAList(t *testing.T) {
+func TestReasonString(t *testing.T) {
 	for reason, want := range map[Reason]string{
 		0:                     "",
 		ParentChanged:         "parent",
@@ -71,8 +71,8 @@ func TestReasonsReadAsAList(t *testing.T) {
 	}
 }
 
-func TestAKeyAddedTwiceIsGivenOnceForBothReasons(t *testing.T) {
-	q := openQueue(t)
+func TestAKeyThatIsAddedTwiceIsReturnedOnceWithBothReasons(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	q.Enqueue(queueKey("a"), ChildChanged)
 	q.Enqueue(queueKey("a"), Resync)
@@ -83,27 +83,27 @@ func TestAKeyAddedTwiceIsGivenOnceForBothReasons(t *testing.T) {
 	checkOrder(t, q, "a: parent,child,resync")
 }
 
-func TestReasonsAreForgottenOnceTheyAreTaken(t *testing.T) {
-	q := openQueue(t)
+func TestTakeRemovesTheReasons(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	checkOrder(t, q, "a: parent")
 	q.Enqueue(queueKey("a"), Resync)
 	checkOrder(t, q, "a: resync")
 	if why := q.Take(queueKey("a")); why != 0 {
-		t.Errorf("reasons are left: %s", why)
+		t.Errorf("Take returns %s again, want no reason", why)
 	}
 }
 
-func TestReasonsOfOneKeyAreNotAnothers(t *testing.T) {
-	q := openQueue(t)
+func TestEachKeyHasItsOwnReasons(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	q.Enqueue(objecttest.WidgetRef("other", "a"), ChildChanged)
 	q.Enqueue(objecttest.WidgetRef("", "a"), ParentChanged|ChildChanged)
 	checkOrder(t, q, "a: parent", "a: child", "a: parent,child")
 }
 
-func TestWhatChangedGoesBeforeWhatIsMerelyDue(t *testing.T) {
-	q := openQueue(t)
+func TestUrgentKeysAreReturnedFirst(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("due-1"), Resync)
 	q.Enqueue(queueKey("due-2"), Retry)
 	q.Enqueue(queueKey("parent"), ParentChanged)
@@ -113,9 +113,9 @@ func TestWhatChangedGoesBeforeWhatIsMerelyDue(t *testing.T) {
 	checkOrder(t, q, "parent: parent", "child: child", "both: child,resync", "due-1: resync", "due-2: retry", "due-3: resync")
 }
 
-func TestWithinALaneTheFirstComesFirst(t *testing.T) {
+func TestKeysOfTheSameUrgencyAreReturnedInOrder(t *testing.T) {
 	for _, why := range []Reason{ParentChanged, Resync} {
-		q := openQueue(t)
+		q := newQueue(t)
 		var want []string
 		for i := range 100 {
 			key := queueKey(fmt.Sprintf("k%02d", (i*37)%100))
@@ -126,9 +126,9 @@ func TestWithinALaneTheFirstComesFirst(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsAddedAgainKeepsItsPlace(t *testing.T) {
+func TestAKeyThatIsAddedAgainKeepsItsPosition(t *testing.T) {
 	for _, why := range []Reason{ParentChanged, Resync} {
-		q := openQueue(t)
+		q := newQueue(t)
 		for _, name := range []string{"a", "b", "c", "a", "b"} {
 			q.Enqueue(queueKey(name), why)
 		}
@@ -136,8 +136,8 @@ func TestAKeyThatIsAddedAgainKeepsItsPlace(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsDueAndThenChangesGoesToTheFront(t *testing.T) {
-	q := openQueue(t)
+func TestAWaitingKeyThatBecomesUrgent(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("a"), Resync)
 	q.Enqueue(queueKey("b"), Resync)
 	q.Enqueue(queueKey("c"), Resync)
@@ -149,16 +149,16 @@ func TestAKeyThatIsDueAndThenChangesGoesToTheFront(t *testing.T) {
 	checkOrder(t, q, "urgent: parent", "b: child,resync", "a: resync", "c: resync")
 }
 
-func TestAKeyThatChangedAndThenIsDueStaysAtTheFront(t *testing.T) {
-	q := openQueue(t)
+func TestAnUrgentKeyStaysUrgentWithMoreReasons(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("due"), Resync)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	q.Enqueue(queueKey("a"), Resync)
 	checkOrder(t, q, "a: parent,resync", "due: resync")
 }
 
-func TestAKeyThatWentToTheFrontIsMerelyDueTheNextTime(t *testing.T) {
-	q := openQueue(t)
+func TestAKeyThatBecameUrgentIsNotUrgentTheNextTime(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("a"), Resync)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	checkOrder(t, q, "a: parent,resync")
@@ -170,8 +170,8 @@ func TestAKeyThatWentToTheFrontIsMerelyDueTheNextTime(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsAddedWhileItIsWorkedOnIsGivenAgainAfterwards(t *testing.T) {
-	q := openQueue(t)
+func TestAKeyThatIsAddedWhileItIsProcessedIsReturnedAgain(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	key, _ := q.Get()
 	if why := q.Take(key); why != ParentChanged {
@@ -181,25 +181,25 @@ func TestAKeyThatIsAddedWhileItIsWorkedOnIsGivenAgainAfterwards(t *testing.T) {
 	q.Enqueue(key, ChildChanged)
 	q.Enqueue(queueKey("due"), Resync)
 	if q.Len() != 1 {
-		t.Errorf("%d keys wait while a is worked on, want only due", q.Len())
+		t.Errorf("%d keys wait while a is processed, want only due", q.Len())
 	}
 	q.Done(key)
 	checkOrder(t, q, "a: child,resync", "due: resync")
 }
 
-func TestAKeyThatComesAfterAWhileHasItsReason(t *testing.T) {
-	q := openQueue(t)
+func TestEnqueueAfterKeepsTheReason(t *testing.T) {
+	q := newQueue(t)
 	q.EnqueueAfter(queueKey("a"), Resync, time.Millisecond)
-	if got, want := next(t, q), "a: resync"; got != want { // which waits for it
-		t.Errorf("given %q, want %q", got, want)
+	if got, want := next(t, q), "a: resync"; got != want { // waits until it is added
+		t.Errorf("got %q, want %q", got, want)
 	}
 	q.EnqueueAfter(queueKey("b"), Resync, 0)
 	q.EnqueueAfter(queueKey("c"), Resync, -time.Second)
 	checkOrder(t, q, "b: resync", "c: resync")
 }
 
-func TestAReasonForLaterIsNoneNow(t *testing.T) {
-	q := openQueue(t)
+func TestTheReasonOfEnqueueAfterIsNotUsedEarlier(t *testing.T) {
+	q := newQueue(t)
 	q.EnqueueAfter(queueKey("a"), Resync, time.Hour)
 	if q.Len() != 0 {
 		t.Errorf("%d keys wait, want none", q.Len())
@@ -208,27 +208,27 @@ func TestAReasonForLaterIsNoneNow(t *testing.T) {
 	checkOrder(t, q, "a: parent")
 }
 
-func TestReasonsForLaterAreMerged(t *testing.T) {
-	q := openQueue(t)
+func TestReasonsOfEnqueueAfterAreMerged(t *testing.T) {
+	q := newQueue(t)
 	q.EnqueueAfter(queueKey("a"), Resync, time.Hour)
 	q.EnqueueAfter(queueKey("a"), Retry, 0)
 	checkOrder(t, q, "a: resync,retry")
 }
 
-func TestWhatIsPostponedStaysUrgent(t *testing.T) {
-	q := openQueue(t)
+func TestAPostponedKeyStaysUrgent(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("due"), Resync)
 	q.Postpone(queueKey("a"), ParentChanged, 0)
 	checkOrder(t, q, "a: parent", "due: resync")
 
 	q.Postpone(queueKey("b"), ChildChanged, time.Hour)
-	q.Enqueue(queueKey("b"), Resync) // sooner, and for both reasons
+	q.Enqueue(queueKey("b"), Resync) // earlier, with both reasons
 	q.Enqueue(queueKey("c"), ParentChanged)
 	checkOrder(t, q, "b: child,resync", "c: parent")
 }
 
-func TestARetryIsCountedUntilItIsForgotten(t *testing.T) {
-	q := openQueue(t)
+func TestRetriesAreCountedUntilForget(t *testing.T) {
+	q := newQueue(t)
 	for i := range 4 {
 		if got := q.NumRequeues(queueKey("a")); got != i {
 			t.Errorf("%d retries are counted, want %d", got, i)
@@ -244,15 +244,15 @@ func TestARetryIsCountedUntilItIsForgotten(t *testing.T) {
 	}
 }
 
-func TestARetryHasItsReason(t *testing.T) {
-	q := openQueue(t)
+func TestRetryHasTheReasonRetry(t *testing.T) {
+	q := newQueue(t)
 	q.Retry(queueKey("a"), 0) // its back-off has not passed
 	q.AddAfter(queueKey("a"), 0)
 	checkOrder(t, q, "a: retry")
 }
 
-func TestTheBackOffDoublesUpToFiveMinutes(t *testing.T) {
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](firstBackoff, lastBackoff)
+func TestTheBackoffDoublesUpToFiveMinutes(t *testing.T) {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](minBackoff, maxBackoff)
 	a, b := queueKey("a"), queueKey("b")
 	want := 100 * time.Millisecond
 	for i := range 30 {
@@ -270,8 +270,8 @@ func TestTheBackOffDoublesUpToFiveMinutes(t *testing.T) {
 	}
 }
 
-func TestAQueueThatIsShutDownGivesWhatItHoldsAndTakesNothingMore(t *testing.T) {
-	q := New(work.NewPool(work.Options{}), "test", nil)
+func TestAQueueThatIsShutDownReturnsItsKeysAndAcceptsNoMore(t *testing.T) {
+	q := New(work.NewPool(), "test", nil)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	q.Enqueue(queueKey("b"), Resync)
 	q.ShutDown()
@@ -279,14 +279,14 @@ func TestAQueueThatIsShutDownGivesWhatItHoldsAndTakesNothingMore(t *testing.T) {
 	q.EnqueueAfter(queueKey("d"), Resync, 0)
 	checkOrder(t, q, "a: parent", "b: resync")
 	if key, shutdown := q.Get(); !shutdown {
-		t.Errorf("the queue still gives %s", key)
+		t.Errorf("the queue still returns %s", key)
 	}
-	q.ShutDown() // twice does no harm
+	q.ShutDown() // a second call has no effect
 }
 
-func TestShuttingDownEndsWaitingWorkersAndLeavesNoGoroutine(t *testing.T) {
+func TestShutDownEndsWaitingWorkersAndLeavesNoGoroutine(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	q := New(work.NewPool(work.Options{}), "test", nil)
+	q := New(work.NewPool(), "test", nil)
 	var workers sync.WaitGroup
 	for range 4 {
 		workers.Go(func() {
@@ -308,33 +308,34 @@ func TestShuttingDownEndsWaitingWorkersAndLeavesNoGoroutine(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// A model is the queue in the simplest way: who waits, and why.
+// A queueModel is a simple implementation of the queue, for comparison.
 type queueModel struct {
-	waiting map[object.Ref]Reason
-	working map[object.Ref]Reason // what was added meanwhile
+	waiting    map[object.Ref]Reason
+	processing map[object.Ref]Reason // the reasons that were added since Get
 }
 
 func (m *queueModel) add(key object.Ref, why Reason) {
-	if _, busy := m.working[key]; busy {
-		m.working[key] |= why
+	if _, busy := m.processing[key]; busy {
+		m.processing[key] |= why
 		return
 	}
 	m.waiting[key] |= why
 }
 
+// urgent reports whether an urgent key waits.
 func (m *queueModel) urgent() bool {
 	for _, why := range m.waiting {
-		if why&changed != 0 {
+		if why&urgentReasons != 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// due reports whether something waits that is not urgent.
-func (m *queueModel) due() bool {
+// others reports whether a key waits that is not urgent.
+func (m *queueModel) others() bool {
 	for _, why := range m.waiting {
-		if why&changed == 0 {
+		if why&urgentReasons == 0 {
 			return true
 		}
 	}
@@ -342,32 +343,32 @@ func (m *queueModel) due() bool {
 }
 
 func (m *queueModel) done(key object.Ref) {
-	if why := m.working[key]; why != 0 {
+	if why := m.processing[key]; why != 0 {
 		m.waiting[key] = why
 	}
-	delete(m.working, key)
+	delete(m.processing, key)
 }
 
-func TestWhatIsMerelyDueDoesNotWaitForEver(t *testing.T) {
-	q := openQueue(t)
+func TestKeysThatAreNotUrgentDoNotStarve(t *testing.T) {
+	q := newQueue(t)
 	q.Enqueue(queueKey("due"), Resync)
-	for turn := range turnsOfFirst + 1 {
+	for turn := range maxUrgent + 1 {
 		for i := range 3 {
 			q.Enqueue(queueKey(fmt.Sprint(i)), ParentChanged)
 		}
 		key, _ := q.Get()
 		q.Take(key)
 		q.Done(key)
-		if due := key == queueKey("due"); due != (turn == turnsOfFirst) {
-			t.Fatalf("turn %d is given to %s", turn, key)
+		if due := key == queueKey("due"); due != (turn == maxUrgent) {
+			t.Fatalf("key %d is %s", turn, key)
 		}
 	}
 }
 
-func TestInAnyOrderOfEventsNothingIsLostAndWhatChangedGoesFirst(t *testing.T) {
+func TestTheQueueBehavesLikeTheModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	q, m := openQueue(t), &queueModel{map[object.Ref]Reason{}, map[object.Ref]Reason{}}
-	turns := 0 // since one that is merely due was given
+	q, m := newQueue(t), &queueModel{map[object.Ref]Reason{}, map[object.Ref]Reason{}}
+	popped := 0 // since the last key that was not urgent
 	for step := range 50_000 {
 		key := queueKey(fmt.Sprint(random.IntN(8)))
 		switch random.IntN(5) {
@@ -379,22 +380,22 @@ func TestInAnyOrderOfEventsNothingIsLostAndWhatChangedGoesFirst(t *testing.T) {
 			if q.Len() == 0 {
 				continue
 			}
-			urgent, due := m.urgent(), m.due()
-			given, _ := q.Get()
-			why := q.Take(given)
-			want, waited := m.waiting[given]
-			turns++
-			first := urgent && (turns <= turnsOfFirst || !due)
-			if !waited || why != want || first != (want&changed != 0) {
-				t.Fatalf("step %d: given %s for %q; it waited: %v, for %q, while something urgent waited: %v", step, given, why, waited, want, urgent)
+			urgent, others := m.urgent(), m.others()
+			got, _ := q.Get()
+			why := q.Take(got)
+			want, waited := m.waiting[got]
+			popped++
+			first := urgent && (popped <= maxUrgent || !others)
+			if !waited || why != want || first != (want&urgentReasons != 0) {
+				t.Fatalf("step %d: got %s for %q; it waited: %v, for %q, while an urgent key waited: %v", step, got, why, waited, want, urgent)
 			}
 			if !first {
-				turns = 0
+				popped = 0
 			}
-			delete(m.waiting, given)
-			m.working[given] = 0
+			delete(m.waiting, got)
+			m.processing[got] = 0
 		default:
-			if _, busy := m.working[key]; busy {
+			if _, busy := m.processing[key]; busy {
 				q.Done(key)
 				m.done(key)
 			}
@@ -405,9 +406,9 @@ func TestInAnyOrderOfEventsNothingIsLostAndWhatChangedGoesFirst(t *testing.T) {
 	}
 }
 
-func TestManyWorkersLoseNoReasonAndNeverShareAKey(t *testing.T) {
+func TestConcurrentWorkersLoseNoReasonAndShareNoKey(t *testing.T) {
 	const producers, workers, rounds, keys = 4, 4, 2000, 10
-	q := New(work.NewPool(work.Options{}), "test", nil)
+	q := New(work.NewPool(), "test", nil)
 	var mu sync.Mutex
 	taken, busy := map[object.Ref]Reason{}, map[object.Ref]bool{}
 	var working, adding sync.WaitGroup
@@ -420,12 +421,12 @@ func TestManyWorkersLoseNoReasonAndNeverShareAKey(t *testing.T) {
 				}
 				mu.Lock()
 				if busy[key] {
-					t.Errorf("%s is given to two workers", key)
+					t.Errorf("%s is processed by two workers", key)
 				}
 				busy[key] = true
 				mu.Unlock()
 				why := q.Take(key)
-				runtime.Gosched() // so that others may come by
+				runtime.Gosched() // so that other goroutines run
 				mu.Lock()
 				taken[key] |= why
 				busy[key] = false
@@ -452,11 +453,11 @@ func TestManyWorkersLoseNoReasonAndNeverShareAKey(t *testing.T) {
 		})
 	}
 	adding.Wait()
-	q.ShutDown() // workers go on until nothing waits
+	q.ShutDown() // workers process the keys that wait
 	working.Wait()
 	for i := range keys {
 		key := queueKey(fmt.Sprint(i))
-		for range 2 { // a reason for later may still be held
+		for range 2 { // the reasons of EnqueueAfter may still be there
 			taken[key] |= q.Take(key)
 		}
 		if want := ParentChanged | ChildChanged | Resync; taken[key] != want {
@@ -464,6 +465,6 @@ func TestManyWorkersLoseNoReasonAndNeverShareAKey(t *testing.T) {
 		}
 	}
 	if len(taken) != keys {
-		t.Errorf("%d keys were given, want %d", len(taken), keys)
+		t.Errorf("%d keys were returned, want %d", len(taken), keys)
 	}
 }

@@ -153,7 +153,7 @@ type Shared struct {
 }
 
 // NewShared returns a Shared with a pool of its own. Its Related.Open must be set before a customize hook is called.
-func NewShared() *Shared { return &Shared{pool: work.NewPool(work.Options{})} }
+func NewShared() *Shared { return &Shared{pool: work.NewPool()} }
 
 // stopTimeout is how long reconciles may go on after End was called.
 const stopTimeout = 20 * time.Second

@@ -1,5 +1,8 @@
-// Package revisions keeps the revisions of the parents of one controller in ControllerRevisions, for rolling updates. Which
-// child is updated next is decided by package rollout.
+// Package revisions stores the revisions of parents in ControllerRevisions, for rolling updates. Package rollout decides which
+// child is updated next.
+//
+//   - [Revisions] reads and writes the ControllerRevisions of the parents of one controller.
+//   - A [Sweeper] deletes the ControllerRevisions of controllers that do not use rolling updates any more.
 package revisions
 
 import (
@@ -24,35 +27,38 @@ import (
 	"metascript/controller/store"
 )
 
-// The labels by which the ControllerRevisions of a kind are told from those of others.
+// The labels of a ControllerRevision with the resource of its parent, as in Metacontroller.
 const (
 	GroupLabel    = "metacontroller.k8s.io/apiGroup"
 	ResourceLabel = "metacontroller.k8s.io/resource"
 )
 
-// Kind is the kind in which revisions are stored.
+// Kind is the kind ControllerRevision of Metacontroller, not that of Kubernetes.
 var Kind = v1alpha1.GroupVersion.WithKind(v1alpha1.KindControllerRevision)
 
-// Revisions reads and writes the ControllerRevisions of a controller's parents. Only a controller with a rolling update method
-// has one.
+// Revisions reads and writes the ControllerRevisions of the parents of one controller. A controller without a rolling update
+// method has none. It is safe for concurrent use, for different parents.
 type Revisions struct {
-	Rules   rollout.Rules
-	Paths   []string              // the revisioned fields
-	Scripts *store.ScriptVersions // nil: an edit of a script makes no revision
+	Rules   rollout.Rules         // the kinds of children with a rolling update method
+	Paths   []string              // the fields of the parent that are part of a revision
+	Scripts *store.ScriptVersions // nil: scripts are not part of a revision
 	Parent  kube.Resource
 
-	Labels func(parent *object.Object) map[string]string // of children, if selectors are generated; nil: the parent's template has the labels
-	Match  func(parent *object.Object) (labels.Selector, error)
-	Live   func(ctx context.Context, o *object.Object) (*object.Object, error)
-	Cache  *informer.Informer
+	// Labels returns the labels of children, if the controller generates selectors. nil: see blank.
+	Labels func(parent *object.Object) map[string]string
+
+	Match func(parent *object.Object) (labels.Selector, error)                // returns the selector of the parent's children
+	Live  func(ctx context.Context, o *object.Object) (*object.Object, error) // gets an object from the API server
+	Cache *informer.Informer                                                  // of ControllerRevisions; set by the caller of New
 }
 
-// New returns the Revisions of a controller, without a cache, or nil if no kind of children has a rolling update method.
-func New(d *spec.Declaration, found spec.Resolved) (*Revisions, error) {
+// New returns the Revisions of a controller, with Rules, Paths and Parent; the caller sets the other fields. It returns nil if no
+// kind of children has a rolling update method, and an error if the parent is cluster-scoped.
+func New(d *spec.Declaration, resolved spec.Resolved) (*Revisions, error) {
 	r := &Revisions{Rules: rollout.Rules{Kinds: map[object.Kind]rollout.Rule{}}}
 	for i, rule := range d.Children {
-		kind := found.Children[i].ObjectKind()
-		delete(r.Rules.Kinds, kind) // the last rule of a kind counts
+		kind := resolved.Children[i].ObjectKind()
+		delete(r.Rules.Kinds, kind) // the last rule of a kind applies
 		if rule.Method.Rolls() {
 			r.Rules.Kinds[kind] = rollout.Rule{InPlace: rule.Method == plan.RollingInPlace, Checks: checks(rule.Checks)}
 		}
@@ -60,13 +66,14 @@ func New(d *spec.Declaration, found spec.Resolved) (*Revisions, error) {
 	if len(r.Rules.Kinds) == 0 {
 		return nil, nil
 	}
-	if r.Parent = found.Parents[0]; !r.Parent.Namespaced {
+	if r.Parent = resolved.Parents[0]; !r.Parent.Namespaced {
 		return nil, fmt.Errorf("%s %s is cluster-scoped, and its children cannot roll: how far they are is kept in ControllerRevisions, which are in the namespace of the parent; use method Recreate or InPlace", d.Parents[0].Field, r.Parent.Resource)
 	}
 	r.Paths, _ = rollout.Paths(d.FieldPaths)
 	return r, nil
 }
 
+// checks converts the status checks of a kind of children.
 func checks(declared []v1alpha1.StatusConditionCheck) []rollout.Check {
 	var all []rollout.Check
 	for _, c := range declared {
@@ -75,9 +82,10 @@ func checks(declared []v1alpha1.StatusConditionCheck) []rollout.Check {
 	return all
 }
 
-// Read returns the latest revision of parent, which may not be stored yet, and the others. A ControllerRevision belongs to the
-// parent in its controller reference, whatever its labels, since these follow the parent's template and need not match the
-// selector. Orphans that match are adopted.
+// Read returns the latest revision of parent, which may not be stored yet, and the older ones. A ControllerRevision belongs to
+// the parent in its controller reference, whatever its labels: they are those of the parent's template, which need not match
+// the selector. Read adopts orphans that match the selector, unless parent is being deleted. A ControllerRevision that cannot
+// be decoded is an error.
 func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.Writer) (rollout.Revision, []rollout.Revision, error) {
 	var latest rollout.Revision
 	found, err := r.claim(ctx, parent, write)
@@ -85,15 +93,15 @@ func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.
 		return latest, nil, err
 	}
 	var stored []rollout.Revision
-	var failed []error
+	var errs []error
 	for _, o := range object.Sorted(found) {
 		revision, err := rollout.Decode(o)
 		if r.Scripts == nil {
-			revision.Script = "" // the scripts that run are called for all
+			revision.Script = "" // the current scripts are called for all revisions
 		}
-		stored, failed = append(stored, revision), append(failed, err)
+		stored, errs = append(stored, revision), append(errs, err)
 	}
-	if err := errors.Join(failed...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		return latest, nil, err
 	}
 	if latest.Patch, err = rollout.Patch(parent, r.Paths); err != nil {
@@ -108,13 +116,13 @@ func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.
 	return rollout.Arrange(latest, stored)
 }
 
-// claim returns the ControllerRevisions of parent, as the cache has them.
+// claim returns the ControllerRevisions of parent from the cache, after it has adopted the orphans that match.
 func (r *Revisions) claim(ctx context.Context, parent *object.Object, write plan.Writer) ([]*object.Object, error) {
-	mine := slices.Clone(r.Cache.OwnedBy(parent.GetUID()))
+	owned := slices.Clone(r.Cache.OwnedBy(parent.GetUID()))
 	claimer := &claim.BySelector{Live: r.Live}
 	selector, err := r.selector(parent)
 	if err != nil || object.Deleting(parent) {
-		return mine, nil // it adopts nothing
+		return owned, nil // it adopts nothing
 	}
 	adopt := claimer.Adopter(parent, write)
 	for _, o := range claimer.Orphans(parent, r.Cache, selector) {
@@ -122,24 +130,25 @@ func (r *Revisions) claim(ctx context.Context, parent *object.Object, write plan
 		if err != nil {
 			return nil, err
 		}
-		mine = append(mine, adopted)
+		owned = append(owned, adopted)
 	}
-	return mine, nil
+	return owned, nil
 }
 
-// selector matches what parent may adopt.
+// selector returns the selector of the ControllerRevisions that parent may adopt.
 func (r *Revisions) selector(parent *object.Object) (labels.Selector, error) {
 	selector, err := r.Match(parent)
 	if err != nil {
 		return nil, err
 	}
-	ours, _ := labels.SelectorFromSet(labels.Set{GroupLabel: r.Parent.Group, ResourceLabel: r.Parent.GroupVersionResource.Resource}).Requirements()
-	return selector.Add(ours...), nil
+	resource, _ := labels.SelectorFromSet(labels.Set{GroupLabel: r.Parent.Group, ResourceLabel: r.Parent.GroupVersionResource.Resource}).Requirements()
+	return selector.Add(resource...), nil
 }
 
-// Blank returns a new ControllerRevision of parent, without name and content. Its labels are those of the parent's template,
-// as in Metacontroller, and the matchLabels of its selector, so that it can be found if it is orphaned.
-func (r *Revisions) Blank(parent *object.Object) *object.Object {
+// blank returns a new ControllerRevision of parent, without name and content. Its labels are those that Labels returns. If Labels
+// is nil, they are those of the parent's template, as in Metacontroller, and the matchLabels of the parent's selector, so that
+// the selector matches it if it is orphaned.
+func (r *Revisions) blank(parent *object.Object) *object.Object {
 	o := &object.Object{}
 	o.SetGroupVersionKind(Kind)
 	o.SetNamespace(parent.GetNamespace())
@@ -158,10 +167,10 @@ func (r *Revisions) Blank(parent *object.Object) *object.Object {
 	return o
 }
 
-// Store writes the revisions of a step, all of them or as many as come before one that fails. If an object was changed
-// meanwhile the error is a kube.ErrRequeue: the caches will have the change.
+// Store writes the revisions of a step in order, until a write fails. It stores the current scripts first, if they are part of
+// revisions. If the API server has a newer version of a ControllerRevision than the cache, the error is a kube.ErrRequeue.
 func (r *Revisions) Store(ctx context.Context, parent *object.Object, step rollout.Step, write plan.Writer) error {
-	writes := step.Writes(r.Blank(parent))
+	writes := step.Writes(r.blank(parent))
 	if r.Scripts != nil && len(writes) > 0 {
 		if err := r.Scripts.Keep(ctx); err != nil {
 			return err
@@ -183,19 +192,19 @@ func (r *Revisions) Store(ctx context.Context, parent *object.Object, step rollo
 	return nil
 }
 
-// nameTaken is the error of a ControllerRevision that could not be created since another object has its name.
+// nameTaken returns the error for a ControllerRevision that could not be created because one of its name exists.
 func (r *Revisions) nameTaken(ctx context.Context, parent, o *object.Object) error {
-	there, err := r.Live(ctx, o)
+	existing, err := r.Live(ctx, o)
 	switch {
 	case apierrors.IsNotFound(err):
 		return kube.ErrRequeue
 	case err != nil:
 		return fmt.Errorf("read %s: %w", object.Describe(o), err)
-	case object.Deleting(there):
-		return fmt.Errorf("%s is still being deleted: %w", object.Describe(there), kube.ErrRequeue)
+	case object.Deleting(existing):
+		return fmt.Errorf("%s is still being deleted: %w", object.Describe(existing), kube.ErrRequeue)
 	}
-	if ref := object.ControllerOf(there); ref != nil && ref.UID == parent.GetUID() {
-		return kube.ErrRequeue // only our cache did not know
+	if ref := object.ControllerOf(existing); ref != nil && ref.UID == parent.GetUID() {
+		return kube.ErrRequeue // it is not in the cache yet
 	}
 	return fmt.Errorf("create %s: it exists already, and %s is not its controller: delete it", object.Describe(o), object.Describe(parent))
 }

@@ -25,17 +25,18 @@ import (
 	"metascript/controller/plan"
 	"metascript/controller/plan/plantest"
 	"metascript/controller/rollout"
+	"metascript/controller/spec"
 	"metascript/controller/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// widget is the parent of all tests, with that version in its spec.
+// widget returns the parent of all tests, with this version in its spec.
 func widget(version string) *object.Object {
 	return objecttest.Widget(func(o *object.Object) { o.Object["spec"] = map[string]any{"version": version} })
 }
 
-// stored is the ControllerRevision of that name with a version of widget and a script, controlled by owner unless that is nil.
+// stored returns a ControllerRevision for a version of widget and a script. Its controller is owner, unless that is nil.
 func stored(name, version, script string, owner *object.Object) *object.Object {
 	o := &object.Object{Object: map[string]any{"parentPatch": map[string]any{"spec": map[string]any{"version": version}}}}
 	o.SetGroupVersionKind(Kind)
@@ -51,11 +52,11 @@ func stored(name, version, script string, owner *object.Object) *object.Object {
 	return o
 }
 
-// those gives the revisions of widgets in a cluster that has these ControllerRevisions. The parent exists.
-func those(t *testing.T, there ...*object.Object) *Revisions {
+// newRevisions returns the Revisions for widgets in a cluster with these ControllerRevisions. The parent exists.
+func newRevisions(t *testing.T, existing ...*object.Object) *Revisions {
 	t.Helper()
 	var objects []runtime.Object
-	for _, o := range there {
+	for _, o := range existing {
 		objects = append(objects, o)
 	}
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.ControllerRevisions: "ControllerRevisionList"}
@@ -72,8 +73,8 @@ func those(t *testing.T, there ...*object.Object) *Revisions {
 	}
 }
 
-// shown are names of revisions with their scripts.
-func shown(revisions ...rollout.Revision) []string {
+// describe returns the names of revisions with their scripts.
+func describe(revisions ...rollout.Revision) []string {
 	var all []string
 	for _, r := range revisions {
 		all = append(all, strings.TrimSpace(r.Name+" "+r.Script))
@@ -81,7 +82,7 @@ func shown(revisions ...rollout.Revision) []string {
 	return all
 }
 
-// nameOf is the name of a new revision.
+// nameOf returns the name of a new revision.
 func nameOf(t *testing.T, version, script string) string {
 	t.Helper()
 	name, err := rollout.Name(objecttest.Widgets.GroupResource(), "u1", map[string]any{"spec": map[string]any{"version": version}}, script)
@@ -91,11 +92,11 @@ func nameOf(t *testing.T, version, script string) string {
 	return name
 }
 
-func TestTheLatestRevisionIsToldFromTheOthers(t *testing.T) {
+func TestReadReturnsTheLatestAndTheOlderRevisions(t *testing.T) {
 	parent, other := widget("2"), objecttest.Widget(func(o *object.Object) { o.SetUID("u2") })
 	for name, c := range map[string]struct {
-		there  []*object.Object
-		digest string // of the scripts; "" when they are no part of revisions
+		stored []*object.Object
+		digest string // of the scripts; "" if they are not part of revisions
 		latest string
 		older  []string
 	}{
@@ -105,11 +106,11 @@ func TestTheLatestRevisionIsToldFromTheOthers(t *testing.T) {
 		"another parent's":        {[]*object.Object{stored("a", "1", "", other)}, "", nameOf(t, "2", ""), nil},
 		"of another script":       {[]*object.Object{stored("a", "2", "d1", parent)}, "d2", nameOf(t, "2", "d2") + " d2", []string{"a d1"}},
 		"of this script":          {[]*object.Object{stored("a", "2", "d2", parent), stored("b", "1", "d2", parent)}, "d2", "a d2", []string{"b d2"}},
-		"of a time without":       {[]*object.Object{stored("a", "2", "", parent)}, "d2", nameOf(t, "2", "d2") + " d2", []string{"a"}},
-		"scripts count no longer": {[]*object.Object{stored("a", "2", "d1", parent)}, "", "a", nil},
+		"stored without a script": {[]*object.Object{stored("a", "2", "", parent)}, "d2", nameOf(t, "2", "d2") + " d2", []string{"a"}},
+		"scripts no longer used":  {[]*object.Object{stored("a", "2", "d1", parent)}, "", "a", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := those(t, c.there...)
+			r := newRevisions(t, c.stored...)
 			if c.digest != "" {
 				r.Scripts = &store.ScriptVersions{Digest: c.digest}
 			}
@@ -117,20 +118,20 @@ func TestTheLatestRevisionIsToldFromTheOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{c.latest}, shown(latest)); diff != "" {
+			if diff := cmp.Diff([]string{c.latest}, describe(latest)); diff != "" {
 				t.Errorf("latest (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.older, shown(older...)); diff != "" {
+			if diff := cmp.Diff(c.older, describe(older...)); diff != "" {
 				t.Errorf("older (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestADamagedRevisionIsNamed(t *testing.T) {
+func TestTheErrorForADamagedRevisionHasItsName(t *testing.T) {
 	parent, damaged := widget("1"), stored("a", "1", "", widget("1"))
 	damaged.Object["parentPatch"] = "x"
-	_, _, err := those(t, damaged).Read(t.Context(), parent, &plantest.Recorder{})
+	_, _, err := newRevisions(t, damaged).Read(t.Context(), parent, &plantest.Recorder{})
 	if err == nil || !strings.Contains(err.Error(), "ControllerRevision default/a cannot be used: parentPatch is") {
 		t.Errorf("error %v", err)
 	}
@@ -141,10 +142,10 @@ func TestOrphansThatMatchAreAdopted(t *testing.T) {
 		now := metav1.Now()
 		o.SetDeletionTimestamp(&now)
 	})
-	ofOthers, unmatched := stored("b", "1", "", nil), stored("c", "1", "", nil)
-	ofOthers.SetLabels(map[string]string{GroupLabel: "example.com", ResourceLabel: "gadgets", claim.GeneratedLabel: "u1"})
+	ofGadget, unmatched := stored("b", "1", "", nil), stored("c", "1", "", nil)
+	ofGadget.SetLabels(map[string]string{GroupLabel: "example.com", ResourceLabel: "gadgets", claim.GeneratedLabel: "u1"})
 	unmatched.SetLabels(map[string]string{GroupLabel: "example.com", ResourceLabel: "widgets", claim.GeneratedLabel: "u2"})
-	r := those(t, stored("a", "1", "", nil), ofOthers, unmatched)
+	r := newRevisions(t, stored("a", "1", "", nil), ofGadget, unmatched)
 	for _, c := range []struct {
 		parent *object.Object
 		writes []string
@@ -161,7 +162,7 @@ func TestOrphansThatMatchAreAdopted(t *testing.T) {
 		if diff := cmp.Diff(c.writes, write.Recorded()); diff != "" {
 			t.Errorf("writes (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(c.older, shown(older...)); diff != "" {
+		if diff := cmp.Diff(c.older, describe(older...)); diff != "" {
 			t.Errorf("older revisions (-want +got):\n%s", diff)
 		}
 	}
@@ -171,7 +172,7 @@ func TestOrphansThatMatchAreAdopted(t *testing.T) {
 	}
 }
 
-// step creates a revision of widget and deletes the one that is called old.
+// step returns a step that creates the revision new of widget and deletes the revision old.
 func step(t *testing.T) rollout.Step {
 	t.Helper()
 	old, err := rollout.Decode(stored("old", "0", "", widget("0")))
@@ -183,7 +184,7 @@ func step(t *testing.T) rollout.Step {
 
 func TestTheScriptIsStoredBeforeARevisionRefersToIt(t *testing.T) {
 	write := &plantest.Recorder{}
-	r := those(t)
+	r := newRevisions(t)
 	r.Scripts = &store.ScriptVersions{Digest: "d", Store: &store.Store{Namespace: "home", Writer: write}, Current: build.ScriptVersion{
 		Script: &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Inline: "x"}},
 	}}
@@ -201,49 +202,49 @@ func TestTheScriptIsStoredBeforeARevisionRefersToIt(t *testing.T) {
 	failing := &plantest.Recorder{Fail: func(op plan.Op) error { return refused }}
 	r.Scripts.Store.Writer = failing
 	if err := r.Store(t.Context(), widget("1"), step(t), failing); !errors.Is(err, refused) || len(failing.Recorded()) != 1 {
-		t.Errorf("error %v after %q; no revision may refer to a script that is not stored", err, failing.Recorded())
+		t.Errorf("error %v after the writes %q; want no revision that refers to a script that is not stored", err, failing.Recorded())
 	}
 }
 
 func TestAStepWithoutWritesStoresNoScript(t *testing.T) {
 	write := &plantest.Recorder{}
-	there, err := rollout.Decode(stored("a", "1", "d", widget("1")))
+	existing, err := rollout.Decode(stored("a", "1", "d", widget("1")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := those(t)
+	r := newRevisions(t)
 	r.Scripts = &store.ScriptVersions{Digest: "d", Store: &store.Store{Writer: write}}
-	if err := r.Store(t.Context(), widget("1"), rollout.Step{Latest: there}, write); err != nil || len(write.Recorded()) > 0 {
+	if err := r.Store(t.Context(), widget("1"), rollout.Step{Latest: existing}, write); err != nil || len(write.Recorded()) > 0 {
 		t.Errorf("error %v, writes %q", err, write.Recorded())
 	}
 }
 
-func TestARevisionThatCannotBeWritten(t *testing.T) {
+func TestErrorsOfStore(t *testing.T) {
 	controllerRevisions := v1alpha1.ControllerRevisions.GroupResource()
 	exists, conflict := apierrors.NewAlreadyExists(controllerRevisions, "new"), apierrors.NewConflict(controllerRevisions, "new", errors.New("changed"))
-	gone, refused := apierrors.NewNotFound(controllerRevisions, "old"), errors.New("refused")
+	notFound, refused := apierrors.NewNotFound(controllerRevisions, "old"), errors.New("refused")
 	deleting := stored("new", "1", "", nil)
 	now := metav1.Now()
 	deleting.SetDeletionTimestamp(&now)
 	for name, c := range map[string]struct {
 		verb    plan.Verb
 		failure error
-		there   *object.Object // as the API server has it
-		live    error
+		live    *object.Object // what Live returns
+		liveErr error
 		requeue bool
-		want    string // of the error; "" is none
+		want    string // the beginning of the error; "" if there is none
 	}{
-		"deleted already":      {verb: plan.Delete, failure: gone},
-		"refused":              {verb: plan.Create, failure: refused, want: "refused"},
-		"changed meanwhile":    {verb: plan.Delete, failure: conflict, requeue: true, want: "it changed meanwhile"},
-		"ours, not cached yet": {verb: plan.Create, failure: exists, there: stored("new", "1", "", widget("1")), requeue: true, want: "it changed meanwhile"},
-		"somebody else's":      {verb: plan.Create, failure: exists, there: stored("new", "1", "", nil), want: "create ControllerRevision default/new: it exists already, and Widget default/w is not its controller: delete it"},
-		"being deleted":        {verb: plan.Create, failure: exists, there: deleting, requeue: true, want: "ControllerRevision default/new is still being deleted: it changed meanwhile"},
-		"gone by now":          {verb: plan.Create, failure: exists, live: gone, requeue: true, want: "it changed meanwhile"},
-		"unknown":              {verb: plan.Create, failure: exists, live: refused, want: "read ControllerRevision default/new: refused"},
+		"deleted already":       {verb: plan.Delete, failure: notFound},
+		"refused":               {verb: plan.Create, failure: refused, want: "refused"},
+		"changed meanwhile":     {verb: plan.Delete, failure: conflict, requeue: true, want: "it changed meanwhile"},
+		"not cached yet":        {verb: plan.Create, failure: exists, live: stored("new", "1", "", widget("1")), requeue: true, want: "it changed meanwhile"},
+		"of another controller": {verb: plan.Create, failure: exists, live: stored("new", "1", "", nil), want: "create ControllerRevision default/new: it exists already, and Widget default/w is not its controller: delete it"},
+		"being deleted":         {verb: plan.Create, failure: exists, live: deleting, requeue: true, want: "ControllerRevision default/new is still being deleted: it changed meanwhile"},
+		"deleted meanwhile":     {verb: plan.Create, failure: exists, liveErr: notFound, requeue: true, want: "it changed meanwhile"},
+		"unknown":               {verb: plan.Create, failure: exists, liveErr: refused, want: "read ControllerRevision default/new: refused"},
 	} {
-		r := those(t)
-		r.Live = func(context.Context, *object.Object) (*object.Object, error) { return c.there, c.live }
+		r := newRevisions(t)
+		r.Live = func(context.Context, *object.Object) (*object.Object, error) { return c.live, c.liveErr }
 		err := r.Store(t.Context(), widget("1"), step(t), &plantest.Recorder{Fail: func(op plan.Op) error {
 			if op.Verb == c.verb {
 				return c.failure
@@ -253,5 +254,71 @@ func TestARevisionThatCannotBeWritten(t *testing.T) {
 		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) || errors.Is(err, kube.ErrRequeue) != c.requeue {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
+	}
+}
+
+func TestTheLabelsOfARevision(t *testing.T) {
+	parent := objecttest.Widget(func(o *object.Object) {
+		o.Object["spec"] = map[string]any{
+			"selector": map[string]any{"matchLabels": map[string]any{"app": "w"}},
+			"template": map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other", "tier": "t"}}},
+		}
+	})
+	r := newRevisions(t)
+	for name, c := range map[string]struct {
+		labels func(*object.Object) map[string]string
+		want   map[string]string
+	}{
+		"a generated selector":       {claim.GeneratedLabels, map[string]string{claim.GeneratedLabel: "u1"}},
+		"the selector of the parent": {nil, map[string]string{"app": "w", "tier": "t"}},
+	} {
+		r.Labels = c.labels
+		c.want[GroupLabel], c.want[ResourceLabel] = "example.com", "widgets"
+		if diff := cmp.Diff(c.want, r.blank(parent).GetLabels()); diff != "" {
+			t.Errorf("%s: labels (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestWhichKindsRoll(t *testing.T) {
+	pod := kube.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Kind: "Pod", Namespaced: true}
+	parent := kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true}
+	declared := func(methods ...plan.Method) (*spec.Declaration, spec.Resolved) {
+		d, resolved := &spec.Declaration{Parents: []spec.Parent{{Field: "parentResource"}}}, spec.Resolved{Parents: []kube.Resource{parent}}
+		for _, method := range methods {
+			rule := spec.Child{Method: method, Checks: []v1alpha1.StatusConditionCheck{{Type: "Ready"}}}
+			d.Children, resolved.Children = append(d.Children, rule), append(resolved.Children, spec.ChildRule{Resource: pod, Method: method})
+		}
+		return d, resolved
+	}
+	ready := []rollout.Check{{Type: "Ready"}}
+	for _, c := range []struct {
+		methods []plan.Method
+		want    map[object.Kind]rollout.Rule
+	}{
+		{nil, nil},
+		{[]plan.Method{plan.InPlace}, nil},
+		{[]plan.Method{plan.RollingInPlace, plan.Recreate}, nil},
+		{[]plan.Method{plan.OnDelete, plan.RollingInPlace}, map[object.Kind]rollout.Rule{pod.ObjectKind(): {InPlace: true, Checks: ready}}},
+		{[]plan.Method{plan.RollingRecreate}, map[object.Kind]rollout.Rule{pod.ObjectKind(): {Checks: ready}}},
+	} {
+		r, err := New(declared(c.methods...))
+		if err != nil || (r == nil) != (c.want == nil) {
+			t.Errorf("%v: got %v, %v", c.methods, r, err)
+			continue
+		}
+		if r == nil {
+			continue
+		}
+		if diff := cmp.Diff(c.want, r.Rules.Kinds); diff != "" {
+			t.Errorf("%v: rules (-want +got):\n%s", c.methods, diff)
+		}
+		if diff := cmp.Diff(rollout.DefaultPaths, r.Paths); diff != "" {
+			t.Errorf("%v: paths (-want +got):\n%s", c.methods, diff)
+		}
+	}
+	parent.Namespaced = false
+	if _, err := New(declared(plan.RollingInPlace)); err == nil || !strings.Contains(err.Error(), "parentResource widgets is cluster-scoped, and its children cannot roll") {
+		t.Errorf("error %v, want that a cluster-scoped parent cannot roll", err)
 	}
 }

@@ -22,40 +22,41 @@ import (
 	"metascript/controller/spec"
 )
 
-// A Sweeper deletes the ControllerRevisions of parents whose controllers have no rolling method any more.
+// A Sweeper deletes the ControllerRevisions of parents whose controllers have no rolling update method any more.
 //
-// The ControllerRevisions of a parent resource stay if there is any doubt: if no CompositeController in the cluster has that
-// parent resource, if one of them has a rolling method, or if this server does not run each of them as it is written.
+// It keeps the ControllerRevisions of a parent resource if they may be needed: if no CompositeController in the cluster has
+// that parent resource, if one of them has a rolling update method, or if this server does not run the current spec of each
+// of them.
 //
 // It is not safe for concurrent use.
 type Sweeper struct {
-	Client    dynamic.Interface  // lists all CompositeControllers, also those that are not for this server
+	Client    dynamic.Interface  // lists all CompositeControllers, also those of other servers
 	Metadata  metadata.Interface // lists ControllerRevisions, without their content
 	Resources kube.Finder
 	Writer    plan.Writer                          // deletes
-	Runs      func(controller *object.Object) bool // reports whether this server runs a controller as it is written
+	Runs      func(controller *object.Object) bool // reports whether this server runs the current spec of a controller
 
-	// swept are the parent resources of which there are no ControllerRevisions. None comes while the controllers are the same.
+	// swept are the parent resources without ControllerRevisions. None is created while their controllers do not change.
 	swept map[schema.GroupResource]parents
 }
 
-// parents are those of a resource of which no controller has a rolling method.
+// parents describes a parent resource whose controllers have no rolling update method.
 type parents struct {
 	kind        string
-	controllers string // with their generations
+	controllers string // names, UIDs and generations of the controllers; changes if one of them does
 }
 
-// Sweep looks once. The error is the API server's, or says what could not be listed.
+// Sweep deletes the ControllerRevisions that are not needed now. The error is that of a request to the API server.
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	all, err := s.withoutRolling(ctx)
 	if err != nil {
 		return err
 	}
-	for resource, of := range all {
-		if s.swept[resource] == of {
+	for resource, p := range all {
+		if s.swept[resource] == p {
 			continue
 		}
-		if err := s.sweepResource(ctx, resource, of); err != nil {
+		if err := s.sweepResource(ctx, resource, p); err != nil {
 			return err
 		}
 	}
@@ -63,8 +64,8 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 }
 
 // sweepResource deletes the ControllerRevisions of a resource, unless its controllers changed while they were listed.
-func (s *Sweeper) sweepResource(ctx context.Context, resource schema.GroupResource, of parents) error {
-	found, err := s.list(ctx, resource, of.kind)
+func (s *Sweeper) sweepResource(ctx context.Context, resource schema.GroupResource, p parents) error {
+	found, err := s.list(ctx, resource, p.kind)
 	if err != nil {
 		return fmt.Errorf("list ControllerRevisions of %s: %w", resource, err)
 	}
@@ -72,11 +73,11 @@ func (s *Sweeper) sweepResource(ctx context.Context, resource schema.GroupResour
 		if s.swept == nil {
 			s.swept = map[schema.GroupResource]parents{}
 		}
-		s.swept[resource] = of
+		s.swept[resource] = p
 		return nil
 	}
 	again, err := s.withoutRolling(ctx)
-	if err != nil || again[resource] != of {
+	if err != nil || again[resource] != p {
 		return err
 	}
 	for _, o := range found {
@@ -87,7 +88,7 @@ func (s *Sweeper) sweepResource(ctx context.Context, resource schema.GroupResour
 	return nil
 }
 
-// list returns the ControllerRevisions of a resource's objects that still have an owner.
+// list returns the ControllerRevisions whose controller is an object of a resource. It leaves out orphans.
 func (s *Sweeper) list(ctx context.Context, resource schema.GroupResource, kind string) ([]*metav1.PartialObjectMetadata, error) {
 	var found []*metav1.PartialObjectMetadata
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -104,7 +105,7 @@ func (s *Sweeper) list(ctx context.Context, resource schema.GroupResource, kind 
 	return found, err
 }
 
-// isOf reports whether an owner, if there is one, is of that kind.
+// isOf reports whether owner is an object of a kind. It is false if owner is nil.
 func isOf(owner *metav1.OwnerReference, group, kind string) bool {
 	if owner == nil {
 		return false
@@ -113,7 +114,7 @@ func isOf(owner *metav1.OwnerReference, group, kind string) bool {
 	return err == nil && gv.Group == group && owner.Kind == kind
 }
 
-// remove deletes a ControllerRevision, unless it was changed since it was listed.
+// remove deletes a ControllerRevision, unless it has changed since it was listed.
 func (s *Sweeper) remove(ctx context.Context, listed *metav1.PartialObjectMetadata) error {
 	o := &object.Object{}
 	o.SetGroupVersionKind(Kind)
@@ -128,7 +129,8 @@ func (s *Sweeper) remove(ctx context.Context, listed *metav1.PartialObjectMetada
 	return nil
 }
 
-// withoutRolling returns the parent resources whose controllers need no ControllerRevisions.
+// withoutRolling returns the parent resources whose controllers need no ControllerRevisions: none, if a CompositeController cannot
+// be read.
 func (s *Sweeper) withoutRolling(ctx context.Context) (map[schema.GroupResource]parents, error) {
 	list, err := s.Client.Resource(v1alpha1.CompositeControllers).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -156,7 +158,7 @@ func (s *Sweeper) withoutRolling(ctx context.Context) (map[schema.GroupResource]
 	return all, nil
 }
 
-// rolls reports whether a kind of children has a rolling method.
+// rolls reports whether a kind of children has a rolling update method.
 func rolls(d *spec.Declaration) bool {
 	return slices.ContainsFunc(d.Children, func(c spec.Child) bool { return c.Method.Rolls() })
 }

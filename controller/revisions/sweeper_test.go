@@ -23,7 +23,7 @@ import (
 
 var gadgets = schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "gadgets"}
 
-// controller is a CompositeController of a parent resource, with children of that update method.
+// controller returns a CompositeController of a parent resource, with children of this update method.
 func controller(name string, of schema.GroupVersionResource, method string) *object.Object {
 	o := &object.Object{Object: map[string]any{"spec": map[string]any{
 		"parentResource": map[string]any{"apiVersion": of.GroupVersion().String(), "resource": of.Resource},
@@ -40,7 +40,7 @@ func controller(name string, of schema.GroupVersionResource, method string) *obj
 	return o
 }
 
-// revision is a ControllerRevision with the labels of a resource, and an owner of that kind.
+// revision returns a ControllerRevision with the labels of a resource. Its controller is an object of kind; none if kind is "".
 func revision(name string, of schema.GroupVersionResource, kind string) *metav1.PartialObjectMetadata {
 	isController := true
 	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindControllerRevision}}
@@ -52,21 +52,21 @@ func revision(name string, of schema.GroupVersionResource, kind string) *metav1.
 	return o
 }
 
-// A world is a cluster with controllers and ControllerRevisions, and a server that runs the controllers.
-type world struct {
+// An environment has controllers and ControllerRevisions, and a server that runs the controllers.
+type environment struct {
 	Sweeper
 	client   *fake.FakeDynamicClient
 	metadata *metadatafake.FakeMetadataClient
 	deleted  plantest.Recorder
-	stopped  map[string]bool // the controllers that the server does not run as they are written
+	stopped  map[string]bool // the controllers whose current spec the server does not run
 }
 
-func newWorld(t *testing.T, controllers ...*object.Object) *world {
+func newEnvironment(t *testing.T, controllers ...*object.Object) *environment {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{v1alpha1.CompositeControllers: "CompositeControllerList"}
-	w := &world{client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), stopped: map[string]bool{}}
+	env := &environment{client: fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), stopped: map[string]bool{}}
 	for _, o := range controllers {
-		if err := w.client.Tracker().Add(o); err != nil {
+		if err := env.client.Tracker().Add(o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,31 +76,31 @@ func newWorld(t *testing.T, controllers ...*object.Object) *world {
 	}
 	unlabelled := revision("unlabelled", objecttest.Widgets, "Widget")
 	unlabelled.Labels = nil
-	w.metadata = metadatafake.NewSimpleMetadataClient(scheme,
+	env.metadata = metadatafake.NewSimpleMetadataClient(scheme,
 		revision("of-widget", objecttest.Widgets, "Widget"), revision("of-gadget", gadgets, "Gadget"),
 		revision("of-another-kind", objecttest.Widgets, "Gadget"), revision("orphan", objecttest.Widgets, ""), unlabelled)
-	w.Sweeper = Sweeper{
-		Client: w.client, Metadata: w.metadata, Writer: &w.deleted,
+	env.Sweeper = Sweeper{
+		Client: env.client, Metadata: env.metadata, Writer: &env.deleted,
 		Resources: kubetest.Served{
 			{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true},
 			{GroupVersionResource: gadgets, Kind: "Gadget", Namespaced: true},
 		},
-		Runs: func(o *object.Object) bool { return !w.stopped[o.GetName()] },
+		Runs: func(o *object.Object) bool { return !env.stopped[o.GetName()] },
 	}
-	return w
+	return env
 }
 
-// sweep returns the names of what is deleted.
-func (w *world) sweep(t *testing.T) []string {
+// sweep returns the deletions of one Sweep.
+func (env *environment) sweep(t *testing.T) []string {
 	t.Helper()
-	w.deleted = plantest.Recorder{}
-	if err := w.Sweep(t.Context()); err != nil {
+	env.deleted = plantest.Recorder{}
+	if err := env.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return w.deleted.Recorded()
+	return env.deleted.Recorded()
 }
 
-func TestControllerRevisionsGoWhenNoControllerRolls(t *testing.T) {
+func TestSweepDeletesTheRevisionsIfNoControllerRolls(t *testing.T) {
 	unreadable := controller("c", gadgets, "InPlace")
 	unreadable.Object["spec"] = map[string]any{"parentResource": "gadgets"}
 	malformed := controller("c", gadgets, "InPlace")
@@ -110,7 +110,7 @@ func TestControllerRevisionsGoWhenNoControllerRolls(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		controllers []*object.Object
-		doubt       func(w *world)
+		change      func(env *environment)
 		want        []string
 	}{
 		{"no controller has the resource", nil, nil, nil},
@@ -119,65 +119,65 @@ func TestControllerRevisionsGoWhenNoControllerRolls(t *testing.T) {
 		{"one that recreates", []*object.Object{controller("a", objecttest.Widgets, "RollingRecreate")}, nil, nil},
 		{"one of two rolls", []*object.Object{inPlace("a"), controller("b", objecttest.Widgets, "RollingRecreate")}, nil, nil},
 		{"none of two rolls", []*object.Object{inPlace("a"), inPlace("b")}, nil, []string{ofWidget}},
-		{"another resource's rolls", []*object.Object{inPlace("a"), controller("b", gadgets, "RollingRecreate")}, nil, []string{ofWidget}},
-		{"one does not run as it is written", []*object.Object{inPlace("a"), inPlace("b")}, func(w *world) { w.stopped["b"] = true }, nil},
+		{"one of another resource rolls", []*object.Object{inPlace("a"), controller("b", gadgets, "RollingRecreate")}, nil, []string{ofWidget}},
+		{"the current spec of one does not run", []*object.Object{inPlace("a"), inPlace("b")}, func(env *environment) { env.stopped["b"] = true }, nil},
 		{"one cannot be read", []*object.Object{inPlace("a"), unreadable}, nil, nil},
 		{"one has no resource", []*object.Object{inPlace("a"), malformed}, nil, nil},
-		{"the resource is not served", []*object.Object{inPlace("a")}, func(w *world) { w.Resources = kubetest.Served{} }, nil},
+		{"the resource is not served", []*object.Object{inPlace("a")}, func(env *environment) { env.Resources = kubetest.Served{} }, nil},
 	} {
-		w := newWorld(t, c.controllers...)
-		if c.doubt != nil {
-			c.doubt(w)
+		env := newEnvironment(t, c.controllers...)
+		if c.change != nil {
+			c.change(env)
 		}
-		if diff := cmp.Diff(c.want, w.sweep(t)); diff != "" {
+		if diff := cmp.Diff(c.want, env.sweep(t)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 }
 
-func TestAControllerThatBeginsToRollMeanwhileKeepsItsRevisions(t *testing.T) {
+func TestSweepDeletesNothingIfAControllerChangesMeanwhile(t *testing.T) {
 	for name, edited := range map[string]*object.Object{
-		"edited":     controller("a", objecttest.Widgets, "RollingInPlace"),
-		"edited too": controller("a", objecttest.Widgets, "Recreate"),
+		"rolls now":     controller("a", objecttest.Widgets, "RollingInPlace"),
+		"does not roll": controller("a", objecttest.Widgets, "Recreate"),
 	} {
 		edited.SetGeneration(3)
-		w := newWorld(t, controller("a", objecttest.Widgets, "InPlace"))
-		w.metadata.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return false, nil, w.client.Tracker().Update(v1alpha1.CompositeControllers, edited, "")
+		env := newEnvironment(t, controller("a", objecttest.Widgets, "InPlace"))
+		env.metadata.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return false, nil, env.client.Tracker().Update(v1alpha1.CompositeControllers, edited, "")
 		})
-		if got := w.sweep(t); got != nil {
-			t.Errorf("%s while the revisions were listed: %v", name, got)
+		if got := env.sweep(t); got != nil {
+			t.Errorf("%s, edited while the revisions were listed: deleted %v", name, got)
 		}
 	}
 }
 
-func TestWhatIsDeletedIsWhatWasListed(t *testing.T) {
-	w := newWorld(t, controller("a", objecttest.Widgets, "InPlace"))
-	w.sweep(t)
-	if len(w.deleted.Written()) != 1 {
-		t.Fatalf("%d operations", len(w.deleted.Written()))
+func TestSweepDeletesTheListedVersion(t *testing.T) {
+	env := newEnvironment(t, controller("a", objecttest.Widgets, "InPlace"))
+	env.sweep(t)
+	if len(env.deleted.Written()) != 1 {
+		t.Fatalf("%d deletions, want 1", len(env.deleted.Written()))
 	}
-	if o := w.deleted.Written()[0]; o.GetUID() != "of-widget" || o.GetResourceVersion() != "7" {
-		t.Errorf("it deletes %s at %s", o.GetUID(), o.GetResourceVersion())
+	if o := env.deleted.Written()[0]; o.GetUID() != "of-widget" || o.GetResourceVersion() != "7" {
+		t.Errorf("it deletes UID %s at resourceVersion %s", o.GetUID(), o.GetResourceVersion())
 	}
 }
 
-func TestRevisionsAreListedAgainOnlyWhenTheControllersChange(t *testing.T) {
-	w := newWorld(t, controller("a", objecttest.Widgets, "InPlace"))
+func TestRevisionsAreListedAgainOnlyIfTheControllersChange(t *testing.T) {
+	env := newEnvironment(t, controller("a", objecttest.Widgets, "InPlace"))
 	lists := func() (n int) {
-		w.sweep(t)
-		for _, action := range w.metadata.Actions() {
+		env.sweep(t)
+		for _, action := range env.metadata.Actions() {
 			if action.GetVerb() == "list" {
 				n++
 			}
 		}
-		w.metadata.ClearActions()
+		env.metadata.ClearActions()
 		return n
 	}
 	if got := lists(); got != 1 {
 		t.Errorf("listed %d times, want 1", got)
 	}
-	if err := w.metadata.Tracker().Delete(v1alpha1.ControllerRevisions, "default", "of-widget"); err != nil {
+	if err := env.metadata.Tracker().Delete(v1alpha1.ControllerRevisions, "default", "of-widget"); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{1, 0, 0} {
@@ -185,27 +185,27 @@ func TestRevisionsAreListedAgainOnlyWhenTheControllersChange(t *testing.T) {
 			t.Errorf("sweep %d: listed %d times, want %d", i, got, want)
 		}
 	}
-	if err := w.client.Tracker().Add(controller("b", objecttest.Widgets, "InPlace")); err != nil {
+	if err := env.client.Tracker().Add(controller("b", objecttest.Widgets, "InPlace")); err != nil {
 		t.Fatal(err)
 	}
 	if got := lists(); got != 1 {
-		t.Errorf("after another controller came: listed %d times, want 1", got)
+		t.Errorf("after another controller was created: listed %d times, want 1", got)
 	}
 }
 
-func TestASweepThatFailsSaysWhy(t *testing.T) {
+func TestErrorsOfSweep(t *testing.T) {
 	refused := errors.New("refused")
 	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, refused }
 	for _, c := range []struct {
-		set  func(w *world)
+		set  func(env *environment)
 		want string
 	}{
-		{func(w *world) { w.client.PrependReactor("list", "*", refuse) }, "list CompositeControllers: refused"},
-		{func(w *world) { w.metadata.PrependReactor("list", "*", refuse) }, "list ControllerRevisions of widgets.example.com: refused"},
+		{func(env *environment) { env.client.PrependReactor("list", "*", refuse) }, "list CompositeControllers: refused"},
+		{func(env *environment) { env.metadata.PrependReactor("list", "*", refuse) }, "list ControllerRevisions of widgets.example.com: refused"},
 	} {
-		w := newWorld(t, controller("a", objecttest.Widgets, "InPlace"))
-		c.set(w)
-		if err := w.Sweep(t.Context()); err == nil || fmt.Sprint(err) != c.want {
+		env := newEnvironment(t, controller("a", objecttest.Widgets, "InPlace"))
+		c.set(env)
+		if err := env.Sweep(t.Context()); err == nil || fmt.Sprint(err) != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}

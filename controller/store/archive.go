@@ -17,7 +17,7 @@ import (
 	"metascript/scripts"
 )
 
-// An archivedPart is a part as it is stored.
+// An archivedPart is the stored form of a part of build.Parts.
 type archivedPart struct {
 	Language string            `json:"language"`
 	Entry    string            `json:"entry"`
@@ -25,20 +25,20 @@ type archivedPart struct {
 	Files    map[string][]byte `json:"files"`
 }
 
-// zips are writers that are used again: each takes most of a megabyte, for texts of some kilobytes.
-var zips = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
+// gzipWriters are writers for reuse: each needs almost a megabyte, for texts of a few kilobytes.
+var gzipWriters = sync.Pool{New: func() any { return gzip.NewWriter(io.Discard) }}
 
-// archiveText writes v as compressed JSON, in base64 as binaryData of a ConfigMap is.
+// archiveText returns v as JSON, compressed and in base64, which is the format of binaryData in a ConfigMap.
 func archiveText(v any) (string, error) {
 	var compressed bytes.Buffer
-	zip := zips.Get().(*gzip.Writer)
-	defer zips.Put(zip)
+	zip := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(zip)
 	zip.Reset(&compressed)
 	err := errors.Join(json.NewEncoder(zip).Encode(v), zip.Close())
 	return base64.StdEncoding.EncodeToString(compressed.Bytes()), err
 }
 
-// restoreText reads what archiveText wrote. Since somebody may have changed it, its size is limited.
+// restoreText decodes a result of archiveText into v. Its size is limited, since a user may have changed it.
 func restoreText(text string, v any) error {
 	compressed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -58,7 +58,7 @@ func restoreText(text string, v any) error {
 	return json.Unmarshal(plain, v)
 }
 
-// archive returns the parts as they are stored.
+// archive returns the stored form of the parts.
 func archive(p build.Parts) (map[string]archivedPart, error) {
 	all := map[string]archivedPart{}
 	for name, part := range p {
@@ -77,17 +77,17 @@ func archive(p build.Parts) (map[string]archivedPart, error) {
 	return all, nil
 }
 
-// restore returns the parts that archive was given.
+// restore returns the parts of which all is the stored form.
 func restore(all map[string]archivedPart) build.Parts {
-	found := build.Parts{}
+	parts := build.Parts{}
 	for name, archived := range all {
 		files := fstest.MapFS{}
 		for path, text := range archived.Files {
 			files[path] = &fstest.MapFile{Data: text, Mode: 0o444}
 		}
-		found[name] = scripts.Assembled{
+		parts[name] = scripts.Assembled{
 			Script: engine.Script{Language: archived.Language, Entry: archived.Entry, Files: files}, Source: archived.Source,
 		}
 	}
-	return found
+	return parts
 }

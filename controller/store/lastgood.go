@@ -19,23 +19,24 @@ import (
 	"metascript/engine"
 )
 
-// A storedVersion is a version as it is stored in a ConfigMap.
+// A storedVersion is the stored form of a version of a controller.
 type storedVersion struct {
 	Spec    any                     `json:"spec"`
 	Scripts map[string]archivedPart `json:"scripts"`
 }
 
-// versionKey is the key of a stored version, in binaryData.
+// versionKey is the key of a stored version in binaryData of its ConfigMap.
 const versionKey = "version"
 
-// maxConfigMap is how much a ConfigMap may hold.
+// maxConfigMap is the limit of the data of a ConfigMap in bytes.
 const maxConfigMap = 1 << 20
 
 // ErrTooLarge is the error for a version that does not fit into a ConfigMap.
 var ErrTooLarge = fmt.Errorf("spec and scripts are larger than the %s that a ConfigMap may hold, even compressed", engine.Size(maxConfigMap))
 
-// PutVersion stores a version, unless it is stored and the controller's status names it. A version that no status names is
-// marked as new, so that it is not removed before the status names it. If somebody changed what is stored, it is stored again.
+// PutVersion stores a version of a controller, unless it is stored already and the status of the controller object names it. If
+// the status does not name it, PutVersion updates its timestamp, so that the Sweeper does not delete it before the status names
+// it. If the stored version was changed, it is replaced. The error is ErrTooLarge if it does not fit into a ConfigMap.
 func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	o := s.configMap(c.Identity)
 	archived, err := archive(c.Parts)
@@ -52,15 +53,15 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	o.SetLabels(map[string]string{lastGoodLabel: "true"})
 	data := map[string]any{versionKey: text}
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
-	if !named { // most likely it is not stored, and a create saves the get
+	if !named { // it is probably not stored, so try to create it without a get
 		o.Object["binaryData"] = data
 		_, err := s.Writer.Do(ctx, plan.Op{Verb: plan.Create, Object: o, Why: "the last good version of " + c.ID().String()})
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
-	there, err := s.Live(ctx, o)
-	if err == nil && named && reflect.DeepEqual(there.Object["binaryData"], data) {
+	existing, err := s.Live(ctx, o)
+	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) {
 		return nil
 	}
 	verb := plan.Update
@@ -69,15 +70,16 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	} else if err != nil {
 		return err
 	} else {
-		o.SetResourceVersion(there.GetResourceVersion())
+		o.SetResourceVersion(existing.GetResourceVersion())
 	}
 	o.Object["binaryData"] = data
 	_, err = s.Writer.Do(ctx, plan.Op{Verb: verb, Object: o, Why: "the last good version of " + c.ID().String()})
 	return err
 }
 
-// Version reads the stored version of that name of a controller object. The content has the digest in the name, or else there is
-// an error.
+// Version reads the stored version with this name of a controller object. If the spec differs from that of the object, the
+// generation is status.activeGeneration of the object, or else the one before its own. It is an error if the digest of the
+// content is not the one in the name.
 func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*build.Candidate, error) {
 	stored, err := s.Live(ctx, s.configMap(strings.TrimPrefix(name, NamePrefix)))
 	if err != nil {
@@ -91,8 +93,8 @@ func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*b
 	c := &build.Candidate{Object: object.Copy(of), Parts: restore(version.Scripts)}
 	if !reflect.DeepEqual(of.Object["spec"], version.Spec) {
 		c.Object.Object["spec"] = version.Spec
-		ran, _, _ := unstructured.NestedInt64(of.Object, "status", "activeGeneration")
-		c.Object.SetGeneration(cmp.Or(ran, of.GetGeneration()-1))
+		active, _, _ := unstructured.NestedInt64(of.Object, "status", "activeGeneration")
+		c.Object.SetGeneration(cmp.Or(active, of.GetGeneration()-1))
 	}
 	if c.Identity, err = build.Identity(version.Spec, c.Parts); err != nil {
 		return nil, err

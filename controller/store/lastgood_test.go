@@ -12,7 +12,7 @@ import (
 	"metascript/scripts"
 )
 
-// versionOfFile is a controller whose script was read from files.
+// versionOfFile returns a version of a controller whose script was read from files.
 func versionOfFile(t *testing.T, note string, files fstest.MapFS) *build.Candidate {
 	t.Helper()
 	o := &object.Object{Object: map[string]any{
@@ -33,21 +33,21 @@ func versionOfFile(t *testing.T, note string, files fstest.MapFS) *build.Candida
 	return c
 }
 
-func TestAGoodVersionIsFoundByTheNextServer(t *testing.T) {
+func TestAStoredVersionIsReadByTheNextServer(t *testing.T) {
 	m := memoryStore{}
 	store := &Store{"home", m, m.get}
-	kept := versionOfFile(t, "as it was", fstest.MapFS{"a.star": {Data: []byte("x = 1")}, "lib/b.star": {Data: []byte("y = 2")}})
+	version := versionOfFile(t, "as it was", fstest.MapFS{"a.star": {Data: []byte("x = 1")}, "lib/b.star": {Data: []byte("y = 2")}})
 	for range 2 {
-		if err := store.PutVersion(t.Context(), kept); err != nil {
+		if err := store.PutVersion(t.Context(), version); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if len(m) != 1 {
-		t.Fatalf("%d are stored, want one", len(m))
+		t.Fatalf("%d versions are stored, want one", len(m))
 	}
 	edited := versionOfFile(t, "edited since", fstest.MapFS{"a.star": {Data: []byte("x = 3")}}).Object
 	edited.SetGeneration(9)
-	got, err := store.Version(t.Context(), NamePrefix+kept.Identity, edited)
+	got, err := store.Version(t.Context(), NamePrefix+version.Identity, edited)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,16 +56,16 @@ func TestAGoodVersionIsFoundByTheNextServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer text.Close()
-	if got.Identity != kept.Identity || got.Object.GetGeneration() != 8 || got.Object.Object["spec"].(map[string]any)["note"] != "as it was" || got.Parts[""].Source != "file a.star" {
+	if got.Identity != version.Identity || got.Object.GetGeneration() != 8 || got.Object.Object["spec"].(map[string]any)["note"] != "as it was" || got.Parts[""].Source != "file a.star" {
 		t.Errorf("got %+v of generation %d", got.Object.Object["spec"], got.Object.GetGeneration())
 	}
 	if edited.Object["spec"].(map[string]any)["note"] != "edited since" {
-		t.Error("the object at hand was changed")
+		t.Error("the controller object was changed")
 	}
 }
 
-func TestAStoredVersionIsNotTakenAtItsWord(t *testing.T) {
-	kept := versionOfFile(t, "", fstest.MapFS{"a.star": {Data: []byte("x = 1")}})
+func TestAStoredVersionIsValidated(t *testing.T) {
+	version := versionOfFile(t, "", fstest.MapFS{"a.star": {Data: []byte("x = 1")}})
 	other := versionOfFile(t, "", fstest.MapFS{"a.star": {Data: []byte("x = 2")}})
 	large, err := archiveText(strings.Repeat("x", build.MaxSource))
 	if err != nil {
@@ -80,18 +80,18 @@ func TestAStoredVersionIsNotTakenAtItsWord(t *testing.T) {
 		stored any
 		want   string
 	}{
-		"it is another one":  {another, "it was changed"},
-		"it is none":         {"", "EOF"},
-		"it is no base64":    {"*", "illegal base64"},
-		"it is no gzip":      {"eA==", "EOF"},
-		"it is huge, packed": {large, "larger than 8Mi"},
+		"another version":        {another, "it was changed"},
+		"empty":                  {"", "EOF"},
+		"not base64":             {"*", "illegal base64"},
+		"not gzip":               {"eA==", "EOF"},
+		"too large uncompressed": {large, "larger than 8Mi"},
 	} {
 		m := memoryStore{}
 		store := &Store{"home", m, m.get}
-		o := store.configMap(kept.Identity)
+		o := store.configMap(version.Identity)
 		o.Object["binaryData"] = map[string]any{versionKey: c.stored}
 		m[o.GetName()] = o
-		if _, err := store.Version(t.Context(), o.GetName(), kept.Object); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := store.Version(t.Context(), o.GetName(), version.Object); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
 		}
 	}

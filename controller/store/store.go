@@ -1,10 +1,10 @@
-// Package store keeps versions of scripts in ConfigMaps in the server's own namespace, so that they outlive the server and
-// the source that they were read from.
+// Package store stores versions of scripts in ConfigMaps in the server's own namespace, so that they are available after a
+// restart of the server, and after an edit of their source.
 //
-//   - A [Store] writes and reads them. The name of a ConfigMap has the digest of its content. What is read is compiled and
-//     checked like any other script, since somebody may have changed it.
-//   - [ScriptVersions] are the versions of one controller's scripts that its ControllerRevisions refer to.
-//   - A [Sweeper] removes the ConfigMaps that nothing refers to.
+//   - A [Store] writes and reads them. The name of a ConfigMap contains the digest of its content. A stored script is compiled
+//     and validated like any other, since a user may have changed it.
+//   - [ScriptVersions] are the versions of the scripts of one controller to which its ControllerRevisions refer.
+//   - A [Sweeper] deletes the ConfigMaps to which nothing refers.
 package store
 
 import (
@@ -24,8 +24,8 @@ import (
 	"metascript/controller/rollout"
 )
 
-// A Store reads and writes the ConfigMaps: scripts that revisions refer to, and whole versions of controllers that were good
-// last. Each is stored once.
+// A Store reads and writes the ConfigMaps. There are two kinds: scripts to which revisions refer, and last known good versions of
+// controllers with their spec. Equal content is stored once.
 type Store struct {
 	Namespace string // of the ConfigMaps
 	Writer    plan.Writer
@@ -34,17 +34,17 @@ type Store struct {
 
 const (
 	scriptLabel   = "metacontroller.k8s.io/script-of-revisions" // on the ConfigMaps
-	lastGoodLabel = "metacontroller.k8s.io/last-good-version"   // on those that hold a whole version, which was good last
+	lastGoodLabel = "metacontroller.k8s.io/last-good-version"   // on those with a last known good version
 	scriptKey     = "script"                                    // in their data: a ControllerScript in YAML
-	hooksKey      = "hooks"                                     // in their data: hooks by name, in YAML, if any has a source of its own
-	filesKey      = "files"                                     // in their binaryData: what they were read as, if that is from elsewhere
-	scriptTime    = "metacontroller.k8s.io/stored-at"           // an annotation: when it was stored last
+	hooksKey      = "hooks"                                     // in their data: hooks by name, in YAML, if any has its own source
+	filesKey      = "files"                                     // in their binaryData: the files of the scripts, if they are not inline
+	scriptTime    = "metacontroller.k8s.io/stored-at"           // an annotation: when it was last stored, in RFC 3339
 )
 
-// NamePrefix is how the names of the ConfigMaps begin. The digest comes after it.
+// NamePrefix is the prefix of the names of the ConfigMaps. The rest is the digest.
 const NamePrefix = "metascript-script-"
 
-// configMap is the one for a digest, without data.
+// configMap returns the ConfigMap of scripts for a digest, without data.
 func (s *Store) configMap(digest string) *object.Object {
 	o := &object.Object{}
 	o.SetAPIVersion("v1")
@@ -56,9 +56,9 @@ func (s *Store) configMap(digest string) *object.Object {
 	return o
 }
 
-// PutScript stores a version of a controller's scripts. One that is stored already is marked as new, so that it is not removed
-// before a revision refers to it: a server that is about to remove it for its age gets a conflict.
-func (s *Store) PutScript(ctx context.Context, digest string, v build.ScriptVersion) error {
+// putScript stores a version of the scripts of a controller. If it is stored already, putScript updates its timestamp, so that a
+// Sweeper does not delete it before a revision refers to it: a Sweeper that is deleting it gets a conflict.
+func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVersion) error {
 	o := s.configMap(digest)
 	if err := encodeScript(o, v); err != nil {
 		return fmt.Errorf("store the script for its revisions: %w", err)
@@ -67,9 +67,9 @@ func (s *Store) PutScript(ctx context.Context, digest string, v build.ScriptVers
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	there, err := s.Live(ctx, o)
+	existing, err := s.Live(ctx, o)
 	if err == nil {
-		o.SetResourceVersion(there.GetResourceVersion())
+		o.SetResourceVersion(existing.GetResourceVersion())
 		_, err = s.Writer.Do(ctx, plan.Op{Verb: plan.Update, Object: o, Why: "revisions refer to the script again"})
 	}
 	if kube.Outdated(err) {
@@ -78,14 +78,14 @@ func (s *Store) PutScript(ctx context.Context, digest string, v build.ScriptVers
 	return err
 }
 
-// encodeScript writes a version of scripts into a ConfigMap.
+// encodeScript sets the data of a ConfigMap to a version of scripts.
 func encodeScript(o *object.Object, v build.ScriptVersion) error {
 	data := map[string]any{}
 	for key, part := range map[string]struct {
-		there bool
-		value any
+		exists bool
+		value  any
 	}{scriptKey: {v.Script != nil, v.Script}, hooksKey: {v.Hooks != nil, v.Hooks}} {
-		if !part.there {
+		if !part.exists {
 			continue
 		}
 		text, err := yaml.Marshal(part.value)
@@ -102,12 +102,12 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 	if err != nil {
 		return err
 	}
-	packed, err := archiveText(files)
-	o.Object["binaryData"] = map[string]any{filesKey: packed}
+	archived, err := archiveText(files)
+	o.Object["binaryData"] = map[string]any{filesKey: archived}
 	return err
 }
 
-// script reads a version of scripts. The caller compares its digest with the name.
+// script reads a version of scripts. The caller compares the digest of the content.
 func (s *Store) script(ctx context.Context, digest string) (build.ScriptVersion, error) {
 	o, err := s.Live(ctx, s.configMap(digest))
 	if err != nil {
@@ -116,6 +116,7 @@ func (s *Store) script(ctx context.Context, digest string) (build.ScriptVersion,
 	return decodeScript(o)
 }
 
+// decodeScript reads a version of scripts from a ConfigMap.
 func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
 	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
 	for key, value := range map[string]any{scriptKey: &v.Script, hooksKey: &v.Hooks} {
@@ -132,47 +133,47 @@ func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
 		return v, nil
 	}
 	var files map[string]archivedPart
-	packed, _, _ := unstructured.NestedString(o.Object, "binaryData", filesKey)
-	err = restoreText(packed, &files)
+	archived, _, _ := unstructured.NestedString(o.Object, "binaryData", filesKey)
+	err = restoreText(archived, &files)
 	v.Parts = restore(files)
 	return v, err
 }
 
-// ScriptVersions are the versions of a controller's scripts, for one whose edits of scripts roll out too. They are safe for
+// ScriptVersions are the versions of the scripts of a controller for which scripts are part of a revision. They are safe for
 // concurrent use.
 type ScriptVersions struct {
 	Store   *Store
-	DryRun  bool
-	Digest  string // of the version that runs
-	Current build.ScriptVersion
+	DryRun  bool                // store nothing
+	Digest  string              // of Current
+	Current build.ScriptVersion // the version that is active
 
-	// Load makes the hooks of a version that was stored.
+	// Load compiles a stored version.
 	Load func(context.Context, build.ScriptVersion) (build.Built, error)
 
 	mu    sync.Mutex             // guards Older
-	Older map[string]build.Built // that were loaded, by digest
+	Older map[string]build.Built // the loaded older versions, by digest; not nil
 }
 
-// Keep stores the version that runs, for when it is an older one. It is called before each write of a revision, since a script
-// that no revision refers to is removed.
+// Keep stores Current, which is needed when it is an older version. It is called before each write of a revision, since the
+// Sweeper deletes a script to which no revision refers.
 func (v *ScriptVersions) Keep(ctx context.Context) error {
 	if v.DryRun {
-		return nil // no revision is stored that would refer to it
+		return nil // no revision is written either
 	}
-	return v.Store.PutScript(ctx, v.Digest, v.Current)
+	return v.Store.putScript(ctx, v.Digest, v.Current)
 }
 
-// Hooks returns the hooks of an older version.
+// Hooks returns the hooks of the version to which a revision refers. It loads each version once.
 func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (build.Built, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if known, found := v.Older[revision.Script]; found {
 		return known, nil
 	}
-	then, err := v.Store.script(ctx, revision.Script)
+	older, err := v.Store.script(ctx, revision.Script)
 	var hooks build.Built
 	if err == nil {
-		hooks, err = v.Load(ctx, then)
+		hooks, err = v.Load(ctx, older)
 	}
 	if err == nil && hooks.Digest != revision.Script {
 		err = fmt.Errorf("it was changed: its digest is %s", hooks.Digest)
@@ -185,7 +186,7 @@ func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (
 	return hooks, nil
 }
 
-// Forget drops a parent that is gone.
+// Forget drops the state about a parent, after it was deleted.
 func (v *ScriptVersions) Forget(parent object.Ref) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

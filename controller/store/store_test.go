@@ -28,7 +28,7 @@ import (
 	"metascript/scripts"
 )
 
-// A memoryStore is the API server for a Store.
+// A memoryStore is an API server with ConfigMaps, for a Store.
 type memoryStore map[string]*object.Object
 
 func (m memoryStore) Do(_ context.Context, op plan.Op) (*object.Object, error) {
@@ -46,7 +46,7 @@ func (m memoryStore) get(_ context.Context, o *object.Object) (*object.Object, e
 	return m[o.GetName()], nil
 }
 
-// versionsIn are those of a script whose digest is its text.
+// versionsIn returns the ScriptVersions of an inline script. The digest of a script is its text.
 func versionsIn(m memoryStore, text string) *ScriptVersions {
 	return &ScriptVersions{
 		Store: &Store{"home", m, m.get}, Digest: text, Older: map[string]build.Built{},
@@ -60,7 +60,7 @@ func versionsIn(m memoryStore, text string) *ScriptVersions {
 	}
 }
 
-func TestAScriptIsStoredOnceAndFoundByTheNextServer(t *testing.T) {
+func TestAScriptIsStoredOnceAndReadByTheNextServer(t *testing.T) {
 	m := memoryStore{}
 	for range 2 {
 		first := versionsIn(m, "first\n  line")
@@ -71,7 +71,7 @@ func TestAScriptIsStoredOnceAndFoundByTheNextServer(t *testing.T) {
 		}
 	}
 	if len(m) != 1 {
-		t.Fatalf("%d are stored, want one", len(m))
+		t.Fatalf("%d scripts are stored, want one", len(m))
 	}
 	second := versionsIn(m, "second")
 	for range 2 {
@@ -79,17 +79,17 @@ func TestAScriptIsStoredOnceAndFoundByTheNextServer(t *testing.T) {
 		if err != nil || hooks.Digest != "first\n  line" {
 			t.Errorf("got %q, %v", hooks.Digest, err)
 		}
-		clear(m) // it is read once
+		clear(m) // it is loaded once
 	}
 }
 
-func TestAStoredScriptIsNotTakenAtItsWord(t *testing.T) {
+func TestAStoredScriptIsValidated(t *testing.T) {
 	for name, c := range map[string]struct{ stored, want string }{
-		"it is gone":                {"", `configmaps "metascript-script-d" not found`},
-		"it is another one":         {"inline: other", "it was changed: its digest is other"},
-		"it does not compile":       {"inline: broken", "it does not compile"},
-		"it is none":                {"[]", "error unmarshaling JSON"},
-		"it has fields of no sense": {"{inline: d, more: 1}", `unknown field "more"`},
+		"deleted":             {"", `configmaps "metascript-script-d" not found`},
+		"another script":      {"inline: other", "it was changed: its digest is other"},
+		"it does not compile": {"inline: broken", "it does not compile"},
+		"not a script":        {"[]", "error unmarshaling JSON"},
+		"an unknown field":    {"{inline: d, more: 1}", `unknown field "more"`},
 	} {
 		m := memoryStore{}
 		versions := versionsIn(m, "now")
@@ -105,11 +105,11 @@ func TestAStoredScriptIsNotTakenAtItsWord(t *testing.T) {
 	}
 }
 
-// stored is a version as the ConfigMap of it holds it.
+// stored returns the ConfigMap of a version.
 func stored(t *testing.T, v build.ScriptVersion) *object.Object {
 	t.Helper()
 	m := memoryStore{}
-	if err := (&Store{"home", m, m.get}).PutScript(t.Context(), "d", v); err != nil {
+	if err := (&Store{"home", m, m.get}).putScript(t.Context(), "d", v); err != nil {
 		t.Fatal(err)
 	}
 	return m[NamePrefix+"d"]
@@ -118,7 +118,7 @@ func stored(t *testing.T, v build.ScriptVersion) *object.Object {
 const (
 	catset = "def sync(parent): return {'children': []}\n"
 
-	// what servers stored for it before scripts of single hooks were part of a version
+	// the content of the ConfigMap before scripts of single hooks were part of a version
 	catsetStored = "H4sIAAAAAAAA/0zMsQ6CMBRG4d2nMP9MlBhZOjoISNREDSDbpVYkQjG9ZWgI72466Xry5UyAmNCRbkZqFASulkxH5o0ASlvjIMBOyxVbMgjAw2ikd8+2U0tJlpVd/wPf2T9/UaCK8z5NTlHdHwcZ711VRGF2GxrZ5+GjPIxpwvq+eX3q+OKqYqvP7a4uyzDDPM+LbwAAAP//fQWMS6MAAAA="
 )
 
@@ -128,19 +128,19 @@ func assembled(text string) scripts.Assembled {
 	}
 }
 
-// unpacked are the parts in binaryData, if there are some.
-func unpacked(t *testing.T, text any) map[string]archivedPart {
+// restored returns the parts in binaryData; nil if there are none.
+func restored(t *testing.T, text any) map[string]archivedPart {
 	t.Helper()
 	var parts map[string]archivedPart
-	if packed, _ := text.(string); packed != "" {
-		if err := restoreText(packed, &parts); err != nil {
+	if archived, _ := text.(string); archived != "" {
+		if err := restoreText(archived, &parts); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return parts
 }
 
-func TestSpecScriptAloneIsStoredAsEver(t *testing.T) {
+func TestTheStoredFormOfSpecScriptIsCompatible(t *testing.T) {
 	file := &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{File: "catset/sync.star"}}
 	for name, c := range map[string]struct {
 		version build.ScriptVersion
@@ -161,7 +161,7 @@ func TestSpecScriptAloneIsStoredAsEver(t *testing.T) {
 			t.Errorf("%s: data (-want +got):\n%s", name, diff)
 		}
 		binary, _ := o.Object["binaryData"].(map[string]any)
-		if diff := cmp.Diff(unpacked(t, c.files), unpacked(t, binary["files"])); diff != "" {
+		if diff := cmp.Diff(restored(t, c.files), restored(t, binary["files"])); diff != "" {
 			t.Errorf("%s: files (-want +got):\n%s", name, diff)
 		}
 	}
@@ -172,11 +172,11 @@ func TestSpecScriptAloneIsStoredAsEver(t *testing.T) {
 	}
 	text, err := fs.ReadFile(found.Parts[""].Files, "sync.star")
 	if err != nil || string(text) != catset || len(found.Parts) != 1 || found.Hooks != nil || !reflect.DeepEqual(found.Script, file) {
-		t.Errorf("what was stored is read as %+v, %q, %v", found, text, err)
+		t.Errorf("the stored version is read as %+v, %q, %v", found, text, err)
 	}
 }
 
-func TestTheScriptsOfSingleHooksAreStored(t *testing.T) {
+func TestScriptsOfSingleHooksAreStored(t *testing.T) {
 	own := &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Language: "Starlark", Inline: "x"}}
 	inline := v1alpha1.Hook{Version: "v2", Script: &v1alpha1.HookScript{ScriptSource: v1alpha1.ScriptSource{Inline: "y"}, Function: "f"}}
 	inFile := v1alpha1.Hook{Script: &v1alpha1.HookScript{ScriptSource: v1alpha1.ScriptSource{File: "y.star"}}}
@@ -215,7 +215,7 @@ func TestTheScriptsOfSingleHooksAreStored(t *testing.T) {
 	}
 }
 
-func TestAStoredHookWithoutAScriptIsRefused(t *testing.T) {
+func TestAStoredHookWithoutAScriptIsAnError(t *testing.T) {
 	for hooks, want := range map[string]string{
 		"{sync: {version: v1}}":    "its hook sync has no script",
 		"{sync: {script: {x: 1}}}": `unknown field "x"`,
@@ -227,25 +227,25 @@ func TestAStoredHookWithoutAScriptIsRefused(t *testing.T) {
 	}
 }
 
-func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
+func TestSweepDeletesUnusedScripts(t *testing.T) {
 	old := metav1.NewTime(time.Now().Add(-2 * SweepPeriod))
 	script := func(digest string, created metav1.Time) *metav1.PartialObjectMetadata {
 		o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 		o.Name, o.Namespace, o.Labels, o.CreationTimestamp = NamePrefix+digest, "home", map[string]string{scriptLabel: "true"}, created
 		return o
 	}
-	again := script("again", old)
-	again.SetAnnotations(map[string]string{scriptTime: time.Now().UTC().Format(time.RFC3339)})
+	restoredNow := script("again", old)
+	restoredNow.SetAnnotations(map[string]string{scriptTime: time.Now().UTC().Format(time.RFC3339)})
 	other := script("other", old)
 	other.SetLabels(nil)
 	kinds := map[schema.GroupVersionResource]string{
 		v1alpha1.CompositeControllers: "CompositeControllerList", v1alpha1.DecoratorControllers: "DecoratorControllerList",
 	}
-	elsewhere := &object.Object{Object: map[string]any{"status": map[string]any{"script": map[string]any{"lastGood": "metascript-script-good"}}}}
-	elsewhere.SetAPIVersion(v1alpha1.GroupVersion.String())
-	elsewhere.SetKind(v1alpha1.KindCompositeController)
-	elsewhere.SetName("of-another-server")
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, elsewhere)
+	ofOtherServer := &object.Object{Object: map[string]any{"status": map[string]any{"script": map[string]any{"lastGood": "metascript-script-good"}}}}
+	ofOtherServer.SetAPIVersion(v1alpha1.GroupVersion.String())
+	ofOtherServer.SetKind(v1alpha1.KindCompositeController)
+	ofOtherServer.SetName("of-another-server")
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, ofOtherServer)
 	scheme := metadatafake.NewTestScheme()
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -256,7 +256,7 @@ func TestScriptsGoWhenNothingRefersToThem(t *testing.T) {
 	}
 	write := &plantest.Recorder{}
 	outlines := metadatafake.NewSimpleMetadataClient(scheme, revision,
-		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), script("good", old), again, other)
+		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), script("good", old), restoredNow, other)
 	s := &Sweeper{Namespace: "home", Client: client, Metadata: outlines, Writer: write, InUse: func(digest func(string)) { digest("runs") }}
 	if err := s.Sweep(t.Context()); err != nil {
 		t.Fatal(err)

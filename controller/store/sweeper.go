@@ -19,20 +19,20 @@ import (
 	"metascript/controller/spec"
 )
 
-// SweepPeriod is how often unused ConfigMaps are looked for. One that is younger is kept, since another server may be about
-// to refer to it.
+// SweepPeriod is the period of calls of Sweep. A ConfigMap that was stored less than one period ago is not deleted, since another
+// server may be creating the object that refers to it.
 const SweepPeriod = 30 * time.Second
 
-// A Sweeper removes the stored scripts and versions that nothing refers to.
+// A Sweeper deletes the stored scripts and versions to which nothing refers.
 type Sweeper struct {
 	Namespace string                    // of the ConfigMaps
 	Client    dynamic.Interface         // lists the controller objects
 	Metadata  metadata.Interface        // lists ConfigMaps and ControllerRevisions, without their content
 	Writer    plan.Writer               // deletes
-	InUse     func(digest func(string)) // calls digest with each script or version that this server refers to, or will refer to
+	InUse     func(digest func(string)) // calls digest with the digest of each script or version that this server uses or will use
 }
 
-// Sweep looks once. The error is the API server's, or says what could not be listed.
+// Sweep deletes the ConfigMaps that are not used now. The error is that of a request to the API server.
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	stored, err := s.stored(ctx)
 	if err != nil || len(stored) == 0 {
@@ -62,7 +62,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes a ConfigMap, unless it was changed since it was listed.
+// remove deletes a ConfigMap, unless it has changed since it was listed.
 func (s *Sweeper) remove(ctx context.Context, listed *metav1.PartialObjectMetadata) error {
 	o := (&Store{Namespace: s.Namespace}).configMap("")
 	o.SetName(listed.Name)
@@ -75,8 +75,8 @@ func (s *Sweeper) remove(ctx context.Context, listed *metav1.PartialObjectMetada
 	return nil
 }
 
-// stored lists the scripts that revisions may refer to, and the last good versions, without their content: there may be
-// one for each controller.
+// stored lists the ConfigMaps of scripts and of last known good versions, without their content: there may be one for each
+// controller.
 func (s *Sweeper) stored(ctx context.Context) ([]metav1.PartialObjectMetadata, error) {
 	var all []metav1.PartialObjectMetadata
 	for _, label := range []string{scriptLabel, lastGoodLabel} {
@@ -89,7 +89,7 @@ func (s *Sweeper) stored(ctx context.Context) ([]metav1.PartialObjectMetadata, e
 	return all, nil
 }
 
-// storedAt is when a ConfigMap was written last.
+// storedAt returns when a ConfigMap was last stored.
 func storedAt(o *metav1.PartialObjectMetadata) time.Time {
 	if at, err := time.Parse(time.RFC3339, o.Annotations[scriptTime]); err == nil {
 		return at
@@ -97,7 +97,7 @@ func storedAt(o *metav1.PartialObjectMetadata) time.Time {
 	return o.CreationTimestamp.Time
 }
 
-// used are the names of the ConfigMaps to which ControllerRevisions refer, or this server does or will do.
+// used returns the names of the ConfigMaps to which ControllerRevisions refer, and of those that this server uses or will use.
 func (s *Sweeper) used(ctx context.Context) (map[string]bool, error) {
 	used := map[string]bool{}
 	err := kube.EachOutline(ctx, s.Metadata, v1alpha1.ControllerRevisions, func(revision *metav1.PartialObjectMetadata) {
@@ -107,8 +107,8 @@ func (s *Sweeper) used(ctx context.Context) (map[string]bool, error) {
 	return used, err
 }
 
-// addLastGood adds the names of the versions to which the status of controller objects refers. The API server is asked,
-// since a controller may be another server's.
+// addLastGood adds the names of the versions that the status of controller objects names. It lists all controller objects, also
+// those of other servers.
 func (s *Sweeper) addLastGood(ctx context.Context, used map[string]bool) error {
 	for kind, resource := range spec.Resources {
 		all, err := s.Client.Resource(resource).List(ctx, metav1.ListOptions{})

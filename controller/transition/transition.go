@@ -1,3 +1,4 @@
+// Package transition fills in lastTransitionTime of the conditions in a status that a hook returned.
 package transition
 
 import (
@@ -7,34 +8,35 @@ import (
 	"metascript/controller/plan"
 )
 
-// transitionTime is the field of a condition that says since when its status is what it is.
-const Field = "lastTransitionTime"
+// timeField is the field of a condition with the time when its status last changed.
+const timeField = "lastTransitionTime"
 
-// Fill gives each condition of status that leaves out its lastTransitionTime the one that the condition
-// of its type has in before, as long as its status is the same, or else now. One that has none there has none as long,
-// since nobody knows when. It changes status.
+// Fill sets lastTransitionTime of each condition in status that has none. A condition with the type and the status of one in
+// before gets the time of that one; if that one has no time, neither does the condition, since the time is unknown. Any other
+// condition gets now, in UTC and RFC 3339. A condition that has a time keeps it; an item without type or status is not
+// changed. Fill changes status, and not before.
 func Fill(status, before map[string]any, now time.Time) {
-	since := map[conditionState]any{}
+	times := map[conditionState]any{} // the value is nil if the time is unknown
 	for _, c := range Conditions(before) {
-		if at := stateOf(c); since[at] == nil {
-			since[at] = c[Field]
+		if state := stateOf(c); times[state] == nil {
+			times[state] = c[timeField]
 		}
 	}
 	for _, c := range Conditions(status) {
-		at := stateOf(c)
-		if at.kind == "" || at.status == "" || c[Field] != nil {
-			continue // it is no condition, or says itself when
+		state := stateOf(c)
+		if state.kind == "" || state.status == "" || c[timeField] != nil {
+			continue // it is not a condition, or the hook set its time
 		}
-		switch since, known := since[at]; {
-		case !known:
-			c[Field] = now.UTC().Format(time.RFC3339)
-		case since != nil:
-			c[Field] = since
+		switch before, unchanged := times[state]; {
+		case !unchanged:
+			c[timeField] = now.UTC().Format(time.RFC3339)
+		case before != nil:
+			c[timeField] = before
 		}
 	}
 }
 
-// A conditionState is what a condition says, as long as its lastTransitionTime stays.
+// A conditionState is the fields of a condition that decide whether its lastTransitionTime changes: its type and its status.
 type conditionState struct{ kind, status string }
 
 func stateOf(c map[string]any) conditionState {
@@ -43,21 +45,21 @@ func stateOf(c map[string]any) conditionState {
 	return conditionState{kind, status}
 }
 
-// Lost reports whether the status of stored lacks nothing of what was written but times of transitions:
-// the schema of the kind has no such field.
+// Lost reports whether the status of stored differs from that of written only by missing lastTransitionTime fields. Then the
+// API server removed them, since the schema of the kind does not have the field.
 func Lost(stored, written *object.Object) bool {
 	if plan.Difference(object.StatusOf(stored), object.StatusOf(written)) == "" {
 		return false
 	}
-	without := object.Copy(written)
-	status, _ := without.Object["status"].(map[string]any)
+	withoutTimes := object.Copy(written)
+	status, _ := withoutTimes.Object["status"].(map[string]any)
 	for _, c := range Conditions(status) {
-		delete(c, Field)
+		delete(c, timeField)
 	}
-	return plan.Difference(object.StatusOf(stored), object.StatusOf(without)) == ""
+	return plan.Difference(object.StatusOf(stored), object.StatusOf(withoutTimes)) == ""
 }
 
-// Conditions are the items of status.conditions that are objects.
+// Conditions returns the items of status.conditions that are objects; nil if conditions is missing or not a list.
 func Conditions(status map[string]any) []map[string]any {
 	list, _ := status["conditions"].([]any)
 	var conditions []map[string]any

@@ -5,76 +5,76 @@ import (
 	"time"
 )
 
-// Delayed are the keys that are added later, of all queues: a heap with the one that comes first in front, and a timer
-// for it.
+// delayed has the keys of all queues that are added after a delay: a heap by time, and a timer for its first entry. The pool's
+// lock guards it.
 type delayed struct {
 	keys  []*delay
-	timer *time.Timer
+	timer *time.Timer // nil until there was an entry
 }
 
-// A delay is a key that is added later.
+// A delay is a key that is added after a delay.
 type delay struct {
 	at    time.Time
-	place int    // in the heap
-	add   func() // is called with the pool's lock held
+	index int    // in the heap
+	add   func() // called with the pool's lock held
 }
 
-// after calls add, with the lock held, when d has passed.
+// after adds an entry that calls add, with the lock held, after d.
 func (p *Pool) after(d time.Duration, add func()) *delay {
 	entry := &delay{at: time.Now().Add(d), add: add}
 	heap.Push(&p.delayed, entry)
-	p.wake()
+	p.setTimer()
 	return entry
 }
 
-// hasten has an entry come after d, unless it comes sooner anyway.
-func (p *Pool) hasten(entry *delay, d time.Duration) {
+// advance changes the time of an entry to d from now, if that is earlier.
+func (p *Pool) advance(entry *delay, d time.Duration) {
 	if at := time.Now().Add(d); at.Before(entry.at) {
 		entry.at = at
-		heap.Fix(&p.delayed, entry.place)
-		p.wake()
+		heap.Fix(&p.delayed, entry.index)
+		p.setTimer()
 	}
 }
 
 // drop removes an entry.
-func (p *Pool) drop(entry *delay) { heap.Remove(&p.delayed, entry.place) }
+func (p *Pool) drop(entry *delay) { heap.Remove(&p.delayed, entry.index) }
 
-// wake sets the timer for the first entry, if there is one.
-func (p *Pool) wake() {
+// setTimer sets the timer to the time of the first entry, if there is one.
+func (p *Pool) setTimer() {
 	if len(p.delayed.keys) == 0 {
 		return
 	}
 	wait := time.Until(p.delayed.keys[0].at)
 	if p.delayed.timer == nil {
-		p.delayed.timer = time.AfterFunc(wait, p.due)
+		p.delayed.timer = time.AfterFunc(wait, p.addDue)
 	} else {
 		p.delayed.timer.Reset(wait)
 	}
 }
 
-// due adds what is due.
-func (p *Pool) due() {
+// addDue adds the keys whose time has come.
+func (p *Pool) addDue() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for now := time.Now(); len(p.delayed.keys) > 0 && !p.delayed.keys[0].at.After(now); {
 		heap.Pop(&p.delayed).(*delay).add()
 	}
 	p.start()
-	p.wake()
+	p.setTimer()
 }
 
-// Len and the others implement heap.Interface.
+// Len, Less, Swap, Push and Pop implement heap.Interface.
 func (d *delayed) Len() int           { return len(d.keys) }
 func (d *delayed) Less(i, j int) bool { return d.keys[i].at.Before(d.keys[j].at) }
 
 func (d *delayed) Swap(i, j int) {
 	d.keys[i], d.keys[j] = d.keys[j], d.keys[i]
-	d.keys[i].place, d.keys[j].place = i, j
+	d.keys[i].index, d.keys[j].index = i, j
 }
 
 func (d *delayed) Push(x any) {
 	entry := x.(*delay)
-	entry.place = len(d.keys)
+	entry.index = len(d.keys)
 	d.keys = append(d.keys, entry)
 }
 

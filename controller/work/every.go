@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Every calls do once a period, and needs no goroutine in between. The function that it gives ends that, and waits for a
-// call that is under way.
+// Every calls do once per period, until stop is called. No goroutine runs between the calls. stop waits for a call that is in
+// progress, and can be called several times.
 func Every(period time.Duration, do func()) (stop func()) {
 	var mu sync.Mutex
 	stopped := false

@@ -6,17 +6,18 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Metrics are those that every work queue of client-go has. A nil one counts nothing. It is guarded by the pool's lock.
+// metrics are the metrics of a work queue of client-go. The methods of a nil *metrics do nothing. The pool's lock guards it.
 type metrics[K comparable] struct {
 	depth               workqueue.GaugeMetric
 	adds, retries       workqueue.CounterMetric
 	waited, worked      workqueue.HistogramMetric
 	unfinished, longest workqueue.SettableGaugeMetric
 
-	addedAt map[K]time.Time // of the keys in dirty
-	begunAt map[K]time.Time // of those in processing
+	addedAt map[K]time.Time // when each key in dirty was added
+	begunAt map[K]time.Time // when the processing of each key in processing began
 }
 
+// newMetrics returns the metrics of a queue; nil if from is nil.
 func newMetrics[K comparable](name string, from workqueue.MetricsProvider) *metrics[K] {
 	if from == nil {
 		return nil
@@ -29,6 +30,7 @@ func newMetrics[K comparable](name string, from workqueue.MetricsProvider) *metr
 	}
 }
 
+// added records that a key was added.
 func (m *metrics[K]) added(key K) {
 	if m != nil {
 		m.adds.Inc()
@@ -37,13 +39,15 @@ func (m *metrics[K]) added(key K) {
 	}
 }
 
+// retried records a call of AddAfter.
 func (m *metrics[K]) retried() {
 	if m != nil {
 		m.retries.Inc()
 	}
 }
 
-func (m *metrics[K]) given(key K) {
+// started records that the processing of a key began.
+func (m *metrics[K]) started(key K) {
 	if m != nil {
 		m.depth.Dec()
 		m.waited.Observe(time.Since(m.addedAt[key]).Seconds())
@@ -52,6 +56,7 @@ func (m *metrics[K]) given(key K) {
 	}
 }
 
+// done records that the processing of a key ended.
 func (m *metrics[K]) done(key K) {
 	if m != nil {
 		m.worked.Observe(time.Since(m.begunAt[key]).Seconds())
@@ -59,7 +64,7 @@ func (m *metrics[K]) done(key K) {
 	}
 }
 
-// measure tells how long what is under way has been.
+// measure sets the metrics of the time that keys in processing have taken so far.
 func (m *metrics[K]) measure() {
 	if m == nil {
 		return

@@ -1,16 +1,16 @@
-// Package work runs the keys of many queues on workers that all of them share.
+// Package work processes the keys of many queues with shared workers.
 //
-// A [Queue] is client-go's work queue for one controller: a key is with one worker at a time, and a key that is added
-// twice is given once. A [Pool] gives the queues their workers. A queue that holds nothing costs nothing but its
-// memory: no goroutine waits for it and no timer runs for it.
+// A [Queue] is the work queue of one controller, with the semantics of client-go's: one worker at a time processes a key, and a
+// key that is added twice before it is processed is processed once. A [Pool] runs the workers. An empty queue needs only its
+// memory: it has no goroutine and no timer.
 //
-// # Who waits for whom
+// # Fairness
 //
-// Queues take turns, one key each, so that a queue with many keys does not delay one with few. A queue never has more
-// keys under way than its bound. The pool has room for more workers than any one bound, so that a single queue, however
-// slow, leaves some for the others. When many are slow at the same time, a worker that is at its key for long no longer
-// counts, and another one takes its place: nobody waits for slow neighbours for longer than that. What bounds the number
-// of workers then are the bounds of the queues.
+// The workers take one key of each queue in turn, so that a queue with many keys does not delay one with few. Each queue has a
+// limit of keys in processing. The pool runs more workers than any single limit, so that one slow queue leaves workers for the
+// others. If many queues are slow at the same time, a worker that has processed its key for longer than 250 ms is no longer
+// counted, and another one may start. So a key waits no longer than that because of slow queues. The number of workers
+// is then limited only by the limits of the queues.
 package work
 
 import (
@@ -20,142 +20,145 @@ import (
 	"time"
 )
 
-// Options configure a [Pool]. The zero value is sound.
-type Options struct {
-	// Spare is how many workers there may be beyond the largest bound of a queue. Default: 8 for each processor.
-	Spare int
-	// Long is how long a worker may be at a key before it no longer counts. Default: 250 ms.
-	Long time.Duration
+// options configure a Pool. The zero value has the defaults.
+type options struct {
+	// spare is how many workers may run in addition to the largest limit of a queue. Default: 8 for each processor.
+	spare int
+	// long is how long a worker may process a key before it is no longer counted. Default: 250 ms.
+	long time.Duration
 }
 
-// A Pool is the workers that queues share. It is safe for concurrent use.
+// A Pool runs the workers that queues share. It is safe for concurrent use.
 type Pool struct {
 	spare int
 	long  time.Duration
 
+	// mu guards the fields below, and all queues of the pool.
 	mu sync.Mutex
 
-	// serving are the queues that workers may take keys of.
-	serving map[server]bool
+	// served are the queues for which Serve was called and that are not shut down.
+	served map[keyQueue]bool
 
-	// ready are the queues whose turn comes, the next one first, each once; inReady are the same. All queues are here that
-	// serve, hold a key, and have fewer keys under way than their bound. One that was shut down since is skipped.
-	ready   []server
-	inReady map[server]bool
+	// ready are the queues whose keys are processed next, in order, each once; inReady is the same set. Each served queue with
+	// a waiting key and fewer keys in processing than its limit is in it. A queue that was shut down meanwhile is skipped.
+	ready   []keyQueue
+	inReady map[keyQueue]bool
 
-	// counted are the tasks under way whose workers count, by when they began, the oldest first. There is room for
-	// another one while they are fewer than size.
+	// counted are the tasks whose workers are counted, the oldest first. A worker may start if they are fewer than size.
 	counted list.List
 	size    int
 
-	// look is set while a queue is ready and there is no room. It is about the oldest of those that count.
-	look *time.Timer
+	// longTimer is set while a queue is ready and no worker may start. It fires when the oldest counted task has taken long.
+	longTimer *time.Timer
 
-	// metered are the queues that have keys under way and tell how long for.
-	metered map[server]bool
-	meter   *time.Timer
+	// measured are the queues with metrics that have keys in processing. measureTimer is set while there are some.
+	measured     map[keyQueue]bool
+	measureTimer *time.Timer
 
 	delayed delayed
 }
 
-// A server is a queue, whatever its keys are. Its methods are called with the pool's lock held.
-type server interface {
-	limit() int
-	begin() (work, end func()) // takes a key: work is called without the lock, then end with it
-	more() bool                // whether it may begin another one
-	measure()                  // tells how long its keys have been under way
+// A keyQueue is a Queue of any type of key. Its methods are called with the pool's lock held.
+type keyQueue interface {
+	maxProcessing() int        // the limit of keys in processing
+	more() bool                // reports whether begin may be called
+	begin() (work, end func()) // takes a key; the worker calls work without the lock, and then end with it
+	measure()                  // sets the metrics of the keys in processing
 }
 
-// A task is a key that a worker is at.
+// A task is a key that a worker processes.
 type task struct {
-	work, end func()
+	work, end func() // see keyQueue.begin
 	began     time.Time
-	place     *list.Element // among those that count; nil: it does not
+	element   *list.Element // in counted; nil: the worker is not counted
 }
 
-// NewPool gives a pool without queues.
-func NewPool(o Options) *Pool {
-	if o.Spare <= 0 {
-		o.Spare = 8 * runtime.GOMAXPROCS(0)
+// NewPool returns a pool without queues.
+func NewPool() *Pool { return newPool(options{}) }
+
+func newPool(o options) *Pool {
+	if o.spare <= 0 {
+		o.spare = 8 * runtime.GOMAXPROCS(0)
 	}
-	if o.Long <= 0 {
-		o.Long = 250 * time.Millisecond
+	if o.long <= 0 {
+		o.long = 250 * time.Millisecond
 	}
-	p := &Pool{spare: o.Spare, long: o.Long, serving: map[server]bool{}, inReady: map[server]bool{}, metered: map[server]bool{}}
+	p := &Pool{spare: o.spare, long: o.long, served: map[keyQueue]bool{}, inReady: map[keyQueue]bool{}, measured: map[keyQueue]bool{}}
 	p.resize()
 	return p
 }
 
-// resize finds out how many workers count at most.
+// resize sets size from the largest limit of the served queues.
 func (p *Pool) resize() {
 	p.size = p.spare
-	for s := range p.serving {
-		p.size = max(p.size, p.spare+s.limit())
+	for q := range p.served {
+		p.size = max(p.size, p.spare+q.maxProcessing())
 	}
 }
 
-// join has the keys of s be taken.
-func (p *Pool) join(s server) {
-	p.serving[s] = true
-	p.size = max(p.size, p.spare+s.limit())
+// join adds a queue to the served ones.
+func (p *Pool) join(q keyQueue) {
+	p.served[q] = true
+	p.size = max(p.size, p.spare+q.maxProcessing())
 }
 
-// leave has no key of s be taken any more.
-func (p *Pool) leave(s server) {
-	if !p.serving[s] {
+// leave removes a queue from the served ones, if it is one.
+func (p *Pool) leave(q keyQueue) {
+	if !p.served[q] {
 		return
 	}
-	delete(p.serving, s)
-	if p.spare+s.limit() == p.size {
+	delete(p.served, q)
+	if p.spare+q.maxProcessing() == p.size {
 		p.resize()
 	}
 }
 
-// offer puts a queue at the end of those whose turn comes, if it belongs there and is not there yet.
-func (p *Pool) offer(s server) {
-	if s.more() && !p.inReady[s] {
-		p.ready, p.inReady[s] = append(p.ready, s), true
+// offer appends a queue to the ready ones, if it is ready and not among them yet.
+func (p *Pool) offer(q keyQueue) {
+	if q.more() && !p.inReady[q] {
+		p.ready, p.inReady[q] = append(p.ready, q), true
 	}
 }
 
-// start begins what is ready, as far as there is room for workers. It is called whenever something may have become so.
+// start starts workers while queues are ready and workers may start. It is called after each change of either.
 func (p *Pool) start() {
 	for t := p.next(); t != nil; t = p.next() {
 		go p.run(t)
 	}
 }
 
-// next takes the key whose turn it is, or gives nil when there is none or no room.
+// next takes the next key. It returns nil if no queue is ready, or if no worker may start; then it sets longTimer.
 func (p *Pool) next() *task {
 	for len(p.ready) > 0 && p.counted.Len() < p.size {
-		s := p.ready[0]
+		q := p.ready[0]
 		p.ready[0] = nil
 		p.ready = p.ready[1:]
-		delete(p.inReady, s)
-		if !s.more() {
+		delete(p.inReady, q)
+		if !q.more() {
 			continue
 		}
 		t := &task{began: time.Now()}
-		t.work, t.end = s.begin()
-		t.place = p.counted.PushBack(t)
-		p.offer(s)
+		t.work, t.end = q.begin()
+		t.element = p.counted.PushBack(t)
+		p.offer(q)
 		return t
 	}
-	if len(p.ready) > 0 && p.look == nil {
-		p.look = time.AfterFunc(time.Until(p.oldest().began.Add(p.long)), p.discount)
+	if len(p.ready) > 0 && p.longTimer == nil {
+		p.longTimer = time.AfterFunc(time.Until(p.oldest().began.Add(p.long)), p.discount)
 	}
 	return nil
 }
 
+// oldest returns the oldest counted task. There must be one.
 func (p *Pool) oldest() *task { return p.counted.Front().Value.(*task) }
 
-// run is a worker: it works until nothing is ready.
+// run is a worker. It processes t, and then the next keys, until next returns nil.
 func (p *Pool) run(t *task) {
 	for t != nil {
 		t.work()
 		p.mu.Lock()
-		if t.place != nil {
-			p.counted.Remove(t.place)
+		if t.element != nil {
+			p.counted.Remove(t.element)
 		}
 		t.end()
 		t = p.next()
@@ -164,38 +167,39 @@ func (p *Pool) run(t *task) {
 	}
 }
 
-// discount no longer counts workers that are at a key for long, so that others may begin.
+// discount removes the tasks that have taken long from the counted ones, so that other workers may start.
 func (p *Pool) discount() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.look = nil
+	p.longTimer = nil
 	for p.counted.Len() > 0 && time.Since(p.oldest().began) >= p.long {
 		t := p.oldest()
-		p.counted.Remove(t.place)
-		t.place = nil
+		p.counted.Remove(t.element)
+		t.element = nil
 	}
 	p.start()
 }
 
-// metering is how often queues tell how long their keys have been under way.
-const metering = 500 * time.Millisecond
+// measurePeriod is how often the metrics of keys in processing are set.
+const measurePeriod = 500 * time.Millisecond
 
-// measured has a queue tell how long its keys have been under way, while there are some.
-func (p *Pool) measured(s server) {
-	p.metered[s] = true
-	if p.meter == nil {
-		p.meter = time.AfterFunc(metering, p.measure)
+// startMeasuring calls measure of a queue periodically, until the queue is removed from measured.
+func (p *Pool) startMeasuring(q keyQueue) {
+	p.measured[q] = true
+	if p.measureTimer == nil {
+		p.measureTimer = time.AfterFunc(measurePeriod, p.measure)
 	}
 }
 
+// measure is called by measureTimer.
 func (p *Pool) measure() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.meter = nil
-	for s := range p.metered {
-		s.measure()
+	p.measureTimer = nil
+	for q := range p.measured {
+		q.measure()
 	}
-	if len(p.metered) > 0 {
-		p.meter = time.AfterFunc(metering, p.measure)
+	if len(p.measured) > 0 {
+		p.measureTimer = time.AfterFunc(measurePeriod, p.measure)
 	}
 }

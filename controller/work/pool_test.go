@@ -21,7 +21,7 @@ func newTestQueue(p *Pool) *Queue[string] {
 	return NewQueue(p, Config[string]{Order: workqueue.DefaultQueue[string](), Limiter: limiter})
 }
 
-// stop ends queues and waits for what is under way.
+// stop shuts queues down and waits until none of their keys is in processing.
 func stop(queues ...*Queue[string]) {
 	for _, q := range queues {
 		q.ShutDown()
@@ -37,9 +37,9 @@ func addMany(q *Queue[string], n int) {
 	}
 }
 
-func TestAQueueHasNoMoreKeysUnderWayThanItsBound(t *testing.T) {
+func TestAQueueHasNoMoreKeysInProcessingThanItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newTestQueue(NewPool(Options{Spare: 100}))
+		q := newTestQueue(newPool(options{spare: 100}))
 		var now, most, all atomic.Int32
 		q.Serve(3, func(string) {
 			most.Store(max(most.Load(), now.Add(1)))
@@ -51,15 +51,15 @@ func TestAQueueHasNoMoreKeysUnderWayThanItsBound(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if most.Load() != 3 || all.Load() != 30 {
-			t.Errorf("%d keys were under way at a time, %d in all; want 3 and 30", most.Load(), all.Load())
+			t.Errorf("%d keys were in processing at a time, %d in total; want 3 and 30", most.Load(), all.Load())
 		}
 		stop(q)
 	})
 }
 
-func TestASlowQueueDoesNotDelayItsNeighbour(t *testing.T) {
+func TestASlowQueueDoesNotDelayAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 2})
+		p := newPool(options{spare: 2})
 		slow, quick := newTestQueue(p), newTestQueue(p)
 		slow.Serve(50, func(string) { time.Sleep(time.Hour) })
 		addMany(slow, 1000)
@@ -69,15 +69,15 @@ func TestASlowQueueDoesNotDelayItsNeighbour(t *testing.T) {
 		addMany(quick, 100)
 		synctest.Wait()
 		if quick.Len() != 0 || ended.Load() != 0 {
-			t.Errorf("%d keys still wait, the last one was done after %s", quick.Len(), time.Duration(ended.Load()))
+			t.Errorf("%d keys wait, and the last one was processed after %s; want none and 0s", quick.Len(), time.Duration(ended.Load()))
 		}
 		stop(slow, quick)
 	})
 }
 
-func TestManySlowQueuesDelayANeighbourByNoMoreThanLong(t *testing.T) {
+func TestManySlowQueuesDelayAnotherByNoMoreThanLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 2, Long: time.Second})
+		p := newPool(options{spare: 2, long: time.Second})
 		var all []*Queue[string]
 		for range 100 {
 			q := newTestQueue(p)
@@ -86,7 +86,7 @@ func TestManySlowQueuesDelayANeighbourByNoMoreThanLong(t *testing.T) {
 			all = append(all, q)
 		}
 		synctest.Wait()
-		time.Sleep(2 * time.Minute) // those that wait for room have begun one after the other
+		time.Sleep(2 * time.Minute) // the workers have started one after the other
 		begun, quick, took := time.Now(), newTestQueue(p), time.Duration(0)
 		quick.Serve(1, func(string) { took = time.Since(begun) })
 		quick.Add("a")
@@ -94,7 +94,7 @@ func TestManySlowQueuesDelayANeighbourByNoMoreThanLong(t *testing.T) {
 		quick.ShutDown()
 		quick.Wait()
 		if took > time.Second || quick.Len() != 0 {
-			t.Errorf("it began after %s, and %d keys wait", took, quick.Len())
+			t.Errorf("it began after %s, and %d keys wait; want at most 1s and none", took, quick.Len())
 		}
 		stop(all...)
 	})
@@ -102,7 +102,7 @@ func TestManySlowQueuesDelayANeighbourByNoMoreThanLong(t *testing.T) {
 
 func TestQueuesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 1})
+		p := newPool(options{spare: 1})
 		var mu sync.Mutex
 		var order string
 		var all []*Queue[string]
@@ -121,36 +121,36 @@ func TestQueuesTakeTurns(t *testing.T) {
 		stop(all...)
 		for i := range order {
 			if ahead := strings.Count(order[:i], "a") - strings.Count(order[:i], "c"); max(ahead, -ahead) > 2 {
-				t.Errorf("the turns are %s", order)
+				t.Errorf("the order of the queues is %s", order)
 				break
 			}
 		}
 		if len(order) != 12 {
-			t.Errorf("the turns are %s", order)
+			t.Errorf("the order of the queues is %s", order)
 		}
 	})
 }
 
-func TestABusyQueueLeavesRoomWhateverItsBound(t *testing.T) {
+func TestABusyQueueLeavesSpareWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 1})
+		p := newPool(options{spare: 1})
 		busy := newTestQueue(p)
 		busy.Serve(1000, func(string) { time.Sleep(time.Hour) })
 		addMany(busy, 5000)
 		synctest.Wait()
 		if busy.Len() != 4000 {
-			t.Errorf("%d keys wait, want all but as many as the bound", busy.Len())
+			t.Errorf("%d keys wait, want 4000: all but the limit", busy.Len())
 		}
 		stop(busy)
 		if p.size != 1 {
-			t.Errorf("there is room for %d workers without any queue", p.size)
+			t.Errorf("%d workers may run without any queue, want 1", p.size)
 		}
 	})
 }
 
-func TestAKeyIsWithOneWorkerAtATimeAndNoneIsLost(t *testing.T) {
+func TestOneWorkerProcessesAKeyAtATimeAndNoneIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 8, Long: time.Millisecond})
+		p := newPool(options{spare: 8, long: time.Millisecond})
 		var all []*Queue[string]
 		var added, worked [5][10]atomic.Int64
 		for n := range 5 {
@@ -159,7 +159,7 @@ func TestAKeyIsWithOneWorkerAtATimeAndNoneIsLost(t *testing.T) {
 			q.Serve(3, func(key string) {
 				k := key[0] - '0'
 				if busy[k].Swap(true) {
-					t.Errorf("key %s is with two workers", key)
+					t.Errorf("key %s is processed by two workers", key)
 				}
 				worked[n][k].Store(added[n][k].Load())
 				time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
@@ -179,22 +179,22 @@ func TestAKeyIsWithOneWorkerAtATimeAndNoneIsLost(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		for n, q := range all {
-			for k := range 10 { // what was added after it began is worked on afterwards
+			for k := range 10 { // a key that is added during its processing is processed again
 				if worked[n][k].Load() != added[n][k].Load() {
-					t.Errorf("key %d of queue %d was added %d times, and worked on last after %d", k, n, added[n][k].Load(), worked[n][k].Load())
+					t.Errorf("key %d of queue %d was added %d times, and last processed after %d", k, n, added[n][k].Load(), worked[n][k].Load())
 				}
 			}
 			if q.Len() != 0 {
-				t.Errorf("%d keys wait", q.Len())
+				t.Errorf("%d keys wait, want none", q.Len())
 			}
 		}
 		stop(all...)
 	})
 }
 
-func TestAKeyThatIsAddedLaterComesAtTheEarliestOfItsTimes(t *testing.T) {
+func TestAddAfterUsesTheEarliestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newTestQueue(NewPool(Options{}))
+		q := newTestQueue(newPool(options{}))
 		begun := time.Now()
 		var times []time.Duration
 		q.Serve(1, func(string) { times = append(times, time.Since(begun)) })
@@ -204,17 +204,17 @@ func TestAKeyThatIsAddedLaterComesAtTheEarliestOfItsTimes(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		stop(q)
 		if len(times) != 1 || times[0] != time.Minute {
-			t.Errorf("it came after %v", times)
+			t.Errorf("it was processed after %v, want 1m once", times)
 		}
 	})
 }
 
-func TestAQueueThatIsShutDownLeavesNothingBehind(t *testing.T) {
+func TestShutDownReleasesEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPool(Options{Spare: 1})
+		p := newPool(options{spare: 1})
 		q, other := newTestQueue(p), newTestQueue(p)
-		under := make(chan struct{})
-		q.Serve(1, func(string) { <-under })
+		block := make(chan struct{})
+		q.Serve(1, func(string) { <-block })
 		addMany(q, 10)
 		q.AddAfter("later", time.Hour)
 		other.AddAfter("later", time.Hour)
@@ -228,17 +228,17 @@ func TestAQueueThatIsShutDownLeavesNothingBehind(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-waited:
-			t.Error("it did not wait for the key under way")
+			t.Error("Wait returned while a key was in processing")
 		default:
 		}
-		close(under)
+		close(block)
 		<-waited
-		if q.Len() != 9 || len(p.delayed.keys) != 1 || len(p.serving) != 0 || p.counted.Len() != 0 {
-			t.Errorf("%d keys wait, %d are delayed, %d queues serve, %d workers count", q.Len(), len(p.delayed.keys), len(p.serving), p.counted.Len())
+		if q.Len() != 9 || len(p.delayed.keys) != 1 || len(p.served) != 0 || p.counted.Len() != 0 {
+			t.Errorf("%d keys wait, %d are delayed, %d queues are served, %d workers are counted; want 9, 1, 0, 0", q.Len(), len(p.delayed.keys), len(p.served), p.counted.Len())
 		}
 		stop(other)
 		if len(p.delayed.keys) != 0 || len(p.ready) != len(p.inReady) {
-			t.Errorf("%d keys are delayed, %d queues are ready", len(p.delayed.keys), len(p.ready))
+			t.Errorf("%d keys are delayed, %d queues are ready; want none", len(p.delayed.keys), len(p.ready))
 		}
 	})
 }
@@ -252,7 +252,7 @@ func TestEveryCallsUntilItIsStopped(t *testing.T) {
 		stop()
 		time.Sleep(time.Hour)
 		if n != 10 {
-			t.Errorf("it was called %d times", n)
+			t.Errorf("it was called %d times, want 10", n)
 		}
 	})
 }

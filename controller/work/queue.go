@@ -7,43 +7,42 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// A Config says what a [Queue] is. Only Order is needed.
+// A Config configures a [Queue]. Only Order is required.
 type Config[K comparable] struct {
-	Name    string                        // in metrics
-	Order   workqueue.Queue[K]            // in which keys are given; no other queue has it, and it is not used concurrently
-	Limiter workqueue.TypedRateLimiter[K] // see Forget; nil counts nothing
-	Metrics workqueue.MetricsProvider     // nil: none are kept
+	Name    string                        // the value of the label "name" in metrics
+	Order   workqueue.Queue[K]            // the order in which keys are processed; not shared with another queue, and guarded by the pool's lock
+	Limiter workqueue.TypedRateLimiter[K] // counts failures, see Forget; required by Forget and NumRequeues
+	Metrics workqueue.MetricsProvider     // nil: there are no metrics
 }
 
-// A Queue holds the keys of one controller. It is safe for concurrent use.
+// A Queue has the keys of one controller. It is safe for concurrent use.
 type Queue[K comparable] struct {
 	pool    *Pool
 	limiter workqueue.TypedRateLimiter[K]
-	metrics *metrics[K] // nil: none are kept
+	metrics *metrics[K] // nil: there are none
 
-	// All that follows is guarded by the pool's lock.
+	// The pool's lock guards the fields below.
 
-	// order holds the keys that wait, and in which order they are given. Each of them is in dirty and not in processing.
+	// order has the keys that wait, in the order in which they are processed. Each is in dirty, and not in processing.
 	order workqueue.Queue[K]
 
-	// dirty are the keys that have to be worked on.
+	// dirty are the keys that must be processed.
 	dirty map[K]bool
 
-	// processing are the keys that somebody works on. Such a key may be in dirty as well; it is put into order when it is
-	// done.
+	// processing are the keys that are being processed. If such a key is in dirty too, it is added to order when it is done.
 	processing map[K]bool
 
-	// later are the keys that are added after a while. They may be in the other sets too.
+	// later are the keys that are added after a delay. They may be in the other sets too.
 	later map[K]*delay
 
-	bound int // keys in processing, at most, that workers take
-	work  func(K)
-	ended bool
-	added sync.Cond     // is signalled when a key waits, and when the queue ends
-	idle  chan struct{} // is closed when the queue has ended and no key is under way
+	limit    int     // of keys in processing that workers of the pool take; Get ignores it
+	work     func(K) // nil until Serve
+	shutDown bool
+	added    sync.Cond     // signalled when a key is added to order, and broadcast at shutdown
+	idle     chan struct{} // closed when the queue is shut down and no key is in processing
 }
 
-// NewQueue gives a queue whose keys nobody takes before [Queue.Serve].
+// NewQueue returns a queue. Workers process its keys after [Queue.Serve].
 func NewQueue[K comparable](p *Pool, c Config[K]) *Queue[K] {
 	return &Queue[K]{
 		added: sync.Cond{L: &p.mu},
@@ -52,22 +51,22 @@ func NewQueue[K comparable](p *Pool, c Config[K]) *Queue[K] {
 	}
 }
 
-// Serve has workers of the pool call work with the keys, for at most so many keys at the same time. It returns at once
-// and is called once.
-func (q *Queue[K]) Serve(bound int, work func(K)) {
+// Serve makes the workers of the pool call work with each key, for at most limit keys concurrently; limit is at least 1. It
+// returns immediately, and must be called at most once.
+func (q *Queue[K]) Serve(limit int, work func(K)) {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
-	if q.ended {
+	if q.shutDown {
 		return
 	}
-	q.bound, q.work = max(bound, 1), work
+	q.limit, q.work = max(limit, 1), work
 	q.pool.join(q)
 	q.pool.offer(q)
 	q.pool.start()
 }
 
-// Add has key be worked on. When it waits already, or the queue is shut down, that changes nothing; when it is being
-// worked on, it waits again afterwards.
+// Add adds key to the queue. If key is being processed, it is processed again afterwards. Add has no effect if key waits already,
+// except that Order may change its position, or if the queue is shut down.
 func (q *Queue[K]) Add(key K) {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
@@ -75,9 +74,10 @@ func (q *Queue[K]) Add(key K) {
 	q.pool.start()
 }
 
+// add implements Add, with the lock held.
 func (q *Queue[K]) add(key K) {
 	switch {
-	case q.ended:
+	case q.shutDown:
 		return
 	case q.dirty[key]:
 		if !q.processing[key] {
@@ -92,20 +92,21 @@ func (q *Queue[K]) add(key K) {
 	}
 }
 
-// push has a key wait.
+// push adds a key to order.
 func (q *Queue[K]) push(key K) {
 	q.order.Push(key)
 	q.added.Signal()
 	q.pool.offer(q)
 }
 
-// AddAfter adds key when a while has passed. One that is to be added later already comes at the earlier of the two times.
+// AddAfter adds key after wait; at once if wait is not above zero. If AddAfter was called for key before, and its time has not
+// come, the earlier time applies.
 func (q *Queue[K]) AddAfter(key K, wait time.Duration) {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
 	entry := q.later[key]
 	switch {
-	case q.ended:
+	case q.shutDown:
 		return
 	case wait <= 0:
 		q.metrics.retried()
@@ -113,7 +114,7 @@ func (q *Queue[K]) AddAfter(key K, wait time.Duration) {
 		q.pool.start()
 		return
 	case entry != nil:
-		q.pool.hasten(entry, wait)
+		q.pool.advance(entry, wait)
 	default:
 		q.later[key] = q.pool.after(wait, func() {
 			delete(q.later, key)
@@ -123,12 +124,12 @@ func (q *Queue[K]) AddAfter(key K, wait time.Duration) {
 	q.metrics.retried()
 }
 
-// Get waits for the next key, for a caller that works on it itself, whatever the bound is, and then calls Done. It reports
-// that none comes any more.
+// Get waits for the next key and returns it. The caller processes it and then calls Done. The limit of Serve does not apply.
+// shutdown is true if the queue is shut down and no key waits.
 func (q *Queue[K]) Get() (key K, shutdown bool) {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
-	for q.order.Len() == 0 && !q.ended {
+	for q.order.Len() == 0 && !q.shutDown {
 		q.added.Wait()
 	}
 	if q.order.Len() == 0 {
@@ -137,18 +138,19 @@ func (q *Queue[K]) Get() (key K, shutdown bool) {
 	return q.get(), false
 }
 
+// get takes the next key, with the lock held. There must be one.
 func (q *Queue[K]) get() K {
 	key := q.order.Pop()
-	q.metrics.given(key)
+	q.metrics.started(key)
 	q.processing[key] = true
 	delete(q.dirty, key)
 	if q.metrics != nil {
-		q.pool.measured(q)
+		q.pool.startMeasuring(q)
 	}
 	return key
 }
 
-// Done says that a key that Get gave has been worked on.
+// Done marks a key that Get returned as processed.
 func (q *Queue[K]) Done(key K) {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
@@ -156,6 +158,7 @@ func (q *Queue[K]) Done(key K) {
 	q.pool.start()
 }
 
+// done implements Done, with the lock held.
 func (q *Queue[K]) done(key K) {
 	q.metrics.done(key)
 	delete(q.processing, key)
@@ -163,49 +166,50 @@ func (q *Queue[K]) done(key K) {
 		q.push(key)
 	}
 	if len(q.processing) == 0 {
-		delete(q.pool.metered, q)
+		delete(q.pool.measured, q)
 		q.metrics.measure()
 	}
 	q.pool.offer(q)
-	q.settle()
+	q.closeIdle()
 }
 
-// Len counts the keys that wait.
+// Len returns how many keys wait.
 func (q *Queue[K]) Len() int {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
 	return q.order.Len()
 }
 
-// Forget says that key is well, so that its back-off begins anew.
+// Forget resets the back-off of key.
 func (q *Queue[K]) Forget(key K) { q.limiter.Forget(key) }
 
-// NumRequeues counts the back-offs of key since it was forgotten.
+// NumRequeues returns how often the Limiter has delayed key since Forget.
 func (q *Queue[K]) NumRequeues(key K) int { return q.limiter.NumRequeues(key) }
 
-// ShutDown has the queue take no keys any more and workers begin none. What was to be added later is dropped.
+// ShutDown makes the queue ignore new keys and the workers of the pool start none. Delayed keys are dropped. Get returns the
+// keys that wait.
 func (q *Queue[K]) ShutDown() {
 	q.pool.mu.Lock()
 	defer q.pool.mu.Unlock()
-	if q.ended {
+	if q.shutDown {
 		return
 	}
-	q.ended = true
+	q.shutDown = true
 	q.added.Broadcast()
 	for _, entry := range q.later {
 		q.pool.drop(entry)
 	}
 	clear(q.later)
 	q.pool.leave(q)
-	q.settle()
+	q.closeIdle()
 }
 
-// Wait waits until the queue is shut down and nobody works on a key of it.
+// Wait waits until the queue is shut down and none of its keys is in processing.
 func (q *Queue[K]) Wait() { <-q.idle }
 
-// settle tells those who wait that the queue has ended.
-func (q *Queue[K]) settle() {
-	if !q.ended || len(q.processing) > 0 {
+// closeIdle closes idle if the queue is shut down and no key is in processing.
+func (q *Queue[K]) closeIdle() {
+	if !q.shutDown || len(q.processing) > 0 {
 		return
 	}
 	select {
@@ -215,11 +219,11 @@ func (q *Queue[K]) settle() {
 	}
 }
 
-// limit implements server, as the others do.
-func (q *Queue[K]) limit() int { return q.bound }
+// maxProcessing, more, begin and measure implement keyQueue.
+func (q *Queue[K]) maxProcessing() int { return q.limit }
 
 func (q *Queue[K]) more() bool {
-	return !q.ended && q.work != nil && q.order.Len() > 0 && len(q.processing) < q.bound
+	return !q.shutDown && q.work != nil && q.order.Len() > 0 && len(q.processing) < q.limit
 }
 
 func (q *Queue[K]) begin() (work, end func()) {
