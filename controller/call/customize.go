@@ -75,7 +75,7 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 	for i, v := range variants {
 		var err error
 		if answers[i], err = c.customize(ctx, parent, v, kept); err == nil {
-			rules[i], err = related.Rules(v.Parent, answers[i].rules, c.Binding.Discover, c.Binding.HomeOnly)
+			rules[i], err = related.Rules(v.Parent, answers[i].rules, c.Binding.Discover, c.Binding.ParentNamespaceOnly)
 		}
 		if err != nil {
 			return v.wrap(err)
@@ -111,7 +111,7 @@ func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant
 	key, q, now := object.RefOf(parent), throttle.QuestionAbout(parent, hook.Customize), time.Now()
 	last := kept.Answers[v.Revision]
 	_, period := c.Version.FallbackActive(hook.Customize)
-	if last != nil && last.Question == q && (c.Version.CustomizeFor == 0 || now.Sub(last.At) < c.Version.CustomizeFor) && last.period == period && !c.Version.ProbeDue(key) {
+	if last != nil && last.Question == q && (c.Version.CustomizeTTL == 0 || now.Sub(last.At) < c.Version.CustomizeTTL) && last.period == period && !c.Version.ProbeDue(key) {
 		return last, nil
 	}
 	answered := &answer{Question: q, At: now, period: period}
@@ -143,14 +143,14 @@ func (c *Caller) callCustomize(ctx context.Context, parent *object.Object, v Var
 	return answer.Related, nil
 }
 
-// watchRelated has events of what the rules select queue the parent. Each resource is reported to SeesRelated before its cache
+// watchRelated has events of what the rules select queue the parent. Each resource is reported to OnRelated before its cache
 // is opened.
 func (c *Caller) watchRelated(parent object.Ref, rules []related.Rule) related.View {
-	if c.Binding.SeesRelated != nil {
+	if c.Binding.OnRelated != nil {
 		for _, rule := range rules {
-			c.Binding.SeesRelated(rule.Resource)
+			c.Binding.OnRelated(rule.Resource)
 			if rule.Query.Namespaces != nil {
-				c.Binding.SeesRelated(related.Namespaces)
+				c.Binding.OnRelated(related.Namespaces)
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	built, err := s.loader().Read(ctx, d)
+	built, err := s.loader().ReadAndLoad(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
@@ -207,7 +207,7 @@ func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 	if err != nil {
 		return nil, err
 	}
-	rules, err := related.Rules(req.Parent, answer.Related, s.Resources, b.HomeOnly)
+	rules, err := related.Rules(req.Parent, answer.Related, s.Resources, b.ParentNamespaceOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -273,6 +273,6 @@ func Check(ctx context.Context, o *object.Object, in build.Sandbox, from scripts
 		return nil, nil, err
 	}
 	sandbox := in.WithDefaults()
-	loaded, err := (&build.Loader{Sandbox: sandbox, Sources: from}).Read(ctx, d)
+	loaded, err := (&build.Loader{Sandbox: sandbox, Sources: from}).ReadAndLoad(ctx, d)
 	return loaded.Names, append(append(sandbox.Warnings(d), d.Warnings()...), loaded.Warnings...), err
 }

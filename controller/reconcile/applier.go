@@ -31,7 +31,7 @@ type applier struct {
 // plan gives the writes to the children: none when the parent is going and they are not ours to tidy up. A child
 // that cannot be planned for is in the error, and the others in the plan.
 func (a *applier) plan(parent *object.Object, children *object.Set, answer *hook.Response) (plan.Plan, error) {
-	if object.Deleting(parent) && !a.b.CleansUp(parent) {
+	if object.Deleting(parent) && !a.b.FinalizesChildren(parent) {
 		return plan.Plan{}, nil
 	}
 	a.states.of(object.RefOf(parent)).prune(children, time.Now())

@@ -35,8 +35,8 @@ func decorateOnce(t *testing.T, ask answer, change func(*Reconciler, *plantest.R
 	old.SetAnnotations(map[string]string{claim.DecoratorAnnotation: "c"})
 	stranger := objecttest.ConfigMap("stranger", parent)
 	l, write := NewTestLoop(t, ask, nil, parent, old, stranger)
-	l.b.Shape, l.b.Match, l.b.Marks = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
-	l.b.Owner = &claim.ByAnnotations{Children: l.b.Children, Annotations: l.b.Marks}
+	l.b.Shape, l.b.Match, l.b.ChildAnnotations = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
+	l.b.Owner = &claim.ByAnnotations{Children: l.b.Children, Annotations: l.b.ChildAnnotations}
 	if change != nil {
 		change(l, write)
 	}
@@ -95,7 +95,7 @@ func TestAnObjectThatChangedMeanwhileKeepsItsAttachments(t *testing.T) {
 func TestEventsOfUnmarkedChildrenAreNoDecorators(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	l := newEventLoop(t, parent)
-	l.b.Match, l.b.Marks = nil, map[string]string{claim.DecoratorAnnotation: "c"}
+	l.b.Match, l.b.ChildAnnotations = nil, map[string]string{claim.DecoratorAnnotation: "c"}
 	l.handler.onChild(nil, objecttest.ConfigMap("a", parent))
 	expectQueued(t, l)
 	marked := objecttest.ConfigMap("a", parent)

@@ -54,7 +54,7 @@ func (f *finalizerKeeper) set(ctx context.Context, parent *object.Object, finali
 // function. Where webhooks alone answer, the hook was taken out of spec.hooks, and finalizers come off as with
 // Metacontroller. A spec that leaves nobody to answer is a mistake too.
 func (f *finalizerKeeper) holds(v *call.Version) bool {
-	_, unanswered := v.Sync.(build.UnansweredHook)
+	_, unanswered := v.Sync.(build.InvalidHook)
 	return v.Finalize == nil && (v.Scripted || unanswered) && !f.released.Load()
 }
 

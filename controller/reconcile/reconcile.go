@@ -44,7 +44,7 @@ func (l *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Durati
 		l.finalizers.reportPaused(parent)
 		return 0, nil
 	}
-	if err := l.b.Findable(parent); err != nil {
+	if err := l.b.CheckSelector(parent); err != nil {
 		return 0, err // before a finalizer is put on that could not be taken off
 	}
 	return l.turn(key).reconcile(ctx, parent)

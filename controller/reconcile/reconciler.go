@@ -203,7 +203,7 @@ func (l *Reconciler) listen() error {
 	if err := l.shared.Hub.Join(l, parents, children); err != nil {
 		return fmt.Errorf("watch parents and children: %w", err)
 	}
-	return l.b.Clients.Credentials.Listen(l.handler.onKey)
+	return l.b.Clients.Credentials.OnChange(l.handler.onKey)
 }
 
 // Synced waits for every cache: a child that is not cached yet must not be taken for missing.
@@ -229,7 +229,7 @@ func (l *Reconciler) ProbeLocks() {
 
 // Unfilled says which caches are being filled, without those that cannot be.
 func (l *Reconciler) Unfilled() []string {
-	if l.filled.Load() || l.b.Trouble() != nil {
+	if l.filled.Load() || l.b.CacheError() != nil {
 		return nil
 	}
 	var resources []string

@@ -9,11 +9,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"metascript/controller/binding"
-	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/redact"
+	"metascript/controller/references"
 )
 
 // What the Secrets hold that a reconcile sees is in no text about it. Every way to people leads through a Redactor, so that
@@ -62,7 +62,7 @@ func (r *redactors) in(ctx context.Context, hidden *redact.Redactor) context.Con
 
 // ownSecrets are the Secrets among the children of a parent.
 func (r *redactors) ownSecrets(key object.Ref) []*object.Object {
-	cache, parent := r.b.CacheOf(object.Kind{Version: "v1", Kind: build.KindSecret}), r.b.Parent(key)
+	cache, parent := r.b.CacheOf(object.Kind{Version: "v1", Kind: references.Secret}), r.b.Parent(key)
 	if cache == nil || parent == nil {
 		return nil
 	}

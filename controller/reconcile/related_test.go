@@ -111,7 +111,7 @@ func TestNothingIsSeenBeforeACacheIsFilled(t *testing.T) {
 
 func TestAnAnswerIsRememberedForAVersionOfTheParent(t *testing.T) {
 	c := newCustomizedLoop(t)
-	c.current.Load().CustomizeFor = time.Hour
+	c.current.Load().CustomizeTTL = time.Hour
 	again := func(change func(*object.Object), want int) {
 		t.Helper()
 		c.relateAll(t, objecttest.Widget(change))

@@ -36,7 +36,7 @@ type roller struct {
 // asks once for each revision of the parent, takes the next step, and stores it: before any child is touched, so that
 // nothing is forgotten by dying.
 func (r *roller) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
-	if r.v.Revisions == nil || object.Deleting(parent) && !r.b.CleansUp(parent) {
+	if r.v.Revisions == nil || object.Deleting(parent) && !r.b.FinalizesChildren(parent) {
 		answer, err := r.caller.CallHook(ctx, parent, children)
 		return answer, children, err
 	}

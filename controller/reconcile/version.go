@@ -75,7 +75,7 @@ type Snapshot struct {
 func (l *Reconciler) Snapshot() Snapshot {
 	version, overlap := l.current.Load(), l.Overlap()
 	s := Snapshot{
-		Filled: l.filled.Load(), Trouble: l.b.Trouble(), Parents: overlap.Parents, Held: version.Held(), Denied: l.states.sum(),
+		Filled: l.filled.Load(), Trouble: l.b.CacheError(), Parents: overlap.Parents, Held: version.Held(), Denied: l.states.sum(),
 		Fallbacks: version.Fallbacks(), Finalizers: l.finalizers.held(version), Warnings: overlap.Warnings,
 	}
 	if s.Filled {
