@@ -117,7 +117,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	}
 	a.openCaches(b, c.Resolved)
 	if d.Shape == hook.Decorator {
-		b.Owner = &claim.ByAnnotations{Children: b.Children, Annotations: b.Marks}
+		b.Owner = &claim.ByAnnotations{Children: b.Children, Annotations: b.ChildAnnotations}
 	} else {
 		b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
 	}
@@ -127,7 +127,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 // bindCustomize fills in what the customize hook needs.
 func (a *activator) bindCustomize(b *binding.Binding) {
 	b.Discover = a.resources
-	b.SeesRelated = func(resource kube.Resource) {
+	b.OnRelated = func(resource kube.Resource) {
 		if _, seen := b.RelatedKinds.LoadOrStore(resource.ObjectKind(), true); !seen {
 			a.identityKinds.Update(b)
 		}

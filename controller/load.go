@@ -228,9 +228,8 @@ func (l *loading) startPartial(ctx context.Context) {
 	if !l.record.runsPartial() || !l.candidate.HasFallback() {
 		return
 	}
-	builder, c := *l.builder, *l.candidate
-	builder.Partial = &build.MissingParts{Parts: map[string]error{}}
-	built, err := builder.LoadPartial(ctx, &c)
+	c := *l.candidate
+	built, err := l.builder.LoadPartial(ctx, &c)
 	if err != nil || built.Missing == "" || l.record.runs(&c) != nil {
 		return // what keeps it from being loaded is reported already, or was gone a moment later
 	}

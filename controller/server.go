@@ -156,7 +156,7 @@ func (s *Server) process(ctx context.Context, id spec.ID) {
 	if !exists || m == nil {
 		return
 	}
-	if r := m.active.Load(); r != nil && (!r.Filled() || r.Binding().Trouble() != nil) {
+	if r := m.active.Load(); r != nil && (!r.Filled() || r.Binding().CacheError() != nil) {
 		s.queue.AddAfter(id, whileFilled)
 		return
 	}

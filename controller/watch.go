@@ -157,7 +157,7 @@ func (w *watches) onDefinition(old, current *object.Object) {
 		w.identityKinds.Changed(group)
 	}
 	for _, r := range w.records.running() {
-		if r.Binding().IsAbout(group) {
+		if r.Binding().HasParentsIn(group) {
 			r.RetryStatus()
 		}
 		if edited {

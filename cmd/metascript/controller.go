@@ -89,7 +89,7 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 		return err
 	}
 	defer stop()
-	log.Info("starting", "version", buildVersion(), "cluster", options.Config.Host, "isolation", in.Floor)
+	log.Info("starting", "version", buildVersion(), "cluster", options.Config.Host, "isolation", in.MinIsolation)
 	err = server.Run(ctx)
 	log.Info("stopped")
 	return err

@@ -67,7 +67,7 @@ func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
 			}
 			for _, doc := range docs {
 				if doc.GetKind() == "ConfigMap" {
-					maps.Copy(inside, build.TextOf(doc.Object).Data)
+					maps.Copy(inside, build.ConfigMapContent(doc.Object).Data)
 				}
 			}
 			if diff := cmp.Diff(scriptsBeside(t, name), inside); diff != "" {

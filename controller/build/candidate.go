@@ -11,40 +11,40 @@ import (
 	"metascript/controller/spec"
 )
 
-// A Candidate is a controller object as it is written, with what was found for it: what a loop is made of.
+// A Candidate is a controller object as it is written, with its resources and scripts. A Reconciler can be made of it.
 type Candidate struct {
 	*spec.Declaration
 	Object   *object.Object
-	Resolved spec.Resolved
-	Parts    Parts
-	Identity string // of spec and scripts together
+	Resolved spec.Resolved // the resources that the declaration names
+	Parts    Parts         // its scripts, set by Read
+	Identity string        // of spec and scripts together, set by Read
 }
 
-// Version says what a loop was made of. It is what status tells about the version that runs.
+// A Version describes the version of a controller that runs. The status of the controller object reports it.
 type Version struct {
-	UID        types.UID
-	Generation int64
+	UID        types.UID // of the controller object
+	Generation int64     // of the controller object
 	Resolved   spec.Resolved
 	Built      Built
-	Identity   string // of spec and scripts together
-	LoadedAt   time.Time
-	Candidate  *Candidate // that it was made of
+	Identity   string     // of spec and scripts together
+	LoadedAt   time.Time  // since when these scripts run; see the function LoadedAt
+	Candidate  *Candidate // of which the version was made
 }
 
-// SameBinding reports whether the loop that runs, if one does, is that of c but for the scripts.
-func (l *Version) SameBinding(c *Candidate) bool {
-	return l != nil && l.UID == c.Object.GetUID() && l.Generation == c.Object.GetGeneration() && reflect.DeepEqual(l.Resolved, c.Resolved)
+// SameBinding reports whether v and c differ in no more than the scripts. It is false if v is nil.
+func (v *Version) SameBinding(c *Candidate) bool {
+	return v != nil && v.UID == c.Object.GetUID() && v.Generation == c.Object.GetGeneration() && reflect.DeepEqual(v.Resolved, c.Resolved)
 }
 
-// Read reads the scripts of c as they are now.
+// Read reads the scripts of c from their sources. It sets Parts and Identity.
 func (c *Candidate) Read(loader *Loader) (err error) {
-	if c.Parts, err = loader.Gather(c.Declaration); err == nil {
+	if c.Parts, err = loader.read(c.Declaration); err == nil {
 		c.Identity, err = Identity(c.Object.Object["spec"], c.Parts)
 	}
 	return err
 }
 
-// Fingerprint is what was read, in a word: it is another one when that is.
+// Fingerprint returns a text that changes if Read gives another result: the Identity, or the text of err, which Read returned.
 func (c *Candidate) Fingerprint(err error) string {
 	if err != nil {
 		return err.Error()
@@ -52,17 +52,11 @@ func (c *Candidate) Fingerprint(err error) string {
 	return c.Identity
 }
 
-// LoadedAt is when the scripts of that digest were put to use: now, or earlier, as the status has it, since a restart of the
-// server is no new version.
+// LoadedAt returns since when the scripts with that digest run. This is now, or the time in the status if the status has the
+// same digest: a restart of the server is not a new version. before is the status of the scripts, or nil.
 func LoadedAt(before *v1alpha1.ScriptStatus, digest string, now time.Time) time.Time {
 	if before != nil && before.Digest == digest && before.LoadedAt != nil {
 		return before.LoadedAt.Time
 	}
 	return now
-}
-
-// ShortDigest is a digest for people.
-func ShortDigest(digest string) string {
-	const enough = len("sha256:") + 12
-	return digest[:min(len(digest), enough)]
 }

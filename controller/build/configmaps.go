@@ -11,38 +11,38 @@ import (
 	"metascript/scripts"
 )
 
-// ConfigMapsOf are the ConfigMaps that a script is read from.
+// ConfigMaps returns a function that reads ConfigMaps which watcher watches.
+func ConfigMaps(watcher *references.Watcher) scripts.ConfigMaps {
+	return func(namespace, name string) (*scripts.ConfigMap, error) {
+		o, err := watcher.Get(configMap(namespace, name))
+		if err != nil {
+			return nil, fmt.Errorf("it %w", err)
+		}
+		return ConfigMapContent(o), nil
+	}
+}
+
+// ConfigMapsOf returns the ConfigMaps that a script is read from.
 func ConfigMapsOf(w *scripts.Wanted) []references.Object {
 	var all []references.Object
-	for _, name := range w.ConfigMapNames() {
-		all = append(all, configMap(name.Namespace, name.Name))
+	for _, key := range w.ConfigMapNames() {
+		all = append(all, configMap(key.Namespace, key.Name))
 	}
 	return all
 }
 
-func configMap(namespace, name string) references.Object {
-	return references.Object{Kind: references.ConfigMap, Namespace: namespace, Name: name}
-}
-
-// ConfigMaps reads scripts from the ConfigMaps that are watched.
-func ConfigMaps(watched *references.Watcher) scripts.ConfigMaps {
-	return func(namespace, name string) (*scripts.ConfigMap, error) {
-		o, err := watched.Get(configMap(namespace, name))
-		if err != nil {
-			return nil, fmt.Errorf("it %w", err)
-		}
-		return TextOf(o), nil
-	}
-}
-
-// TextOf is what a ConfigMap holds.
-func TextOf(o *object.Object) *scripts.ConfigMap {
-	text := &scripts.ConfigMap{}
-	text.Data, _, _ = unstructured.NestedStringMap(o.Object, "data")
+// ConfigMapContent returns the content of the ConfigMap o: its texts, and the keys of its binary values.
+func ConfigMapContent(o *object.Object) *scripts.ConfigMap {
+	content := &scripts.ConfigMap{}
+	content.Data, _, _ = unstructured.NestedStringMap(o.Object, "data")
 	binary, _, _ := unstructured.NestedMap(o.Object, "binaryData")
 	for key := range binary {
-		text.Binary = append(text.Binary, key)
+		content.Binary = append(content.Binary, key)
 	}
-	slices.Sort(text.Binary)
-	return text
+	slices.Sort(content.Binary)
+	return content
+}
+
+func configMap(namespace, name string) references.Object {
+	return references.Object{Kind: references.ConfigMap, Namespace: namespace, Name: name}
 }

@@ -15,33 +15,30 @@ import (
 	"metascript/controller/references"
 )
 
-// KindSecret is the kind of Secrets.
-const KindSecret = references.Secret
-
-// Credentials are the Secrets and ConfigMaps that the webhooks of one controller refer to. Until they are watched it is
-// only known which they are. A nil one refers to nothing.
+// Credentials are the Secrets and ConfigMaps that the webhooks of one controller refer to. They can be read after watch was
+// called. A nil *Credentials refers to nothing.
 type Credentials struct {
 	objects map[references.Object]bool
-	watcher *references.Watcher // nil: they are not watched
+	watcher *references.Watcher // nil if they are not watched
 }
 
 func newCredentials() *Credentials { return &Credentials{objects: map[references.Object]bool{}} }
 
-// watch begins to watch them.
+// watch starts to watch the objects.
 func (c *Credentials) watch(watcher *references.Watcher) error {
 	c.watcher = watcher
-	return c.Listen(nil)
+	return c.OnChange(nil)
 }
 
-// Listen has changed called whenever the content of one of them changes.
-func (c *Credentials) Listen(changed func()) error {
+// OnChange sets the function that is called when the content of one of the objects changes. It replaces the one before.
+func (c *Credentials) OnChange(changed func()) error {
 	if c == nil || c.watcher == nil {
 		return nil
 	}
 	return c.watcher.Watch(c, changed, slices.Collect(maps.Keys(c.objects))...)
 }
 
-// Secrets are the Secrets among them, as far as they are there.
+// Secrets returns the Secrets among the objects. Those that do not exist or cannot be read are left out.
 func (c *Credentials) Secrets() []*object.Object {
 	if c == nil || c.watcher == nil {
 		return nil
@@ -58,7 +55,7 @@ func (c *Credentials) Secrets() []*object.Object {
 	return found
 }
 
-// Settled waits until each of them is read, or known not to exist, or cannot be read, or until ctx is done.
+// Settled waits until it is known of each object whether it exists or cannot be read, or until ctx is done.
 func (c *Credentials) Settled(ctx context.Context) {
 	if c != nil && c.watcher != nil {
 		c.watcher.Settled(ctx, c)
@@ -80,25 +77,25 @@ type keySelector struct {
 
 func (s keySelector) String() string { return fmt.Sprintf("key %s of %s", s.key, s.Object) }
 
-// value reads the value as it is now. An error says what is missing, and never what is there.
-func (c *Credentials) value(at keySelector) (string, error) {
-	o, err := c.get(at.Object)
+// value returns the current value. An error names the Secret and the key, but never shows content.
+func (c *Credentials) value(selector keySelector) (string, error) {
+	o, err := c.get(selector.Object)
 	if err != nil {
 		return "", err
 	}
-	text, found, err := unstructured.NestedString(o.Object, "data", at.key)
+	text, found, err := unstructured.NestedString(o.Object, "data", selector.key)
 	if err != nil || !found {
-		return "", fmt.Errorf("%s has no key %s", at.Object, at.key)
+		return "", fmt.Errorf("%s has no key %s", selector.Object, selector.key)
 	}
-	if at.Kind == references.Secret {
+	if selector.Kind == references.Secret {
 		decoded, err := base64.StdEncoding.DecodeString(text)
 		if err != nil {
-			return "", fmt.Errorf("%s is not in base64", at)
+			return "", fmt.Errorf("%s is not in base64", selector)
 		}
 		text = string(decoded)
 	}
 	if text == "" {
-		return "", fmt.Errorf("%s is empty", at)
+		return "", fmt.Errorf("%s is empty", selector)
 	}
 	return text, nil
 }
@@ -114,18 +111,18 @@ func (c *Credentials) get(o references.Object) (*object.Object, error) {
 	return found, nil
 }
 
-// material reads what a connection is made with.
-func (c *Credentials) material(at keySelector) (hook.Material, error) {
-	text, err := c.value(at)
-	return hook.Material{PEM: text, Where: at.String()}, err
+// material returns a certificate or a key.
+func (c *Credentials) material(selector keySelector) (hook.Material, error) {
+	text, err := c.value(selector)
+	return hook.Material{PEM: text, Where: selector.String()}, err
 }
 
-// line reads a value that goes into a header, without the space around it.
-func (c *Credentials) line(at keySelector) (string, error) {
-	text, err := c.value(at)
+// headerValue returns a value for a header, without leading and trailing space. It must be one line.
+func (c *Credentials) headerValue(selector keySelector) (string, error) {
+	text, err := c.value(selector)
 	text = strings.TrimSpace(text)
 	if err == nil && strings.ContainsAny(text, "\r\n") {
-		err = fmt.Errorf("%s has more than one line", at)
+		err = fmt.Errorf("%s has more than one line", selector)
 	}
 	return text, err
 }

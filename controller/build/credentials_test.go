@@ -22,7 +22,7 @@ import (
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
-// secret is one of those values, in the namespace ns.
+// secret returns a Secret with these values in the namespace ns.
 func secret(name string, values map[string]string) *object.Object {
 	data := map[string]any{}
 	for key, value := range values {
@@ -33,134 +33,135 @@ func secret(name string, values map[string]string) *object.Object {
 	}}
 }
 
-// openLinks loads a controller whose one webhook has these settings and opens what it refers to in a cluster that has
+// openWebhook loads a controller with one webhook that has these settings, and watches its credentials in a cluster that has
 // these objects.
-func openLinks(t *testing.T, settings string, objects ...runtime.Object) (*hook.Webhook, *WebhookClients, *fake.FakeDynamicClient) {
+func openWebhook(t *testing.T, settings string, objects ...runtime.Object) (*hook.Webhook, *WebhookClients, *fake.FakeDynamicClient) {
 	t.Helper()
-	return openLinksIn(t, settings, func(*fake.FakeDynamicClient) {}, objects...)
+	return openWebhookIn(t, settings, func(*fake.FakeDynamicClient) {}, objects...)
 }
 
-func openLinksIn(t *testing.T, settings string, prepare func(*fake.FakeDynamicClient), objects ...runtime.Object) (*hook.Webhook, *WebhookClients, *fake.FakeDynamicClient) {
+// openWebhookIn is openWebhook with a function that prepares the client.
+func openWebhookIn(t *testing.T, settings string, prepare func(*fake.FakeDynamicClient), objects ...runtime.Object) (*hook.Webhook, *WebhookClients, *fake.FakeDynamicClient) {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{secrets: "SecretList", objecttest.ConfigMaps: "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 	prepare(client)
-	loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+settings+"}}}")
-	l := &loaded.Clients
-	if err := l.Open(references.NewWatcher(informer.NewFactory(client, slog.New(slog.DiscardHandler))), nil); err != nil {
+	loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+settings+"}}}")
+	clients := &loaded.Clients
+	if err := clients.Open(references.NewWatcher(informer.NewFactory(client, slog.New(slog.DiscardHandler))), nil); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(l.Close)
-	return loaded.Sync.(*hook.Webhook), l, client
+	t.Cleanup(clients.Close)
+	return loaded.Sync.(*hook.Webhook), clients, client
 }
 
-func TestWhatAWebhookRefersToIsReadOrNamed(t *testing.T) {
+func TestCredentialsAreReadOrTheErrorNamesThem(t *testing.T) {
 	configMap := &object.Object{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "ca", "namespace": "ns"}, "data": map[string]any{"other": "hunter2"},
 	}}
-	garbled := secret("token", nil)
-	garbled.Object["data"] = map[string]any{"t": "%hunter2"}
+	invalid := secret("token", nil)
+	invalid.Object["data"] = map[string]any{"t": "%hunter2"}
 	basic := "basicAuth: {secretRef: {name: admin, namespace: ns}}"
 	for name, c := range map[string]struct {
 		settings string
-		there    runtime.Object
+		object   runtime.Object
 		header   string
-		want     string // of the error
+		want     string // the error
 	}{
-		"a token":              {byToken, secret("token", map[string]string{"t": " hunter2\n"}), "Bearer hunter2", ""},
+		"a token":              {tokenSettings, secret("token", map[string]string{"t": " hunter2\n"}), "Bearer hunter2", ""},
 		"another scheme":       {"authorization: {type: Token, secretRef: {name: token, namespace: ns, key: t}}", secret("token", map[string]string{"t": "x"}), "Token x", ""},
 		"a password":           {basic, secret("admin", map[string]string{"username": "admin", "password": "hunter2\n"}), "Basic YWRtaW46aHVudGVyMg==", ""},
 		"other keys":           {"basicAuth: {secretRef: {name: admin, namespace: ns}, usernameKey: u, passwordKey: p}", secret("admin", map[string]string{"u": "admin", "p": "hunter2"}), "Basic YWRtaW46aHVudGVyMg==", ""},
-		"no Secret":            {byToken, secret("other", nil), "", "authorization: Secret ns/token does not exist"},
-		"no key":               {byToken, secret("token", map[string]string{"u": "hunter2"}), "", "authorization: Secret ns/token has no key t"},
-		"no data":              {byToken, secret("token", nil), "", "authorization: Secret ns/token has no key t"},
-		"an empty value":       {byToken, secret("token", map[string]string{"t": ""}), "", "authorization: key t of Secret ns/token is empty"},
-		"two lines":            {byToken, secret("token", map[string]string{"t": "hunter2\nhunter3"}), "", "authorization: key t of Secret ns/token has more than one line"},
-		"no base64":            {byToken, garbled, "", "authorization: key t of Secret ns/token is not in base64"},
+		"no Secret":            {tokenSettings, secret("other", nil), "", "authorization: Secret ns/token does not exist"},
+		"no key":               {tokenSettings, secret("token", map[string]string{"u": "hunter2"}), "", "authorization: Secret ns/token has no key t"},
+		"no data":              {tokenSettings, secret("token", nil), "", "authorization: Secret ns/token has no key t"},
+		"an empty value":       {tokenSettings, secret("token", map[string]string{"t": ""}), "", "authorization: key t of Secret ns/token is empty"},
+		"two lines":            {tokenSettings, secret("token", map[string]string{"t": "hunter2\nhunter3"}), "", "authorization: key t of Secret ns/token has more than one line"},
+		"no base64":            {tokenSettings, invalid, "", "authorization: key t of Secret ns/token is not in base64"},
 		"no user name":         {basic, secret("admin", map[string]string{"password": "hunter2"}), "", "basicAuth: Secret ns/admin has no key username"},
 		"no password":          {basic, secret("admin", map[string]string{"username": "hunter2"}), "", "basicAuth: Secret ns/admin has no key password"},
-		"no authority":         {byBundle, secret("ca", map[string]string{"ca.pem": "hunter2"}), "", "caBundle: Secret ns/ca has no key ca.crt"},
-		"none in a ConfigMap":  {"caBundle: {configMapRef: {name: ca, namespace: ns}}", configMap, "", "caBundle: ConfigMap ns/ca has no key ca.crt"},
+		"no CA":                {caSettings, secret("ca", map[string]string{"ca.pem": "hunter2"}), "", "caBundle: Secret ns/ca has no key ca.crt"},
+		"no CA in a ConfigMap": {"caBundle: {configMapRef: {name: ca, namespace: ns}}", configMap, "", "caBundle: ConfigMap ns/ca has no key ca.crt"},
 		"no ConfigMap":         {"caBundle: {configMapRef: {name: cb, namespace: ns}}", configMap, "", "caBundle: ConfigMap ns/cb does not exist"},
 		"no key of a key pair": {"clientTLS: {secretRef: {name: c, namespace: ns}}", secret("c", map[string]string{"tls.crt": "hunter2"}), "", "clientTLS: Secret ns/c has no key tls.key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, l, _ := openLinks(t, c.settings, c.there)
-			l.Credentials.Settled(t.Context())
-			met, err := h.Client.Endpoint()
-			if got := text(err); got != c.want || met.Authorization != c.header {
-				t.Errorf("header %q, error %q, want %q and %q", met.Authorization, got, c.header, c.want)
+			h, clients, _ := openWebhook(t, c.settings, c.object)
+			clients.Credentials.Settled(t.Context())
+			endpoint, err := h.Client.Endpoint()
+			if got := errorText(err); got != c.want || endpoint.Authorization != c.header {
+				t.Errorf("header %q, error %q, want %q and %q", endpoint.Authorization, got, c.header, c.want)
 			}
-			if problems := l.Problems(); (len(problems) > 0) != (err != nil) {
-				t.Errorf("problems %q beside error %v", problems, err)
+			if problems := clients.Problems(); (len(problems) > 0) != (err != nil) {
+				t.Errorf("problems %q with error %v", problems, err)
 			}
 		})
 	}
 }
 
-func text(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
 	return err.Error()
 }
 
-func TestAPermissionThatIsMissingIsNamed(t *testing.T) {
+func TestMissingPermissionIsNamedInTheError(t *testing.T) {
 	const refusal = `secrets is forbidden: User "u" cannot list resource "secrets" in API group "" in the namespace "ns"`
-	h, l, _ := openLinksIn(t, byToken, func(client *fake.FakeDynamicClient) {
+	h, clients, _ := openWebhookIn(t, tokenSettings, func(client *fake.FakeDynamicClient) {
 		client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return true, nil, &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: refusal}}
 		})
 	})
-	l.Credentials.Settled(t.Context())
+	clients.Credentials.Settled(t.Context())
 	_, err := h.Client.Endpoint()
-	if got := text(err); !strings.HasPrefix(got, "authorization: Secret ns/token cannot be read: ") || !strings.HasSuffix(got, refusal) {
+	if got := errorText(err); !strings.HasPrefix(got, "authorization: Secret ns/token cannot be read: ") || !strings.HasSuffix(got, refusal) {
 		t.Errorf("error %q, want one that names the Secret, the verb and the resource", got)
 	}
 }
 
-func TestWithoutAClusterNothingIsReferredTo(t *testing.T) {
-	loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+byToken+"}}}")
-	_, err := loaded.Sync.Call(t.Context(), AboutWidget())
-	if want := "webhook https://127.0.0.1:1/: authorization: Secret ns/token cannot be read without a cluster"; text(err) != want {
+func TestCredentialsCannotBeReadWithoutACluster(t *testing.T) {
+	loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+tokenSettings+"}}}")
+	_, err := loaded.Sync.Call(t.Context(), widgetRequest())
+	if want := "webhook https://127.0.0.1:1/: authorization: Secret ns/token cannot be read without a cluster"; errorText(err) != want {
 		t.Errorf("error %v, want %q", err, want)
 	}
 }
 
-func TestAChangeOfWhatASecretHoldsIsToldAndNoOther(t *testing.T) {
-	h, l, client := openLinks(t, byToken)
+func TestOnlyAChangeOfTheContentOfASecretIsReported(t *testing.T) {
+	h, clients, client := openWebhook(t, tokenSettings)
 	changes := make(chan struct{}, 10)
-	if err := l.Credentials.Listen(func() { changes <- struct{}{} }); err != nil {
+	if err := clients.Credentials.OnChange(func() { changes <- struct{}{} }); err != nil {
 		t.Fatal(err)
 	}
-	l.Credentials.Settled(t.Context())
+	clients.Credentials.Settled(t.Context())
 	if _, err := client.Resource(secrets).Namespace("ns").Create(t.Context(), secret("token", map[string]string{"t": "one"}), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	expect := func(header string) {
 		t.Helper()
 		<-changes
-		if met, err := h.Client.Endpoint(); met.Authorization != header || (err != nil) != (header == "") {
-			t.Errorf("header %q, error %v, want %q", met.Authorization, err, header)
+		if endpoint, err := h.Client.Endpoint(); endpoint.Authorization != header || (err != nil) != (header == "") {
+			t.Errorf("header %q, error %v, want %q", endpoint.Authorization, err, header)
 		}
 	}
-	put := func(o *object.Object) {
+	update := func(o *object.Object) {
 		t.Helper()
 		if _, err := client.Resource(secrets).Namespace("ns").Update(t.Context(), o, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	expect("Bearer one")
-	labelled := secret("token", map[string]string{"t": "one"})
-	labelled.SetLabels(map[string]string{"a": "b"})
-	put(labelled)
-	put(secret("token", map[string]string{"t": "two"}))
+	labeled := secret("token", map[string]string{"t": "one"})
+	labeled.SetLabels(map[string]string{"a": "b"})
+	update(labeled)
+	update(secret("token", map[string]string{"t": "two"}))
 	expect("Bearer two")
 	if err := client.Resource(secrets).Namespace("ns").Delete(t.Context(), "token", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	expect("")
 	if len(changes) > 0 {
-		t.Error("a label was taken for a change of what the Secret holds")
+		t.Error("a changed label was reported as a change of the content")
 	}
 }

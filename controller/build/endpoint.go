@@ -13,25 +13,25 @@ import (
 	"metascript/controller/references"
 )
 
-// An endpoint finds out how a webhook's server is met. It is what connection settings say, each value named; nil: there
-// is none.
+// An endpoint has the connection settings of a webhook. Values in Secrets and ConfigMaps are read for each call, so that a
+// change applies to the next call. A selector is nil if the setting is not used.
 type endpoint struct {
-	inline           hook.Material // the caBundle's own text
-	ca               *keySelector
-	certificate, key *keySelector
-	scheme           string // before the token
-	token            *keySelector
-	user, password   *keySelector
-	keys             *Credentials
+	inline           hook.Material // caBundle.inline
+	ca               *keySelector  // caBundle, from a Secret or a ConfigMap
+	certificate, key *keySelector  // clientTLS
+	scheme           string        // authorization.type; default Bearer
+	token            *keySelector  // authorization
+	user, password   *keySelector  // basicAuth
+	credentials      *Credentials
 }
 
-// newEndpoint reads settings and notes in keys what they refer to.
-func newEndpoint(settings v1alpha1.EndpointConfig, keys *Credentials) (*endpoint, error) {
-	e := &endpoint{keys: keys}
+// newEndpoint makes an endpoint, and adds the objects that settings refer to to credentials.
+func newEndpoint(settings v1alpha1.EndpointConfig, credentials *Credentials) (*endpoint, error) {
+	e := &endpoint{credentials: credentials}
 	if settings.Authorization != nil && settings.BasicAuth != nil {
 		return nil, errors.New("authorization and basicAuth exclude each other: keep one")
 	}
-	if err := e.setAuthority(settings.CABundle); err != nil {
+	if err := e.setCA(settings.CABundle); err != nil {
 		return nil, fmt.Errorf("caBundle: %w", err)
 	}
 	if c := settings.ClientTLS; c != nil {
@@ -52,78 +52,79 @@ func newEndpoint(settings v1alpha1.EndpointConfig, keys *Credentials) (*endpoint
 	return e, nil
 }
 
-func (e *endpoint) setAuthority(bundle *v1alpha1.CABundle) error {
+func (e *endpoint) setCA(bundle *v1alpha1.CABundle) error {
 	if bundle == nil {
 		return nil
 	}
-	set := 0
+	count := 0
 	if bundle.Inline != nil {
-		set++
+		count++
 		e.inline = hook.Material{PEM: *bundle.Inline, Where: "inline"}
 	}
 	if ref := bundle.SecretRef; ref != nil {
-		set++
-		e.ca = e.at(references.Secret, ref.Namespace, ref.Name, cmp.Or(ref.Key, "ca.crt"))
+		count++
+		e.ca = e.selector(references.Secret, ref.Namespace, ref.Name, cmp.Or(ref.Key, "ca.crt"))
 	}
 	if ref := bundle.ConfigMapRef; ref != nil {
-		set++
-		e.ca = e.at(references.ConfigMap, ref.Namespace, ref.Name, cmp.Or(ref.Key, "ca.crt"))
+		count++
+		e.ca = e.selector(references.ConfigMap, ref.Namespace, ref.Name, cmp.Or(ref.Key, "ca.crt"))
 	}
-	if set != 1 {
+	if count != 1 {
 		return errors.New("give it exactly one of inline, secretRef and configMapRef")
 	}
 	return hook.TLS{CA: e.inline}.Check()
 }
 
-func (e *endpoint) secret(ref v1alpha1.SecretRef, key, otherwise string) *keySelector {
-	return e.at(references.Secret, ref.Namespace, ref.Name, cmp.Or(key, otherwise))
+func (e *endpoint) secret(ref v1alpha1.SecretRef, key, defaultKey string) *keySelector {
+	return e.selector(references.Secret, ref.Namespace, ref.Name, cmp.Or(key, defaultKey))
 }
 
-func (e *endpoint) at(kind, namespace, name, key string) *keySelector {
-	at := keySelector{references.Object{Kind: kind, Namespace: namespace, Name: name}, key}
-	e.keys.objects[at.Object] = true
-	return &at
+// selector returns a keySelector, and adds its object to the credentials.
+func (e *endpoint) selector(kind, namespace, name, key string) *keySelector {
+	s := keySelector{references.Object{Kind: kind, Namespace: namespace, Name: name}, key}
+	e.credentials.objects[s.Object] = true
+	return &s
 }
 
-// now is how the server is met by a call that begins now.
-func (e *endpoint) now() (hook.Endpoint, error) {
-	met := hook.Endpoint{TLS: hook.TLS{CA: e.inline}}
+// current reads the values and returns how to connect to the server now.
+func (e *endpoint) current() (hook.Endpoint, error) {
+	result := hook.Endpoint{TLS: hook.TLS{CA: e.inline}}
 	var err error
 	for _, m := range []struct {
-		setting string
-		at      *keySelector
-		into    *hook.Material
+		setting  string
+		selector *keySelector
+		target   *hook.Material
 	}{
-		{"caBundle", e.ca, &met.CA},
-		{"clientTLS", e.certificate, &met.Certificate},
-		{"clientTLS", e.key, &met.Key},
+		{"caBundle", e.ca, &result.CA},
+		{"clientTLS", e.certificate, &result.Certificate},
+		{"clientTLS", e.key, &result.Key},
 	} {
-		if m.at == nil {
+		if m.selector == nil {
 			continue
 		}
-		if *m.into, err = e.keys.material(*m.at); err != nil {
+		if *m.target, err = e.credentials.material(*m.selector); err != nil {
 			return hook.Endpoint{}, fmt.Errorf("%s: %w", m.setting, err)
 		}
 	}
-	met.Authorization, err = e.authorization()
-	return met, err
+	result.Authorization, err = e.authorization()
+	return result, err
 }
 
-// authorization is the header of that name.
+// authorization returns the Authorization header, or "".
 func (e *endpoint) authorization() (string, error) {
 	switch {
 	case e.token != nil:
-		token, err := e.keys.line(*e.token)
+		token, err := e.credentials.headerValue(*e.token)
 		if err != nil {
 			return "", fmt.Errorf("authorization: %w", err)
 		}
 		return e.scheme + " " + token, nil
 	case e.user != nil:
-		user, err := e.keys.line(*e.user)
+		user, err := e.credentials.headerValue(*e.user)
 		if err != nil {
 			return "", fmt.Errorf("basicAuth: %w", err)
 		}
-		password, err := e.keys.line(*e.password)
+		password, err := e.credentials.headerValue(*e.password)
 		if err != nil {
 			return "", fmt.Errorf("basicAuth: %w", err)
 		}
@@ -132,26 +133,26 @@ func (e *endpoint) authorization() (string, error) {
 	return "", nil
 }
 
-// settingsFor gives the connection settings of a webhook, and where they are: its own if it has any, as a whole, or
-// else those of the first entry for its host. It gives the entry's number, or -1.
+// settingsFor returns the connection settings of a webhook, and the index of the entry that they are from. If the webhook has
+// any settings itself, only these apply. If not, the first entry for its host applies. The index is -1 if no entry applies.
 func settingsFor(w *v1alpha1.Webhook, address string, entries []v1alpha1.EndpointConfig) (v1alpha1.EndpointConfig, int) {
 	own := v1alpha1.EndpointConfig{CABundle: w.CABundle, ClientTLS: w.ClientTLS, Authorization: w.Authorization, BasicAuth: w.BasicAuth}
 	if own != (v1alpha1.EndpointConfig{}) {
 		return own, -1
 	}
 	for i, entry := range entries {
-		if isAt(address, entry.Host) {
+		if hasHost(address, entry.Host) {
 			return entry, i
 		}
 	}
 	return own, -1
 }
 
-// defaultPorts are those of the protocols.
+// defaultPorts are the default ports of the URL schemes that a webhook can have.
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
-// isAt reports whether address is at host, which may have a port.
-func isAt(address, host string) bool {
+// hasHost reports whether the URL address has that host. host may include a port; the default is the port of the URL's scheme.
+func hasHost(address, host string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false

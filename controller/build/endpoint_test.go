@@ -9,7 +9,7 @@ import (
 	"metascript/test/authority"
 )
 
-func TestAnEntryIsForAHostAndItsPort(t *testing.T) {
+func TestHostOfAnEndpointConfigMatchesHostAndPort(t *testing.T) {
 	for _, c := range []struct {
 		address, host string
 		want          bool
@@ -22,7 +22,7 @@ func TestAnEntryIsForAHostAndItsPort(t *testing.T) {
 		{"https://hooks.example.com:8443/sync", "hooks.example.com", false},
 		{"https://hooks.example.com:8443/sync", "hooks.example.com:8443", true},
 		{"http://hooks.example.com/sync", "hooks.example.com:80", true},
-		{"http://catset.hooks:80/sync", "catset.hooks", true}, // a service
+		{"http://catset.hooks:80/sync", "catset.hooks", true}, // a Service
 		{"https://catset.hooks:8443/sync", "catset.hooks:8443", true},
 		{"https://catset.hooks:80/sync", "catset.hooks", false},
 		{"https://admin:secret@hooks.example.com/sync", "hooks.example.com", true},
@@ -32,13 +32,13 @@ func TestAnEntryIsForAHostAndItsPort(t *testing.T) {
 		{"https://hooks.example.com/sync", "[", false},
 		{"https://hooks.example.com/sync", "https://hooks.example.com", false},
 	} {
-		if got := isAt(c.address, c.host); got != c.want {
-			t.Errorf("an entry for %q is for %s: %t, want %t", c.host, c.address, got, c.want)
+		if got := hasHost(c.address, c.host); got != c.want {
+			t.Errorf("an entry for %q applies to %s: %t, want %t", c.host, c.address, got, c.want)
 		}
 	}
 }
 
-// refs lists what a controller's webhooks refer to.
+// refs lists the Secrets and ConfigMaps that a controller's webhooks refer to.
 func refs(loaded Built) []string {
 	var names []string
 	for r := range loaded.Clients.Credentials.objects {
@@ -49,88 +49,88 @@ func refs(loaded Built) []string {
 }
 
 const (
-	byToken  = "authorization: {secretRef: {name: token, namespace: ns, key: t}}"
-	byBundle = "caBundle: {secretRef: {name: ca, namespace: ns}}"
+	tokenSettings = "authorization: {secretRef: {name: token, namespace: ns, key: t}}"
+	caSettings    = "caBundle: {secretRef: {name: ca, namespace: ns}}"
 )
 
-func TestAWebhookRefersToWhatItsSettingsName(t *testing.T) {
+func TestWebhookRefersToTheObjectsInItsSettings(t *testing.T) {
 	hooks := func(webhook string) string { return "hooks: {sync: {webhook: {url: 'https://x/'" + webhook + "}}}" }
 	for name, c := range map[string]struct{ spec, want string }{
-		"nothing":        {hooks(""), ""},
-		"a Secret":       {hooks(", " + byBundle), "Secret ns/ca"},
-		"a ConfigMap":    {hooks(", caBundle: {configMapRef: {name: ca, namespace: ns}}"), "ConfigMap ns/ca"},
-		"everything":     {hooks(", " + byBundle + ", clientTLS: {secretRef: {name: tls, namespace: ns}}, basicAuth: {secretRef: {name: admin, namespace: ns}}"), "Secret ns/admin, Secret ns/ca, Secret ns/tls"},
-		"its host's":     {"{endpointConfigs: [{host: elsewhere, " + byToken + "}, {host: x, " + byBundle + "}], " + hooks("") + "}", "Secret ns/ca"},
-		"the first":      {"{endpointConfigs: [{host: x, " + byToken + "}, {host: x, " + byBundle + "}], " + hooks("") + "}", "Secret ns/token"},
-		"its own, whole": {"{endpointConfigs: [{host: x, " + byBundle + "}], " + hooks(", "+byToken) + "}", "Secret ns/token"},
-		"of another":     {"{endpointConfigs: [{host: elsewhere, " + byBundle + "}], " + hooks("") + "}", ""},
+		"nothing":                               {hooks(""), ""},
+		"a Secret":                              {hooks(", " + caSettings), "Secret ns/ca"},
+		"a ConfigMap":                           {hooks(", caBundle: {configMapRef: {name: ca, namespace: ns}}"), "ConfigMap ns/ca"},
+		"everything":                            {hooks(", " + caSettings + ", clientTLS: {secretRef: {name: tls, namespace: ns}}, basicAuth: {secretRef: {name: admin, namespace: ns}}"), "Secret ns/admin, Secret ns/ca, Secret ns/tls"},
+		"the entry for its host":                {"{endpointConfigs: [{host: elsewhere, " + tokenSettings + "}, {host: x, " + caSettings + "}], " + hooks("") + "}", "Secret ns/ca"},
+		"the first of two entries":              {"{endpointConfigs: [{host: x, " + tokenSettings + "}, {host: x, " + caSettings + "}], " + hooks("") + "}", "Secret ns/token"},
+		"its own settings in place of an entry": {"{endpointConfigs: [{host: x, " + caSettings + "}], " + hooks(", "+tokenSettings) + "}", "Secret ns/token"},
+		"an entry for another host":             {"{endpointConfigs: [{host: elsewhere, " + caSettings + "}], " + hooks("") + "}", ""},
 	} {
-		if got := strings.Join(refs(Load(t, NewLoader(), c.spec)), ", "); got != c.want {
-			t.Errorf("%s: it refers to %q, want %q", name, got, c.want)
+		if got := strings.Join(refs(load(t, newLoader(), c.spec)), ", "); got != c.want {
+			t.Errorf("%s: the webhook refers to %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-func TestADecoratorsWebhooksAreMetInTheSameWay(t *testing.T) {
-	d := spectest.Decorator(t, "{resources: [{apiVersion: v1, resource: pods}], endpointConfigs: [{host: x, "+byBundle+"}], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
-	loaded, err := NewLoader().Read(t.Context(), d)
+func TestEndpointConfigsApplyToDecoratorControllers(t *testing.T) {
+	d := spectest.Decorator(t, "{resources: [{apiVersion: v1, resource: pods}], endpointConfigs: [{host: x, "+caSettings+"}], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
+	loaded, err := newLoader().ReadAndLoad(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(refs(loaded), ", "); got != "Secret ns/ca" {
-		t.Errorf("it refers to %q, want the entry's Secret", got)
+		t.Errorf("the webhook refers to %q, want the Secret of the entry", got)
 	}
 }
 
-func TestAnEntryOfNoWebhookIsTold(t *testing.T) {
-	entry := func(host string) string { return "{host: " + host + ", " + byBundle + "}" }
-	loaded := Load(t, NewLoader(), "{endpointConfigs: ["+entry("x")+", "+entry("elsewhere")+", "+entry("x:443")+"], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
+func TestUnusedEndpointConfigIsAWarning(t *testing.T) {
+	entry := func(host string) string { return "{host: " + host + ", " + caSettings + "}" }
+	loaded := load(t, newLoader(), "{endpointConfigs: ["+entry("x")+", "+entry("elsewhere")+", "+entry("x:443")+"], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
 	if len(loaded.Warnings) != 2 || !strings.HasPrefix(loaded.Warnings[0], "endpointConfigs[1] has no effect: no webhook at elsewhere takes") || !strings.HasPrefix(loaded.Warnings[1], "endpointConfigs[2] ") {
-		t.Errorf("doubts are %q, want one about each of [1] and [2]", loaded.Warnings)
+		t.Errorf("warnings: %q, want one about each of [1] and [2]", loaded.Warnings)
 	}
 }
 
-func TestConnectionSettingsThatCannotWorkAreRefused(t *testing.T) {
+func TestInvalidConnectionSettingsAreErrors(t *testing.T) {
 	secret := "secretRef: {name: s, namespace: ns}"
 	for name, c := range map[string]struct{ settings, want string }{
-		"two credentials":  {byToken + ", basicAuth: {" + secret + "}", "authorization and basicAuth exclude each other"},
-		"Basic":            {"authorization: {type: ' basic', " + strings.TrimPrefix(byToken, "authorization: {"), "use basicAuth"},
-		"no authority":     {"caBundle: {}", "caBundle: give it exactly one of inline, secretRef and configMapRef"},
-		"two authorities":  {"caBundle: {" + secret + ", configMapRef: {name: c, namespace: ns}}", "exactly one"},
-		"no certificate":   {"caBundle: {inline: hunter2}", "caBundle: inline: there is no certificate in it, in PEM"},
-		"an empty bundle":  {"caBundle: {inline: ''}", "there is no certificate in it"},
-		"an empty and one": {"caBundle: {inline: '', " + secret + "}", "exactly one"},
+		"two credentials":              {tokenSettings + ", basicAuth: {" + secret + "}", "authorization and basicAuth exclude each other"},
+		"Basic":                        {"authorization: {type: ' basic', " + strings.TrimPrefix(tokenSettings, "authorization: {"), "use basicAuth"},
+		"no CA":                        {"caBundle: {}", "caBundle: give it exactly one of inline, secretRef and configMapRef"},
+		"two CAs":                      {"caBundle: {" + secret + ", configMapRef: {name: c, namespace: ns}}", "exactly one"},
+		"no certificate":               {"caBundle: {inline: hunter2}", "caBundle: inline: there is no certificate in it, in PEM"},
+		"an empty bundle":              {"caBundle: {inline: ''}", "there is no certificate in it"},
+		"an empty bundle and a Secret": {"caBundle: {inline: '', " + secret + "}", "exactly one"},
 	} {
-		for at, spec := range map[string]string{
+		for path, spec := range map[string]string{
 			"hooks.sync.webhook": "hooks: {sync: {webhook: {url: 'https://x/', " + c.settings + "}}}",
 			"endpointConfigs[0]": "{endpointConfigs: [{host: x, " + c.settings + "}], hooks: {sync: {webhook: {url: 'https://x/'}}}}",
 		} {
-			_, err := NewLoader().Read(t.Context(), spectest.Composite(t, spec))
-			if err == nil || !strings.HasPrefix(err.Error(), at+": ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("%s: error %v, want one of %s with %q", name, err, at, c.want)
+			_, err := newLoader().ReadAndLoad(t.Context(), spectest.Composite(t, spec))
+			if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: error %v, want one that begins with %s and has %q", name, err, path, c.want)
 			}
 		}
 	}
-	a, err := authority.New("ours")
+	ca, err := authority.New("ours")
 	if err != nil {
 		t.Fatal(err)
 	}
-	Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'https://x/', caBundle: {inline: \""+strings.ReplaceAll(a.PEM, "\n", `\n`)+"\"}}}}")
+	load(t, newLoader(), "hooks: {sync: {webhook: {url: 'https://x/', caBundle: {inline: \""+strings.ReplaceAll(ca.PEM, "\n", `\n`)+"\"}}}}")
 }
 
-func TestAURLThatCannotBeCalledIsReportedWithoutBeingShown(t *testing.T) {
+func TestMalformedURLIsReportedButNotShown(t *testing.T) {
 	for _, webhook := range []string{
 		"{url: 'hunter2'}", "{url: 'ftp://admin:hunter2@x/'}", "{url: 'http://admin:hunter2@[/'}", "{url: 'http:///hunter2'}",
 		"{service: {name: s, namespace: ns}, path: hunter2}",
 	} {
 		const want = "hooks.sync.webhook: its URL must be http:// or https://, a host and a path"
-		loaded, err := NewLoader().Read(t.Context(), spectest.Composite(t, "hooks: {sync: {webhook: "+webhook+"}}"))
+		loaded, err := newLoader().ReadAndLoad(t.Context(), spectest.Composite(t, "hooks: {sync: {webhook: "+webhook+"}}"))
 		if err != nil || len(loaded.Warnings) != 1 || loaded.Warnings[0] != want+"; until then every call fails" {
-			t.Errorf("%s: error %v, doubts %q", webhook, err, loaded.Warnings)
+			t.Errorf("%s: error %v, warnings %q", webhook, err, loaded.Warnings)
 			continue
 		}
 		if _, err := loaded.Sync.Call(t.Context(), nil); err == nil || err.Error() != want {
-			t.Errorf("%s: a call gives %v", webhook, err)
+			t.Errorf("%s: a call returns error %v", webhook, err)
 		}
 	}
 }

@@ -11,99 +11,98 @@ import (
 	"metascript/controller/hook"
 )
 
-// LoadPartial makes the hooks of c as far as they can be made.
+// LoadPartial makes the hooks of c although some of its scripts do not load. A hook whose script is missing is its webhook, if
+// it has one, or else an [UnloadedHook]. LoadPartial also sets Parts and Identity of c.
 func (l *Loader) LoadPartial(ctx context.Context, c *Candidate) (Built, error) {
-	found, failed := l.Sources.AssembleAll(l.Wanted(c.Declaration), false)
+	missing := &missingScripts{parts: map[string]error{}}
+	parts, failed := l.Sources.AssembleAll(l.Wanted(c.Declaration), false)
 	for name, err := range failed {
-		l.Partial.Parts[name] = fmt.Errorf("%s: %w", SpecPath(name), err)
+		missing.parts[name] = fmt.Errorf("%s: %w", SpecPath(name), err)
 	}
-	c.Parts = found
-	hooks, err := l.Load(ctx, c.Declaration, c.Parts)
+	c.Parts = parts
+	built, err := l.load(ctx, c.Declaration, c.Parts, missing)
 	if err != nil {
 		return Built{}, err
 	}
-	digests, err := c.Parts.Digests()
+	digests, err := c.Parts.digests()
 	if err != nil {
 		return Built{}, err
 	}
-	hooks.Status, hooks.Missing = v1alpha1.ScriptStatus{}, l.Partial.String()
-	c.Identity, err = sum([]any{c.Object.Object["spec"], digests, hooks.Missing})
-	return hooks, err
+	built.Status, built.Missing = v1alpha1.ScriptStatus{}, missing.String()
+	c.Identity, err = digestOf([]any{c.Object.Object["spec"], digests, built.Missing})
+	return built, err
 }
 
-// MissingParts is what a loading does without. A nil one does without nothing.
-type MissingParts struct {
-	Parts map[string]error // those that do not load, and why
-	hooks []error          // whose scripts do not load
+// missingScripts records which scripts do not load. A nil *missingScripts means that all scripts must load.
+type missingScripts struct {
+	parts map[string]error // why a part cannot be read or compiled, by its name in Parts
+	hooks []error          // why hooks have no script, in the order of the hooks
 }
 
-// Part is why the part of that name does not load.
-func (l *MissingParts) Part(name string) error {
-	if l == nil {
+// reason returns why the part of that name does not load, or nil.
+func (m *missingScripts) reason(name string) error {
+	if m == nil {
 		return nil
 	}
-	return l.Parts[name]
+	return m.parts[name]
 }
 
-// any reports whether something is missing.
-func (l *MissingParts) any() bool { return l != nil && len(l.Parts)+len(l.hooks) > 0 }
+// any reports whether a script is missing.
+func (m *missingScripts) any() bool { return m != nil && len(m.parts)+len(m.hooks) > 0 }
 
-// Note does without a part, unless that is not allowed.
-func (l *MissingParts) Note(name string, err error) error {
-	if l == nil {
+// add records that a part does not load. If all scripts must load, it returns err.
+func (m *missingScripts) add(name string, err error) error {
+	if m == nil {
 		return err
 	}
-	l.Parts[name] = err
+	m.parts[name] = err
 	return nil
 }
 
-// String says what is lacking; "" is nothing.
-func (l *MissingParts) String() string {
+// String says why hooks have no script. It is "" if none is missing.
+func (m *missingScripts) String() string {
 	var all []string
-	for _, err := range l.hooks {
+	for _, err := range m.hooks {
 		all = append(all, err.Error())
 	}
 	return strings.Join(all, "; ")
 }
 
-// An UnloadedHook is one that only a script can answer, which is not loaded. Its error is none of a script, since none was
-// called.
-type UnloadedHook struct{ Err error }
-
-// Call never answers.
-func (h UnloadedHook) Call(context.Context, *hook.Request) (*hook.Response, error) {
-	return nil, h.Err
-}
-
-// withoutScript does without the script of a hook, unless that is not allowed.
+// withoutScript makes a hook whose script does not load, for the reason why. If all scripts must load, it returns why.
 func (w *loading) withoutScript(name string, why error) (hook.Hook, error) {
-	if w.Partial == nil {
+	if w.missing == nil {
 		return nil, why
 	}
-	w.Partial.hooks = append(w.Partial.hooks, why)
+	w.missing.hooks = append(w.missing.hooks, why)
 	text := fmt.Sprintf("the script that answers for the hook %s is not loaded: %v", name, why)
 	if name == hook.Finalize {
-		text += fmt.Sprintf("; mend it, or take finalizer %s off this object", w.finalizer)
+		text += fmt.Sprintf("; mend it, or take finalizer %s off this object", w.declaration.ID().Finalizer())
 	}
 	return UnloadedHook{Err: errors.New(text)}, nil
 }
 
-// mayDefine reports whether spec.script, which is not loaded, may serve a hook that is not listed. Whether there is a
-// finalize hook is not known then, so that finalizers stay as they are; a customize hook is there if there was one.
+// mayDefine reports whether spec.script does not load but may define a hook that spec.hooks does not list. A sync or finalize
+// hook may always exist: if there may be a finalize hook, finalizers are not changed. A customize hook is assumed if there was
+// one when the scripts were loaded last.
 func (w *loading) mayDefine(name string) bool {
-	return w.Partial.Part("") != nil && (name != hook.Customize || slices.Contains(w.served, name))
+	if w.missing.reason("") == nil {
+		return false
+	}
+	last := w.declaration.Status.Script
+	return name != hook.Customize || last != nil && slices.Contains(last.Hooks, name)
 }
 
-// fallback is a hook with a script that a webhook stands in for.
-func (w *loading) fallback(ctx context.Context, name string, set *v1alpha1.Hook, loaded *Built) (hook.Hook, error) {
-	made := &hook.Fallback{OnError: set.Fallback == v1alpha1.FallbackOnError, ProbeEvery: w.ProbeEvery}
-	script, err := w.listedScript(ctx, name, set)
-	if err != nil {
-		if _, err := w.withoutScript(name, err); err != nil {
+// fallback makes a hook that is a script with a webhook as its fallback.
+func (w *loading) fallback(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+	script, unloaded := w.listedScript(ctx, name, set)
+	if unloaded != nil {
+		if _, err := w.withoutScript(name, unloaded); err != nil {
 			return nil, err
 		}
 	}
-	made.Script, made.Unloaded = script, err
-	made.Webhook, err = w.webhook(name, set, loaded)
-	return made, err
+	webhook, err := w.webhook(name, set)
+	return &hook.Fallback{
+		Script: script, Unloaded: unloaded, Webhook: webhook,
+		OnError: set.Fallback == v1alpha1.FallbackOnError, ProbeEvery: w.ProbeEvery,
+	}, err
 }

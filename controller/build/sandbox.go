@@ -14,23 +14,27 @@ import (
 	"metascript/engine"
 )
 
-// A Sandbox says where scripts run and what they may ask for. It is the server's; an object chooses within it.
+// A Sandbox says how scripts run: the engines, and the limits of the server. A controller can choose within these limits.
 type Sandbox struct {
-	InProcess engine.Runtime // runs scripts in this process; not needed when Floor is Process
-	Process   engine.Runtime // runs them in worker processes; nil: it cannot be done here
-	Missing   []string       // why Process is nil, in words
+	// InProcess runs scripts in this process. It may be nil if MinIsolation is Process.
+	InProcess engine.Runtime
+	// Process runs scripts in worker processes. It is nil if this system cannot isolate them.
+	Process engine.Runtime
+	// Missing says what the system lacks for worker processes, if Process is nil.
+	Missing []string
 
-	Runaways func() []engine.Runaway // the evaluations that run on although their time is up; nil: it is not known
+	// Runaways returns the calls of scripts that still run although their time is over. If it is nil, there are none.
+	Runaways func() []engine.Runaway
 
-	// Floor is the isolation that every script has at least; "" is InProcess.
-	Floor v1alpha1.Isolation
+	// MinIsolation is the least isolation of all scripts. The default is InProcess.
+	MinIsolation v1alpha1.Isolation
 
-	// Ceilings are the most that an object may set for its scripts: Timeout, Steps, Memory and Output; by default 30s,
-	// a thousand million, 256Mi and 16Mi. Log is not for objects to set, and as it is here.
+	// Ceilings are the maximums of what a controller may set for its scripts: Timeout, Steps, Memory and Output. The defaults
+	// are 30s, 1e9, 256Mi and 16Mi. A controller cannot set Log, so scripts always have this value of it.
 	Ceilings engine.Limits
 }
 
-// WithDefaults gives the sandbox with what is not set.
+// WithDefaults returns a copy of s with the defaults for what is not set.
 func (s Sandbox) WithDefaults() *Sandbox {
 	if s.Runaways == nil {
 		s.Runaways = func() []engine.Runaway { return nil }
@@ -43,22 +47,23 @@ func (s Sandbox) WithDefaults() *Sandbox {
 	return &s
 }
 
-// An IsolationError says that scripts cannot be run as isolated as is asked. They are not run with less.
+// An IsolationError says that this system does not have the isolation that scripts need. They do not run with less.
 type IsolationError struct{ missing []string }
 
+// Error implements error.
 func (e *IsolationError) Error() string {
 	return "isolation Process cannot be had here, and scripts are not run with less; the system lacks: " + strings.Join(e.missing, "; ")
 }
 
-// Isolation is the one that the scripts of a controller have that asks for this one.
-func (s *Sandbox) Isolation(asked v1alpha1.Isolation) v1alpha1.Isolation {
-	if asked == v1alpha1.IsolationProcess || s.Floor == v1alpha1.IsolationProcess {
+// Isolation returns the isolation of the scripts of a controller that sets this one, or "".
+func (s *Sandbox) Isolation(wanted v1alpha1.Isolation) v1alpha1.Isolation {
+	if wanted == v1alpha1.IsolationProcess || s.MinIsolation == v1alpha1.IsolationProcess {
 		return v1alpha1.IsolationProcess
 	}
 	return v1alpha1.IsolationInProcess
 }
 
-// engine gives what runs scripts so.
+// engine returns what runs scripts with that isolation.
 func (s *Sandbox) engine(isolation v1alpha1.Isolation) (engine.Runtime, error) {
 	switch {
 	case isolation == v1alpha1.IsolationInProcess:
@@ -69,53 +74,53 @@ func (s *Sandbox) engine(isolation v1alpha1.Isolation) (engine.Runtime, error) {
 	return s.Process, nil
 }
 
-// Warnings lists what spec asks for and does not get.
+// Warnings returns a warning for each setting of d that has no effect, or less effect than it says, in this sandbox.
 func (s *Sandbox) Warnings(d *spec.Declaration) []string {
-	var doubts []string
+	var warnings []string
 	switch {
-	case d.Settings.Isolation == v1alpha1.IsolationInProcess && s.Floor == v1alpha1.IsolationProcess:
-		doubts = append(doubts, "isolation InProcess is less than this server insists on: the scripts run with --isolation=Process")
+	case d.Settings.Isolation == v1alpha1.IsolationInProcess && s.MinIsolation == v1alpha1.IsolationProcess:
+		warnings = append(warnings, "isolation InProcess is less than this server insists on: the scripts run with --isolation=Process")
 	case d.Settings.Isolation == v1alpha1.IsolationProcess && !d.HasScript():
-		doubts = append(doubts, "isolation Process has no effect: no hook is a script")
+		warnings = append(warnings, "isolation Process has no effect: no hook is a script")
 	}
 	if d.Script != nil {
-		doubts = append(doubts, s.excess("script", d.Script.ScriptSource)...)
+		warnings = append(warnings, s.aboveCeilings("script", d.Script.ScriptSource)...)
 	}
-	for _, hook := range d.Hooks {
-		if hook.Hook != nil && hook.Script != nil {
-			doubts = append(doubts, s.excess("hooks."+hook.Name+".script", hook.Script.ScriptSource)...)
+	for _, h := range d.Hooks {
+		if h.Hook != nil && h.Script != nil {
+			warnings = append(warnings, s.aboveCeilings(SpecPath(h.Name), h.Script.ScriptSource)...)
 		}
 	}
-	return doubts
+	return warnings
 }
 
-// excess lists the limits in source that are above the server's ceilings.
-func (s *Sandbox) excess(path string, source v1alpha1.ScriptSource) []string {
-	set, c := asked(source), s.Ceilings
-	var all []string
-	for _, limit := range bounds {
-		if want, most := limit.of(&set), limit.of(&c); want > most {
-			all = append(all, fmt.Sprintf("%s.%s is %s, above the server's ceiling, which counts: %s=%s", path, limit.field, limit.show(want), limit.flag, limit.show(most)))
+// aboveCeilings returns a warning for each limit in source that is above the ceiling. path is where source is in the spec.
+func (s *Sandbox) aboveCeilings(path string, source v1alpha1.ScriptSource) []string {
+	wanted, ceilings := limitsOf(source), s.Ceilings
+	var warnings []string
+	for _, limit := range settableLimits {
+		if value, ceiling := limit.of(&wanted), limit.of(&ceilings); value > ceiling {
+			warnings = append(warnings, fmt.Sprintf("%s.%s is %s, above the server's ceiling, which counts: %s=%s", path, limit.field, limit.show(value), limit.flag, limit.show(ceiling)))
 		}
 	}
-	return all
+	return warnings
 }
 
-// limits are those of a script: what it asks for, or the default, and never more than the ceilings.
+// limits returns the limits of a script: those that it sets, or the defaults, but not more than the ceilings.
 func (s *Sandbox) limits(source v1alpha1.ScriptSource) engine.Limits {
-	l, c := asked(source).WithDefaults(), s.Ceilings
+	l, c := limitsOf(source).WithDefaults(), s.Ceilings
 	l.Timeout, l.Steps = min(l.Timeout, c.Timeout), min(l.Steps, c.Steps)
 	l.Memory, l.Output = min(l.Memory, c.Memory), min(l.Output, c.Output)
 	l.Log = c.Log
 	return l
 }
 
-// maxInline is how many bytes of source an object may hold, modules included: the annotation in which kubectl apply
-// keeps a copy of the object holds 256 KiB.
+// maxInline is the limit in bytes for the source in an object, with its modules. kubectl apply stores a copy of the object in
+// an annotation, and all annotations together may have 256 KiB.
 const maxInline = 128 << 10
 
-// asked are the limits that an object sets itself.
-func asked(source v1alpha1.ScriptSource) engine.Limits {
+// limitsOf returns the limits that a script sets itself.
+func limitsOf(source v1alpha1.ScriptSource) engine.Limits {
 	l := engine.Limits{Source: maxInline}
 	if source.Timeout != nil {
 		l.Timeout = source.Timeout.Duration
@@ -137,16 +142,16 @@ func bytesOf(q *resource.Quantity) int64 {
 	return q.Value()
 }
 
-// A bound is a limit that an object may set up to a ceiling.
-type bound struct {
-	kind  engine.Kind // of the error of a script that hits it
-	field string      // in a script's source
-	flag  string      // that sets the ceiling
-	of    func(*engine.Limits) int64
-	show  func(int64) string
+// A settableLimit is a limit that a controller may set, up to a ceiling.
+type settableLimit struct {
+	kind  engine.Kind                // of the error of a script that exceeds it
+	field string                     // in the source of a script
+	flag  string                     // sets the ceiling
+	of    func(*engine.Limits) int64 // returns its value
+	show  func(int64) string         // formats a value
 }
 
-var bounds = []bound{
+var settableLimits = []settableLimit{
 	{engine.KindTimeout, "timeout", "--max-script-timeout", func(l *engine.Limits) int64 { return int64(l.Timeout) }, func(n int64) string { return time.Duration(n).String() }},
 	{engine.KindSteps, "limits.steps", "--max-script-steps", func(l *engine.Limits) int64 { return l.Steps }, func(n int64) string { return fmt.Sprint(n) }},
 	{engine.KindMemory, "limits.memory", "--max-script-memory", func(l *engine.Limits) int64 { return l.Memory }, showBytes},
@@ -155,30 +160,31 @@ var bounds = []bound{
 
 func showBytes(n int64) string { return resource.NewQuantity(n, resource.BinarySI).String() }
 
-// explain mends the hint of a script's error: to raise a limit that is at the server's ceiling is no advice.
+// explain corrects the hint of a script's error: if a limit is at the ceiling, the script's author cannot raise it. l are the
+// limits of the script.
 func (s *Sandbox) explain(err error, l engine.Limits) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	for _, limit := range bounds {
+	for _, limit := range settableLimits {
 		advice := ", or raise " + limit.field
-		most := limit.of(&s.Ceilings)
-		if e.Kind != limit.kind || !strings.HasSuffix(e.Hint, advice) || limit.of(&l) < most {
+		ceiling := limit.of(&s.Ceilings)
+		if e.Kind != limit.kind || !strings.HasSuffix(e.Hint, advice) || limit.of(&l) < ceiling {
 			continue
 		}
-		mended := *e // the one at hand may be shared
-		mended.Hint = fmt.Sprintf("%s; %s is at the server's ceiling, %s=%s", strings.TrimSuffix(e.Hint, advice), limit.field, limit.flag, limit.show(most))
-		return &mended
+		corrected := *e // a copy, since e may be shared
+		corrected.Hint = fmt.Sprintf("%s; %s is at the server's ceiling, %s=%s", strings.TrimSuffix(e.Hint, advice), limit.field, limit.flag, limit.show(ceiling))
+		return &corrected
 	}
 	return err
 }
 
-// RunawaysOf are those of one controller.
-func (s *Sandbox) RunawaysOf(name spec.ID) []engine.Runaway {
+// RunawaysOf returns the Runaways of one controller.
+func (s *Sandbox) RunawaysOf(id spec.ID) []engine.Runaway {
 	var own []engine.Runaway
 	for _, one := range s.Runaways() {
-		if one.Owner == name.Owner() {
+		if one.Owner == id.Owner() {
 			own = append(own, one)
 		}
 	}

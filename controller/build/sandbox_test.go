@@ -15,80 +15,80 @@ import (
 	"metascript/engine"
 )
 
-// An owned engine is a real one that writes down for whom it compiles.
-type ownedEngine struct {
+// A recordingEngine records the owners of the scripts that it compiles.
+type recordingEngine struct {
 	engine.Runtime
 	owners []string
 }
 
-func (e *ownedEngine) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
+func (e *recordingEngine) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
 	e.owners = append(e.owners, s.Owner)
 	return e.Runtime.Compile(ctx, s, l)
 }
 
-func TestScriptsRunWhereTheirControllerAndTheServerSay(t *testing.T) {
+func TestIsolationIsTheStricterOfControllerAndServer(t *testing.T) {
 	script := "script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync"))
 	const inProcess, process = v1alpha1.IsolationInProcess, v1alpha1.IsolationProcess
 	for _, c := range []struct {
-		name   string
-		floor  v1alpha1.Isolation
-		asked  v1alpha1.Isolation
-		want   v1alpha1.Isolation
-		doubts string
+		name     string
+		min      v1alpha1.Isolation // of the server
+		set      v1alpha1.Isolation // by the controller
+		want     v1alpha1.Isolation
+		warnings string
 	}{
-		{"in process when nothing is said", "", "", inProcess, ""},
-		{"in process when both say so", inProcess, inProcess, inProcess, ""},
-		{"as isolated as the controller asks", inProcess, process, process, ""},
-		{"as isolated as the server insists", process, "", process, ""},
-		{"as isolated as both say", process, process, process, ""},
-		{"never less than the server insists", process, inProcess, process, "isolation InProcess is less than this server insists on"},
+		{"in process by default", "", "", inProcess, ""},
+		{"in process if both set it", inProcess, inProcess, inProcess, ""},
+		{"in worker processes if the controller sets it", inProcess, process, process, ""},
+		{"in worker processes if the server sets it", process, "", process, ""},
+		{"in worker processes if both set it", process, process, process, ""},
+		{"never less than the server sets", process, inProcess, process, "isolation InProcess is less than this server insists on"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			engines := map[v1alpha1.Isolation]*ownedEngine{inProcess: {Runtime: NewSandbox().InProcess}, process: {Runtime: NewSandbox().InProcess}}
-			sandbox := Sandbox{InProcess: engines[inProcess], Process: engines[process], Floor: c.floor}.WithDefaults()
-			cc := spectest.Composite(t, "{"+script+", isolation: '"+string(c.asked)+"'}")
+			engines := map[v1alpha1.Isolation]*recordingEngine{inProcess: {Runtime: newSandbox().InProcess}, process: {Runtime: newSandbox().InProcess}}
+			sandbox := Sandbox{InProcess: engines[inProcess], Process: engines[process], MinIsolation: c.min}.WithDefaults()
+			cc := spectest.Composite(t, "{"+script+", isolation: '"+string(c.set)+"'}")
 			l := &Loader{Sandbox: sandbox}
-			if _, err := l.Read(t.Context(), cc); err != nil {
+			if _, err := l.ReadAndLoad(t.Context(), cc); err != nil {
 				t.Fatal(err)
 			}
 			for where, e := range engines {
 				if used := len(e.owners) > 0; used != (where == c.want) {
-					t.Errorf("%s: it compiled the scripts of %v", where, e.owners)
+					t.Errorf("%s: the engine compiled the scripts of %v", where, e.owners)
 				} else if used && e.owners[0] != "CompositeController/c" {
 					t.Errorf("the owner is %s", e.owners[0])
 				}
 			}
-			if got := strings.Join(append(sandbox.Warnings(cc), cc.Warnings()...), "; "); !strings.HasPrefix(got, c.doubts) || c.doubts == "" && got != "" {
-				t.Errorf("doubts are %q, want %q", got, c.doubts)
+			if got := strings.Join(append(sandbox.Warnings(cc), cc.Warnings()...), "; "); !strings.HasPrefix(got, c.warnings) || c.warnings == "" && got != "" {
+				t.Errorf("warnings: %q, want %q", got, c.warnings)
 			}
 		})
 	}
 }
 
-func TestIsolationThatCannotBeHadIsRefusedForScriptsAlone(t *testing.T) {
+func TestMissingIsolationIsAnErrorOnlyForScripts(t *testing.T) {
 	cc := spectest.Composite(t, "{isolation: Process, script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+"}")
-	_, err := NewLoader().Read(t.Context(), cc)
+	_, err := newLoader().ReadAndLoad(t.Context(), cc)
 	var refused *IsolationError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "no seccomp") {
 		t.Errorf("got error %v, want what is missing", err)
 	}
 	cc = spectest.Composite(t, "{isolation: Process, hooks: {sync: {webhook: {url: 'http://x/'}}}}")
-	if _, err := NewLoader().Read(t.Context(), cc); err != nil {
-		t.Errorf("a controller without a script is refused: %v", err)
+	if _, err := newLoader().ReadAndLoad(t.Context(), cc); err != nil {
+		t.Errorf("a controller without a script: error %v", err)
 	}
-	if got := strings.Join(append(NewSandbox().Warnings(cc), cc.Warnings()...), "; "); !strings.Contains(got, "isolation Process has no effect") {
-		t.Errorf("doubts are %q", got)
+	if got := strings.Join(append(newSandbox().Warnings(cc), cc.Warnings()...), "; "); !strings.Contains(got, "isolation Process has no effect") {
+		t.Errorf("warnings: %q", got)
 	}
 }
 
-func TestLimitsAreWithinTheCeilings(t *testing.T) {
+func TestLimitsAreAtMostTheCeilings(t *testing.T) {
 	const timeLimit, memory = 2 * time.Second, 8 << 20
 	sandbox := Sandbox{Ceilings: engine.Limits{Timeout: timeLimit, Steps: 1000, Memory: memory, Output: 1 << 10, Log: 5}}.WithDefaults()
 	capped := engine.Limits{Timeout: timeLimit, Steps: 1000, Memory: memory, Output: 1 << 10, Source: maxInline, Log: 5}
 	for _, c := range []struct {
 		name, script string
 		want         engine.Limits
-		doubts       []string
+		warnings     []string
 	}{
 		{"defaults above the ceilings", "{}", capped, nil},
 		{"below the ceilings", "{timeout: 1s, limits: {steps: 10, memory: 1Mi, output: 100}}",
@@ -107,26 +107,26 @@ func TestLimitsAreWithinTheCeilings(t *testing.T) {
 			if diff := cmp.Diff(want, sandbox.limits(spec.Script.ScriptSource)); diff != "" {
 				t.Errorf("limits (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.doubts, append(sandbox.Warnings(spec), spec.Warnings()...)); diff != "" {
-				t.Errorf("doubts (-want +got):\n%s", diff)
+			if diff := cmp.Diff(c.warnings, append(sandbox.Warnings(spec), spec.Warnings()...)); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
 	}
 	spec := spectest.Composite(t, "hooks: {sync: {script: {}}, finalize: {script: {timeout: 3s}}}")
 	if diff := cmp.Diff([]string{"hooks.finalize.script.timeout is 3s, above the server's ceiling, which counts: --max-script-timeout=2s"}, append(sandbox.Warnings(spec), spec.Warnings()...)); diff != "" {
-		t.Errorf("doubts about hooks (-want +got):\n%s", diff)
+		t.Errorf("warnings about hooks (-want +got):\n%s", diff)
 	}
 }
 
-func TestTheCeilingsThatAreThereWithoutFlags(t *testing.T) {
+func TestDefaultCeilings(t *testing.T) {
 	want := engine.Limits{Timeout: 30 * time.Second, Steps: 1e9, Memory: 256 << 20, Output: 16 << 20}
 	if diff := cmp.Diff(want, Sandbox{}.WithDefaults().Ceilings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// The advice of an error is one that its reader can follow.
-func TestALimitAtTheCeilingIsNotAdvisedToBeRaised(t *testing.T) {
+// The author of a script cannot raise a limit above the ceiling.
+func TestHintDoesNotAdviseToRaiseALimitAtTheCeiling(t *testing.T) {
 	at := engine.Limits{Timeout: time.Second, Steps: 1000, Memory: 8 << 20, Output: 1 << 10}
 	sandbox := Sandbox{Ceilings: at}.WithDefaults()
 	expired, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
@@ -158,17 +158,17 @@ func TestALimitAtTheCeilingIsNotAdvisedToBeRaised(t *testing.T) {
 	}
 }
 
-// From the script to the reader: the error names the limit, its value and how to raise it.
-func TestAScriptThatHitsALimitSaysWhichAndHowToRaiseIt(t *testing.T) {
+// The error names the limit, its value and how to raise it.
+func TestErrorOfAScriptThatExceedsALimit(t *testing.T) {
 	const loop = "def sync():\n    return {'children': [x for x in range(1000000)]}\n"
 	for settings, want := range map[string]string{
 		"limits: {steps: 1000}":          "ran more than 1000 steps (look for a loop that does not end, or raise limits.steps)",
 		"limits: {steps: 2000000000000}": "ran more than 5000 steps (look for a loop that does not end; limits.steps is at the server's ceiling, --max-script-steps=5000)",
 	} {
-		l := NewLoader()
+		l := newLoader()
 		l.Sandbox.Ceilings.Steps = 5000
-		loaded := Load(t, l, "script: {language: Starlark, "+settings+", inline: "+objecttest.Quoted(loop)+"}")
-		_, err := loaded.Sync.Call(t.Context(), AboutWidget())
+		loaded := load(t, l, "script: {language: Starlark, "+settings+", inline: "+objecttest.Quoted(loop)+"}")
+		_, err := loaded.Sync.Call(t.Context(), widgetRequest())
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %q", settings, err, want)
 		}

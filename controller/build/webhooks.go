@@ -17,135 +17,151 @@ import (
 	"metascript/controller/spec"
 )
 
-// WebhookClients are what the webhooks of a controller have open while it runs: connections, the Secrets and ConfigMaps that
-// they refer to, and metrics.
+// WebhookClients are what the webhooks of a controller need while it runs: connections, credentials and metrics. They are
+// used in this order: Open, Register, Close.
 type WebhookClients struct {
-	webhooks    []*hook.Webhook
-	metrics     []*hook.Metrics
+	// Credentials are the Secrets and ConfigMaps that the webhooks refer to.
 	Credentials *Credentials
-	registry    prometheus.Registerer // nil: metrics are not registered
+
+	webhooks []*hook.Webhook
+	metrics  []*hook.Metrics
+	registry prometheus.Registerer // nil if metrics are not registered
 }
 
-// Open begins to watch what the webhooks refer to.
-func (l *WebhookClients) Open(watcher *references.Watcher, registry prometheus.Registerer) error {
-	l.registry = registry
-	return l.Credentials.watch(watcher)
+// Open starts to watch the credentials. If registry is nil, metrics are not registered.
+func (c *WebhookClients) Open(watcher *references.Watcher, registry prometheus.Registerer) error {
+	c.registry = registry
+	return c.Credentials.watch(watcher)
 }
 
-// Register makes the metrics seen. Before it, those of the loop that was replaced must be gone.
-func (l *WebhookClients) Register() error {
+// Register registers the metrics. The WebhookClients of the Reconciler that was replaced must be closed before, since their
+// metrics have the same names and labels.
+func (c *WebhookClients) Register() error {
 	var failed []error
-	for _, m := range l.metrics {
-		if l.registry != nil {
-			failed = append(failed, l.registry.Register(m))
+	for _, m := range c.metrics {
+		if c.registry != nil {
+			failed = append(failed, c.registry.Register(m))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// Problems says why webhooks cannot be called as things are.
-func (l *WebhookClients) Problems() []string {
+// Problems returns why webhooks cannot be called at the moment, for example because a Secret does not exist. It hides the
+// content of Secrets.
+func (c *WebhookClients) Problems() []string {
 	var found []string
-	hidden := redact.New()
-	hidden.Add(l.Credentials.Secrets()...)
-	for _, w := range l.webhooks {
+	redactor := redact.New()
+	redactor.Add(c.Credentials.Secrets()...)
+	for _, w := range c.webhooks {
 		if w.Client.Endpoint == nil {
 			continue
 		}
-		met, err := w.Client.Endpoint()
-		if err = errors.Join(err, met.Check()); err != nil {
-			found = append(found, fmt.Sprintf("webhook %s: %v", w.Address(), hidden.Error(err)))
+		current, err := w.Client.Endpoint()
+		if err = errors.Join(err, current.Check()); err != nil {
+			found = append(found, fmt.Sprintf("webhook %s: %v", w.Address(), redactor.Error(err)))
 		}
 	}
 	return found
 }
 
-// Close gives everything back.
-func (l *WebhookClients) Close() {
-	for _, m := range l.metrics {
-		if l.registry != nil {
-			l.registry.Unregister(m)
+// Close unregisters the metrics, closes the connections and ends the watches.
+func (c *WebhookClients) Close() {
+	for _, m := range c.metrics {
+		if c.registry != nil {
+			c.registry.Unregister(m)
 		}
 	}
-	for _, w := range l.webhooks {
+	for _, w := range c.webhooks {
 		w.Close()
 	}
-	l.Credentials.close()
+	c.Credentials.close()
 }
 
-// webhook makes a hook that calls a server, and notes in loaded what it has open.
-func (w *loading) webhook(name string, set *v1alpha1.Hook, loaded *Built) (hook.Hook, error) {
-	at := fmt.Sprintf("hooks.%s.webhook", name)
+// webhook makes a hook that is a webhook, and adds its client to built.Clients. If Before is set, it returns the webhook in
+// Before.
+func (w *loading) webhook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
+	path := fmt.Sprintf("hooks.%s.webhook", name)
 	address, err := addressOf(set.Webhook)
 	if errors.Is(err, errMalformed) {
-		return malformedAddress(at, err, loaded), nil
+		return w.malformedURL(path, err), nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if deref(set.Webhook.URL) != "" && set.Webhook.Service != nil {
-		loaded.Warnings = append(loaded.Warnings, at+" has both url and service: url is used")
-	}
-	made := &hook.Webhook{URL: address, Version: VersionOf(set, nil), Answers: answersOf(set.Webhook.Etag)}
-	made.Strict = cmp.Or(set.Webhook.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
-	made.Hold = cmp.Or(set.Webhook.MissingChildren, w.MissingChildren) == v1alpha1.MissingChildrenHold
-	made.Room, made.Limit = w.room, w.Sandbox.Ceilings.Output
-	if made.Answers != nil {
-		made.Answers.Room = w.Cached
-	}
-	if size := set.Webhook.MaxResponseSize; size != nil && size.Value() > 0 {
-		made.Limit = size.Value()
-		loaded.Warnings = append(loaded.Warnings, w.excessive(at, made.Limit)...)
-	}
-	if timeout := set.Webhook.Timeout; timeout != nil {
-		made.Timeout = timeout.Duration
-	}
-	settings, entry := settingsFor(set.Webhook, address, w.endpoints)
+	w.warnWebhook(path, set.Webhook)
+	settings, entry := settingsFor(set.Webhook, address, w.declaration.EndpointConfigs)
 	if entry >= 0 {
-		at = fmt.Sprintf("endpointConfigs[%d]", entry)
+		path = fmt.Sprintf("endpointConfigs[%d]", entry)
 		w.usedEntries[entry] = true
 	}
 	if w.Before != nil {
 		return w.Before.webhooks[name], nil
 	}
-	met, err := newEndpoint(settings, loaded.Clients.Credentials)
+	connection, err := newEndpoint(settings, w.built.Clients.Credentials)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	made := w.newWebhook(set, address)
 	metrics := hook.NewMetrics(name, w.labels(made))
-	made.Client.Endpoint, made.Client.Wrap = met.now, metrics.Wrap
-	loaded.Clients.webhooks = append(loaded.Clients.webhooks, made)
-	loaded.webhooks[name] = made
-	loaded.Clients.metrics = append(loaded.Clients.metrics, metrics)
+	made.Client.Endpoint, made.Client.Wrap = connection.current, metrics.Wrap
+	w.built.webhooks[name] = made
+	w.built.Clients.webhooks = append(w.built.Clients.webhooks, made)
+	w.built.Clients.metrics = append(w.built.Clients.metrics, metrics)
 	return made, nil
 }
 
-// excessive says that a webhook may not answer with as much as it is allowed to.
-func (w *loading) excessive(at string, limit int64) []string {
-	if w.room == nil || limit <= w.room.Size() {
-		return nil
+// newWebhook makes a webhook without its connection settings.
+func (w *loading) newWebhook(set *v1alpha1.Hook, address string) *hook.Webhook {
+	made := &hook.Webhook{URL: address, Version: VersionOf(set, nil), Answers: answersOf(set.Webhook.Etag)}
+	made.Strict = cmp.Or(set.Webhook.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
+	made.Hold = cmp.Or(set.Webhook.MissingChildren, w.MissingChildren) == v1alpha1.MissingChildrenHold
+	made.Room, made.Limit = w.room, w.Sandbox.Ceilings.Output
+	if limit, isSet := maxResponseSize(set.Webhook); isSet {
+		made.Limit = limit
 	}
-	return []string{fmt.Sprintf("%s.maxResponseSize is %s, above what all answers in flight may have together, which counts: --webhook-memory=%s", at, showBytes(limit), showBytes(w.room.Size()))}
+	if made.Answers != nil {
+		made.Answers.Room = w.Cached
+	}
+	if timeout := set.Webhook.Timeout; timeout != nil {
+		made.Timeout = timeout.Duration
+	}
+	return made
 }
 
-// labels are those of a webhook's metrics.
+// warnWebhook adds warnings about the settings of a webhook. path is where it is in the spec.
+func (w *loading) warnWebhook(path string, set *v1alpha1.Webhook) {
+	if deref(set.URL) != "" && set.Service != nil {
+		w.warn(path + " has both url and service: url is used")
+	}
+	if limit, isSet := maxResponseSize(set); isSet && w.room != nil && limit > w.room.Size() {
+		w.warn(fmt.Sprintf("%s.maxResponseSize is %s, above what all answers in flight may have together, which counts: --webhook-memory=%s", path, showBytes(limit), showBytes(w.room.Size())))
+	}
+}
+
+// maxResponseSize returns the limit in bytes that a webhook sets for its responses, and whether it sets one.
+func maxResponseSize(set *v1alpha1.Webhook) (limit int64, isSet bool) {
+	limit = bytesOf(set.MaxResponseSize)
+	return limit, limit > 0
+}
+
+// labels returns the labels of a webhook's metrics.
 func (w *loading) labels(of *hook.Webhook) prometheus.Labels {
 	kind, name, _ := strings.Cut(w.owner, "/")
 	return prometheus.Labels{"url": of.Address(), "controller_name": name, "controller_type": kind}
 }
 
-// unusedEntries lists the endpointConfigs that are of no webhook.
+// unusedEntries returns a warning for each of the endpointConfigs that applies to no webhook.
 func (w *loading) unusedEntries() []string {
-	var found []string
-	for i, entry := range w.endpoints {
+	var warnings []string
+	for i, entry := range w.declaration.EndpointConfigs {
 		if !w.usedEntries[i] {
-			found = append(found, fmt.Sprintf("endpointConfigs[%d] has no effect: no webhook at %s takes its settings from it", i, entry.Host))
+			warnings = append(warnings, fmt.Sprintf("endpointConfigs[%d] has no effect: no webhook at %s takes its settings from it", i, entry.Host))
 		}
 	}
-	return found
+	return warnings
 }
 
-// defaultModes say how strictly a webhook's answer is read when it does not say.
+// defaultModes are the defaults of responseUnMarshallMode, by the protocol version.
 var defaultModes = map[string]v1alpha1.ResponseUnmarshallMode{
 	hook.V1: v1alpha1.ResponseUnmarshallModeLoose,
 	hook.V2: v1alpha1.ResponseUnmarshallModeStrict,
@@ -154,7 +170,7 @@ var defaultModes = map[string]v1alpha1.ResponseUnmarshallMode{
 // errMalformed says that a URL cannot be called.
 var errMalformed = errors.New("its URL must be http:// or https://, a host and a path")
 
-// addressOf gives a webhook's URL. An error does not show it, since a password may be in it.
+// addressOf returns the URL of a webhook. An error does not show the URL, since it may contain a password.
 func addressOf(w *v1alpha1.Webhook) (string, error) {
 	address := deref(w.URL)
 	if address == "" {
@@ -170,6 +186,7 @@ func addressOf(w *v1alpha1.Webhook) (string, error) {
 	return address, nil
 }
 
+// serviceURL returns the URL of a Service without a path. The defaults are http and port 80.
 func serviceURL(s *v1alpha1.ServiceReference) string {
 	port, protocol := int32(80), "http"
 	if s.Port != nil {
@@ -181,7 +198,7 @@ func serviceURL(s *v1alpha1.ServiceReference) string {
 	return fmt.Sprintf("%s://%s.%s:%d", protocol, s.Name, s.Namespace, port)
 }
 
-// answersOf keeps answers if that is asked for.
+// answersOf returns the cache of responses by ETag, or nil if it is not enabled.
 func answersOf(etag *v1alpha1.WebhookEtagConfig) *hook.Answers {
 	if etag == nil || !spec.IsTrue(etag.Enabled) {
 		return nil

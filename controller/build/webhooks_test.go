@@ -9,31 +9,31 @@ import (
 	"metascript/controller/references"
 )
 
-// A controller that is replaced has the labels of the one before; another has its own.
-func TestMetricsAreThereWhileAControllerRuns(t *testing.T) {
+// The second controller replaces the first, and its metrics have the same labels.
+func TestMetricsAreRegisteredWhileAControllerRuns(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	open := func() *WebhookClients {
-		loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'http://admin:hunter2@x/sync?token=hunter3'}}, finalize: {webhook: {url: 'http://x/finalize'}}}")
+		loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'http://admin:hunter2@x/sync?token=hunter3'}}, finalize: {webhook: {url: 'http://x/finalize'}}}")
 		if err := loaded.Clients.Open(references.NewWatcher(nil), registry); err != nil {
 			t.Fatal(err)
 		}
 		return &loaded.Clients
 	}
-	for _, l := range []*WebhookClients{open(), open()} {
-		if err := l.Register(); err != nil {
+	for _, clients := range []*WebhookClients{open(), open()} {
+		if err := clients.Register(); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff([]string{"metacontroller_finalize_in_flight_requests", "metacontroller_sync_in_flight_requests"}, metricNames(t, registry)); diff != "" {
 			t.Errorf("metrics (-want +got):\n%s", diff)
 		}
-		l.Close()
+		clients.Close()
 		if left := metricNames(t, registry); len(left) > 0 {
-			t.Errorf("%q are left", left)
+			t.Errorf("%q are still registered", left)
 		}
 	}
 }
 
-// metricNames lists the metrics that have values; it fails the test for a label that must not be.
+// metricNames lists the metrics that have values. The test fails if their labels are wrong.
 func metricNames(t *testing.T, registry *prometheus.Registry) []string {
 	t.Helper()
 	families, err := registry.Gather()

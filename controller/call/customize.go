@@ -33,7 +33,7 @@ type Related struct {
 }
 
 // A customizeResult is a cached response of the customize hook. It is valid while the parent has the same UID and generation, the
-// fallback has not switched, and build.Hooks.CustomizeFor has not passed.
+// fallback has not switched, and build.Hooks.CustomizeTTL has not passed.
 type customizeResult struct {
 	throttle.Question
 	At     time.Time // when the hook was called
@@ -80,7 +80,7 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 	for i, v := range variants {
 		var err error
 		if results[i], err = c.customize(ctx, parent, v, cached); err == nil {
-			rules[i], err = related.Rules(v.Parent, results[i].rules, c.Binding.Discover, c.Binding.HomeOnly)
+			rules[i], err = related.Rules(v.Parent, results[i].rules, c.Binding.Discover, c.Binding.ParentNamespaceOnly)
 		}
 		if err != nil {
 			return v.wrap(err)
@@ -118,7 +118,7 @@ func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant
 	key, question, now := object.RefOf(parent), throttle.QuestionAbout(parent, hook.Customize), time.Now()
 	last := cached.Answers[v.Revision]
 	_, period := c.Version.FallbackActive(hook.Customize)
-	if last != nil && last.Question == question && (c.Version.CustomizeFor == 0 || now.Sub(last.At) < c.Version.CustomizeFor) && last.period == period && !c.Version.ProbeDue(key) {
+	if last != nil && last.Question == question && (c.Version.CustomizeTTL == 0 || now.Sub(last.At) < c.Version.CustomizeTTL) && last.period == period && !c.Version.ProbeDue(key) {
 		return last, nil
 	}
 	called := &customizeResult{Question: question, At: now, period: period}
@@ -151,13 +151,13 @@ func (c *Caller) callCustomize(ctx context.Context, parent *object.Object, v Var
 }
 
 // watchRelated registers the parent for events of the objects that the rules select: they queue it. It reports each resource to
-// Binding.SeesRelated before the cache of the resource is opened.
+// Binding.OnRelated before the cache of the resource is opened.
 func (c *Caller) watchRelated(parent object.Ref, rules []related.Rule) related.View {
-	if c.Binding.SeesRelated != nil {
+	if c.Binding.OnRelated != nil {
 		for _, rule := range rules {
-			c.Binding.SeesRelated(rule.Resource)
+			c.Binding.OnRelated(rule.Resource)
 			if rule.Query.Namespaces != nil {
-				c.Binding.SeesRelated(related.Namespaces)
+				c.Binding.OnRelated(related.Namespaces)
 			}
 		}
 	}

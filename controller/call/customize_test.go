@@ -72,7 +72,7 @@ func TestHowLongAResponseOfTheCustomizeHookIsCached(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				customize := &countedHook{}
-				caller, _ := newCaller(build.Hooks{Customize: customize, CustomizeFor: c.customizeFor})
+				caller, _ := newCaller(build.Hooks{Customize: customize, CustomizeTTL: c.customizeFor})
 				if err := caller.relate(t, nil); err != nil || customize.calls() != 1 {
 					t.Fatalf("the first call: error %v", err)
 				}
@@ -94,7 +94,7 @@ func TestHowLongAResponseOfTheCustomizeHookIsCached(t *testing.T) {
 func TestTheTimeOfACachedResponseIsThatOfItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		customize := &countedHook{}
-		caller, _ := newCaller(build.Hooks{Customize: customize, CustomizeFor: time.Minute})
+		caller, _ := newCaller(build.Hooks{Customize: customize, CustomizeTTL: time.Minute})
 		calls := 0
 		for range 10 {
 			if err := caller.relate(t, nil); err != nil {

@@ -53,7 +53,7 @@ func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	built, err := s.loader().Read(ctx, d)
+	built, err := s.loader().ReadAndLoad(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
@@ -215,7 +215,7 @@ func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 	if err != nil {
 		return nil, err
 	}
-	rules, err := related.Rules(req.Parent, response.Related, s.Resources, b.HomeOnly)
+	rules, err := related.Rules(req.Parent, response.Related, s.Resources, b.ParentNamespaceOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -282,6 +282,6 @@ func Check(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources
 		return nil, nil, err
 	}
 	withDefaults := sandbox.WithDefaults()
-	loaded, err := (&build.Loader{Sandbox: withDefaults, Sources: sources}).Read(ctx, d)
+	loaded, err := (&build.Loader{Sandbox: withDefaults, Sources: sources}).ReadAndLoad(ctx, d)
 	return loaded.Names, append(append(withDefaults.Warnings(d), d.Warnings()...), loaded.Warnings...), err
 }

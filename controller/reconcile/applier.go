@@ -31,7 +31,7 @@ type applier struct {
 // controller does not delete the children itself. The error is about the children that cannot be planned; the plan has the
 // others.
 func (a *applier) plan(parent *object.Object, children *object.Set, response *hook.Response) (plan.Plan, error) {
-	if object.Deleting(parent) && !a.binding.CleansUp(parent) {
+	if object.Deleting(parent) && !a.binding.FinalizesChildren(parent) {
 		return plan.Plan{}, nil
 	}
 	a.states.of(object.RefOf(parent)).prune(children, time.Now())

@@ -35,8 +35,8 @@ func decorateOnce(t *testing.T, testHook hookFunc, change func(*Reconciler, *pla
 	old.SetAnnotations(map[string]string{claim.DecoratorAnnotation: "c"})
 	unmarked := objecttest.ConfigMap("unmarked", parent)
 	r, write := newTestReconciler(t, testHook, nil, parent, old, unmarked)
-	r.binding.Shape, r.binding.Match, r.binding.Marks = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
-	r.binding.Owner = &claim.ByAnnotations{Children: r.binding.Children, Annotations: r.binding.Marks}
+	r.binding.Shape, r.binding.Match, r.binding.ChildAnnotations = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
+	r.binding.Owner = &claim.ByAnnotations{Children: r.binding.Children, Annotations: r.binding.ChildAnnotations}
 	if change != nil {
 		change(r, write)
 	}
@@ -95,7 +95,7 @@ func TestConflictOnDecoratedParentLeavesAttachments(t *testing.T) {
 func TestEventsOfUnmarkedChildrenQueueNoDecoratedParent(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	r := newEventReconciler(t, parent)
-	r.binding.Match, r.binding.Marks = nil, map[string]string{claim.DecoratorAnnotation: "c"}
+	r.binding.Match, r.binding.ChildAnnotations = nil, map[string]string{claim.DecoratorAnnotation: "c"}
 	r.handler.onChild(nil, objecttest.ConfigMap("a", parent))
 	expectQueued(t, r)
 	marked := objecttest.ConfigMap("a", parent)

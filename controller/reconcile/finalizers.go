@@ -56,7 +56,7 @@ func (f *finalizerKeeper) set(ctx context.Context, parent *object.Object, finali
 // script nor webhook, which is a mistake too. If all hooks are webhooks, the finalize hook was removed from spec.hooks, and
 // finalizers are removed as Metacontroller does it.
 func (f *finalizerKeeper) areHeld(v *call.Version) bool {
-	_, withoutHooks := v.Sync.(build.UnansweredHook)
+	_, withoutHooks := v.Sync.(build.InvalidHook)
 	return v.Finalize == nil && (v.Scripted || withoutHooks) && !f.released.Load()
 }
 

@@ -76,7 +76,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Durati
 		return 0, nil
 	}
 	// Without this check we could add a finalizer that we cannot remove later.
-	if err := r.binding.Findable(parent); err != nil {
+	if err := r.binding.CheckSelector(parent); err != nil {
 		return 0, err
 	}
 	return r.newReconciliation(key).run(ctx, parent)

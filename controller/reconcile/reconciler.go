@@ -229,7 +229,7 @@ func (r *Reconciler) watch() error {
 	if err := r.shared.Hub.Join(r, parents, children); err != nil {
 		return fmt.Errorf("watch parents and children: %w", err)
 	}
-	return r.binding.Clients.Credentials.Listen(r.handler.onCredential)
+	return r.binding.Clients.Credentials.OnChange(r.handler.onCredential)
 }
 
 // synced waits until all caches are filled, and reports whether they are. It returns false if ctx is done before. A child
@@ -257,7 +257,7 @@ func (r *Reconciler) ProbeLocks() {
 // Unfilled describes the caches that are being filled, in one text. It returns nil when the caches are filled, and when one
 // of them cannot be filled.
 func (r *Reconciler) Unfilled() []string {
-	if r.filled.Load() || r.binding.Trouble() != nil {
+	if r.filled.Load() || r.binding.CacheError() != nil {
 		return nil
 	}
 	var resources []string
@@ -303,7 +303,7 @@ type Snapshot struct {
 func (r *Reconciler) Snapshot() Snapshot {
 	version, overlap := r.current.Load(), r.findOverlap()
 	s := Snapshot{
-		Filled: r.filled.Load(), Trouble: r.binding.Trouble(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
+		Filled: r.filled.Load(), Trouble: r.binding.CacheError(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
 		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.heldFinalizers(version), Warnings: overlap.warnings,
 	}
 	if s.Filled {

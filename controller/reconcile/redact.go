@@ -9,11 +9,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"metascript/controller/binding"
-	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/redact"
+	"metascript/controller/references"
 )
 
 // No text about a reconcile may show the values of Secrets that the reconcile sees. Each way by which texts leave it uses a
@@ -63,7 +63,7 @@ func (r *redactors) withRedactor(ctx context.Context, redactor *redact.Redactor)
 
 // childSecrets returns the Secrets that a parent owns, if Secrets are among the kinds of children.
 func (r *redactors) childSecrets(key object.Ref) []*object.Object {
-	cache, parent := r.binding.CacheOf(object.Kind{Version: "v1", Kind: build.KindSecret}), r.binding.Parent(key)
+	cache, parent := r.binding.CacheOf(object.Kind{Version: "v1", Kind: references.Secret}), r.binding.Parent(key)
 	if cache == nil || parent == nil {
 		return nil
 	}

@@ -111,7 +111,7 @@ func TestRelatedObjectsWaitForCache(t *testing.T) {
 
 func TestCustomizeResponseIsCachedPerParentGeneration(t *testing.T) {
 	c := newCustomizedReconciler(t)
-	c.current.Load().CustomizeFor = time.Hour
+	c.current.Load().CustomizeTTL = time.Hour
 	expectCalls := func(change func(*object.Object), want int) {
 		t.Helper()
 		c.relateAll(t, objecttest.Widget(change))

@@ -36,7 +36,7 @@ type roller struct {
 // calls the hook for each revision of the parent, and stores the next step in the ControllerRevisions. That must come before
 // any write to a child, so that a server that stops in between continues with the same step.
 func (r *roller) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
-	if r.version.Revisions == nil || object.Deleting(parent) && !r.binding.CleansUp(parent) {
+	if r.version.Revisions == nil || object.Deleting(parent) && !r.binding.FinalizesChildren(parent) {
 		response, err := r.caller.CallHook(ctx, parent, children)
 		return response, children, err
 	}

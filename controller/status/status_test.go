@@ -50,7 +50,7 @@ func newLoader() *build.Loader {
 // load loads a spec that must be sound.
 func load(t *testing.T, l *build.Loader, spec string) build.Built {
 	t.Helper()
-	built, err := l.Read(t.Context(), spectest.Composite(t, spec))
+	built, err := l.ReadAndLoad(t.Context(), spectest.Composite(t, spec))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
@@ -72,7 +72,7 @@ func resultOf(t *testing.T, cc *spec.Declaration, in names, active *build.Versio
 	_, r.Resources = spec.Resolve(cc, in)
 	r.Discovered = true
 	var err error
-	if r.Built, err = newLoader().Read(t.Context(), cc); err != nil {
+	if r.Built, err = newLoader().ReadAndLoad(t.Context(), cc); err != nil {
 		r.SetError(err)
 	}
 	r.Warnings = append(r.Warnings, r.Built.Warnings...)

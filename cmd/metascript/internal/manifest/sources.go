@@ -19,7 +19,7 @@ func ScriptSources(folders []string, docs []Document) scripts.Sources {
 		ConfigMaps: func(namespace, name string) (*scripts.ConfigMap, error) {
 			for _, doc := range docs {
 				if doc.GetKind() == "ConfigMap" && cmp.Or(doc.GetNamespace(), metav1.NamespaceDefault) == namespace && doc.GetName() == name {
-					return build.TextOf(doc.Object), nil
+					return build.ConfigMapContent(doc.Object), nil
 				}
 			}
 			return nil, errors.New("it is not among the files; give its file as well")

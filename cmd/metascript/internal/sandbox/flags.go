@@ -86,7 +86,7 @@ func (f *Flags) Open(log *slog.Logger, workers bool) (*Sandbox, error) {
 		return nil, err
 	}
 	s := InProcess(v1alpha1.Isolation(f.isolation), ceilings)
-	if !workers && s.Floor != v1alpha1.IsolationProcess {
+	if !workers && s.MinIsolation != v1alpha1.IsolationProcess {
 		return s, nil
 	}
 	if s.Missing = process.Missing(); len(s.Missing) > 0 {

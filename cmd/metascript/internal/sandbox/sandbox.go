@@ -27,7 +27,7 @@ type Sandbox struct {
 func InProcess(floor v1alpha1.Isolation, ceilings engine.Limits) *Sandbox {
 	runs := engine.New(engine.Options{Runtimes: runtimes.All()})
 	s := &Sandbox{
-		Sandbox: build.Sandbox{InProcess: runs, Floor: floor, Ceilings: ceilings},
+		Sandbox: build.Sandbox{InProcess: runs, MinIsolation: floor, Ceilings: ceilings},
 		engines: map[v1alpha1.Isolation]*engine.Engine{v1alpha1.IsolationInProcess: runs},
 	}
 	s.Runaways = s.runaways

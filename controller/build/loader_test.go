@@ -21,47 +21,47 @@ import (
 	"metascript/runtimes"
 )
 
-// newSandbox has an engine with every language, and no worker processes.
-func NewSandbox() *Sandbox {
+// newSandbox returns a Sandbox with all languages and without worker processes.
+func newSandbox() *Sandbox {
 	return Sandbox{
 		InProcess: engine.New(engine.Options{Runtimes: runtimes.All()}), Missing: []string{"no seccomp"},
 	}.WithDefaults()
 }
 
-// newLoader is a loader with every language there is.
-func NewLoader() *Loader {
-	return &Loader{Sandbox: NewSandbox()}
+// newLoader returns a Loader with all languages.
+func newLoader() *Loader {
+	return &Loader{Sandbox: newSandbox()}
 }
 
-// load loads a spec that must be sound.
-func Load(t *testing.T, l *Loader, spec string) Built {
+// load loads a spec, which must be valid.
+func load(t *testing.T, l *Loader, spec string) Built {
 	t.Helper()
-	loaded, err := l.Read(t.Context(), spectest.Composite(t, spec))
+	loaded, err := l.ReadAndLoad(t.Context(), spectest.Composite(t, spec))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
 	return loaded
 }
 
-// ask calls a hook about a widget that has the ConfigMap "old"; it gives the status that the hook wants.
-func ask(t *testing.T, h hook.Hook) map[string]any {
+// statusFrom calls a hook with widgetRequest and returns the status in its response.
+func statusFrom(t *testing.T, h hook.Hook) map[string]any {
 	t.Helper()
-	resp, err := h.Call(t.Context(), AboutWidget())
+	resp, err := h.Call(t.Context(), widgetRequest())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return resp.Status
 }
 
-// aboutWidget is a request about a widget that has the ConfigMap "old".
-func AboutWidget() *hook.Request {
+// widgetRequest returns a request for a widget with one child, the ConfigMap "old".
+func widgetRequest() *hook.Request {
 	parent, children := objecttest.Widget(nil), &object.Set{}
 	children.Put(objecttest.ConfigMap("old", parent))
 	return &hook.Request{Controller: &object.Object{}, Parent: parent, Children: children}
 }
 
-// who says who answers a hook: the script, by its status, or the webhook, by its URL.
-func who(t *testing.T, h hook.Hook) string {
+// servedBy says what serves a hook: the URL of the webhook, or the name that the script returns in its status.
+func servedBy(t *testing.T, h hook.Hook) string {
 	t.Helper()
 	switch h := h.(type) {
 	case nil:
@@ -69,10 +69,10 @@ func who(t *testing.T, h hook.Hook) string {
 	case *hook.Webhook:
 		return h.URL
 	}
-	return fmt.Sprint(ask(t, h)["from"])
+	return fmt.Sprint(statusFrom(t, h)["from"])
 }
 
-func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
+func TestHookIsAsListedOrTheFunctionOfItsName(t *testing.T) {
 	const url = "http://hooks.example.com/sync"
 	portedJS := objecttest.Inline("JavaScript", "module.exports = async function (context) { return {status: 200, body: {status: {from: 'ported'}, children: []}}; };")
 	portedJsonnet := objecttest.Inline("Jsonnet", "function(request) { status: { from: 'ported' }, children: [] }")
@@ -86,25 +86,25 @@ func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
 		{"in Jsonnet", "script: " + objecttest.Inline("Jsonnet", "{ sync():: { status: { from: 'jsonnet' }, children: [] } }"), "jsonnet", ""},
 		{"a hook names its function in spec.script",
 			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("main", "finalize")) + ", hooks: {sync: {script: {function: main}}}}", "main", "finalize"},
-		{"a hook that names nothing takes the function of its name",
+		{"a hook that names no function is the function of its name",
 			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {sync: {script: {}}}}", "sync", ""},
 		{"a hook has a script of its own beside spec.script",
 			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {script: " +
 				objecttest.Inline("JavaScript", "function finalize() { return {status: {from: 'own'}, children: []}; }") + "}}}", "sync", "own"},
 		{"hooks have scripts of their own and there is no spec.script",
 			"hooks: {sync: {script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + "}}", "sync", ""},
-		{"a webhook goes before the function of its name",
+		{"a webhook is used in place of the function of its name",
 			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {webhook: {url: '" + url + "'}}}}", "sync", url},
 		{"only a webhook", "hooks: {sync: {webhook: {url: '" + url + "'}}}", url, ""},
-		{"a script goes before the webhook that must never answer",
+		{"a script is used if the fallback is Never",
 			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {sync: {script: {}, webhook: {url: '" + url + "'}, fallback: Never}}}", "sync", ""},
-		{"an empty hook is the function of its name where there is one",
+		{"an empty hook is the function of its name if it exists",
 			"{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize")) + ", hooks: {finalize: {}}}", "sync", "finalize"},
 		{"a ported JavaScript file serves sync alone", "script: " + portedJS, "ported", ""},
-		{"a ported JavaScript file serves finalize where it is named",
+		{"a ported JavaScript file serves finalize if it is listed",
 			"{script: " + portedJS + ", hooks: {finalize: {script: {}}}}", "ported", "ported"},
 		{"a ported Jsonnet file serves sync alone", "script: " + portedJsonnet, "ported", ""},
-		{"a ported Jsonnet file serves finalize where it is named",
+		{"a ported Jsonnet file serves finalize if it is listed",
 			"{script: " + portedJsonnet + ", hooks: {finalize: {script: {}}}}", "ported", "ported"},
 		{"a script loads its modules",
 			`script: {language: Starlark, inline: "load('lib/names.star', 'name')\ndef sync(): return {'status': {'from': name}, 'children': []}", modules: {lib/names.star: "name = 'module'"}}`, "module", ""},
@@ -112,12 +112,12 @@ func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
 			`hooks: {sync: {script: {language: JavaScript, inline: "const {name} = require('./names.js'); exports.sync = () => ({status: {from: name}, children: []});", modules: {names.js: "exports.name = 'module';"}}}}`, "module", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loaded := Load(t, NewLoader(), c.spec)
-			if got := who(t, loaded.Sync); got != c.sync {
-				t.Errorf("sync is answered by %q, want %q", got, c.sync)
+			loaded := load(t, newLoader(), c.spec)
+			if got := servedBy(t, loaded.Sync); got != c.sync {
+				t.Errorf("sync is served by %q, want %q", got, c.sync)
 			}
-			if got := who(t, loaded.Finalize); got != c.finalize {
-				t.Errorf("finalize is answered by %q, want %q", got, c.finalize)
+			if got := servedBy(t, loaded.Finalize); got != c.finalize {
+				t.Errorf("finalize is served by %q, want %q", got, c.finalize)
 			}
 			names := []string{"sync"}
 			if c.finalize != "" {
@@ -127,41 +127,41 @@ func TestAHookIsAsListedOrElseTheFunctionOfItsName(t *testing.T) {
 				t.Errorf("names (-want +got):\n%s", diff)
 			}
 			if len(loaded.Warnings) > 0 {
-				t.Errorf("doubts: %v", loaded.Warnings)
+				t.Errorf("warnings: %v", loaded.Warnings)
 			}
 		})
 	}
 }
 
-func TestHooksThatNobodyAnswersFailEachCall(t *testing.T) {
+func TestHooksWithoutScriptOrWebhookFailEachCall(t *testing.T) {
 	for _, spec := range []string{"hooks: {}", "hooks: {sync: {}}"} {
-		loaded, err := NewLoader().Read(t.Context(), spectest.Composite(t, spec))
+		loaded, err := newLoader().ReadAndLoad(t.Context(), spectest.Composite(t, spec))
 		if err != nil || !strings.Contains(strings.Join(loaded.Warnings, "; "), "hooks.sync is missing or empty") {
-			t.Errorf("%s: error %v, doubts %q", spec, err, loaded.Warnings)
+			t.Errorf("%s: error %v, warnings %q", spec, err, loaded.Warnings)
 			continue
 		}
 		if _, err := loaded.Sync.Call(t.Context(), nil); err == nil {
-			t.Errorf("%s: a call has an answer", spec)
+			t.Errorf("%s: a call succeeds", spec)
 		}
 	}
 }
 
-func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
+func TestErrorsOfLoadingHooks(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string
-		inScript   bool // a script is at fault, and not the spec
+		inScript   bool // the error is about a script, and not about the spec
 		want       []string
 	}{
 		{"nothing at all", "{}", false, []string{"no hooks defined"}},
 		{"a script without sync", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("synk", "helper")), true,
 			[]string{"defines no function sync", "did you mean synk?"}},
-		{"a script with a misspelt sync beside finalize", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("synk", "finalize")), true,
+		{"a script with a misspelled sync and with finalize", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("synk", "finalize")), true,
 			[]string{"defines no function sync", "did you mean synk?"}},
 		{"a script with other functions", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("reconcile", "helper")), true,
 			[]string{"defines no function sync, and no function finalize", "it defines helper, reconcile"}},
 		{"a script without any function", "script: " + objecttest.Inline("Starlark", "x = 1"), true,
 			[]string{"defines no function sync", "it defines none"}},
-		{"a function that is not there", "{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {finalize: {script: {function: tidy}}}}", true,
+		{"a function that does not exist", "{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {finalize: {script: {function: tidy}}}}", true,
 			[]string{"hooks.finalize", "no function tidy", "it defines sync"}},
 		{"a function and no script to find it in", "hooks: {sync: {script: {function: main}}}", false,
 			[]string{"hooks.sync.script", "main", "no script to find it in"}},
@@ -169,9 +169,9 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 			[]string{"sync.star:2:"}},
 		{"a hook's script that does not compile", "hooks: {sync: {script: " + objecttest.Inline("JavaScript", "function sync( {") + "}}", true,
 			[]string{"hooks.sync.script: sync.js:1:"}},
-		{"a module that is not there", "script: " + objecttest.Inline("Starlark", "load('lib.star', 'x')\n"+objecttest.Starlark("sync")), true,
+		{"a module that does not exist", "script: " + objecttest.Inline("Starlark", "load('lib.star', 'x')\n"+objecttest.Starlark("sync")), true,
 			[]string{"sync.star:1:", "lib.star"}},
-		{"a module outside", "script: {language: Starlark, inline: x, modules: {../lib.star: x}}", false,
+		{"a module outside of the directory", "script: {language: Starlark, inline: x, modules: {../lib.star: x}}", false,
 			[]string{"spec.script", `module "../lib.star"`, "lib/labels.star"}},
 		{"a hook's module with the name of the script", "hooks: {sync: {script: {language: JavaScript, inline: x, modules: {sync.js: x}}}}", false,
 			[]string{"hooks.sync.script", `module "sync.js"`, "give the module another"}},
@@ -181,9 +181,9 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 		{"a path without a service", "hooks: {sync: {webhook: {path: /sync}}}", false, []string{"hooks.sync.webhook", "a service"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := NewLoader().Read(t.Context(), spectest.Composite(t, c.spec))
+			_, err := newLoader().ReadAndLoad(t.Context(), spectest.Composite(t, c.spec))
 			if err == nil {
-				t.Fatal("it was loaded")
+				t.Fatal("no error")
 			}
 			for _, want := range c.want {
 				if !strings.Contains(err.Error(), want) {
@@ -191,46 +191,46 @@ func TestHooksThatCannotBeLoadedSayWhy(t *testing.T) {
 				}
 			}
 			if inScript := IsScriptError(err); inScript != c.inScript {
-				t.Errorf("the script is blamed: %t, want %t", inScript, c.inScript)
+				t.Errorf("IsScriptError returns %t, want %t", inScript, c.inScript)
 			}
 		})
 	}
 }
 
-func TestAControllerMayHaveAFinalizeHookOnly(t *testing.T) {
+func TestControllerWithOnlyAFinalizeHook(t *testing.T) {
 	own, webhook := objecttest.Inline("Starlark", objecttest.Starlark("finalize", "helper")), "{webhook: {url: 'http://x/'}}"
 	for name, c := range map[string]struct {
-		spec  string
-		doubt bool
+		spec    string
+		warning bool
 	}{
-		"a webhook":                 {"hooks: {finalize: " + webhook + "}", false},
-		"a webhook and customize":   {"hooks: {finalize: " + webhook + ", customize: " + webhook + "}", false},
-		"a script":                  {"script: " + own, true},
-		"a script that is listed":   {"{script: " + own + ", hooks: {finalize: {script: {}}}}", false},
-		"a script of the hook":      {"hooks: {finalize: {script: " + own + "}}", false},
-		"a script beside a webhook": {"{script: " + own + ", hooks: {finalize: {script: {}, webhook: {url: 'http://x/'}}}}", false},
+		"a webhook":               {"hooks: {finalize: " + webhook + "}", false},
+		"a webhook and customize": {"hooks: {finalize: " + webhook + ", customize: " + webhook + "}", false},
+		"a script":                {"script: " + own, true},
+		"a script that is listed": {"{script: " + own + ", hooks: {finalize: {script: {}}}}", false},
+		"a script of the hook":    {"hooks: {finalize: {script: " + own + "}}", false},
+		"a script with a webhook": {"{script: " + own + ", hooks: {finalize: {script: {}, webhook: {url: 'http://x/'}}}}", false},
 	} {
-		loaded := Load(t, NewLoader(), c.spec)
+		loaded := load(t, newLoader(), c.spec)
 		if loaded.Sync != nil || loaded.Finalize == nil {
 			t.Errorf("%s: sync %v, finalize %v, want finalize alone", name, loaded.Sync, loaded.Finalize)
 		}
-		if got := strings.Contains(strings.Join(loaded.Warnings, ""), "defines no function sync: parents are finalized, and otherwise left alone"); got != c.doubt {
-			t.Errorf("%s: doubts %q, want one about sync: %t", name, loaded.Warnings, c.doubt)
+		if got := strings.Contains(strings.Join(loaded.Warnings, ""), "defines no function sync: parents are finalized, and otherwise left alone"); got != c.warning {
+			t.Errorf("%s: warnings %q, want one about sync: %t", name, loaded.Warnings, c.warning)
 		}
 	}
 }
 
-func TestAnEmptyHookIsLeftOutAndTold(t *testing.T) {
-	loaded := Load(t, NewLoader(), "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {}}}")
+func TestEmptyHookIsIgnoredWithAWarning(t *testing.T) {
+	loaded := load(t, newLoader(), "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {}}}")
 	if loaded.Finalize != nil {
-		t.Error("there is a finalize hook, which would put a finalizer on every parent that nobody takes off")
+		t.Error("there is a finalize hook: parents would get a finalizer that is never removed")
 	}
 	if got := strings.Join(loaded.Warnings, ""); !strings.Contains(got, "hooks.finalize is empty and is left out") {
-		t.Errorf("the doubts are %q", got)
+		t.Errorf("warnings: %q", got)
 	}
 }
 
-func TestWhatIsOnlySpelledOutIsNotRefused(t *testing.T) {
+func TestExplicitDefaultsAreAccepted(t *testing.T) {
 	for name, spec := range map[string]string{
 		"defaults": "{isolation: InProcess, applyStrategy: DynamicApply, endpointConfigs: [], script: {language: Starlark, inline: x = 1, rollback: Off, libraries: []}}",
 		"methods":  "childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: OnDelete}}, {apiVersion: v1, resource: nodes, updateStrategy: {}}]",
@@ -240,40 +240,40 @@ func TestWhatIsOnlySpelledOutIsNotRefused(t *testing.T) {
 			cc := spectest.Composite(t, spec)
 			var err error
 			if cc.Hooks != nil {
-				_, err = NewLoader().Read(t.Context(), cc)
+				_, err = newLoader().ReadAndLoad(t.Context(), cc)
 			}
 			if err != nil {
-				t.Errorf("it is refused: %v", err)
+				t.Errorf("error: %v", err)
 			}
 		})
 	}
 }
 
-func TestAWebhookIsCalledWhereItsSettingsSay(t *testing.T) {
-	for _, c := range []struct{ name, webhook, url, doubt string }{
+func TestURLOfAWebhook(t *testing.T) {
+	for _, c := range []struct{ name, webhook, url, warning string }{
 		{"url", "{url: 'https://hooks.example.com:8443/sync?a=b'}", "https://hooks.example.com:8443/sync?a=b", ""},
 		{"service and path", "{service: {name: catset, namespace: hooks}, path: /sync}", "http://catset.hooks:80/sync", ""},
 		{"port and protocol", "{service: {name: catset, namespace: hooks, port: 8443, protocol: https}, path: /sync}", "https://catset.hooks:8443/sync", ""},
 		{"https at the default port", "{service: {name: catset, namespace: hooks, protocol: https}, path: /sync}", "https://catset.hooks:80/sync", ""},
 		{"an empty protocol", "{service: {name: catset, namespace: hooks, protocol: ''}, path: /sync}", "http://catset.hooks:80/sync", ""},
-		{"url beside a service", "{url: 'http://x/sync', service: {name: catset, namespace: hooks}, path: /sync}", "http://x/sync",
+		{"url and a service", "{url: 'http://x/sync', service: {name: catset, namespace: hooks}, path: /sync}", "http://x/sync",
 			"hooks.sync.webhook has both url and service: url is used"},
 		{"an empty url", "{url: '', service: {name: catset, namespace: hooks}, path: /sync}", "http://catset.hooks:80/sync", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: "+c.webhook+"}}")
-			if got := who(t, loaded.Sync); got != c.url {
-				t.Errorf("it calls %s, want %s", got, c.url)
+			loaded := load(t, newLoader(), "hooks: {sync: {webhook: "+c.webhook+"}}")
+			if got := servedBy(t, loaded.Sync); got != c.url {
+				t.Errorf("the URL is %s, want %s", got, c.url)
 			}
-			if got := strings.Join(loaded.Warnings, "; "); got != c.doubt {
-				t.Errorf("doubts are %q, want %q", got, c.doubt)
+			if got := strings.Join(loaded.Warnings, "; "); got != c.warning {
+				t.Errorf("warnings: %q, want %q", got, c.warning)
 			}
 		})
 	}
 }
 
-func TestAWebhookHasItsOwnTimeout(t *testing.T) {
-	loaded := Load(t, NewLoader(), "hooks: {sync: {webhook: {url: 'http://x/', timeout: 90s}}}")
+func TestTimeoutOfAWebhook(t *testing.T) {
+	loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'http://x/', timeout: 90s}}}")
 	if got := loaded.Sync.(*hook.Webhook).Timeout; got != 90*time.Second {
 		t.Errorf("the timeout is %s, want 1m30s", got)
 	}
@@ -283,30 +283,30 @@ func TestAWebhookHasItsOwnTimeout(t *testing.T) {
 func TestVersionsOfListedAndUnlistedHooks(t *testing.T) {
 	const functions = `inline: "def sync(children): return {'status': {'keys': [k for g in children.values() for k in g]}, 'children': []}\nfinalize = sync"`
 	for _, c := range []struct{ name, spec, sync, finalize string }{
-		{"v1 when nothing is said", "script: {language: Starlark, " + functions + "}", "[old]", "[old]"},
-		{"v2 for all that are not listed", "script: {language: Starlark, version: v2, " + functions + "}", "[default/old]", "[default/old]"},
-		{"a listed hook has its own", "{script: {language: Starlark, version: v2, " + functions + "}, hooks: {finalize: {version: v1, script: {}}}}", "[default/old]", "[old]"},
-		{"a listed hook does not take that of the script", "{script: {language: Starlark, version: v2, " + functions + "}, hooks: {finalize: {script: {}}}}", "[default/old]", "[old]"},
+		{"v1 by default", "script: {language: Starlark, " + functions + "}", "[old]", "[old]"},
+		{"v2 for all hooks that are not listed", "script: {language: Starlark, version: v2, " + functions + "}", "[default/old]", "[default/old]"},
+		{"a listed hook has its own version", "{script: {language: Starlark, version: v2, " + functions + "}, hooks: {finalize: {version: v1, script: {}}}}", "[default/old]", "[old]"},
+		{"a listed hook does not inherit the version of the script", "{script: {language: Starlark, version: v2, " + functions + "}, hooks: {finalize: {script: {}}}}", "[default/old]", "[old]"},
 		{"a listed hook of v2", "{script: {language: Starlark, " + functions + "}, hooks: {finalize: {version: v2, script: {}}}}", "[old]", "[default/old]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loaded := Load(t, NewLoader(), c.spec)
-			if got := fmt.Sprint(ask(t, loaded.Sync)["keys"]); got != c.sync {
-				t.Errorf("sync sees the keys %s, want %s", got, c.sync)
+			loaded := load(t, newLoader(), c.spec)
+			if got := fmt.Sprint(statusFrom(t, loaded.Sync)["keys"]); got != c.sync {
+				t.Errorf("sync gets the keys %s, want %s", got, c.sync)
 			}
-			if got := fmt.Sprint(ask(t, loaded.Finalize)["keys"]); got != c.finalize {
-				t.Errorf("finalize sees the keys %s, want %s", got, c.finalize)
+			if got := fmt.Sprint(statusFrom(t, loaded.Finalize)["keys"]); got != c.finalize {
+				t.Errorf("finalize gets the keys %s, want %s", got, c.finalize)
 			}
 		})
 	}
-	loaded := Load(t, NewLoader(), "hooks: {sync: {version: v2, webhook: {url: 'http://x/'}}}")
+	loaded := load(t, newLoader(), "hooks: {sync: {version: v2, webhook: {url: 'http://x/'}}}")
 	if got := loaded.Sync.(*hook.Webhook).Version; got != hook.V2 {
 		t.Errorf("the webhook has version %s, want v2", got)
 	}
 }
 
-func TestALimitThatAHookDoesNotSetIsTheOneOfTheScript(t *testing.T) {
-	loaded := Load(t, NewLoader(), `
+func TestHooksInheritLimitsOfTheScript(t *testing.T) {
+	loaded := load(t, newLoader(), `
 script:
   language: Starlark
   inline: "def sync(): return {'children': []}"
@@ -330,17 +330,17 @@ hooks:
 	}
 }
 
-func TestSourceThatIsTooLargeSaysHowLargeAndWhatToDo(t *testing.T) {
+func TestErrorForTooMuchSource(t *testing.T) {
 	half := strings.Repeat("# forty characters of a comment, or so\n", maxInline/2/39)
 	script := func(module string) *spec.Declaration {
 		spec := spectest.Composite(t, "script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync")+half))
 		spec.Script.Modules = map[string]v1alpha1.ModuleText{"lib.star": v1alpha1.ModuleText(module)}
 		return spec
 	}
-	if _, err := NewLoader().Read(t.Context(), script("")); err != nil {
-		t.Errorf("half of what is allowed is refused: %v", err)
+	if _, err := newLoader().ReadAndLoad(t.Context(), script("")); err != nil {
+		t.Errorf("half of the allowed source: error %v", err)
 	}
-	_, err := NewLoader().Read(t.Context(), script(half))
+	_, err := newLoader().ReadAndLoad(t.Context(), script(half))
 	var fault *engine.Error
 	if !errors.As(err, &fault) || fault.Kind != engine.KindSource {
 		t.Fatalf("got error %v, want that the source is too large", err)
@@ -352,44 +352,44 @@ func TestSourceThatIsTooLargeSaysHowLargeAndWhatToDo(t *testing.T) {
 	}
 }
 
-func TestWhatAScriptPrintsIsToldWithHookAndParent(t *testing.T) {
+func TestMessagesOfScriptsAreLoggedWithHookAndParent(t *testing.T) {
 	var got []string
-	l := NewLoader()
+	l := newLoader()
 	l.Log = func(name string, req *hook.Request, m engine.Message) {
 		got = append(got, fmt.Sprintf("%s of %s at %s: %s", name, object.Describe(req.Parent), m.Pos, m.Text))
 	}
-	loaded := Load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(parent):\n    print('here')\n    return {'children': []}\n"))
-	ask(t, loaded.Sync)
+	loaded := load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(parent):\n    print('here')\n    return {'children': []}\n"))
+	statusFrom(t, loaded.Sync)
 	if diff := cmp.Diff([]string{"sync of Widget default/w at sync.star:2:10: here"}, got); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("logged (-want +got):\n%s", diff)
 	}
 }
 
-func TestAScriptSeesTheTimeThatTheLoaderHas(t *testing.T) {
-	l := NewLoader()
+func TestScriptGetsTheTimeOfTheLoader(t *testing.T) {
+	l := newLoader()
 	l.Now = func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 6, time.FixedZone("", 3600)) }
-	loaded := Load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(now): return {'status': {'now': now}, 'children': []}"))
-	if got := ask(t, loaded.Sync)["now"]; got != "2026-01-02T14:04:05Z" {
+	loaded := load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(now): return {'status': {'now': now}, 'children': []}"))
+	if got := statusFrom(t, loaded.Sync)["now"]; got != "2026-01-02T14:04:05Z" {
 		t.Errorf("request.now is %v, want 2026-01-02T14:04:05Z", got)
 	}
 }
 
-func TestTheDigestFollowsTheScriptAndItsModules(t *testing.T) {
-	digest := func(spec string) string { return Load(t, NewLoader(), spec).Digest }
+func TestDigestChangesWithTheScriptAndItsModules(t *testing.T) {
+	digest := func(spec string) string { return load(t, newLoader(), spec).Digest }
 	one := "script: {language: Starlark, inline: \"def sync(): return {}\""
 	base := digest(one + "}")
 	if again := digest(one + ", timeout: 3s}"); again != base || base == "" {
 		t.Errorf("the same script has the digests %q and %q", base, again)
 	}
 	if other := digest(one + ", modules: {lib.star: x = 1}}"); other == base {
-		t.Error("a module more does not change the digest")
+		t.Error("an additional module does not change the digest")
 	}
 	if none := digest("hooks: {sync: {webhook: {url: 'http://x/'}}}"); none != "" {
 		t.Errorf("without a script the digest is %q", none)
 	}
 }
 
-func TestAWebhookIsReadStrictlyWhenItsModeOrItsVersionSaysSo(t *testing.T) {
+func TestStrictDependsOnModeAndVersion(t *testing.T) {
 	for settings, want := range map[string]bool{
 		"webhook: {url: 'http://x/'}":                                              false,
 		"webhook: {url: 'http://x/', responseUnMarshallMode: strict}":              true,
@@ -398,7 +398,7 @@ func TestAWebhookIsReadStrictlyWhenItsModeOrItsVersionSaysSo(t *testing.T) {
 		"version: v1, webhook: {url: 'http://x/', responseUnMarshallMode: strict}": true,
 	} {
 		cc := spectest.Composite(t, "hooks: {sync: {"+settings+"}}")
-		loaded, err := NewLoader().Read(t.Context(), cc)
+		loaded, err := newLoader().ReadAndLoad(t.Context(), cc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -408,14 +408,14 @@ func TestAWebhookIsReadStrictlyWhenItsModeOrItsVersionSaysSo(t *testing.T) {
 	}
 }
 
-func TestNonsenseIsToldAtTheFunctionThatAnsweredIt(t *testing.T) {
+func TestErrorForAnInvalidResultHasTheLineOfTheFunction(t *testing.T) {
 	for language, source := range map[string]string{
 		"Starlark":   "\ndef sync(parent):\n    return {\"childs\": []}\n",
 		"JavaScript": "\nfunction sync() {\n  return {childs: []};\n}\n",
 		"Jsonnet":    "{\n  sync(parent):: { childs: [] },\n}\n",
 	} {
 		t.Run(language, func(t *testing.T) {
-			_, err := Load(t, NewLoader(), "script: "+objecttest.Inline(language, source)).Sync.Call(t.Context(), AboutWidget())
+			_, err := load(t, newLoader(), "script: "+objecttest.Inline(language, source)).Sync.Call(t.Context(), widgetRequest())
 			var fault *engine.Error
 			if !errors.As(err, &fault) || fault.Kind != engine.KindResult || fault.Pos.Line != 2 || !strings.Contains(fault.Source, "sync(") {
 				t.Errorf("got %v, want an error at line 2 with its text", engine.DetailOf(err))
@@ -424,26 +424,26 @@ func TestNonsenseIsToldAtTheFunctionThatAnsweredIt(t *testing.T) {
 	}
 }
 
-// A script that is edited all day must not be kept in all its versions.
-func TestHooksDoNotKeepThoseBeforeThem(t *testing.T) {
+// Otherwise all versions of a script that is edited often would stay in memory.
+func TestHooksDoNotReferToTheHooksBefore(t *testing.T) {
 	d := spectest.Composite(t, "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {webhook: {url: 'http://x/'}}}}")
 	var before weak.Pointer[hook.Script]
 	second := func() Built {
-		first := NewLoader()
+		first := newLoader()
 		first.Log = func(string, *hook.Request, engine.Message) {}
-		hooks, err := first.Read(t.Context(), d)
+		hooks, err := first.ReadAndLoad(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before = weak.Make(hooks.Sync.(*hook.Script))
 		next := *first
 		next.Before = &hooks
-		again, err := next.Read(t.Context(), d)
+		again, err := next.ReadAndLoad(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if again.Finalize != hooks.Finalize {
-			t.Error("the webhook is another one")
+			t.Error("the webhook is not the one before")
 		}
 		return again
 	}()
@@ -453,7 +453,7 @@ func TestHooksDoNotKeepThoseBeforeThem(t *testing.T) {
 		}
 	}
 	if before.Value() != nil {
-		t.Error("the hooks keep those that they took the place of")
+		t.Error("the hooks refer to those that they replaced")
 	}
 	runtime.KeepAlive(second.Sync)
 }

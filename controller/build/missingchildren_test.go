@@ -7,7 +7,7 @@ import (
 	"metascript/controller/hook"
 )
 
-func TestWhatMissingChildrenMeanIsSaidByTheWebhookOrElseByTheServer(t *testing.T) {
+func TestMissingChildrenIsSetByTheWebhookOrTheServer(t *testing.T) {
 	for _, c := range []struct {
 		server v1alpha1.MissingChildren
 		spec   string
@@ -19,7 +19,7 @@ func TestWhatMissingChildrenMeanIsSaidByTheWebhookOrElseByTheServer(t *testing.T
 		{v1alpha1.MissingChildrenHold, "", true},
 		{v1alpha1.MissingChildrenHold, "missingChildren: Delete", false},
 	} {
-		l := NewLoader()
+		l := newLoader()
 		l.MissingChildren = c.server
 		spec := `
 script: {language: Starlark, inline: "def finalize(): return {}"}
@@ -27,10 +27,10 @@ hooks:
   sync: {webhook: {url: 'http://x/', ` + c.spec + `}}
   customize: {webhook: {url: 'http://x/', ` + c.spec + `}, script: {function: finalize}}
 endpointConfigs: [{host: x}]`
-		loaded := Load(t, l, spec)
+		loaded := load(t, l, spec)
 		for name, h := range map[string]hook.Hook{"sync": loaded.Sync, "customize": loaded.Customize.(*hook.Fallback).Webhook} {
 			if got := h.(*hook.Webhook).Hold; got != c.hold {
-				t.Errorf("%s, the server says %q and the webhook %q: held %t, want %t", name, c.server, c.spec, got, c.hold)
+				t.Errorf("%s, the server has %q and the webhook %q: Hold is %t, want %t", name, c.server, c.spec, got, c.hold)
 			}
 		}
 	}

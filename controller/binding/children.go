@@ -1,0 +1,67 @@
+package binding
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/claim"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/ownership"
+)
+
+// CheckSelector returns an error if parent has no valid selector, so that its children cannot be found. A parent that is being
+// deleted needs none, since it adopts and releases nothing.
+func (b *Binding) CheckSelector(parent *object.Object) error {
+	if b.Match == nil || object.Deleting(parent) {
+		return nil
+	}
+	_, err := b.Match(parent)
+	return err
+}
+
+// Expect returns which children a response about parent may have.
+func (b *Binding) Expect(parent *object.Object) (hook.Expect, error) {
+	e := hook.Expect{Kinds: b.Kinds, Annotations: b.ChildAnnotations}
+	if b.Match != nil {
+		var err error
+		if e.Selector, err = b.Match(parent); err != nil && !object.Deleting(parent) {
+			return e, err
+		}
+	}
+	if b.Labels != nil {
+		e.Labels = b.Labels(parent)
+	}
+	return e, nil
+}
+
+// OwnerOf returns the parent that controls child. It reads only the owner reference, since the parent may not be in the cache
+// yet.
+func (b *Binding) OwnerOf(child *object.Object) (object.Ref, bool) {
+	ref := object.ControllerOf(child)
+	if ref == nil || !claim.HasAnnotations(child, b.ChildAnnotations) {
+		return object.Ref{}, false
+	}
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return object.Ref{}, false
+	}
+	for _, parent := range b.Parents {
+		if parent.Kind == ref.Kind && parent.Group == gv.Group {
+			key := object.Key{Name: ref.Name}
+			if parent.Namespaced {
+				key.Namespace = child.GetNamespace()
+			}
+			return object.Ref{Kind: parent.ObjectKind(), Key: key}, true
+		}
+	}
+	return object.Ref{}, false
+}
+
+// Owned returns the fields of child that our field manager owns, from the cache.
+func (b *Binding) Owned(child *object.Object) ownership.Fields {
+	cache := b.CacheOf(child.GroupVersionKind())
+	if cache == nil {
+		return ownership.Fields{}
+	}
+	return cache.Owned(child.GetUID())
+}

@@ -1,0 +1,245 @@
+// Package build makes the hooks of a controller object. It reads the scripts from their sources and compiles them, and it
+// prepares the calls of webhooks.
+//
+// A good order to read it: loader.go ([Loader.Load] makes all hooks) and hooks.go (the result). Then parts.go and digest.go
+// (scripts that were read), scripthooks.go and sandbox.go (hooks that are scripts), webhooks.go, endpoint.go and
+// credentials.go (hooks that are webhooks). partial.go and failing.go are about scripts that do not load and hooks that are
+// missing. candidate.go and scriptversion.go are about versions of a controller.
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/bodies"
+	"metascript/controller/hook"
+	"metascript/controller/spec"
+	"metascript/engine"
+	"metascript/scripts"
+)
+
+// ErrNoHooks is the error for a controller without spec.script and spec.hooks. The text is Metacontroller's.
+var ErrNoHooks = errors.New("no hooks defined")
+
+// A Loader makes the hooks of a controller object. It can be copied.
+type Loader struct {
+	// Sandbox has the engines that run scripts, and their limits.
+	Sandbox *Sandbox
+	// Sources are where scripts in files and ConfigMaps are read.
+	Sources scripts.Sources
+	// Before has the hooks that run now. Their webhooks, with connections and metrics, are used again. It is nil if nothing
+	// runs, or if the settings of the webhooks may have changed.
+	Before *Built
+	// Log is called for each message that a script prints during a call. If it is nil, messages are dropped.
+	Log func(hookName string, req *hook.Request, m engine.Message)
+	// Now returns request.now for scripts. If it is nil, this is the current time.
+	Now func() time.Time
+	// Observe returns a function that is called after each call of the script of that hook. If Observe is nil, calls are not
+	// observed.
+	Observe func(hookName string) func(took time.Duration, err error)
+
+	// MissingChildren is the default for webhooks that do not set missingChildren. It also applies to scripts in
+	// Metacontroller's form.
+	MissingChildren v1alpha1.MissingChildren
+	// ProbeEvery is how often a broken script with a fallback is probed; see [hook.Fallback].
+	ProbeEvery time.Duration
+
+	// InFlight limits the memory of all webhook responses that are being read. If it is nil, there is no common limit.
+	InFlight *bodies.Budget
+	// Cached limits the memory of all webhook responses that are cached by their ETags. If it is nil, there is no common
+	// limit.
+	Cached *bodies.Budget
+}
+
+// Load makes the hooks of d from its scripts, which were read before. A script that does not compile is an error with an
+// [*engine.Error] in it.
+func (l *Loader) Load(ctx context.Context, d *spec.Declaration, parts Parts) (Built, error) {
+	return l.load(ctx, d, parts, nil)
+}
+
+// load is Load, except that scripts may be missing if missing is not nil.
+func (l *Loader) load(ctx context.Context, d *spec.Declaration, parts Parts, missing *missingScripts) (Built, error) {
+	w := l.newLoading(d, parts, missing)
+	err := w.run(ctx)
+	return w.built, err
+}
+
+// ReadAndLoad reads the scripts of d from their sources and makes the hooks. The warnings about the sources are among those
+// of the result.
+func (l *Loader) ReadAndLoad(ctx context.Context, d *spec.Declaration) (Built, error) {
+	parts, err := l.read(d)
+	if err != nil {
+		return Built{}, err
+	}
+	built, err := l.Load(ctx, d, parts)
+	built.Warnings = append(built.Warnings, parts.Warnings()...)
+	return built, err
+}
+
+// A loading is one call of Load: what it reads, and what it has made so far.
+type loading struct {
+	*Loader
+	declaration *spec.Declaration
+	script      *v1alpha1.ControllerScript // spec.script, or nil
+	parts       Parts
+	wanted      map[string]scripts.Wanted // the sources of parts
+	owner       string                    // of the scripts: the controller object, see engine.Script
+	missing     *missingScripts           // nil: it is an error if a script does not load
+
+	engine engine.Runtime // runs the scripts; nil if there are none
+	own    *compiled      // spec.script compiled; nil if there is none, or if it does not load
+
+	usedEntries map[int]bool  // the indexes of the endpointConfigs that apply to a webhook
+	room        *bodies.Share // of InFlight, for all webhooks of this controller; nil if InFlight is nil
+
+	built Built
+}
+
+func (l *Loader) newLoading(d *spec.Declaration, parts Parts, missing *missingScripts) *loading {
+	w := &loading{
+		Loader: l, declaration: d, script: d.Script, parts: parts, wanted: l.Wanted(d), owner: d.ID().Owner(),
+		missing: missing, usedEntries: map[int]bool{},
+	}
+	w.built = Built{Clients: WebhookClients{Credentials: newCredentials()}, webhooks: map[string]*hook.Webhook{}}
+	if l.Before != nil {
+		w.built.Clients, w.built.webhooks = l.Before.Clients, l.Before.webhooks
+	}
+	if l.InFlight != nil {
+		w.room = l.InFlight.Share()
+	}
+	return w
+}
+
+// run makes the hooks, checks them, and describes the scripts.
+func (w *loading) run(ctx context.Context) error {
+	if err := w.compileOwn(ctx); err != nil {
+		return err
+	}
+	for _, h := range []struct {
+		name string
+		made *hook.Hook
+	}{{hook.Sync, &w.built.Sync}, {hook.Finalize, &w.built.Finalize}, {hook.Customize, &w.built.Customize}} {
+		var err error
+		if *h.made, err = w.hook(ctx, h.name, w.declaration.Hook(h.name)); err != nil {
+			return err
+		}
+	}
+	slices.Sort(w.built.Names)
+	w.warn(w.unusedEntries()...)
+	if err := w.checkSync(); err != nil {
+		return err
+	}
+	var err error
+	if w.built.Status, err = w.parts.status(w.built.Names); err == nil && !w.missing.any() {
+		w.built.Digest, err = w.parts.versionDigest()
+	}
+	return err
+}
+
+func (w *loading) warn(warnings ...string) { w.built.Warnings = append(w.built.Warnings, warnings...) }
+
+// compileOwn chooses the engine for all scripts, and compiles spec.script if there is one.
+func (w *loading) compileOwn(ctx context.Context) (err error) {
+	if w.declaration.HasScript() {
+		w.built.Isolation = w.Sandbox.Isolation(w.declaration.Settings.Isolation)
+		if w.engine, err = w.Sandbox.engine(w.built.Isolation); err != nil {
+			return err
+		}
+	}
+	if w.script == nil {
+		return nil
+	}
+	if w.own, err = w.compile(ctx, "", w.limits(w.script.ScriptSource, w.script)); err != nil {
+		if err = w.missing.add("", err); err != nil {
+			return err
+		}
+	}
+	w.built.form = w.form()
+	return nil
+}
+
+// hook makes the hook of that name, and adds the name to built.Names. It returns nil if there is no such hook. set is the
+// entry in spec.hooks, or nil.
+func (w *loading) hook(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+	made, err := w.makeHook(ctx, name, set)
+	if err != nil {
+		return nil, err
+	}
+	if made != nil {
+		w.built.Names = append(w.built.Names, name)
+	}
+	return made, nil
+}
+
+func (w *loading) makeHook(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+	switch {
+	case set == nil || set.Script == nil && set.Webhook == nil:
+		return w.functionHook(name, set)
+	case spec.FallsBack(set):
+		return w.fallback(ctx, name, set)
+	case set.Script != nil:
+		made, err := w.listedScript(ctx, name, set)
+		if err != nil {
+			return w.withoutScript(name, err)
+		}
+		return made, nil
+	}
+	return w.webhook(name, set)
+}
+
+// functionHook makes a hook that spec.hooks does not list, or lists without a script and a webhook: the function of the same
+// name in spec.script, if there is one.
+func (w *loading) functionHook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
+	switch {
+	case w.own.defines(name):
+		return w.scriptHook(name, name, set, w.script.ScriptSource, w.own), nil
+	case w.mayDefine(name):
+		return w.withoutScript(name, w.missing.reason(""))
+	case set != nil:
+		w.warn(fmt.Sprintf("hooks.%s is empty and is left out: give it a webhook or a script", name))
+	}
+	return nil, nil
+}
+
+// checkSync checks that there is a sync hook, or that a finalize hook alone is enough.
+func (w *loading) checkSync() error {
+	switch {
+	case w.built.Sync != nil:
+		return nil
+	case w.own != nil && w.misspelledSync() != "":
+		return &functionError{fmt.Errorf("%[1]s: it defines no function sync: did you mean %[2]s? Call it sync, or name it in hooks.sync.script.function", w.own.entry, w.misspelledSync())}
+	case w.built.Finalize != nil:
+		if w.declaration.Hook(hook.Finalize) == nil {
+			w.warn(fmt.Sprintf("%s defines no function sync: parents are finalized, and otherwise left alone; list hooks.finalize.script: {} to say that this is meant", w.own.entry))
+		}
+		return nil
+	case w.own != nil:
+		return &functionError{fmt.Errorf("%s: it defines no function sync, and no function finalize, which can be without it; it defines %s", w.own.entry, list(w.own.Functions()))}
+	case w.declaration.Hooks == nil:
+		return ErrNoHooks
+	}
+	w.built.Sync = w.missingSync()
+	return nil
+}
+
+// misspelledSync returns a function of spec.script whose name is similar to sync, or "".
+func (w *loading) misspelledSync() string {
+	others := slices.DeleteFunc(slices.Clone(w.own.Functions()), func(name string) bool { return name == hook.Finalize || name == hook.Customize })
+	return engine.Nearest(hook.Sync, others)
+}
+
+// A functionError says that a script does not define a function that a hook needs.
+type functionError struct{ error }
+
+// IsScriptError reports whether err, an error of loading hooks, is about a script or its source, and not about the rest of the
+// spec.
+func IsScriptError(err error) bool {
+	var inScript *engine.Error
+	var function *functionError
+	var source *scripts.Error
+	return errors.As(err, &inScript) || errors.As(err, &function) || errors.As(err, &source)
+}

@@ -1,0 +1,154 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
+	"metascript/engine"
+	"metascript/scripts"
+)
+
+// compiled is a script that was compiled.
+type compiled struct {
+	engine.Program
+	entry string // the file name that errors show
+}
+
+// defines reports whether the script has a function of that name. It is false if c is nil.
+func (c *compiled) defines(name string) bool {
+	return c != nil && slices.Contains(c.Functions(), name)
+}
+
+// ported reports whether the program has Metacontroller's form: one function, without a name, for all hooks.
+func ported(p engine.Program) bool {
+	program, ok := p.(engine.Ported)
+	return ok && program.Ported()
+}
+
+// form returns the form of spec.script. While the script is not loaded, this is namedFunctions.
+func (w *loading) form() scriptForm {
+	if w.own != nil && ported(w.own.Program) {
+		return oneFunction
+	}
+	return namedFunctions
+}
+
+// compile compiles the part of that name.
+func (w *loading) compile(ctx context.Context, name string, limits engine.Limits) (*compiled, error) {
+	if err := w.missing.reason(name); err != nil {
+		return nil, err
+	}
+	part := w.parts[name]
+	program, err := w.compilePart(ctx, part, limits)
+	if missesFile(err) {
+		// The part has only the files that the script seems to need. With all files that it may load, either the file is found,
+		// or the error can name a similar one.
+		if all, unread := w.Sources.Assemble(w.wanted[name], true); unread == nil {
+			program, err = w.compilePart(ctx, all, limits)
+		}
+	}
+	if err != nil {
+		return nil, w.Sandbox.explain(err, limits)
+	}
+	return &compiled{program, part.Entry}, nil
+}
+
+func (w *loading) compilePart(ctx context.Context, part scripts.Assembled, limits engine.Limits) (engine.Program, error) {
+	script := part.Script
+	script.Owner = w.owner
+	return w.engine.Compile(ctx, script, limits)
+}
+
+// missesFile reports whether err says that a script loads a file that does not exist.
+func missesFile(err error) bool {
+	var e *engine.Error
+	return errors.As(err, &e) && e.Kind == engine.KindModule
+}
+
+// listedScript makes a hook that spec.hooks lists with a script: its own script, or a function of spec.script.
+func (w *loading) listedScript(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+	function := cmp.Or(set.Script.Function, name)
+	settings, script := set.Script.ScriptSource, w.own
+	if w.script != nil {
+		inherit(&settings, w.script.ScriptSource)
+	}
+	if hasSource(settings) {
+		var err error
+		if script, err = w.compile(ctx, name, w.limits(settings, w.script)); err != nil {
+			return nil, fmt.Errorf("%s: %w", SpecPath(name), err)
+		}
+	}
+	if why := w.missing.reason(""); script == nil && why != nil {
+		return nil, why
+	}
+	if script == nil {
+		return nil, fmt.Errorf("hooks.%s.script names the function %s, and there is no script to find it in", name, function)
+	}
+	if !ported(script.Program) && !script.defines(function) {
+		return nil, &functionError{fmt.Errorf("hooks.%s: %s defines no function %s; it defines %s", name, script.entry, function, list(script.Functions()))}
+	}
+	return w.scriptHook(name, function, set, settings, script), nil
+}
+
+// inherit sets the timeout and the limits that a hook's script does not set itself to those of spec.script.
+func inherit(settings *v1alpha1.ScriptSource, from v1alpha1.ScriptSource) {
+	if settings.Timeout == nil {
+		settings.Timeout = from.Timeout
+	}
+	if from.Limits == nil {
+		return
+	}
+	limits := v1alpha1.ScriptLimits{}
+	if settings.Limits != nil {
+		limits = *settings.Limits
+	}
+	limits.Steps = cmp.Or(limits.Steps, from.Limits.Steps)
+	limits.Memory = cmp.Or(limits.Memory, from.Limits.Memory)
+	limits.Output = cmp.Or(limits.Output, from.Limits.Output)
+	settings.Limits = &limits
+}
+
+// scriptHook makes a hook that calls a function of a script. The hook must not refer to w: w refers to the hooks that ran
+// before, so all earlier versions would stay in memory.
+func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings v1alpha1.ScriptSource, script *compiled) hook.Hook {
+	limits, sandbox, log := w.limits(settings, w.script), w.Sandbox, w.Log
+	made := &hook.Script{
+		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
+		Version: VersionOf(set, w.script), Limits: limits, Now: w.Now,
+		Hold:    w.MissingChildren == v1alpha1.MissingChildrenHold,
+		Explain: func(err error) error { return sandbox.explain(err, limits) },
+	}
+	if w.Observe != nil {
+		made.Observe = w.Observe(name)
+	}
+	if log != nil {
+		made.Log = func(req *hook.Request, m engine.Message) { log(name, req, m) }
+	}
+	return made
+}
+
+// VersionOf returns the protocol version of a hook: its own if spec.hooks lists it, or else that of spec.script. The default is
+// v1. set is the entry in spec.hooks, script is spec.script; each may be nil.
+func VersionOf(set *v1alpha1.Hook, script *v1alpha1.ControllerScript) string {
+	switch {
+	case set != nil && set.Version != "":
+		return string(set.Version)
+	case set == nil && script != nil && script.Version != "":
+		return string(script.Version)
+	}
+	return hook.V1
+}
+
+// list returns the names of functions as text.
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
