@@ -3,14 +3,10 @@ package controller
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/status"
 	"metascript/controller/throttle"
 )
 
@@ -43,7 +39,7 @@ func (r *rollbacker) noteOutcome(ctx context.Context, m *managed) {
 func (r *rollbacker) check(ctx context.Context, m *managed, c *build.Candidate) error {
 	// The status says what the server before knew. What this one knows, once it leads, is newer.
 	if !m.rejectionKnown && c.Status.Script != nil && m.rejected(c.Identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.Identity {
-		m.reject(c.Identity, &throttle.GivenUpError{Reason: reasonBefore(c.Status.Conditions)})
+		m.reject(c.Identity, &throttle.GivenUpError{Reason: status.RejectionReason(c.Status.Conditions)})
 	}
 	m.rejectionKnown = m.rejectionKnown || r.leads()
 	why := m.rejected(c.Identity)
@@ -101,17 +97,4 @@ func (r *rollbacker) load(ctx context.Context, m *managed, c *build.Candidate) (
 		return err
 	}
 	return r.activator.activate(ctx, m, c, loader, built)
-}
-
-// reasonBefore is why a version was given up, as the condition has it that the server before wrote.
-func reasonBefore(conditions []metav1.Condition) string {
-	before := meta.FindStatusCondition(conditions, v1alpha1.ConditionScriptReady)
-	if before == nil || before.Reason != v1alpha1.ReasonRolledBack {
-		return ""
-	}
-	_, reason, _ := strings.Cut(before.Message, throttle.NotTriedAgain+": ")
-	if end := strings.LastIndex(reason, "\n"); end >= 0 {
-		reason = reason[:end] // what keeps running
-	}
-	return reason
 }

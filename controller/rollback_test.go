@@ -220,19 +220,7 @@ func TestAVersionHasACanaryWhileItIsNotKnownIfThereIsOneToGoBackTo(t *testing.T)
 	}
 }
 
-func TestWhyAVersionWasGivenUpIsReadFromTheCondition(t *testing.T) {
-	for _, c := range []struct{ reason, message, want string }{
-		{"RolledBack", throttle.NotTriedAgain + ": it failed for 2 of 2\nat a.js:1\ngeneration 3 keeps running", "it failed for 2 of 2\nat a.js:1"},
-		{"RolledBack", throttle.NotTriedAgain, ""},
-		{"CompileError", throttle.NotTriedAgain + ": x\ny", ""},
-	} {
-		if got := reasonBefore([]metav1.Condition{{Type: "ScriptReady", Reason: c.reason, Message: c.message}}); got != c.want {
-			t.Errorf("of %s %q: %q, want %q", c.reason, c.message, got, c.want)
-		}
-	}
-	if got := reasonBefore(nil); got != "" {
-		t.Errorf("of no condition: %q", got)
-	}
+func TestDefiniteErrorsDoNotPass(t *testing.T) {
 	if mayPass(nil) || mayPass(&scripts.Error{Reason: scripts.NotFound}) {
 		t.Error("no error, or a definite one, is said to pass")
 	}

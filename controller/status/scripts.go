@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/api/v1alpha1"
@@ -32,15 +33,36 @@ func scriptReady(d *spec.Declaration, r *Result) metav1.Condition {
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonLoaded, "hooks: "+strings.Join(r.Built.Names, ", "))
 }
 
+// inConfigMap begins the line of a message that names the ConfigMaps of the script.
+const inConfigMap = "in ConfigMap "
+
 func scriptMessage(d *spec.Declaration, r *Result) string {
 	message := engine.DetailOf(r.Script)
 	if len(r.ConfigMaps) > 0 {
-		message += "\nin ConfigMap " + strings.Join(r.ConfigMaps, ", ")
+		message += "\n" + inConfigMap + strings.Join(r.ConfigMaps, ", ")
 	}
 	if r.Active != nil {
 		message += "\n" + whatRuns(d, r.Active)
 	}
 	return message
+}
+
+// RejectionReason returns why a version was given up, from the condition ScriptReady that an earlier server wrote: the message
+// that scriptMessage made, without the lines that it added. It returns "" if no version was given up.
+func RejectionReason(conditions []metav1.Condition) string {
+	before := meta.FindStatusCondition(conditions, v1alpha1.ConditionScriptReady)
+	if before == nil || before.Reason != v1alpha1.ReasonRolledBack {
+		return ""
+	}
+	_, reason, _ := strings.Cut(before.Message, throttle.NotTriedAgain+": ")
+	lines := strings.Split(reason, "\n")
+	if len(lines) > 1 {
+		lines = lines[:len(lines)-1] // what keeps running
+	}
+	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], inConfigMap) {
+		lines = lines[:len(lines)-1]
+	}
+	return strings.Join(lines, "\n")
 }
 
 func scriptReason(err error) string {

@@ -9,16 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
-
-	"metascript/controller/hook"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/hook"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/reconcile"
 	"metascript/controller/spec/spectest"
+	"metascript/controller/throttle"
 	"metascript/engine"
 )
 
@@ -90,5 +89,22 @@ func TestFallbackActiveReportsWhatAnswers(t *testing.T) {
 		if diff := cmp.Diff(c.want, fallbackActive(&Result{Active: &build.Version{}, Snapshot: reconcile.Snapshot{Fallbacks: c.hooks.Fallbacks()}})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
+	}
+}
+
+func TestRejectionReasonIsReadFromTheCondition(t *testing.T) {
+	for _, c := range []struct{ reason, message, want string }{
+		{"RolledBack", throttle.NotTriedAgain + ": it failed for 2 of 2\nat a.js:1\ngeneration 3 keeps running", "it failed for 2 of 2\nat a.js:1"},
+		{"RolledBack", throttle.NotTriedAgain + ": it failed\nat a.js:1\nin ConfigMap ns/a/a.js\ngeneration 3 keeps running", "it failed\nat a.js:1"},
+		{"RolledBack", throttle.NotTriedAgain + ": it failed\nin ConfigMap ns/a/a.js\nin ConfigMap ns/a/a.js\ngeneration 3 keeps running", "it failed"},
+		{"RolledBack", throttle.NotTriedAgain, ""},
+		{"CompileError", throttle.NotTriedAgain + ": x\ny", ""},
+	} {
+		if got := RejectionReason([]metav1.Condition{{Type: "ScriptReady", Reason: c.reason, Message: c.message}}); got != c.want {
+			t.Errorf("of %s %q: got %q, want %q", c.reason, c.message, got, c.want)
+		}
+	}
+	if got := RejectionReason(nil); got != "" {
+		t.Errorf("of no condition: got %q", got)
 	}
 }
