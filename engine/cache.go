@@ -16,10 +16,10 @@ import (
 // failure is never kept: with more time, or on a machine that is less busy, the script may compile.
 //
 // An entry is dropped when there are too many, the one that was asked for least recently first. Who holds a dropped
-// program may go on calling it.
+// program may continue calling it.
 //
 // Compilations of the same script within the same limits that are wanted at the same time happen once. Each caller
-// waits no longer than its own ctx; when the one whose ctx the compilation runs under gives up, another begins anew.
+// waits no longer than its own ctx; when the one whose ctx the compilation runs under gives up, another begins again.
 type cache struct {
 	mu       sync.Mutex
 	programs *simplelru.LRU[string, Program]

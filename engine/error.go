@@ -47,7 +47,7 @@ type Pos struct {
 	Line, Col int
 }
 
-// String gives "file:line:col", leaving out what is unknown.
+// String returns "file:line:col", leaving out what is unknown.
 func (p Pos) String() string {
 	switch {
 	case p.Line == 0:
@@ -82,7 +82,7 @@ const (
 	maxTrace = 20
 )
 
-// Error gives "file:line:col: in function: message (hint)" on one line.
+// Error returns "file:line:col: in function: message (hint)" on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.where())
@@ -93,7 +93,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// where gives "file:line:col: in function: ", as far as it is known.
+// where returns "file:line:col: in function: ", as far as it is known.
 func (e *Error) where() string {
 	where := ""
 	if pos := e.Pos.String(); pos != "" {
@@ -105,7 +105,7 @@ func (e *Error) where() string {
 	return where
 }
 
-// Detail gives the error over several lines: position and message, the source line with a caret below it, the
+// Detail returns the error over several lines: position and message, the source line with a caret below it, the
 // calls that led there, and the hint.
 func (e *Error) Detail() string {
 	var b strings.Builder
@@ -126,7 +126,7 @@ func (e *Error) Detail() string {
 // excerptWidth is how much of a long source line is shown around the caret.
 const excerptWidth = 120
 
-// excerpt gives the source line and, below it, a caret under column col.
+// excerpt returns the source line and, below it, a caret under column col.
 func excerpt(line string, col int) string {
 	r := []rune(line)
 	at := min(max(col-1, 0), len(r))
@@ -164,7 +164,7 @@ func (e *Error) complete(fn string, files fs.FS) *Error {
 	return e
 }
 
-// sourceLine gives the text of the line at pos, "" when it is unknown, and the position in it. A position behind the
+// sourceLine returns the text of the line at pos, "" when it is unknown, and the position in it. A position behind the
 // last line, where a compiler misses the rest, becomes the end of what there is, since there is nothing to show
 // behind it.
 func sourceLine(files fs.FS, pos Pos) (string, Pos) {
@@ -251,7 +251,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// DetailOf gives the Detail of the script error in err, in its context, or err's own text when there is none.
+// DetailOf returns the Detail of the script error in err, in its context, or err's own text when there is none.
 func DetailOf(err error) string {
 	var e *Error
 	if !errors.As(err, &e) {

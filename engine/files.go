@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// FindFile gives the path of the file that is meant when the file at from loads name: below the folder of from, else,
+// FindFile returns the path of the file that is meant when the file at from loads name: below the folder of from, else,
 // unless name begins with a dot, below the root. Each of endings, or none when there are none, is tried behind name.
 // Absolute names and names that lead upwards find nothing.
 func FindFile(files fs.FS, from, name string, endings ...string) (string, bool) {

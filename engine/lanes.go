@@ -144,7 +144,7 @@ func (t *turn) mustEnd(held time.Duration) bool {
 	return false
 }
 
-// end gives the slot back, and records an evaluation that was quick.
+// end returns the slot back, and records an evaluation that was quick.
 func (t *turn) end() {
 	t.slots.release()
 	if !t.keptWaiting && t.held < shortSlice {

@@ -36,7 +36,7 @@ func TestOwnersTakeTurns(t *testing.T) {
 	})
 }
 
-// Those who have precedence are served first, yet they do not keep the others waiting for ever.
+// Those who have precedence are served first, yet they do not keep the others waiting forever.
 func TestPrecedence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)

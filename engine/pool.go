@@ -104,7 +104,7 @@ type Stats struct {
 // LaneStats are the numbers of one lane.
 type LaneStats struct{ Slots, Busy, Waiting int }
 
-// Stats gives the numbers of now, for metrics.
+// Stats returns the numbers of now, for metrics.
 func (e *Engine) Stats() Stats {
 	now, total := e.runaways.list()
 	return Stats{Fast: e.lanes.fast.stats(), Slow: e.lanes.slow.stats(), Runaways: len(now), RanAway: total}
@@ -205,7 +205,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env E
 	return answer, nil
 }
 
-// locate gives an error of a call of fn that has no place the function's, and so one of a limit, or of a panic, of which
+// locate returns an error of a call of fn that has no place the function's, and so one of a limit, or of a panic, of which
 // nothing but the file is known: of what had to be given up, or took its worker process with it.
 func (p *program) locate(e *Error, fn string) {
 	if e.Pos.File == "" || e.Pos == (Pos{File: p.entry}) && (e.Kind.Limit() || e.Kind == KindPanic) {

@@ -65,7 +65,7 @@ func (r *runaways) ended(one *Runaway) {
 	}
 }
 
-// list gives the runaways of now, the oldest first, and how many there have been.
+// list returns the runaways of now, the oldest first, and how many there have been.
 func (r *runaways) list() ([]Runaway, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

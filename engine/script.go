@@ -147,7 +147,7 @@ var lineComments = map[string][]string{
 	Jsonnet:    {"//", "#"},
 }
 
-// deepLine gives the line where brackets are nested too deeply, or 0.
+// deepLine returns the line where brackets are nested too deeply, or 0.
 //
 // It is no lexer. On each line, a quote with its like behind it is a string, and what follows a comment's begin is a
 // comment; brackets in there are counted by themselves, and forgotten with them. All else counts, so that text over

@@ -81,7 +81,7 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 	return ctx.Err()
 }
 
-// release gives a slot back.
+// release returns a slot back.
 func (s *slots) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *line) len() int {
 	return n
 }
 
-// serve gives a slot to who is next.
+// serve returns a slot to who is next.
 func (l *line) serve() {
 	next := l.turns.Front()
 	owner := next.Value.(string)

@@ -1,6 +1,6 @@
 package engine
 
-// Texts gives a copy of e in which each text that a script may have a part in has passed text, and the source line, under
+// Texts returns a copy of e in which each text that a script may have a part in has passed text, and the source line, under
 // which the column is shown, has passed line, which is to keep its length.
 func (e *Error) Texts(text, line func(string) string) error {
 	clean := *e

@@ -167,7 +167,7 @@ func TestAssembleConfigMap(t *testing.T) {
 		t.Errorf("got source %q", made.Source)
 	}
 	want := []string{"library gone: ConfigMap team/gone: it is not there", "Lib.star and lib.star differ only in case: rename one"}
-	if diff := cmp.Diff(want, made.Doubts); diff != "" {
+	if diff := cmp.Diff(want, made.Warnings); diff != "" {
 		t.Error(diff)
 	}
 	_, err = all.Assemble(wanted("snyc.star"), false)

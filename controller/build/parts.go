@@ -104,7 +104,7 @@ func (l *Loader) Gather(d *spec.Declaration) (Parts, error) {
 func (p Parts) Warnings() []string {
 	var all []string
 	for _, name := range p.names() {
-		all = append(all, p[name].Doubts...)
+		all = append(all, p[name].Warnings...)
 	}
 	return all
 }

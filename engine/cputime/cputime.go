@@ -41,7 +41,7 @@ type Meter struct {
 // NewMeter returns a Meter for an activity that begins now.
 func NewMeter() *Meter { return &Meter{began: time.Now()} }
 
-// Start says that the activity runs from now on, by this clock. It may be called again, when it goes on elsewhere: then
+// Start says that the activity runs from now on, by this clock. It may be called again, when it continues elsewhere: then
 // only what follows counts.
 func (m *Meter) Start(clock Clock) {
 	m.mu.Lock()

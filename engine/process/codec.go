@@ -216,7 +216,7 @@ func (d *decoder) int() int64 {
 	return int64(n>>1) ^ -int64(n&1)
 }
 
-// count gives how many of something follow, each of at least one byte.
+// count returns how many of something follow, each of at least one byte.
 func (d *decoder) count() int {
 	n := d.uint()
 	if n > uint64(len(d.s)) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// random gives a JSON-shaped value.
+// random returns a JSON-shaped value.
 func random(r *rand.Rand, depth int) any {
 	switch n := r.IntN(9); {
 	case n == 0:

@@ -27,7 +27,7 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// enlarge gives a pipe a larger buffer, if the system lets us. It does not use Fd, which would make f blocking.
+// enlarge returns a pipe a larger buffer, if the system lets us. It does not use Fd, which would make f blocking.
 func enlarge(f *os.File) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -244,7 +244,7 @@ func goMemory() int64 {
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-// goHeap gives what debug.SetMemoryLimit counts, without the memory that Go can use again at once, and what was in use at the end of
+// goHeap returns what debug.SetMemoryLimit counts, without the memory that Go can use again at once, and what was in use at the end of
 // the last garbage collection.
 func goHeap() (used, live int64) {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"}}

@@ -35,7 +35,7 @@ type sentObject struct {
 
 func newSent() *sentObjects { return &sentObjects{objects: map[string]*list.Element{}} }
 
-// use gives the number of an object that is there in this version.
+// use returns the number of an object that is there in this version.
 func (s *sentObjects) use(id, version string) (number uint64, ok bool) {
 	e := s.objects[id]
 	if e == nil || e.Value.(*sentObject).version != version {
@@ -45,7 +45,7 @@ func (s *sentObjects) use(id, version string) (number uint64, ok bool) {
 	return e.Value.(*sentObject).number, true
 }
 
-// number gives a number that no object of this worker has had.
+// number returns a number that no object of this worker has had.
 func (s *sentObjects) number() uint64 {
 	s.numbers++
 	return s.numbers

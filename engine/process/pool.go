@@ -117,7 +117,7 @@ func open(o Options) (*Pool, []string, error) {
 		return nil, missing, nil
 	}
 	if len(os.Args) == 2 && os.Args[1] == Verb {
-		return nil, nil, errors.New("a worker cannot have workers") // a program that does not know the verb would start itself for ever
+		return nil, nil, errors.New("a worker cannot have workers") // a program that does not know the verb would start itself forever
 	}
 	o = o.withDefaults()
 	p := &Pool{
@@ -330,7 +330,7 @@ func (p *Pool) retire(w *worker) {
 	}
 }
 
-// release gives a worker back.
+// release returns a worker back.
 func (p *Pool) release(w *worker) {
 	p.mu.Lock()
 	switch {

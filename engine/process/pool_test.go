@@ -108,7 +108,7 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
-// One that waits for ever has no processor time, and is given up nevertheless. What its worker does meanwhile may come to
+// One that waits forever has no processor time, and is given up nevertheless. What its worker does meanwhile may come to
 // its timeout.
 func TestABlockedScriptIsGivenUp(t *testing.T) {
 	t.Parallel() // it takes half a minute
@@ -150,7 +150,7 @@ func TestNoWayOut(t *testing.T) {
 	}
 }
 
-// status gives a field of /proc/PID/status.
+// status returns a field of /proc/PID/status.
 func status(t *testing.T, pid int, field string) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -445,7 +445,7 @@ func TestWorkersHaveNoWorkers(t *testing.T) {
 	}
 }
 
-// watchMemory gives the most memory that was resident, once w is dead.
+// watchMemory returns the most memory that was resident, once w is dead.
 func watchMemory(w *worker) <-chan int64 {
 	peak := make(chan int64, 1)
 	go func() {

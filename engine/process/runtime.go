@@ -11,7 +11,7 @@ import (
 	"metascript/engine/cputime"
 )
 
-// Runtimes gives a runtime for each language, to be given to [engine.New] with Elsewhere set: the Engine bounds and
+// Runtimes returns a runtime for each language, to be given to [engine.New] with Elsewhere set: the Engine bounds and
 // queues evaluations, and keeps compiled programs; a Pool has them done.
 func (p *Pool) Runtimes(languages ...string) map[string]engine.Runtime {
 	all := map[string]engine.Runtime{}
@@ -57,7 +57,7 @@ func located(err error, entry string) error {
 	return &at
 }
 
-// bound gives limits all their defaults, and none above what a worker may be allowed.
+// bound returns limits all their defaults, and none above what a worker may be allowed.
 func (p *Pool) bound(l engine.Limits) engine.Limits {
 	l = l.WithDefaults()
 	l.Memory = min(l.Memory, p.options.Memory)

@@ -26,7 +26,7 @@ func (h *firstBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String gives what was kept.
+// String returns what was kept.
 func (h *firstBytes) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

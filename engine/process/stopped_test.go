@@ -35,7 +35,7 @@ func freeze(t *testing.T, pool *Pool, owner string) {
 	}
 }
 
-// pidOf gives the process that serves owner, or served it last.
+// pidOf returns the process that serves owner, or served it last.
 func pidOf(pool *Pool, owner string) int {
 	for _, w := range pool.Workers() {
 		if w.Owner == owner {

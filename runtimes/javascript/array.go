@@ -10,7 +10,7 @@ import (
 
 // Guards of functions that go through arrays, and what is like them.
 
-// lengthOf gives the length of an array or the like, if it is within bounds.
+// lengthOf returns the length of an array or the like, if it is within bounds.
 func (r *run) lengthOf(o *goja.Object, what string) int {
 	v := o.Get("length")
 	if v == nil {
@@ -24,7 +24,7 @@ func (r *run) lengthOf(o *goja.Object, what string) int {
 	return int(n)
 }
 
-// snapshot gives an array of at most so many elements as o is; a real array is its own.
+// snapshot returns an array of at most so many elements as o is; a real array is its own.
 func (r *run) snapshot(o *goja.Object, most int, what string) *goja.Object {
 	n := r.lengthOf(o, what)
 	if n > most {
@@ -299,7 +299,7 @@ func found(r *run, call goja.FunctionCall, f native) goja.Value {
 	return listed(r, call, f)
 }
 
-// sorted gives sorting its default order as a function, so that it can be stopped. Then it goes on as next does.
+// sorted returns sorting its default order as a function, so that it can be stopped. Then it continues as next does.
 func sorted(next func(*run, goja.FunctionCall, native) goja.Value) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		if len(call.Arguments) == 0 || goja.IsUndefined(call.Arguments[0]) {

@@ -81,12 +81,12 @@ func (r *run) interpreterFault(x any) *engine.Error {
 	}
 }
 
-// throwable gives what to panic with in a function that scripts call, so that the script sees err thrown, unless
+// throwable returns what to panic with in a function that scripts call, so that the script sees err thrown, unless
 // it is an error that no script may catch.
 func (r *run) throwable(err error) any {
 	fault := (*engine.Error)(nil)
 	if !errors.As(err, &fault) {
-		return err // goja's own, which goes on as it is
+		return err // goja's own, which continues as it is
 	}
 	object := r.vm.NewTypeError(fault.Msg)
 	if r.faults == nil {
@@ -145,7 +145,7 @@ func (r *run) outsideConstructors(stack []goja.StackFrame) []goja.StackFrame {
 	return stack
 }
 
-// source gives the text of a frame's file before and from where the frame is; "" when it is not in the script.
+// source returns the text of a frame's file before and from where the frame is; "" when it is not in the script.
 func (r *run) source(f goja.StackFrame) (before, from string) {
 	at := f.Position()
 	if m, ok := r.p.modules.Load(at.Filename); ok {
@@ -155,7 +155,7 @@ func (r *run) source(f goja.StackFrame) (before, from string) {
 	return "", ""
 }
 
-// nameAndMessage gives an Error's name and message. They may be getters, so a script may run, and throw again.
+// nameAndMessage returns an Error's name and message. They may be getters, so a script may run, and throw again.
 func (r *run) nameAndMessage(object *goja.Object) (name, message string) {
 	_ = r.vm.Try(func() { name = word(object.Get("name")) })
 	_ = r.vm.Try(func() { message = word(object.Get("message")) })
@@ -172,7 +172,7 @@ func word(v goja.Value) string {
 	return ""
 }
 
-// text gives at most about n bytes of s, without making a copy of a huge one.
+// text returns at most about n bytes of s, without making a copy of a huge one.
 func text(s goja.String, n int) string {
 	if s.Length() > n {
 		s = s.Substring(0, n)
@@ -215,7 +215,7 @@ func (r *run) deliberate(ex *goja.Exception) bool {
 
 var calleeText = regexp.MustCompile(`[\w$][\w$.?'"\[\]]{0,100}$`)
 
-// called gives the text of what was called in vain, if that is the error: goja says then that it has no such member,
+// called returns the text of what was called in vain, if that is the error: goja says then that it has no such member,
 // or is no object.
 func (r *run) called(ex *goja.Exception, message string) string {
 	for _, start := range []string{"Object has no member", "Value is not an object", "Dynamic object is not callable"} {
@@ -261,7 +261,7 @@ func advice(message string) string {
 	return ""
 }
 
-// trace gives the calls of a stack that are in the script's files, and the position of the innermost.
+// trace returns the calls of a stack that are in the script's files, and the position of the innermost.
 func (r *run) trace(stack []goja.StackFrame) (engine.Pos, []engine.Frame) {
 	var frames []engine.Frame
 	for i := range stack {

@@ -66,7 +66,7 @@ var templates = []string{
 	"Number.prototype", "Date", "Date.prototype", "Math",
 }
 
-// find gives the object at a path of one or two names.
+// find returns the object at a path of one or two names.
 func find(vm *goja.Runtime, path string) *goja.Object {
 	switch path {
 	case "":
@@ -91,7 +91,7 @@ type inside struct {
 	names     uintptr // []unistring.String, of the properties
 	sorted    uintptr // int, how many of them are in their order
 	numbers   uintptr // int, how many of those are numbers
-	wrapped   uintptr // goja.Value, what a pattern with a rest takes apart
+	wrapped   uintptr // goja.Value, what a pattern with a rest splits
 	entries   uintptr // *orderedMap, of a Map or Set
 	source    uintptr // goja.String, of a RegExp
 	frames    uintptr // []goja.StackFrame, of an Error
@@ -172,7 +172,7 @@ func mustField(t reflect.Type, name string, want reflect.Type) reflect.StructFie
 	return f
 }
 
-// innerOf gives what an object points to.
+// innerOf returns what an object points to.
 func innerOf(o *goja.Object) (unsafe.Pointer, reflect.Type) {
 	inner := reflect.NewAt(selfType, unsafe.Add(unsafe.Pointer(o), selfOffset)).Elem().Elem()
 	if inner.Kind() != reflect.Pointer {
@@ -231,7 +231,7 @@ func offset(t reflect.Type, name string, want reflect.Type) (sum uintptr, ok boo
 	return sum, true
 }
 
-// template gives the objectTemplate of an object that has one.
+// template returns the objectTemplate of an object that has one.
 func template(o *goja.Object) reflect.Value {
 	at, l, ok := insideOf(o)
 	if !ok || !l.templated {
@@ -247,10 +247,10 @@ func templateField(tmpl reflect.Value, name string) reflect.Value {
 	return reflect.NewAt(f.Type, unsafe.Add(tmpl.UnsafePointer(), f.Offset)).Elem()
 }
 
-// exists reports whether scripts have the built-in property at a path: it must have been judged.
+// exists reports whether scripts have the built-in property at a path: it must have been listed.
 func exists(table map[string]builtin, path string) bool {
-	b, judged := table[path]
-	return judged && b.verdict != removed
+	b, listed := table[path]
+	return listed && b.safety != removed
 }
 
 // ofEachFunction are properties that every function has.
@@ -319,7 +319,7 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// propertyValues gives what a property holds: its value, or its getter and setter.
+// propertyValues returns what a property holds: its value, or its getter and setter.
 func propertyValues(v goja.Value) []*goja.Object {
 	if o, ok := v.(*goja.Object); ok {
 		return []*goja.Object{o}
@@ -475,7 +475,7 @@ func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
 	}
 }
 
-// present gives arguments of which each is there: find and its like pass nil for a hole in an array, which native functions
+// present returns arguments of which each is there: find and its like pass nil for a hole in an array, which native functions
 // do not expect.
 func present(args []goja.Value) []goja.Value {
 	if !slices.Contains(args, nil) {

@@ -109,7 +109,7 @@ func (r *run) libraryFunction(f *lib.Function) native {
 	}
 }
 
-// data gives the JSON-shaped value of v, which messages call what.
+// data returns the JSON-shaped value of v, which messages call what.
 func (r *run) data(v goja.Value, what string) any {
 	limits := r.limits
 	limits.Nodes, limits.Output = int(limits.Memory/elementSize), limits.Memory

@@ -64,7 +64,7 @@ func callable(v goja.Value) bool {
 	return ok
 }
 
-// load gives the exports of the file at name, running it if this run has not yet.
+// load returns the exports of the file at name, running it if this run has not yet.
 func (r *run) load(name string) (exports, error) {
 	if e, ok := r.exports[name]; ok {
 		return e, nil

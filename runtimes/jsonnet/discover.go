@@ -19,12 +19,12 @@ type function struct {
 }
 
 var (
-	// shapeOf gives a value's type and, of an object, the names of all fields.
+	// shapeOf returns a value's type and, of an object, the names of all fields.
 	shapeOf = mustParse(`function(v) {
 	  type: std.type(v),
 	  fields: if std.type(v) == 'object' then std.objectFieldsAll(v) else [],
 	}`)
-	// typeOf gives a value's type. It is an object because that is what an evaluation has to give.
+	// typeOf returns a value's type. It is an object because that is what an evaluation has to give.
 	typeOf = mustParse(`function(v) { type: std.type(v) }`)
 )
 

@@ -22,7 +22,7 @@ const maxMessage = 4 << 10
 
 func clip(s string) string { return engine.Clip(strings.TrimSpace(s), maxMessage) }
 
-// position gives where a range begins, if it is a script's. The interpreter counts columns in bytes, we in characters.
+// position returns where a range begins, if it is a script's. The interpreter counts columns in bytes, we in characters.
 func position(loc *ast.LocationRange) engine.Pos {
 	if loc == nil || !inScript(loc) {
 		return engine.Pos{}
@@ -146,7 +146,7 @@ func (g *guard) overflow(e *engine.Error) error {
 // maxFrames is how many frames an error keeps.
 const maxFrames = 20
 
-// scriptFrames gives the script's part of a stack trace, innermost first.
+// scriptFrames returns the script's part of a stack trace, innermost first.
 func scriptFrames(trace []gojsonnet.TraceFrame) []engine.Frame {
 	var frames []engine.Frame
 	for _, f := range slices.Backward(trace) {

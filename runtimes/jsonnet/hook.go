@@ -125,7 +125,7 @@ type guard struct {
 // stop is what the guard panics with. Evaluate recovers it; the reason is in guard.stopped.
 type stop struct{}
 
-// hook gives the functions that watch. They run on the goroutine that evaluates.
+// hook returns the functions that watch. They run on the goroutine that evaluates.
 func (g *guard) hook(ctx context.Context) hook {
 	g.ctx = ctx
 	return hook{pre: g.begin, post: g.finish}
@@ -178,7 +178,7 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 		if !isString(v) {
 			o.text(v, "", "")
 		}
-		if o.came != nil { // its stack is not what it was: it must not go on
+		if o.came != nil { // its stack is not what it was: it must not continue
 			g.raised, g.making = o.came, n.Loc()
 			panic(stop{})
 		}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // entry is the name of the entry file in these tests.
 const entry = "sync.jsonnet"
 
-// files gives the entry file and others, as pairs of name and text.
+// files returns the entry file and others, as pairs of name and text.
 func files(text string, others ...string) fstest.MapFS {
 	m := fstest.MapFS{entry: {Data: []byte(text)}}
 	for i := 0; i < len(others); i += 2 {

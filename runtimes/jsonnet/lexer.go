@@ -9,7 +9,7 @@ import (
 // A lexer reads a text's tokens, as far as a sourceMeter needs them: strings are one token, and operators one for each character.
 type lexer struct{ host.Scanner }
 
-// next gives where the next token begins and its text; "" at the end. What does not end, or is no token, is left to the
+// next returns where the next token begins and its text; "" at the end. What does not end, or is no token, is left to the
 // parser, which will say so.
 func (l *lexer) next() (start int, token string) {
 	for !l.Done() {

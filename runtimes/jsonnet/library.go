@@ -101,7 +101,7 @@ func called(o *operation) (value, error, bool) {
 	return v, err, true
 }
 
-// data gives the JSON-shaped value of an argument, which messages call what.
+// data returns the JSON-shaped value of an argument, which messages call what.
 func (o *operation) data(t *thunk, what string) (any, error) {
 	v, err := o.element(t, 0)
 	if err != nil {

@@ -73,7 +73,7 @@ type sourceMeter struct {
 	passed   *measure.Bound
 }
 
-// measured refuses a file that would keep the parser busy for ever or overflow the stack, or the analysis busy: all are
+// measured refuses a file that would keep the parser busy forever or overflow the stack, or the analysis busy: all are
 // out of reach for a context, and the stack ends the process.
 func measured(file, text string, tally measure.Tally) error {
 	if len(text) > maxCode {

@@ -213,7 +213,7 @@ func scalar(v value) bool {
 	return k == numberKind || k == booleanKind || k == nullKind
 }
 
-// number gives a number's value, else 0.
+// number returns a number's value, else 0.
 func number(v value) float64 {
 	if k, p := kindOf(v); k == numberKind {
 		return (*numberValue)(p).value
@@ -221,7 +221,7 @@ func number(v value) float64 {
 	return 0
 }
 
-// length gives the length of a string or an array, else 0.
+// length returns the length of a string or an array, else 0.
 func length(v value) int {
 	switch k, p := kindOf(v); k {
 	case flatKind:
@@ -239,7 +239,7 @@ func isString(v value) bool {
 	return k == flatKind || k == treeKind
 }
 
-// arrayOf gives the elements of an array.
+// arrayOf returns the elements of an array.
 func arrayOf(v value) ([]*thunk, bool) {
 	if k, p := kindOf(v); k == arrayKind {
 		return (*arrayValue)(p).elements, true
@@ -247,7 +247,7 @@ func arrayOf(v value) ([]*thunk, bool) {
 	return nil, false
 }
 
-// objectOf gives an object.
+// objectOf returns an object.
 func objectOf(v value) (*objectValue, bool) {
 	if k, p := kindOf(v); k == objectKind {
 		return (*objectValue)(p), true

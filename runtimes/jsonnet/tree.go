@@ -75,7 +75,7 @@ func objectChildren(n *ast.DesugaredObject, visit func(child *ast.Node, bound st
 	}
 }
 
-// placeMethods gives the functions written as f(x): ... the place of their fields; the parser gives them none.
+// placeMethods returns the functions written as f(x): ... the place of their fields; the parser gives them none.
 func placeMethods(n *ast.DesugaredObject) {
 	for _, field := range n.Fields {
 		if f, ok := field.Body.(*ast.Function); ok && !f.Loc().IsSet() {
@@ -141,7 +141,7 @@ func localNode(binds ast.LocalBinds, body ast.Node) *ast.Local {
 	return n
 }
 
-// withStd gives file's tree a std of its own, as importing does: it differs in std.thisFile.
+// withStd returns file's tree a std of its own, as importing does: it differs in std.thisFile.
 func withStd(file string, tree ast.Node) ast.Node {
 	own := &ast.Binary{Op: ast.BopPlus, Left: variableNode(std), Right: &ast.DesugaredObject{
 		Fields: ast.DesugaredObjectFields{{Name: stringNode("thisFile"), Body: stringNode(file), Hide: ast.ObjectFieldHidden}},

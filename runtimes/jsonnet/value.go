@@ -32,7 +32,7 @@ type place struct {
 	index int    // in a list, where key is ""
 }
 
-// String gives a path such as parent.spec.ports[0].
+// String returns a path such as parent.spec.ports[0].
 func (p *place) String() string {
 	switch {
 	case p == nil:
@@ -72,7 +72,7 @@ var (
 	falseNode = &ast.LiteralBoolean{Value: false}
 )
 
-// node gives the node for a JSON-shaped value.
+// node returns the node for a JSON-shaped value.
 func (r *request) node(v any, at *place) ast.Node {
 	switch v := v.(type) {
 	case int64:
@@ -100,7 +100,7 @@ func (r *request) node(v any, at *place) ast.Node {
 	return scalarNode(v)
 }
 
-// scalarNode gives the node for a value that is no map and no list.
+// scalarNode returns the node for a value that is no map and no list.
 func scalarNode(v any) ast.Node {
 	switch v := v.(type) {
 	case bool:
@@ -121,7 +121,7 @@ func scalarNode(v any) ast.Node {
 // maxLevel is how deep in the argument objects are that have a name.
 const maxLevel = 4
 
-// kept gives the tree of an object that calls share, if it is one.
+// kept returns the tree of an object that calls share, if it is one.
 func (r *request) kept(v map[string]any, at *place) ast.Node {
 	level := 0
 	for p := at; p != nil; p = p.in {
@@ -188,7 +188,7 @@ func (r *request) fillArray(a *array) {
 	}
 }
 
-// key gives the node for a key; a request has many that are the same.
+// key returns the node for a key; a request has many that are the same.
 func (r *request) key(key string) *ast.LiteralString {
 	n, ok := r.keys[key]
 	if !ok {
@@ -210,7 +210,7 @@ type outcome struct {
 	argument bool     // it is no answer, but what a function of the library is given
 }
 
-// convert gives the JSON-shaped value of v. Its error is an [*engine.Error], or one of the interpreter's.
+// convert returns the JSON-shaped value of v. Its error is an [*engine.Error], or one of the interpreter's.
 func (o *outcome) convert(v value) (any, error) {
 	o.charge(1)
 	switch k, p := kindOf(v); k {
@@ -242,7 +242,7 @@ func (o *outcome) limit(err *engine.Error) error {
 	return err
 }
 
-// wide gives the integer that a function stands for.
+// wide returns the integer that a function stands for.
 func (o *outcome) wide(v value) (any, error) {
 	if w, ok := o.request.values[v]; ok {
 		return w.value, o.limit(o.Count(len(strconv.FormatInt(w.value, 10))))
@@ -255,7 +255,7 @@ func (o *outcome) wide(v value) (any, error) {
 	return nil, o.limit(err)
 }
 
-// number gives an int64 for a number without a fraction: 1 has to stay 1.
+// number returns an int64 for a number without a fraction: 1 has to stay 1.
 func (o *outcome) number(f float64) (any, error) {
 	var text [32]byte
 	switch {

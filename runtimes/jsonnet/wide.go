@@ -19,7 +19,7 @@ type wideInt struct {
 // exactParam is the parameter of a wideInt's function.
 const exactParam = "__exact__"
 
-// wideNode gives function(__exact__) null.
+// wideNode returns function(__exact__) null.
 func (r *request) wideNode(v int64, at *place) ast.Node {
 	n := &ast.Function{
 		Parameters: []ast.Parameter{{Name: exactParam}},

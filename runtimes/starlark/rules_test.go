@@ -55,7 +55,7 @@ func TestEverythingHasARule(t *testing.T) {
 	}
 }
 
-// parsed gives the statement that is the whole of a text, or the expression that is, in brackets, if it is one of a type.
+// parsed returns the statement that is the whole of a text, or the expression that is, in brackets, if it is one of a type.
 func parsed[T syntax.Node](text string) (node T, ok bool) {
 	file, err := dialect.Parse("x.star", text, 0)
 	if err != nil || len(file.Stmts) != 1 {
@@ -85,7 +85,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// evaluate gives the value of an expression, as a script has it.
+// evaluate returns the value of an expression, as a script has it.
 func evaluate(t *testing.T, text string) starlark.Value {
 	t.Helper()
 	v, err := starlark.EvalOptions(&dialect, new(starlark.Thread), "x.star", text, predeclared)

@@ -111,7 +111,7 @@ func TestSelectorsAreThoseOfKubernetes(t *testing.T) {
 	}
 }
 
-// jsonShaped gives v as JSON has it.
+// jsonShaped returns v as JSON has it.
 func jsonShaped(t testing.TB, v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -283,7 +283,7 @@ func TestWorkIsCounted(t *testing.T) {
 	}
 }
 
-// FuzzFunctions gives arbitrary text to every function: there is a result or an error.
+// FuzzFunctions returns arbitrary text to every function: there is a result or an error.
 func FuzzFunctions(f *testing.F) {
 	for _, text := range []string{"", "1.2.3-a.1+b", ">=1 <2 || ^0.1", "1.5Gi", "-.5e3", "[1, {\"a\": null}]", "a: &x [*x]\n---\n!!binary x", "Ready", "YWE="} {
 		f.Add(text)

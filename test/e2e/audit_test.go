@@ -73,7 +73,7 @@ func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdChurn gives servers something to do all the time.
+// cmdChurn returns servers something to do all the time.
 func cmdChurn(ts *testscript.TestScript, _ bool, args []string) {
 	r, err := worldOf(ts).named(args[0])
 	ts.Check(err)

@@ -20,7 +20,7 @@ import (
 	"metascript/runtimes"
 )
 
-// setupWebhooks gives a script its world, with every controller's inline script behind a webhook.
+// setupWebhooks returns a script its world, with every controller's inline script behind a webhook.
 func setupWebhooks(env *testscript.Env, s script) error {
 	if err := setupNamed(env, s, "-w"); err != nil {
 		return err

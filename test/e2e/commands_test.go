@@ -437,7 +437,7 @@ func (w *world) eventNamespaces() []string { return []string{w.name, "default"} 
 // about selects the events about objects of that name.
 func about(name string) string { return "involvedObject.name=" + name }
 
-// events gives the events about an object.
+// events returns the events about an object.
 func (w *world) events(name string) (string, error) {
 	var out strings.Builder
 	for _, namespace := range w.eventNamespaces() {

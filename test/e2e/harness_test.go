@@ -64,7 +64,7 @@ type worldKey struct{}
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
-// setup gives a script its world.
+// setup returns a script its world.
 func setup(env *testscript.Env, s script) error { return setupNamed(env, s, "") }
 
 // setupNamed does so under a name of its own, for a script that runs more than once.

@@ -269,7 +269,7 @@ func (r *reloading) applyText(text string) error {
 	return err
 }
 
-// watch looks at every status that a parent ever has. The API server ends watches when it is busy: one that ended goes on
+// watch looks at every status that a parent ever has. The API server ends watches when it is busy: one that ended continues
 // where it was.
 func (r *reloading) watch(ctx context.Context, t *testing.T) {
 	seen := ""

@@ -134,7 +134,7 @@ func (w *world) proxyFor(name string) (*proxy, error) {
 	return p, err
 }
 
-// server gives the one of that name, which runs.
+// server returns the one of that name, which runs.
 func (w *world) server(ts *testscript.TestScript, name string) *server {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,7 +155,7 @@ func cmdResume(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(worldOf(ts).server(ts, strings.Join(args, "")).Process.Signal(syscall.SIGCONT))
 }
 
-// take gives the server of that name, which is not one of those that run any more.
+// take returns the server of that name, which is not one of those that run any more.
 func (w *world) take(args []string) *server {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -217,7 +217,7 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprint(ts.Stdout(), text)
 }
 
-// fetch gives the status code and, below it, the body.
+// fetch returns the status code and, below it, the body.
 func fetch(url string) (string, error) {
 	resp, err := http.Get(url)
 	if err != nil {

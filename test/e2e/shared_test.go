@@ -133,7 +133,7 @@ func sharedLogOf(name string) string {
 	return of.String()
 }
 
-// join gives the script's controllers to the shared server, those that come later included, and waits until the server
+// join returns the script's controllers to the shared server, those that come later included, and waits until the server
 // has said something about each that is there.
 func (w *world) join() error {
 	s, err := startShared()

@@ -59,7 +59,7 @@ func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
 	worldOf(ts).webhook = s
 }
 
-// cmdRotate gives the server another authority and certificate, and closes its connections.
+// cmdRotate returns the server another authority and certificate, and closes its connections.
 func cmdRotate(ts *testscript.TestScript, _ bool, _ []string) {
 	s := worldOf(ts).webhook
 	s.rotate(ts)
@@ -99,7 +99,7 @@ func (s *hookServer) secure(mutual bool) {
 	s.StartTLS()
 }
 
-// told gives what calls prints: how many there were about a parent, and how many of them were answered with
+// told returns what calls prints: how many there were about a parent, and how many of them were answered with
 // status 304 or 412.
 func (s *hookServer) told(name string) string {
 	s.mu.Lock()

@@ -173,7 +173,7 @@ func TestWriteLeavesFilesOfOthersAlone(t *testing.T) {
 	if err != nil || !slices.Contains(names, "metascript.d.ts") || !slices.Contains(names, "metascript-stubs/__init__.py") {
 		t.Fatalf("it wrote %v, %v", names, err)
 	}
-	if _, err := Write(dir); err != nil { // its own are written anew
+	if _, err := Write(dir); err != nil { // its own are written again
 		t.Error(err)
 	}
 	mine, stub := filepath.Join(dir, "jsconfig.json"), filepath.Join(dir, "metascript-stubs", "yaml.py")

@@ -114,7 +114,7 @@ func TestForeignClusterIsLeftAlone(t *testing.T) {
 	te.none()
 }
 
-// Whoever exports the line that up printed must be able to go on with up and
+// Whoever exports the line that up printed must be able to continue with up and
 // down as if it had not been exported.
 func TestExportedKubeconfigIsOurOwn(t *testing.T) {
 	dir := t.TempDir()

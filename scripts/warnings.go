@@ -8,26 +8,26 @@ import (
 	"testing/fstest"
 )
 
-// doubts are warnings about a script that can be read: a library that is not there, names that differ only in case, files that are
-// never updated.
-func (r *reading) doubts(files fstest.MapFS) []string {
-	var doubts []string
+// warnings returns warnings about a script that can be read: a library that does not exist, names that differ only in case,
+// files that are never updated.
+func (r *reading) warnings(files fstest.MapFS) []string {
+	var warnings []string
 	for _, p := range r.searchPath {
 		if gone, ok := p.files.(missing); ok {
-			doubts = append(doubts, gone.err.Error())
+			warnings = append(warnings, gone.err.Error())
 		}
 	}
 	names := slices.Sorted(maps.Keys(files))
 	for _, pair := range differInCase(r.namesBeside(names)) {
-		doubts = append(doubts, fmt.Sprintf("%s and %s differ only in case: rename one", pair[0], pair[1]))
+		warnings = append(warnings, fmt.Sprintf("%s and %s differ only in case: rename one", pair[0], pair[1]))
 	}
 	for _, name := range r.neverUpdated(names) {
-		doubts = append(doubts, name+" is mounted by subPath, which is never updated: mount the whole volume")
+		warnings = append(warnings, name+" is mounted by subPath, which is never updated: mount the whole volume")
 	}
-	return doubts
+	return warnings
 }
 
-// namesBeside are the names in the folders of files.
+// namesBeside returns all names in the folders of files.
 func (r *reading) namesBeside(files []string) []string {
 	var names []string
 	folders := map[string]bool{}
@@ -41,7 +41,7 @@ func (r *reading) namesBeside(files []string) []string {
 	return slices.Compact(names)
 }
 
-// neverUpdated are those of files that are mounted by subPath.
+// neverUpdated returns those of files that are mounted by subPath.
 func (r *reading) neverUpdated(files []string) []string {
 	if len(r.views) == 0 {
 		return nil
