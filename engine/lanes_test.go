@@ -30,8 +30,8 @@ func TestOwnersTakeTurns(t *testing.T) {
 		if want := []string{"a", "b", "c", "a", "b", "a"}; !slices.Equal(order, want) {
 			t.Errorf("slots were given in the order %v, want %v", order, want)
 		}
-		if len(s.rest.queues) != 0 || s.rest.turns.Len() != 0 || s.free != 1 {
-			t.Errorf("left over: %d queues, %d turns, %d free", len(s.rest.queues), s.rest.turns.Len(), s.free)
+		if len(s.others.queues) != 0 || s.others.turns.Len() != 0 || s.free != 1 {
+			t.Errorf("left over: %d queues, %d turns, %d free", len(s.others.queues), s.others.turns.Len(), s.free)
 		}
 	})
 }
