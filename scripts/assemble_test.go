@@ -83,7 +83,7 @@ func refused(t testing.TB, err error, reason Reason, want ...string) {
 	}
 }
 
-func TestAssembleTakesWhatTheEntryReaches(t *testing.T) {
+func TestAssembleReadsTheFilesThatTheEntryMayLoad(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{
 		"catset/sync.star":       `load("lib/a.star", "a"); load('catset/b.star', "b")`,
@@ -184,7 +184,7 @@ func TestAssembleConfigMap(t *testing.T) {
 	refused(t, err, NotFound, "ConfigMap default/none: it is not there")
 }
 
-func TestInlineKeepsItsDigest(t *testing.T) {
+func TestDigestOfInlineScripts(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"shared/x.star": "x = 1", "shared/y.star": ""})
 	s, err := script(engine.Starlark, "def sync(): pass", map[string]string{"lib/labels.star": "x = 1", "empty.star": ""})

@@ -112,7 +112,7 @@ func TestAssembleRefuses(t *testing.T) {
 }
 
 // A library that cannot be had is an error for who loads from it, and a doubt for others.
-func TestAssembleWithoutALibrary(t *testing.T) {
+func TestAssembleWithAMissingLibrary(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{
 		"a/sync.star": "load('shared/x.star', 'x')",
@@ -164,7 +164,7 @@ func asNobody(t *testing.T, do func()) {
 	<-done
 }
 
-func TestAssembleWhatMayNotBeRead(t *testing.T) {
+func TestAssembleUnreadableFiles(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"closed.star": "x = 1", "folder/sync.star": "", "loads.star": "load('closed.star', 'x')", "good.star": "x = 'closed.star'"})
 	for name, mode := range map[string]os.FileMode{"closed.star": 0, "folder": 0, "../": 0o755, "../../": 0o755} {
@@ -187,7 +187,7 @@ func TestAssembleWhatMayNotBeRead(t *testing.T) {
 }
 
 // A file that is always written to is not taken half.
-func TestAssembleGivesUpOnWhatNeverSettles(t *testing.T) {
+func TestAssembleFailsIfFilesAlwaysChange(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"sync.star": "x"})
 	from := in(dir)
@@ -235,7 +235,7 @@ func TestSubPath(t *testing.T) {
 	}
 }
 
-func TestLimitIsOfAllFilesWithTheirNames(t *testing.T) {
+func TestLimitCountsAllFilesWithTheirNames(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a.star": "load('b.star', 'b')", "b.star": "b = 1"})
 	size := int64(len("a.starload('b.star', 'b')b.starb = 1"))

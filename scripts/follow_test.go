@@ -259,7 +259,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-func TestFollowADirectoryThatIsNotThereYet(t *testing.T) {
+func TestFollowADirectoryThatDoesNotExistYet(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x", "y", "scripts")
 	f := follow(t, quick, dir)
 	f.run()
@@ -305,7 +305,7 @@ func TestFollowPollsWithoutAWatch(t *testing.T) {
 	}
 }
 
-func TestFollowGoesOnWhenTheWatchDies(t *testing.T) {
+func TestFollowContinuesWhenTheWatchFails(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"sync.star": "x = 1"})
 	f := follow(t, quick, dir)
@@ -333,7 +333,7 @@ func TestFollowGoesOnWhenTheWatchDies(t *testing.T) {
 	}
 }
 
-func TestFollowTellsAtOnceWhenEventsWereLost(t *testing.T) {
+func TestFollowReportsLostEventsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: time.Hour}, dir)
 	f.run()
@@ -345,7 +345,7 @@ func TestFollowTellsAtOnceWhenEventsWereLost(t *testing.T) {
 	}
 }
 
-func TestFollowLooksSlowlyBesideAWatch(t *testing.T) {
+func TestFollowPollsSlowlyBesideAWatch(t *testing.T) {
 	dir := t.TempDir()
 	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: 5 * time.Millisecond}, dir)
 	f.run()

@@ -204,7 +204,7 @@ func inRealm(t *testing.T, f func(*run)) {
 
 // A function that a new version of goja adds does not exist for a script, wherever it is: in an object made of a
 // template, or in one that is made when it is asked for.
-func TestNewBuiltinsVanish(t *testing.T) {
+func TestBuiltinsWithoutARowAreRemoved(t *testing.T) {
 	const has = "globalThis.amplify || ''.amplify || [].amplify || Math.amplify || ''[Symbol.unscopables]"
 	if err := instrument(); err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func TestEverythingHasARule(t *testing.T) {
 }
 
 // What a script finds in std is what has a rule.
-func TestStdIsWhatHasARule(t *testing.T) {
+func TestStdHasOnlyFieldsWithARule(t *testing.T) {
 	got, err := evaluatedBy(t, `std.objectFieldsAll(std)`)
 	if err != nil {
 		t.Fatal(engine.DetailOf(err))
@@ -106,7 +106,7 @@ func TestStdIsWhatHasARule(t *testing.T) {
 }
 
 // What a later go-jsonnet adds, in Go or in Jsonnet, is not there until it has a rule.
-func TestNewFunctionsVanish(t *testing.T) {
+func TestFunctionsWithoutARuleAreRemoved(t *testing.T) {
 	if err := ready(); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ var odd = strings.Split(`null|true|0|-1|1.5|1e300|-1e300|9007199254740993|std.su
 { a: self }|{ a:: 1 }|function() 1|function(x) x|function(x, y) x|function(x, y, z) error 'called'|std.length|std.foldl|parent|parent.n|std|std.trace`, "|")
 
 // No function of std makes the interpreter panic, whatever it is given.
-func TestOddArguments(t *testing.T) {
+func TestUnusualArguments(t *testing.T) {
 	values := strings.Split(strings.ReplaceAll(strings.Join(odd, "|"), "\n", "|"), "|")
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, name := range wholeStd(t) {

@@ -17,10 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// With -short, scripts that ask nothing of a server but that it serves their controllers share one, which runs as long as
-// the tests do. A server serves the controllers that have its label: "start" gives a script's controllers the label of the
-// shared server, and "end" takes it away. So the shared server does nothing for a script before its "start" and after its
-// "end", like a server of its own.
+// With -short, scripts that only need a server for their controllers share one, which runs as long as the tests. A server runs
+// the controllers that have its label: "start" adds the label of the shared server to a script's controllers, and "end" removes
+// it. So the shared server does nothing for a script before its "start" and after its "end", like a server of its own.
 
 // serverLabel is the label of a controller; its value is the name of the world whose server serves it.
 const serverLabel = "e2e"
@@ -28,13 +27,13 @@ const serverLabel = "e2e"
 // sharedName is the name of the world of the shared server.
 const sharedName = "shared"
 
-// ofItsOwn are the commands of scripts that cannot share: they replace a server, hinder it, or read what it says of
-// all that it does. So do those that read its metrics and probes.
-var ofItsOwn = []string{
+// needOwnServer are the commands of scripts that cannot share: they replace a server, disturb it, or read its whole log or
+// output. Scripts that read its metrics and probes cannot share either.
+var needOwnServer = []string{
 	"api", "cluster", "crash", "dev", "ends", "launch", "log", "mark", "resume", "suspend", "untold", "user", "weak", "writes",
 }
 
-// canShare reports whether a script starts one server, without a flag, and needs it for nothing else.
+// canShare reports whether a script starts one server, without a flag, and uses it only to run its controllers.
 func canShare(script string) bool {
 	if strings.Contains(script, alone) || strings.Contains(script, "$METRICS") || strings.Contains(script, "$HEALTH") {
 		return false
@@ -45,7 +44,7 @@ func canShare(script string) bool {
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
 		}
-		if ended || slices.Contains(ofItsOwn, words[0]) || words[0] == "start" && len(words) > 1 {
+		if ended || slices.Contains(needOwnServer, words[0]) || words[0] == "start" && len(words) > 1 {
 			return false
 		}
 		if words[0] == "start" {
@@ -77,11 +76,11 @@ var startShared = sync.OnceValues(func() (*sharedServer, error) {
 type sharedServer struct {
 	*server
 	ended  chan struct{}
-	result error // of its process; not before ended is closed
+	result error // of its process; valid when ended is closed
 }
 
-// isThere is an error once the server has ended by itself.
-func (s *sharedServer) isThere() error {
+// running returns an error if the server has ended by itself.
+func (s *sharedServer) running() error {
 	select {
 	case <-s.ended:
 		return fmt.Errorf("the shared server has ended: %v\n%s", s.result, lastOf(sharedLog()))
@@ -98,7 +97,7 @@ func endShared() error {
 	}
 	s, err := startShared()
 	if err == nil {
-		err = s.isThere()
+		err = s.running()
 	}
 	if err != nil {
 		return err
@@ -138,7 +137,7 @@ func sharedLogOf(name string) string {
 func (w *world) join() error {
 	s, err := startShared()
 	if err == nil {
-		err = s.isThere()
+		err = s.running()
 	}
 	if err == nil {
 		err = w.serve(sharedName)
@@ -149,7 +148,7 @@ func (w *world) join() error {
 	for _, c := range w.controllers() {
 		err := eventually(func() error { return w.loaded(c) })
 		if err != nil {
-			return errors.Join(err, s.isThere())
+			return errors.Join(err, s.running())
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 	"metascript/runtimes"
 )
 
-// setupWebhooks returns a script its world, with every controller's inline script behind a webhook.
+// setupWebhooks creates the world of a script, with every controller's inline script behind a webhook.
 func setupWebhooks(env *testscript.Env, s script) error {
 	if err := setupNamed(env, s, "-w"); err != nil {
 		return err
@@ -46,8 +46,8 @@ func newScriptServer() *scriptServer {
 	return s
 }
 
-// takeOver moves a controller's inline script behind webhooks.
-func (s *scriptServer) takeOver(o *unstructured.Unstructured) error {
+// serveScript replaces a controller's inline script by webhooks of this server.
+func (s *scriptServer) serveScript(o *unstructured.Unstructured) error {
 	script, found, _ := unstructured.NestedMap(o.Object, "spec", "script")
 	if !found {
 		return nil

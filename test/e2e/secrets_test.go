@@ -14,11 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// cmdUntold looks for secret values, and for each part of four characters of them and of their base64, in every text that
-// servers have for people: their logs, the events, conditions of controllers, metrics and probes. With ! some of it must be
-// there, which shows that the look is worth something.
+// cmdUntold searches for secret values, and for each part of four characters of them and of their base64, in every text that
+// servers produce: their logs, the events, conditions of controllers, metrics and probes. With ! some part must be found,
+// which proves that the search works.
 func cmdUntold(ts *testscript.TestScript, neg bool, args []string) {
-	texts, err := worldOf(ts).told(ts)
+	texts, err := worldOf(ts).allTexts(ts)
 	ts.Check(err)
 	found := ""
 	for where, text := range texts {
@@ -35,7 +35,7 @@ func cmdUntold(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// leak is where text has four characters of form in a row, or -1.
+// leak returns the index of four characters of form in a row in text, or -1.
 func leak(text, form string) int {
 	const part = 4
 	for i := 0; i+part <= len(form); i++ {
@@ -46,8 +46,8 @@ func leak(text, form string) int {
 	return -1
 }
 
-// told are the texts, by where they are.
-func (w *world) told(ts *testscript.TestScript) (map[string]string, error) {
+// allTexts returns the texts, by their source.
+func (w *world) allTexts(ts *testscript.TestScript) (map[string]string, error) {
 	texts := map[string]string{}
 	logs, err := filepath.Glob(ts.MkAbs("log*"))
 	if err != nil {
@@ -63,15 +63,15 @@ func (w *world) told(ts *testscript.TestScript) (map[string]string, error) {
 	for _, variable := range []string{"METRICS", "HEALTH"} {
 		for _, page := range []string{"/metrics", "/healthz", "/readyz"} {
 			if url := ts.Getenv(variable); url != "" {
-				texts[url+page], _ = fetch(url + page) // none of a server that has ended
+				texts[url+page], _ = fetch(url + page) // empty for a server that has ended
 			}
 		}
 	}
-	return texts, w.toldInCluster(texts)
+	return texts, w.textsInCluster(texts)
 }
 
-// toldInCluster adds all events, and what stands in controller objects of this script.
-func (w *world) toldInCluster(texts map[string]string) error {
+// textsInCluster adds all events, and the status of the controller objects of this script.
+func (w *world) textsInCluster(texts map[string]string) error {
 	events, err := w.client.Resource(eventsResource).List(context.Background(), metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (w *world) toldInCluster(texts map[string]string) error {
 	return nil
 }
 
-// plain is JSON without the escapes of HTML.
+// plain returns JSON without HTML escapes.
 func plain(v any) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
