@@ -273,7 +273,7 @@ func (a *answer) list(n int64, element func(int) (any, *engine.Error)) (any, *en
 	return list, nil
 }
 
-// mapView returns back the map itself where the script changed nothing in it.
+// mapView returns the map itself if the script changed nothing in it.
 func (a *answer) mapView(m *mapView) (any, *engine.Error) {
 	if !m.dirty {
 		return m.base, a.shared(m.base)

@@ -89,7 +89,7 @@ func (s *sharedServer) running() error {
 	}
 }
 
-// endShared ends the shared server, if a script started it. It must exit with 0, as any other; it does not when the race
+// endShared ends the shared server, if a script started it. Like every server it must exit with 0; it does not if the race
 // detector found something.
 func endShared() error {
 	if _, err := os.Stat(filepath.Join(sharedDir, logOf(""))); errors.Is(err, os.ErrNotExist) {
@@ -115,13 +115,13 @@ func endShared() error {
 	return nil
 }
 
-// sharedLog is what the shared server has said; what cannot be read is missing where it is shown.
+// sharedLog returns the log of the shared server, or "" if it cannot be read.
 func sharedLog() string {
 	text, _ := os.ReadFile(filepath.Join(sharedDir, logOf("")))
 	return string(text)
 }
 
-// sharedLogOf are the lines of it that name a script.
+// sharedLogOf returns the lines of the shared server's log that contain the name of a script.
 func sharedLogOf(name string) string {
 	var of strings.Builder
 	for line := range strings.Lines(sharedLog()) {
@@ -132,8 +132,7 @@ func sharedLogOf(name string) string {
 	return of.String()
 }
 
-// join returns the script's controllers to the shared server, those that come later included, and waits until the server
-// has said something about each that is there.
+// join gives the script's controllers, also later ones, to the shared server, and waits until each of them has a status.
 func (w *world) join() error {
 	s, err := startShared()
 	if err == nil {
@@ -154,14 +153,14 @@ func (w *world) join() error {
 	return nil
 }
 
-// part takes the script's controllers from the shared server, if they are its own.
+// part takes the script's controllers away from the shared server.
 func (w *world) part() {
 	if w.served != w.name {
-		_ = w.serve(w.name) // the script is at its end
+		_ = w.serve(w.name) // errors do not matter at the end of a script
 	}
 }
 
-// serve says which world's server has the script's controllers.
+// serve labels the script's controllers with the name of the world whose server runs them.
 func (w *world) serve(by string) error {
 	w.served = by
 	for _, c := range w.controllers() {
@@ -178,7 +177,7 @@ func (w *world) serve(by string) error {
 	return nil
 }
 
-// controllers are those that the script has applied, some of which may be gone.
+// controllers returns the controllers that the script has applied; some may have been deleted.
 func (w *world) controllers() []*unstructured.Unstructured {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +186,7 @@ func (w *world) controllers() []*unstructured.Unstructured {
 	})
 }
 
-// loaded is nil once the server has given the controller a status.
+// loaded returns nil once the server has written the status of the controller.
 func (w *world) loaded(c *unstructured.Unstructured) error {
 	r, err := w.resource(c)
 	if err != nil {
