@@ -49,7 +49,7 @@ func wholeStd(t *testing.T) []string {
 	return slices.Compact(names)
 }
 
-// Each function of std, and each operator, has been judged: a new go-jsonnet may bring others, which a script does not have
+// Each function of std, and each operator, has a rule: a new go-jsonnet may bring others, which a script does not have
 // until there is a rule for them in rules.go.
 func TestEverythingHasARule(t *testing.T) {
 	whole := wholeStd(t)
@@ -95,7 +95,7 @@ func TestStdHasOnlyFieldsWithARule(t *testing.T) {
 	}
 	want := []any{"thisFile"} // which withStd adds
 	for name := range maps.Keys(stdRules) {
-		if judged(name) {
+		if hasRule(name) {
 			want = append(want, name)
 		}
 	}
@@ -119,7 +119,7 @@ func TestFunctionsWithoutARuleAreRemoved(t *testing.T) {
 		t.Fatalf("the new ones are not where std has its functions: %v, %v", got, err)
 	}
 	before := layout.removed
-	removeUnjudged()
+	removeWithoutRule()
 	layout.removed = before
 	for _, name := range []string{"newInGo", "newInJsonnet"} {
 		_, err := evaluatedBy(t, "std."+name)
