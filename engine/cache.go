@@ -8,25 +8,26 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// A cache keeps compiled programs.
+// A cache stores compiled programs.
 //
-// An entry may be reused whenever a script has the same digest, that is the same language, entry and files: a
-// program depends on nothing else, and remembers nothing of its calls. The limits it was compiled within do not
-// matter, because limits can make a compilation fail and cannot change what comes of it. For the same reason a
-// failure is never kept: with more time, or on a machine that is less busy, the script may compile.
+// An entry may be reused for every script with the same digest, that is the same language, entry and files: a program depends
+// on nothing else, and keeps no state between calls. The limits of its compilation do not matter, because limits can make a
+// compilation fail but do not change its result. For the same reason a failure is not stored: with more time, or on a less
+// busy machine, the script may compile.
 //
-// An entry is dropped when there are too many, the one that was asked for least recently first. Who holds a dropped
-// program may go on calling it.
+// If there are too many entries, the one that was used least recently is dropped. A caller that has a dropped program may
+// continue to call it.
 //
-// Compilations of the same script within the same limits that are wanted at the same time happen once. Each caller
-// waits no longer than its own ctx; when the one whose ctx the compilation runs under gives up, another begins anew.
+// Concurrent compilations of the same script within the same limits happen once. Each caller waits only until its own ctx is
+// done; if the ctx of the running compilation is done, another caller starts it again.
 type cache struct {
+	// mu guards the fields below.
 	mu       sync.Mutex
 	programs *simplelru.LRU[string, Program]
 	running  map[compilation]*inProgress
 }
 
-// A compilation is what is done once at a time.
+// A compilation is the key of a running compilation: only one runs at a time for each key.
 type compilation struct {
 	digest string
 	limits Limits
@@ -40,14 +41,14 @@ type inProgress struct {
 }
 
 func newCache(size int) *cache {
-	kept, err := simplelru.NewLRU[string, Program](size, nil)
+	programs, err := simplelru.NewLRU[string, Program](size, nil)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &cache{programs: kept, running: map[compilation]*inProgress{}}
+	return &cache{programs: programs, running: map[compilation]*inProgress{}}
 }
 
-// get returns the program kept for c, or what compile gives, to keep it.
+// get returns the cached program for key, or else the result of compile, which it stores.
 func (c *cache) get(ctx context.Context, key compilation, compile func() (Program, error)) (Program, error) {
 	for {
 		p, f, mine := c.find(key)
@@ -70,7 +71,8 @@ func (c *cache) get(ctx context.Context, key compilation, compile func() (Progra
 	}
 }
 
-// find returns the program, or else the compilation to wait for, or one that the caller has to do.
+// find returns the program, or the running compilation to wait for, or a new one that the caller has to run; then mine is
+// true.
 func (c *cache) find(key compilation) (p Program, f *inProgress, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +87,7 @@ func (c *cache) find(key compilation) (p Program, f *inProgress, mine bool) {
 	return nil, f, !ok
 }
 
-// finish ends a compilation, and keeps its program.
+// finish ends a compilation, and stores its program.
 func (c *cache) finish(key compilation, f *inProgress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

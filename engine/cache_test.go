@@ -20,7 +20,7 @@ func newCounting(programs int, compile func(context.Context) error) (*Engine, *a
 	return New(Options{Runtimes: map[string]Runtime{fakeLanguage: r}, Slots: 8, Programs: programs}), n
 }
 
-func TestProgramsAreKept(t *testing.T) {
+func TestProgramsAreCached(t *testing.T) {
 	e, n := newCounting(2, func(context.Context) error { return nil })
 	mustCompile(t, e, fakeScript("a"))
 	mustCompile(t, e, fakeScript("b"))
@@ -38,7 +38,7 @@ func TestProgramsAreKept(t *testing.T) {
 	}
 }
 
-func TestFailuresAreNotKept(t *testing.T) {
+func TestFailuresAreNotCached(t *testing.T) {
 	fail := true
 	e, n := newCounting(2, func(context.Context) error {
 		if fail {
@@ -84,7 +84,7 @@ func TestConcurrentCompilesHappenOnce(t *testing.T) {
 }
 
 // When the caller that compiles gives up, one that waits compiles in its place.
-func TestAWaiterTakesOver(t *testing.T) {
+func TestWaiterContinuesACanceledCompilation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
 		e, n := newCounting(2, func(ctx context.Context) error {
@@ -113,7 +113,7 @@ func TestAWaiterTakesOver(t *testing.T) {
 }
 
 // One caller's narrow limits do not fail the compilation of another.
-func TestLimitsAreNotShared(t *testing.T) {
+func TestCompilationsWithDifferentLimitsAreSeparate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
 		r := fake{compile: func(_ context.Context, _ Script, l Limits) error {

@@ -25,7 +25,7 @@ func (n native) Call(ctx context.Context, _ string, _ map[string]any, env Env) (
 }
 
 // What is done on a thread counts while that has a processor, and not while it waits.
-func TestTimeoutCountsProcessorTime(t *testing.T) {
+func TestTimeoutCountsCPUTime(t *testing.T) {
 	limits := Limits{Timeout: 20 * time.Millisecond}
 	waits := mustCompile(t, newFakeEngine(native(func(ctx context.Context) error {
 		select {
@@ -48,7 +48,7 @@ func TestTimeoutCountsProcessorTime(t *testing.T) {
 }
 
 // What has a small part of a processor has its time nevertheless; what has none is given up, and nobody is to blame.
-func TestABusyMachine(t *testing.T) {
+func TestTimeoutOnABusyMachine(t *testing.T) {
 	for share, want := range map[int64]Kind{8: KindTimeout, 1000: KindCanceled} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newFakeEngine(native(func(ctx context.Context) error {
@@ -71,7 +71,7 @@ func TestABusyMachine(t *testing.T) {
 }
 
 // What has to make way, and has little of a processor, is no runaway before it had one for the grace period.
-func TestGraceCountsProcessorTime(t *testing.T) {
+func TestGraceCountsCPUTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEngine(native(func(ctx context.Context) error {
 			began := time.Now()
@@ -88,7 +88,7 @@ func TestGraceCountsProcessorTime(t *testing.T) {
 }
 
 // What has no processor makes way for others, only later.
-func TestOthersPassWhatHasNoProcessor(t *testing.T) {
+func TestEvaluationWithoutCPUEndsItsTurnLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(Options{Slots: 1, Runtimes: map[string]Runtime{
 			"None": native(func(ctx context.Context) error {

@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind says what sort of fault an [Error] is; callers decide by it, people read the message.
+// A Kind classifies an [Error]: callers use it for decisions, and show the message to people.
 type Kind string
 
 // The kinds of faults.
 const (
 	KindSyntax   Kind = "Syntax"   // the source does not parse or resolve
-	KindModule   Kind = "Module"   // load, require or import of a file that is not there, or in a cycle
+	KindModule   Kind = "Module"   // load, require or import of a file that does not exist, or in a cycle
 	KindMissing  Kind = "Missing"  // the script defines no such function
 	KindParams   Kind = "Params"   // the function's parameters cannot be filled from the request
 	KindRuntime  Kind = "Runtime"  // the script failed by itself: a missing key, a TypeError
-	KindRaised   Kind = "Raised"   // the script said so on purpose: fail(), throw new Error(), Jsonnet's error
+	KindRaised   Kind = "Raised"   // the script raised it on purpose: fail(), throw new Error(), Jsonnet's error
 	KindResult   Kind = "Result"   // the answer is not JSON-shaped: not an object, a function in it, NaN, a cycle
 	KindTimeout  Kind = "Timeout"  // Limits.Timeout
 	KindSteps    Kind = "Steps"    // Limits.Steps
@@ -28,11 +28,11 @@ const (
 	KindOutput   Kind = "Output"   // Limits.Output, Nodes or Depth
 	KindStack    Kind = "Stack"    // Limits.Stack
 	KindSource   Kind = "Source"   // Limits.Source, or source that cannot be read
-	KindCanceled Kind = "Canceled" // the caller gave up, or there was no processor for it; not the script's fault
+	KindCanceled Kind = "Canceled" // the caller's ctx is done, or there was no CPU time for it; not a fault of the script
 	KindPanic    Kind = "Panic"    // the interpreter panicked
 )
 
-// Limit reports whether k says that a limit was hit.
+// Limit reports whether k means that a limit was exceeded.
 func (k Kind) Limit() bool {
 	switch k {
 	case KindTimeout, KindSteps, KindMemory, KindOutput, KindStack, KindSource:
@@ -47,7 +47,7 @@ type Pos struct {
 	Line, Col int
 }
 
-// String gives "file:line:col", leaving out what is unknown.
+// String returns "file:line:col", without the parts that are unknown.
 func (p Pos) String() string {
 	switch {
 	case p.Line == 0:
@@ -64,17 +64,17 @@ type Frame struct {
 	Pos  Pos
 }
 
-// An Error is a fault of a user's script, never of ours. Error gives one line for events, Detail the whole for
-// logs, conditions and terminals.
+// An Error is a fault of a user's script, not of the server. Error returns one line for events, Detail the full text for logs,
+// conditions and terminals.
 type Error struct {
 	Kind   Kind
-	Pos    Pos     // where it happened, where the compiler gave up, or where the function begins if no more is known
-	Func   string  // the function that was called from outside; "" while compiling
+	Pos    Pos     // where it happened, where the compiler stopped, or the called function if no more is known
+	Func   string  // the function that Call called; "" while compiling
 	Msg    string  // what is wrong, at most maxMsg bytes
-	Source string  // the text of line Pos.Line, without its end; "" when unknown
-	Hint   string  // what to do about it, when we know
+	Source string  // the text of line Pos.Line, without the newline; "" if unknown
+	Hint   string  // what to do about it, or ""
 	Trace  []Frame // the calls that led there, innermost first, at most maxTrace
-	Stack  string  // the interpreter's own stack when it panicked, for our log alone
+	Stack  string  // the interpreter's stack if it panicked, only for the server's log
 }
 
 const (
@@ -82,7 +82,7 @@ const (
 	maxTrace = 20
 )
 
-// Error gives "file:line:col: in function: message (hint)" on one line.
+// Error returns "file:line:col: in function: message (hint)" on one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.where())
@@ -93,7 +93,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// where gives "file:line:col: in function: ", as far as it is known.
+// where returns "file:line:col: in function: ", without the parts that are unknown.
 func (e *Error) where() string {
 	where := ""
 	if pos := e.Pos.String(); pos != "" {
@@ -105,7 +105,7 @@ func (e *Error) where() string {
 	return where
 }
 
-// Detail gives the error over several lines: position and message, the source line with a caret below it, the
+// Detail returns the error over several lines: position and message, the source line with a caret below it, the
 // calls that led there, and the hint.
 func (e *Error) Detail() string {
 	var b strings.Builder
@@ -123,10 +123,10 @@ func (e *Error) Detail() string {
 	return b.String()
 }
 
-// excerptWidth is how much of a long source line is shown around the caret.
+// excerptWidth is how many characters of a long source line are shown around the caret.
 const excerptWidth = 120
 
-// excerpt gives the source line and, below it, a caret under column col.
+// excerpt returns the source line and, below it, a caret under column col.
 func excerpt(line string, col int) string {
 	r := []rune(line)
 	at := min(max(col-1, 0), len(r))
@@ -142,15 +142,14 @@ func excerpt(line string, col int) string {
 	pad := make([]rune, at-from)
 	for i := range pad {
 		pad[i] = ' '
-		if shown[i] == '\t' { // a tab is as wide above as below
+		if shown[i] == '\t' { // so that the caret has the same indentation
 			pad[i] = '\t'
 		}
 	}
 	return out + "\n    " + string(pad) + "^"
 }
 
-// complete fills in what e can do without and a reader cannot: the function that was called, the source line, and
-// that nothing is longer than it may be.
+// complete adds the called function and the source line, if they are missing, and cuts texts that are too long.
 func (e *Error) complete(fn string, files fs.FS) *Error {
 	if e.Func == "" {
 		e.Func = fn
@@ -164,9 +163,8 @@ func (e *Error) complete(fn string, files fs.FS) *Error {
 	return e
 }
 
-// sourceLine gives the text of the line at pos, "" when it is unknown, and the position in it. A position behind the
-// last line, where a compiler misses the rest, becomes the end of what there is, since there is nothing to show
-// behind it.
+// sourceLine returns the text of the line at pos, "" if it is unknown, and the position in it. A position after the last line,
+// where a compiler reports an unexpected end of file, becomes the end of the last line, which can be shown.
 func sourceLine(files fs.FS, pos Pos) (string, Pos) {
 	if pos.Line <= 0 || !fs.ValidPath(pos.File) {
 		return "", pos
@@ -175,7 +173,7 @@ func sourceLine(files fs.FS, pos Pos) (string, Pos) {
 	if err != nil {
 		return "", pos
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff")) // which no compiler counts as a column
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // compilers do not count the byte order mark as a column
 	number, last, end := 0, "", pos
 	for line := range bytes.Lines(text) {
 		number++
@@ -190,7 +188,7 @@ func sourceLine(files fs.FS, pos Pos) (string, Pos) {
 	return last, end
 }
 
-// Clip shortens s to at most n bytes, at a character's border, and says so.
+// Clip shortens s to at most n bytes, between two characters, and adds a note that it was cut.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -203,7 +201,7 @@ func Clip(s string, n int) string {
 	return s[:cut] + more
 }
 
-// Stopped is the error of a script that was ended because ctx is done: a timeout when its deadline passed, else
+// Stopped returns the error of a script that was stopped because ctx is done: a timeout if its deadline passed, otherwise
 // canceled.
 func Stopped(ctx context.Context, at Pos, l Limits) *Error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -216,7 +214,7 @@ func Stopped(ctx context.Context, at Pos, l Limits) *Error {
 	return &Error{Kind: KindCanceled, Pos: at, Msg: "canceled"}
 }
 
-// TooManySteps is the error of a script that took more steps than it may.
+// TooManySteps returns the error of a script that exceeded its limit of steps.
 func TooManySteps(at Pos, l Limits) *Error {
 	return &Error{
 		Kind: KindSteps, Pos: at,
@@ -225,8 +223,8 @@ func TooManySteps(at Pos, l Limits) *Error {
 	}
 }
 
-// TooMuchMemory is the error of a script that wants more memory than it may have. What names the operation, such as
-// "the string repetition"; "" is the script as a whole.
+// TooMuchMemory returns the error of a script that exceeded its limit of memory. what names the operation, such as "the string
+// repetition"; "" is the script as a whole.
 func TooMuchMemory(at Pos, l Limits, what string) *Error {
 	if what == "" {
 		what = "the script"
@@ -238,7 +236,7 @@ func TooMuchMemory(at Pos, l Limits, what string) *Error {
 	}
 }
 
-// Size writes a number of bytes as the API does: 64Mi.
+// Size formats a number of bytes as the API does: 64Mi.
 func Size(n int64) string {
 	for _, unit := range []struct {
 		bytes int64
@@ -251,7 +249,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// DetailOf gives the Detail of the script error in err, in its context, or err's own text when there is none.
+// DetailOf returns the Detail of the script error in err, in its context, or err's own text if there is none.
 func DetailOf(err error) string {
 	var e *Error
 	if !errors.As(err, &e) {

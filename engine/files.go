@@ -8,9 +8,9 @@ import (
 	"testing/fstest"
 )
 
-// FindFile gives the path of the file that is meant when the file at from loads name: below the folder of from, else,
-// unless name begins with a dot, below the root. Each of endings, or none when there are none, is tried behind name.
-// Absolute names and names that lead upwards find nothing.
+// FindFile returns the path of the file that name means in the file at from. It looks below the folder of from and then,
+// unless name begins with a dot, below the root. It tries name with each of endings, or name itself if there are none. It
+// finds nothing for absolute names and names that lead above the root.
 func FindFile(files fs.FS, from, name string, endings ...string) (string, bool) {
 	if path.IsAbs(name) || strings.Contains(name, `\`) || slices.Contains(strings.Split(name, "/"), "..") {
 		return "", false
@@ -33,8 +33,8 @@ func FindFile(files fs.FS, from, name string, endings ...string) (string, bool) 
 	return "", false
 }
 
-// isFile reports whether there is a regular file. A snapshot is asked itself: its Stat goes through all files for a name
-// that there is not.
+// isFile reports whether there is a regular file. It looks into a snapshot directly: its Stat goes through all files for a
+// name that does not exist.
 func isFile(files fs.FS, name string) bool {
 	if snapshot, ok := files.(fstest.MapFS); ok {
 		f := snapshot[name]
@@ -47,8 +47,8 @@ func isFile(files fs.FS, name string) bool {
 // maxListedFiles bounds the files that a hint lists.
 const maxListedFiles = 20
 
-// ListFiles names the files that are not among except, sorted and separated by commas, for hints; the first of them
-// when there are many, and "" when there are none.
+// ListFiles returns the names of the files that are not in except, sorted and separated by commas, for hints: the first ones
+// if there are many, and "" if there are none.
 func ListFiles(files fs.FS, except ...string) string {
 	var names []string
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {

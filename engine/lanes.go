@@ -25,7 +25,7 @@ const (
 	quickAfter = 3
 	// historySize is how many scripts have a score.
 	historySize = 4096
-	// maxAttempts is how often an evaluation is started that is stopped for a reason other than its own fault.
+	// maxAttempts is how often an evaluation is started that was stopped for a reason other than its own fault.
 	maxAttempts = 6
 	// maxSliced is how many of these attempts may end because others wait; the next attempt runs to its end. Each new attempt
 	// does the same work again. That work must stay small compared with a timeout, or several scripts that use up their whole
@@ -62,7 +62,7 @@ type lanes struct {
 	history *simplelru.LRU[scriptKey, int] // the score: above 0, slow evaluations in a row; below 0, quick ones in a row
 }
 
-// A scriptKey names a script of an owner.
+// A scriptKey identifies a script of an owner.
 type scriptKey struct{ owner, digest string }
 
 func newLanes(fast int, processes bool) *lanes {
@@ -85,13 +85,13 @@ type turn struct {
 	quick       bool
 	slots       *slots
 	meter       *cputime.Meter
-	held        time.Duration // how long it has had its slot, when this was last measured
+	held        time.Duration // how long it had its slot, when this was last measured
 	longest     time.Duration // how long it may stay in the slow lane when another owner waits
 	keptWaiting bool          // another owner had to wait for it
-	used        usage         // what attempts before this one have used
+	used        usage         // by the attempts before this one
 }
 
-// admit waits for a turn, which must be ended. attempt counts from 0.
+// admit waits for a turn, which the caller must end. attempt counts from 0.
 func (l *lanes) admit(ctx context.Context, h scriptKey, attempt int) (*turn, error) {
 	t := &turn{lanes: l, script: h, longest: slice << attempt}
 	if attempt >= maxSliced {
@@ -115,7 +115,7 @@ func (l *lanes) admit(ctx context.Context, h scriptKey, attempt int) (*turn, err
 	}
 }
 
-// mustEnd reports whether the turn has to end after it has held its slot for that long. A turn in the fast lane may instead
+// mustEnd reports whether the turn has to end after it had its slot for that long. A turn in the fast lane may instead
 // continue in the slow lane, if a slot is free there.
 func (t *turn) mustEnd(held time.Duration) bool {
 	t.held = held
@@ -144,7 +144,7 @@ func (t *turn) mustEnd(held time.Duration) bool {
 	return false
 }
 
-// end gives the slot back, and records an evaluation that was quick.
+// end releases the slot, and records an evaluation that was quick.
 func (t *turn) end() {
 	t.slots.release()
 	if !t.keptWaiting && t.held < shortSlice {
@@ -152,7 +152,7 @@ func (t *turn) end() {
 	}
 }
 
-// score is the score of a script, 0 without a history.
+// score returns the score of a script, 0 without a history.
 func (l *lanes) score(h scriptKey) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,7 +160,7 @@ func (l *lanes) score(h scriptKey) int {
 	return score
 }
 
-// addSlow adds to the score for a slow evaluation, and returns the new score. The history of quick ones is lost.
+// addSlow adds to the score for a slow evaluation, and returns the new score. The history of quick evaluations is removed.
 func (l *lanes) addSlow(h scriptKey, n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -170,7 +170,7 @@ func (l *lanes) addSlow(h scriptKey, n int) int {
 	return now
 }
 
-// addQuick lowers the score for a quick evaluation. The history of slow ones is lost.
+// addQuick lowers the score for a quick evaluation. The history of slow evaluations is removed.
 func (l *lanes) addQuick(h scriptKey) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,13 +30,13 @@ func TestOwnersTakeTurns(t *testing.T) {
 		if want := []string{"a", "b", "c", "a", "b", "a"}; !slices.Equal(order, want) {
 			t.Errorf("slots were given in the order %v, want %v", order, want)
 		}
-		if len(s.rest.queues) != 0 || s.rest.turns.Len() != 0 || s.free != 1 {
-			t.Errorf("left over: %d queues, %d turns, %d free", len(s.rest.queues), s.rest.turns.Len(), s.free)
+		if len(s.others.queues) != 0 || s.others.turns.Len() != 0 || s.free != 1 {
+			t.Errorf("left over: %d queues, %d turns, %d free", len(s.others.queues), s.others.turns.Len(), s.free)
 		}
 	})
 }
 
-// Those who have precedence are served first, yet they do not keep the others waiting for ever.
+// Those who have precedence are served first, yet they do not keep the others waiting forever.
 func TestPrecedence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
@@ -61,7 +61,7 @@ func TestPrecedence(t *testing.T) {
 
 // Any number of owners of whom nothing is known yet, all of which burn what time there is, do not hold up one whose script
 // has shown itself quick, but by an evaluation or two each time.
-func TestNewBurnersDoNotHoldUpTheProven(t *testing.T) {
+func TestNewSlowScriptsDoNotDelayQuickScripts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
@@ -112,7 +112,7 @@ func burner(began *atomic.Int32) fake {
 }
 
 // Others wait for two short slices at most, at the beginning, for an owner who burns all the time that there is.
-func TestABurnerCostsOthersTwoShortSlices(t *testing.T) {
+func TestSlowScriptDelaysOthersByTwoShortSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
@@ -145,7 +145,7 @@ func TestABurnerCostsOthersTwoShortSlices(t *testing.T) {
 }
 
 // Whose slice is over while the slow lane is taken begins again there, and says nothing twice.
-func TestAnEvaluationIsBegunAgain(t *testing.T) {
+func TestStoppedEvaluationStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 2})
@@ -171,7 +171,7 @@ func TestAnEvaluationIsBegunAgain(t *testing.T) {
 }
 
 // A script that was slow once and is quick again comes back to the fast lane.
-func TestHabitsChange(t *testing.T) {
+func TestScoreFollowsTheLatestEvaluations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
@@ -234,7 +234,7 @@ func TestTheSlowLaneIsShared(t *testing.T) {
 }
 
 // Scripts that burn all their time are told one after the other, little later than their time takes.
-func TestManyBurnersAreToldInTime(t *testing.T) {
+func TestManySlowScriptsTimeOutInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const burners, limit = 6, 3 * time.Second
 		var began atomic.Int32
@@ -259,7 +259,7 @@ func TestManyBurnersAreToldInTime(t *testing.T) {
 }
 
 // A script that does not end when its slice is over is a runaway as if its time were up.
-func TestRunawayOfASlice(t *testing.T) {
+func TestEvaluationThatDoesNotStopAtItsSliceIsARunaway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
 		e := newFakeEngine(fake{call: func(context.Context, string, map[string]any, Env) (map[string]any, error) {
@@ -277,7 +277,7 @@ func TestRunawayOfASlice(t *testing.T) {
 }
 
 // Time that was lost since others waited is not the script's: one that needs nearly all its timeout has it.
-func TestTurnsTakeNothingFromTheTimeout(t *testing.T) {
+func TestTurnsDoNotReduceTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
@@ -300,7 +300,7 @@ func TestTurnsTakeNothingFromTheTimeout(t *testing.T) {
 
 // In processes of their own, scripts that take long are not begun again as long as there are workers for them, and hold
 // nobody up.
-func TestProcessesAreNotBegunAgain(t *testing.T) {
+func TestEvaluationsInProcessesContinueInTheSlowLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1, Elsewhere: true})

@@ -2,20 +2,20 @@ package engine
 
 import "sync"
 
-// A boundedLog hands on messages up to a number of bytes in all, and none after close.
+// A boundedLog passes on messages up to a total number of bytes, and none after close.
 type boundedLog struct {
 	mu      sync.Mutex
 	emit    func(Message)
 	left    int64
 	attempt int // the latest one
-	seen    int // messages that were taken, over all attempts
-	skip    int // messages of this attempt that an earlier one has given already
+	seen    int // messages that were passed on, over all attempts
+	skip    int // messages of this attempt that an earlier attempt has passed on
 }
 
 const (
-	// messageCost is what a message counts besides its text, so that empty ones are bounded as well.
+	// messageCost is added to the size of each message, so that the number of empty ones is limited as well.
 	messageCost = 16
-	// truncated is the last message when there are more than may be; room is kept for it.
+	// truncated is the last message if there are too many; there is always room for it.
 	truncated = "… log truncated"
 )
 
@@ -23,8 +23,8 @@ func newBoundedLog(emit func(Message), limit int64) *boundedLog {
 	return &boundedLog{emit: emit, left: limit - messageCost - int64(len(truncated))}
 }
 
-// begin returns where an attempt's messages go. What earlier attempts say from now on is dropped; and since a script
-// says the same things each time, so is what they have said before, when it comes again.
+// begin returns the Log function of an attempt. Later messages of earlier attempts are dropped. A script prints the same in
+// each attempt, so messages that were passed on before are dropped too.
 func (l *boundedLog) begin() func(Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *boundedLog) add(m Message) {
 	l.emit(m)
 }
 
-// close makes sure that what an abandoned call prints reaches no one: its caller has gone on.
+// close drops later messages: the caller of an abandoned call has returned.
 func (l *boundedLog) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,11 +4,11 @@ import "strings"
 
 const (
 	maxCompared   = 64   // longer names are not compared
-	maxCandidates = 1000 // nor are more than these
+	maxCandidates = 1000 // further candidates are ignored
 )
 
-// Nearest returns the candidate that name is most likely a misspelling of, or "" when there is none: at most half of
-// its letters differ, case and underscores aside. It is for hints ("did you mean ...?").
+// Nearest returns the candidate of which name is most likely a misspelling, or "" if there is none: at most half of its
+// letters differ, apart from case and underscores. It is for hints ("did you mean ...?").
 func Nearest(name string, candidates []string) string {
 	if len(name) > maxCompared {
 		return ""
@@ -28,7 +28,7 @@ func Nearest(name string, candidates []string) string {
 
 func fold(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 
-// distance is the edit distance of a and b in bytes, by the algorithm of Wagner and Fischer with one row kept.
+// distance returns the edit distance of a and b in bytes, with the algorithm of Wagner and Fischer and one row of memory.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -13,47 +13,48 @@ import (
 
 // Options configure an [Engine].
 type Options struct {
-	// Runtimes are the languages, by the names that scripts call them.
+	// Runtimes are the runtimes by the name of their language.
 	Runtimes map[string]Runtime
-	// Slots is how many evaluations, compiles and calls, run at once; by default GOMAXPROCS less one, but at least 1.
+	// Slots is how many evaluations (compilations and calls) run at the same time; by default GOMAXPROCS less one, but at
+	// least 1.
 	Slots int
-	// Programs is how many compiled programs are kept; by default 256.
+	// Programs is how many compiled programs are cached; by default 256.
 	Programs int
-	// Elsewhere says that the runtimes evaluate in other processes, so that the memory and processor time of this process
-	// say nothing about them: the runtimes bound the memory, and say with CountBy which time counts.
+	// Elsewhere means that the runtimes evaluate in other processes, so that the memory and CPU time of this process say
+	// nothing about them: the runtimes limit the memory, and call CountBy to set the clock that counts.
 	Elsewhere bool
-	// Memory, if set, is that of this process, which is there for one script at a time and which the operating system bounds.
+	// Memory, if set, is the memory of this process, which runs one script at a time and is limited by the operating system.
 	Memory Memory
 }
 
 // An Engine is a [Runtime] for several languages that makes running scripts safe and cheap.
 //
-// Compile and Call wait for a free slot, in fair turns with other owners (see lanes), for as long as the caller's ctx
-// allows. Then Limits.Timeout begins to count. It counts the processor time of the thread that evaluates, or what the
-// runtime says by CountBy, and never more than the time that passes: a script is not blamed for a busy machine. Where the
-// system does not tell processor time (it does on Linux), it counts the time that passes. An evaluation that has not had its
-// timeout when cputime.Bound of that has passed is given up, with an error of KindCanceled.
+// Compile and Call wait for a free slot, in fair turns with other owners (see lanes), until the caller's ctx is done. Then
+// Limits.Timeout starts. It counts the CPU time of the thread that evaluates, or the clock that the runtime sets with CountBy,
+// and never more than the time that passes: a busy machine does not make a script time out. If the system does not report CPU
+// time (Linux does), the time that passes counts. An evaluation that has not used its timeout when cputime.Bound of it has
+// passed is stopped, with an error of KindCanceled.
 //
-// An evaluation may be stopped and begun again, unseen by its caller, to let others pass (see lanes) or to find who takes the
-// memory (see watchdog). All its attempts together have Limits.Timeout; those that let others pass do not count.
+// An evaluation may be stopped and started again, without its caller noticing, to let others run (see lanes) or to find out
+// which one uses the memory (see watchdog). All its attempts together have Limits.Timeout; those that were stopped to let
+// others run do not count.
 //
-// A runtime that panics, or does not return soon after its ctx is done, does no harm to the caller, who gets an error of
-// KindPanic or KindTimeout. In the latter case the evaluation is abandoned: its slot is given to others, and as long as it
-// runs, further evaluations of the same text are refused, so that one text keeps one processor busy at most; if it runs on
-// for long, they are refused afterwards too. A text whose compilation timed out is compiled again with a longer timeout
-// only. See refusals.
+// If a runtime panics, or does not return soon after its ctx is done, the caller gets an error of KindPanic or KindTimeout. In
+// the latter case the evaluation is abandoned: its slot is free for others. While it runs, further evaluations of the same
+// text are refused, so that one text uses at most one CPU; if it runs for long, they are refused afterwards too. A text whose
+// compilation timed out is compiled again only with a longer timeout. See refusals.
 //
-// All errors are an [*Error], complete with function, source line, and message and trace cut to their bounds. An
-// error of another type, which a runtime should not give, becomes one of KindSyntax when compiling and of
-// KindRuntime in a call; one that is a context's becomes KindTimeout or KindCanceled. KindTimeout always means
-// Limits.Timeout: when the caller's own deadline passes, that is KindCanceled.
+// All errors are an [*Error], complete with function and source line, and with message and trace cut to their maximum. An
+// error of another type, which a runtime should not return, becomes one of KindSyntax when compiling and of KindRuntime in a
+// call; the error of a context becomes KindTimeout or KindCanceled. KindTimeout always means Limits.Timeout: when the caller's
+// own deadline passes, the error has KindCanceled.
 //
-// Compiled programs are kept: see cache for when they are reused. Compile has to read and digest the files to know
-// which, so who calls often keeps the program.
+// Compiled programs are cached: see cache. Compile has to read and digest the files to find one, so a caller that calls often
+// should keep the program.
 type Engine struct {
 	runtimes map[string]Runtime
 	lanes    *lanes
-	memory   monitor // nil when evaluations take no memory of this process
+	memory   monitor // nil if evaluations use no memory of this process
 	programs *cache
 	runaways runaways
 	grace    time.Duration
@@ -87,24 +88,23 @@ func New(o Options) *Engine {
 	return e
 }
 
-// Runaways are the evaluations that run on although their time is up, the oldest first.
+// Runaways returns the evaluations that still run after they were stopped, the oldest first.
 func (e *Engine) Runaways() []Runaway {
 	all, _ := e.runaways.list()
 	return all
 }
 
-// Stats are the numbers of an Engine at a moment. The lanes are those that scripts begin in, and that of scripts that
-// take long.
+// Stats are the current numbers of an Engine. Scripts start in the fast lane; those that take long run in the slow lane.
 type Stats struct {
 	Fast, Slow LaneStats
-	Runaways   int   // how many there are now; see Runaways
-	RanAway    int64 // how many there have been
+	Runaways   int   // the current ones; see Runaways
+	RanAway    int64 // the total since the start
 }
 
 // LaneStats are the numbers of one lane.
 type LaneStats struct{ Slots, Busy, Waiting int }
 
-// Stats gives the numbers of now, for metrics.
+// Stats returns the current numbers, for metrics.
 func (e *Engine) Stats() Stats {
 	now, total := e.runaways.list()
 	return Stats{Fast: e.lanes.fast.stats(), Slow: e.lanes.slow.stats(), Runaways: len(now), RanAway: total}
@@ -147,14 +147,14 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 	return &program{engine: e, inner: p, entry: s.Entry, files: s.Files, digest: digest}, nil
 }
 
-// refuseTimedOut notes that a text timed out when it was compiled, so that it is refused from now on.
+// refuseTimedOut records that the compilation of a text timed out, so that the text is refused from now on.
 func (e *Engine) refuseTimedOut(t task, fault *Error) {
 	if t.kind == KindSyntax && fault != nil && fault.Kind == KindTimeout {
 		e.runaways.refused.timedOut(t.digest, t.limits, fault)
 	}
 }
 
-// A program is what an Engine gives out for a runtime's.
+// A program wraps the Program of a runtime.
 type program struct {
 	engine *Engine
 	inner  Program
@@ -166,13 +166,13 @@ type program struct {
 // Functions implements [Program].
 func (p *program) Functions() []string { return p.inner.Functions() }
 
-// Ported implements [Ported]; it is false when the runtime's program knows nothing of it.
+// Ported implements [Ported]; it is false if the runtime's program is not Ported.
 func (p *program) Ported() bool {
 	inner, ok := p.inner.(Ported)
 	return ok && inner.Ported()
 }
 
-// Place implements [Placed]; it is the entry file when the runtime's program knows nothing of it.
+// Place implements [Placed]; it is the entry file if the runtime's program is not Placed.
 func (p *program) Place(fn string) Pos {
 	if inner, ok := p.inner.(Placed); ok {
 		return inner.Place(fn)
@@ -205,8 +205,8 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env E
 	return answer, nil
 }
 
-// locate gives an error of a call of fn that has no place the function's, and so one of a limit, or of a panic, of which
-// nothing but the file is known: of what had to be given up, or took its worker process with it.
+// locate sets the position of an error without one to that of the called function fn. Such errors are those of a limit or a
+// panic for which only the file is known: the call was abandoned, or its worker process ended.
 func (p *program) locate(e *Error, fn string) {
 	if e.Pos.File == "" || e.Pos == (Pos{File: p.entry}) && (e.Kind.Limit() || e.Kind == KindPanic) {
 		e.Pos = p.Place(fn)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-func TestSlotsBoundConcurrency(t *testing.T) {
+func TestSlotsLimitConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int32
 		e := newFakeEngine(fake{call: func(context.Context, string, map[string]any, Env) (map[string]any, error) {
@@ -125,7 +125,7 @@ func TestTimeoutCountsFromTheSlot(t *testing.T) {
 	})
 }
 
-func TestWhoseDeadline(t *testing.T) {
+func TestDeadlineOfTheCallerIsNotATimeout(t *testing.T) {
 	tests := []struct {
 		name   string
 		caller time.Duration // 0 is a cancellation after a second
@@ -271,7 +271,7 @@ func TestGrace(t *testing.T) {
 	})
 }
 
-func TestErrorsAreCompleted(t *testing.T) {
+func TestErrorsAreComplete(t *testing.T) {
 	script := Script{Language: fakeLanguage, Entry: "main", Files: fstest.MapFS{
 		"main": {Data: []byte("\ufefffirst\r\nsecond")},
 	}}
@@ -305,7 +305,7 @@ func TestErrorsAreCompleted(t *testing.T) {
 	}
 }
 
-func TestForeignErrorOfCompile(t *testing.T) {
+func TestOtherErrorTypeOfCompile(t *testing.T) {
 	e := newFakeEngine(fake{compile: func(context.Context, Script, Limits) error { return errors.New("bad") }})
 	_, err := e.Compile(t.Context(), fakeScript("a"), Limits{})
 	wantKind(t, err, KindSyntax)
@@ -320,7 +320,7 @@ func TestUnknownLanguage(t *testing.T) {
 	}
 }
 
-func TestPortedPassesThrough(t *testing.T) {
+func TestPortedIsForwarded(t *testing.T) {
 	for _, test := range []struct {
 		runtime Runtime
 		want    bool
@@ -332,7 +332,7 @@ func TestPortedPassesThrough(t *testing.T) {
 	}
 }
 
-func TestLogIsBounded(t *testing.T) {
+func TestLogIsLimited(t *testing.T) {
 	e := newFakeEngine(fake{call: func(_ context.Context, fn string, _ map[string]any, env Env) (map[string]any, error) {
 		for range 1000 {
 			env.Log(Message{Level: Info, Text: strings.Repeat(fn, 84)})

@@ -8,23 +8,23 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// refusals remember, by digest, the texts that are not evaluated again: for that, nothing but the text matters, so another
-// controller with the same text, or the same one created again, is refused as well. When there are too many, the one that
-// was asked for least recently is forgotten.
+// refusals remember the texts, by digest, that are not evaluated again. Only the text matters: another controller with the
+// same text, or the same controller created again, is refused too. If there are too many, the one that was used least recently
+// is removed.
 type refusals struct {
 	mu   sync.Mutex
 	kept *simplelru.LRU[string, refusal]
 }
 
-// maxRefusals bounds how many texts are remembered. Each has cost seconds of a processor's time.
+// maxRefusals is how many texts are remembered. Each has used seconds of CPU time.
 const maxRefusals = 1024
 
 // A refusal says why a text is refused: its compilation timed out, or it had a runaway.
 type refusal struct {
-	timedOut *Error        // of compiling; nil for a runaway
-	within   time.Duration // the timeout that it was compiled with
+	timedOut *Error        // of the compilation; nil for a runaway
+	within   time.Duration // the timeout of that compilation
 	runaway  *Runaway
-	ran      time.Duration // how long the runaway ran on
+	ran      time.Duration // how long the runaway ran after its timeout
 }
 
 func newRefusals() *refusals {
@@ -35,7 +35,7 @@ func newRefusals() *refusals {
 	return &refusals{kept: kept}
 }
 
-// timedOut remembers that a text could not be compiled within l.Timeout.
+// timedOut records that a text could not be compiled within l.Timeout.
 func (r *refusals) timedOut(digest string, l Limits, fault *Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,14 +46,15 @@ func (r *refusals) timedOut(digest string, l Limits, fault *Error) {
 	r.kept.Add(digest, refusal{timedOut: &kept, within: l.Timeout})
 }
 
-// runaway remembers that a text had a runaway.
+// runaway records that a text had a runaway.
 func (r *refusals) runaway(one *Runaway, ran time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.kept.Add(one.Digest, refusal{runaway: one, ran: ran})
 }
 
-// check is the error of a task whose text is refused. A compilation that timed out is begun again with more time alone.
+// check returns the error of a task whose text is refused. After a compilation that timed out, only one with a longer timeout
+// is allowed.
 func (r *refusals) check(t task) *Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

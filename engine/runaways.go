@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// A Runaway is an evaluation that was given up and still runs, since nothing can stop it. It keeps a processor busy until
-// it ends by itself or the process does.
+// A Runaway is an evaluation that was abandoned and still runs, since it cannot be stopped. It uses a CPU until it ends by
+// itself or the process ends.
 type Runaway struct {
-	Owner     string    // on whose behalf it runs
+	Owner     string    // the owner of the evaluation
 	Entry     string    // of its script
 	Digest    string    // of its script
-	Compiling bool      // it compiles the script; else it is a call
-	Since     time.Time // when it was given up
+	Compiling bool      // it compiles the script; otherwise it is a call
+	Since     time.Time // when it was abandoned
 }
 
-// String says what runs on, and since when.
+// String returns what still runs, and since when.
 func (r Runaway) String() string {
 	doing := "a call of"
 	if r.Compiling {
@@ -28,20 +28,20 @@ func (r Runaway) String() string {
 	return fmt.Sprintf("%s %s, given up at %s", doing, r.Entry, r.Since.UTC().Format(time.RFC3339))
 }
 
-// runaways are the evaluations that were given up and still run.
+// runaways are the evaluations that were abandoned and still run.
 type runaways struct {
 	refused *refusals
 
 	mu    sync.Mutex
 	all   map[*Runaway]bool
-	total int64 // of all time
+	total int64 // since the start
 }
 
-// runawayAfter is how long a runaway may continue before its text is refused from then on. One that ends sooner was only late,
+// runawayAfter is how long a runaway may run before its text is refused permanently. One that ends sooner was only late,
 // perhaps because the machine was busy.
 const runawayAfter = 10 * time.Second
 
-// abandon counts an attempt at t until it ends. It reports false when the attempt has ended already.
+// abandon counts an attempt of t until it ends. It reports false if the attempt has ended already.
 func (r *runaways) abandon(t task, state *atomic.Pointer[func()]) bool {
 	one := &Runaway{Owner: t.owner, Entry: t.entry, Digest: t.digest, Compiling: t.kind == KindSyntax, Since: time.Now()}
 	r.mu.Lock()
@@ -55,7 +55,7 @@ func (r *runaways) abandon(t task, state *atomic.Pointer[func()]) bool {
 	return true
 }
 
-// ended forgets a runaway, and has its text refused if it ran on for long.
+// ended removes a runaway, and refuses its text if it ran for long.
 func (r *runaways) ended(one *Runaway) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *runaways) ended(one *Runaway) {
 	}
 }
 
-// list gives the runaways of now, the oldest first, and how many there have been.
+// list returns the current runaways, the oldest first, and the total since the start.
 func (r *runaways) list() ([]Runaway, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func (r *runaways) list() ([]Runaway, int64) {
 	return all, r.total
 }
 
-// check refuses a task of a script that has a runaway, or had one.
+// check returns an error for a task whose script has or had a runaway.
 func (r *runaways) check(t task) *Error {
 	if fault := r.refused.check(t); fault != nil {
 		return fault

@@ -11,7 +11,7 @@ import (
 )
 
 // A compilation that timed out is not begun again for the same text, whoever asks, until there is more time for it.
-func TestCompileIsNotBegunAgain(t *testing.T) {
+func TestTimedOutCompileIsNotRepeated(t *testing.T) {
 	var began atomic.Int64
 	e := newFakeEngine(fake{compile: func(ctx context.Context, s Script, l Limits) error {
 		began.Add(1)
@@ -47,7 +47,7 @@ func TestCompileIsNotBegunAgain(t *testing.T) {
 }
 
 // What cancels a compilation besides its timeout is no reason to refuse the text.
-func TestCanceledCompileIsBegunAgain(t *testing.T) {
+func TestCanceledCompileIsRepeated(t *testing.T) {
 	canceled := true
 	e := newFakeEngine(fake{compile: func(ctx context.Context, s Script, l Limits) error {
 		if canceled {
@@ -65,7 +65,7 @@ func TestCanceledCompileIsBegunAgain(t *testing.T) {
 }
 
 // A compilation that was refused, since a call of the same text was still ending, did not time out itself.
-func TestRefusedCompileIsBegunAgain(t *testing.T) {
+func TestRefusedCompileIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
 		e := newFakeEngine(fake{call: func(context.Context, string, map[string]any, Env) (map[string]any, error) {
@@ -121,7 +121,7 @@ func TestTextOfARunawayIsRefused(t *testing.T) {
 }
 
 // The texts that are remembered are bounded.
-func TestRefusalsAreBounded(t *testing.T) {
+func TestRefusalsAreLimited(t *testing.T) {
 	r := newRefusals()
 	for i := range maxRefusals + 10 {
 		r.timedOut(fmt.Sprint(i), Limits{Timeout: time.Second}, &Error{Kind: KindTimeout})

@@ -15,17 +15,17 @@ import (
 	"testing/fstest"
 )
 
-// Digest names the script by its content: the SHA-256, in hexadecimal, over language, entry, and the names and
-// contents of all files. Equal digests mean equal scripts, wherever they came from.
+// Digest identifies the script by its content: it returns the SHA-256, in hexadecimal, of the language, the entry, and the
+// names and contents of all files. Equal digests mean equal scripts, from whatever source.
 //
-// Only regular files count; symbolic links and other things do not exist for a script. Reading stops where names
-// and contents together exceed l.Source, and the error, an [*Error] of KindSource, says so.
+// Only regular files count; a script cannot load symbolic links and other files. Reading stops when names and contents
+// together exceed l.Source, with an [*Error] of KindSource.
 func (s Script) Digest(l Limits) (string, error) {
 	_, digest, err := s.snapshot(l.WithDefaults().Source)
 	return digest, err
 }
 
-// snapshot reads all files into memory, so that what was digested is what is compiled.
+// snapshot reads all files into memory, so that the compiled text is the text of the digest.
 func (s Script) snapshot(limit int64) (Script, string, error) {
 	files := fstest.MapFS{}
 	if err := s.read(files, limit); err != nil {
@@ -38,7 +38,7 @@ func (s Script) snapshot(limit int64) (Script, string, error) {
 	return s, s.digest(files), nil
 }
 
-// maxName bounds a name of unknown origin in a message.
+// maxName is the maximum length of a file name in a message.
 const maxName = 200
 
 // read puts every regular file into files.
@@ -72,7 +72,7 @@ func (s Script) read(files fstest.MapFS, limit int64) error {
 
 var errTooLarge = errors.New("too large")
 
-// readAtMost reads a file, and of one that is larger than limit one byte more than that.
+// readAtMost reads a file, or limit and one bytes of it if it is larger.
 func readAtMost(files fs.FS, name string, limit int64) ([]byte, error) {
 	f, err := files.Open(name)
 	if err != nil {
@@ -82,7 +82,7 @@ func readAtMost(files fs.FS, name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit+1))
 }
 
-// tooLarge says how large the files are, as they claim.
+// tooLarge returns the error for files that are too large, with their sizes from Stat.
 func (s Script) tooLarge(limit int64) error {
 	var total int64
 	count := 0
@@ -114,7 +114,7 @@ func (s Script) digest(files fstest.MapFS) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// writeField adds a field with its length before it, so that no two lists of fields are written alike.
+// writeField adds a field with its length before it, so that different lists of fields have different hashes.
 func writeField(h hash.Hash, field []byte) {
 	var size [8]byte
 	binary.BigEndian.PutUint64(size[:], uint64(len(field)))
@@ -122,11 +122,11 @@ func writeField(h hash.Hash, field []byte) {
 	h.Write(field)
 }
 
-// maxNesting is how deeply brackets may be nested in source text. The parsers recurse for each, and source that is
-// deep enough overflows the stack, which no fence can catch. Generated code stays below 100.
+// maxNesting is how deeply brackets may be nested in source text. The parsers recurse for each, and deep source would overflow
+// the stack, which cannot be recovered. Generated code stays below 100.
 const maxNesting = 500
 
-// checkNesting looks for deep nesting in all files, since any of them may be loaded.
+// checkNesting checks the nesting in all files, since any of them may be loaded.
 func (s Script) checkNesting() *Error {
 	files := s.Files.(fstest.MapFS)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -140,36 +140,36 @@ func (s Script) checkNesting() *Error {
 	return nil
 }
 
-// lineComments are what begins a comment that ends with its line.
+// lineComments are the beginnings of comments that end with their line.
 var lineComments = map[string][]string{
 	Starlark:   {"#"},
 	JavaScript: {"//"},
 	Jsonnet:    {"//", "#"},
 }
 
-// deepLine gives the line where brackets are nested too deeply, or 0.
+// deepLine returns the line where brackets are nested too deeply, or 0.
 //
-// It is no lexer. On each line, a quote with its like behind it is a string, and what follows a comment's begin is a
-// comment; brackets in there are counted by themselves, and forgotten with them. All else counts, so that text over
-// several lines (docstrings, templates, text blocks, block comments) may have brackets as long as they match on the
-// whole, and a quote that was mistaken for one (in a regular expression, or an apostrophe) spoils its line only.
-// This stops source that is deep by accident or by simple intent. It is no proof: closing brackets in a block
-// comment hide opening ones, and there is recursion without brackets, such as a long chain of operators.
+// It is not a lexer. On each line, a quote and the next quote of the same kind are a string, and the rest after the beginning
+// of a comment is a comment; brackets in these are counted separately. All other text counts, so that text over several lines
+// (docstrings, templates, text blocks, block comments) may have brackets if they match on the whole, and a quote that does not
+// begin a string (in a regular expression, or an apostrophe) affects only its line. This stops source that is deep by accident
+// or by a simple attack. It is not complete: closing brackets in a block comment hide opening ones, and there is recursion
+// without brackets, such as a long chain of operators.
 func deepLine(text string, comments []string) int {
 	code, number := depth{}, 0
 	for line := range strings.Lines(text) {
 		number++
 		for i := 0; i < len(line); {
-			end, aside := asideEnd(line, i, comments)
+			end, skip := skipEnd(line, i, comments)
 			switch {
-			case aside:
+			case skip:
 				within := depth{}
 				for ; i < end; i++ {
 					within.add(line[i])
 				}
 				code.deep = code.deep || within.deep
 			case line[i] == '\\':
-				i += 2 // as in a string, or one pass would become many
+				i += 2 // an escape as in a string; otherwise this would take quadratic time
 			default:
 				code.add(line[i])
 				i++
@@ -182,8 +182,8 @@ func deepLine(text string, comments []string) int {
 	return 0
 }
 
-// asideEnd reports whether a string or a comment begins at line[i], and where it ends.
-func asideEnd(line string, i int, comments []string) (end int, ok bool) {
+// skipEnd reports whether a string or a comment begins at line[i], and where it ends.
+func skipEnd(line string, i int, comments []string) (end int, ok bool) {
 	for _, begin := range comments {
 		if strings.HasPrefix(line[i:], begin) {
 			return len(line), true
@@ -202,7 +202,7 @@ func asideEnd(line string, i int, comments []string) (end int, ok bool) {
 	return 0, false
 }
 
-// A depth follows the nesting of brackets.
+// A depth counts the nesting of brackets.
 type depth struct {
 	level int
 	deep  bool

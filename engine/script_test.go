@@ -21,7 +21,7 @@ func TestDigestIsStable(t *testing.T) {
 	}
 }
 
-func TestDigestTellsScriptsApart(t *testing.T) {
+func TestDigestsOfDifferentScriptsDiffer(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	scripts := []Script{
 		{Language: Starlark, Entry: "a", Files: fstest.MapFS{"a": file("x"), "b": file("")}},

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// slots bounds how many evaluations run at once. Owners who wait take turns, and the evaluations of one owner are served in the
-// order in which they came: an owner with a hundred evaluations delays the only one of another owner by one at most. Quick
-// scripts are served before the others, except for every fourth slot.
+// slots limit how many evaluations run at the same time. Owners who wait take turns, and the evaluations of one owner are
+// served in the order in which they came: an owner with a hundred evaluations delays the only one of another owner by at most
+// one. Quick scripts are served before the others, except for every fourth slot.
 type slots struct {
-	mu          sync.Mutex
-	size, free  int
-	quick, rest line
-	quickInRow  int // how many slots in a row went to quick scripts while others waited
+	mu            sync.Mutex
+	size, free    int
+	quick, others line
+	quickInRow    int // how many slots in a row went to quick scripts while others waited
 }
 
 const maxQuickInRow = 3
 
 func newSlots(n int) *slots {
-	return &slots{size: n, free: n, quick: line{queues: map[string]*list.List{}}, rest: line{queues: map[string]*list.List{}}}
+	return &slots{size: n, free: n, quick: line{queues: map[string]*list.List{}}, others: line{queues: map[string]*list.List{}}}
 }
 
 // tryAcquire takes a slot if one is free, without waiting.
@@ -33,11 +33,11 @@ func (s *slots) tryAcquire() bool {
 	return true
 }
 
-// wanted reports whether another owner than this waits for a slot.
+// wanted reports whether another owner waits for a slot.
 func (s *slots) wanted(owner string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.quick.another(owner) || s.rest.another(owner)
+	return s.quick.another(owner) || s.others.another(owner)
 }
 
 // wantedByQuick reports whether a quick script of another owner waits for a slot.
@@ -58,7 +58,7 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 		s.mu.Unlock()
 		return nil
 	}
-	mine, in := make(chan struct{}), &s.rest
+	mine, in := make(chan struct{}), &s.others
 	if precedence {
 		in = &s.quick
 	}
@@ -73,23 +73,23 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-mine: // both happened at once: pass the slot on
-		s.passOn()
+	case <-mine: // both happened at once: give the slot to the next
+		s.giveNext()
 	default:
 		in.leave(owner, place)
 	}
 	return ctx.Err()
 }
 
-// release gives a slot back.
+// release gives a slot to the next evaluation that waits, or makes it free.
 func (s *slots) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.passOn()
+	s.giveNext()
 }
 
-func (s *slots) passOn() {
-	switch others := s.rest.turns.Len() > 0; {
+func (s *slots) giveNext() {
+	switch others := s.others.turns.Len() > 0; {
 	case s.quick.turns.Len() > 0 && (!others || s.quickInRow < maxQuickInRow):
 		s.quick.serve()
 		s.quickInRow++
@@ -97,33 +97,33 @@ func (s *slots) passOn() {
 			s.quickInRow = 0
 		}
 	case others:
-		s.rest.serve()
+		s.others.serve()
 		s.quickInRow = 0
 	default:
 		s.free++
 	}
 }
 
-// stats counts the slots, those that are taken, and who waits for one.
+// stats returns the numbers of slots, of busy ones, and of evaluations that wait for one.
 func (s *slots) stats() LaneStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return LaneStats{Slots: s.size, Busy: s.size - s.free, Waiting: s.quick.len() + s.rest.len()}
+	return LaneStats{Slots: s.size, Busy: s.size - s.free, Waiting: s.quick.len() + s.others.len()}
 }
 
-// A line is a queue of owners who wait.
+// A line is a queue of owners that wait.
 type line struct {
 	queues map[string]*list.List // of chan struct{}, closed when the slot is theirs; none is empty
 	turns  list.List             // of the owners in queues, next first
 }
 
-// another reports whether another owner than this waits.
+// another reports whether another owner waits.
 func (l *line) another(owner string) bool {
 	first := l.turns.Front()
 	return first != nil && (first.Value != owner || l.turns.Len() > 1)
 }
 
-// len counts who waits.
+// len returns how many evaluations wait.
 func (l *line) len() int {
 	n := 0
 	for _, queue := range l.queues {
@@ -132,7 +132,7 @@ func (l *line) len() int {
 	return n
 }
 
-// serve gives a slot to who is next.
+// serve gives a slot to the next evaluation.
 func (l *line) serve() {
 	next := l.turns.Front()
 	owner := next.Value.(string)
@@ -142,7 +142,7 @@ func (l *line) serve() {
 	l.leave(owner, waiter)
 }
 
-// join adds a waiter behind the others of its owner.
+// join adds a waiter after the others of its owner.
 func (l *line) join(owner string, waiter chan struct{}) *list.Element {
 	if l.queues[owner] == nil {
 		l.queues[owner] = list.New()
@@ -151,7 +151,7 @@ func (l *line) join(owner string, waiter chan struct{}) *list.Element {
 	return l.queues[owner].PushBack(waiter)
 }
 
-// leave removes a waiter, and its owner after the last.
+// leave removes a waiter, and its owner if it was the last one.
 func (l *line) leave(owner string, place *list.Element) {
 	l.queues[owner].Remove(place)
 	if l.queues[owner].Len() > 0 {

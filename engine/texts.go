@@ -1,7 +1,7 @@
 package engine
 
-// Texts gives a copy of e in which each text that a script may have a part in has passed text, and the source line, under
-// which the column is shown, has passed line, which is to keep its length.
+// Texts returns a copy of e in which the function text was applied to each text that may contain data of a script, and the
+// function line to the source line. line must keep the length, since the position of the column is shown below it.
 func (e *Error) Texts(text, line func(string) string) error {
 	clean := *e
 	clean.Func, clean.Msg, clean.Hint, clean.Stack = text(e.Func), text(e.Msg), text(e.Hint), text(e.Stack)

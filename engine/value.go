@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// A Walk bounds the conversion of a script's answer, or of another value of a script's, to a JSON-shaped value: it counts
-// nodes and bytes, limits nesting (and so ends on a value that contains itself), and knows the path of the value at hand
-// for messages.
+// A Walk limits the conversion of a script's answer, or of another value of a script, to a JSON-shaped value: it counts values
+// and bytes, limits the nesting (also of a value that contains itself), and knows the path of the current value for messages.
 //
 // A runtime calls Enter before each element of a list or map and Leave after it, and Count for every value.
 type Walk struct {
 	limits Limits
-	of     string // what is not the answer
+	of     string // the name of the value in messages; "": the answer
 	nodes  int
 	bytes  int64
 	path   []step
 }
 
-// A step is an index or, where that is negative, a key.
+// A step is an index or, if that is negative, a key.
 type step struct {
 	key   string
 	index int
@@ -28,35 +27,35 @@ type step struct {
 // NewWalk starts a walk within l.
 func NewWalk(l Limits) *Walk { return &Walk{limits: l.WithDefaults()} }
 
-// nodeSize is what a value takes in memory, its text not counted.
+// nodeSize is the memory of a value without its text, in bytes.
 const nodeSize = 64
 
-// NewArgument starts a walk over a value that a script gives to a function of ours, which messages call of. It is bounded
-// by l.Memory, and by how deeply it may be nested.
+// NewArgument starts a walk over a value that a script passes to a function of the library; of is its name in messages. The
+// walk is limited by l.Memory and by depth.
 func NewArgument(of string, depth int, l Limits) *Walk {
 	l = l.WithDefaults()
 	l.Output, l.Nodes, l.Depth = l.Memory, int(l.Memory/nodeSize), depth
 	return &Walk{limits: l, of: of}
 }
 
-// EnterKey goes down to the value of a map's key.
+// EnterKey moves down to the value of a map's key.
 func (w *Walk) EnterKey(key string) *Error {
 	w.path = append(w.path, step{key: key, index: -1})
 	w.bytes += int64(len(key)) + 4
 	return w.checkDepth()
 }
 
-// EnterIndex goes down to an element of a list.
+// EnterIndex moves down to an element of a list.
 func (w *Walk) EnterIndex(i int) *Error {
 	w.path = append(w.path, step{index: i})
 	w.bytes++
 	return w.checkDepth()
 }
 
-// Leave goes back up.
+// Leave moves back up.
 func (w *Walk) Leave() { w.path = w.path[:len(w.path)-1] }
 
-// Count takes one value of about n bytes of JSON, its elements not counted.
+// Count counts one value of about n bytes of JSON, without its elements.
 func (w *Walk) Count(n int) *Error {
 	w.nodes++
 	w.bytes += int64(n)
@@ -101,8 +100,7 @@ func (w *Walk) checkDepth() *Error {
 	}
 }
 
-// Errorf is an error about the value at hand, of KindResult if it is the answer's; its message begins with the value's
-// path.
+// Errorf returns an error about the current value, of KindResult in the answer; its message begins with the value's path.
 func (w *Walk) Errorf(format string, args ...any) *Error {
 	if w.of != "" {
 		return &Error{Kind: KindRuntime, Msg: w.of + w.at() + " " + Clip(fmt.Sprintf(format, args...), maxMsg)}
@@ -117,8 +115,8 @@ func (w *Walk) at() string {
 	return " at " + w.Path()
 }
 
-// Path names the value at hand, such as children[0].spec["a b"]; "" is the whole answer. A very deep path is cut
-// in the middle.
+// Path returns the path of the current value, such as children[0].spec["a b"]; "" is the whole answer. The middle of a very
+// long path is left out.
 func (w *Walk) Path() string {
 	const ends = 6
 	path := w.path
@@ -144,7 +142,7 @@ func format(path []step) string {
 	return b.String()
 }
 
-// plainKey reports whether key can stand behind a dot.
+// plainKey reports whether key can be written after a dot.
 func plainKey(key string) bool {
 	for i, r := range key {
 		if r != '_' && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {

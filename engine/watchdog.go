@@ -27,25 +27,25 @@ type watchdog struct {
 	collect func()       // collects garbage
 
 	mu          sync.Mutex    // guards the fields below
-	evaluations []*evaluation // in the order they started; each is added when it is first looked at
-	baseline    int64         // what heap gave when the first evaluation was added
+	evaluations []*evaluation // in the order they started; each is added when it is first checked
+	baseline    int64         // the result of heap when the first evaluation was added
 
-	looking sync.Mutex // held by findTooLarge
+	looking sync.Mutex // locked while findTooLarge runs
 }
 
-// watchSlack is how much the process may grow besides what its scripts may take.
+// watchSlack is how much the process may grow in addition to the memory of its scripts.
 const watchSlack = 64 << 20
 
 // An evaluation is one attempt that runs, as its monitor sees it.
 type evaluation struct {
-	monitor     monitor        // nil when its memory is not that of this process
+	monitor     monitor        // nil if it uses no memory of this process
 	memory      int64          // its limit
 	meter       *cputime.Meter // counts its time
-	stop        func(error)    // makes it end
-	done        chan struct{}  // closed when it has
+	stop        func(error)    // cancels its ctx
+	done        chan struct{}  // closed when it has ended
 	wasTooLarge chan bool      // receives, once it was stopped, whether it was too large; nil until the watchdog knows it
 
-	removed bool // it has ended or was given up; guarded by the watchdog's mu
+	removed bool // it has ended or was abandoned; guarded by the watchdog's mu
 }
 
 // tooLarge waits until the watchdog has measured s, which it stopped.
@@ -66,7 +66,7 @@ func newWatchdog() *watchdog {
 	}
 }
 
-// add lets the watchdog know s until remove is called.
+// add adds s to the evaluations, until remove is called.
 func (w *watchdog) add(s *evaluation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +135,7 @@ func (w *watchdog) findTooLarge() {
 	w.baseline = w.heap() // no evaluation uses what is left
 }
 
-// stopAndMeasure stops s, and tells it whether it was too large.
+// stopAndMeasure stops s, and reports to it whether it was too large.
 func (w *watchdog) stopAndMeasure(s *evaluation) {
 	before := w.heap()
 	s.stop(errMemoryCheck)

@@ -60,7 +60,7 @@ func TestWatchdogStopsGrowth(t *testing.T) {
 }
 
 // One that runs beside it begins again, whichever was first.
-func TestWatchdogFindsWhoItWas(t *testing.T) {
+func TestWatchdogFindsTheLargeEvaluation(t *testing.T) {
 	for _, sizes := range [][]string{{"1000", "50"}, {"50", "1000"}} {
 		synctest.Test(t, func(t *testing.T) {
 			e := new(heap).engine(2)
@@ -121,7 +121,7 @@ func TestAllAttemptsHaveOneTimeout(t *testing.T) {
 }
 
 // Growth that is not a script's, such as caches that fill, and garbage, are nobody's fault.
-func TestWatchdogBlamesNoOneForOthers(t *testing.T) {
+func TestWatchdogDoesNotBlameOtherEvaluations(t *testing.T) {
 	for _, of := range []func(*heap) *atomic.Int64{
 		func(h *heap) *atomic.Int64 { return &h.live },
 		func(h *heap) *atomic.Int64 { return &h.garbage },

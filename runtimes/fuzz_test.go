@@ -14,7 +14,7 @@ import (
 	"metascript/runtimes"
 )
 
-// echoes give what they were given, as it is and made anew.
+// echoes give what they were given, as it is and created again.
 var echoes = []struct{ language, entry, text string }{
 	{engine.Starlark, "sync.star", `
 def outer(v): # there is no recursion in Starlark
@@ -36,7 +36,7 @@ exports.sync = sync
 `},
 }
 
-// FuzzEcho gives arbitrary JSON to a script in each language: through views on the way in, and a walk on the way out,
+// FuzzEcho returns arbitrary JSON to a script in each language: through views on the way in, and a walk on the way out,
 // it must come back as it was.
 func FuzzEcho(f *testing.F) {
 	for _, text := range []string{
@@ -104,7 +104,7 @@ local m = import 'metascript.libsonnet';
 `},
 }
 
-// FuzzLibrary gives arbitrary JSON to the library: it must come to the same in each language, and what was written is read
+// FuzzLibrary returns arbitrary JSON to the library: it must come to the same in each language, and what was written is read
 // as it was.
 func FuzzLibrary(f *testing.F) {
 	for _, text := range []string{
@@ -147,7 +147,7 @@ func FuzzLibrary(f *testing.F) {
 	})
 }
 
-// withoutSign gives v with zeros without a sign.
+// withoutSign returns v with zeros without a sign.
 func withoutSign(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -178,7 +178,7 @@ func parse(text string) (value any, ok bool) {
 	return numbers(value, maxDepth)
 }
 
-// numbers gives v with its numbers as int64 or float64.
+// numbers returns v with its numbers as int64 or float64.
 func numbers(v any, depth int) (_ any, ok bool) {
 	if depth == 0 {
 		return nil, false
@@ -209,7 +209,7 @@ func numbers(v any, depth int) (_ any, ok bool) {
 // exact reports whether x is of a size that answers may have in all languages.
 func exact(x float64) bool { return math.Abs(x) < 1<<53 }
 
-// plain gives v as encoding/json reads it back: all numbers as float64.
+// plain returns v as encoding/json reads it back: all numbers as float64.
 func plain(v any) any {
 	var text bytes.Buffer
 	if err := json.NewEncoder(&text).Encode(v); err != nil {

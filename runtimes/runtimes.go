@@ -8,7 +8,7 @@ import (
 	"metascript/runtimes/starlark"
 )
 
-// All gives a runtime for every language.
+// All returns a runtime for every language.
 func All() map[string]engine.Runtime {
 	return map[string]engine.Runtime{
 		engine.Starlark:   starlark.New(),

@@ -7,16 +7,16 @@ import (
 	"metascript/engine"
 )
 
-// Sources are where scripts' source is found.
+// Sources are the places from which scripts are read.
 type Sources struct {
 	Folders    *Folders   // nil: no files
 	ConfigMaps ConfigMaps // nil: no ConfigMaps
 }
 
-// ConfigMaps gives a ConfigMap as it is now; an error says why it cannot be read. Nobody changes what it returns.
+// ConfigMaps returns a ConfigMap as it is now, or an error that says why it cannot be read. The result is read-only.
 type ConfigMaps func(namespace, name string) (*ConfigMap, error)
 
-// A ConfigMap has text by key, and the keys of what is no text.
+// A ConfigMap has the data of a ConfigMap by key, and the keys of its binary data.
 type ConfigMap struct {
 	Data   map[string]string
 	Binary []string
@@ -25,8 +25,8 @@ type ConfigMap struct {
 // An Assembled script is ready to be compiled.
 type Assembled struct {
 	engine.Script
-	Source string   // "inline", "file catset/sync.js" or "configMap namespace/name/key"
-	Doubts []string // warnings: what is accepted, and is probably a mistake
+	Source   string   // "inline", "file catset/sync.js" or "configMap namespace/name/key"
+	Warnings []string // about what is accepted and is probably a mistake
 }
 
 const (
@@ -35,9 +35,9 @@ const (
 	maxPause    = 50 * time.Millisecond
 )
 
-// Assemble reads a script: its entry and what that reaches, all of one version; inline, all its modules. With
-// everything, it is all that the script could load, whether it does or not, as far as it can be read: that is for
-// hints in errors about files that are not there.
+// Assemble reads a script: its entry and all files that the entry may load, all of one version. For an inline script these are
+// all its modules. If everything is set, it returns all files that the script could load and that can be read; this is for
+// hints in errors about missing files.
 //
 // An error is an [*Error], or is about w itself.
 func (s Sources) Assemble(w Wanted, everything bool) (Assembled, error) {
@@ -45,8 +45,7 @@ func (s Sources) Assemble(w Wanted, everything bool) (Assembled, error) {
 	return made[""], failed[""]
 }
 
-// AssembleAll reads scripts, by names of any kind, so that all of them together are of one version. Each is either
-// made or failed.
+// AssembleAll reads scripts by name, all of one version. Each script is in one of the results.
 func (s Sources) AssembleAll(wanted map[string]Wanted, everything bool) (made map[string]Assembled, failed map[string]error) {
 	pause := firstPause
 	for range maxAttempts {
@@ -64,9 +63,10 @@ func (s Sources) AssembleAll(wanted map[string]Wanted, everything bool) (made ma
 	return nil, failed
 }
 
-// attempt reads scripts once. settled reports whether no file changed meanwhile; if one did, made and failed mean nothing.
+// attempt reads scripts once. settled reports whether no file changed meanwhile; if it is false, the other results are
+// invalid.
 func (s Sources) attempt(wanted map[string]Wanted, everything bool) (made map[string]Assembled, failed map[string]error, settled bool) {
-	m := snapshot{sources: s, configMaps: map[Key]answer{}}
+	m := snapshot{sources: s, configMaps: map[Key]result{}}
 	defer m.close()
 	made, failed = map[string]Assembled{}, map[string]error{}
 	readings := map[string]*reading{}
@@ -84,7 +84,7 @@ func (s Sources) attempt(wanted map[string]Wanted, everything bool) (made map[st
 	settled = m.unchanged()
 	for name, r := range readings {
 		if script := made[name]; settled {
-			script.Doubts = r.doubts(script.Files.(fstest.MapFS))
+			script.Warnings = r.warnings(script.Files.(fstest.MapFS))
 			made[name] = script
 		}
 	}

@@ -83,7 +83,7 @@ func refused(t testing.TB, err error, reason Reason, want ...string) {
 	}
 }
 
-func TestAssembleTakesWhatTheEntryReaches(t *testing.T) {
+func TestAssembleReadsTheFilesThatTheEntryMayLoad(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{
 		"catset/sync.star":       `load("lib/a.star", "a"); load('catset/b.star', "b")`,
@@ -167,7 +167,7 @@ func TestAssembleConfigMap(t *testing.T) {
 		t.Errorf("got source %q", made.Source)
 	}
 	want := []string{"library gone: ConfigMap team/gone: it is not there", "Lib.star and lib.star differ only in case: rename one"}
-	if diff := cmp.Diff(want, made.Doubts); diff != "" {
+	if diff := cmp.Diff(want, made.Warnings); diff != "" {
 		t.Error(diff)
 	}
 	_, err = all.Assemble(wanted("snyc.star"), false)
@@ -184,7 +184,7 @@ func TestAssembleConfigMap(t *testing.T) {
 	refused(t, err, NotFound, "ConfigMap default/none: it is not there")
 }
 
-func TestInlineKeepsItsDigest(t *testing.T) {
+func TestDigestOfInlineScripts(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"shared/x.star": "x = 1", "shared/y.star": ""})
 	s, err := script(engine.Starlark, "def sync(): pass", map[string]string{"lib/labels.star": "x = 1", "empty.star": ""})

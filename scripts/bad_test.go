@@ -112,7 +112,7 @@ func TestAssembleRefuses(t *testing.T) {
 }
 
 // A library that cannot be had is an error for who loads from it, and a doubt for others.
-func TestAssembleWithoutALibrary(t *testing.T) {
+func TestAssembleWithAMissingLibrary(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{
 		"a/sync.star": "load('shared/x.star', 'x')",
@@ -126,8 +126,8 @@ func TestAssembleWithoutALibrary(t *testing.T) {
 	_, err = in(dir).Assemble(Wanted{File: "a/sync.js", Libraries: shared}, false)
 	refused(t, err, NotFound, want)
 	made, err := in(dir).Assemble(Wanted{File: "b/sync.star", Libraries: shared}, false)
-	if err != nil || len(made.Doubts) != 1 || !strings.HasPrefix(made.Doubts[0], want) {
-		t.Errorf("got doubts %q, %v", made.Doubts, err)
+	if err != nil || len(made.Warnings) != 1 || !strings.HasPrefix(made.Warnings[0], want) {
+		t.Errorf("got warnings %q, %v", made.Warnings, err)
 	}
 	for _, c := range []struct {
 		libraries []Library
@@ -139,7 +139,7 @@ func TestAssembleWithoutALibrary(t *testing.T) {
 		{[]Library{{Name: "/x", File: "a"}}, `"/x" is not a name`},
 	} {
 		made, err := in(dir).Assemble(Wanted{File: "b/sync.star", Libraries: c.libraries}, false)
-		if text := fmt.Sprint(err, made.Doubts); !strings.Contains(text, c.want) {
+		if text := fmt.Sprint(err, made.Warnings); !strings.Contains(text, c.want) {
 			t.Errorf("got %s, want %s", text, c.want)
 		}
 	}
@@ -154,7 +154,7 @@ func asNobody(t *testing.T, do func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // for ever: the thread ends with the goroutine
+		runtime.LockOSThread() // forever: the thread ends with the goroutine
 		if err := syscall.Setfsuid(65534); err != nil {
 			t.Error(err)
 			return
@@ -164,7 +164,7 @@ func asNobody(t *testing.T, do func()) {
 	<-done
 }
 
-func TestAssembleWhatMayNotBeRead(t *testing.T) {
+func TestAssembleUnreadableFiles(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"closed.star": "x = 1", "folder/sync.star": "", "loads.star": "load('closed.star', 'x')", "good.star": "x = 'closed.star'"})
 	for name, mode := range map[string]os.FileMode{"closed.star": 0, "folder": 0, "../": 0o755, "../../": 0o755} {
@@ -187,7 +187,7 @@ func TestAssembleWhatMayNotBeRead(t *testing.T) {
 }
 
 // A file that is always written to is not taken half.
-func TestAssembleGivesUpOnWhatNeverSettles(t *testing.T) {
+func TestAssembleFailsIfFilesAlwaysChange(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"sync.star": "x"})
 	from := in(dir)
@@ -222,8 +222,8 @@ func TestSubPath(t *testing.T) {
 		"whole/y.star": "[]",
 	} {
 		made, err := from.Assemble(Wanted{File: file}, false)
-		if err != nil || fmt.Sprint(made.Doubts) != want {
-			t.Errorf("%s: got doubts %q, %v, want %q", file, made.Doubts, err, want)
+		if err != nil || fmt.Sprint(made.Warnings) != want {
+			t.Errorf("%s: got warnings %q, %v, want %q", file, made.Warnings, err, want)
 		}
 	}
 	if got := neverUpdated("1 0 0:1 / "+strings.ReplaceAll(dir, "/", `/`)+`/a\040b`+rest, dir); len(got) != 0 {
@@ -235,7 +235,7 @@ func TestSubPath(t *testing.T) {
 	}
 }
 
-func TestLimitIsOfAllFilesWithTheirNames(t *testing.T) {
+func TestLimitCountsAllFilesWithTheirNames(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a.star": "load('b.star', 'b')", "b.star": "b = 1"})
 	size := int64(len("a.starload('b.star', 'b')b.starb = 1"))

@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// Changes say in which folders below the scripts directories something changed. The zero value says that nothing did.
+// Changes say in which folders below the scripts directories something changed. The zero value means that nothing changed.
 type Changes struct {
-	dirs []dirChanges // as many as there are scripts directories, or none
+	dirs []dirChanges // one for each scripts directory, or none
 }
 
-// dirChanges are those below one scripts directory. Folders are slash-separated paths below it; the directory is ".".
+// dirChanges are the changes below one scripts directory. Folders are slash-separated paths below it; the directory itself is
+// ".".
 type dirChanges struct {
 	all     bool            // everything may have changed
-	folders map[string]bool // in which something other than a folder came, went or changed, or which did so themselves
-	trees   []*tree         // what there was before, meanwhile and after
+	folders map[string]bool // folders that were created or removed, or in which something other than a folder was
+	trees   []*tree         // the states before, between and after the changes
 }
 
-// Concern reports whether what w names, or what that may load, may read otherwise than before. It says so too often rather
-// than too seldom: for what is reached through a link, every change below the same scripts directory counts.
+// Concern reports whether the files that w names, or that they may load, may have changed. It may report true without need,
+// but never false by mistake: for a file that is reached through a link, every change below the same scripts directory counts.
 func (c Changes) Concern(w Wanted) bool {
 	return slices.ContainsFunc(c.dirs, func(d dirChanges) bool {
 		return w.File != "" && d.concern(path.Dir(w.File)) ||
@@ -33,7 +34,7 @@ func (c Changes) Any() bool {
 	return slices.ContainsFunc(c.dirs, func(d dirChanges) bool { return d.all || len(d.folders) > 0 })
 }
 
-// And gives the changes of c together with others that came after them.
+// And returns the changes of c together with others that happened after them.
 func (c Changes) And(others Changes) Changes {
 	var both Changes
 	both.add(c)
@@ -41,7 +42,7 @@ func (c Changes) And(others Changes) Changes {
 	return both
 }
 
-// add adds changes of the same directories. Nothing of others is shared with c afterwards.
+// add adds changes of the same directories. c shares no data with others afterwards.
 func (c *Changes) add(others Changes) {
 	if len(c.dirs) == 0 {
 		c.dirs = make([]dirChanges, len(others.dirs))
@@ -51,7 +52,7 @@ func (c *Changes) add(others Changes) {
 	}
 }
 
-// When there are more trees or folders than that, everything may have changed: it is no use to keep account of that much.
+// If there are more trees or folders, they are replaced by "everything may have changed".
 const (
 	maxTrees   = 16
 	maxChanged = 1000
@@ -72,7 +73,7 @@ func (d *dirChanges) add(others dirChanges) {
 	}
 }
 
-// concern reports whether something changed in what name leads to, a folder with all that is below it, or a file.
+// concern reports whether something changed at a path: a file, or a folder with everything below it.
 func (d dirChanges) concern(name string) bool {
 	if d.all || len(d.folders) == 0 {
 		return d.all
@@ -85,7 +86,7 @@ func (d dirChanges) concern(name string) bool {
 			switch {
 			case d.isLink(at):
 				return true
-			case !d.isFolder(at): // a file, or nothing, or a folder that came or went
+			case !d.isFolder(at): // a file, or nothing, or a folder that was created or removed
 				return d.folders[at] || at == name && d.folders[parent]
 			}
 		}
@@ -97,7 +98,7 @@ func (d dirChanges) isLink(at string) bool {
 	return slices.ContainsFunc(d.trees, func(t *tree) bool { _, ok := t.links[at]; return ok })
 }
 
-// isFolder reports whether there was a folder at that path all the time.
+// isFolder reports whether there was a folder at that path in all states.
 func (d dirChanges) isFolder(at string) bool {
 	return !slices.ContainsFunc(d.trees, func(t *tree) bool { _, ok := t.folders[at]; return !ok })
 }
@@ -112,7 +113,7 @@ func (d dirChanges) changedBelow(folder string) bool {
 	return false
 }
 
-// leavesBelow reports whether a link in a folder, or in one below it, leads to what is elsewhere.
+// leavesBelow reports whether a link in a folder, or in one below it, leads out of that folder.
 func (d dirChanges) leavesBelow(folder string) bool {
 	for _, t := range d.trees {
 		for link, leaves := range t.links {

@@ -83,7 +83,7 @@ func library(name string) Wanted {
 	return Wanted{Inline: "x", Libraries: []Library{{File: name}}}
 }
 
-func TestChangesTellFolders(t *testing.T) {
+func TestChangesNameFolders(t *testing.T) {
 	move := func(t *testing.T, from, to string) {
 		t.Helper()
 		if err := os.Rename(from, to); err != nil {
@@ -184,7 +184,7 @@ func TestLostEventsMayConcernEverything(t *testing.T) {
 }
 
 // Changes that are not taken for long do not grow without end: then everything may have changed.
-func TestChangesAreBounded(t *testing.T) {
+func TestChangesAreLimited(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a/sync.star": "x = 1"})
 	var all Changes

@@ -25,7 +25,7 @@ type closure struct {
 	from     files
 	language string
 	limit    int64
-	left     int64 // of limit
+	left     int64 // bytes of limit that are left
 
 	texts      map[string][]byte
 	loaded     []string // files that are loaded and have not been read yet
@@ -37,7 +37,7 @@ func newClosure(from files, language string, limit int64) *closure {
 	return &closure{from: from, language: language, limit: limit, left: limit, texts: map[string][]byte{}}
 }
 
-// run reads the files that wait, and all that they mention.
+// run reads the queued files, and all files that they mention.
 func (c *closure) run() error {
 	for {
 		switch {
@@ -50,7 +50,7 @@ func (c *closure) run() error {
 		case len(c.mentioned) > 0:
 			name := c.mentioned[0]
 			c.mentioned = c.mentioned[1:]
-			_ = c.take(name, false) // nothing says that it is loaded
+			_ = c.take(name, false) // it is optional: the text may mean something else
 		default:
 			return nil
 		}
@@ -84,7 +84,7 @@ func (c *closure) add(name string, text []byte, certain bool) {
 	c.follow(name, string(text), certain)
 }
 
-// follow queues what a text mentions.
+// follow queues the files that a text mentions.
 func (c *closure) follow(name, text string, certain bool) {
 	if c.language == engine.JavaScript && path.Ext(name) == ".json" {
 		return
@@ -108,7 +108,7 @@ func (c *closure) queue(name string, certain bool) {
 	}
 }
 
-// all takes every file there is. If any may be loaded, those in the script's language, and JSON, must be readable.
+// all reads every file. If certain is set, those in the script's language, and JSON, must be readable.
 func (c *closure) all(certain bool) error {
 	names, err := c.from.list(".", true)
 	if err != nil && certain {
@@ -116,7 +116,7 @@ func (c *closure) all(certain bool) error {
 	}
 	for _, name := range names {
 		if slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return s[0] == '.' }) {
-			continue // what editors and git put aside
+			continue // hidden files of editors and git
 		}
 		if !c.from.has(name) {
 			continue // a link to a folder
@@ -127,10 +127,10 @@ func (c *closure) all(certain bool) error {
 	return c.run()
 }
 
-// suffixes are what the runtimes try behind a name; none is the name as it is.
+// suffixes are what the runtimes append to a name to find a file; "" is the name itself.
 var suffixes = map[string][]string{engine.JavaScript: {"", ".js", ".json"}}
 
-// files are the texts as an fs.FS.
+// files returns the texts as an fs.FS.
 func (c *closure) files() fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range c.texts {
@@ -139,7 +139,7 @@ func (c *closure) files() fstest.MapFS {
 	return files
 }
 
-// checkText says where a text is not UTF-8.
+// checkText returns an error with the position of the first byte that is not UTF-8.
 func checkText(name string, text []byte) error {
 	if utf8.Valid(text) {
 		return nil
@@ -161,7 +161,7 @@ func checkText(name string, text []byte) error {
 	return invalid(pos.String(), fmt.Sprintf("is not UTF-8: there is a byte 0x%02x", text[at]), "save the file as UTF-8")
 }
 
-// asError gives the Error in err.
+// asError returns the Error in err, and whether there is one.
 func asError(err error) (*Error, bool) {
 	var e *Error
 	ok := errors.As(err, &e)

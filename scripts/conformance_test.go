@@ -34,7 +34,7 @@ func (o opened) ReadFile(name string) ([]byte, error) {
 }
 
 // Whatever file a script of the conformance suite opens while it is compiled and runs, it reaches.
-func TestWhatIsLoadedIsReached(t *testing.T) {
+func TestLoadedFilesAreAssembled(t *testing.T) {
 	cases, err := filepath.Glob("../engine/enginetest/testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
 		t.Fatalf("no cases, %v", err)

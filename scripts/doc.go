@@ -40,7 +40,7 @@
 //   - Events may be lost because there are too many: then a change of everything is reported at once.
 //   - A watch may be impossible or fail: then the directories are polled, and Problems says so.
 //   - A file system may send no events (a network file system, or a mount over a folder): beside every watch there is a slow poll.
-//   - The kubelet never updates a volume that is mounted by subPath. Nothing closes this gap; Assembled.Doubts warns about it.
+//   - The kubelet never updates a volume that is mounted by subPath. Nothing closes this gap; Assembled.Warnings warns about it.
 //
 // # Bad files
 //

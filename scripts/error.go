@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// A Reason says what kind of trouble an [Error] is.
+// A Reason classifies an [Error].
 type Reason string
 
 const (
-	NotFound  Reason = "NotFound"  // a file, a ConfigMap or a key is not there
-	Invalid   Reason = "Invalid"   // it is there, and cannot be a script's source
-	Unsettled Reason = "Unsettled" // files change faster than they can be read; try again
+	NotFound  Reason = "NotFound"  // a file, a ConfigMap or a key does not exist
+	Invalid   Reason = "Invalid"   // it exists, and cannot be the source of a script
+	Unsettled Reason = "Unsettled" // files change while they are read; try again
 )
 
-// An Error says that source cannot be had, and what to do about it.
+// An Error says that a source cannot be read, and what to do about it.
 type Error struct {
 	Reason Reason
-	Source string // what it is about: "file catset/sync.js", with the place in it when there is one
+	Source string // what could not be read, such as "file catset/sync.js", with the position if there is one
 	Msg    string
 	Hint   string
-	Err    error // what caused it, or nil
+	Err    error // the cause, or nil
 }
 
-// Error gives "source: message (hint)".
+// Error returns "source: message (hint)".
 func (e *Error) Error() string {
 	text := e.Source + ": " + e.Msg
 	if e.Hint != "" {
@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func invalid(source, msg, hint string) *Error {
@@ -47,7 +47,7 @@ func tooLarge(source string, limit int64) *Error {
 	return invalid(source, fmt.Sprintf("is larger than the %d bytes that a script may have", limit), "leave out what it does not need, or split it")
 }
 
-// forLibrary says which library err is about.
+// forLibrary adds the name of the library to err.
 func forLibrary(name string, err error) error {
 	var e *Error
 	if !errors.As(err, &e) {

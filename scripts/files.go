@@ -8,20 +8,21 @@ import (
 	"testing/fstest"
 )
 
-// files are what a script may load, by slash-separated names.
+// files are the files that a script may load, by slash-separated names.
 type files interface {
-	// has reports whether there is a file, or something that would be one if it could be read.
+	// has reports whether there is a file, readable or not.
 	has(name string) bool
-	// read gives a file's text. It fails with an [*Error], also for a file of more than limit bytes.
+	// read returns a file's text. It fails with an [*Error], also for a file of more than limit bytes.
 	read(name string, limit int64) ([]byte, error)
-	// list gives the names in a folder, with those of its folders' files if deep. It is for hints, and for taking all.
+	// list returns the names in a folder; if deep is set, also the files in its subfolders. It is used for hints, and to read
+	// all files.
 	list(folder string, deep bool) ([]string, error)
 }
 
 // A finder lets [engine.FindFile] look among files.
 type finder struct{ files }
 
-// Open implements [fs.FS]. It opens nothing: FindFile only asks whether there is a file.
+// Open implements [fs.FS]. The file is empty: FindFile only asks whether it exists.
 func (f finder) Open(name string) (fs.File, error) {
 	if !f.has(name) {
 		return nil, fs.ErrNotExist
@@ -29,7 +30,7 @@ func (f finder) Open(name string) (fs.File, error) {
 	return fstest.MapFS{name: {}}.Open(name)
 }
 
-// missing are the files of a library that cannot be read at all: every file is there, and reading each gives the same error.
+// missing are the files of a library that cannot be read: every file exists, and reading each returns the same error.
 type missing struct{ err error }
 
 func (m missing) has(string) bool                     { return true }
@@ -40,7 +41,7 @@ func (m missing) list(string, bool) ([]string, error) { return nil, m.err }
 type texts struct {
 	source string // "ConfigMap default/lib", for errors
 	data   map[string]string
-	binary []string // names of what is not text
+	binary []string // names of binary data
 }
 
 func (t texts) has(name string) bool {
@@ -75,11 +76,11 @@ func (t texts) names() []string {
 // A mounted is a file, or a folder of files, that scripts load under another name.
 type mounted struct {
 	files
-	at   string // in files
-	name string // what it is called; "." is the root
+	at   string // its path in files
+	name string // the name by which scripts load it; "." is the root
 }
 
-// inside gives the name in p.files of what is called name here.
+// inside returns the name in p.files of the file that scripts call name.
 func (p mounted) inside(name string) (string, bool) {
 	switch {
 	case p.name == ".":

@@ -11,29 +11,30 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Folders are the scripts directories. Sources read them at any time; Run tells when they changed.
+// Folders are the scripts directories. Sources read them at any time; Run reports their changes.
 type Folders struct {
 	dirs []string
 	log  *slog.Logger
 
 	intervals  intervals
 	newWatcher func() (*fsnotify.Watcher, error)
-	mounts     func() ([]byte, error) // what mountinfo says
+	mounts     func() ([]byte, error) // the content of mountinfo
 
+	// mu guards the fields below.
 	mu        sync.Mutex
 	followers []*func(Changes)
 	problems  []string
 }
 
-// intervals are how long Folders waits for what.
+// intervals are the times that Folders waits.
 type intervals struct {
-	quiet   time.Duration // a burst of changes is over when there was none for so long,
-	longest time.Duration // or when it has lasted for so long
-	poll    time.Duration // in place of a watch
-	slow    time.Duration // beside a watch, for file systems that tell nothing
+	quiet   time.Duration // a burst of changes ends after this time without a change,
+	longest time.Duration // or after this time
+	poll    time.Duration // between polls, without a watch
+	slow    time.Duration // between polls beside a watch, for file systems that send no events
 }
 
-// NewFolders gives the directories dirs, of which the first that has a file counts. They need not exist yet.
+// NewFolders returns Folders for the directories dirs. If several have a file, the first one is used. They need not exist yet.
 func NewFolders(dirs []string, log *slog.Logger) *Folders {
 	return &Folders{
 		dirs: dirs, log: log,
@@ -43,15 +44,10 @@ func NewFolders(dirs []string, log *slog.Logger) *Folders {
 	}
 }
 
-// Follow lets Run call changed once when it begins, and after every change in the directories: once for a burst, and
-// always once more for what changed while a call was under way. Calls come one after the other, and should return
-// soon. Without a need to reload changed may be called too. After stop, at most a call under way is finished.
-func (f *Folders) Follow(changed func()) (stop func()) {
-	return f.FollowChanges(func(Changes) { changed() })
-}
-
-// FollowChanges is Follow for who wants to know in which folders something changed since the call before. The first call
-// says that everything may have changed.
+// FollowChanges makes Run call changed once when it begins, and after every change in the directories: once for a burst of changes,
+// and again for what changed during a call. Its argument says in which folders something changed since the previous call; at
+// the first call everything may have changed. Calls come one after the other, and should return soon. There may be calls
+// without a need to reload. After stop returns, at most one running call is finished.
 func (f *Folders) FollowChanges(changed func(Changes)) (stop func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,6 +59,7 @@ func (f *Folders) FollowChanges(changed func(Changes)) (stop func()) {
 	}
 }
 
+// notify calls all followers.
 func (f *Folders) notify(changes Changes) {
 	f.mu.Lock()
 	followers := slices.Clone(f.followers)
@@ -72,15 +69,15 @@ func (f *Folders) notify(changes Changes) {
 	}
 }
 
-// Problems says what is in the way of following the directories: one that is not there, or polling in place of a
-// watch. While Run does not run, there are none.
+// Problems returns what prevents following the directories: one that does not exist, or polling instead of a watch. There are
+// none while Run does not run.
 func (f *Folders) Problems() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.problems)
 }
 
-// report keeps the problems there are, and logs those that come and go.
+// report stores the current problems, and logs new ones and those that no longer exist.
 func (f *Folders) report(ctx context.Context, problems []string) {
 	f.mu.Lock()
 	before := f.problems

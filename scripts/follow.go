@@ -11,10 +11,10 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Run follows the directories until ctx is done, and calls those who Follow and FollowChanges.
+// Run follows the directories until ctx is done, and calls the functions that were given to FollowChanges.
 //
-// It watches every folder below them, and every link and folder on the way there, so that a directory may come, go
-// and be replaced. Where there can be no watch it polls, and beside a watch it polls slowly.
+// It watches every folder below the directories, and every link and folder on the path to them, so that a directory may be
+// created, removed or replaced. If a watch is not possible it polls often; beside a watch it polls rarely.
 func (f *Folders) Run(ctx context.Context) {
 	w := &watch{Folders: f}
 	defer w.drop()
@@ -27,11 +27,11 @@ func (f *Folders) Run(ctx context.Context) {
 // A watch is the state of Run. Only the goroutine of Run uses it.
 type watch struct {
 	*Folders
-	watcher   *fsnotify.Watcher // nil: polling
-	watched   map[string]stamp  // by it
-	unwatched string            // why there is no watcher
+	watcher   *fsnotify.Watcher // nil while it polls
+	watched   map[string]stamp  // the folders that watcher watches
+	unwatched string            // the reason why there is no watcher
 	last      *survey
-	looked    time.Time // when that was
+	looked    time.Time // the time of last
 	burst     burst
 	changes   Changes // not reported yet
 }
@@ -78,7 +78,7 @@ func (w *watch) channels() (<-chan fsnotify.Event, <-chan error) {
 	return w.watcher.Events, w.watcher.Errors
 }
 
-// wait is how long to wait for events until the next look without one.
+// wait returns how long to wait for events until the next look without one.
 func (w *watch) wait() time.Duration {
 	switch {
 	case w.burst.pending():
@@ -106,7 +106,7 @@ func (w *watch) fail(ctx context.Context, err error) {
 
 func (w *watch) drop() {
 	if w.watcher != nil {
-		_ = w.watcher.Close() // it always works
+		_ = w.watcher.Close() // it never fails
 		w.watcher, w.watched = nil, nil
 	}
 }
@@ -161,7 +161,7 @@ func (w *watch) follow(folders map[string]stamp) error {
 	return nil
 }
 
-// within reports whether all of some are among all.
+// within reports whether all has every entry of some.
 func within(all, some map[string]stamp) bool {
 	for dir, id := range some {
 		if all[dir] != id {
@@ -171,7 +171,7 @@ func within(all, some map[string]stamp) bool {
 	return true
 }
 
-// reportProblems reports all problems.
+// reportProblems reports the problems of the last look, and of the watch.
 func (w *watch) reportProblems(ctx context.Context) {
 	problems := w.last.problems
 	if w.unwatched != "" {

@@ -21,19 +21,19 @@ import (
 	"metascript/scripts/mounttest"
 )
 
-// patience is how long a test waits for what must come.
+// patience is how long a test waits for a call.
 const patience = 30 * time.Second
 
-// A following is Folders at work, and one who follows them and reads all files when told.
+// A following is Folders that Run follows, and a follower that reads all files at each call.
 type following struct {
 	*Folders
 	t       testing.TB
 	read    func() map[string]string           // reads all files
-	known   *atomic.Pointer[map[string]string] // what was last read
-	changed chan struct{}                      // after that
-	log     *bytesLog                          // what was logged
+	known   *atomic.Pointer[map[string]string] // the files as they were last read
+	changed chan struct{}                      // receives after each read
+	log     *bytesLog
 	last    *atomic.Pointer[fsnotify.Watcher]
-	broken  *atomic.Pointer[error] // what the next watchers fail with
+	broken  *atomic.Pointer[error] // the error of new watchers
 }
 
 type bytesLog struct {
@@ -53,7 +53,7 @@ func (l *bytesLog) String() string {
 	return l.text.String()
 }
 
-// quick is a pace for tests. Polling beside a watch is off, so that the watch is what is tested.
+// quick are short intervals for tests. The poll beside a watch is off, so that a test needs the watch.
 var quick = intervals{quiet: 2 * time.Millisecond, longest: 20 * time.Millisecond, poll: 5 * time.Millisecond, slow: time.Hour}
 
 func follow(t testing.TB, p intervals, dirs ...string) *following {
@@ -75,9 +75,9 @@ func follow(t testing.TB, p intervals, dirs ...string) *following {
 	return f
 }
 
-// run follows until the test is over, and waits for the first call.
+// run follows until the test ends, and waits for the first call.
 func (f *following) run() {
-	stop := f.Follow(func() {
+	stop := f.FollowChanges(func(Changes) {
 		all := f.read()
 		f.known.Store(&all)
 		select {
@@ -112,12 +112,12 @@ func (f *following) until(what string, ok func() bool) {
 	}
 }
 
-// reads reports whether, when it was last told, the follower read that text. So it was told after it was written.
+// reads reports whether the follower read that text at its last call.
 func (f *following) reads(file, text string) func() bool {
 	return func() bool { return (*f.known.Load())[file] == text }
 }
 
-// fails reports whether, when it was last told, there was no such file.
+// fails reports whether the file did not exist at the follower's last call.
 func (f *following) fails(file string) func() bool {
 	return func() bool {
 		_, ok := (*f.known.Load())[file]
@@ -259,7 +259,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-func TestFollowADirectoryThatIsNotThereYet(t *testing.T) {
+func TestFollowADirectoryThatDoesNotExistYet(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x", "y", "scripts")
 	f := follow(t, quick, dir)
 	f.run()
@@ -305,7 +305,7 @@ func TestFollowPollsWithoutAWatch(t *testing.T) {
 	}
 }
 
-func TestFollowGoesOnWhenTheWatchDies(t *testing.T) {
+func TestFollowContinuesWhenTheWatchFails(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"sync.star": "x = 1"})
 	f := follow(t, quick, dir)
@@ -333,7 +333,7 @@ func TestFollowGoesOnWhenTheWatchDies(t *testing.T) {
 	}
 }
 
-func TestFollowTellsAtOnceWhenEventsWereLost(t *testing.T) {
+func TestFollowReportsLostEventsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: time.Hour}, dir)
 	f.run()
@@ -345,7 +345,7 @@ func TestFollowTellsAtOnceWhenEventsWereLost(t *testing.T) {
 	}
 }
 
-func TestFollowLooksSlowlyBesideAWatch(t *testing.T) {
+func TestFollowPollsSlowlyBesideAWatch(t *testing.T) {
 	dir := t.TempDir()
 	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: 5 * time.Millisecond}, dir)
 	f.run()
@@ -372,11 +372,11 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-func TestFollowersComeAndGo(t *testing.T) {
+func TestFollowersAreAddedAndRemoved(t *testing.T) {
 	f := NewFolders(nil, slog.New(slog.DiscardHandler))
 	var calls [2]int
-	stop := f.Follow(func() { calls[0]++ })
-	stopOther := f.Follow(func() { calls[1]++ })
+	stop := f.FollowChanges(func(Changes) { calls[0]++ })
+	stopOther := f.FollowChanges(func(Changes) { calls[1]++ })
 	f.notify(Changes{})
 	stop()
 	f.notify(Changes{})

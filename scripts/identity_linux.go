@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// An identity is what the file system calls a file, and when it last changed anything about it.
+// An identity identifies a file in the file system, and the time of its last change.
 type identity struct {
 	device, inode uint64
 	changed       syscall.Timespec
@@ -19,5 +19,5 @@ func identify(info os.FileInfo) identity {
 	return identity{uint64(s.Dev), s.Ino, s.Ctim}
 }
 
-// still leaves out when it changed.
+// still returns the identity without the time of the change.
 func (i identity) still() identity { return identity{device: i.device, inode: i.inode} }

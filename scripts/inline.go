@@ -11,14 +11,14 @@ import (
 	"metascript/engine"
 )
 
-// entries are the names under which the text in spec.script.inline is known, in errors and to its modules.
+// entries are the names of the text in spec.script.inline, for errors and for its modules.
 var entries = map[string]string{
 	engine.Starlark:   "sync.star",
 	engine.JavaScript: "sync.js",
 	engine.Jsonnet:    "sync.jsonnet",
 }
 
-// inline gives the entry of a text, and the text and its modules by name.
+// inline returns the name of the entry, and the text and its modules by name.
 func inline(w *Wanted) (entry string, files map[string]string, err error) {
 	entry, known := entries[w.Language]
 	if !known {

@@ -8,13 +8,13 @@ import (
 	"metascript/engine"
 )
 
-// A mention is the name of a file, perhaps, in a text.
+// A mention is a literal in a text that may be the name of a file.
 type mention struct {
 	name   string
-	direct bool // as what load, require or import is given
+	direct bool // it is the argument of load, require or import
 }
 
-// loaders are the words that load a file.
+// loaders match the keywords that load a file, by language.
 var loaders = map[string]*regexp.Regexp{
 	engine.Starlark:   regexp.MustCompile(`\bload\b`),
 	engine.JavaScript: regexp.MustCompile(`\brequire\b`),
@@ -28,15 +28,15 @@ var (
 
 const (
 	maxMention  = 1024     // bytes of the name of a file with its folders
-	maxMentions = maxFiles // in one text, of either kind
-	maxArgument = 256      // bytes behind a loading word in which its argument is looked for
+	maxMentions = maxFiles // in one text, of each kind
+	maxArgument = 256      // bytes after a keyword in which its argument is searched
 )
 
-// mentions lists what a text may load, and more: any literal that looks like the name of a file. It reports everything
-// when the text may load what it does not mention: a name with an escape in it, or one that is only known at run time.
+// mentions lists the files that a text may load, and more: every literal that looks like the name of a file. everything is
+// true if the text may load files that it does not mention, because a name has an escape or is only known match run time.
 //
-// It knows no grammar, and needs none to miss nothing: a literal without escapes is what stands between two quotes
-// with no such quote between them. Names in comments are mentioned too, and only cause a file too many.
+// It does not parse the text. A literal without escapes is the text between two quotes with no such quote between them, so
+// that no literal is missed. Names in comments are found too, which only adds files that are not needed.
 func mentions(language, text string) (found []mention, everything bool) {
 	loaded, everything := loadedLiterals(language, text)
 	for name := range loaded {
@@ -51,7 +51,7 @@ func mentions(language, text string) (found []mention, everything bool) {
 	return found, everything
 }
 
-// literals are what stands between quotes and looks like the name of a file; the first of them when there are many.
+// literals returns the texts between quotes that look like names of files, match most maxMentions of them.
 func literals(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, quote := range []string{`"`, `'`, "`"} {
@@ -67,39 +67,40 @@ func literals(text string) map[string]bool {
 	return found
 }
 
-// loadedLiterals are the literals that follow loading words. It reports everything when one is followed by something else.
+// loadedLiterals returns the literals that are arguments of the keywords. everything is true if some keyword has another
+// argument.
 func loadedLiterals(language, text string) (found map[string]bool, everything bool) {
 	found = map[string]bool{}
-	word := loaders[language]
+	keyword := loaders[language]
 	for !everything {
-		at := word.FindStringIndex(text)
-		if at == nil {
+		match := keyword.FindStringIndex(text)
+		if match == nil {
 			break
 		}
-		behind := text[at[1]:min(len(text), at[1]+maxArgument)]
-		text = text[at[1]:]
-		switch name, is := firstLiteral(language, behind); is {
-		case plainName:
+		rest := text[match[1]:min(len(text), match[1]+maxArgument)]
+		text = text[match[1]:]
+		switch name, kind := firstLiteral(language, rest); kind {
+		case isName:
 			found[name] = true
-		case oddName:
+		case unknownName:
 			everything = true
-		case noName: // only JavaScript's word is an ordinary value
-			everything = language == engine.JavaScript && !inSentence.MatchString(behind)
+		case noName: // in JavaScript, require is also an ordinary value
+			everything = language == engine.JavaScript && !inSentence.MatchString(rest)
 		}
 		everything = everything || len(found) > maxMentions
 	}
 	return found, everything
 }
 
-// What follows a loading word.
 const (
-	noName    = iota
-	plainName // a literal that is the name, as it is written
-	oddName   // a literal, and the name is another
+	// firstLiteral returns one of these.
+	noName      = iota // no literal
+	isName             // a literal that is the name
+	unknownName        // a literal or expression from which the name cannot be read
 )
 
-// firstLiteral is the literal that text, which follows a loading word, begins with.
-func firstLiteral(language, text string) (name string, is int) {
+// firstLiteral returns the literal match the beginning of text, which follows a keyword.
+func firstLiteral(language, text string) (name string, kind int) {
 	text = skipBlank(text)
 	if language != engine.Jsonnet {
 		opened := false
@@ -110,7 +111,7 @@ func firstLiteral(language, text string) (name string, is int) {
 	}
 	text = strings.TrimLeft(text, "r@") // raw and verbatim strings
 	if strings.HasPrefix(text, "/*") {
-		return "", oddName // behind a long comment
+		return "", unknownName // after a long comment
 	}
 	if text == "" || !strings.Contains("\"'`", text[:1]) {
 		return "", noName
@@ -118,13 +119,13 @@ func firstLiteral(language, text string) (name string, is int) {
 	quote := text[:1]
 	name, after, closed := strings.Cut(text[1:], quote)
 	if !closed || name == "" || strings.ContainsAny(name, "\n\\") || strings.Contains(name, "${") || strings.HasPrefix(after, quote) {
-		return "", oddName
+		return "", unknownName
 	}
 	after = skipBlank(after)
 	if language == engine.JavaScript && !strings.HasPrefix(after, ")") && !strings.HasPrefix(after, ",") {
-		return "", oddName // 'a' + b
+		return "", unknownName // 'a' + b
 	}
-	return name, plainName
+	return name, isName
 }
 
 func skipBlank(text string) string { return text[len(blankOrComment.FindString(text)):] }

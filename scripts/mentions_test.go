@@ -60,7 +60,7 @@ func TestMentions(t *testing.T) {
 }
 
 // Text that is made to take long does not.
-func TestMentionsAreBounded(t *testing.T) {
+func TestMentionsAreLimited(t *testing.T) {
 	const size = 1 << 18
 	many := strings.Builder{}
 	for i := 0; many.Len() < size; i++ {

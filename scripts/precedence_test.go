@@ -61,7 +61,7 @@ func TestPrecedence(t *testing.T) {
 }
 
 // A mount within a mount, names that the kubelet has not shown yet, and those that it has not removed yet.
-func TestMountsAsTheyMayBeMet(t *testing.T) {
+func TestUnusualStatesOfMounts(t *testing.T) {
 	dir := t.TempDir()
 	mount(t, dir, map[string]string{"catset/sync.star": "load('shared/x.star', 'x'); load('late.star', 'l'); load('stale.star', 's')", "late.star": "late"})
 	mount(t, filepath.Join(dir, "shared"), map[string]string{"x.star": "x = 1", ".hidden.star": "", "y.star": ""})
@@ -152,7 +152,7 @@ func TestMounttestDoesNothingWhenNothingChanges(t *testing.T) {
 }
 
 // A name is no link out of a directory because it reads like the error about one.
-func TestNamesThatReadLikeErrors(t *testing.T) {
+func TestFileNamesThatLookLikeErrors(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	put(t, second, map[string]string{
 		"escapes.star": "load('landscapes/hills.star', 'x')",

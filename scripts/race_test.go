@@ -13,7 +13,7 @@ import (
 
 // What happens between two steps, where it is worst.
 
-func TestFollowAFolderThatComesBeforeItsWatch(t *testing.T) {
+func TestFollowAFolderThatIsCreatedBeforeItsWatch(t *testing.T) {
 	dir := t.TempDir()
 	late := filepath.Join(dir, "late")
 	f := follow(t, quick, dir)
@@ -46,7 +46,7 @@ func TestFollowFoldersThatMoveWithTheirParent(t *testing.T) {
 }
 
 // Events that do not matter do not keep the slow look from its turn.
-func TestFollowLooksAlthoughItIsBusy(t *testing.T) {
+func TestFollowPollsWhileEventsArrive(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "scripts")
 	put(t, dir, map[string]string{"sync.star": "x = 1"})
 	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: 50 * time.Millisecond}, dir)
@@ -90,7 +90,7 @@ func TestAssembleDoesNotWaitForAPipe(t *testing.T) {
 }
 
 // A link that led elsewhere while its file was read, and is back when it is checked, does not pass.
-func TestAFileThatWasAnotherIsNoticed(t *testing.T) {
+func TestFileThatWasReplacedTwiceIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"1/sync.star": "x = 1", "2/sync.star": "x = 2"})
 	lead := func(to string) {

@@ -21,12 +21,12 @@ type reading struct {
 	searchPath searchPath // its own files, then libraries
 }
 
-// An origin is where the entry comes from.
+// An origin describes the entry of a script.
 type origin struct {
 	entry  string
 	source string // of the entry, for errors
 	own    mounted
-	whole  map[string]string // what belongs to the script, loaded or not; nil: nothing
+	whole  map[string]string // files that belong to the script even if nothing loads them, by name; nil: none
 }
 
 func (r *reading) assemble() (Assembled, error) {
@@ -50,11 +50,11 @@ func (r *reading) assemble() (Assembled, error) {
 	}, err
 }
 
-// collect reads what the entry reaches.
+// collect reads the entry and the files that it may load.
 func (r *reading) collect(from origin, language string) (fstest.MapFS, error) {
 	c := newClosure(r.searchPath, language, r.wanted.limit())
 	for _, name := range slices.Sorted(maps.Keys(from.whole)) {
-		c.add(name, []byte(from.whole[name]), true) // the engine says whether it is too large
+		c.add(name, []byte(from.whole[name]), true) // the engine checks whether it is too large
 	}
 	c.queue(from.entry, true)
 	if err := c.run(); err != nil {
@@ -83,7 +83,7 @@ func (r *reading) origin() (origin, error) {
 	}
 }
 
-// file finds an entry in the first directory that has it. What lies in its folder and below is its own.
+// file finds an entry in the first directory that has it. The files in its folder and below belong to the script.
 func (r *reading) file(name string) (origin, error) {
 	source := "file " + name
 	if !plain(name) || name == "." {
@@ -100,7 +100,7 @@ func (r *reading) file(name string) (origin, error) {
 	return origin{entry: name, source: source, own: mounted{v, folder, folder}}, nil
 }
 
-// viewOf is the first directory that has a file or folder.
+// viewOf returns the first directory that has a file or folder of that name.
 func (r *reading) viewOf(name, source string) (*view, error) {
 	var dirs, names []string
 	for _, v := range r.views {
@@ -116,7 +116,7 @@ func (r *reading) viewOf(name, source string) (*view, error) {
 	return nil, notFound(source, "it is not in "+strings.Join(dirs, ", nor in "), suggest(name, names))
 }
 
-// key finds an entry in a ConfigMap, all of whose keys are its own.
+// key finds an entry in a ConfigMap. All keys of it belong to the script.
 func (r *reading) key(k Key) (origin, error) {
 	found, err := r.configMap(k)
 	if err != nil {
@@ -142,7 +142,7 @@ func (r *reading) configMap(k Key) (texts, error) {
 	return t, nil
 }
 
-// libraries finds them all. One that cannot be had is an error only for who loads from it.
+// libraries returns all libraries. One that cannot be read is an error only for a script that loads from it.
 func (r *reading) libraries() (searchPath, error) {
 	var found searchPath
 	for _, l := range r.wanted.Libraries {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// A searchPath is where a script may load files from: first its own files, then its libraries. The first that has a file is used.
+// A searchPath lists the places from which a script may load files: first its own files, then its libraries. The first that
+// has a file is used.
 type searchPath []mounted
 
 func (s searchPath) find(name string) (mounted, bool) {
@@ -40,7 +41,7 @@ func (s searchPath) list(folder string, deep bool) ([]string, error) {
 	return slices.Compact(all), errors.Join(failed...)
 }
 
-// names are those in a folder, as far as they can be had.
+// names returns the names in a folder. Places that cannot be read are left out.
 func (s searchPath) names(folder string) []string {
 	names, _ := s.list(folder, false)
 	return names

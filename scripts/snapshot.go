@@ -5,12 +5,12 @@ import "slices"
 // A snapshot is what one attempt reads from the sources: each file and each ConfigMap once.
 type snapshot struct {
 	sources    Sources
-	views      []*view // of the scripts directories, once they are open
-	configMaps map[Key]answer
+	views      []*view        // of the scripts directories, once they are open
+	configMaps map[Key]result // without Key.Key
 }
 
-// An answer is a ConfigMap, or why it could not be read.
-type answer struct {
+// A result is a ConfigMap, or the error of reading it.
+type result struct {
 	*ConfigMap
 	err error
 }

@@ -8,8 +8,8 @@ import (
 
 // A stamp identifies a state of a file: equal stamps mean that nothing was written in between.
 type stamp struct {
-	failed  string // why there is no more to say
-	link    string // where it leads, of a link
+	failed  string // the error if the file cannot be read
+	link    string // the target of a link
 	mode    fs.FileMode
 	size    int64
 	written time.Time

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// mountinfo is where Linux lists the mounts of a process; see proc(5).
+// mountinfo is the file in which Linux lists the mounts of a process; see proc(5).
 const mountinfo = "/proc/self/mountinfo"
 
-// neverUpdated lists the mount points at or below dir that the kubelet made by subPath. Such a mount shows one file or
+// neverUpdated lists the mount points at or below dir that the kubelet made for a subPath. Such a mount shows one file or
 // folder of one version of a volume, and is never updated.
 func neverUpdated(mounts, dir string) []string {
 	var points []string
@@ -27,10 +27,10 @@ func neverUpdated(mounts, dir string) []string {
 	return points
 }
 
-// unescape is how the list writes spaces and the like.
+// unescape decodes spaces and similar characters in the list.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// ofVersion reports whether what is mounted lies in the folder of one version, or where the kubelet keeps subPaths.
+// ofVersion reports whether the root of a mount is in the folder of one version, or where the kubelet keeps subPaths.
 func ofVersion(root string) bool {
 	return slices.ContainsFunc(strings.Split(root, "/"), func(part string) bool {
 		return strings.HasPrefix(part, "..") || part == "volume-subpaths"
@@ -54,7 +54,7 @@ func (v *view) neverUpdated(name, mounts string) bool {
 		dir, err = filepath.Abs(dir)
 	}
 	if err != nil {
-		return false // it is not there any more
+		return false // it no longer exists
 	}
 	file := filepath.Join(dir, filepath.FromSlash(v.place(name)))
 	return slices.ContainsFunc(neverUpdated(mounts, dir), func(point string) bool { return below(file, point) })

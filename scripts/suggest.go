@@ -10,7 +10,7 @@ import (
 // maxNamed bounds the names in a hint.
 const maxNamed = 10
 
-// suggest is a hint for a name that is not among names.
+// suggest returns a hint for a name that is not among names.
 func suggest(name string, names []string) string {
 	if meant := engine.Nearest(name, names); meant != "" {
 		return "did you mean " + meant + "?"

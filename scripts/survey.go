@@ -166,7 +166,7 @@ func (s *survey) everything() Changes {
 	return Changes{dirs: slices.Repeat([]dirChanges{{all: true}}, len(s.trees))}
 }
 
-// event gives what may have changed when something happened at a path that s concerns.
+// event returns what may have changed when something happened at a path that s concerns.
 func (s *survey) event(file string) Changes {
 	if s.steps[file] {
 		return s.everything()
@@ -186,7 +186,7 @@ func (s *survey) event(file string) Changes {
 
 func (t *tree) has(folder string) bool { _, ok := t.folders[folder]; return ok }
 
-// since gives what changed since another survey of the same directories; nil: there was none.
+// since returns what changed since another survey of the same directories; nil: there was none.
 func (s *survey) since(before *survey) Changes {
 	if before == nil {
 		return s.everything()

@@ -131,7 +131,7 @@ func replaceLink() func(dir string, files map[string]string) error {
 }
 
 // Two mounts that are updated one after the other are never read as they were at different times.
-func TestVersionsOfScriptAndLibraryAreThoseOfOneMoment(t *testing.T) {
+func TestVersionsOfScriptAndLibraryMatch(t *testing.T) {
 	dir := t.TempDir()
 	script, library := filepath.Join(dir, "catset"), filepath.Join(dir, "shared")
 	update := func(i int) {

@@ -15,14 +15,14 @@ import (
 )
 
 // A view is a scripts directory during one attempt to read scripts. It records the state of all files that it reads, so that
-// unchanged can tell whether they are of one version.
+// unchanged can report whether they are of one version.
 //
-// The kubelet puts each version of a volume into a hidden folder, and lets the link ..data lead there. A view reads such a link
+// The kubelet writes each version of a volume into a hidden folder, to which the link ..data points. A view reads such a link
 // once, and then reads all files from that folder.
 type view struct {
 	dir  string
-	root *os.Root // nil when there is no such directory
-	err  error    // why not
+	root *os.Root // nil if there is no such directory
+	err  error    // the reason if root is nil
 
 	self             stamp
 	observed         map[string]observation // by path below dir
@@ -43,7 +43,7 @@ func (g observation) stamp() stamp {
 	return s
 }
 
-// dataLink is what the kubelet calls the link to the current version.
+// dataLink is the name of the kubelet's link to the current version.
 const dataLink = "..data"
 
 func open(dir string) *view {
@@ -92,7 +92,7 @@ func (v *view) look(file string) observation {
 	return seen
 }
 
-// version is the folder in a folder that holds the current version of its files, or "".
+// version returns the name of the subfolder of folder that has the current version of its files, or "".
 func (v *view) version(folder string) string {
 	target := v.look(path.Join(folder, dataLink)).link
 	if !filepath.IsLocal(target) || strings.Contains(target, "/") {
@@ -101,7 +101,7 @@ func (v *view) version(folder string) string {
 	return target
 }
 
-// place gives the path below dir where the file called name lies.
+// place returns the path below dir of the file called name.
 func (v *view) place(name string) string {
 	at := "."
 	for part := range strings.SplitSeq(name, "/") {
@@ -117,7 +117,7 @@ func (v *view) place(name string) string {
 	return at
 }
 
-// absent reports whether err says that nothing exists there. After other errors something exists that cannot be read.
+// absent reports whether err says that nothing exists at a path. With other errors something exists that cannot be read.
 func absent(err error) bool {
 	return err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ELOOP) && !escapes(err)
 }
@@ -139,7 +139,7 @@ func (v *view) has(name string) bool {
 	return seen.err == nil && !seen.info.IsDir() || seen.err != nil && !absent(seen.err)
 }
 
-// plain reports whether name can be that of a file. Names that begin with two dots are the kubelet's.
+// plain reports whether name can be the name of a file. Names that begin with two dots are reserved for the kubelet.
 func plain(name string) bool {
 	return fs.ValidPath(name) && !strings.ContainsRune(name, 0) &&
 		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.HasPrefix(part, "..") })
@@ -182,7 +182,7 @@ func (v *view) read(name string, limit int64) ([]byte, error) {
 	return text, v.explain(name, err)
 }
 
-// readable refuses what is no file, and what is too large.
+// readable returns an error for a file that is too large, and for anything else than a regular file.
 func readable(name string, info os.FileInfo, limit int64) error {
 	source := "file " + name
 	switch mode := info.Mode(); {
@@ -208,7 +208,7 @@ func kindOf(mode fs.FileMode) string {
 	return "something special"
 }
 
-// explain makes an [*Error] of an error of the operating system.
+// explain converts an error of the operating system to an [*Error].
 func (v *view) explain(name string, err error) error {
 	if err == nil {
 		return nil
@@ -235,12 +235,12 @@ func (v *view) explain(name string, err error) error {
 }
 
 const (
-	maxEntries = 10_000 // looked at, below a folder of which all is taken
+	maxEntries = 10_000 // entries listed below a folder of which all files are read
 	maxDepth   = 20
 )
 
-// list gives names in a folder; links to folders are not followed. A shallow one notes nothing, since nothing that
-// is read depends on it, and has the names of folders too.
+// list returns the names in a folder; links to folders are not followed. Without deep it observes nothing, since nothing that
+// is read depends on it, and the result includes the names of folders.
 func (v *view) list(folder string, deep bool) ([]string, error) {
 	if v.root == nil {
 		return nil, nil
@@ -278,13 +278,13 @@ func (l *lister) visit(folder string, depth int) error {
 	return nil
 }
 
-// isDir does not count links.
+// isDir reports whether a path is a directory, and not a link to one.
 func (v *view) isDir(at string) bool {
 	info, err := v.root.Lstat(at)
 	return err == nil && info.IsDir()
 }
 
-// entries gives the names in a folder, and where they lie: in its current version, or else beside that.
+// entries returns the names in a folder with their paths: in its current version, or beside that.
 func (l *lister) entries(folder string) (map[string]string, error) {
 	at := "."
 	if folder != "." {
@@ -316,7 +316,7 @@ func (l *lister) entries(folder string) (map[string]string, error) {
 	return places, nil
 }
 
-// leadsToVersion reports whether a file is one of the links that the kubelet shows to users.
+// leadsToVersion reports whether a file is one of the kubelet's links into the current version.
 func (v *view) leadsToVersion(file string) bool {
 	target, err := v.root.Readlink(file)
 	return err == nil && strings.HasPrefix(target, dataLink+"/")

@@ -9,9 +9,9 @@ import (
 	"metascript/engine"
 )
 
-// Wanted says what a script is made of, as spec.script does.
+// Wanted names the parts of a script, as spec.script does.
 type Wanted struct {
-	Language string // "" is what the ending of the entry's name tells
+	Language string // "": the one that the ending of the entry's name implies
 
 	// Exactly one of these is set.
 	Inline    string // the text itself
@@ -19,14 +19,14 @@ type Wanted struct {
 	ConfigMap Key    // with the Key in it
 
 	Modules   map[string]string // beside Inline, texts by name
-	Libraries []Library
-	Limit     int64 // bytes of all files together, with their names; 0: the engine's default
+	Libraries []Library         // in the order in which they are searched
+	Limit     int64             // bytes of all files together, with their names; 0 means the engine's default
 }
 
-// A Key names a ConfigMap, and in it a key; no key stands for all.
+// A Key names a ConfigMap and a key in it; an empty Key.Key means all keys.
 type Key struct{ Namespace, Name, Key string }
 
-// String gives namespace/name or namespace/name/key.
+// String returns namespace/name or namespace/name/key.
 func (k Key) String() string { return strings.TrimSuffix(k.Namespace+"/"+k.Name+"/"+k.Key, "/") }
 
 // A Library is a file, or a folder with all that is below it, that scripts load as Name or as Name/path.
@@ -44,7 +44,7 @@ func (l Library) name() string {
 	return cmp.Or(l.Name, l.ConfigMap.Key, l.ConfigMap.Name)
 }
 
-// String says where the library comes from.
+// String returns the source of the library.
 func (l Library) String() string {
 	if l.File != "" {
 		return l.File
@@ -52,7 +52,7 @@ func (l Library) String() string {
 	return "ConfigMap " + l.ConfigMap.String()
 }
 
-// ConfigMapNames are the ConfigMaps that w names, each once and without a Key.
+// ConfigMapNames returns the ConfigMaps that w names, each once and without a Key.
 func (w *Wanted) ConfigMapNames() []Key {
 	var names []Key
 	for _, k := range append([]Key{w.ConfigMap}, configMapsOf(w.Libraries)...) {
@@ -76,7 +76,7 @@ func (w *Wanted) UsesFiles() bool {
 	return w.File != "" || slices.ContainsFunc(w.Libraries, func(l Library) bool { return l.File != "" })
 }
 
-// source says where the script comes from.
+// source returns the source of the script.
 func (w *Wanted) source() string {
 	switch {
 	case w.File != "":
@@ -87,7 +87,7 @@ func (w *Wanted) source() string {
 	return "inline"
 }
 
-// endings are the languages by the ending of a file's name.
+// endings are the languages by the ending of a file name.
 var endings = map[string]string{
 	".star":      engine.Starlark,
 	".js":        engine.JavaScript,
@@ -95,11 +95,11 @@ var endings = map[string]string{
 	".libsonnet": engine.Jsonnet,
 }
 
-// LanguageOf gives the language that a file's name tells, or "" if it tells none. The rule on a script's language in the
-// definitions uses the same endings.
+// LanguageOf returns the language that a file name implies, or "" if it implies none. The validation rule on a script's
+// language in the CustomResourceDefinitions uses the same endings.
 func LanguageOf(name string) string { return endings[path.Ext(name)] }
 
-// language is the one that is set, or the one that the entry's ending tells.
+// language returns Language, or else the one that the entry's ending implies.
 func (w *Wanted) language(entry string) (string, error) {
 	if language := cmp.Or(w.Language, LanguageOf(entry)); language != "" {
 		return language, nil

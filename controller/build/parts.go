@@ -41,7 +41,7 @@ func (p Parts) onlyOwn() bool {
 func (p Parts) Warnings() []string {
 	var all []string
 	for _, name := range p.names() {
-		all = append(all, p[name].Doubts...)
+		all = append(all, p[name].Warnings...)
 	}
 	return all
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Thread gives the clock of the calling thread, which counts from when it is first read. The goroutine must be locked to its
+// Thread returns the clock of the calling thread, which counts from when it is first read. The goroutine must be locked to its
 // thread. Any goroutine of the process may read it.
 func Thread() Clock {
 	id := clockOf(unix.Gettid(), ofThread)
@@ -23,7 +23,7 @@ func Thread() Clock {
 	}
 }
 
-// Process gives the clock of a process, which counts from now on. It needs no privilege, whatever the process may do. When
+// Process returns the clock of a process, which counts from now on. It needs no privilege, whatever the process may do. When
 // it is made, the process must not have been waited for.
 func Process(pid int) Clock {
 	id := clockOf(pid, ofProcess)

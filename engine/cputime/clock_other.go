@@ -4,10 +4,10 @@ package cputime
 
 import "time"
 
-// Thread gives a clock that cannot be read: this system does not tell.
+// Thread returns a clock that cannot be read: this system does not report CPU time.
 func Thread() Clock { return unreadable }
 
-// Process gives a clock that cannot be read: this system does not tell.
+// Process returns a clock that cannot be read: this system does not report CPU time.
 func Process(int) Clock { return unreadable }
 
 func unreadable() (time.Duration, bool) { return 0, false }

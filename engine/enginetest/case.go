@@ -84,7 +84,7 @@ type archive struct {
 	used  map[string]bool
 }
 
-// find gives the name of the file that is a setting for language d: its variant, or the one for all, or "".
+// find returns the name of the file that is a setting for language d: its variant, or the one for all, or "".
 func (a *archive) find(d dialect, setting string) string {
 	for _, name := range []string{d.variant(setting), setting} {
 		if _, ok := a.files[name]; ok {
@@ -94,7 +94,7 @@ func (a *archive) find(d dialect, setting string) string {
 	return ""
 }
 
-// setting gives the text of a setting for language d, and whether there is one.
+// setting returns the text of a setting for language d, and whether there is one.
 func (a *archive) setting(d dialect, setting string) (text string, ok bool) {
 	name := a.find(d, setting)
 	a.used[name] = true

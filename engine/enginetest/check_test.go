@@ -88,7 +88,7 @@ func problems(t *testing.T, text string, f fake) string {
 	return strings.Join(r.problems, "\n")
 }
 
-func TestAcceptsWhatIsRight(t *testing.T) {
+func TestCheckAcceptsCorrectAnswers(t *testing.T) {
 	one := map[string]any{"n": int64(1)}
 	prints := func(_ map[string]any, env engine.Env) (map[string]any, error) {
 		for _, text := range []string{"one", "between", "two"} {
@@ -112,7 +112,7 @@ func TestAcceptsWhatIsRight(t *testing.T) {
 	}
 }
 
-func TestNoticesAnswers(t *testing.T) {
+func TestCheckReportsWrongAnswers(t *testing.T) {
 	var calls atomic.Int64
 	for name, test := range map[string]struct {
 		call func(map[string]any, engine.Env) (map[string]any, error)
@@ -147,7 +147,7 @@ func TestNoticesAnswers(t *testing.T) {
 	}
 }
 
-func TestNoticesErrors(t *testing.T) {
+func TestCheckReportsWrongErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(e *engine.Error)
 		want   string

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// A value on the wire is a tag and what follows it. Numbers are varints, texts have their length before them.
+// A value is encoded as a tag and its content. Numbers are varints, texts begin with their length.
 const (
 	tagNil    = iota
 	tagFalse  // nothing follows
@@ -17,10 +17,10 @@ const (
 	tagInt    // a zigzag varint
 	tagFloat  // 8 bytes
 	tagString // a text
-	tagList   // how many, and the elements
-	tagMap    // how many, and key and value of each
-	tagObject // an object to be kept: its number, id and version, 4 bytes of length, a map
-	tagKept   // the number of an object that is kept
+	tagList   // the length, and the elements
+	tagMap    // the length, and the key and value of each entry
+	tagObject // an object that the other side stores: its number, id and version, 4 bytes of length, a map
+	tagKept   // the number of an object that the other side has stored
 )
 
 // maxDepth bounds the nesting of a request, as JSON's own decoder does.
@@ -29,8 +29,8 @@ const maxDepth = 10_000
 // An encoder writes messages to buf.
 type encoder struct {
 	buf      []byte
-	cost     int64        // what the values take in the memory of whom they are decoded by, about
-	sent     *sentObjects // nil: no objects are kept
+	cost     int64        // approximate memory of the decoded values
+	sent     *sentObjects // nil: no objects are stored
 	identify func(map[string]any) (id, version string)
 }
 
@@ -38,7 +38,7 @@ func (e *encoder) uint(n uint64) { e.buf = binary.AppendUvarint(e.buf, n) }
 func (e *encoder) int(n int64)   { e.buf = binary.AppendVarint(e.buf, n) }
 func (e *encoder) text(s string) { e.uint(uint64(len(s))); e.buf = append(e.buf, s...) }
 
-// encoders are kept for their buffers, unless these have become large.
+// encoders are reused for their buffers, unless these have become large.
 var encoders = sync.Pool{New: func() any { return &encoder{} }}
 
 func newEncoder() *encoder { return encoders.Get().(*encoder) }
@@ -65,11 +65,11 @@ func (e *encoder) bool(b bool) {
 	}
 }
 
-// What values cost in memory besides their texts, in Go on 64 bits.
+// The memory of values without their texts, in Go on 64 bits.
 const (
 	costScalar = 16
 	costMap    = 336 // with room for 8
-	costEntry  = 56  // of each beyond
+	costEntry  = 56  // for each further entry
 	costList   = 40
 )
 
@@ -116,7 +116,7 @@ func (e *encoder) list(v []any, depth int) error {
 	return nil
 }
 
-// identified is down to which depth maps may have an identity; see [engine.Env].
+// identified is the depth down to which maps may have an identity; see [engine.Env].
 const identified = 4
 
 // object writes a map, or its number if the other side has it.
@@ -136,7 +136,7 @@ func (e *encoder) object(v map[string]any, depth int) error {
 	return e.keep(v, id, version, depth)
 }
 
-// keep writes an object that the other side is to keep.
+// keep writes an object that the other side stores.
 func (e *encoder) keep(v map[string]any, id, version string, depth int) error {
 	before := e.cost
 	number := e.sent.number()
@@ -173,14 +173,14 @@ func (e *encoder) entries(v map[string]any, depth int) error {
 	return nil
 }
 
-// A decoder reads messages from s, of which decoded texts are parts. It stops at the first fault, after which all
-// that it gives is zero. It trusts nothing: what it allocates is bounded by the length of s and by nodes.
+// A decoder reads messages from s; decoded texts are parts of s. It stops at the first error, and then returns only zero
+// values. It does not trust the other side: its allocations are limited by the length of s and by nodes.
 type decoder struct {
 	s     string
 	err   error
-	nodes int          // how many more values there may be
-	depth int          // how much deeper they may be nested
-	kept  *keptObjects // nil: there are no such objects
+	nodes int          // how many more values are allowed
+	depth int          // how many more levels of nesting are allowed
+	kept  *keptObjects // nil: no objects are stored
 }
 
 func newDecoder(s string) *decoder { return &decoder{s: s, nodes: len(s), depth: maxDepth} }
@@ -216,7 +216,7 @@ func (d *decoder) int() int64 {
 	return int64(n>>1) ^ -int64(n&1)
 }
 
-// count gives how many of something follow, each of at least one byte.
+// count reads the number of elements that follow, each of at least one byte.
 func (d *decoder) count() int {
 	n := d.uint()
 	if n > uint64(len(d.s)) {
@@ -300,7 +300,7 @@ func (d *decoder) float() any {
 	return math.Float64frombits(binary.LittleEndian.Uint64([]byte(s)))
 }
 
-// enter goes down into a list or map of n; leave goes back up.
+// enter begins a list or map of n elements; leave ends it.
 func (d *decoder) enter() (n int) {
 	n = d.count()
 	d.nodes -= n
@@ -334,8 +334,7 @@ func (d *decoder) entries() map[string]any {
 	return m
 }
 
-// object reads an object that is to be kept. Its texts are parts of a copy, so that keeping it does not keep the
-// message that it came in.
+// object reads an object to store. Its texts are parts of a copy, so that the message itself is not kept in memory.
 func (d *decoder) object() any {
 	number, id, version := d.uint(), strings.Clone(d.text()), strings.Clone(d.text())
 	s := d.take(int(d.uint32()))
@@ -369,7 +368,7 @@ func (d *decoder) known() any {
 	return v
 }
 
-// end reports a fault, or that there is more than there should be.
+// end returns the error, or one if data is left.
 func (d *decoder) end() error {
 	if d.s != "" {
 		d.fail()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// random gives a JSON-shaped value.
+// random returns a JSON-shaped value.
 func random(r *rand.Rand, depth int) any {
 	switch n := r.IntN(9); {
 	case n == 0:
@@ -101,7 +101,7 @@ func TestUnsendable(t *testing.T) {
 }
 
 // A small message cannot make a decoder allocate much, nor recurse deeply.
-func TestDecoderIsBounded(t *testing.T) {
+func TestDecoderIsLimited(t *testing.T) {
 	claim := append([]byte{tagList}, 0xff, 0xff, 0xff, 0xff, 0x0f)
 	nested := bytes.Repeat([]byte{tagList, 1}, maxDepth+1)
 	wide := bytes.Repeat([]byte{tagList, 0xe8, 0x07}, 1000) // each claims 1000 elements

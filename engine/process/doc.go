@@ -1,9 +1,9 @@
-// Package process runs scripts in worker processes, for scripts whose authors one does not trust: it is to hold
-// against what the guards of the runtimes do not know. [New] starts a [Pool], whose Runtimes are given to an
-// [engine.Engine]; a program whose verb [Verb] calls [Main] is the worker, by default our own.
+// Package process runs scripts in worker processes, for scripts whose authors are not trusted: it also protects against attacks
+// that the guards of the runtimes do not cover. [New] starts a [Pool], whose Runtimes are for an [engine.Engine]. A worker is a
+// program that calls [Main] for the verb [Verb], by default our own.
 //
-// A worker runs the same runtimes, with all their guards, in an Engine of its own with one slot. It is sent scripts
-// once, knows them by digest, and serves one call at a time. What is guarded, by whom, and why:
+// A worker runs the same runtimes, with all their guards, in its own Engine with one slot. It receives each script once,
+// identifies it by digest, and serves one call at a time. What is limited, by what, and why:
 //
 //	what                     how                                                           where
 //	memory of a call         RLIMIT_DATA, and RLIMIT_AS for single large pieces: what the  guard_linux.go
@@ -28,26 +28,26 @@
 //	orphans                  workers die with the thread that started them, and exit       pool.go, serve.go
 //	                         when their stdin ends
 //
-// A worker sees for itself, when it starts, whether each of these is in effect, and says so; [New] fails when one is
-// not, and [Missing] tells which. There are no workers but on Linux, on amd64 and arm64.
+// When a worker starts, it checks that each of these is in effect, and reports it; [New] fails if one is not, and [Missing]
+// returns which. There are workers only on Linux, on amd64 and arm64.
 //
 // # Errors
 //
-// A script's fault in a worker is the same [engine.Error] as in process. A script whose memory is nearly used up is stopped
-// where it stands, so that the error has that position. When the worker dies, as of a single operation that takes too much,
-// the position is the function that was called, since no more is known: the error is KindMemory when memory ran out,
-// KindStack when the stack did, KindTimeout when the worker was killed for being late, and else KindPanic, with the beginning
-// of what the worker wrote to stderr.
+// A script's fault in a worker is the same [engine.Error] as in process. A script whose memory is nearly used up is stopped, and
+// the error has the position where it was stopped. If the worker dies, for example because of a single operation that uses too
+// much memory, the position is the called function, since no more is known: the error has KindMemory if memory ran out, KindStack
+// if the stack did, KindTimeout if the worker was killed because it was late, and otherwise KindPanic, with the beginning of what
+// the worker wrote to stderr.
 //
 // # Time
 //
-// A timeout counts processor time; see [metascript/engine/cputime]. The worker counts that of the thread that runs the
-// script, the parent that of the whole process, which has garbage to collect, too, but never more than has passed. The
-// parent needs no privilege to read it, and the worker's filter has no say in that; where a system does not tell, the parent counts
-// the time that passes. A worker that waits, or never has a processor, is ended after cputime.Bound.
+// A timeout counts CPU time; see [metascript/engine/cputime]. The worker counts the time of the thread that runs the script, the
+// parent the time of the whole process, with its garbage collection, but never more than the time that has passed. The parent
+// needs no privilege to read it, and the worker's filter cannot prevent it; if the system does not report it, the parent counts
+// the time that passes. A worker that waits, or gets no CPU, is killed after cputime.Bound.
 //
 // # Cost
 //
-// A call costs two writes and two reads of a pipe, and what has to travel: see codec.go for how values do. Objects
-// that [engine.Env].Identify names travel once for each worker and version; see objects.go.
+// A call costs two writes and two reads of a pipe, and the encoding of its values; see codec.go. Objects that
+// [engine.Env].Identify names are sent once for each worker and version; see objects.go.
 package process

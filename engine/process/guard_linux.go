@@ -19,15 +19,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// missingHere lists what the system lacks, as far as this can be seen without a worker. A worker checks the rest; see harden.
+// missingHere returns what the system lacks, as far as this is known without a worker. A worker checks the rest; see harden.
 func missingHere() []string { return nil }
 
-// attributes make a new worker die with the thread that starts it, and keep the terminal's signals from it.
+// attributes make a new worker end with the thread that starts it, and protect it from the terminal's signals.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// enlarge gives a pipe a larger buffer, if the system lets us. It does not use Fd, which would make f blocking.
+// enlarge gives a pipe a larger buffer, if the system permits it. It does not use Fd, which would make f blocking.
 func enlarge(f *os.File) {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -36,26 +36,26 @@ func enlarge(f *os.File) {
 	_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
 }
 
-// A guard bounds the memory of this process, a worker. It implements [engine.Memory].
+// A guard limits the memory of this process, a worker. It implements [engine.Memory].
 type guard struct {
 	statm   *os.File
-	base    usage        // when no script has run
+	base    usage        // before any script has run
 	soft    int64        // Go's memory then
 	allowed atomic.Int64 // how much more than at rest this process may use for the current call
 }
 
-// A usage is what the kernel holds against RLIMIT_DATA and RLIMIT_AS.
+// A usage is the memory that the kernel counts for RLIMIT_DATA and RLIMIT_AS.
 type usage struct{ data, size int64 }
 
 const (
 	threads  = 8
-	niceness = 10 // a tenth of what others get who want the processor, too: with less, no script on a busy machine would ever be done
+	niceness = 10 // a tenth of the CPU time that others get on a busy machine; with less, scripts there would never finish
 	oomScore = 1000
 	slackAS  = 128 << 20 // address space that Go reserves in large pieces before it uses it
-	largest  = 1 << 30   // the most that a request may take
+	largest  = 1 << 30   // the largest request
 )
 
-// harden restricts this process for the rest of its life, and lists what could not be done. No call may use more memory than
+// harden restricts this process until it ends, and returns what could not be restricted. No call may use more memory than
 // ceiling.
 func harden(ceiling int64) (g *guard, missing []string) {
 	debug.SetMaxStack(stackSize)
@@ -79,7 +79,7 @@ func harden(ceiling int64) (g *guard, missing []string) {
 	return g, missing
 }
 
-// makeThreads makes as many threads as Go is going to need, so that limits are set with all that these take.
+// makeThreads creates as many threads as Go will need, so that the limits include their memory.
 func makeThreads() {
 	var there, done sync.WaitGroup
 	there.Add(threads)
@@ -94,7 +94,7 @@ func makeThreads() {
 	done.Wait()
 }
 
-// setNice is for all threads: each has a priority of its own, and the process is a group of its own.
+// setNice lowers the priority of all threads: each has its own, and the process is its own group.
 func setNice() error {
 	if err := unix.Setpriority(unix.PRIO_PGRP, 0, niceness); err != nil {
 		return err
@@ -117,7 +117,7 @@ func setOOMScore() error {
 	return nil
 }
 
-// begin measures, sets hard limits that leave room for the largest call, and sees whether limits hold.
+// begin measures, sets hard limits that leave room for the largest call, and checks that the limits are in effect.
 func (g *guard) begin(ceiling int64) (err error) {
 	if g.statm, err = os.Open("/proc/self/statm"); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (g *guard) begin(ceiling int64) (err error) {
 	return g.allow(ceiling, 0)
 }
 
-// probe sees whether a limit keeps a mapping from being made. It tries again, since memory may be given back meanwhile.
+// probe checks that a limit prevents a mapping. It tries several times, since memory may be released meanwhile.
 func (g *guard) probe(resource int, protection int) error {
 	const room = 64 << 20
 	for range 10 {
@@ -176,9 +176,9 @@ func setSoft(resource int, n int64) error {
 	return unix.Prlimit(0, resource, &l, nil)
 }
 
-// allow sets the limits for a call that may take limit, with values that are estimated to take cost.
+// allow sets the limits for a call with that memory limit, whose values are estimated to use cost.
 //
-// Go is told to collect garbage harder, from somewhat below the limits on.
+// It also sets Go's memory limit, somewhat below these limits, so that Go collects garbage more often.
 func (g *guard) allow(limit, cost int64) error {
 	n := allowance(limit, cost)
 	if n == g.allowed.Load() {
@@ -195,8 +195,8 @@ func (g *guard) allow(limit, cost int64) error {
 	return nil
 }
 
-// Full implements [engine.Memory]: only reserve is left of what this process may use, and the memory that the last garbage
-// collection found in use is more than the limit that Go was given.
+// Full implements [engine.Memory]: no more than reserve is left of the memory of this process, and the memory that the last
+// garbage collection found in use is more than Go's memory limit.
 func (g *guard) Full() bool {
 	used, live := goHeap()
 	n := g.allowed.Load()
@@ -214,7 +214,7 @@ func (g *guard) Fits(bytes int64) bool {
 	return used+bytes <= most
 }
 
-// mapped is how much memory has been needed so far, which Go does not give back.
+// mapped returns how much memory was used so far at most; Go does not return it to the system.
 func (g *guard) mapped() int64 {
 	u, err := g.usage()
 	if err != nil {
@@ -237,15 +237,15 @@ func (g *guard) usage() (usage, error) {
 	return usage{data: data * page, size: size * page}, errors.Join(err, err2)
 }
 
-// goMemory is what debug.SetMemoryLimit counts.
+// goMemory returns the memory that debug.SetMemoryLimit counts.
 func goMemory() int64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)
 	return int64(s[0].Value.Uint64() - s[1].Value.Uint64())
 }
 
-// goHeap gives what debug.SetMemoryLimit counts, without the memory that Go can use again at once, and what was in use at the end of
-// the last garbage collection.
+// goHeap returns the memory that debug.SetMemoryLimit counts, without the memory that Go can reuse at once, and the memory
+// that was in use at the end of the last garbage collection.
 func goHeap() (used, live int64) {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)

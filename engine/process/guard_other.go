@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lacking says what the system lacks.
-func lacking() []string {
+// missingHere returns what the system lacks.
+func missingHere() []string {
 	return []string{"resource limits and seccomp, which are used on Linux only, for amd64 and arm64; this is " + runtime.GOOS + "/" + runtime.GOARCH}
 }
 
@@ -20,7 +20,7 @@ func enlarge(*os.File) {}
 // A guard does nothing.
 type guard struct{}
 
-func harden(int64) (*guard, []string) { return &guard{}, lacking() }
+func harden(int64) (*guard, []string) { return &guard{}, missingHere() }
 
 func (*guard) allow(int64, int64) error { return nil }
 func (*guard) mapped() int64            { return 0 }

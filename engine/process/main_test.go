@@ -35,7 +35,7 @@ func work() {
 	os.Exit(0)
 }
 
-// newPool gives a pool for a test, and an engine that uses it.
+// newPool returns a pool for a test, and an engine that uses it.
 func newPool(t testing.TB, o Options) (*Pool, *engine.Engine) {
 	t.Helper()
 	p, err := New(o)

@@ -19,8 +19,7 @@ import (
 type kind byte
 
 const (
-	// From the parent. One exchange at a time: after a compile or a call comes nothing but its cancel until the
-	// worker has answered.
+	// From the parent. There is one exchange at a time: until the worker has answered, only a cancel may follow.
 	kindSetup   kind = 's' // the first: how much memory calls may take at most
 	kindCompile kind = 'c' // a script
 	kindCall    kind = 'r' // what to call, within which limits
@@ -88,10 +87,10 @@ func (d *decoder) limits() engine.Limits {
 type compilation struct {
 	exchange uint64
 	digest   string
-	reset    bool // forget all programs before
+	reset    bool // remove all programs first
 	script   engine.Script
 	limits   engine.Limits
-	kept     int64 // what the objects that are kept cost
+	kept     int64 // the memory of the stored objects
 }
 
 func (e *encoder) compilation(c compilation) {
@@ -131,8 +130,8 @@ type call struct {
 	function         string
 	owner            string
 	limits           engine.Limits
-	reset            bool     // forget all objects before
-	forget           []uint64 // objects to forget after
+	reset            bool     // remove all objects first
+	forget           []uint64 // objects to remove after the call
 	cost, costOfKept int64
 }
 
@@ -205,5 +204,5 @@ func (d *decoder) fault() *engine.Error {
 	return f
 }
 
-// maxTrace is more calls than an error has.
+// maxTrace is larger than the number of calls in any error.
 const maxTrace = 1000

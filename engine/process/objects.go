@@ -5,28 +5,27 @@ import (
 	"reflect"
 )
 
-// Objects travel once. For every worker the parent remembers which versions of which objects it has sent there, and
-// the worker keeps these. The parent alone decides what is forgotten, and says so with the next call, so that the two
-// always agree:
+// Objects are sent once. For every worker the parent records which versions of which objects it has sent, and the worker stores
+// them. Only the parent decides which are removed, and sends that with the next call, so that both always agree:
 //
-//   - an object is kept when [engine.Env].Identify names it, and is valid for calls of one owner: it is forgotten
+//   - an object is kept when [engine.Env].Identify names it, and is valid for calls of one owner: it is removed
 //     when the worker changes owner;
-//   - another version of an object takes the place of the one before;
-//   - when all objects of a worker together are too large, those that were not used for longest are forgotten.
+//   - another version of an object replaces the previous one;
+//   - when all objects of a worker together are too large, those that were used least recently are removed.
 
 // maxKept is how much memory the objects of one worker may take, by the encoder's estimate.
 const maxKept = 64 << 20
 
 // sentObjects are the objects that the parent has sent to a worker.
 type sentObjects struct {
-	order   list.List // of *sentObject, that used last in front
+	order   list.List // of *sentObject, the one that was used last in front
 	objects map[string]*list.Element
 	cost    int64
 	numbers uint64
-	dropped []uint64 // what the worker is to forget after the call
+	dropped []uint64 // objects that the worker removes after the call
 }
 
-// A sentObject is what is remembered of an object.
+// A sentObject describes an object that was sent.
 type sentObject struct {
 	id, version string
 	number      uint64
@@ -35,7 +34,7 @@ type sentObject struct {
 
 func newSent() *sentObjects { return &sentObjects{objects: map[string]*list.Element{}} }
 
-// use gives the number of an object that is there in this version.
+// use returns the number of an object that was sent in this version.
 func (s *sentObjects) use(id, version string) (number uint64, ok bool) {
 	e := s.objects[id]
 	if e == nil || e.Value.(*sentObject).version != version {
@@ -45,13 +44,13 @@ func (s *sentObjects) use(id, version string) (number uint64, ok bool) {
 	return e.Value.(*sentObject).number, true
 }
 
-// number gives a number that no object of this worker has had.
+// number returns a number that no object of this worker has had.
 func (s *sentObjects) number() uint64 {
 	s.numbers++
 	return s.numbers
 }
 
-// add remembers an object, in place of another version.
+// add records an object, and replaces another version of it.
 func (s *sentObjects) add(o *sentObject) {
 	if e := s.objects[o.id]; e != nil {
 		s.drop(e)
@@ -67,8 +66,8 @@ func (s *sentObjects) drop(e *list.Element) {
 	s.dropped = append(s.dropped, o.number)
 }
 
-// shrink makes the objects fit, and gives the numbers of all that the worker is to forget after the call at hand,
-// which may still use them.
+// shrink reduces the objects to maxKept, and returns the numbers of all that the worker removes after the current call, which
+// may still use them.
 func (s *sentObjects) shrink() []uint64 {
 	for s.cost > maxKept {
 		s.drop(s.order.Back())
@@ -78,13 +77,13 @@ func (s *sentObjects) shrink() []uint64 {
 	return dropped
 }
 
-// An identity is what [engine.Env].Identify gives.
+// An identity is the result of [engine.Env].Identify.
 type identity struct{ id, version string }
 
-// keptObjects are the objects that a worker keeps.
+// keptObjects are the objects that a worker has stored.
 type keptObjects struct {
 	objects    map[uint64]map[string]any
-	identities map[uintptr]identity // by the maps' addresses, which are theirs as long as they are in objects
+	identities map[uintptr]identity // by the address of the map, which is valid while the map is in objects
 }
 
 func newKept() *keptObjects {
@@ -107,7 +106,7 @@ func (k *keptObjects) forget(numbers []uint64) {
 	}
 }
 
-// identify is the Identify for the runtimes in a worker.
+// identify is the Identify function for the runtimes in a worker.
 func (k *keptObjects) identify(m map[string]any) (id, version string) {
 	i := k.identities[address(m)]
 	return i.id, i.version

@@ -22,13 +22,13 @@ type Options struct {
 	Command []string
 	// Workers is how many workers serve calls at once; by default GOMAXPROCS and one more.
 	Workers int
-	// Idle is how long a worker without calls is kept; by default 5 minutes.
+	// Idle is how long a worker without calls is kept alive; by default 5 minutes.
 	Idle time.Duration
-	// Memory is the most that Limits.Memory of a call may be, or it is taken for that; by default 256 MiB.
+	// Memory is the maximum of Limits.Memory of a call; a higher limit is reduced to it. By default 256 MiB.
 	Memory int64
 	// Calls is how many calls a worker serves before another takes its place; by default 10,000.
 	Calls int
-	// Log, if set, is told of workers that die.
+	// Log, if set, logs workers that are replaced.
 	Log *slog.Logger
 }
 
@@ -70,13 +70,13 @@ type Pool struct {
 
 	mu      sync.Mutex
 	all     map[*worker]bool // true: busy
-	idle    []*worker        // that used last at the end
+	idle    []*worker        // the one that was used last at the end
 	spares  []*startingWorker
 	awaited map[*startingWorker]bool // workers that a caller waits for
 	closed  bool
 }
 
-// A launchResult is a worker process, or why there is none.
+// A launchResult is a worker process, or the error of starting it.
 type launchResult struct {
 	worker *worker
 	err    error
@@ -84,13 +84,13 @@ type launchResult struct {
 
 // A startingWorker is a worker that is being started.
 type startingWorker struct {
-	done   chan struct{} // closed when the others may be read
+	done   chan struct{} // closed when the other fields may be read
 	worker *worker
 	err    error
 }
 
-// Missing says in sentences what this system lacks for a Pool; when it is empty, there can be one. To know, it starts
-// a worker.
+// Missing returns what this system lacks for a Pool, in sentences; if the result is empty, a Pool can be started. It starts a
+// worker to find out.
 func Missing() []string {
 	p, missing, err := open(Options{})
 	switch {
@@ -102,7 +102,7 @@ func Missing() []string {
 	return missing
 }
 
-// New starts a pool. It fails when the system lacks something; see [Missing].
+// New starts a pool. It returns an error if the system lacks something; see [Missing].
 func New(o Options) (*Pool, error) {
 	p, missing, err := open(o)
 	if len(missing) > 0 {
@@ -111,13 +111,13 @@ func New(o Options) (*Pool, error) {
 	return p, err
 }
 
-// open starts a pool, and gives what the system lacks when it cannot be.
+// open starts a pool, or returns what the system lacks.
 func open(o Options) (*Pool, []string, error) {
 	if missing := missingHere(); len(missing) > 0 {
 		return nil, missing, nil
 	}
 	if len(os.Args) == 2 && os.Args[1] == Verb {
-		return nil, nil, errors.New("a worker cannot have workers") // a program that does not know the verb would start itself for ever
+		return nil, nil, errors.New("a worker cannot have workers") // a program that does not know the verb would start itself forever
 	}
 	o = o.withDefaults()
 	p := &Pool{
@@ -140,12 +140,12 @@ func open(o Options) (*Pool, []string, error) {
 	return p, nil, nil
 }
 
-// errMissing is what a worker says that the system lacks.
+// errMissing lists what the system lacks, as a worker reports it.
 type errMissing []string
 
 func (e errMissing) Error() string { return strings.Join(e, "; ") }
 
-// launcher starts processes, all of them on one thread, since they die with the thread that started them.
+// launcher starts processes, all of them on one thread, since they end with the thread that started them.
 func (p *Pool) launcher() {
 	defer close(p.done)
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
@@ -177,7 +177,7 @@ func (p *Pool) prepare() *startingWorker {
 	return f
 }
 
-// Close ends every worker, and waits for them. What they are doing fails.
+// Close ends every worker, and waits until they have ended. Their current calls fail.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	closed := p.closed
@@ -206,14 +206,14 @@ func (p *Pool) Close() {
 	<-p.done
 }
 
-// A Worker is what is known of a worker process.
+// A Worker describes a worker process.
 type Worker struct {
 	PID   int
-	Owner string // whom it serves, or served last
+	Owner string // the owner that it serves, or served last
 	Busy  bool
 }
 
-// Workers lists the worker processes that have served somebody.
+// Workers returns the worker processes that have served an owner.
 func (p *Pool) Workers() []Worker {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,7 +226,7 @@ func (p *Pool) Workers() []Worker {
 
 var errClosed = &engine.Error{Kind: engine.KindCanceled, Msg: "canceled: the worker processes are ended"}
 
-// acquire waits for a worker for a call of owner that may use so much memory.
+// acquire waits for a worker for a call of owner that may use that much memory.
 func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -319,8 +319,8 @@ func (p *Pool) fresh(ctx context.Context, f *startingWorker, owner string) (*wor
 	return f.worker, nil
 }
 
-// retire kills a worker that no caller has; nil is none. It does not wait, since a process needs some processor time to end. The
-// caller holds mu, and the pool is not closed.
+// retire kills a worker that no caller uses; it does nothing for nil. It does not wait, since a process needs some CPU time to
+// end. The caller holds mu, and the pool is not closed.
 func (p *Pool) retire(w *worker) {
 	if w != nil {
 		p.ending.Go(func() {
@@ -330,11 +330,11 @@ func (p *Pool) retire(w *worker) {
 	}
 }
 
-// release gives a worker back.
+// release makes a worker idle, or ends it.
 func (p *Pool) release(w *worker) {
 	p.mu.Lock()
 	switch {
-	case p.closed: // which ends it
+	case p.closed: // Close ends the worker
 	case w.spent, (w.limited || w.calls >= p.options.Calls) && p.prepared():
 		delete(p.all, w)
 		p.retire(w)
@@ -357,7 +357,7 @@ func (p *Pool) prepared() bool {
 	}
 }
 
-// expire ends a worker that has been idle for long.
+// expire ends a worker that has been idle for Options.Idle.
 func (p *Pool) expire(w *worker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -45,7 +45,7 @@ func TestSystemLacksNothing(t *testing.T) {
 	}
 }
 
-func TestValuesLogsAndErrorsComeThroughWhole(t *testing.T) {
+func TestValuesLogsAndErrorsAreTransferredCompletely(t *testing.T) {
 	_, e := newPool(t, Options{})
 	p := compile(t, e, misbehaving, "")
 	arg := map[string]any{
@@ -68,7 +68,7 @@ func TestValuesLogsAndErrorsComeThroughWhole(t *testing.T) {
 }
 
 // What a script does to its worker is its error, and the next call is served by another.
-func TestDeaths(t *testing.T) {
+func TestErrorsOfDeadWorkers(t *testing.T) {
 	_, e := newPool(t, Options{})
 	p := compile(t, e, misbehaving, "")
 	for fn, want := range map[string]struct {
@@ -108,9 +108,9 @@ func TestDeaths(t *testing.T) {
 	}
 }
 
-// One that waits for ever has no processor time, and is given up nevertheless. What its worker does meanwhile may come to
+// One that waits forever has no processor time, and is given up nevertheless. What its worker does meanwhile may come to
 // its timeout.
-func TestABlockedScriptIsGivenUp(t *testing.T) {
+func TestBlockedScriptIsStopped(t *testing.T) {
 	t.Parallel() // it takes half a minute
 	_, e := newPool(t, Options{})
 	_, err := do(t, compile(t, e, misbehaving, ""), "block", engine.Env{Limits: engine.Limits{Timeout: 100 * time.Millisecond}})
@@ -119,7 +119,7 @@ func TestABlockedScriptIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestNoWayOut(t *testing.T) {
+func TestWorkerIsRestricted(t *testing.T) {
 	_, e := newPool(t, Options{})
 	p := compile(t, e, misbehaving, "")
 	got, err := do(t, p, "escape", engine.Env{})
@@ -150,7 +150,7 @@ func TestNoWayOut(t *testing.T) {
 	}
 }
 
-// status gives a field of /proc/PID/status.
+// status returns a field of /proc/PID/status.
 func status(t *testing.T, pid int, field string) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -166,7 +166,7 @@ func status(t *testing.T, pid int, field string) string {
 	return ""
 }
 
-func TestWorkerOfAnOwner(t *testing.T) {
+func TestOwnerGetsItsLastWorker(t *testing.T) {
 	pool, e := newPool(t, Options{Workers: 2})
 	p := compile(t, e, misbehaving, "")
 	serve := func(owner string) int64 {
@@ -197,7 +197,7 @@ func TestWorkerOfAnOwner(t *testing.T) {
 }
 
 // Many owners at once: no worker is ever two's.
-func TestOwnersNeverShare(t *testing.T) {
+func TestOwnersNeverShareAWorker(t *testing.T) {
 	pool, e := newPool(t, Options{Workers: 3})
 	p := compile(t, e, misbehaving, "")
 	var wg sync.WaitGroup
@@ -244,7 +244,7 @@ func identify(m map[string]any) (id, version string) {
 }
 
 // Objects travel once for each worker, version and owner.
-func TestObjectsTravelOnce(t *testing.T) {
+func TestObjectsAreSentOnce(t *testing.T) {
 	pool, e := newPool(t, Options{Workers: 1})
 	p := compile(t, e, misbehaving, "")
 	ask := func(owner, version string) (id, got string, sent int64) {
@@ -295,7 +295,7 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-func TestCloseEndsWhatRuns(t *testing.T) {
+func TestCloseEndsRunningCalls(t *testing.T) {
 	pool, e := newPool(t, Options{})
 	p := compile(t, e, misbehaving, "")
 	done := make(chan error)
@@ -340,7 +340,7 @@ func ended(t *testing.T, pid int) {
 }
 
 // A worker that dies while nobody uses it is nobody's fault.
-func TestIdleDeath(t *testing.T) {
+func TestIdleWorkerThatDies(t *testing.T) {
 	pool, e := newPool(t, Options{})
 	p := compile(t, e, misbehaving, "")
 	pool.mu.Lock()
@@ -369,7 +369,7 @@ func TestIdleWorkersEnd(t *testing.T) {
 }
 
 // When the parent dies, so do its workers, whatever they are doing.
-func TestParentDies(t *testing.T) {
+func TestWorkersEndWithTheirParent(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -445,7 +445,7 @@ func TestWorkersHaveNoWorkers(t *testing.T) {
 	}
 }
 
-// watchMemory gives the most memory that was resident, once w is dead.
+// watchMemory returns the most memory that was resident, once w is dead.
 func watchMemory(w *worker) <-chan int64 {
 	peak := make(chan int64, 1)
 	go func() {
@@ -467,7 +467,7 @@ func watchMemory(w *worker) <-chan int64 {
 }
 
 // Scripts that take memory, in one piece or by and by, end for that, and do not get it.
-func TestMemoryIsBounded(t *testing.T) {
+func TestMemoryIsLimited(t *testing.T) {
 	for name, bomb := range map[string]struct{ language, text string }{
 		"grow":     {misbehaving, "grow"},
 		"allocate": {misbehaving, "allocate"},

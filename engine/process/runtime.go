@@ -11,8 +11,8 @@ import (
 	"metascript/engine/cputime"
 )
 
-// Runtimes gives a runtime for each language, to be given to [engine.New] with Elsewhere set: the Engine bounds and
-// queues evaluations, and keeps compiled programs; a Pool has them done.
+// Runtimes returns a runtime for each language, for an [engine.Engine] with Elsewhere set: the Engine limits and queues
+// evaluations, and caches compiled programs; a Pool runs them.
 func (p *Pool) Runtimes(languages ...string) map[string]engine.Runtime {
 	all := map[string]engine.Runtime{}
 	for _, language := range languages {
@@ -21,7 +21,7 @@ func (p *Pool) Runtimes(languages ...string) map[string]engine.Runtime {
 	return all
 }
 
-// remote is a runtime in worker processes. They run all languages; a script says which one it needs.
+// remote is a runtime in worker processes. A worker runs all languages; a script says which one it needs.
 type remote struct{ pool *Pool }
 
 // Compile implements [engine.Runtime].
@@ -46,7 +46,7 @@ func (r remote) Compile(ctx context.Context, s engine.Script, l engine.Limits) (
 	return p, r.pool.noteFault(ctx, w, p.compile(ctx, w))
 }
 
-// located adds the script's entry file to the error of a script that got no worker.
+// located adds the script's entry file to the error of a script for which there was no worker.
 func located(err error, entry string) error {
 	var fault *engine.Error
 	if !errors.As(err, &fault) {
@@ -57,14 +57,14 @@ func located(err error, entry string) error {
 	return &at
 }
 
-// bound gives limits all their defaults, and none above what a worker may be allowed.
+// bound returns limits with all defaults, and with no more memory than a worker may use.
 func (p *Pool) bound(l engine.Limits) engine.Limits {
 	l = l.WithDefaults()
 	l.Memory = min(l.Memory, p.options.Memory)
 	return l
 }
 
-// snapshot reads files, which an Engine has bounded.
+// snapshot reads files, whose size an Engine has checked.
 func snapshot(files fs.FS) (fstest.MapFS, error) {
 	if m, ok := files.(fstest.MapFS); ok {
 		return m, nil // from an Engine
@@ -81,7 +81,7 @@ func snapshot(files fs.FS) (fstest.MapFS, error) {
 	return m, err
 }
 
-// A program is known in workers by its digest.
+// A program is identified in workers by its digest.
 type program struct {
 	pool      *Pool
 	script    engine.Script
@@ -116,7 +116,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	defer p.pool.release(w)
 	engine.CountBy(ctx, cputime.Process(w.pid))
 	if !w.programs[p.digest] {
-		again := *p // what the compilation gives is known
+		again := *p // the result of the compilation is known
 		if err := again.compile(ctx, w); err != nil {
 			return nil, p.pool.noteFault(ctx, w, err)
 		}
@@ -125,8 +125,8 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	return answer, p.pool.noteFault(ctx, w, err)
 }
 
-// noteFault marks a worker by the error of a call: one in which a script hit a limit is replaced soon, and one that died or ran
-// out of memory is not used again. It returns the error.
+// noteFault marks a worker after the error of a call: a worker in which a script exceeded a limit is replaced soon, and one
+// that died or ran out of memory is not used again. It returns the error.
 func (p *Pool) noteFault(ctx context.Context, w *worker, err error) error {
 	var fault *engine.Error
 	if err == nil || !errors.As(err, &fault) {
@@ -146,7 +146,7 @@ func (p *Pool) noteFault(ctx context.Context, w *worker, err error) error {
 	return err
 }
 
-// compile has the script compiled by w.
+// compile makes w compile the script.
 func (p *program) compile(ctx context.Context, w *worker) error {
 	reset := len(w.programs) >= programsKept
 	if reset {
@@ -179,14 +179,14 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 		err := w.fault(d)
 		var fault *engine.Error
 		if errors.As(err, &fault) && fault.Kind == engine.KindTimeout {
-			w.spent = true // its Engine would refuse the text from now on, which the parent's is to decide
+			w.spent = true // its Engine would refuse the text from now on; only the parent's Engine decides that
 		}
 		return err
 	}
 	return w.malformedReply(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
 }
 
-// call has a function called by w, which knows the program.
+// call calls a function in w, which has the program.
 func (p *program) call(ctx context.Context, w *worker, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	w.calls++
 	var unsendable error
@@ -249,7 +249,7 @@ func (w *worker) writeCall(c call, arg map[string]any, identify func(map[string]
 	return err
 }
 
-// serve makes the worker one of owner's.
+// serve assigns the worker to owner.
 func (w *worker) serve(owner string) {
 	if w.served && w.owner != owner {
 		w.sent, w.resetObjects, w.largest = newSent(), true, 0
@@ -257,9 +257,9 @@ func (w *worker) serve(owner string) {
 	w.owner, w.served = owner, true
 }
 
-// fits reports whether the worker, idle, may be used for a call that may take memory: it must be alive, no script of
-// another owner must have hit a limit in it, and nothing but owner's own requests must have made it so large that the
-// call could take more than it may.
+// fits reports whether the worker, which is idle, may be used for a call that may use that much memory: it must be alive, no
+// script of another owner may have exceeded a limit in it, and it must not be so large, except by owner's own requests, that
+// the call could use more than allowed.
 func (w *worker) fits(owner string, memory int64) bool {
 	switch {
 	case w.gone():
@@ -288,7 +288,7 @@ func (w *worker) fault(d *decoder) error {
 	return f
 }
 
-// check ends a worker that has sent what cannot be read.
+// check kills a worker that has sent an invalid message.
 func (w *worker) check(d *decoder) error {
 	if err := d.end(); err != nil {
 		return w.malformedReply(err)

@@ -13,18 +13,18 @@ import (
 	"metascript/engine"
 )
 
-// Verb is the argument that makes our own executable a worker.
+// Verb is the command line argument that makes our own executable a worker.
 const Verb = "worker"
 
-// programsKept is how many compiled programs a worker keeps; with more it forgets them all.
+// programsKept is how many compiled programs a worker stores; when there are more, it removes all of them.
 const programsKept = 64
 
-// Main is a worker's main loop: it closes the process in, for good, and serves what the parent asks for over in and
-// out. It returns when in ends, even if a script still runs, or when the parent says what it should not: the process
-// has to exit then.
+// Main is a worker's main loop: it restricts the process until its end, and serves the requests of the parent over in and out.
+// It returns when in ends, even if a script still runs, or when the parent sends an invalid message: the process has to exit
+// then.
 func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader, out io.Writer) error {
 	time.Local = time.UTC
-	runtime.GOMAXPROCS(2) // one for the script, one for what must be able to stop it
+	runtime.GOMAXPROCS(2) // one for the script, one for the code that must be able to stop it
 	s := &server{
 		programs: map[string]engine.Program{},
 		kept:     newKept(),
@@ -45,24 +45,24 @@ func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader,
 	}
 }
 
-// A server is the worker's end. One goroutine reads messages, and each exchange has a goroutine that works and answers.
+// A server is the worker's side. One goroutine reads messages, and each exchange has a goroutine that works and answers.
 type server struct {
 	engine   *engine.Engine
-	programs map[string]engine.Program // by digest; theirs, like kept, who works
+	programs map[string]engine.Program // by digest; only the goroutine of the exchange uses them, and kept
 	kept     *keptObjects
 	guard    *guard
 	in       *bufio.Reader
 	out      io.Writer
 
 	mu       sync.Mutex
-	exchange uint64 // that is under way, or 0
+	exchange uint64 // the current one, or 0
 	cancel   context.CancelFunc
 }
 
-// maxRequest bounds what the parent, whom we trust, may send in one frame.
+// maxRequest is the maximum size of a frame from the parent, which is trusted.
 const maxRequest = 1 << 30
 
-// setup does what comes first.
+// setup handles the first message.
 func (s *server) setup() error {
 	k, text, err := readFrame(s.in, 64)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *server) setup() error {
 	return err
 }
 
-// read takes one message.
+// read handles one message.
 func (s *server) read(ctx context.Context) error {
 	k, text, err := readFrame(s.in, maxRequest)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *server) read(ctx context.Context) error {
 	return fmt.Errorf("%w: of kind %q", errMalformed, k)
 }
 
-// readRequest reads the argument that follows a call, once it may take memory.
+// readRequest reads the argument that follows a call, after the limits are set for it.
 func (s *server) readRequest(ctx context.Context, c call) error {
 	if err := s.idle(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (s *server) readRequest(ctx context.Context, c call) error {
 	return s.begin(ctx, c.exchange, c.limits.Memory, c.cost+c.costOfKept, func(ctx context.Context) { s.call(ctx, c, arg) })
 }
 
-// idle reports that an exchange is under way when none may be.
+// idle returns an error if an exchange is running.
 func (s *server) idle() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +168,8 @@ func (s *server) begin(ctx context.Context, exchange uint64, memory, cost int64,
 	return nil
 }
 
-// answer ends the exchange with one message, which write writes. When it cannot be sent the parent is gone, which read
-// will see.
+// answer ends the exchange with one message, which write writes. If it cannot be sent, the parent has ended, which read will
+// notice.
 func (s *server) answer(k kind, write func(*encoder) error) error {
 	e := newEncoder()
 	defer e.free()
@@ -191,7 +191,7 @@ func (s *server) fault(err error) {
 	if !errors.As(err, &fault) {
 		fault = &engine.Error{Kind: engine.KindPanic, Msg: engine.Clip(err.Error(), 4<<10)}
 	}
-	_ = s.answer(kindFault, func(e *encoder) error { e.fault(fault); return nil }) // it can always be written
+	_ = s.answer(kindFault, func(e *encoder) error { e.fault(fault); return nil }) // an error can always be written
 }
 
 func (s *server) compile(ctx context.Context, c compilation) {
@@ -233,7 +233,7 @@ func (s *server) run(ctx context.Context, c call, arg map[string]any) (map[strin
 		return nil, errors.New("the worker does not know the script")
 	}
 	env := engine.Env{Owner: c.owner, Limits: c.limits, Identify: s.kept.identify, Log: s.log}
-	env.Limits.Log *= 2 // the parent's engine cuts the log, and says so
+	env.Limits.Log *= 2 // the parent's engine cuts the log, and adds a note
 	return p.Call(ctx, c.function, arg, env)
 }
 

@@ -9,7 +9,7 @@ import (
 	"metascript/engine"
 )
 
-// maxStderr is how much of what a worker writes to stderr is kept, from the beginning: Go says first what happened.
+// maxStderr is how much of a worker's stderr is stored, from the beginning: Go first reports what happened.
 const maxStderr = 16 << 10
 
 // A firstBytes is an io.Writer that keeps only the beginning of what is written to it.
@@ -26,7 +26,7 @@ func (h *firstBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String gives what was kept.
+// String returns the stored text.
 func (h *firstBytes) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -35,7 +35,7 @@ func (h *firstBytes) String() string {
 
 // drain reads all of a worker's stderr.
 func (h *firstBytes) drain(r io.ReadCloser) {
-	_, _ = io.Copy(h, r) // it fails when the worker is gone
+	_, _ = io.Copy(h, r) // it fails when the worker has ended
 	r.Close()
 }
 
@@ -46,7 +46,7 @@ var (
 	stackDeaths  = []string{"stack exceeds", "stack overflow", "runtime.copystack("} // no memory to make it larger
 )
 
-// died is the error of an evaluation whose worker died by itself; how it died and what it wrote to stderr tell why.
+// died returns the error of an evaluation whose worker died by itself; the cause follows from how it died and from its stderr.
 func died(how string, killed bool, stderr string, at engine.Pos, l engine.Limits) *engine.Error {
 	contains := func(signs []string) bool {
 		for _, sign := range signs {
@@ -72,5 +72,5 @@ func died(how string, killed bool, stderr string, at engine.Pos, l engine.Limits
 	}
 }
 
-// stackSize is how large the stack of a script's goroutine may grow.
+// stackSize is the maximum size of the stack of a script's goroutine.
 const stackSize = 64 << 20

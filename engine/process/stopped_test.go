@@ -35,7 +35,7 @@ func freeze(t *testing.T, pool *Pool, owner string) {
 	}
 }
 
-// pidOf gives the process that serves owner, or served it last.
+// pidOf returns the process that serves owner, or served it last.
 func pidOf(pool *Pool, owner string) int {
 	for _, w := range pool.Workers() {
 		if w.Owner == owner {
@@ -45,7 +45,7 @@ func pidOf(pool *Pool, owner string) int {
 	return 0
 }
 
-func TestTimeWithoutAProcessorDoesNotCount(t *testing.T) {
+func TestTimeWithoutCPUDoesNotCount(t *testing.T) {
 	pool, e := newPool(t, Options{})
 	p := compile(t, e, engine.Starlark, "def sync():\n    print('on')\n    return {'a': 1}\n")
 	env := engine.Env{Limits: engine.Limits{Timeout: frozen / 2}}
@@ -63,7 +63,7 @@ func TestTimeWithoutAProcessorDoesNotCount(t *testing.T) {
 }
 
 // Whose time is up is asked to end, and says where it stood, although it gets a processor later only.
-func TestTimeoutOfAStoppedWorkerHasAPlace(t *testing.T) {
+func TestTimeoutOfAStoppedWorkerHasAPosition(t *testing.T) {
 	pool, e := newPool(t, Options{})
 	p := compile(t, e, engine.Starlark, "def sync():\n    print('on')\n    for i in range(1 << 62):\n        pass\n")
 	var once sync.Once
@@ -77,7 +77,7 @@ func TestTimeoutOfAStoppedWorkerHasAPlace(t *testing.T) {
 }
 
 // A worker that has to make way for another owner's call, and gets no processor to do so, is not killed for that.
-func TestMakingWayTakesAProcessor(t *testing.T) {
+func TestWorkerWithoutCPUIsNotKilledAtTheEndOfItsTurn(t *testing.T) {
 	pool, _ := newPool(t, Options{Workers: runtime.GOMAXPROCS(0) + 3})
 	e := engine.New(engine.Options{Runtimes: pool.Runtimes(engine.Starlark), Elsewhere: true, Slots: 1})
 	fillSlowLane(t, e)
@@ -125,7 +125,7 @@ func fillSlowLane(t *testing.T, e *engine.Engine) {
 }
 
 // An error that ended a worker, which could not say where it stood, names the function.
-func TestADeadWorkersErrorHasAPlace(t *testing.T) {
+func TestErrorOfADeadWorkerHasAPosition(t *testing.T) {
 	_, e := newPool(t, Options{})
 	p := compile(t, e, misbehaving, "the first line\n")
 	for _, fn := range []string{"spin", "allocate", "exit"} {

@@ -17,9 +17,9 @@ import (
 	"metascript/engine/cputime"
 )
 
-// For how long a worker may have a processor before it is killed, and at most cputime.Bound of that by the wall clock. A
-// script that can be interrupted needs up to 20 ms to end, since Go lets a goroutine run for 10 ms while others wait; where
-// its other threads wait for a processor, several times as much.
+// The CPU time after which a worker is killed, and at most cputime.Bound of it by the wall clock. A script that can be
+// interrupted needs up to 20 ms to end, since Go lets a goroutine run for 10 ms while others wait; if its other threads wait for
+// a CPU, several times as much.
 const (
 	killAfter  = 200 * time.Millisecond // after the ctx of its evaluation is done, until that ends
 	readyAfter = 5 * time.Second        // until it is ready
@@ -30,36 +30,36 @@ const (
 // otherwise.
 type worker struct {
 	pid     int
-	in      *os.File // of the worker; written under writing
+	in      *os.File // of the worker; guarded by writing
 	out     *bufio.Reader
-	pipe    *os.File // that out reads
+	pipe    *os.File // from which out reads
 	stderr  firstBytes
 	process *os.Process
-	dead    chan struct{} // closed when it has been waited for; how may be read then
+	dead    chan struct{} // closed when the process has been waited for; then how may be read
 	how     string
-	killed  bool        // by a signal KILL, whoever sent it
+	killed  bool        // by the signal KILL, from any process
 	ended   atomic.Bool // we have killed it
 
 	owner        string
 	served       bool // it has had an owner
-	limited      bool // a script has hit a limit in it
-	spent        bool // it is not to be used again
+	limited      bool // a script has exceeded a limit in it
+	spent        bool // it must not be used again
 	calls        int
-	mapped       int64 // memory it has needed
-	largest      int64 // what the values of owner's largest request cost
+	mapped       int64 // the most memory it has used
+	largest      int64 // the cost of the values of owner's largest request
 	programs     map[string]bool
 	sent         *sentObjects
-	resetObjects bool        // its objects are of another owner, and are to be forgotten
-	expiry       *time.Timer // ends it when it stays idle
+	resetObjects bool        // its objects belong to another owner, and must be removed
+	expiry       *time.Timer // ends it if it stays idle
 
 	writing  sync.Mutex
 	mu       sync.Mutex
-	exchange uint64        // that is under way, or 0
-	over     chan struct{} // closed when that is
-	last     uint64        // the number of the latest
+	exchange uint64        // the current one, or 0
+	over     chan struct{} // closed when the exchange has ended
+	last     uint64        // the number of the latest exchange
 }
 
-// launch starts a process; it must run on the thread that the process is to die with.
+// launch starts a process; it must run on the thread with which the process is to end.
 func launch(command []string) (*worker, error) {
 	var files []*os.File
 	closeAll := func(list []*os.File) {
@@ -96,14 +96,14 @@ func launch(command []string) (*worker, error) {
 	return w, nil
 }
 
-// wait waits for the process, and closes what is open of it.
+// wait waits for the process, and closes its files.
 func (w *worker) wait(cmd *exec.Cmd, stderr *os.File) {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
 		w.stderr.drain(stderr)
 	}()
-	_ = cmd.Wait() // its state says more
+	_ = cmd.Wait() // the state of the process says more than the error
 	<-drained
 	w.how = cmd.ProcessState.String()
 	w.killed = killedBySystem(cmd.ProcessState)
@@ -120,21 +120,21 @@ func (w *worker) kill() {
 	_ = w.pipe.SetReadDeadline(time.Unix(1, 0)) // and this, too
 }
 
-// killUnless kills the worker unless done is closed before the worker has used so much processor time.
+// killUnless kills the worker unless done is closed before the worker has used that much CPU time.
 func (w *worker) killUnless(done <-chan struct{}, limit time.Duration) {
 	if !w.endsWithin(done, limit) {
 		w.kill()
 	}
 }
 
-// endsWithin waits until done is closed. It reports false as soon as the worker has used so much processor time.
+// endsWithin waits until done is closed. It returns false as soon as the worker has used that much CPU time.
 func (w *worker) endsWithin(done <-chan struct{}, limit time.Duration) bool {
 	m := cputime.NewMeter()
 	m.Start(cputime.Process(w.pid))
 	return m.Wait(done, limit)
 }
 
-// ready waits until the worker has closed itself in, and gives what it misses for that.
+// ready waits until the worker has restricted itself, and returns what it lacks for that.
 func (w *worker) ready(ceiling int64) (missing []string, err error) {
 	ready := make(chan struct{})
 	defer close(ready)
@@ -159,7 +159,7 @@ func (w *worker) ready(ceiling int64) (missing []string, err error) {
 	return missing, nil
 }
 
-// fail ends the worker, and adds to err what is known of its end.
+// fail kills the worker, and adds what is known about its end to err.
 func (w *worker) fail(err error) error {
 	mine := !gone(err)
 	late := w.ended.Load()
@@ -195,10 +195,10 @@ func (w *worker) waitForEnd(kill bool) {
 // A reply is the result of an exchange.
 type reply struct {
 	kind kind
-	text string // without what is common to all replies
+	text string // without the part that all replies have
 }
 
-// A job is what the worker has to do in an exchange.
+// A job describes an exchange.
 type job struct {
 	entry  string
 	limits engine.Limits
@@ -206,8 +206,8 @@ type job struct {
 	log    func(engine.Message)
 }
 
-// run does an exchange, and ends it when ctx is done. A fault of the script is an *engine.Error. Without a valid reply in time the
-// worker is spent.
+// run does an exchange, and ends it when ctx is done. A fault of the script is an *engine.Error. If there is no valid reply in
+// time, the worker is not used again.
 func (w *worker) run(ctx context.Context, want job) (reply, error) {
 	number, over := w.start()
 	release := context.AfterFunc(ctx, func() { w.interrupt(number, over) })
@@ -259,7 +259,7 @@ func (w *worker) cancel(number uint64) {
 	at := e.begin(kindCancel)
 	e.uint(number)
 	e.end(at)
-	_ = w.write(e.buf) // if it cannot be asked it will be killed
+	_ = w.write(e.buf) // if this fails, the worker will be killed
 }
 
 func (w *worker) write(frames []byte) error {
@@ -269,7 +269,7 @@ func (w *worker) write(frames []byte) error {
 	return err
 }
 
-// listen reads until the reply, and hands on what the script prints.
+// listen reads until the reply, and passes on what the script prints.
 func (w *worker) listen(want job) (reply, error) {
 	limit := 4*(want.limits.Output+want.limits.Log) + 16*int64(want.limits.Nodes) + 1<<20
 	for {
@@ -296,7 +296,7 @@ func (w *worker) listen(want job) (reply, error) {
 	}
 }
 
-// explain ends the worker after an exchange that failed with err, and makes an *engine.Error of that.
+// explain kills the worker after an exchange that failed with err, and returns an *engine.Error for it.
 func (w *worker) explain(ctx context.Context, err error, want job) *engine.Error {
 	at := engine.Pos{File: want.entry}
 	w.spent = true

@@ -8,9 +8,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Guards of functions that go through arrays, and what is like them.
+// Guards of functions that visit the elements of arrays and array-like objects.
 
-// lengthOf gives the length of an array or the like, if it is within bounds.
+// lengthOf returns the length of an array or array-like object, and refuses it if it is too long.
 func (r *run) lengthOf(o *goja.Object, what string) int {
 	v := o.Get("length")
 	if v == nil {
@@ -24,7 +24,7 @@ func (r *run) lengthOf(o *goja.Object, what string) int {
 	return int(n)
 }
 
-// snapshot gives an array of at most so many elements as o is; a real array is its own.
+// snapshot returns an array with the elements of o, at most that many; a real array is returned itself.
 func (r *run) snapshot(o *goja.Object, most int, what string) *goja.Object {
 	n := r.lengthOf(o, what)
 	if n > most {
@@ -41,8 +41,8 @@ func (r *run) snapshot(o *goja.Object, most int, what string) *goja.Object {
 	return r.vm.NewArray(values...)
 }
 
-// objectOf is the object that goja makes of what a method is called on, or takes as like an array: a number too may have a
-// length, by its prototype. It is nil for null and undefined, for which goja throws.
+// objectOf returns the object to which goja converts the receiver of a method, or an array-like argument: even a number may
+// have a length, by its prototype. It is nil for null and undefined, for which goja throws.
 func (r *run) objectOf(v goja.Value) *goja.Object {
 	if v == nil || goja.IsNull(v) || goja.IsUndefined(v) {
 		return nil
@@ -57,7 +57,7 @@ func element(o *goja.Object, i int) goja.Value {
 	return goja.Undefined()
 }
 
-// listed is for methods that read: they may be called on whatever is like an array.
+// listed is the guard of methods that read; their receiver may be any array-like object.
 func listed(r *run, call goja.FunctionCall, f native) goja.Value {
 	switch this := call.This.(type) {
 	case *goja.Object:
@@ -72,8 +72,8 @@ func listed(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// changed is for methods that change what they are called on. What is merely like an array, such as arguments, is changed as
-// its copy was, since the length that it gives may be another each time.
+// changed is the guard of methods that change their receiver. An array-like object, such as arguments, is changed through a
+// copy, since its length may be another at each read.
 func changed(r *run, call goja.FunctionCall, f native) goja.Value {
 	o := r.objectOf(call.This)
 	if o == nil {
@@ -141,8 +141,8 @@ func arrayFrom(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// iterable stands for an object with the method that gives its iterator. goja would ask for that again, and might get
-// another, or none.
+// iterable wraps an object and the method that returns its iterator. goja would read that method again, and might get another
+// one, or none.
 func (r *run) iterable(o *goja.Object, iterate goja.Callable) *goja.Object {
 	stand := r.vm.NewObject()
 	_ = stand.SetSymbol(goja.SymIterator, func(goja.FunctionCall) goja.Value {
@@ -155,8 +155,8 @@ func (r *run) iterable(o *goja.Object, iterate goja.Callable) *goja.Object {
 	return stand
 }
 
-// setArgs has a set go through an array by an iterator, whose steps see that the call is stopped: goja would go through
-// it by itself, and hash all texts in it, however long.
+// setArgs makes a set read an array through an iterator, which can be stopped: goja would read it in one step, and hash all
+// its texts.
 func setArgs(r *run, args []goja.Value) []goja.Value {
 	if len(args) == 0 {
 		return args
@@ -198,7 +198,7 @@ func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// joined is Array.prototype.join, counting.
+// joined implements Array.prototype.join, and counts.
 func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 	o := r.objectOf(call.This)
 	if o == nil {
@@ -209,7 +209,7 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 		sep = r.textOrThrow(v)
 	}
 	if r.joining[o] {
-		return asString("") // what contains itself is left out
+		return asString("") // an array that contains itself is left out
 	}
 	if r.joining == nil {
 		r.joining = map[*goja.Object]bool{}
@@ -229,7 +229,7 @@ func joined(r *run, call goja.FunctionCall, f native) goja.Value {
 	return w.b.String()
 }
 
-// textOrThrow is String(v), except that symbols have no text.
+// textOrThrow converts like String(v), but throws for symbols.
 func (r *run) textOrThrow(v goja.Value) goja.String {
 	if _, ok := v.(*goja.Symbol); ok {
 		panic(r.vm.NewTypeError("Cannot convert a Symbol value to a string"))
@@ -237,7 +237,8 @@ func (r *run) textOrThrow(v goja.Value) goja.String {
 	return toText(v)
 }
 
-// flattened is Array.prototype.flat, counting: what holds itself, or the same many times, has no end.
+// flattened implements Array.prototype.flat, and counts: an array that contains itself, or the same array many times, has no
+// end.
 func flattened(r *run, call goja.FunctionCall, f native) goja.Value {
 	o := r.objectOf(call.This)
 	if o == nil {
@@ -289,7 +290,7 @@ func flatMapped(r *run, call goja.FunctionCall, f native) goja.Value {
 	return listed(r, call, f)
 }
 
-// found bounds the comparisons of a search for a long text.
+// found limits the comparisons of a search for a long text.
 func found(r *run, call goja.FunctionCall, f native) goja.Value {
 	if o, ok := call.This.(*goja.Object); ok {
 		if what, ok := call.Argument(0).(goja.String); ok {
@@ -299,7 +300,7 @@ func found(r *run, call goja.FunctionCall, f native) goja.Value {
 	return listed(r, call, f)
 }
 
-// sorted gives sorting its default order as a function, so that it can be stopped. Then it goes on as next does.
+// sorted passes the default order as a function, so that sorting can be stopped. Then it calls next.
 func sorted(next func(*run, goja.FunctionCall, native) goja.Value) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		if len(call.Arguments) == 0 || goja.IsUndefined(call.Arguments[0]) {

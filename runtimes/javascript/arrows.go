@@ -7,17 +7,16 @@ import (
 	"metascript/runtimes/internal/measure"
 )
 
-// goja's parser takes (a = 1) for an expression in brackets. When it finds => behind, it goes back and reads the same
-// again as parameters, and with them all arrow functions that are the default values there, which it reads twice each
-// time. There is no other place where it goes back. So what is counted is how often it reads each token; a text that
-// reads like other syntax here than to the parser (a slash may begin a regular expression or divide) is counted wrongly,
-// and is bounded by the time for compiling.
+// goja's parser first reads (a = 1) as an expression in brackets. If => follows, it reads the same text again as parameters, with
+// all arrow functions that are default values there, which it reads twice each time. It reads no other text again. So this counts
+// how often it reads each token. Text that is other syntax for the parser than here (a slash may begin a regular expression or
+// divide) is counted wrongly, and is limited by the time for compiling.
 
-// A bracket is one that is open.
+// A bracket is an open bracket.
 type bracket struct {
 	opening byte // '(', '[', '{', or '$' for ${ in a template
-	read    int  // tokens in it, each as often as it is read
-	deepest int  // how many arrow functions are in the parameters of one another
+	read    int  // tokens in it, counted as often as they are read
+	deepest int  // how deeply arrow functions are nested in parameters
 }
 
 // arrows reads a text, token by token.
@@ -25,12 +24,12 @@ type arrows struct {
 	host.Scanner
 	open   []bracket // the first is the file
 	closed *bracket  // the bracket ) that has just been closed
-	before byte      // what kind of token was the last: 'v' if a value ends with it, else what it is
+	before byte      // the kind of the previous token: 'v' if a value ends with it, otherwise its character
 	reread int
 	passed *measure.Bound
 }
 
-// checkArrows refuses a text that the parser would read too often, at the offset where it does.
+// checkArrows refuses a text that the parser would read too often, and returns the offset.
 func checkArrows(src string, tally measure.Tally) (at int, passed *measure.Bound) {
 	a := &arrows{Scanner: host.Scanner{Text: src}, open: []bracket{{}}}
 	for !a.Done() && a.passed == nil {
@@ -42,7 +41,7 @@ func checkArrows(src string, tally measure.Tally) (at int, passed *measure.Bound
 	return min(a.At, len(src)), a.passed
 }
 
-// token reads the next token, or what is between two.
+// token reads the next token, or the space before it.
 func (a *arrows) token() {
 	c := a.Text[a.At]
 	switch {
@@ -81,7 +80,7 @@ func (a *arrows) token() {
 	}
 }
 
-// template reads on in a template, to its end or to the next ${.
+// template reads a template up to its end or the next ${.
 func (a *arrows) template() {
 	for ; a.At < len(a.Text); a.At++ {
 		switch {
@@ -121,7 +120,7 @@ func wordByte(c byte) bool {
 	return host.Letter(c) || c == '$' || c == '#' || c >= 0x80
 }
 
-// operators are the words behind which a value begins.
+// operators are the keywords after which a value begins.
 var operators = map[string]bool{
 	"return": true, "typeof": true, "case": true, "do": true, "else": true, "in": true, "of": true, "instanceof": true, "new": true,
 	"delete": true, "void": true, "throw": true, "yield": true, "await": true, "default": true, "extends": true,
@@ -134,7 +133,7 @@ func (a *arrows) word() {
 	}
 }
 
-// close ends the innermost bracket. One that does not match is a mistake, which the parser will find.
+// close closes the innermost bracket. The parser reports one that does not match.
 func (a *arrows) close(c byte) {
 	a.before = 'v'
 	if len(a.open) == 1 {

@@ -85,7 +85,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkCPU measures the processor's time of a small call, with all that goes on beside it.
+// BenchmarkCPU measures the processor's time of a small call, with all that continues beside it.
 func BenchmarkCPU(b *testing.B) {
 	p, err := New().Compile(b.Context(), files("sync.js", noop), engine.Limits{})
 	if err != nil {

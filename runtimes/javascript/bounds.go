@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	// maxNative is how deeply native functions may call one another: String([[[…]]]), bound functions.
+	// maxNative is how deeply calls of native functions may be nested: String([[[…]]]), bound functions.
 	maxNative = 1000
-	// maxArguments is how many arguments a list of them may hold.
+	// maxArguments is the maximum length of a list of arguments.
 	maxArguments = 1 << 17
-	// maxProtos is how long a chain of prototypes may be.
+	// maxProtos is the maximum length of a chain of prototypes.
 	maxProtos = 200
-	// maxProduct is how many characters a search may compare at worst.
+	// maxProduct is how many characters a search may compare in the worst case.
 	maxProduct = 1 << 30
-	// elementSize is how many bytes an element of an array takes, with what is in it. It bounds time as well: goja's
-	// functions take some 100 ns for each.
+	// elementSize is the memory of an element of an array, in bytes. It limits time as well: goja's functions take about 100
+	// ns for each element.
 	elementSize = 64
-	// textCost is how often a text counts against the limit of memory: it is copied wherever it is joined, converted or
-	// written into a message, and a step that reads it must not take long.
+	// textCost is how many times a text counts against the memory limit: it is copied when it is joined, converted or written
+	// into a message, and a step that reads it must not take long.
 	textCost = 4
-	// descriptionSize is the same for a property's description and the property.
+	// descriptionSize is the memory of a property and its description.
 	descriptionSize = 640
-	// entrySize is the same for an array of a property's name and value.
+	// entrySize is the memory of an array of a property's name and value.
 	entrySize = 256
 )
 
-// A refusal ends a call. It goes through goja as a panic, which no script can catch.
+// A refusal ends a call. It passes through goja as a panic that no script can catch.
 type refusal struct{ fault *engine.Error }
 
 func (r refusal) Error() string { return r.fault.Error() }
@@ -58,7 +58,7 @@ func (r *run) begin() {
 
 func (r *run) end() { r.depth-- }
 
-// check ends the call if it is to stop: for loops of our own.
+// check ends the call if it was stopped. Our own loops call it.
 func (r *run) check() {
 	r.begin()
 	r.end()
@@ -77,7 +77,7 @@ func (r *run) refuse(e *engine.Error) {
 	panic(refusal{e})
 }
 
-// need refuses what takes more bytes than a value may, and waits for memory.
+// need refuses a value of more bytes than the limit, and waits until there is memory for it.
 func (r *run) need(bytes float64, what string) {
 	if bytes > float64(r.limits.Memory) {
 		r.refuse(engine.TooMuchMemory(engine.Pos{}, r.limits, what))
@@ -88,10 +88,10 @@ func (r *run) need(bytes float64, what string) {
 	}
 }
 
-// needText is need for a text.
+// needText calls need for a text.
 func (r *run) needText(bytes float64, what string) { r.need(bytes*textCost, what) }
 
-// product refuses searches that compare too much.
+// product refuses a search that compares n characters if that is too many.
 func (r *run) product(n float64) {
 	if n > maxProduct {
 		r.refuse(&engine.Error{
@@ -101,10 +101,10 @@ func (r *run) product(n float64) {
 	}
 }
 
-// size is how many bytes a text takes.
+// size returns how many bytes a text takes.
 func size(s goja.String) float64 { return float64(s.Length()) * width(s) }
 
-// width is how many bytes a character of s takes.
+// width returns how many bytes a character of s takes.
 func width(s goja.String) float64 {
 	if reflect.TypeOf(s).Kind() == reflect.String {
 		return 1
@@ -112,8 +112,8 @@ func width(s goja.String) float64 {
 	return 2
 }
 
-// text is v as the functions of goja will see it. They would convert an object again, and get another text. It is nil
-// where they throw.
+// text returns v as a text, as goja's functions convert it; nil where they throw. The caller passes the text on, because a
+// second conversion of an object may return another text.
 func (r *run) text(v goja.Value) goja.String {
 	switch v := v.(type) {
 	case goja.String:
@@ -128,16 +128,16 @@ func (r *run) text(v goja.Value) goja.String {
 	}
 }
 
-// toText is String(v) of the script, which throws for symbols.
+// toText returns String(v). It throws for symbols.
 func toText(v goja.Value) goja.String {
 	v = v.ToString()
 	if s, ok := v.(goja.String); ok {
 		return s
 	}
-	return asString(v.String()) // goja leaves numbers as they are
+	return asString(v.String()) // goja does not convert numbers
 }
 
-// texts replaces this and the arguments at the given places by their text.
+// texts replaces this and the arguments at the given places by their texts. It also returns the text of this.
 func (r *run) texts(call goja.FunctionCall, places ...int) (goja.FunctionCall, goja.String) {
 	s := r.text(call.This)
 	if s == nil {
@@ -160,7 +160,7 @@ func (r *run) argTexts(call goja.FunctionCall, places ...int) goja.FunctionCall 
 	return call
 }
 
-// number replaces the argument at a place by its number, and gives that.
+// number converts the argument at a place to a number, and returns it.
 func number(call goja.FunctionCall, at int) (goja.FunctionCall, float64) {
 	if at >= len(call.Arguments) {
 		return call, 0
@@ -175,7 +175,7 @@ func number(call goja.FunctionCall, at int) (goja.FunctionCall, float64) {
 	return call, f
 }
 
-// what names a function in a message.
+// forbidden returns a function that throws; what is the name in the message.
 func forbidden(what string) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, _ goja.FunctionCall, _ native) goja.Value {
 		panic(r.vm.NewTypeError(what + " is not supported"))
@@ -186,7 +186,7 @@ func forbiddenArgs(r *run, _ []goja.Value) []goja.Value {
 	panic(r.vm.NewTypeError("code from text is not supported"))
 }
 
-// applied bounds a list of arguments.
+// applied limits a list of arguments, which is the argument at that place.
 func applied(at int) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		if o, ok := call.Argument(at).(*goja.Object); ok {
@@ -199,10 +199,11 @@ func applied(at int) func(*run, goja.FunctionCall, native) goja.Value {
 	}
 }
 
-// maxName is how long a name may be that goja takes into the text of an error's stack, once for each call.
+// maxName is the maximum length of a function's name. goja writes it into the stack of an error once for each call.
 const maxName = 1000
 
-// binding guards what bind makes, since that calls a native function without our seeing it. Its name is short, and stays so.
+// binding guards the function that bind returns, since it calls a native function without a guard of its own. Its name is kept
+// short, and cannot be changed.
 func binding(r *run, call goja.FunctionCall, f native) goja.Value {
 	v := f(call)
 	if o, ok := v.(*goja.Object); ok {
@@ -217,9 +218,9 @@ func binding(r *run, call goja.FunctionCall, f native) goja.Value {
 	return v
 }
 
-// unchanged throws for what would change the name of a native function, or where it is looked for. goja asks for it
-// whenever it notes where an error is from, also while the call is being stopped: no script may run then, and the text
-// may not be long.
+// unchanged throws for a native function: its name, and the place where the name is looked up, must not change. goja reads the
+// name whenever it records the position of an error, also while the call is being stopped. No script may run then, and the
+// text must be short.
 func (r *run) unchanged(v goja.Value) {
 	if o, ok := v.(*goja.Object); ok {
 		if _, l, ok := insideOf(o); ok && l.callable {
@@ -228,7 +229,7 @@ func (r *run) unchanged(v goja.Value) {
 	}
 }
 
-// defined is for functions that define the property of their first argument that the second names.
+// defined is the guard of functions that define the property of their first argument that the second names.
 func defined(r *run, call goja.FunctionCall, f native) goja.Value {
 	call = r.argTexts(call, 1)
 	if name, ok := call.Argument(1).(goja.String); ok && name.Length() == 4 && name.String() == "name" {
@@ -237,7 +238,7 @@ func defined(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// allDefined is Object.defineProperties.
+// allDefined is the guard of Object.defineProperties.
 func allDefined(r *run, call goja.FunctionCall, f native) goja.Value {
 	if o, ok := call.Argument(1).(*goja.Object); ok && slices.Contains(keysOf(o), "name") {
 		r.unchanged(call.Argument(0))
@@ -245,28 +246,28 @@ func allDefined(r *run, call goja.FunctionCall, f native) goja.Value {
 	return described(r, call, f)
 }
 
-// deleted is for functions that delete a property of their first argument.
+// deleted is the guard of functions that delete a property of their first argument.
 func deleted(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.unchanged(call.Argument(0))
 	return f(call)
 }
 
-// whole is put around what properties are deleted of, and around what with takes, by source.go.
+// whole is inserted by source.go around the operand of delete and of with.
 func (r *run) whole(call goja.FunctionCall) goja.Value {
 	r.unchanged(call.Argument(0))
 	return call.Argument(0)
 }
 
-// field is put around the first value of a field of a class with a superclass, whose constructor may return any object,
-// by source.go: the second argument is that.
+// field is inserted by source.go around the initial value of a field of a class with a superclass, whose constructor may
+// return any object. The second argument is that object.
 func (r *run) field(call goja.FunctionCall) goja.Value {
 	r.unchanged(call.Argument(1))
 	return call.Argument(0)
 }
 
-// rest is called for the name that probe looks up, by source.go: what a pattern with a rest takes apart is about to be
-// enumerated. It has no name. It lies on goja's stack, of which the arguments of a call are a part, below what this is, the
-// function, and the argument.
+// rest is inserted by source.go as the name that probe looks up: the properties of the source of a pattern with a rest are
+// about to be enumerated. The source has no name. It is on goja's stack, which contains the arguments of a call, below this,
+// the function, and the argument.
 func (r *run) rest(call goja.FunctionCall) goja.Value {
 	name := &call.Arguments[0]
 	source := *(*goja.Value)(unsafe.Add(unsafe.Pointer(name), -3*int(unsafe.Sizeof(*name))))
@@ -279,15 +280,14 @@ func (r *run) rest(call goja.FunctionCall) goja.Value {
 	panic("goja's stack is not as expected")
 }
 
-// keysOf lists the names of an object's own properties.
+// keysOf returns the names of an object's own properties.
 func keysOf(o *goja.Object) []string {
 	arrange(o)
 	return o.Keys()
 }
 
-// arrange puts the names of an object's properties in the order in which they are listed: numbers first, by size. goja
-// would, but puts each number in its place by itself, all behind it one further, which takes the square of how many there
-// are.
+// arrange sorts the names of an object's properties into the order in which they are listed: numbers first, by size. goja
+// would do this too, but inserts each number separately, which takes quadratic time.
 func arrange(o *goja.Object) {
 	at, l, ok := insideOf(o)
 	if !ok || !l.named {
@@ -312,7 +312,7 @@ func arrange(o *goja.Object) {
 		numbers = append(numbers, number{n, name})
 	}
 	slices.SortFunc(numbers, func(a, b number) int { return cmp.Compare(a.value, b.value) })
-	arranged := make([]unistring.String, 0, len(*names)) // a new one: other objects may share the old
+	arranged := make([]unistring.String, 0, len(*names)) // a new slice: other objects may share the old one
 	for _, n := range numbers {
 		arranged = append(arranged, n.name)
 	}
@@ -320,8 +320,8 @@ func arrange(o *goja.Object) {
 	*sorted, *(*int)(unsafe.Add(at, l.numbers)) = len(*names), len(numbers)
 }
 
-// names arranges an object's properties, and gives how many characters the texts have that they are called: goja reads
-// all of a name each time it looks for one, and names may be parts of one long text.
+// names arranges an object's properties, and returns how many characters their names have together: goja reads a whole name at
+// each lookup, and names may be parts of one long text.
 func names(o *goja.Object) (characters float64) {
 	arrange(o)
 	if at, l, ok := insideOf(o); ok && l.named {
@@ -332,21 +332,21 @@ func names(o *goja.Object) (characters float64) {
 	return characters
 }
 
-// enumerated bounds functions that go through all properties of their arguments at once, some 100 ns for each. It refuses
-// texts of which objects with a property for each character would be made.
+// enumerated limits functions that visit all properties of their arguments in one step, at about 100 ns each. It refuses texts
+// that would be converted to objects with a property for each character.
 func enumerated(r *run, call goja.FunctionCall, f native) goja.Value {
 	return r.enumerate(call, f, elementSize)
 }
 
-// listedInFull is enumerated for functions that make an object of each property.
+// listedInFull is like enumerated, for functions that make an object of each property.
 func listedInFull(each float64) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value { return r.enumerate(call, f, each) }
 }
 
-// characterSize is how many bytes a character takes as a property of an object.
+// characterSize is the memory of a character as a property of an object, in bytes.
 const characterSize = 128
 
-// enumerate refuses to have f go through arguments of whose properties each takes so many bytes.
+// enumerate calls f unless the properties of its arguments are too many; each property counts that many bytes.
 func (r *run) enumerate(call goja.FunctionCall, f native, each float64) goja.Value {
 	total, characters := float64(0), float64(0)
 	for _, v := range call.Arguments {
@@ -370,7 +370,7 @@ func (r *run) enumerate(call goja.FunctionCall, f native, each float64) goja.Val
 	return f(call)
 }
 
-// properties is how many properties of its own an object has.
+// properties returns how many own properties an object has.
 func properties(o *goja.Object) (n float64) {
 	if o.ExportType() == typeMapView {
 		return float64(len(o.Export().(*mapView).Keys()))
@@ -393,7 +393,7 @@ func properties(o *goja.Object) (n float64) {
 	return n
 }
 
-// own is put around what is spread in an object literal and what for…in goes through, by source.go.
+// own is inserted by source.go around what is spread in an object literal, and around the object of for…in.
 func (r *run) own(call goja.FunctionCall) goja.Value {
 	if o, ok := call.Argument(0).(*goja.Object); ok {
 		characters := float64(0)
@@ -405,14 +405,14 @@ func (r *run) own(call goja.FunctionCall) goja.Value {
 	return enumerated(r, call, func(c goja.FunctionCall) goja.Value { return c.Argument(0) })
 }
 
-// inherited is for functions whose second argument becomes the prototype of the first.
+// inherited is the guard of functions whose second argument becomes the prototype of the first.
 func inherited(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.unchanged(call.Argument(0))
 	r.chain(call.Argument(1))
 	return f(call)
 }
 
-// inheritedByName is what sets __proto__, and gets it.
+// inheritedByName is the guard of the getter and setter of __proto__.
 func inheritedByName(r *run, call goja.FunctionCall, f native) goja.Value {
 	if len(call.Arguments) > 0 {
 		r.unchanged(call.This)
@@ -421,8 +421,8 @@ func inheritedByName(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// described is for functions whose second argument describes properties: goja lists all descriptions before it defines
-// the first.
+// described is the guard of functions whose second argument describes properties: goja lists all descriptions before it
+// defines the first.
 func described(r *run, call goja.FunctionCall, f native) goja.Value {
 	if o, ok := call.Argument(1).(*goja.Object); ok {
 		r.need(properties(o)*descriptionSize, "a list of property descriptions")
@@ -430,13 +430,13 @@ func described(r *run, call goja.FunctionCall, f native) goja.Value {
 	return enumerated(r, call, f)
 }
 
-// created is Object.create.
+// created is the guard of Object.create.
 func created(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.chain(call.Argument(0))
 	return described(r, call, f)
 }
 
-// heir is put around what a class extends and what a literal has as __proto__, by source.go.
+// heir is inserted by source.go around the superclass of a class, and around __proto__ in a literal.
 func (r *run) heir(call goja.FunctionCall) goja.Value {
 	r.chain(call.Argument(0))
 	return call.Argument(0)
@@ -454,7 +454,7 @@ func (r *run) chain(v goja.Value) {
 	}
 }
 
-// iterated guards the iterator that a function makes: its next is in no template. path is that of its prototype.
+// iterated guards the iterator that a function makes: no template has its next. path is the path of its prototype.
 func iterated(path string) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		if o, ok := call.This.(*goja.Object); ok && kindOfObject(o) != "an array" {
@@ -472,13 +472,13 @@ func (r *run) sweepIterator(v goja.Value, path string) {
 	}
 }
 
-// ofSets bounds the texts in two sets: goja reads all of them again, and they may be parts of one long text.
+// ofSets limits the texts in two sets: goja reads all of them again, and they may be parts of one long text.
 func ofSets(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.product(textsIn(call.This) + textsIn(call.Argument(0)))
 	return f(call)
 }
 
-// textsIn is how many characters the texts among the keys of a Map or a Set have.
+// textsIn returns how many characters the texts among the keys of a Map or a Set have.
 func textsIn(v goja.Value) (sum float64) {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -496,7 +496,7 @@ func textsIn(v goja.Value) (sum float64) {
 	return sum
 }
 
-// ofNumbers bounds the texts among arguments that are made numbers.
+// ofNumbers limits the texts among arguments that are converted to numbers.
 func ofNumbers(r *run, call goja.FunctionCall, f native) goja.Value {
 	numberArgs(r, call.Arguments)
 	return f(call)
@@ -513,13 +513,14 @@ func numberArgs(r *run, args []goja.Value) []goja.Value {
 	return args
 }
 
-// grown is put around what makes something of several parts, by source.go.
+// grown is inserted by source.go around the parts of expressions that combine several values.
 func (r *run) grown(call goja.FunctionCall) goja.Value {
 	r.weighParts(call.Arguments[0], 1)
 	return call.Arguments[0]
 }
 
-// spread is put around what is spread among the arguments of a call, by source.go: the second argument is how many are.
+// spread is inserted by source.go around what is spread in the arguments of a call. The second argument is how many of them
+// are spread.
 func (r *run) spread(call goja.FunctionCall) goja.Value {
 	r.weighParts(call.Arguments[0], call.Argument(1).ToFloat())
 	return call.Arguments[0]
@@ -538,8 +539,8 @@ func (r *run) weighParts(v goja.Value, times float64) {
 	}
 }
 
-// syntaxFunctions are what source.go calls, in the order in which wrap names them. They are made once for a run, if
-// a file uses them.
+// syntaxFunctions returns the functions that source.go inserts, in the order in which wrap names them. They are made once for
+// a run, if a file uses them.
 func (r *run) syntaxFunctions(used bool) []goja.Value {
 	if used && r.syntax == nil {
 		for _, f := range []native{r.own, r.heir, r.grown, r.spread, r.whole, r.field, r.rest} {

@@ -11,37 +11,37 @@ import (
 // the table does not exist for a script (see confine and sweep in hook.go). So a function that a later version of goja adds does not
 // exist for scripts until somebody has added a row for it. TestTableIsComplete compares the table with all properties of goja.
 //
-// Paths are those of joinPath: the constructor of A.prototype is A, symbols are written @@Symbol.iterator, and what no
-// name leads to has the name that ECMAScript's standard gives it, without percent signs. "name" and "length" of
+// Paths are those of joinPath: the constructor of A.prototype is A, symbols are written @@Symbol.iterator, and an object without a
+// path has its name in the ECMAScript standard, without percent signs. "name" and "length" of
 // functions are not listed: each function has them.
 //
-// A native function that makes or reads much is bounded by a guard (guard.go). The others are harmless for one of the
-// reasons below. "One text" means: one copy of a text that is there already, of at most a quarter of limits.memory; it
-// takes milliseconds, and the next instruction sees that the call was stopped.
+// A native function that makes or reads large values is bounded by a guard (guard.go). The others are harmless for one of the
+// reasons below. "One text" means: one copy of an existing text, of at most a quarter of limits.memory. That takes milliseconds,
+// and the next instruction checks whether the call was stopped.
 
-// A verdict says why a built-in property is safe for scripts to have, or that they do not have it.
-type verdict string
+// A safety says whether scripts have a built-in property, and whether it needs a guard.
+type safety string
 
 const (
-	harmless verdict = "harmless" // it takes a bounded time and amplifies nothing
-	bounded  verdict = "bounded"  // a guard bounds it
-	removed  verdict = "removed"  // scripts do not have it
+	harmless safety = "harmless" // it takes a limited time and makes no large values
+	bounded  safety = "bounded"  // a guard limits it
+	removed  safety = "removed"  // scripts do not have it
 )
 
 // A builtin is a row of the table.
 type builtin struct {
-	verdict verdict
-	why     string // what bounds it, or why it is harmless or was removed
-	guard   guard  // of what is bounded
+	safety safety
+	why    string // what limits it, or the reason why it is harmless or removed
+	guard  guard  // if it is bounded
 }
 
-// table makes the table of its parts.
+// table merges the parts of the table.
 func table(parts ...map[string]builtin) map[string]builtin {
 	all := map[string]builtin{}
 	for _, part := range parts {
 		for path, b := range part {
 			if _, twice := all[path]; twice {
-				panic(fmt.Sprintf("%s is judged twice", path))
+				panic(fmt.Sprintf("%s is listed twice", path))
 			}
 			all[path] = b
 		}
@@ -49,7 +49,7 @@ func table(parts ...map[string]builtin) map[string]builtin {
 	return all
 }
 
-// rows gives the same row for properties of an object; of is its path, "" for global variables.
+// rows returns the same row for several properties of an object; of is the object's path, "" for global variables.
 func rows(b builtin, of, names string) map[string]builtin {
 	part := map[string]builtin{}
 	for name := range strings.FieldsSeq(names) {
@@ -59,15 +59,15 @@ func rows(b builtin, of, names string) map[string]builtin {
 }
 
 func safe(why, of, names string) map[string]builtin {
-	return rows(builtin{verdict: harmless, why: why}, of, names)
+	return rows(builtin{safety: harmless, why: why}, of, names)
 }
 
 func gone(why, of, names string) map[string]builtin {
-	return rows(builtin{verdict: removed, why: why}, of, names)
+	return rows(builtin{safety: removed, why: why}, of, names)
 }
 
 func limited(why, of, names string, g guard) map[string]builtin {
-	return rows(builtin{verdict: bounded, why: why, guard: g}, of, names)
+	return rows(builtin{safety: bounded, why: why, guard: g}, of, names)
 }
 
 // Reasons that many rows have in common.
@@ -142,7 +142,7 @@ var ofObject = table(
 	limited(byNames, "Object", "entries", guard{call: listedInFull(entrySize)}),
 	limited(byNames, "Object", "getOwnPropertyDescriptors", guard{call: listedInFull(descriptionSize)}),
 	limited(byNames, "Object", "defineProperties", guard{call: allDefined}),
-	// A property that is missing is looked for along the chain of prototypes, one Go call for each.
+	// A missing property is looked up along the chain of prototypes, with one Go call for each prototype.
 	limited(byNames+"; "+byChain, "Object", "create", guard{call: created}),
 	limited(byChain, "Object", "setPrototypeOf", guard{call: inherited}),
 	limited(byChain, "Object.prototype", "__proto__", guard{call: inheritedByName}),
@@ -153,7 +153,7 @@ var ofObject = table(
 )
 
 var ofFunction = table(
-	// Function is there for instanceof, the others have no name: (function* () {}).constructor.
+	// Function exists for instanceof; the others have no global name: (function* () {}).constructor.
 	limited("it throws", "", "Function GeneratorFunction AsyncFunction",
 		guard{call: forbidden("code from text"), args: forbiddenArgs}),
 	safe(aHolder, "", "Function.prototype GeneratorFunction.prototype AsyncFunction.prototype GeneratorFunction.prototype.prototype"),
@@ -161,7 +161,7 @@ var ofFunction = table(
 	safe("text that stands in the source, or a name", "Function.prototype", "toString"),
 	safe("a chain of prototypes is bounded", "Function.prototype", "@@Symbol.hasInstance"),
 	safe(throws, "Function.prototype", "caller arguments"),
-	// A list of arguments takes a place each on the machine's stack.
+	// Each argument takes a place on goja's stack.
 	limited("the length of the list of arguments", "Function.prototype", "apply", guard{call: applied(1)}),
 	limited("it guards what it makes, which has a short name", "Function.prototype", "bind", guard{call: binding}),
 	safe("runs the script's generator", "GeneratorFunction.prototype.prototype", "next return throw"),
@@ -170,7 +170,7 @@ var ofFunction = table(
 	safe(aConstant, "AsyncFunction.prototype", "@@Symbol.toStringTag"),
 )
 
-// Arrays may be sparse, or no arrays at all: their length says how long a loop takes, and nothing of their size.
+// Arrays may be sparse, or objects with a length: the length says how long a loop takes, but not their size.
 var ofArray = table(
 	limited(byLength, "", "Array", guard{call: newArray, args: arrayArgs}),
 	safe(aHolder, "Array", "prototype"),
@@ -219,7 +219,7 @@ var ofString = table(
 	limited(byIterator, "String.prototype", "@@Symbol.iterator", guard{call: iterated("StringIterator.prototype")}),
 )
 
-// Regular expressions: the pattern when it is made, the text when it is matched.
+// The pattern of a regular expression is checked when it is made, the text when it is matched.
 var ofRegExp = table(
 	limited("the states of the pattern", "", "RegExp", guard{call: newPattern, args: patternArgs}),
 	safe(aHolder, "RegExp", "prototype"),
@@ -269,7 +269,7 @@ var ofMath = table(
 	limited(byNumbers, "Math", "hypot max min", guard{call: ofNumbers}),
 )
 
-// Errors are made by goja too, in the same way. What their stack is made of is bounded when it is asked for.
+// goja makes errors too, in the same way. The text of their stack is limited when it is read.
 var ofErrors = table(
 	limited("the text of its stack is counted", "", "Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError "+
 		"URIError", guard{made: (*run).boundStack}),
@@ -324,7 +324,7 @@ var ofPromise = table(
 	safe(aConstant, "Promise.prototype", "@@Symbol.toStringTag"),
 )
 
-// goja's recurse without bound over data, and compare each object with all around it.
+// goja's functions recurse without limit over data, and compare each object with all objects around it.
 var ofJSON = table(
 	safe(aConstant, "JSON", "@@Symbol.toStringTag"),
 	limited("the length of the text, the values in it, and how deep they are", "JSON", "parse", guard{call: parsedJSON}),
@@ -353,7 +353,7 @@ var ofIterators = table(
 	safe(looksAtOne, "Iterator.prototype", "@@Symbol.iterator"),
 )
 
-// What objects have of their own that syntax makes.
+// ofSyntax are the own properties of objects that syntax makes.
 var ofSyntax = table(
 	safe(looksAtOne, "", "(array).length (text).length (regexp).lastIndex (arguments).length (class).prototype (generator).prototype"),
 	safe("the function itself; its names are in the source", "", "(arguments).callee"),

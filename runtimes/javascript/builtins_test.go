@@ -118,7 +118,7 @@ func (e *enumeration) object(o *goja.Object, path string) {
 
 func (e *enumeration) property(o *goja.Object, key any, path string) {
 	e.paths[path] = true
-	if b, judged := builtins[path]; judged && b.verdict == removed {
+	if b, listed := builtins[path]; listed && b.safety == removed {
 		return // nor what hangs on it
 	}
 	if strings.HasPrefix(path, "(") {
@@ -139,17 +139,17 @@ func (e *enumeration) property(o *goja.Object, key any, path string) {
 	}
 }
 
-// Every built-in property that goja has is judged, and nothing is that goja does not have. A property that is new here
+// Every built-in property that goja has is listed, and nothing is that goja does not have. A property that is new here
 // is absent for scripts: judge it in builtins.go.
 func TestTableIsComplete(t *testing.T) {
-	judged := map[string]bool{}
+	listed := map[string]bool{}
 	for path, b := range builtins {
-		judged[path] = true
-		if b.why == "" || b.verdict == "" {
+		listed[path] = true
+		if b.why == "" || b.safety == "" {
 			t.Errorf("%s: nothing says why", path)
 		}
 	}
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(pristine)), slices.Sorted(maps.Keys(judged))); diff != "" {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(pristine)), slices.Sorted(maps.Keys(listed))); diff != "" {
 		t.Errorf("- what goja has, + what the table has:\n%s", diff)
 	}
 	if len(pristine) < 400 {
@@ -161,7 +161,7 @@ func TestTableIsComplete(t *testing.T) {
 func TestRealm(t *testing.T) {
 	want := map[string]bool{"console": true}
 	for path := range pristine {
-		if builtins[path].verdict != removed {
+		if builtins[path].safety != removed {
 			want[path] = true
 		}
 	}
@@ -204,7 +204,7 @@ func inRealm(t *testing.T, f func(*run)) {
 
 // A function that a new version of goja adds does not exist for a script, wherever it is: in an object made of a
 // template, or in one that is made when it is asked for.
-func TestNewBuiltinsVanish(t *testing.T) {
+func TestBuiltinsWithoutARowAreRemoved(t *testing.T) {
 	const has = "globalThis.amplify || ''.amplify || [].amplify || Math.amplify || ''[Symbol.unscopables]"
 	if err := instrument(); err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestNewBuiltinsVanish(t *testing.T) {
 	}
 }
 
-// add puts a property into a template that nobody has judged, and a symbol.
+// add puts a property into a template that nobody has listed, and a symbol.
 func add(tmpl reflect.Value) {
 	for _, field := range []struct {
 		props, names string

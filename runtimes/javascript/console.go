@@ -61,7 +61,7 @@ func (c *console) Delete(string) bool { return false }
 // Keys implements [goja.DynamicObject].
 func (c *console) Keys() []string { return []string{"debug", "error", "info", "log", "warn"} }
 
-// inspect writes values for people: strings as they are, the rest much like JSON, in at most about n bytes.
+// inspect formats values for people: strings as they are, other values similar to JSON, in about n bytes at most.
 func (r *run) inspect(n int, values ...goja.Value) string {
 	p := printer{r: r, max: n}
 	for i, v := range values {

@@ -22,10 +22,10 @@ const (
 	maxTrace = 20      // frames
 )
 
-// naming is how messages show names.
+// naming formats names in messages.
 var naming = host.Names{Max: 80, Dollar: true, More: func(n int) string { return fmt.Sprintf("and %d more", n) }}
 
-// fault says what err, which goja or this package returned, means to the script's author.
+// fault converts err, which goja or this package returned, to the error that the script's author sees.
 func (r *run) fault(ctx context.Context, err error) *engine.Error {
 	if r.refused != nil {
 		return r.refused
@@ -33,7 +33,7 @@ func (r *run) fault(ctx context.Context, err error) *engine.Error {
 	switch e := err.(type) {
 	case *engine.Error:
 		return e
-	case refusal: // a native function that was not begun
+	case refusal: // a native function that was not started
 		stopped := engine.Stopped(ctx, e.fault.Pos, r.limits)
 		stopped.Trace = e.fault.Trace
 		return stopped
@@ -55,8 +55,7 @@ func (r *run) fault(ctx context.Context, err error) *engine.Error {
 	return r.interpreterFault(err)
 }
 
-// panicked is fault for what comes out of goja as a panic: what no script may catch, and bugs, such as
-// 'ab'.repeat(2**62).
+// panicked is fault for a panic of goja: an error that no script may catch, or a bug, such as 'ab'.repeat(2**62).
 func (r *run) panicked(ctx context.Context, x any) *engine.Error {
 	switch err, _ := x.(error); err.(type) {
 	case *goja.InterruptedError, *goja.StackOverflowError, refusal:
@@ -81,12 +80,12 @@ func (r *run) interpreterFault(x any) *engine.Error {
 	}
 }
 
-// throwable gives what to panic with in a function that scripts call, so that the script sees err thrown, unless
-// it is an error that no script may catch.
+// throwable returns the value with which a function that scripts call has to panic, so that the script can catch err, unless
+// no script may catch it.
 func (r *run) throwable(err error) any {
 	fault := (*engine.Error)(nil)
 	if !errors.As(err, &fault) {
-		return err // goja's own, which goes on as it is
+		return err // it is goja's own error
 	}
 	object := r.vm.NewTypeError(fault.Msg)
 	if r.faults == nil {
@@ -96,7 +95,7 @@ func (r *run) throwable(err error) any {
 	return object
 }
 
-// thrown is fault for what was thrown, by the script or by goja.
+// thrown is fault for a value that was thrown, by the script or by goja.
 func (r *run) thrown(ex *goja.Exception) *engine.Error {
 	at, trace := r.trace(r.outsideConstructors(ex.Stack()))
 	if at.File == "" {
@@ -132,8 +131,8 @@ func (r *run) thrown(ex *goja.Exception) *engine.Error {
 	return e
 }
 
-// outsideConstructors leaves out the constructors of the script's own error classes, so that an error is where its
-// making was begun: at new NotReady(…), not at super(…).
+// outsideConstructors removes the constructors of the script's own error classes, so that the position of an error is new
+// NotReady(…), not super(…).
 func (r *run) outsideConstructors(stack []goja.StackFrame) []goja.StackFrame {
 	for len(stack) > 1 {
 		before, _ := r.source(stack[0])
@@ -145,7 +144,7 @@ func (r *run) outsideConstructors(stack []goja.StackFrame) []goja.StackFrame {
 	return stack
 }
 
-// source gives the text of a frame's file before and from where the frame is; "" when it is not in the script.
+// source returns the text of a frame's file before and after the position of the frame; "" if it is not in the script.
 func (r *run) source(f goja.StackFrame) (before, from string) {
 	at := f.Position()
 	if m, ok := r.p.modules.Load(at.Filename); ok {
@@ -155,7 +154,7 @@ func (r *run) source(f goja.StackFrame) (before, from string) {
 	return "", ""
 }
 
-// nameAndMessage gives an Error's name and message. They may be getters, so a script may run, and throw again.
+// nameAndMessage returns an Error's name and message. They may be getters, so a script may run, and throw again.
 func (r *run) nameAndMessage(object *goja.Object) (name, message string) {
 	_ = r.vm.Try(func() { name = word(object.Get("name")) })
 	_ = r.vm.Try(func() { message = word(object.Get("message")) })
@@ -172,7 +171,7 @@ func word(v goja.Value) string {
 	return ""
 }
 
-// text gives at most about n bytes of s, without making a copy of a huge one.
+// text returns at most about n bytes of s, without making a copy of a huge one.
 func text(s goja.String, n int) string {
 	if s.Length() > n {
 		s = s.Substring(0, n)
@@ -185,8 +184,8 @@ var engineErrors = []string{
 	"TypeError", "ReferenceError", "RangeError", "SyntaxError", "URIError", "EvalError", "AggregateError",
 }
 
-// madeByEngine reports whether an Error is of a class that goja itself throws: if its prototype, and no class
-// derived from it, is called so.
+// madeByEngine reports whether an Error is of a class that goja itself throws: whether its prototype, and not that of a
+// derived class, has the name.
 func (r *run) madeByEngine(object *goja.Object) bool {
 	made := false
 	_ = r.vm.Try(func() {
@@ -199,15 +198,15 @@ func (r *run) madeByEngine(object *goja.Object) bool {
 
 var newError = regexp.MustCompile(`^new\s+(` + strings.Join(engineErrors, "|") + `)\b`)
 
-// deliberate reports whether the script made the error with new TypeError(…) or the like: where it was made, the
-// source says so. An Error knows where it was made, not where it was thrown.
+// deliberate reports whether the script made the error itself, for example with new TypeError(…), according to the source at
+// the position where it was made. An Error knows where it was made, not where it was thrown.
 func (r *run) deliberate(ex *goja.Exception) bool {
 	stack := ex.Stack()
 	if len(stack) == 0 {
 		return false
 	}
 	if slices.Contains(engineErrors, stack[0].FuncName()) && stack[0].Position().Line == 0 {
-		return true // called without new: it is then a function of goja at work
+		return true // called without new: the top frame is a function of goja
 	}
 	_, from := r.source(stack[0])
 	return newError.MatchString(from)
@@ -215,8 +214,8 @@ func (r *run) deliberate(ex *goja.Exception) bool {
 
 var calleeText = regexp.MustCompile(`[\w$][\w$.?'"\[\]]{0,100}$`)
 
-// called gives the text of what was called in vain, if that is the error: goja says then that it has no such member,
-// or is no object.
+// called returns the text of the called expression if the call failed because it is no function: goja then says that there is
+// no such member, or no object.
 func (r *run) called(ex *goja.Exception, message string) string {
 	for _, start := range []string{"Object has no member", "Value is not an object", "Dynamic object is not callable"} {
 		if !strings.HasPrefix(message, start) || len(ex.Stack()) == 0 {
@@ -229,7 +228,7 @@ func (r *run) called(ex *goja.Exception, message string) string {
 	return ""
 }
 
-// absent are things of other JavaScript hosts that scripts reach for.
+// absent are names of other JavaScript hosts that scripts often use.
 var absent = map[string]string{
 	"setTimeout": "there are no timers", "setInterval": "there are no timers", "setImmediate": "there are no timers",
 	"fetch": "there is no network", "XMLHttpRequest": "there is no network",
@@ -240,7 +239,7 @@ var absent = map[string]string{
 	"structuredClone": "use JSON.parse(JSON.stringify(value))",
 }
 
-// advices are hints for messages of goja's that begin so.
+// advices are hints for messages of goja that begin with start.
 var advices = []struct{ start, hint string }{
 	{"Cannot read property", "use ?. where a field may be missing"},
 	{"Cannot convert undefined or null", "what stands to the left is undefined or null"},
@@ -248,7 +247,7 @@ var advices = []struct{ start, hint string }{
 	{"object is not iterable", "of an object, go through Object.values or Object.entries"},
 }
 
-// advice is the hint for an error of goja's, if there is one.
+// advice returns the hint for an error of goja, or "".
 func advice(message string) string {
 	if name, ok := strings.CutSuffix(message, " is not defined"); ok {
 		return absent[name]
@@ -261,7 +260,7 @@ func advice(message string) string {
 	return ""
 }
 
-// trace gives the calls of a stack that are in the script's files, and the position of the innermost.
+// trace returns the calls of a stack that are in the script's files, and the position of the innermost.
 func (r *run) trace(stack []goja.StackFrame) (engine.Pos, []engine.Frame) {
 	var frames []engine.Frame
 	for i := range stack {
@@ -281,7 +280,7 @@ func (r *run) trace(stack []goja.StackFrame) (engine.Pos, []engine.Frame) {
 	return frames[0].Pos, frames
 }
 
-// where is the position of the script's code that called the Go function at work.
+// where returns the position of the script's code that called the running Go function.
 func (r *run) where() engine.Pos {
 	at, _ := r.trace(r.vm.CaptureCallStack(4, nil))
 	return at
@@ -297,7 +296,7 @@ func (p *program) Place(name string) engine.Pos {
 	return engine.Pos{File: p.entry}
 }
 
-// invalid is the error of a file that does not parse or compile.
+// invalid returns the error of a file that does not parse or compile.
 func (m *module) invalid(name string, err error) *engine.Error {
 	e := &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: name}}
 	var at file.Position
@@ -321,8 +320,8 @@ func (m *module) invalid(name string, err error) *engine.Error {
 	return e
 }
 
-// pos turns a position of goja, which counts bytes and ends lines in all of JavaScript's four ways, into one that
-// counts characters in lines as editors show them.
+// pos converts a position of goja, which counts bytes and ends lines in all of JavaScript's four ways, to one that counts
+// characters in lines as editors show them.
 func (m *module) pos(name string, at file.Position) engine.Pos {
 	return host.At(name, m.src, m.offset(at))
 }

@@ -36,7 +36,7 @@ type (
 	factory   = func(*goja.Runtime) goja.Value
 )
 
-// running maps the machines that run scripts to their runs.
+// running maps the virtual machines that run scripts to their runs.
 var running sync.Map // *goja.Runtime -> *run
 
 // instrument guards goja, once for the process.
@@ -57,16 +57,17 @@ var instrument = sync.OnceValue(func() (err error) {
 	return nil
 })
 
-// confined are the templates that were. It is complete before the first machine runs.
+// confined are the templates that confine has handled. It is complete before the first machine runs.
 var confined = map[unsafe.Pointer]bool{}
 
-// templates are the objects that are made from templates, besides those that are removed; "" is the global object.
+// templates are the paths of the objects that are made from templates, without those that are removed; "" is the global
+// object.
 var templates = []string{
 	"", "Object", "Object.prototype", "Function.prototype", "Array.prototype", "String.prototype", "Number",
 	"Number.prototype", "Date", "Date.prototype", "Math",
 }
 
-// find gives the object at a path of one or two names.
+// find returns the object at a path of one or two names.
 func find(vm *goja.Runtime, path string) *goja.Object {
 	switch path {
 	case "":
@@ -81,21 +82,21 @@ func find(vm *goja.Runtime, path string) *goja.Object {
 	return at
 }
 
-// An inside has the offsets of the fields of what a goja.Object points to, as far as its type has them.
+// An inside has the offsets of the fields of the struct to which a goja.Object points, as far as its type has them.
 type inside struct {
 	values    uintptr // map[unistring.String]goja.Value
 	symbols   uintptr // *orderedMap of the same for symbols, a list of entries
-	native    uintptr // what a call calls
-	construct uintptr // what new calls, may be nil there
+	native    uintptr // the function of a call
+	construct uintptr // the function of new, may be nil there
 	tmpl      uintptr // *objectTemplate
 	names     uintptr // []unistring.String, of the properties
-	sorted    uintptr // int, how many of them are in their order
+	sorted    uintptr // int, how many of them are sorted
 	numbers   uintptr // int, how many of those are numbers
-	wrapped   uintptr // goja.Value, what a pattern with a rest takes apart
+	wrapped   uintptr // goja.Value, what a pattern with a rest splits
 	entries   uintptr // *orderedMap, of a Map or Set
 	source    uintptr // goja.String, of a RegExp
 	frames    uintptr // []goja.StackFrame, of an Error
-	stacked   uintptr // bool, whether its stack was made a text
+	stacked   uintptr // bool, whether its stack was converted to text
 
 	hasValues, callable, templated, named, wraps, collects, fails, matches bool
 }
@@ -172,7 +173,7 @@ func mustField(t reflect.Type, name string, want reflect.Type) reflect.StructFie
 	return f
 }
 
-// innerOf gives what an object points to.
+// innerOf returns the struct to which an object points.
 func innerOf(o *goja.Object) (unsafe.Pointer, reflect.Type) {
 	inner := reflect.NewAt(selfType, unsafe.Add(unsafe.Pointer(o), selfOffset)).Elem().Elem()
 	if inner.Kind() != reflect.Pointer {
@@ -181,7 +182,7 @@ func innerOf(o *goja.Object) (unsafe.Pointer, reflect.Type) {
 	return inner.UnsafePointer(), inner.Type()
 }
 
-// insideOf is innerOf with the layout.
+// insideOf is innerOf with the offsets.
 func insideOf(o *goja.Object) (unsafe.Pointer, inside, bool) {
 	at, t := innerOf(o)
 	if at == nil || t.Elem().Kind() != reflect.Struct {
@@ -215,7 +216,7 @@ func insideOf(o *goja.Object) (unsafe.Pointer, inside, bool) {
 	return at, l, true
 }
 
-// offset finds a field, which may be one of an embedded struct.
+// offset returns the offset of a field, which may be in an embedded struct.
 func offset(t reflect.Type, name string, want reflect.Type) (sum uintptr, ok bool) {
 	f, ok := t.FieldByName(name)
 	if !ok || want != nil && f.Type != want {
@@ -231,7 +232,7 @@ func offset(t reflect.Type, name string, want reflect.Type) (sum uintptr, ok boo
 	return sum, true
 }
 
-// template gives the objectTemplate of an object that has one.
+// template returns the objectTemplate of an object that has one.
 func template(o *goja.Object) reflect.Value {
 	at, l, ok := insideOf(o)
 	if !ok || !l.templated {
@@ -247,16 +248,16 @@ func templateField(tmpl reflect.Value, name string) reflect.Value {
 	return reflect.NewAt(f.Type, unsafe.Add(tmpl.UnsafePointer(), f.Offset)).Elem()
 }
 
-// exists reports whether scripts have the built-in property at a path: it must have been judged.
+// exists reports whether scripts have the built-in property at a path: it must be in the table, and not removed.
 func exists(table map[string]builtin, path string) bool {
-	b, judged := table[path]
-	return judged && b.verdict != removed
+	b, listed := table[path]
+	return listed && b.safety != removed
 }
 
 // ofEachFunction are properties that every function has.
 var ofEachFunction = map[string]bool{"name": true, "length": true}
 
-// confine removes from a template what does not exist for scripts. path is that of the object.
+// confine removes the properties that scripts do not have from a template. path is the path of the object.
 func confine(tmpl reflect.Value, path string) {
 	function := slices.Contains([]string{"Object", "Number", "Date", "Function.prototype"}, path)
 	for _, field := range []struct{ props, names string }{{"props", "propNames"}, {"symProps", "symPropNames"}} {
@@ -274,7 +275,7 @@ func confine(tmpl reflect.Value, path string) {
 	}
 }
 
-// keyName is how the table writes the key of a property.
+// keyName returns the key of a property as the table has it.
 func keyName(key any) string {
 	switch key := key.(type) {
 	case unistring.String:
@@ -285,7 +286,7 @@ func keyName(key any) string {
 	panic(fmt.Sprintf("the key of a property is a %T", key))
 }
 
-// patch replaces the factories of a template by ones that guard what they made. path is that of the object.
+// patch replaces the factories of a template by factories that guard the functions they make. path is the path of the object.
 func patch(tmpl reflect.Value, path string) {
 	for _, field := range []string{"props", "symProps"} {
 		props := templateField(tmpl, field)
@@ -308,7 +309,7 @@ func patch(tmpl reflect.Value, path string) {
 	}
 }
 
-// joinPath names a property. The constructor of A.prototype is A, from wherever it was found.
+// joinPath returns the path of a property. The constructor of A.prototype is A, from wherever it was found.
 func joinPath(path, name string) string {
 	if of, ok := strings.CutSuffix(path, ".prototype"); ok && name == "constructor" {
 		return of
@@ -319,7 +320,7 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// propertyValues gives what a property holds: its value, or its getter and setter.
+// propertyValues returns the objects of a property: its value, or its getter and setter.
 func propertyValues(v goja.Value) []*goja.Object {
 	if o, ok := v.(*goja.Object); ok {
 		return []*goja.Object{o}
@@ -346,7 +347,7 @@ func (r *run) sweepProperty(v goja.Value, path string) {
 	}
 }
 
-// sweep guards the function o, and all that hangs on the object o and is made already. It does so once.
+// sweep guards the function o, and all objects that can be reached from o and exist already. It does so once.
 func (r *run) sweep(o *goja.Object, path string) {
 	if o == nil || r.swept[o] {
 		return
@@ -373,7 +374,7 @@ func (r *run) sweep(o *goja.Object, path string) {
 	r.sweep(o.Prototype(), prototypeOf(path, l.callable))
 }
 
-// sweepNames guards what an object has by name, and removes what does not exist for scripts.
+// sweepNames guards the properties with names, and removes those that scripts do not have.
 func (r *run) sweepNames(at unsafe.Pointer, l inside, path string) {
 	values := *(*map[unistring.String]goja.Value)(unsafe.Add(at, l.values))
 	for name, v := range values {
@@ -408,12 +409,12 @@ func (r *run) sweepSymbols(o *goja.Object, at unsafe.Pointer, l inside, path str
 	}
 	for _, symbol := range unknown {
 		if err := o.DeleteSymbol(symbol); err != nil {
-			panic(err) // it is not run at all
+			panic(err) // goja is not used at all
 		}
 	}
 }
 
-// prototypes are those of built-in objects that have others than Object.prototype and Function.prototype.
+// prototypes are the prototypes of built-in objects for which it is not Object.prototype or Function.prototype.
 var prototypes = map[string]string{
 	"ArrayIterator.prototype": "Iterator.prototype", "MapIterator.prototype": "Iterator.prototype",
 	"SetIterator.prototype": "Iterator.prototype", "StringIterator.prototype": "Iterator.prototype",
@@ -427,7 +428,7 @@ func init() {
 	}
 }
 
-// prototypeOf is the path of the prototype of the built-in object at a path.
+// prototypeOf returns the path of the prototype of the built-in object at a path.
 func prototypeOf(path string, function bool) string {
 	if of, ok := prototypes[path]; ok {
 		return of
@@ -475,8 +476,8 @@ func (r *run) guardFunction(at unsafe.Pointer, l inside, path string) {
 	}
 }
 
-// present gives arguments of which each is there: find and its like pass nil for a hole in an array, which native functions
-// do not expect.
+// present replaces missing arguments: find and similar functions pass nil for a hole in an array, which native functions do
+// not expect.
 func present(args []goja.Value) []goja.Value {
 	if !slices.Contains(args, nil) {
 		return args

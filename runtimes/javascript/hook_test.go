@@ -113,8 +113,8 @@ func ours(name string) bool {
 	return strings.HasSuffix(name, "ToValue.func1") || strings.Contains(name, "builtin_thrower")
 }
 
-// TestHammer has many goroutines change what they see of one request.
-func TestHammer(t *testing.T) {
+// TestManyConcurrentCalls has many goroutines change what they see of one request.
+func TestManyConcurrentCalls(t *testing.T) {
 	p, err := New().Compile(t.Context(), files("sync.js", `
 function sync(request) {
   const {parent, children} = request

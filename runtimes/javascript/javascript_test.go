@@ -117,7 +117,7 @@ func TestOrderOfProperties(t *testing.T) {
 	}
 }
 
-// A pattern with a rest takes apart what it should, wherever it is and whatever it is given: see run.rest.
+// A pattern with a rest splits what it should, wherever it is and whatever it is given: see run.rest.
 func TestRestPatterns(t *testing.T) {
 	got, err := call(t, `
 		const o = () => ({top: 1, x: 2, y: 3})

@@ -13,7 +13,7 @@ import (
 	"metascript/engine"
 )
 
-// JSON.parse and JSON.stringify, bounded: goja's own recurse as deeply as the data is nested.
+// JSON.parse and JSON.stringify with limits: goja's own functions recurse as deeply as the data is nested.
 
 // maxJSON is how deeply JSON text may be nested.
 const maxJSON = 500
@@ -34,7 +34,7 @@ func parsedJSON(r *run, call goja.FunctionCall, f native) goja.Value {
 	return r.revive(reviver, root, "")
 }
 
-// weigh refuses JSON text whose values would be too large or too deep.
+// weigh refuses JSON text whose values would be too large or nested too deeply.
 func (r *run) weigh(text string) {
 	depth, bytes, quoted := 0, float64(len(text)), false
 	for i := 0; i < len(text); i++ {
@@ -66,7 +66,7 @@ func (r *run) tooDeep() {
 	})
 }
 
-// revive passes every value of what JSON.parse made through the script's function, innermost first.
+// revive passes every value that JSON.parse made to the script's function, innermost first.
 func (r *run) revive(reviver goja.Callable, holder *goja.Object, key string) goja.Value {
 	r.begin()
 	defer r.end()
@@ -99,7 +99,7 @@ func (r *run) revive(reviver goja.Callable, holder *goja.Object, key string) goj
 	return v
 }
 
-// A jsonWriter is JSON.stringify at work.
+// A jsonWriter is one run of JSON.stringify.
 type jsonWriter struct {
 	r        *run
 	b        bytes.Buffer
@@ -160,7 +160,7 @@ func (r *run) indentation(v goja.Value) string {
 	return ""
 }
 
-// value writes the value at key of holder, and reports whether it is one that JSON has.
+// value writes the value at key of holder, and reports whether JSON has such a value.
 func (w *jsonWriter) value(holder goja.Value, key string, v goja.Value) bool {
 	w.r.begin()
 	defer w.r.end()
@@ -233,7 +233,7 @@ func (w *jsonWriter) scalar(v goja.Value) bool {
 
 func (w *jsonWriter) need(more float64) { w.r.needText(float64(w.b.Len())+more, "JSON.stringify") }
 
-// enter notes that o is being written.
+// enter records that o is being written.
 func (w *jsonWriter) enter(o *goja.Object) {
 	for _, outer := range w.open {
 		if outer == o {

@@ -10,11 +10,11 @@ import (
 	"metascript/scripts/lib"
 )
 
-// libraryNames are by which a script requires the library, unless it has a file that is meant.
+// libraryNames are the names by which a script requires the library, unless it has a file of that name.
 var libraryNames = []string{"metascript", "metascript.js"}
 
-// A library is the object that a script sees, or one of the groups in it. It makes a function when a script asks for
-// one, since most scripts use few.
+// A library is the object that a script gets, or one of the groups in it. It makes a function when a script reads it, since
+// most scripts use few.
 type library struct {
 	r     *run
 	group string // "" for the whole
@@ -26,14 +26,14 @@ func (r *run) library() goja.Value {
 	return r.vm.NewDynamicObject(&library{r: r, names: lib.Names(), made: map[string]goja.Value{}})
 }
 
-// ofAny are names that JavaScript, a script that looks at objects in general, or source.go asks any object for.
+// ofAny are names that JavaScript, scripts that inspect objects, or source.go may read from any object.
 var ofAny = []string{
 	restProperty,
 	"__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "then", "toJSON",
 	"toLocaleString", "toString", "valueOf",
 }
 
-// Get makes what is called name. To ask for what there is not is an error that says what was meant.
+// Get returns the function or group of that name. It throws for an unknown name, with a suggestion.
 func (l *library) Get(name string) goja.Value {
 	if v, ok := l.made[name]; ok {
 		return v
@@ -85,7 +85,7 @@ func (l *library) Delete(string) bool { return false }
 // Keys implements [goja.DynamicObject].
 func (l *library) Keys() []string { return l.names }
 
-// libraryFunction makes a function of f. Like others of JavaScript's, it takes no notice of arguments too many.
+// libraryFunction makes a JavaScript function of f. It ignores additional arguments, like other functions of JavaScript.
 func (r *run) libraryFunction(f *lib.Function) native {
 	return func(call goja.FunctionCall) goja.Value {
 		r.begin()
@@ -109,7 +109,7 @@ func (r *run) libraryFunction(f *lib.Function) native {
 	}
 }
 
-// data gives the JSON-shaped value of v, which messages call what.
+// data returns the JSON-shaped value of v; what is its name in messages.
 func (r *run) data(v goja.Value, what string) any {
 	limits := r.limits
 	limits.Nodes, limits.Output = int(limits.Memory/elementSize), limits.Memory
@@ -124,7 +124,7 @@ func (r *run) data(v goja.Value, what string) any {
 	panic(r.throwable(fault))
 }
 
-// libraryFault is what to panic with for an error of the library's.
+// libraryFault returns the value with which to panic for an error of the library.
 func (r *run) libraryFault(err error) any {
 	if fault := host.LibraryError(err); fault != nil {
 		return r.throwable(fault)
@@ -132,7 +132,7 @@ func (r *run) libraryFault(err error) any {
 	return r.throwable(err)
 }
 
-// A meter bounds the library's functions. There are no steps in JavaScript.
+// A meter limits the library's functions. There are no steps in JavaScript.
 type meter struct{ r *run }
 
 // Spend implements [lib.Meter].

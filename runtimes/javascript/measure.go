@@ -12,7 +12,7 @@ import (
 	"metascript/runtimes/internal/measure"
 )
 
-// measureText bounds, before a file is parsed, what the parser recurses for and goes through again and again.
+// measureText limits, before a file is parsed, what the parser recurses for and reads repeatedly.
 func (m *module) measureText(name string) error {
 	offset, passed := checkText(m.src)
 	if passed == nil {
@@ -24,7 +24,7 @@ func (m *module) measureText(name string) error {
 	return passed.Passed(host.At(name, m.src, offset))
 }
 
-// checkText counts brackets, the length of chains of operators, and labels. It gives the offset where a bound is passed.
+// checkText counts brackets, the length of chains of operators, and labels. It returns the offset where a limit is exceeded.
 func checkText(src string) (offset int, passed *measure.Bound) {
 	brackets, chain, colons := 0, 0, 0
 	blank := false
@@ -60,14 +60,14 @@ func checkText(src string) (offset int, passed *measure.Bound) {
 	return 0, nil
 }
 
-// around is what is around a node, as far as it makes the node dearer to compile.
+// around describes the nodes around a node, as far as they make it more expensive to compile.
 type around struct {
 	scopes int // functions and blocks
 	exits  int // statements that break and return may leave
-	sums   int // additions, one within the other
+	sums   int // additions, nested in each other
 }
 
-// count adds what compiling a node will take, and notes what it is to the nodes within.
+// count adds the cost of compiling a node, and records what it means for the nodes within.
 func (c *checker) count(n ast.Node) {
 	if _, expression := n.(ast.Expression); expression && !keepsText(n) {
 		defer func() { c.around.sums = 0 }()
@@ -119,7 +119,7 @@ func (c *checker) add(b *measure.Bound, n int) {
 	}
 }
 
-// keep stores a module that has been compiled, unless another run was first, and counts what it took.
+// keep stores a compiled module, unless another run has stored it first, and counts its cost.
 func (p *program) keep(name string, m *module) (*module, error) {
 	p.measuring.Lock()
 	defer p.measuring.Unlock()

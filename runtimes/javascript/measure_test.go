@@ -13,7 +13,7 @@ import (
 )
 
 // What is too dear to parse or to compile is refused at the place where it begins to be.
-func TestDearSources(t *testing.T) {
+func TestExpensiveSources(t *testing.T) {
 	rep := strings.Repeat
 	for _, c := range []struct{ name, text, want string }{
 		{"arrows", "\n f = " + rep("(a=", 9) + "1" + rep(")=>1", 9), "sync.js:2:69: has more than 8 arrow functions in the parameters of one another"},
@@ -38,7 +38,7 @@ func TestDearSources(t *testing.T) {
 }
 
 // Files that pass, each by itself, are refused when together they are too dear.
-func TestDearModules(t *testing.T) {
+func TestExpensiveModules(t *testing.T) {
 	files := map[string]string{}
 	var entry strings.Builder
 	for i := range 12 {
@@ -52,7 +52,7 @@ func TestDearModules(t *testing.T) {
 }
 
 // What no count sees ends when its time is up: here the brackets are behind what may be a division.
-func TestParsingEnds(t *testing.T) {
+func TestParsingIsStopped(t *testing.T) {
 	for name, text := range map[string]string{
 		"hidden":   "if (1) /'/;f=" + strings.Repeat("(a=", 40) + "1" + strings.Repeat(")=>1", 40) + ";'",
 		"mistakes": "f=" + strings.Repeat("(a)(", 40) + "1" + strings.Repeat(").b=>1", 40),
@@ -68,7 +68,7 @@ func TestParsingEnds(t *testing.T) {
 }
 
 // A text that is parsed after its time is up, wherever the parser is, harms nothing.
-func TestParsingEndsAnywhere(t *testing.T) {
+func TestParsingCanBeStoppedAnywhere(t *testing.T) {
 	text := strings.Repeat("class A extends B { static #x = `a${/[/]/g.test('b')}`; async *m({a = 1, ...b}, [c]) { for (const d of [1, , 2]) switch (d) { case 1: break; default: x?.y ?? z } } }\n", 200)
 	for wait := time.Duration(0); wait < 20*time.Millisecond; wait += 100 * time.Microsecond {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
@@ -81,7 +81,7 @@ func TestParsingEndsAnywhere(t *testing.T) {
 }
 
 // Scripts as people and generators write them pass, with room to spare.
-func TestHonestSources(t *testing.T) {
+func TestNormalSourcesAreAccepted(t *testing.T) {
 	part := `
 /** Labels of a thing: "it's" what // comments say. */
 const defaults%[1]d = ({name, spec: {replicas = 1, ports = [], labels = {}} = {}}, make = (p, i = 0) => ({port: p, name: ` + "`p-${i}`" + `})) => ({

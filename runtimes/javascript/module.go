@@ -32,7 +32,7 @@ type module struct {
 	tally measure.Tally // what it took to compile
 }
 
-// exports is what a module offers once it has run.
+// exports are the exports of a module that has run.
 type exports struct {
 	value    goja.Value   // module.exports
 	declared *goja.Object // what it declares at its top level, by name; nil for JSON
@@ -49,12 +49,12 @@ func (e exports) functionsObject() *goja.Object {
 // functions lists the fields of o that are functions and look like identifiers.
 func functions(o *goja.Object) []string {
 	if o == nil || !slices.Contains([]string{"an object", "a function"}, kindOfObject(o)) {
-		return nil // the keys of a string or a buffer are not for listing
+		return nil // a string or a buffer has too many keys
 	}
 	return slices.DeleteFunc(keysOf(o), func(name string) bool { return !naming.Identifier(name) || !callable(o.Get(name)) })
 }
 
-// isFunction reports whether module.exports is a function, and nothing else.
+// isFunction reports whether module.exports is a function without other functions.
 func (e exports) isFunction() bool {
 	return callable(e.value) && len(functions(e.value.(*goja.Object))) == 0
 }
@@ -64,7 +64,7 @@ func callable(v goja.Value) bool {
 	return ok
 }
 
-// load gives the exports of the file at name, running it if this run has not yet.
+// load returns the exports of the file at name, and runs it if this run has not run it yet.
 func (r *run) load(name string) (exports, error) {
 	if e, ok := r.exports[name]; ok {
 		return e, nil
@@ -88,7 +88,7 @@ func (r *run) load(name string) (exports, error) {
 	return r.keep(name, e), nil
 }
 
-// keep notes what a module exports.
+// keep stores the exports of a module.
 func (r *run) keep(name string, e exports) exports {
 	if r.exports == nil {
 		r.exports = map[string]exports{}
@@ -119,7 +119,7 @@ func (r *run) execute(name string, m *module) (exports, error) {
 	return exports{object.Get("exports"), tops.(*goja.Object)}, nil
 }
 
-// requireFrom is the require function of the file at from.
+// requireFrom returns the require function of the file at from.
 func (r *run) requireFrom(from string) func(goja.FunctionCall) goja.Value {
 	return func(call goja.FunctionCall) goja.Value {
 		r.check()
@@ -139,8 +139,8 @@ func (r *run) requireFrom(from string) func(goja.FunctionCall) goja.Value {
 	}
 }
 
-// resolve finds the file that name means in the file at from: relative to its folder, and if the name does not
-// begin with a dot, then from the root. The ending .js or .json may be left out.
+// resolve finds the file that name means in the file at from: relative to its folder and then, if the name does not begin with
+// a dot, to the root. The ending .js or .json may be left out.
 func (p *program) resolve(from, name string) (string, error) {
 	candidate := slices.Contains(libraryNames, name)
 	if _, known := p.library.Load(from + "\x00" + name); candidate && known {
@@ -196,7 +196,7 @@ func (p *program) module(ctx context.Context, name string, l engine.Limits) (*mo
 	return p.keep(name, m)
 }
 
-// reason says why a file could not be read, without the name that the error repeats.
+// reason returns why a file could not be read, without its name.
 func reason(err error) string {
 	if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
 		err = pathErr.Err
@@ -204,8 +204,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// compile turns a file into function(exports, module, require) {…; return {every top-level name}}. The function is
-// put around the parsed file, not around its text, so that all positions are those of the file.
+// compile converts a file to function(exports, module, require) {…; return {every top-level name}}. It wraps the parsed file,
+// not its text, so that all positions are those of the file.
 func (m *module) compile(ctx context.Context, name string, l engine.Limits) error {
 	if err := m.measureText(name); err != nil {
 		return err
@@ -255,10 +255,10 @@ func wrap(parsed *ast.Program, names []*ast.Identifier) *ast.Program {
 	return &ast.Program{Body: []ast.Statement{&ast.ExpressionStatement{Expression: function}}, File: parsed.File}
 }
 
-// topLevel is what traces call a file's top level. No script can name it.
+// topLevel is the name of a file's top level in traces. No script can use it as a name.
 const topLevel = "<module>"
 
-// declared lists what a file declares at its top level, except classes, which cannot be called.
+// declared returns the names that a file declares at its top level, without classes, which cannot be called.
 func declared(body []ast.Statement) []*ast.Identifier {
 	var names []*ast.Identifier
 	for _, statement := range body {

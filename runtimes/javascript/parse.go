@@ -15,7 +15,7 @@ import (
 )
 
 // goja's parser sees no context, and takes exponential time where it reads the parameters of arrow functions twice (see
-// arrows.go) or goes on behind mistakes. A goroutine that parses cannot be ended, and a worker process that could be would
+// arrows.go) or continues behind mistakes. A goroutine that parses cannot be ended, and a worker process that could be would
 // have to read every file a second time. So the parser is ended as an interpreter is interrupted: we have it find the end
 // of its text wherever it is.
 //
@@ -44,7 +44,7 @@ type parserInside struct {
 	file *file.File
 }
 
-// parserOf gives the parser that is given an option.
+// parserOf returns the parser that is given an option.
 func parserOf(options unsafe.Pointer) *parserInside {
 	return (*parserInside)(unsafe.Add(options, -int(unsafe.Offsetof(parserInside{}.options))))
 }

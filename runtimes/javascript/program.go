@@ -233,7 +233,7 @@ func (r *run) now() time.Time {
 	return r.clock
 }
 
-// randomNumber gives the same numbers in each call, so that the answer of a script that uses Math.random stays the same.
+// randomNumber returns the same numbers in each call, so that the answer of a script that uses Math.random stays the same.
 func (r *run) randomNumber() float64 {
 	if r.random == nil {
 		r.random = rand.New(rand.NewPCG(1, 2))

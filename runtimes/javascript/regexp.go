@@ -324,7 +324,7 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	return v
 }
 
-// lastIndex gives a function that has the next search of a genuine regular expression begin where that of now does.
+// lastIndex returns a function that has the next search of a genuine regular expression begin where that of now does.
 func (r *run) lastIndex(pattern goja.Value) (restore func()) {
 	if !r.patterns.backtracks {
 		return func() {} // Go's regular expressions have no clock

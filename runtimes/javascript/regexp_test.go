@@ -10,7 +10,7 @@ import (
 	"metascript/engine"
 )
 
-// regexp2's clock is the wall's: a search that it stopped on a busy machine is made again from where it began, and one that
+// regexp2's clock is the wall's: a search that it stopped on a busy machine is created again from where it began, and one that
 // had a processor for that long ends the call.
 func TestSearchOnABusyMachine(t *testing.T) {
 	goruntime.LockOSThread()

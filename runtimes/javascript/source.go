@@ -400,7 +400,7 @@ func (c *checker) property(p ast.Property) ast.Property {
 const restProperty = "metascript.rest"
 
 // probe is a property of a pattern with a rest. It binds nothing, and its name comes from a function that enumerates what the
-// pattern takes apart, see rest.
+// pattern splits, see rest.
 func (c *checker) probe(at file.Idx) ast.Property {
 	return &ast.PropertyKeyed{
 		Key:   c.through(restFunction, &ast.StringLiteral{Idx: at, Literal: "'" + restProperty + "'", Value: restProperty}),

@@ -112,7 +112,7 @@ func searched(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// method gives the method of that symbol, if v has one: then the function leaves all to it.
+// method returns the method of that symbol, if v has one: then the function leaves all to it.
 func method(v goja.Value, symbol *goja.Symbol) bool {
 	o, ok := v.(*goja.Object)
 	return ok && callable(o.GetSymbol(symbol))
@@ -316,7 +316,7 @@ type match struct {
 	groups   *goja.Object
 }
 
-// part gives what stands for a dollar and what follows it, and how many bytes of that it takes.
+// part returns what stands for a dollar and what follows it, and how many bytes of that it takes.
 func (m match) part(after string) (goja.String, int) {
 	dollar := asString("$")
 	if after == "" {

@@ -152,7 +152,7 @@ func (a *answer) string(s goja.String) (any, *engine.Error) {
 	return text, a.Count(len(text) + 2)
 }
 
-// number gives whole numbers as int64, since JavaScript does not tell 1 from 1.0, and JSON readers do.
+// number returns whole numbers as int64, since JavaScript does not tell 1 from 1.0, and JSON readers do.
 func (a *answer) number(f float64) (any, *engine.Error) {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
@@ -273,7 +273,7 @@ func (a *answer) list(n int64, element func(int) (any, *engine.Error)) (any, *en
 	return list, nil
 }
 
-// mapView gives back the map itself where the script changed nothing in it.
+// mapView returns the map itself if the script changed nothing in it.
 func (a *answer) mapView(m *mapView) (any, *engine.Error) {
 	if !m.dirty {
 		return m.base, a.shared(m.base)

@@ -16,7 +16,7 @@ import (
 // maxSafe is the largest integer up to which float64 holds every integer, JavaScript's Number.MAX_SAFE_INTEGER.
 const maxSafe = 1<<53 - 1
 
-// value gives a Go value to the script. at says where in the request it is.
+// value returns a Go value to the script. at says where in the request it is.
 func (r *run) value(x any, at place) goja.Value {
 	switch x := x.(type) {
 	case nil:
@@ -43,7 +43,7 @@ type place struct {
 	index int // -1 for a field
 }
 
-// String gives the path that leads to the place, such as parent.spec.ports[0].
+// String returns the path that leads to the place, such as parent.spec.ports[0].
 func (p place) String() string {
 	switch {
 	case p.up == nil:
@@ -127,7 +127,7 @@ func (m *mapView) Delete(key string) bool {
 	return true
 }
 
-// Keys gives a list that later changes of the map do not disturb: somebody may be going through it.
+// Keys returns a list that later changes of the map do not disturb: somebody may be going through it.
 func (m *mapView) Keys() []string {
 	switch {
 	case m.keys == nil:
@@ -236,7 +236,7 @@ func (r *run) wide(n int64, at place) *goja.Object {
 	return o
 }
 
-// Get gives the three methods by which JavaScript makes something else of an object.
+// Get returns the three methods by which JavaScript makes something else of an object.
 func (w *wide) Get(key string) goja.Value {
 	switch key {
 	case "toString":

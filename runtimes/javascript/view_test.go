@@ -115,7 +115,7 @@ func TestViewsReturned(t *testing.T) {
 	}
 }
 
-func TestUntouchedPartsByReference(t *testing.T) {
+func TestUnchangedPartsAreReturnedByReference(t *testing.T) {
 	request := object(t, `{"parent": {"spec": {"a": [1]}, "status": {"b": {"c": 1}}}}`)
 	got, err := call(t, `function sync({parent}) {
 		parent.status.b.c

@@ -10,7 +10,7 @@ import (
 // BenchmarkWays measures three ways to give each call a machine of its own, or what comes near it, on the same small call:
 // a fresh machine whose guards are put on as functions are first asked for, which is what we do; machines that are
 // prepared beside the calls, one for each; and one machine whose intrinsics are frozen once and whose calls run the
-// program again, in a new scope. The processor's time counts what goes on beside the calls.
+// program again, in a new scope. The processor's time counts what continues beside the calls.
 func BenchmarkWays(b *testing.B) {
 	for _, c := range []struct {
 		name, script string

@@ -76,7 +76,7 @@ const (
 	    } },
 	}`
 
-	// full gives as many Pods as there are.
+	// full returns as many Pods as there are.
 	full = `{
 	  sync(parent, children)::
 	    { children: [{

@@ -16,8 +16,8 @@ func checkPlus(o *operation) {
 	if isString(x) || isString(y) {
 		size := o.stringSize(x) + o.stringSize(y)
 		o.size(float64(size) * runeSize)
-		settle(o, x)
-		settle(o, y)
+		concatenateNow(o, x)
+		concatenateNow(o, y)
 		return
 	}
 	if a, ok := arrayOf(x); ok {
@@ -39,11 +39,11 @@ func (o *operation) stringSize(v value) int {
 	return int(o.text(v, "", ""))
 }
 
-// maxPending bounds how deep concatenations nest before they are carried out: the interpreter recurses for each.
+// maxPending is how deeply concatenations may be nested before they are carried out: the interpreter recurses for each.
 const maxPending = 200
 
-// settle carries out a concatenation that nests too deep. The longer side is the one that grows.
-func settle(o *operation, v value) {
+// concatenateNow carries out a concatenation that is nested too deeply. It follows the longer side, which is the one that grows.
+func concatenateNow(o *operation, v value) {
 	top := v
 	for n := 0; ; n++ {
 		k, p := kindOf(v)
@@ -65,7 +65,7 @@ func settle(o *operation, v value) {
 	}
 }
 
-// layersOf counts the objects that one was added up from.
+// layersOf returns how many objects an object is the sum of; it stops counting above maxLayers.
 func layersOf(l layers) int {
 	n := 0
 	for ; n <= maxLayers; n++ {
@@ -86,15 +86,15 @@ func layerWords(l layers) twoWords {
 	return *(*twoWords)(unsafe.Pointer(&a))
 }
 
-// merging gives how many fields the layers have at the most, and how many are looked at to find which those are: the
-// interpreter merges the fields of layers pair by pair.
-func merging(l layers) (fields, looked int) {
+// mergeCost returns the maximum number of fields of the layers, and how many fields are read to find them: the interpreter
+// merges the fields of layers pair by pair.
+func mergeCost(l layers) (fields, reads int) {
 	switch w := layerWords(l); w.typ {
 	case layout.extended:
 		both := (*extendedLayers)(w.data)
-		left, lookedLeft := merging(both.left)
-		right, lookedRight := merging(both.right)
-		return left + right, lookedLeft + lookedRight + right
+		left, readsLeft := mergeCost(both.left)
+		right, readsRight := mergeCost(both.right)
+		return left + right, readsLeft + readsRight + right
 	case layout.restrict:
 		n := len((*restrictedLayers)(w.data).retainedFields)
 		return n, n
@@ -105,20 +105,20 @@ func merging(l layers) (fields, looked int) {
 	return 0, 0
 }
 
-// maxMerged bounds how many fields are looked at to find out which an object has.
+// maxMerged is how many fields may be read to find the fields of an object.
 const maxMerged = 1 << 21
 
-// chargeMerging charges for finding out which fields an object has, or refuses to.
+// chargeMerging charges for finding the fields of an object, or refuses it if that is too much.
 func (g *guard) chargeMerging(l layers) {
 	n := layersOf(l)
 	if n > maxLayers {
 		g.refuse("an object added up from so many")
 	}
-	_, looked := merging(l)
-	if n > 1 && looked > maxMerged {
+	_, reads := mergeCost(l)
+	if n > 1 && reads > maxMerged {
 		g.refuse("an object added up from so many, which have so many fields,")
 	}
-	g.charge(int64(n) + int64(looked)/2)
+	g.charge(int64(n) + int64(reads)/2)
 }
 
 func checkLayers(o *operation) {
@@ -127,8 +127,8 @@ func checkLayers(o *operation) {
 	}
 }
 
-// checkFlatMerge lets nothing pass but what a comprehension gives it, objects of one layer without locals: the interpreter
-// panics when it is given something else. A script can get at it by its name.
+// checkFlatMerge accepts only what a comprehension passes to it: objects of one layer without locals. The interpreter panics
+// for other arguments, and a script can call it by its name.
 func checkFlatMerge(o *operation) (value, error, bool) {
 	o.elements(float64(length(o.args[0])), 400)
 	elements, _ := arrayOf(o.args[0])
@@ -139,7 +139,7 @@ func checkFlatMerge(o *operation) (value, error, bool) {
 		}
 		object, ok := objectOf(v)
 		if !ok {
-			break // the interpreter says so
+			break // the interpreter reports it
 		}
 		w := layerWords(object.uncached)
 		if w.typ != layout.simple || len((*simpleLayers)(w.data).locals) > 0 {
@@ -149,12 +149,12 @@ func checkFlatMerge(o *operation) (value, error, bool) {
 	return nil, nil, false
 }
 
-// fail gives an error of the script's, which ends the operation.
+// fail ends the operation with an error of the script.
 func (o *operation) fail(format string, args ...any) (value, error, bool) {
 	return nil, raise(o.i, fmt.Sprintf(format, args...)), true
 }
 
-// checkSubstr refuses to begin behind what the interpreter can count: it would panic.
+// checkSubstr refuses a start position above 2^53, for which the interpreter would panic.
 func checkSubstr(o *operation) (value, error, bool) {
 	if at := number(o.args[1]); at > maxExact {
 		return o.fail("substr second parameter should be at most 2^53, got %g", at)
@@ -162,7 +162,7 @@ func checkSubstr(o *operation) (value, error, bool) {
 	return nil, nil, false
 }
 
-// checkBase64 bounds the result: four characters for three bytes, of which a character may be two.
+// checkBase64 limits the result: four characters for three bytes. A character may have two bytes.
 func checkBase64(o *operation) {
 	bytes := length(o.args[0])
 	if isString(o.args[0]) {
@@ -181,7 +181,7 @@ func checkFold(o *operation) {
 	}
 }
 
-// checkJoin evaluates the parts, as the interpreter will, to know how long they are.
+// checkJoin evaluates the parts, as the interpreter will, to know their length.
 func checkJoin(o *operation) {
 	parts, _ := arrayOf(o.args[1])
 	unit := float64(runeSize)
@@ -201,7 +201,7 @@ func checkJoin(o *operation) {
 	}
 }
 
-// replaced is how many bytes a character is, at the most, as UTF-8.
+// checkReplace limits the result, whose length follows from the number of matches.
 func checkReplace(o *operation) {
 	str, from, to := o.args[0], o.args[1], o.args[2]
 	if length(from) == 0 || length(to) <= length(from) {
@@ -212,13 +212,13 @@ func checkReplace(o *operation) {
 	o.charge(int64(n))
 }
 
-// checkSplit counts the parts. A backwards split looks for each in all that is left, which charge has to know.
+// checkSplit counts the parts. A split from the end searches the whole rest for each part; charge counts that.
 func checkSplit(o *operation) {
 	str, sep := o.args[0], o.args[1]
 	if !isString(str) || length(sep) == 0 {
 		return
 	}
-	o.size(float64(length(str)) * 2 * runeSize) // it is copied
+	o.size(float64(length(str)) * 2 * runeSize) // for a copy
 	n := float64(strings.Count(string(runesOf(str)), string(runesOf(sep))))
 	if most := number(o.args[2]); most >= 0 {
 		n = min(n, most)
@@ -242,7 +242,7 @@ func checkMember(o *operation) {
 	}
 }
 
-// checkRemoveAt refuses an index that there is not: the interpreter would panic.
+// checkRemoveAt refuses an index out of bounds, for which the interpreter would panic.
 func checkRemoveAt(o *operation) (value, error, bool) {
 	o.charge(int64(length(o.args[0])) / 8)
 	elements, ok := arrayOf(o.args[0])
@@ -257,7 +257,7 @@ func checkRemoveAt(o *operation) (value, error, bool) {
 func checkEqual(o *operation) { _, _ = o.equal(o.args[0], o.args[1], 0) }
 func checkOrder(o *operation) { _, _ = o.order(o.args[0], o.args[1], 0) }
 
-// sorted is std.sort.
+// sorted implements std.sort.
 func sorted(o *operation) (value, error, bool) {
 	elements, ok := arrayOf(o.args[0])
 	if k, _ := kindOf(o.args[1]); !ok || k != functionKind {
@@ -296,7 +296,7 @@ func sorted(o *operation) (value, error, bool) {
 	return newArray(out), nil, true
 }
 
-// extreme is std.minArray and, with sign -1, std.maxArray.
+// extreme implements std.minArray and, with sign -1, std.maxArray.
 func extreme(o *operation, sign int) (value, error, bool) {
 	elements, ok := arrayOf(o.args[0])
 	k, keyF := kindOf(o.args[1])
@@ -327,7 +327,7 @@ func extreme(o *operation, sign int) (value, error, bool) {
 	return best, nil, true
 }
 
-// compare is what < is, for sort and its like.
+// compare compares like the operator <, for sort and similar functions.
 func (o *operation) compare(x, y value) (int, error) {
 	o.charge(1)
 	if !scalar(x) || !scalar(y) {
@@ -338,7 +338,7 @@ func (o *operation) compare(x, y value) (int, error) {
 	return valueCmp(o.i, x, y)
 }
 
-// flatMapped is std.flatMap, and thereby a comprehension.
+// flatMapped implements std.flatMap, which comprehensions use too.
 func flatMapped(o *operation) (value, error, bool) {
 	k, f := kindOf(o.args[0])
 	elements, ok := arrayOf(o.args[1])
@@ -348,7 +348,7 @@ func flatMapped(o *operation) (value, error, bool) {
 	case k == functionKind && isString(o.args[1]) && o.what == "std.flatMap":
 		return o.flatMapString(f, runesOf(o.args[1]))
 	}
-	return nil, nil, false // the interpreter says what is wrong
+	return nil, nil, false // the interpreter reports the error
 }
 
 func (o *operation) flatMapArray(f unsafe.Pointer, elements []*thunk) (value, error, bool) {
@@ -390,7 +390,7 @@ func (o *operation) flatMapString(f unsafe.Pointer, text []rune) (value, error, 
 	return newString(out.String()), nil, true
 }
 
-// stripped is std.stripChars and its like, of a string and characters.
+// stripped implements std.stripChars, lstripChars and rstripChars.
 func stripped(o *operation, left, right bool) (value, error, bool) {
 	if !isString(o.args[0]) {
 		return nil, nil, false
@@ -422,10 +422,11 @@ func stripped(o *operation, left, right bool) (value, error, bool) {
 	return newString(string(text)), nil, true
 }
 
-// nodeSize is what a value that was parsed takes: as Go's decoder has it, and as the interpreter does.
+// nodeSize is the memory of a parsed value, in Go's decoder and in the interpreter together.
 const nodeSize = 160
 
-// objectNodes is how many values an object counts: it is a map, first of the decoder's and then of the interpreter's.
+// objectNodes is the number of values as which an object counts: it is a map, first in the decoder and then in the
+// interpreter.
 const objectNodes = 6
 
 func checkParse(o *operation) {
@@ -444,8 +445,8 @@ func checkParse(o *operation) {
 	o.elements(float64(nodes), nodeSize)
 }
 
-// maxYAML bounds a text of YAML, maxIndents its nesting, maxTags its directives: the time it takes grows faster than
-// any of them. A document of its own takes a parser of its own, which is why there are maxDocuments.
+// maxYAML limits a YAML text, maxIndents its nesting, maxTags its directives: the time to parse it grows faster than each of
+// them. Each document needs a parser, so maxDocuments limits them.
 const (
 	maxYAML      = 1 << 20
 	maxIndents   = 1000
@@ -453,8 +454,8 @@ const (
 	maxDocuments = 10_000
 )
 
-// named counts YAML's anchors, with mark '&', or aliases, with '*'.
-func named(text []rune, mark rune) int {
+// countMarks counts YAML's anchors, with mark '&', or aliases, with mark '*'.
+func countMarks(text []rune, mark rune) int {
 	n := 0
 	for i, r := range text {
 		if r == mark && i+1 < len(text) && !strings.ContainsRune(" *\n", text[i+1]) && (i == 0 || strings.ContainsRune(" \n\t[{,:", text[i-1])) {
@@ -469,8 +470,8 @@ func checkParseYAML(o *operation) {
 	text := runesOf(o.args[0])
 	count := func(what string) int { return strings.Count(string(text), what) }
 	o.elements(float64(count("\n")+count("- ")+count("? ")), nodeSize)
-	if anchors, aliases := named(text, '&'), named(text, '*'); anchors > 0 {
-		o.size(float64(aliases) * float64(len(text))) // each may stand for almost all of it
+	if anchors, aliases := countMarks(text, '&'), countMarks(text, '*'); anchors > 0 {
+		o.size(float64(aliases) * float64(len(text))) // each may stand for almost the whole text
 	}
 	if count("%TAG") > maxTags || count("\n---") > maxDocuments {
 		o.refuse("std.parseYaml of so many documents or directives")
@@ -495,7 +496,7 @@ func checkParseYAML(o *operation) {
 	}
 }
 
-// traced is std.trace: what the log will not take is not formatted.
+// traced implements std.trace. It cuts texts that are longer than the log, so that they are not formatted.
 func traced(o *operation) (value, error, bool) {
 	text := o.args[0]
 	if !isString(text) {

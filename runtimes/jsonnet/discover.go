@@ -11,24 +11,24 @@ import (
 	"metascript/engine"
 )
 
-// A function is one that can be called.
+// A function is a function of the script that can be called.
 type function struct {
-	value ast.Node      // the expression that gives it
-	code  *ast.Function // what it is; nil for the interpreter's own, such as std.length
-	fault *engine.Error // why value has no value
+	value ast.Node      // the expression whose value it is
+	code  *ast.Function // its syntax tree; nil for a function of the interpreter, such as std.length
+	fault *engine.Error // the error of evaluating value
 }
 
 var (
-	// shapeOf gives a value's type and, of an object, the names of all fields.
+	// shapeOf returns a value's type and, of an object, the names of all fields.
 	shapeOf = mustParse(`function(v) {
 	  type: std.type(v),
 	  fields: if std.type(v) == 'object' then std.objectFieldsAll(v) else [],
 	}`)
-	// typeOf gives a value's type. It is an object because that is what an evaluation has to give.
+	// typeOf returns a value's type, in an object, since an evaluation must return one.
 	typeOf = mustParse(`function(v) { type: std.type(v) }`)
 )
 
-// discover finds out what functions the program has.
+// discover finds the functions of the program.
 func (p *program) discover(ctx context.Context, l engine.Limits) error {
 	entry := variableNode(variable(p.entry))
 	code, shape, err := p.inspect(ctx, l, shapeOf, entry)
@@ -50,7 +50,7 @@ func (p *program) discover(ctx context.Context, l engine.Limits) error {
 	}
 }
 
-// discoverFields looks at the named fields of an object.
+// discoverFields evaluates the named fields of an object.
 func (p *program) discoverFields(ctx context.Context, l engine.Limits, entry ast.Node, names []string) error {
 	p.functions = map[string]function{}
 	var faults []*engine.Error
@@ -69,16 +69,16 @@ func (p *program) discoverFields(ctx context.Context, l engine.Limits, entry ast
 		}
 	}
 	if len(names) > 0 && len(faults) == len(names) {
-		return faults[0] // it is the object's own assertion, or comes to the same
+		return faults[0] // an assertion of the object failed, or the like
 	}
 	return nil
 }
 
-// maxShape bounds the fields of the object that a script is.
+// maxShape is the maximum number of fields of the object that a script is.
 const maxShape = 10_000
 
-// inspect applies a function of our own to an expression, and gives the answer. If the expression gives a function
-// that was written in Jsonnet, that is code.
+// inspect applies a function of ours to an expression, and returns the answer. code is set if the value of the expression is a
+// function that is written in Jsonnet.
 func (p *program) inspect(ctx context.Context, l engine.Limits, f, expr ast.Node) (code *ast.Function, answer map[string]any, err error) {
 	out := engine.NewWalk(engine.Limits{Nodes: maxShape, Output: l.Source})
 	g := guard{
@@ -91,7 +91,7 @@ func (p *program) inspect(ctx context.Context, l engine.Limits, f, expr ast.Node
 	return g.found, v.(map[string]any), nil
 }
 
-// identifiers picks, sorted, the strings in names, a list, that look like identifiers.
+// identifiers returns the strings in names, a list, that look like identifiers, sorted.
 func identifiers(names any) []string {
 	var out []string
 	for _, name := range names.([]any) {

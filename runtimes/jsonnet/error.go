@@ -17,12 +17,12 @@ import (
 	"metascript/engine"
 )
 
-// maxMessage bounds a message before anything is done with it.
+// maxMessage is the maximum length of a message, before anything else is done with it.
 const maxMessage = 4 << 10
 
 func clip(s string) string { return engine.Clip(strings.TrimSpace(s), maxMessage) }
 
-// position gives where a range begins, if it is a script's. The interpreter counts columns in bytes, we in characters.
+// position returns the beginning of a range, if it is in a script. The interpreter counts columns in bytes, we in characters.
 func position(loc *ast.LocationRange) engine.Pos {
 	if loc == nil || !inScript(loc) {
 		return engine.Pos{}
@@ -90,7 +90,7 @@ func (g *guard) fault(err error, f function) error {
 	return e
 }
 
-// Messages of the interpreter that mean something to us.
+// Messages of the interpreter that fault recognises.
 const (
 	msgStack   = "max stack frames exceeded"
 	msgNoField = "Field does not exist: "
@@ -112,8 +112,8 @@ func aboutFunction(msg string) bool {
 	return strings.Contains(strings.ToLower(msg), "function") && !strings.HasPrefix(msg, "function ")
 }
 
-// crash translates what is no error of Jsonnet: a panic, which the interpreter has caught. A script led there, and it does
-// no harm but to that script, so that it is an error like any other. The interpreter's stack is for our log alone.
+// crash converts an error that is not one of Jsonnet: a panic, which the interpreter has recovered. It affects only the script
+// that caused it, so it is an error like others. The interpreter's stack is only for the server's log.
 func (g *guard) crash(err error) error {
 	var own *engine.Error
 	if errors.As(err, &own) {
@@ -132,10 +132,10 @@ func (g *guard) crash(err error) error {
 	return e
 }
 
-// maxStack bounds what is kept of the interpreter's stack.
+// maxStack is the maximum length of the interpreter's stack in an error.
 const maxStack = 8 << 10
 
-// overflow is the error of too many nested calls.
+// overflow returns the error of too many nested calls.
 func (g *guard) overflow(e *engine.Error) error {
 	e.Kind = engine.KindStack
 	e.Msg = fmt.Sprintf("more than %d nested calls", g.limits.Stack)
@@ -143,10 +143,10 @@ func (g *guard) overflow(e *engine.Error) error {
 	return e
 }
 
-// maxFrames is how many frames an error keeps.
+// maxFrames is how many frames an error has at most.
 const maxFrames = 20
 
-// scriptFrames gives the script's part of a stack trace, innermost first.
+// scriptFrames returns the script's part of a stack trace, innermost first.
 func scriptFrames(trace []gojsonnet.TraceFrame) []engine.Frame {
 	var frames []engine.Frame
 	for _, f := range slices.Backward(trace) {
@@ -161,7 +161,7 @@ func scriptFrames(trace []gojsonnet.TraceFrame) []engine.Frame {
 	return frames
 }
 
-// hint says what may have been meant.
+// hint suggests what may have been meant.
 func (g *guard) hint(msg string) string {
 	const optional = "for what may be missing use std.get(object, 'field', default)"
 	if msg == msgOfNull {

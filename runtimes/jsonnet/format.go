@@ -9,11 +9,11 @@ import (
 	"github.com/google/go-jsonnet/ast"
 )
 
-// The interpreter's formatting is written in Jsonnet, and 'pod-%d' % i takes it as long as anything else in a small
-// function. So the operator % goes to std.modulo instead of std.mod (formatsFast), whose check does the plain cases
-// and hands the others on to std.mod.
+// The interpreter's formatting is written in Jsonnet, and 'pod-%d' % i takes as long as the rest of a small function. So the
+// operator % calls std.modulo instead of std.mod (formatsFast). Its check handles the simple cases, and passes the others on to
+// std.mod.
 
-// formatsFast makes an operator % of n, if it is one, go to std.modulo. A script's own std.mod is left alone.
+// formatsFast makes n call std.modulo if it is an operator %. It does not change a script's own std.mod.
 func formatsFast(n *ast.Apply) {
 	target, ok := n.Target.(*ast.Index)
 	if !ok {
@@ -28,7 +28,7 @@ func formatsFast(n *ast.Apply) {
 	}
 }
 
-// modulo is the operator %, and std.modulo.
+// modulo implements the operator %, and std.modulo.
 func modulo(o *operation) (value, error, bool) {
 	if !isString(o.args[0]) && scalar(o.args[0]) && scalar(o.args[1]) {
 		return nil, nil, false
@@ -48,10 +48,10 @@ func modulo(o *operation) (value, error, bool) {
 	return v, err, true
 }
 
-// maxPlain bounds a format that we look at.
+// maxPlain is the maximum length of a format that plain handles.
 const maxPlain = 1000
 
-// plain formats text that has no more than %s of strings and integers, %d of integers, and %%.
+// plain formats a text that has only %s of strings and integers, %d of integers, and %%.
 func (o *operation) plain(text string, arg value) (string, bool) {
 	args, ok := arrayOf(arg)
 	if !ok {

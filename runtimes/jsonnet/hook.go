@@ -22,10 +22,10 @@ type hook struct {
 	post func(interpreter unsafe.Pointer, n ast.Node, v value, err error)
 }
 
-// A value is one of the interpreter's. Only its identity means something to us.
+// A value is a value of the interpreter. Only its identity matters here.
 type value interface{ aValue() }
 
-// hookError says, once it has been looked at, why scripts cannot be bounded with the go-jsonnet that was built in.
+// hookError returns why scripts cannot be limited with the go-jsonnet that was built in, or nil.
 var hookError = sync.OnceValue(func() error {
 	if err := checkLayout(reflect.TypeFor[gojsonnet.EvalHook](), reflect.TypeFor[hook]()); err != nil {
 		return fmt.Errorf("jsonnet: scripts cannot be bounded with this version of go-jsonnet: %w", err)
@@ -33,7 +33,7 @@ var hookError = sync.OnceValue(func() error {
 	return tryHook()
 })
 
-// checkLayout reports how theirs, gojsonnet.EvalHook, differs from ours.
+// checkLayout returns how theirs, gojsonnet.EvalHook, differs from ours, or nil.
 func checkLayout(theirs, ours reflect.Type) error {
 	if theirs.Kind() != reflect.Struct || theirs.NumField() != ours.NumField() || theirs.Size() != ours.Size() {
 		return fmt.Errorf("%s is not a struct of %d functions", theirs, ours.NumField())
@@ -47,8 +47,8 @@ func checkLayout(theirs, ours reflect.Type) error {
 	return nil
 }
 
-// sameCall reports whether functions of types f and g are called alike: a parameter is of the same type in both,
-// or a pointer in both, or an interface with methods in both.
+// sameCall reports whether functions of types f and g are called in the same way: each parameter has the same type in both, or
+// is a pointer in both, or an interface with methods in both.
 func sameCall(f, g reflect.Type) bool {
 	if f.Kind() != reflect.Func || f.NumIn() != g.NumIn() || f.NumOut() != 0 || f.IsVariadic() {
 		return false
@@ -64,7 +64,7 @@ func sameCall(f, g reflect.Type) bool {
 	return true
 }
 
-// tryHook makes sure that both functions are called.
+// tryHook checks that both functions are called.
 func tryHook() error {
 	var pre, post int
 	vm := gojsonnet.MakeVM()
@@ -81,16 +81,16 @@ func tryHook() error {
 func (h hook) install(vm *gojsonnet.VM) { vm.EvalHook = *(*gojsonnet.EvalHook)(unsafe.Pointer(&h)) }
 
 const (
-	// maxDepth bounds how deeply evaluations nest. The interpreter recurses for each, and trims its own stack but
-	// not Go's when a call is tailstrict, so that MaxStack does not bound it. One takes about 2 KiB: 32 MiB in all.
+	// maxDepth is how deeply evaluations may be nested. The interpreter recurses for each, and for a tailstrict call removes
+	// frames from its own stack but not from Go's, so that MaxStack does not limit it. Each takes about 2 KiB: 32 MiB in all.
 	maxDepth = 14_000
 
-	// checkEvery is how many nodes are evaluated between two looks at the context: some 50 microseconds.
+	// checkEvery is how many nodes are evaluated between two checks of the context: about 50 microseconds.
 	checkEvery = 256
 )
 
-// A guard watches one evaluation: it counts, stops, fills the request's nodes in when they are first evaluated,
-// and remembers what an error's message will need.
+// A guard watches one evaluation: it counts, stops it, fills the nodes of the request when they are first evaluated, and
+// records what an error's message needs.
 type guard struct {
 	limits engine.Limits
 	log    *logger
@@ -122,10 +122,10 @@ type guard struct {
 	found    *ast.Function
 }
 
-// stop is what the guard panics with. Evaluate recovers it; the reason is in guard.stopped.
+// stop is the value with which the guard panics. Evaluate recovers it; the reason is in guard.stopped.
 type stop struct{}
 
-// hook gives the functions that watch. They run on the goroutine that evaluates.
+// hook returns the functions that watch. They run on the goroutine that evaluates.
 func (g *guard) hook(ctx context.Context) hook {
 	g.ctx = ctx
 	return hook{pre: g.begin, post: g.finish}
@@ -178,14 +178,14 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 		if !isString(v) {
 			o.text(v, "", "")
 		}
-		if o.came != nil { // its stack is not what it was: it must not go on
+		if o.came != nil { // its stack is not what it was: it must not continue
 			g.raised, g.making = o.came, n.Loc()
 			panic(stop{})
 		}
 	}
 }
 
-// charge counts n steps, and looks at the context from time to time.
+// charge counts n steps, and checks the context from time to time.
 func (g *guard) charge(n int64) {
 	g.steps += n
 	g.left -= n
@@ -198,13 +198,13 @@ func (g *guard) charge(n int64) {
 	}
 }
 
-// refuse ends the evaluation since what would need too much memory.
+// refuse ends the evaluation because of a value that would need too much memory.
 func (g *guard) refuse(what string) {
 	g.stopped = engine.TooMuchMemory(position(g.at), g.limits, what)
 	panic(stop{})
 }
 
-// tooDeep ends the evaluation before Go's stack does.
+// tooDeep ends the evaluation before Go's stack overflows.
 func (g *guard) tooDeep() {
 	g.stopped = &engine.Error{
 		Kind: engine.KindStack, Pos: position(g.at),
@@ -229,7 +229,7 @@ func (g *guard) takeAnswer(i interpreter, v value) {
 	panic(stop{})
 }
 
-// trace follows functions from where they are made to the node wanted.
+// trace follows functions from where they are made to the wanted node.
 func (g *guard) trace(n ast.Node, v value) {
 	if f, ok := n.(*ast.Function); ok {
 		g.closures[v] = f
@@ -239,7 +239,7 @@ func (g *guard) trace(n ast.Node, v value) {
 	}
 }
 
-// stop ends the evaluation, saying why.
+// stop ends the evaluation with the reason.
 func (g *guard) stop() {
 	if g.steps > g.limits.Steps {
 		g.stopped = engine.TooManySteps(position(g.at), g.limits)

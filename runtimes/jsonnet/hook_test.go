@@ -16,7 +16,7 @@ import (
 	"metascript/engine"
 )
 
-func TestHookFits(t *testing.T) {
+func TestHookWorks(t *testing.T) {
 	if err := hookError(); err != nil {
 		t.Fatal(err)
 	}

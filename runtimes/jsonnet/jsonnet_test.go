@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // entry is the name of the entry file in these tests.
 const entry = "sync.jsonnet"
 
-// files gives the entry file and others, as pairs of name and text.
+// files returns the entry file and others, as pairs of name and text.
 func files(text string, others ...string) fstest.MapFS {
 	m := fstest.MapFS{entry: {Data: []byte(text)}}
 	for i := 0; i < len(others); i += 2 {
@@ -117,7 +117,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-func TestNoShape(t *testing.T) {
+func TestInvalidShapes(t *testing.T) {
 	_, err := compileFS(files(`['sync']`))
 	fault(t, err, engine.KindMissing, "an array, want an object of functions")
 	_, err = compileFS(files(`{ sync: $.fynalize, finalize():: {} }`))
@@ -137,7 +137,7 @@ func TestMissingFunction(t *testing.T) {
 	}
 }
 
-func TestPortedServesEveryName(t *testing.T) {
+func TestPortedAcceptsEveryName(t *testing.T) {
 	p := compile(t, `function(request) { name: request.parent.metadata.name }`)
 	for _, name := range []string{"sync", "finalize"} {
 		got, err := p.Call(context.Background(), name, request(), engine.Env{})
@@ -376,7 +376,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestErrorMessageIsBounded(t *testing.T) {
+func TestErrorMessageIsLimited(t *testing.T) {
 	_, err := call(t, `{ sync():: error std.join('', std.makeArray(10000, function(i) 'xyz')) }`, nil, engine.Env{})
 	if e := fault(t, err, engine.KindRaised); len(e.Msg) > 4096 {
 		t.Errorf("the message has %d bytes", len(e.Msg))
@@ -482,7 +482,7 @@ func TestSource(t *testing.T) {
 }
 
 // Discovery runs the script, and is bounded like a call.
-func TestCompileIsBounded(t *testing.T) {
+func TestCompileIsLimited(t *testing.T) {
 	s := engine.Script{Language: engine.Jsonnet, Entry: entry, Files: files(`{ sync: std.foldl(function(a, b) a + b, std.range(1, 100000), 0) }`)}
 	_, err := jsonnet.New().Compile(context.Background(), s, engine.Limits{Steps: 10_000})
 	fault(t, err, engine.KindSteps, "sync.jsonnet:1:")

@@ -9,8 +9,7 @@ import (
 // A lexer reads a text's tokens, as far as a sourceMeter needs them: strings are one token, and operators one for each character.
 type lexer struct{ host.Scanner }
 
-// next gives where the next token begins and its text; "" at the end. What does not end, or is no token, is left to the
-// parser, which will say so.
+// next returns the offset and the text of the next token; "" at the end. The parser reports incomplete and invalid tokens.
 func (l *lexer) next() (start int, token string) {
 	for !l.Done() {
 		rest := l.Rest()
@@ -58,7 +57,7 @@ func (l *lexer) verbatim(quote byte) {
 	}
 }
 
-// block reads a text block: it ends at the first line that is not indented as its first one is.
+// block reads a text block: it ends at the first line that is indented less than its first line.
 func (l *lexer) block() {
 	l.Skip("\n", 3)
 	for l.At < len(l.Text) && l.Text[l.At] == '\n' {

@@ -38,7 +38,7 @@ var library = sync.OnceValue(func() ast.Node {
 	return withStd("", mustParse("{\n"+b.String()+"}"))
 })
 
-// definition is the field of the library that calls f.
+// definition returns the field of the library for f.
 func definition(f *lib.Function) string {
 	var params, args []string
 	for _, p := range f.Params {
@@ -53,7 +53,7 @@ func definition(f *lib.Function) string {
 	return fmt.Sprintf("%s(%s):: std.native(['%s', %s]),\n", name, strings.Join(params, ", "), f.Name, strings.Join(args, ", "))
 }
 
-// functions are the library's, by name.
+// functions are the functions of the library, by name.
 var functions = sync.OnceValue(func() map[string]*lib.Function {
 	m := map[string]*lib.Function{}
 	for _, f := range lib.Functions() {
@@ -62,7 +62,7 @@ var functions = sync.OnceValue(func() map[string]*lib.Function {
 	return m
 })
 
-// libraryNames lists what may follow a dot.
+// libraryNames returns the names that may follow a dot.
 func libraryNames() []string {
 	names := slices.Clone(lib.Names())
 	for _, f := range lib.Functions() {
@@ -73,7 +73,7 @@ func libraryNames() []string {
 	return names
 }
 
-// called is std.native of a list: the name of a function of the library, and its arguments.
+// called implements std.native of a list: the name of a function of the library, and its arguments.
 func called(o *operation) (value, error, bool) {
 	list, _ := arrayOf(o.args[0])
 	if len(list) == 0 {
@@ -101,7 +101,7 @@ func called(o *operation) (value, error, bool) {
 	return v, err, true
 }
 
-// data gives the JSON-shaped value of an argument, which messages call what.
+// data returns the JSON-shaped value of an argument; what is its name in messages.
 func (o *operation) data(t *thunk, what string) (any, error) {
 	v, err := o.element(t, 0)
 	if err != nil {
@@ -116,7 +116,7 @@ func (o *operation) data(t *thunk, what string) (any, error) {
 	return data, err
 }
 
-// scriptError makes an error of the interpreter, which has a position, of an error of the library or of this package.
+// scriptError converts an error of the library or of this package to an error of the interpreter, which has a position.
 func (o *operation) scriptError(err error) error {
 	fault := host.LibraryError(err)
 	if fault == nil && !errors.As(err, &fault) {
@@ -126,7 +126,7 @@ func (o *operation) scriptError(err error) error {
 	return raise(o.i, o.guard.libraryError.Msg)
 }
 
-// A meter bounds the library's functions.
+// A meter limits the library's functions.
 type meter struct{ o *operation }
 
 // Spend implements [lib.Meter].

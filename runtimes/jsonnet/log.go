@@ -9,8 +9,9 @@ import (
 	"metascript/engine"
 )
 
-// A logger hands on what std.trace prints. It sees only that: the interpreter writes each message at once, as
-// "TRACE: file:line text\n".
+// A logger passes on what std.trace prints. It receives only that: the interpreter writes each message at once, as "TRACE:
+// file:line text
+// ".
 type logger struct {
 	emit   func(engine.Message)
 	limits engine.Limits

@@ -14,7 +14,7 @@ import (
 // count those that are used between two commas, and those that are declared between the same brackets: what is nested
 // within is within both.
 
-// A group is what stands between two commas, or between two brackets.
+// A group is the text between two commas, or between two brackets.
 type group struct {
 	used     map[string]bool // names
 	declared map[string]bool
@@ -36,7 +36,7 @@ func (g *group) declare(name string) {
 	g.declared[name] = true
 }
 
-// take adds what is used in a group within g.
+// take adds the names that a group within g uses.
 func (g *group) take(inner *group) {
 	if len(g.used) < len(inner.used) {
 		g.used, inner.used = inner.used, g.used
@@ -47,7 +47,7 @@ func (g *group) take(inner *group) {
 	g.scopes += inner.scopes
 }
 
-// A frame is a bracket that is open.
+// A frame is an open bracket.
 type frame struct {
 	opening string
 	part    group           // since the last comma or semicolon
@@ -73,8 +73,8 @@ type sourceMeter struct {
 	passed   *measure.Bound
 }
 
-// measured refuses a file that would keep the parser busy for ever or overflow the stack, or the analysis busy: all are
-// out of reach for a context, and the stack ends the process.
+// measured refuses a file that would keep the parser or the analysis busy for very long, or overflow the stack. No context can
+// stop these, and a stack overflow ends the process.
 func measured(file, text string, tally measure.Tally) error {
 	if len(text) > maxCode {
 		return &engine.Error{
@@ -93,7 +93,7 @@ func measured(file, text string, tally measure.Tally) error {
 	return passed.Passed(host.At(file, text, at))
 }
 
-// checkText bounds brackets and operators. Brackets are not matched.
+// checkText limits brackets and operators. It does not match brackets.
 func checkText(text string) (at int, passed *measure.Bound) {
 	row, run, runs, brackets := 0, 0, 0, 0
 	for i := range len(text) {
@@ -197,7 +197,7 @@ func (m *sourceMeter) enter(opening string) {
 	}
 }
 
-// leave closes the innermost bracket. One that does not match is a mistake, which the parser will find.
+// leave closes the innermost bracket. The parser reports one that does not match.
 func (m *sourceMeter) leave(closing string) {
 	if len(m.open) == 1 {
 		return
@@ -216,7 +216,7 @@ func (m *sourceMeter) leave(closing string) {
 	}
 }
 
-// function notes that the bracket that was closed holds the parameters of a function.
+// function records that the bracket that was closed contains the parameters of a function.
 func (m *sourceMeter) function(top, params *frame) {
 	top.element.scopes++
 	m.declareParams(top, params)

@@ -14,7 +14,7 @@ import (
 var numbered = measuretest.Numbered
 
 // What is too dear to analyze is refused at the place where it begins to be.
-func TestDearSources(t *testing.T) {
+func TestExpensiveSources(t *testing.T) {
 	locals := "local " + numbered("a%d=1,", 3000) + "z=1; "
 	for _, c := range []struct{ name, text, want string }{
 		{"a sum", locals + "\n{x:: " + numbered("a%d+", 2000) + "1}", "sync.jsonnet:2:"},
@@ -39,7 +39,7 @@ func TestDearSources(t *testing.T) {
 }
 
 // Imports within many expressions are listed for each.
-func TestDearImports(t *testing.T) {
+func TestExpensiveImports(t *testing.T) {
 	files := map[string]string{}
 	for i := range 300 {
 		files[fmt.Sprintf("m%d.libsonnet", i)] = "1"
@@ -51,7 +51,7 @@ func TestDearImports(t *testing.T) {
 }
 
 // Scripts as people and generators write them pass, with room to spare.
-func TestHonestSources(t *testing.T) {
+func TestNormalSourcesAreAccepted(t *testing.T) {
 	const part = `
 local labels%[1]d(name, extra={}) = extra { app: name, 'part-of': "it's" },
       port%[1]d = 8000 + %[1]d;

@@ -169,7 +169,7 @@ var layout struct {
 	removed  map[string]bool // what std had and no longer has
 }
 
-// kindOf gives v's kind and the address of what it points to.
+// kindOf returns v's kind and the address of what it points to.
 func kindOf(v value) (kind, unsafe.Pointer) {
 	if v == nil {
 		return unknownKind, nil
@@ -183,7 +183,7 @@ func kindOf(v value) (kind, unsafe.Pointer) {
 	return unknownKind, w.data
 }
 
-// newArray gives the interpreter's array of elements.
+// newArray returns the interpreter's array of elements.
 func newArray(elements []*thunk) value {
 	v := layout.array
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&arrayValue{elements: elements})
@@ -193,19 +193,19 @@ func newArray(elements []*thunk) value {
 // noVariables is an environment, which is empty, and read only.
 var noVariables [16]unsafe.Pointer
 
-// evaluated gives the value of a node that has no free variables.
+// evaluated returns the value of a node that has no free variables.
 func evaluated(n ast.Node, i interpreter) (value, error) {
 	return force(&thunk{env: unsafe.Pointer(&noVariables), body: n}, i)
 }
 
-// newString gives the interpreter's string.
+// newString returns the interpreter's string.
 func newString(s string) value {
 	v := layout.text
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&flatString{value: []rune(s)})
 	return v
 }
 
-// runesOf gives the text of a string.
+// runesOf returns the text of a string.
 func runesOf(v value) []rune {
 	for {
 		k, p := kindOf(v)
@@ -221,7 +221,7 @@ func runesOf(v value) []rune {
 	}
 }
 
-// loggerOf gives the logger of an interpreter of ours, which knows the guard.
+// loggerOf returns the logger of an interpreter of ours, which knows the guard.
 func loggerOf(i interpreter) *logger {
 	l, _ := (*(*io.Writer)(unsafe.Add(i, layout.traceOut))).(*logger)
 	return l

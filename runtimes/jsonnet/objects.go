@@ -41,7 +41,7 @@ func newCache() *cache {
 	return c
 }
 
-// tree gives the tree of an object, or nil if it is not one to keep.
+// tree returns the tree of an object, or nil if it is not cached.
 func (c *cache) tree(id, version string, object map[string]any) ast.Node {
 	c.mu.Lock()
 	k, ok := c.trees.Get(id)

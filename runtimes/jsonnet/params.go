@@ -10,7 +10,7 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// apply gives the expression that calls f with what its parameters ask for: each parameter that is named like a
+// apply returns the expression that calls f with what its parameters ask for: each parameter that is named like a
 // field of arg gets the field, one with a default and no field keeps the default, and a single parameter of another
 // name gets the whole of arg. Which parameters the interpreter's own functions have, we do not know: they get the
 // whole as well.

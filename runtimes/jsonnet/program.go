@@ -81,7 +81,7 @@ func notObject(v any, f function, name string) error {
 	return err
 }
 
-// evaluate gives the value of expr, an expression over std and the program's files. Its errors are the interpreter's
+// evaluate returns the value of expr, an expression over std and the program's files. Its errors are the interpreter's
 // own, for the guard to translate.
 //
 // The value is taken in the hook, once the right side of null == expr has been evaluated, where the guard still

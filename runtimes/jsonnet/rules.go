@@ -4,7 +4,7 @@ import "github.com/google/go-jsonnet/ast"
 
 // What the interpreter does in Go, without evaluating a node, its hook does not see. So each such operation is looked at
 // before it begins. The tables below have a rule for each operator and for each field of std. What has no rule does not
-// exist for a script: a function that a later go-jsonnet adds is absent until it was judged, and a test lists it.
+// exist for a script: a function that a later go-jsonnet adds does not exist until it has a rule, and a test lists it.
 //
 // Comprehensions, slices, "in", %, assertions, e { } and object locals are not in the tables: the parser makes them of
 // nodes and of calls of std. super, self, $ and imports are nodes that read one value each.

@@ -49,7 +49,7 @@ func wholeStd(t *testing.T) []string {
 	return slices.Compact(names)
 }
 
-// Each function of std, and each operator, has been judged: a new go-jsonnet may bring others, which a script does not have
+// Each function of std, and each operator, has a rule: a new go-jsonnet may bring others, which a script does not have
 // until there is a rule for them in rules.go.
 func TestEverythingHasARule(t *testing.T) {
 	whole := wholeStd(t)
@@ -88,14 +88,14 @@ func TestEverythingHasARule(t *testing.T) {
 }
 
 // What a script finds in std is what has a rule.
-func TestStdIsWhatHasARule(t *testing.T) {
+func TestStdHasOnlyFieldsWithARule(t *testing.T) {
 	got, err := evaluatedBy(t, `std.objectFieldsAll(std)`)
 	if err != nil {
 		t.Fatal(engine.DetailOf(err))
 	}
 	want := []any{"thisFile"} // which withStd adds
 	for name := range maps.Keys(stdRules) {
-		if judged(name) {
+		if hasRule(name) {
 			want = append(want, name)
 		}
 	}
@@ -106,7 +106,7 @@ func TestStdIsWhatHasARule(t *testing.T) {
 }
 
 // What a later go-jsonnet adds, in Go or in Jsonnet, is not there until it has a rule.
-func TestNewFunctionsVanish(t *testing.T) {
+func TestFunctionsWithoutARuleAreRemoved(t *testing.T) {
 	if err := ready(); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestNewFunctionsVanish(t *testing.T) {
 		t.Fatalf("the new ones are not where std has its functions: %v, %v", got, err)
 	}
 	before := layout.removed
-	removeUnjudged()
+	removeWithoutRule()
 	layout.removed = before
 	for _, name := range []string{"newInGo", "newInJsonnet"} {
 		_, err := evaluatedBy(t, "std."+name)
@@ -140,7 +140,7 @@ var odd = strings.Split(`null|true|0|-1|1.5|1e300|-1e300|9007199254740993|std.su
 { a: self }|{ a:: 1 }|function() 1|function(x) x|function(x, y) x|function(x, y, z) error 'called'|std.length|std.foldl|parent|parent.n|std|std.trace`, "|")
 
 // No function of std makes the interpreter panic, whatever it is given.
-func TestOddArguments(t *testing.T) {
+func TestUnusualArguments(t *testing.T) {
 	values := strings.Split(strings.ReplaceAll(strings.Join(odd, "|"), "\n", "|"), "|")
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, name := range wholeStd(t) {

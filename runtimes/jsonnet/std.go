@@ -25,10 +25,10 @@ type operation struct {
 	came error // the interpreter's, which nothing may be evaluated after: its stack is not what it was
 }
 
-// A check looks at an operation. It ends the evaluation, or returns; done tells that v and err are the result.
+// A check looks at an operation. It ends the evaluation, or returns; done means that v and err are the result.
 type check func(o *operation) (v value, err error, done bool)
 
-// only makes a check of one that does nothing but look.
+// only makes a check of a function that has no result.
 func only(look func(o *operation)) check {
 	return func(o *operation) (value, error, bool) {
 		look(o)
@@ -37,20 +37,20 @@ func only(look func(o *operation)) check {
 }
 
 const (
-	// elementSize is what an element of an array takes, if it is a number: a pointer, its thunk and itself.
+	// elementSize is the memory of an element of an array, if it is a number: a pointer, its thunk and itself.
 	elementSize = 104
 
-	// runeSize is what a character of a string takes, and the copies that are made of it on the way.
+	// runeSize is the memory of a character of a string, with the copies that are made of it.
 	runeSize = 4
 
-	// maxLayers bounds the objects that one was added up from: a field is looked for in each of them, recursively.
+	// maxLayers is how many objects may be added up to one: a field is looked up in each of them, recursively.
 	maxLayers = 4000
 
-	// maxNesting bounds how deep the interpreter recurses into a value without evaluating a node.
+	// maxNesting is how deeply the interpreter may recurse into a value without evaluating a node.
 	maxNesting = 5000
 )
 
-// rules adds to a table those of the names in two lists.
+// rules adds the rules of the names in two lists to a table.
 func rules(table map[string]rule, plainNames, jsonnetNames string) map[string]rule {
 	for _, name := range strings.Fields(plainNames) {
 		table[name] = rule{bound: plain}
@@ -61,10 +61,10 @@ func rules(table map[string]rule, plainNames, jsonnetNames string) map[string]ru
 	return table
 }
 
-// placeGuards takes out of the interpreter what has no rule, and wraps every builtin function and operator that is left.
-// That is done once in a process, before the first script; a VM that has no guard is served as before.
+// placeGuards removes from the interpreter what has no rule, and wraps every other builtin function and operator. It does so
+// once in a process, before the first script; VMs without a guard are not affected by the wrappers.
 func placeGuards() error {
-	removeUnjudged()
+	removeWithoutRule()
 	for op, r := range binaryRules {
 		if r.check == nil {
 			continue
@@ -89,24 +89,24 @@ func placeGuards() error {
 	return nil
 }
 
-// judged reports whether a script has the field of std of that name.
-func judged(name string) bool {
+// hasRule reports whether scripts have the field of std of that name.
+func hasRule(name string) bool {
 	r, ok := stdRules[name]
 	return ok && r.bound != removed
 }
 
-// remove reports whether to take the field of that name out of std, and takes note of it.
+// remove reports whether the field of that name is to be removed from std, and records it.
 func remove(name string) bool {
-	if judged(name) {
+	if hasRule(name) {
 		return false
 	}
 	layout.removed[name] = true
 	return true
 }
 
-// removeUnjudged takes out of std what has no rule: the functions written in Go, and the fields of the syntax tree that the
-// others come from. Operators without a rule are replaced by an error.
-func removeUnjudged() {
+// removeWithoutRule removes from std what has no rule: the functions written in Go, and the fields in the syntax tree from
+// which the others come. Operators without a rule are replaced by an error.
+func removeWithoutRule() {
 	layout.removed = map[string]bool{}
 	std := astgen.StdAst
 	std.Fields = slices.DeleteFunc(std.Fields, func(f ast.DesugaredObjectField) bool {
@@ -126,7 +126,7 @@ func removeUnjudged() {
 	}
 }
 
-// small reports whether an operation on x and y is quick whatever it is.
+// small reports whether every operation on x and y is quick.
 func small(x, y value) bool {
 	kx, px := kindOf(x)
 	ky, py := kindOf(y)
@@ -136,7 +136,7 @@ func small(x, y value) bool {
 	return short(kx, px) && short(ky, py)
 }
 
-// wrapOperator spares small values the check.
+// wrapOperator skips the check for small values.
 func wrapOperator(b *binaryBuiltin, c check) {
 	inner, what := b.function, "the operator "+strings.TrimSuffix(strings.TrimPrefix(b.name, "operator"), ",")
 	b.function = func(i interpreter, x, y value) (value, error) {
@@ -193,7 +193,7 @@ func wrapFunction(name string, rv reflect.Value, c check) {
 	}
 }
 
-// run charges for the length of the arguments, which at least is gone through, and makes the check.
+// run charges for the length of the arguments, which are read at least once, and runs the check.
 func run(name string, i interpreter, c check, args []value) (value, error, bool) {
 	l := loggerOf(i)
 	if l == nil || l.guard == nil {
@@ -213,7 +213,7 @@ func scalar(v value) bool {
 	return k == numberKind || k == booleanKind || k == nullKind
 }
 
-// number gives a number's value, else 0.
+// number returns a number's value, else 0.
 func number(v value) float64 {
 	if k, p := kindOf(v); k == numberKind {
 		return (*numberValue)(p).value
@@ -221,7 +221,7 @@ func number(v value) float64 {
 	return 0
 }
 
-// length gives the length of a string or an array, else 0.
+// length returns the length of a string or an array, else 0.
 func length(v value) int {
 	switch k, p := kindOf(v); k {
 	case flatKind:
@@ -239,7 +239,7 @@ func isString(v value) bool {
 	return k == flatKind || k == treeKind
 }
 
-// arrayOf gives the elements of an array.
+// arrayOf returns the elements of an array.
 func arrayOf(v value) ([]*thunk, bool) {
 	if k, p := kindOf(v); k == arrayKind {
 		return (*arrayValue)(p).elements, true
@@ -247,7 +247,7 @@ func arrayOf(v value) ([]*thunk, bool) {
 	return nil, false
 }
 
-// objectOf gives an object.
+// objectOf returns an object.
 func objectOf(v value) (*objectValue, bool) {
 	if k, p := kindOf(v); k == objectKind {
 		return (*objectValue)(p), true
@@ -255,7 +255,7 @@ func objectOf(v value) (*objectValue, bool) {
 	return nil, false
 }
 
-// size refuses a result of that many bytes, if it is more than a call may hold, and waits for memory.
+// size refuses a result of that many bytes if it is more than a call may use, and waits for memory.
 func (o *operation) size(bytes float64) {
 	if bytes > float64(o.limits.Memory) {
 		o.refuse(o.what)
@@ -265,7 +265,8 @@ func (o *operation) size(bytes float64) {
 	}
 }
 
-// elements refuses an array of n elements of that many bytes each, and charges for the others: a step takes as long as a dozen.
+// elements refuses an array of n elements of that many bytes each, and charges for them: a step takes as long as about a dozen
+// elements.
 func (o *operation) elements(n, bytes float64) {
 	if n > 0 {
 		o.size(n * bytes)

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-jsonnet/ast"
 )
 
-// children calls visit with the place of each child of n, a desugared node, and with the name the child is bound
-// to, if it is bound to one.
+// children calls visit with the address of each child of n, a desugared node, and with the name to which the child is bound,
+// if any.
 func children(n ast.Node, visit func(child *ast.Node, bound string)) {
 	switch n := n.(type) {
 	case *ast.Apply:
@@ -75,7 +75,7 @@ func objectChildren(n *ast.DesugaredObject, visit func(child *ast.Node, bound st
 	}
 }
 
-// placeMethods gives the functions written as f(x): ... the place of their fields; the parser gives them none.
+// placeMethods gives the functions written as f(x): ... the position of their fields; the parser gives them none.
 func placeMethods(n *ast.DesugaredObject) {
 	for _, field := range n.Fields {
 		if f, ok := field.Body.(*ast.Function); ok && !f.Loc().IsSet() {
@@ -84,7 +84,7 @@ func placeMethods(n *ast.DesugaredObject) {
 	}
 }
 
-// union is a with what b has besides; it writes to neither.
+// union returns the identifiers of a and b; it modifies neither.
 func union(a, b ast.Identifiers) ast.Identifiers {
 	a = slices.Clip(a)
 	for _, id := range b {
@@ -95,7 +95,7 @@ func union(a, b ast.Identifiers) ast.Identifiers {
 	return a
 }
 
-// functionName is how a stack trace calls a function bound to name.
+// functionName returns the name of a function bound to name in a stack trace.
 func functionName(name string) ast.Context {
 	if name == "" {
 		name = "function"
@@ -137,11 +137,11 @@ func applyNode(target ast.Node, positional ...ast.Node) *ast.Apply {
 
 func localNode(binds ast.LocalBinds, body ast.Node) *ast.Local {
 	n := &ast.Local{Binds: binds, Body: body}
-	n.SetFreeVariables(ast.Identifiers{std}) // all that is left free in what we bind
+	n.SetFreeVariables(ast.Identifiers{std}) // the only free variable of our nodes
 	return n
 }
 
-// withStd gives file's tree a std of its own, as importing does: it differs in std.thisFile.
+// withStd gives file's tree its own std, as an import does: it differs in std.thisFile.
 func withStd(file string, tree ast.Node) ast.Node {
 	own := &ast.Binary{Op: ast.BopPlus, Left: variableNode(std), Right: &ast.DesugaredObject{
 		Fields: ast.DesugaredObjectFields{{Name: stringNode("thisFile"), Body: stringNode(file), Hide: ast.ObjectFieldHidden}},
@@ -154,7 +154,7 @@ func withStd(file string, tree ast.Node) ast.Node {
 	return n
 }
 
-// mustParse parses Jsonnet of our own; without a file name, its nodes are not taken for a script's.
+// mustParse parses Jsonnet of ours; without a file name, its nodes are not taken for those of a script.
 func mustParse(text string) ast.Node {
 	n, err := gojsonnet.SnippetToAST("", text)
 	if err != nil {

@@ -16,15 +16,15 @@ type request struct {
 	identify func(map[string]any) (id, version string) // may be nil
 
 	keys   map[string]*ast.LiteralString
-	floats map[float64]bool           // the floats beyond 2^53 that were met
-	wide   map[*ast.Function]*wideInt // the integers beyond 2^53 that were met
+	floats map[float64]bool           // the floats beyond 2^53 in the request, so far
+	wide   map[*ast.Function]*wideInt // the integers beyond 2^53 in the request, so far
 	read   *wideInt                   // the one of them that was evaluated last
-	values map[value]*wideInt         // what they were evaluated to
+	values map[value]*wideInt         // by their values in the interpreter
 
 	comparisons []comparison // those being evaluated, innermost last
 }
 
-// A place is where a value is in the request; nil is the whole.
+// A place is the path of a value in the request; nil is the whole.
 type place struct {
 	whole string // what else than the request, of a value that is all of it
 	in    *place
@@ -32,7 +32,7 @@ type place struct {
 	index int    // in a list, where key is ""
 }
 
-// String gives a path such as parent.spec.ports[0].
+// String returns a path such as parent.spec.ports[0].
 func (p *place) String() string {
 	switch {
 	case p == nil:
@@ -72,7 +72,7 @@ var (
 	falseNode = &ast.LiteralBoolean{Value: false}
 )
 
-// node gives the node for a JSON-shaped value.
+// node returns the node for a JSON-shaped value.
 func (r *request) node(v any, at *place) ast.Node {
 	switch v := v.(type) {
 	case int64:
@@ -100,7 +100,7 @@ func (r *request) node(v any, at *place) ast.Node {
 	return scalarNode(v)
 }
 
-// scalarNode gives the node for a value that is no map and no list.
+// scalarNode returns the node for a value that is no map and no list.
 func scalarNode(v any) ast.Node {
 	switch v := v.(type) {
 	case bool:
@@ -118,15 +118,15 @@ func scalarNode(v any) ast.Node {
 	return nullNode
 }
 
-// maxLevel is how deep in the argument objects are that have a name.
+// maxLevel is the depth in the argument down to which objects have an identity.
 const maxLevel = 4
 
-// kept gives the tree of an object that calls share, if it is one.
+// kept returns the tree of an object that calls share, or nil.
 func (r *request) kept(v map[string]any, at *place) ast.Node {
 	level := 0
 	for p := at; p != nil; p = p.in {
 		if p.whole != "" {
-			return nil // whatever it claims to be
+			return nil // regardless of its identity
 		}
 		level++
 	}
@@ -147,8 +147,7 @@ func (r *request) addFloat(v float64) {
 	r.floats[v] = true
 }
 
-// begin is called when n is about to be evaluated. If it is a map or a list of the request, and it is the first
-// time, then it completes n.
+// begin is called when n is about to be evaluated. If it is a map or a list of the request, it completes n the first time.
 func (r *request) begin(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.DesugaredObject:
@@ -170,7 +169,7 @@ func (r *request) begin(n ast.Node) {
 	}
 }
 
-// fillObject leaves the fields in the map's order: the interpreter puts them in a map, and sorts what it shows.
+// fillObject adds the fields in the random order of the map: the interpreter puts them into a map, and sorts what it shows.
 func (r *request) fillObject(o *object) {
 	o.Asserts = nil
 	o.Fields = make(ast.DesugaredObjectFields, 0, len(o.value))
@@ -188,7 +187,7 @@ func (r *request) fillArray(a *array) {
 	}
 }
 
-// key gives the node for a key; a request has many that are the same.
+// key returns the node for a key; a request has many that are the same.
 func (r *request) key(key string) *ast.LiteralString {
 	n, ok := r.keys[key]
 	if !ok {
@@ -201,16 +200,16 @@ func (r *request) key(key string) *ast.LiteralString {
 	return n
 }
 
-// An outcome turns what the interpreter gives into a JSON-shaped value, within limits.
+// An outcome converts the interpreter's value to a JSON-shaped value, within limits.
 type outcome struct {
 	*engine.Walk
 	*guard
 	i        interpreter
 	f        function // whose answer it is
-	argument bool     // it is no answer, but what a function of the library is given
+	argument bool     // it is not an answer, but an argument of a function of the library
 }
 
-// convert gives the JSON-shaped value of v. Its error is an [*engine.Error], or one of the interpreter's.
+// convert returns the JSON-shaped value of v. Its error is an [*engine.Error], or one of the interpreter's.
 func (o *outcome) convert(v value) (any, error) {
 	o.charge(1)
 	switch k, p := kindOf(v); k {
@@ -233,7 +232,7 @@ func (o *outcome) convert(v value) (any, error) {
 	return o.wide(v)
 }
 
-// limit makes an error of err, which may be nil.
+// limit converts err, which may be nil, to an error.
 func (o *outcome) limit(err *engine.Error) error {
 	if err == nil {
 		return nil
@@ -242,7 +241,7 @@ func (o *outcome) limit(err *engine.Error) error {
 	return err
 }
 
-// wide gives the integer that a function stands for.
+// wide returns the integer that a function represents.
 func (o *outcome) wide(v value) (any, error) {
 	if w, ok := o.request.values[v]; ok {
 		return w.value, o.limit(o.Count(len(strconv.FormatInt(w.value, 10))))
@@ -255,11 +254,11 @@ func (o *outcome) wide(v value) (any, error) {
 	return nil, o.limit(err)
 }
 
-// number gives an int64 for a number without a fraction: 1 has to stay 1.
+// number returns an int64 for a number without a fraction: 1 has to stay 1.
 func (o *outcome) number(f float64) (any, error) {
 	var text [32]byte
 	switch {
-	case math.IsNaN(f) || math.IsInf(f, 0): // of std.sum, which does not look
+	case math.IsNaN(f) || math.IsInf(f, 0): // std.sum may return it
 		return nil, o.limit(o.Errorf("is %v, which JSON does not have", f))
 	case f == math.Trunc(f) && math.Abs(f) <= maxExact:
 		return int64(f), o.limit(o.Count(len(strconv.AppendInt(text[:0], int64(f), 10))))
@@ -294,7 +293,7 @@ func (o *outcome) list(elements []*thunk) (any, error) {
 	return l, nil
 }
 
-// object goes through the fields in order, so that of several faults always the same is reported.
+// object visits the fields in order, so that of several errors always the same one is reported.
 func (o *outcome) object(x *objectValue) (any, error) {
 	if err := o.Count(2); err != nil {
 		return nil, o.limit(err)

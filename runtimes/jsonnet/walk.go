@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// The interpreter compares and prints values by recursion, and evaluates no node for what has been evaluated: a
-// value that contains itself overflows the stack, and [x, x] of [x, x] of ... takes as long as the whole tree. The
-// functions here go the same way first, evaluating what the interpreter would in the same order, and count.
+// The interpreter compares and prints values by recursion, and does not count steps for values that are evaluated already: a
+// value that contains itself overflows the stack, and [x, x] of [x, x] of ... takes as long as the whole tree. The functions
+// here visit the same values first, evaluate them in the same order as the interpreter would, and count.
 
-// step charges for one value, and refuses one that is nested too deep below where the walk began.
+// step charges for one value, and refuses a value that is nested too deeply below the start of the walk.
 func (o *operation) step(depth int) {
 	o.charge(1)
 	if depth > maxNesting || depth+o.depth > maxDepth {
@@ -19,8 +19,8 @@ func (o *operation) step(depth int) {
 	}
 }
 
-// inside evaluates what is nested in a value depth levels below where a walk began. That takes Go's stack, too, and
-// may begin another walk.
+// inside evaluates a value that is depth levels below the start of a walk. This uses Go's stack, too, and may begin another
+// walk.
 func (o *operation) inside(depth int, get func() (value, error)) (value, error) {
 	o.depth += depth
 	v, err := get()
@@ -42,7 +42,7 @@ func (o *operation) field(x *objectValue, name string, depth int) (value, error)
 	return o.inside(depth, func() (value, error) { return fieldOf(x, o.i, name) })
 }
 
-// equal is ==.
+// equal implements ==.
 func (o *operation) equal(x, y value, depth int) (bool, error) {
 	kx, px := kindOf(x)
 	ky, py := kindOf(y)
@@ -67,7 +67,7 @@ func (o *operation) equal(x, y value, depth int) (bool, error) {
 	return kx == nullKind, nil
 }
 
-// pair gives two elements that are to be compared.
+// pair evaluates two elements for a comparison.
 func (o *operation) pair(x, y *thunk, depth int) (a, b value, err error) {
 	if a, err = o.element(x, depth); err == nil {
 		b, err = o.element(y, depth)
@@ -114,7 +114,7 @@ func (o *operation) equalObjects(x, y *objectValue, depth int) (bool, error) {
 	return true, nil
 }
 
-// visible gives the names of an object's visible fields, sorted.
+// visible returns the names of an object's visible fields, sorted.
 func (g *guard) visible(x *objectValue) []string {
 	g.chargeMerging(x.uncached)
 	names := fieldNames(x, withoutHidden)
@@ -123,7 +123,7 @@ func (g *guard) visible(x *objectValue) []string {
 	return names
 }
 
-// order goes through two values as < does, to where they differ.
+// order visits two values as < does, up to the first difference. It reports whether they differ.
 func (o *operation) order(x, y value, depth int) (differ bool, err error) {
 	if isString(x) && isString(y) {
 		o.charge(1 + int64(min(length(x), length(y)))/64)
@@ -147,35 +147,35 @@ func (o *operation) order(x, y value, depth int) (differ bool, err error) {
 	return len(a) != len(b), nil
 }
 
-// A printing is a value on its way to be a text.
+// A printing measures a value before it is converted to text.
 type printing struct {
 	*operation
-	indent, between int  // bytes of one level of indentation, and between a key and its value or two lines
-	lines           bool // whether the lines of a text are indented, too
+	indent, between int  // bytes of one level of indentation, and between a key and its value or between two lines
+	lines           bool // whether the lines of strings are indented too
 	bytes           int64
 	nodes, deepest  int64
 	longestKey      int
-	squares         float64 // of the keys' lengths
+	squares         float64 // sum of the squares of the keys' lengths
 }
 
-// text refuses a value that as a text needs more than may be held, and gives about how long it is.
+// text refuses a value whose text needs more memory than allowed, and returns the approximate length of the text.
 func (o *operation) text(v value, indent, between string) int64 {
 	return o.print(v, printing{indent: len(indent), between: len(between)}).bytes
 }
 
 func (o *operation) print(v value, p printing) *printing {
 	p.operation = o
-	_ = p.nested(v, 0) // it is in came, or comes again
+	_ = p.nested(v, 0) // the error is in came, or the interpreter reports it again
 	return &p
 }
 
-// errFunction is the error of printing a function, which has no text.
+// errFunction is the error for a function, which cannot be printed.
 var errFunction = errors.New("a function")
 
-// errDeep is that of printing what nests deeper than the interpreter prints.
+// errDeep is the error for a value that is nested more deeply than the interpreter prints.
 var errDeep = errors.New("nested too deep")
 
-// add counts bytes. They are held more than once: as bytes, as the tree in between, and as a string of runes.
+// add counts bytes. They are in memory more than once: as bytes, as a tree, and as a string of runes.
 func (p *printing) add(n int) {
 	p.bytes += int64(n)
 	p.size(float64(p.bytes) * runeSize)
@@ -183,7 +183,7 @@ func (p *printing) add(n int) {
 
 func (p *printing) nested(v value, depth int) error {
 	if depth > p.limits.Stack+ownFrames {
-		return errDeep // the interpreter will not go on either
+		return errDeep // the interpreter will stop too
 	}
 	p.step(depth)
 	p.nodes++
@@ -217,7 +217,7 @@ func (p *printing) nested(v value, depth int) error {
 	return nil
 }
 
-// digits is about how many bytes a number takes at the most, whatever writes it: none writes an exponent always.
+// digits returns about how many bytes a number takes at most in any format. No format always writes an exponent.
 func digits(f float64) int {
 	const few = 16
 	if f = math.Abs(f); f == 0 || f >= 1e-4 && f < 1e16 || math.IsInf(f, 0) || math.IsNaN(f) {
@@ -236,7 +236,7 @@ func linesOf(v value) int {
 	return n
 }
 
-// escapes is how many bytes a string of many characters has besides them, once it is escaped and in UTF-8.
+// escapes returns how many bytes escaping adds to a string, with its UTF-8 encoding not counted.
 func escapes(v value) int {
 	n := 0
 	for _, r := range runesOf(v) {
@@ -272,13 +272,14 @@ func (p *printing) object(x *objectValue, depth int) error {
 	return nil
 }
 
-// The JSON of a level is copied into that of the one above.
+// checkManifestJSON also charges for copies: the JSON of each level is copied into that of the level above.
 func checkManifestJSON(o *operation) {
 	p := o.print(o.args[0], printing{indent: length(o.args[1]), between: length(o.args[2]) + length(o.args[3])})
 	o.charge(p.bytes * p.deepest / 256)
 }
 
-// maxKey bounds what YAML's keys may be together, by their squares: they are escaped by adding one character after the other to a string.
+// maxKey limits the keys of YAML together, by the sum of their squares: each key is escaped by appending one character at a
+// time to a string.
 const maxKey = 32 << 10
 
 func checkManifestYAML(o *operation) {
@@ -287,8 +288,8 @@ func checkManifestYAML(o *operation) {
 	}
 }
 
-// TOML is made by adding one value after the other to a string. A table says all the keys that lead to it, and is
-// copied into that of the one above.
+// checkManifestTOML limits more: TOML is made by appending one value at a time to a string. A table repeats all keys on its
+// path, and is copied into the one above.
 func checkManifestTOML(o *operation) {
 	const copied = 1 << 30
 	p := o.print(o.args[0], printing{indent: length(o.args[1]), between: 4})

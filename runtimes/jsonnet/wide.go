@@ -8,9 +8,8 @@ import (
 	"metascript/engine"
 )
 
-// A wideInt is an integer of the request that float64 cannot hold. To the script it is a function: the one kind of
-// value that no operator takes for a number, and that the interpreter refuses to convert when it is met unawares. In
-// an answer it is known by its identity.
+// A wideInt is an integer of the request that float64 cannot represent. To the script it is a function: no operator takes a
+// function for a number, and the interpreter refuses to convert it. In an answer it is recognised by its identity.
 type wideInt struct {
 	value int64
 	at    *place
@@ -19,7 +18,7 @@ type wideInt struct {
 // exactParam is the parameter of a wideInt's function.
 const exactParam = "__exact__"
 
-// wideNode gives function(__exact__) null.
+// wideNode returns function(__exact__) null.
 func (r *request) wideNode(v int64, at *place) ast.Node {
 	n := &ast.Function{
 		Parameters: []ast.Parameter{{Name: exactParam}},
@@ -39,7 +38,7 @@ type comparison struct {
 	left, right value
 }
 
-// end is called when n has been evaluated to v. It gives the wideInt that a number was compared with, or nil.
+// end is called when n has been evaluated to v. It returns the wideInt with which a number was compared, or nil.
 func (r *request) end(n ast.Node, v value) *wideInt {
 	if f, ok := n.(*ast.Function); ok && r.wide[f] != nil {
 		r.read = r.wide[f]
@@ -74,7 +73,7 @@ func (r *request) comparedWithNumber(c comparison) *wideInt {
 	return nil
 }
 
-// fault makes of e, which has a position, the error of reading w as a number.
+// fault converts e, which has a position, to the error of reading w as a number.
 func (w *wideInt) fault(e engine.Error) *engine.Error {
 	e.Kind = engine.KindRuntime
 	e.Msg = fmt.Sprintf("the integer %d (%s) is beyond 2^53 and cannot be read as a number", w.value, w.at)

@@ -78,7 +78,7 @@ func sizeOf(v starlark.Value) int64 {
 	return elementSize * int64(max(starlark.Len(v), 0))
 }
 
-// concrete gives what an iterable yields as a value that takes memory itself: a range, or the parts of a text, becomes a
+// concrete returns what an iterable yields as a value that takes memory itself: a range, or the parts of a text, becomes a
 // list, within limits. What is not iterable stays as it is.
 func (ev *evaluation) concrete(v starlark.Value, what string) (starlark.Value, error) {
 	switch v.(type) {
@@ -93,7 +93,7 @@ func (ev *evaluation) concrete(v starlark.Value, what string) (starlark.Value, e
 	return starlark.NewList(elems), err
 }
 
-// collect gives what an iterable yields, each of which is to take size bytes.
+// collect returns what an iterable yields, each of which is to take size bytes.
 func (ev *evaluation) collect(iterable starlark.Iterable, size int64, what string) ([]starlark.Value, error) {
 	n := int64(starlark.Len(iterable))
 	if times(n, size) > ev.limits.Memory {

@@ -108,7 +108,7 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 	return out
 }
 
-// errorPosition gives the position of an error, and, if that is within calls, the calls that led there.
+// errorPosition returns the position of an error, and, if that is within calls, the calls that led there.
 func errorPosition(err error) (engine.Pos, []engine.Frame) {
 	var eval *starlark.EvalError
 	if !errors.As(err, &eval) {
@@ -175,7 +175,7 @@ var hints = []struct {
 	{regexp.MustCompile(`got string literal, want`), "Starlark has no f-strings, and does not join strings that stand side by side: use + or \"%s\" % x"},
 }
 
-// hintFor gives advice about a message of the interpreter, or "".
+// hintFor returns advice about a message of the interpreter, or "".
 func hintFor(message string) string {
 	for _, h := range hints {
 		if h.message.MatchString(message) {

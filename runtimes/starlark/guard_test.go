@@ -80,7 +80,7 @@ def sync(parent):
 }
 
 // What honest scripts do costs few steps, however often they do it.
-func TestGuardsLetPass(t *testing.T) {
+func TestGuardsAcceptNormalUse(t *testing.T) {
 	got, err := eval(t, `
 def sync(parent):
     stamps, pairs, list, text, long = {}, {}, [], "", "x" * 100000

@@ -100,7 +100,7 @@ type collisions struct {
 	seen    map[string]bool // the keys where it is crowded, as texts
 }
 
-// add gives the weight of all that a key collides with: 0 where that is little, or when the key is not new.
+// add returns the weight of all that a key collides with: 0 where that is little, or when the key is not new.
 func (c *collisions) add(hash uint32, key starlark.Value, weight int64, known bool) int64 {
 	there := &c.weights[hash%uint32(len(c.weights))]
 	if *there >= freeKeys && known {

@@ -75,7 +75,7 @@ func (ev *evaluation) Spend(steps int64) error { return ev.charge(steps) }
 // Hold implements [lib.Meter].
 func (ev *evaluation) Hold(bytes int64, what string) error { return ev.room(bytes, what) }
 
-// data gives the JSON-shaped value of v, which messages call what. It takes a step for each value in it.
+// data returns the JSON-shaped value of v, which messages call what. It takes a step for each value in it.
 func (ev *evaluation) data(v starlark.Value, what string) (any, *engine.Error) {
 	a := answer{engine.NewArgument(what, lib.MaxDepth, ev.limits), ev.charge}
 	return a.convert(v)

@@ -13,7 +13,7 @@ import (
 var numbered = measuretest.Numbered
 
 // What is too dear to resolve is refused at the place where it begins to be.
-func TestDearSources(t *testing.T) {
+func TestExpensiveSources(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
 		kind             engine.Kind
@@ -32,7 +32,7 @@ func TestDearSources(t *testing.T) {
 }
 
 // Files that pass, each by itself, are refused when together they are too dear.
-func TestDearModules(t *testing.T) {
+func TestExpensiveModules(t *testing.T) {
 	files := map[string]string{}
 	for i := range 3 {
 		files[fmt.Sprintf("m%d.star", i)] = "def f():\n " + numbered("a%d=1;", 1000) + "\n return " + strings.Repeat("lambda: ", 60) + "[" + numbered("a%d,", 1000) + "]\n"
@@ -56,7 +56,7 @@ func TestOneUndefinedName(t *testing.T) {
 }
 
 // Scripts as people and generators write them pass.
-func TestHonestSources(t *testing.T) {
+func TestNormalSourcesAreAccepted(t *testing.T) {
 	const part = `
 def labels_%[1]d(name, extra = {}, app = "a"):
     "Labels of a thing."

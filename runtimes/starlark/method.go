@@ -55,7 +55,7 @@ func boundMethod(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	return withGuard(v), nil
 }
 
-// withGuard gives a method that has a guard with it.
+// withGuard returns a method that has a guard with it.
 func withGuard(v starlark.Value) starlark.Value {
 	b, ok := v.(*starlark.Builtin)
 	if !ok || b.Receiver() == nil {
@@ -161,7 +161,7 @@ func (c *methodCall) argument(n int) starlark.Value {
 	return nil
 }
 
-// texts gives the receiver and the first arguments, as far as they are texts.
+// texts returns the receiver and the first arguments, as far as they are texts.
 func (c *methodCall) texts() (self, first, second string) {
 	receiver, _ := c.receiver.(starlark.String)
 	x, _ := c.argument(0).(starlark.String)
@@ -352,7 +352,7 @@ func withOther(c *methodCall) (starlark.Value, error) {
 	return updateKeys(c)
 }
 
-// keys gives an iterable whose elements may be keys, or pairs of which the first may be one.
+// keys returns an iterable whose elements may be keys, or pairs of which the first may be one.
 func (ev *evaluation) keys(v starlark.Value, pairs bool) (starlark.Value, error) {
 	v, err := ev.concrete(v, "the collection")
 	if err != nil {

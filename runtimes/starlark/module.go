@@ -77,7 +77,7 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	return globals, nil
 }
 
-// inFile gives an error without a place that of the file.
+// inFile returns an error without a place that of the file.
 func inFile(err error, file string) error {
 	var fault *engine.Error
 	if errors.As(err, &fault) && fault.Pos == (engine.Pos{}) {
@@ -86,7 +86,7 @@ func inFile(err error, file string) error {
 	return err
 }
 
-// longNumber gives the line of a number that is too long to be read, which would take the square of its length, or 0. It
+// longNumber returns the line of a number that is too long to be read, which would take the square of its length, or 0. It
 // takes digits in a text for a number as well.
 func longNumber(text string) int {
 	line, digits := 1, 0

@@ -116,7 +116,7 @@ func operatorShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return starlark.Binary(syntax.LTLT, args[0], args[1])
 }
 
-// operatorExtend gives what the right side of x += y should be; it is called with y and x.
+// operatorExtend returns what the right side of x += y should be; it is called with y and x.
 func operatorExtend(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	y, x := args[0], args[1]
 	ev := evaluationOf(thread)
@@ -173,7 +173,7 @@ func (ev *evaluation) lookUps(collections ...starlark.Value) error {
 	return ev.charge(n)
 }
 
-// operatorUpdate gives what the right side of x |= y should be: the interpreter changes the dict x when y is one.
+// operatorUpdate returns what the right side of x |= y should be: the interpreter changes the dict x when y is one.
 func operatorUpdate(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	if err := evaluationOf(thread).lookUps(args[0]); err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func refuseField(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	return nil, fmt.Errorf("can't assign to a field of %s", typeName(args[0]))
 }
 
-// hashable gives its argument, once it may be hashed.
+// hashable returns its argument, once it may be hashed.
 func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	if s, ok := args[0].(starlark.String); ok && len(s) > maxChosen && len(s) <= small {
 		return s, nil
@@ -258,7 +258,7 @@ func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return args[0], evaluationOf(thread).key(args[0])
 }
 
-// spread gives the x of f(*x). What is called has them in a list, and in a tuple.
+// spread returns the x of f(*x). What is called has them in a list, and in a tuple.
 func spread(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	ev := evaluationOf(thread)
 	x, err := ev.concrete(args[0], "the list of arguments")
@@ -272,7 +272,7 @@ func spread(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 // name among its parameters and may make a dict of them: some microseconds for each.
 const namedSize = 1 << 10
 
-// spreadNamed gives the x of f(**x).
+// spreadNamed returns the x of f(**x).
 func spreadNamed(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	ev := evaluationOf(thread)
 	if err := ev.lookUps(args[0]); err != nil {

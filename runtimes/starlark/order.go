@@ -74,7 +74,7 @@ func sorted(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, k
 	return starlark.NewList(s.values), s.err
 }
 
-// keyOf gives what v is put in order by. Between two calls of a builtin no instruction is run, so that the interpreter does
+// keyOf returns what v is put in order by. Between two calls of a builtin no instruction is run, so that the interpreter does
 // not see that the time is up: max(texts, key=hash).
 func keyOf(thread *starlark.Thread, key starlark.Callable, v starlark.Value) (starlark.Value, error) {
 	if key == nil {

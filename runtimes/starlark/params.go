@@ -10,7 +10,7 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// bind gives the arguments for f: each parameter that is named like a field of arg gets the field, one with a
+// bind returns the arguments for f: each parameter that is named like a field of arg gets the field, one with a
 // default and no field keeps the default, a single parameter of another name gets the whole of arg, and **kwargs
 // gets the fields that are left.
 func bind(f *starlark.Function, arg map[string]any) ([]starlark.Tuple, *engine.Error) {

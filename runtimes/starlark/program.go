@@ -54,7 +54,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	return answer, nil
 }
 
-// placed gives an error without a place that of the function.
+// placed returns an error without a place that of the function.
 func (p *program) placed(err error, fn string) error {
 	var fault *engine.Error
 	if errors.As(err, &fault) && fault.Pos == (engine.Pos{}) {

@@ -101,7 +101,7 @@ func TestHints(t *testing.T) {
 }
 
 // A function's state is that of the top level, whatever calls have done.
-func TestNothingIsKept(t *testing.T) {
+func TestCallsShareNoState(t *testing.T) {
 	for _, text := range []string{
 		"seen = []\ndef sync(x):\n    seen.append(1)\n    return {}",
 		"seen = {}\ndef sync(x):\n    seen['a'] = 1\n    return {}",
@@ -144,7 +144,7 @@ def sync(x):
 }
 
 // Whatever scripts do with one request at the same time, it stays as it is.
-func TestHammer(t *testing.T) {
+func TestManyConcurrentCalls(t *testing.T) {
 	var programs []engine.Program
 	for _, body := range []string{
 		"x['new'] = 1", "x['list'] += [1]", "x['list'].append(1)", "x['deep'].update(a = 1)", "x |= {'a': 1}\n    x['a'] = 2",
@@ -172,7 +172,7 @@ func TestHammer(t *testing.T) {
 }
 
 // A builtin that loops by itself takes steps and sees the end as well.
-func TestLoopingBuiltinsEnd(t *testing.T) {
+func TestLongRunningBuiltinsStop(t *testing.T) {
 	for _, expr := range []string{
 		"max(range(1 << 60))", "min([1], key = lambda x: max(range(1 << 60)))", "sorted(range(1000000))", "[1] * 1000000 == [1] * 1000000",
 		"len([]) in [1] * 1000000", "[1] * 1000000 < [1] * 1000001",

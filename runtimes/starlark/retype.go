@@ -16,7 +16,7 @@ var (
 	sliceValue  starlark.Value = slice(nil)
 )
 
-// retyped gives what v holds, as a value of the type that like has.
+// retyped returns what v holds, as a value of the type that like has.
 func retyped(like starlark.Value, v any) starlark.Value {
 	(*contents)(unsafe.Pointer(&like)).value = (*contents)(unsafe.Pointer(&v)).value
 	return like

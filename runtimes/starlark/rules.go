@@ -188,7 +188,7 @@ var guarded, keyed = func() (guarded, keyed map[string]bool) {
 	return guarded, keyed
 }()
 
-// guardOf gives the guard of a method, or nil if it needs none.
+// guardOf returns the guard of a method, or nil if it needs none.
 func guardOf(x starlark.Value, name string) func(*methodCall) (starlark.Value, error) {
 	return memberRules[x.Type()][name].guard
 }

@@ -55,7 +55,7 @@ func TestEverythingHasARule(t *testing.T) {
 	}
 }
 
-// parsed gives the statement that is the whole of a text, or the expression that is, in brackets, if it is one of a type.
+// parsed returns the statement that is the whole of a text, or the expression that is, in brackets, if it is one of a type.
 func parsed[T syntax.Node](text string) (node T, ok bool) {
 	file, err := dialect.Parse("x.star", text, 0)
 	if err != nil || len(file.Stmts) != 1 {
@@ -85,7 +85,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// evaluate gives the value of an expression, as a script has it.
+// evaluate returns the value of an expression, as a script has it.
 func evaluate(t *testing.T, text string) starlark.Value {
 	t.Helper()
 	v, err := starlark.EvalOptions(&dialect, new(starlark.Thread), "x.star", text, predeclared)
@@ -96,7 +96,7 @@ func evaluate(t *testing.T, text string) starlark.Value {
 }
 
 // What a later go.starlark.net adds to the language is not there until it has a rule.
-func TestNewNamesVanish(t *testing.T) {
+func TestNamesWithoutARuleAreRemoved(t *testing.T) {
 	starlark.Universe["new"] = starlark.NewBuiltin("new", nil)
 	removeUnjudged()
 	_, err := New().Compile(t.Context(), script("def sync():\n    return {\"v\": new()}"), engine.Limits{})
@@ -116,7 +116,7 @@ func TestNewNamesVanish(t *testing.T) {
 }
 
 // Methods and fields without a rule are not there, by whatever way they are asked for. Fields of the request are.
-func TestNewMethodsVanish(t *testing.T) {
+func TestMethodsWithoutARuleAreRemoved(t *testing.T) {
 	rules := memberRules["string"]
 	defer func(before map[string]bool) { memberRules["string"], unjudged = rules, before }(unjudged)
 	memberRules["string"] = maps.Clone(rules)
@@ -161,7 +161,7 @@ func TestCrash(t *testing.T) {
 }
 
 // A guard is spared only where a literal is short, and where few literals of the file collide.
-func TestLiteralsAreSpared(t *testing.T) {
+func TestLiteralsNeedNoGuard(t *testing.T) {
 	same := "x = {4294967296: 1, 'name': 2}\ny = {}\n"
 	for i := range 30 {
 		same += fmt.Sprintf("y[%d] = x['name']\n", int64(i)<<32)
@@ -198,7 +198,7 @@ var oddValues = strings.Fields(`None True 0 -1 1.5 1e308 1<<70 -(1<<62) float("n
 	time.second time.from_timestamp(1<<62) request request.l -(1<<31) "9"*20 "a"*2000`)
 
 // Nothing that a script can call makes the interpreter panic, whatever it is given.
-func TestOddArguments(t *testing.T) {
+func TestUnusualArguments(t *testing.T) {
 	var callables []string
 	for name := range nameRules {
 		callables = append(callables, name)

@@ -114,7 +114,7 @@ func (m *missing) advice() (engine.Kind, string) {
 	return engine.KindRuntime, naming.Suggest(m.key, m.from.sorted(), "its keys are ")
 }
 
-// Attr gives a method, or else the value of a key: parent.spec is parent["spec"].
+// Attr returns a method, or else the value of a key: parent.spec is parent["spec"].
 func (d dict) Attr(name string) (starlark.Value, error) {
 	if m, ok := dictMethods[name]; ok {
 		return m.BindReceiver(d), nil
@@ -143,7 +143,7 @@ func (d dict) Items() []starlark.Tuple {
 	return items
 }
 
-// Iterate gives the keys.
+// Iterate returns the keys.
 func (d dict) Iterate() starlark.Iterator { return &keyIterator{d.sorted()} }
 
 // A keyIterator implements [starlark.Iterator] for the keys of a dict.
@@ -161,7 +161,7 @@ func (it *keyIterator) Next(p *starlark.Value) bool {
 // Done implements [starlark.Iterator].
 func (*keyIterator) Done() {}
 
-// copied gives a dict of the script's own, with the same values.
+// copied returns a dict of the script's own, with the same values.
 func (d dict) copied() *starlark.Dict {
 	out := starlark.NewDict(len(d))
 	for _, item := range d.Items() {
@@ -170,7 +170,7 @@ func (d dict) copied() *starlark.Dict {
 	return out
 }
 
-// Binary gives d | other, which is a new dict.
+// Binary returns d | other, which is a new dict.
 func (d dict) Binary(op syntax.Token, other starlark.Value, side starlark.Side) (starlark.Value, error) {
 	theirs, ok := mutableDict(other)
 	if op != syntax.PIPE || !ok {
@@ -182,7 +182,7 @@ func (d dict) Binary(op syntax.Token, other starlark.Value, side starlark.Side) 
 	return theirs.Union(d.copied()), nil
 }
 
-// mutableDict gives a dict for either kind of dict.
+// mutableDict returns a dict for either kind of dict.
 func mutableDict(v starlark.Value) (*starlark.Dict, bool) {
 	switch v := v.(type) {
 	case *starlark.Dict:
@@ -225,7 +225,7 @@ func (l slice) Hash() (uint32, error)      { return 0, fmt.Errorf("unhashable ty
 func (l slice) Len() int                   { return len(l) }
 func (l slice) Index(i int) starlark.Value { return toValue(l[i]) }
 
-// Slice gives l[start:end:step], a list of the script's own as with any list.
+// Slice returns l[start:end:step], a list of the script's own as with any list.
 func (l slice) Slice(start, end, step int) starlark.Value {
 	var elems []starlark.Value
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
@@ -237,7 +237,7 @@ func (l slice) Slice(start, end, step int) starlark.Value {
 // Has implements starlark.Container, for the interpreter's own use; the operator is rewritten.
 func (l slice) Has(v starlark.Value) (bool, error) { return has(l, v, free{}) }
 
-// Attr gives a method.
+// Attr returns a method.
 func (l slice) Attr(name string) (starlark.Value, error) {
 	if m, ok := listMethods[name]; ok {
 		return m.BindReceiver(l), nil
@@ -248,7 +248,7 @@ func (l slice) Attr(name string) (starlark.Value, error) {
 // AttrNames implements starlark.HasAttrs.
 func (l slice) AttrNames() []string { return slices.Sorted(maps.Keys(listMethods)) }
 
-// Iterate gives the elements.
+// Iterate returns the elements.
 func (l slice) Iterate() starlark.Iterator { return &elementIterator{l} }
 
 // An elementIterator implements [starlark.Iterator] for the elements of a slice.
@@ -266,7 +266,7 @@ func (it *elementIterator) Next(p *starlark.Value) bool {
 // Done implements [starlark.Iterator].
 func (*elementIterator) Done() {}
 
-// copied gives a list of the script's own, with the same elements.
+// copied returns a list of the script's own, with the same elements.
 func (l slice) copied() *starlark.List {
 	elems := make([]starlark.Value, len(l))
 	for i, v := range l {
@@ -275,7 +275,7 @@ func (l slice) copied() *starlark.List {
 	return starlark.NewList(elems)
 }
 
-// Binary gives l + other and l * n, which are new lists.
+// Binary returns l + other and l * n, which are new lists.
 func (l slice) Binary(op syntax.Token, other starlark.Value, side starlark.Side) (starlark.Value, error) {
 	theirs := other
 	switch other := other.(type) {

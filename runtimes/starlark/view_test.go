@@ -21,7 +21,7 @@ func request() map[string]any {
 
 // Whatever reads the request gives what it gives for a frozen copy made of the script's own dicts and lists: dot
 // access and the wording of errors aside, a script cannot tell.
-func TestViewsAreLikeTheirCopies(t *testing.T) {
+func TestViewsBehaveLikeCopies(t *testing.T) {
 	for expr := range strings.Lines(strings.TrimSpace(readers)) {
 		expr = strings.TrimSpace(expr)
 		t.Run(expr, func(t *testing.T) {
@@ -157,7 +157,7 @@ def sync(x):
 	}
 }
 
-func TestDots(t *testing.T) {
+func TestDotAccess(t *testing.T) {
 	arg := map[string]any{"x": map[string]any{"spec": map[string]any{"image": "a", "items": int64(1)}, "list": []any{}}}
 	got, err := eval(t, `
 def sync(x):
@@ -237,7 +237,7 @@ func TestViewsInAnswers(t *testing.T) {
 }
 
 // What is written into messages is bounded by what is shown.
-func TestMessagesAreBounded(t *testing.T) {
+func TestMessagesAreLimited(t *testing.T) {
 	for _, value := range []string{
 		`"x" * (1 << 24)`, `["x" * (1 << 20)] * 1000`, `{"k": x}`, `bomb()`, `itself()`, `1 << 500`, `huge()`, `("a",)`, `set(["a"])`, `b"a"`,
 	} {

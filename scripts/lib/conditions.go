@@ -2,7 +2,7 @@ package lib
 
 // Conditions are a list of objects, each with a type of its own, as status.conditions has them.
 
-// getCondition gives the condition of a type, or null.
+// getCondition returns the condition of a type, or null.
 func getCondition(c *call) (any, error) {
 	i, err := c.find(c.text(1))
 	if i < 0 || err != nil {
@@ -20,7 +20,7 @@ func isTrueCondition(c *call) (any, error) {
 	return c.list(0)[i].(map[string]any)["status"] == "True", nil
 }
 
-// setCondition gives the conditions with one more, or with another in the place of the one of its type.
+// setCondition returns the conditions with one more, or with another in the place of the one of its type.
 func setCondition(c *call) (any, error) {
 	condition := c.object(1)
 	for _, field := range []string{"type", "status"} {
@@ -53,7 +53,7 @@ func given(v any) string {
 	return string(typeOf(v))
 }
 
-// find gives the index of the condition of a type, -1 for none.
+// find returns the index of the condition of a type, -1 for none.
 func (c *call) find(kind string) (int, error) {
 	found := -1
 	for i, v := range c.list(0) {

@@ -46,7 +46,7 @@ func writeJSON(v any, indent int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// plain gives v with zero for minus zero, which differ as text and nowhere else.
+// plain returns v with zero for minus zero, which differ as text and nowhere else.
 func plain(v any) any {
 	if f, ok := v.(float64); ok && f == 0 {
 		return int64(0)
@@ -77,7 +77,7 @@ func hasMinusZero(v any) bool {
 	return false
 }
 
-// rebuilt gives a copy of v, a list or an object, with f of what is in it.
+// rebuilt returns a copy of v, a list or an object, with f of what is in it.
 func rebuilt(v any, f func(any) any) any {
 	switch v := v.(type) {
 	case []any:
@@ -202,7 +202,7 @@ func (c *call) tooLong(digits string) *Error {
 	return err
 }
 
-// whole gives a number without a fraction as an int64.
+// whole returns a number without a fraction as an int64.
 func whole(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:

@@ -16,7 +16,7 @@ import (
 
 // The functions here have to do what Kubernetes does, so they are compared with its own.
 
-func TestQuantitiesAreThoseOfKubernetes(t *testing.T) {
+func TestQuantitiesMatchKubernetes(t *testing.T) {
 	suffixes := strings.Split("n,u,m,,k,M,G,T,P,E,Ki,Mi,Gi,Ti,Pi,Ei,e3,E6,e-3,e0,e2", ",")
 	random := rand.New(rand.NewPCG(1, 2))
 	var texts []string
@@ -70,7 +70,7 @@ func canonical(q resource.Quantity) string {
 	return string(number) + string(suffix)
 }
 
-func TestSelectorsAreThoseOfKubernetes(t *testing.T) {
+func TestSelectorsMatchKubernetes(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	pick := func(words ...string) string { return words[random.IntN(len(words))] }
 	some := func() (l []string) {
@@ -111,7 +111,7 @@ func TestSelectorsAreThoseOfKubernetes(t *testing.T) {
 	}
 }
 
-// jsonShaped gives v as JSON has it.
+// jsonShaped returns v as JSON has it.
 func jsonShaped(t testing.TB, v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -73,7 +73,7 @@ type Function struct {
 	run    func(*call) (any, error)
 }
 
-// Group gives the name of the group that f is in, "" for none, and f's name within it.
+// Group returns the name of the group that f is in, "" for none, and f's name within it.
 func (f *Function) Group() (group, name string) {
 	if group, name, found := strings.Cut(f.Name, "."); found {
 		return group, name
@@ -123,7 +123,7 @@ var names = func() []string {
 	return names
 }()
 
-// Call gives the result for args, one JSON-shaped value for each parameter.
+// Call returns the result for args, one JSON-shaped value for each parameter.
 func (f *Function) Call(args []any, m Meter) (any, error) {
 	c := call{Function: f, args: args, meter: m, sizes: make([]size, len(args))}
 	for i, p := range f.Params {
@@ -162,16 +162,16 @@ func (c *call) check(p Param, v any) error {
 	return c.errorf("%s is %s, want %s", p.Name, got, p.Type)
 }
 
-// text gives the argument at i, a string.
+// text returns the argument at i, a string.
 func (c *call) text(i int) string { return c.args[i].(string) }
 
-// object gives the argument at i, an object or null.
+// object returns the argument at i, an object or null.
 func (c *call) object(i int) map[string]any {
 	m, _ := c.args[i].(map[string]any)
 	return m
 }
 
-// list gives the argument at i, a list or null.
+// list returns the argument at i, a list or null.
 func (c *call) list(i int) []any {
 	l, _ := c.args[i].([]any)
 	return l

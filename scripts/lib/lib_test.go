@@ -173,7 +173,7 @@ func TestMergeIsJSONMergePatch(t *testing.T) {
 }
 
 // The order that semver.org gives.
-func TestVersionsHaveTheirOrder(t *testing.T) {
+func TestVersionOrder(t *testing.T) {
 	order := strings.Fields("0.9.9 1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 v1.0.0 1.0.1 1.2.0 1.10.0 2.0.0 2.1.0 2.1.1")
 	for i, a := range order {
 		for j, b := range order {
@@ -234,7 +234,7 @@ func TestConstraints(t *testing.T) {
 }
 
 // A value that is refused was refused in time.
-func TestNestingIsBounded(t *testing.T) {
+func TestNestingIsLimited(t *testing.T) {
 	deep := any("x")
 	for range 5000 {
 		deep = arr{deep}
@@ -268,7 +268,7 @@ func (m *little) Hold(n int64, _ string) error {
 	return nil
 }
 
-func TestWorkIsCounted(t *testing.T) {
+func TestStepsAreCounted(t *testing.T) {
 	long := strings.Repeat("1.0.0 ", 1<<20)
 	wide := make(arr, 1<<17)
 	args := map[lib.Type]any{lib.String: long, lib.Any: wide, lib.Object: obj{"a": long}, lib.List: wide, lib.Number: int64(1), lib.Quantity: long}
@@ -283,7 +283,7 @@ func TestWorkIsCounted(t *testing.T) {
 	}
 }
 
-// FuzzFunctions gives arbitrary text to every function: there is a result or an error.
+// FuzzFunctions returns arbitrary text to every function: there is a result or an error.
 func FuzzFunctions(f *testing.F) {
 	for _, text := range []string{"", "1.2.3-a.1+b", ">=1 <2 || ^0.1", "1.5Gi", "-.5e3", "[1, {\"a\": null}]", "a: &x [*x]\n---\n!!binary x", "Ready", "YWE="} {
 		f.Add(text)

@@ -98,7 +98,7 @@ func divideUp(n, d *big.Int) *big.Int {
 	return n.Add(n, big.NewInt(int64(rest.Sign())))
 }
 
-// parseQuantity gives a quantity as a number.
+// parseQuantity returns a quantity as a number.
 func parseQuantity(c *call) (any, error) {
 	a, err := c.amount(0)
 	if err != nil {
@@ -111,7 +111,7 @@ func parseQuantity(c *call) (any, error) {
 	return f, nil
 }
 
-// milliQuantity gives a quantity in thousandths, rounded up.
+// milliQuantity returns a quantity in thousandths, rounded up.
 func milliQuantity(c *call) (any, error) {
 	a, err := c.amount(0)
 	if err != nil {
@@ -124,7 +124,7 @@ func milliQuantity(c *call) (any, error) {
 	return n.Int64(), nil
 }
 
-// compareQuantities gives -1, 0 or 1.
+// compareQuantities returns -1, 0 or 1.
 func compareQuantities(c *call) (any, error) {
 	a, b, err := c.amounts()
 	if err != nil {
@@ -133,7 +133,7 @@ func compareQuantities(c *call) (any, error) {
 	return int64(a.nanos.Cmp(b.nanos)), nil
 }
 
-// addQuantities gives the sum, written like the first, or like the second if the first is zero.
+// addQuantities returns the sum, written like the first, or like the second if the first is zero.
 func addQuantities(c *call) (any, error) {
 	a, b, err := c.amounts()
 	if err != nil {

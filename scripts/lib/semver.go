@@ -74,7 +74,7 @@ func validSemver(c *call) (any, error) {
 	return ok, nil
 }
 
-// compareSemver gives -1, 0 or 1, by precedence: what was built does not count.
+// compareSemver returns -1, 0 or 1, by precedence: what was built does not count.
 func compareSemver(c *call) (any, error) {
 	a, err := c.version(0)
 	if err != nil {
@@ -240,7 +240,7 @@ func compares(v version, relation string, w version, given int) bool {
 	return all.holds(v)
 }
 
-// spanOf gives the versions whose first so many numbers are those of w; with all three, w alone.
+// spanOf returns the versions whose first so many numbers are those of w; with all three, w alone.
 func spanOf(w version, given int) span {
 	if given == 0 {
 		return span{}

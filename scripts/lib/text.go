@@ -37,7 +37,7 @@ func decodeBase64(c *call) (any, error) {
 	return string(data), nil
 }
 
-// sha256Text gives the SHA-256 of a text's bytes, in hexadecimal.
+// sha256Text returns the SHA-256 of a text's bytes, in hexadecimal.
 func sha256Text(c *call) (any, error) {
 	if err := c.meter.Spend(int64(len(c.text(0))) / 16); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ const (
 	hashLength = 10
 )
 
-// hashValue gives a short text that is the same for equal values, for use in names.
+// hashValue returns a short text that is the same for equal values, for use in names.
 func hashValue(c *call) (any, error) {
 	s := &c.sizes[0]
 	if err := c.meter.Hold(2*(s.bytes+s.escape+24*s.nodes), "the value's JSON"); err != nil {

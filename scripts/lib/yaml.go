@@ -34,7 +34,7 @@ func encodeYAML(c *call) (any, error) {
 	return b.String(), nil
 }
 
-// yamlNode gives the node that a value is written as.
+// yamlNode returns the node that a value is written as.
 func yamlNode(v any) *yaml.Node {
 	switch v := v.(type) {
 	case string:
@@ -58,7 +58,7 @@ func yamlNode(v any) *yaml.Node {
 // sexagesimal matches what is a number in YAML 1.1, and in no reader that we know of.
 var sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 
-// yamlString gives the node of a string, in quotes where a reader of YAML 1.1 would see something else in it.
+// yamlString returns the node of a string, in quotes where a reader of YAML 1.1 would see something else in it.
 func yamlString(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if _, old := oldBools[s]; old || s == "<<" || s == "=" || sexagesimal.MatchString(s) || !isBlock(s) {
@@ -163,7 +163,7 @@ func (c *call) weighYAML(text string) error {
 	return c.meter.Spend(4*int64(len(text)) + 20*nodes)
 }
 
-// countYAML gives how many nodes there are in a text at most, and where too many brackets are open or indicators in a row, or
+// countYAML returns how many nodes there are in a text at most, and where too many brackets are open or indicators in a row, or
 // -1.
 func countYAML(text string) (nodes int64, deep int) {
 	nodes, open, row := 1, 0, 0

@@ -11,7 +11,7 @@ import (
 )
 
 // A yamlReader makes values of YAML's nodes, as Kubernetes does: by the rules of YAML 1.1, where yes and off are booleans,
-// but with times left as strings. What an alias stands for is made anew each time, and counts each time.
+// but with times left as strings. What an alias stands for is created again each time, and counts each time.
 type yamlReader struct {
 	*call
 	nodes int64
@@ -119,7 +119,7 @@ func (r *yamlReader) merge(out map[string]any, from *yaml.Node, depth int) error
 	return nil
 }
 
-// key gives a key as a string, which is what JSON has.
+// key returns a key as a string, which is what JSON has.
 func (r *yamlReader) key(n *yaml.Node) (string, error) {
 	v, err := r.value(n, 0)
 	if err != nil {

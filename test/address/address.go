@@ -17,7 +17,7 @@ var next atomic.Uint32
 
 func init() { next.Store(rand.Uint32N(ports)) }
 
-// Free gives a host:port of this machine that nothing listens on, and that it gave to nobody else.
+// Free returns a host:port of this machine that nothing listens on, and that it gave to nobody else.
 func Free() (address string, err error) {
 	for range 100 {
 		var listener net.Listener

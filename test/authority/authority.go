@@ -61,7 +61,7 @@ func (a *Authority) Issue(name string) (Pair, error) {
 	return Pair{encode("CERTIFICATE", der), encode("PRIVATE KEY", keyDER)}, err
 }
 
-// TLS gives the pair as a server presents it.
+// TLS returns the pair as a server presents it.
 func (p Pair) TLS() (tls.Certificate, error) {
 	return tls.X509KeyPair([]byte(p.Certificate), []byte(p.Key))
 }

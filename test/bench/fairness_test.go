@@ -41,7 +41,7 @@ func BenchmarkFairness(b *testing.B) {
 	}
 }
 
-// besides gives the times of the calls.
+// besides returns the times of the calls.
 func besides(b *testing.B, e *engine.Engine, neighbours int) []time.Duration {
 	call, arg := script(b, e, engine.JavaScript, "status"), request(fairPods)
 	for range 10 {

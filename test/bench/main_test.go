@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newRuntimes gives all languages.
+// newRuntimes returns all languages.
 func newRuntimes(tb testing.TB, isolation string) map[string]engine.Runtime {
 	tb.Helper()
 	if isolation == inProcess {

@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// auditLog is the file, in a script's folder, in which the API server of "cluster audited" notes all writes.
+// auditLog is the file, in a script's folder, to which the API server of "cluster audited" logs all writes.
 const auditLog = "audit.log"
 
-// A write is what is of interest of an audit event.
+// A write has the relevant fields of an audit event.
 type write struct {
 	Verb             string
 	RequestURI       string
@@ -33,8 +33,8 @@ func (w write) user() string {
 	return w.User.Username
 }
 
-// cmdApart compares when the API server received the writes of two users. Those to Leases are how servers agree, and
-// those that were refused changed nothing.
+// cmdApart compares when the API server received the writes of two users. It ignores writes to Leases, by which servers elect
+// a leader, and writes that were refused.
 func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
 	of := map[string][]write{}
 	for line := range strings.Lines(ts.ReadFile(auditLog)) {
@@ -73,7 +73,7 @@ func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdChurn gives servers something to do all the time.
+// cmdChurn changes objects continuously, so that servers always have work.
 func cmdChurn(ts *testscript.TestScript, _ bool, args []string) {
 	r, err := worldOf(ts).named(args[0])
 	ts.Check(err)
@@ -91,7 +91,7 @@ func cmdChurn(ts *testscript.TestScript, _ bool, args []string) {
 		defer tick.Stop()
 		for n := 0; ctx.Err() == nil; n++ {
 			patch := fmt.Appendf(nil, `{"spec":{"n":%d}}`, n)
-			_, _ = r.Patch(ctx, list.Items[n%len(list.Items)].GetName(), types.MergePatchType, patch, metav1.PatchOptions{}) // one of many
+			_, _ = r.Patch(ctx, list.Items[n%len(list.Items)].GetName(), types.MergePatchType, patch, metav1.PatchOptions{}) // one may fail
 			<-tick.C
 		}
 	}()

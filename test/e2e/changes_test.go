@@ -10,11 +10,11 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// unseen is how often a script looks for what a watch should tell it: a watch does not tell what happened just before it.
-const unseen = time.Second
+// recheck is the time between two checks beside a watch: a watch does not report what happened just before it began.
+const recheck = time.Second
 
-// eventuallyRead is eventually for a check that reads what args say. Every look costs the API server something, so it looks
-// again when a watch tells of a change; where there is none, it polls.
+// eventuallyRead is like eventually, for a check that reads the objects of args. Every check costs the API server something,
+// so it checks again when a watch reports a change; without a watch, it polls.
 func (w *world) eventuallyRead(args []string, check func() error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -26,7 +26,7 @@ func (w *world) eventuallyRead(args []string, check func() error) error {
 		if err == nil {
 			return nil
 		}
-		pause := unseen
+		pause := recheck
 		if changes == nil {
 			changes = w.changes(ctx, args)
 		}
@@ -46,7 +46,8 @@ func (w *world) eventuallyRead(args []string, check func() error) error {
 	}
 }
 
-// changes tells of changes of what "get ..." and "events ..." read, as long as ctx and the watches last; nil: nothing does.
+// changes reports changes of the objects that "get ..." and "events ..." read, until ctx is done or the watches end. It is nil
+// without a watch.
 func (w *world) changes(ctx context.Context, args []string) <-chan struct{} {
 	var watches []watch.Interface
 	follow := func(r dynamic.ResourceInterface, selector string) {
@@ -75,24 +76,24 @@ func (w *world) changes(ctx context.Context, args []string) <-chan struct{} {
 	return merged(watches)
 }
 
-// merged tells that any of the watches told something, and is closed when all have ended.
+// merged reports the events of all watches, and is closed when all watches have ended.
 func merged(watches []watch.Interface) <-chan struct{} {
-	told := make(chan struct{}, 1)
+	changed := make(chan struct{}, 1)
 	var open sync.WaitGroup
 	for _, changes := range watches {
 		open.Go(func() {
 			defer changes.Stop()
 			for range changes.ResultChan() {
 				select {
-				case told <- struct{}{}:
-				default: // it is told already
+				case changed <- struct{}{}:
+				default: // it is changed already
 				}
 			}
 		})
 	}
 	go func() {
 		open.Wait()
-		close(told)
+		close(changed)
 	}()
-	return told
+	return changed
 }

@@ -24,57 +24,57 @@ import (
 	"k8s.io/client-go/util/jsonpath"
 )
 
-// commands are what scripts say beside testscript's own:
+// commands are the commands of scripts, in addition to testscript's own:
 //
 //	start [as NAME] [flag...]  run the server and wait until it is ready; its health probes are at $HEALTH, its metrics
 //	                           at $METRICS, its log is the file log; those of one with a name are at $HEALTH_NAME,
 //	                           $METRICS_NAME and log-NAME
 //	launch [as NAME] [flag...] the same without waiting
-//	mount DIR FOLDER           make DIR a volume that holds the files of FOLDER, or swap what it holds, as the kubelet does it
-//	weak                       start servers without root's right to read every file from here on
-//	user NAME                  start servers as this user from here on, who may do only what roles allow
+//	mount DIR FOLDER           make DIR a volume with the files of FOLDER, or replace its files, as the kubelet does
+//	weak                       start servers without root's permission to read every file from here on
+//	user NAME                  start servers as this user, with only the permissions of its roles, from here on
 //	end [NAME]                 end it with SIGTERM; it must exit with 0
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
 //	dev [flag...]              run "metascript dev" beside the servers, under the name dev; its output is the file log-dev
-//	fill FILE...               put into files what apply puts into those that it applies
+//	fill FILE...               replace variables in files, as apply does
 //	versions FILE              write the resourceVersions of all objects in the script's namespace into FILE
 //	http URL                   print the status code and the body that a GET gives
-//	cluster [audited]          have a cluster of one's own from here on, without any definition; audited: see apart
+//	cluster [audited]          use a new cluster from here on, without any definition; audited: see apart
 //	suspend [NAME]             stop the server's process with SIGSTOP, as if its machine were suspended
 //	resume [NAME]              continue it with SIGCONT
 //	churn RESOURCE             change spec.n of its objects, one after the other, until the script ends
-//	apart USER OTHER           by the audit log, both users wrote, and the first one not after the other had begun
+//	apart USER OTHER           check the audit log: both users wrote, and the first one not after the other had started to
 //	apply FILE...              create or change the objects in FILE
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
 //	refused FILE               wait until the API server would refuse to create the object in FILE
-//	writes MIN MAX [REGEXP]    how many writes, that begin so, the server's log tells of is between the two
+//	writes MIN MAX [REGEXP]    check that the number of writes in the server's log, that match, is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
 //	delete RESOURCE/NAME [HOW] delete, and do not wait; in the Background, or as HOW says: Foreground, Orphan
-//	patch RESOURCE/NAME JSON   merge-patch; with /status behind NAME the status
+//	patch RESOURCE/NAME JSON   merge-patch; with /status after NAME the status
 //	get RESOURCE[/NAME] [PATH] print a field by JSONPath, or the whole as JSON
 //	until REGEXP get ...       wait until what get, events or http prints matches
 //	until not REGEXP get ...   wait until it prints something else
-//	until gone RESOURCE/NAME   wait until it is not there
+//	until gone RESOURCE/NAME   wait until it does not exist
 //	events NAME                print the events about the object of that name, a line each: reason, message
-//	quiet NAME                 the events about NAME have no warning of the server's
-//	log [of NAME] [new] REGEXP wait until the server's log matches; with ! it must not match now; new: what came after mark
-//	mark                       what the log of the server without a name has until now is old
+//	quiet NAME                 check that the events about NAME have no warning of the server
+//	log [of NAME] [new] REGEXP wait until the server's log matches; with ! it must not match now; new: only lines after mark
+//	mark                       "log new" ignores the present log of the server without a name
 //	api [of NAME] down|up|missed
-//	                           take the API server away from the server, give it back, wait until it was missed; a server
-//	                           with a name has its own way there
+//	                           disconnect the API server from the server, connect it again, wait until a connection was refused; a server
+//	                           with a name has its own connection
 //	api [of NAME] slow TIME    delay what is sent to the API server from here on
 //	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
 //	rotate                     give it another certificate, of another authority
-//	calls PARENT MIN MAX       how many calls of it there were about a parent is between the two
+//	calls PARENT MIN MAX       check that the number of its calls for a parent is between the two
 //	catset                     serve the webhook of the example catset; its address is $WEBHOOK
-//	remember VAR get ...       keep what get prints in a variable
-//	theirs FILE...             create the objects in FILE as Metacontroller leaves them, status included
-//	untold SECRET...           no part of these values, nor of their base64, is in logs, events, conditions or metrics
-//	sha1 VAR TEXT...           keep the SHA-1 of the texts, one after the other, in a variable
+//	remember VAR get ...       store what get prints in a variable
+//	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
+//	untold SECRET...           check that no part of these values, nor of their base64, is in logs, events, conditions or metrics
+//	sha1 VAR TEXT...           store the SHA-1 of the texts, one after the other, in a variable
 //
 // $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $..._PEM and remembered variables are put into files that are applied; other
-// dollars are left alone, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
+// dollars are not changed, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"start":    cmdStart,
 	"launch":   cmdLaunch,
@@ -184,7 +184,7 @@ func (w *world) decode(ts *testscript.TestScript, text string) ([]*unstructured.
 	}
 }
 
-// cmdMany applies with several requests at a time.
+// cmdMany applies with several concurrent requests.
 func cmdMany(ts *testscript.TestScript, _ bool, args []string) {
 	w, text := worldOf(ts), ts.ReadFile(args[1])
 	n, err := strconv.Atoi(args[0])
@@ -206,7 +206,7 @@ func cmdMany(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(group.Wait())
 }
 
-// cmdWrites waits for the least number, since what a write did is seen before the server has said that it wrote.
+// cmdWrites waits for the minimum, since the effect of a write is visible before the server has logged it.
 func cmdWrites(ts *testscript.TestScript, _ bool, args []string) {
 	least, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -231,7 +231,7 @@ func cmdWrites(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdRefused waits until an admission policy that was applied is in force.
+// cmdRefused waits until an admission policy that was applied is in effect.
 func cmdRefused(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	objects, err := w.decode(ts, ts.ReadFile(args[0]))
@@ -247,7 +247,7 @@ func cmdRefused(ts *testscript.TestScript, _ bool, args []string) {
 	}))
 }
 
-// crdTemplate keeps every field, so that tests need no schema.
+// crdTemplate preserves all fields, so that tests need no schema.
 const crdTemplate = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -284,7 +284,7 @@ func cmdCRD(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(w.established(objects[0]))
 }
 
-// established waits until objects of a definition can be created. Discovery tells of it a moment after its condition.
+// established waits until objects of a definition can be created. Discovery lists it a moment after its condition is True.
 func (w *world) established(crd *unstructured.Unstructured) error {
 	return eventually(func() error {
 		text, err := w.get("customresourcedefinitions/"+crd.GetName(), `{.status.conditions[?(@.type=="Established")].status}`)
@@ -298,7 +298,7 @@ func (w *world) established(crd *unstructured.Unstructured) error {
 	})
 }
 
-// split takes RESOURCE/NAME[/SUBRESOURCE] apart.
+// split splits RESOURCE/NAME[/SUBRESOURCE].
 func split(what string) (resource, name string, sub []string) {
 	parts := strings.Split(what, "/")
 	if len(parts) > 1 {
@@ -426,18 +426,18 @@ func (w *world) read(args []string) (string, error) {
 	case "http":
 		return fetch(args[1])
 	case "calls":
-		return w.webhook.told(args[1]), nil
+		return w.webhook.callCounts(args[1]), nil
 	}
 	return "", fmt.Errorf("%s cannot be read", args[0])
 }
 
-// eventNamespaces are where events about the script's objects are: about those that are cluster-scoped in default.
+// eventNamespaces are the namespaces of events about the script's objects; those about cluster-scoped objects are in default.
 func (w *world) eventNamespaces() []string { return []string{w.name, "default"} }
 
 // about selects the events about objects of that name.
 func about(name string) string { return "involvedObject.name=" + name }
 
-// events gives the events about an object.
+// events returns the events about an object.
 func (w *world) events(name string) (string, error) {
 	var out strings.Builder
 	for _, namespace := range w.eventNamespaces() {
@@ -460,7 +460,7 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprint(ts.Stdout(), text)
 }
 
-// ours are the warnings that the server itself gives about a parent.
+// ours matches the warnings that the server itself reports about a parent.
 var ours = regexp.MustCompile(`Warning (SyncError|HookWarning|StatusNotStored|FieldConflict) .*`)
 
 func cmdQuiet(ts *testscript.TestScript, _ bool, args []string) {
@@ -531,7 +531,7 @@ func cmdRemember(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], text)
 }
 
-// prepareCluster puts the definitions of the controllers into the cluster, once for all scripts.
+// prepareCluster creates the definitions of the controllers in the cluster, once for all scripts.
 func prepareCluster() error {
 	w, err := newWorld("prepare")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// cmdDev runs in the script's folder. Its files are saved in place, as a plain editor does it.
+// cmdDev runs "metascript dev" in the script's folder. The script's files are written in place, as a simple editor does.
 func cmdDev(ts *testscript.TestScript, _ bool, args []string) {
 	w, dir := worldOf(ts), ts.Getenv("WORK")
 	path, err := w.proxiedKubeconfig(dir, w.proxy)
@@ -49,7 +49,7 @@ func (w *world) versions() (string, error) {
 		return "", err
 	}
 	groups, err := client.ServerPreferredNamespacedResources()
-	if err != nil && len(groups) == 0 { // other scripts' kinds come and go
+	if err != nil && len(groups) == 0 { // the kinds of other scripts appear and vanish
 		return "", err
 	}
 	var lines []string
@@ -61,7 +61,7 @@ func (w *world) versions() (string, error) {
 		for _, r := range group.APIResources {
 			list, err := w.client.Resource(gv.WithResource(r.Name)).Namespace(w.name).List(context.Background(), metav1.ListOptions{})
 			if err != nil {
-				continue // of a kind that is gone by now
+				continue // its kind has been deleted
 			}
 			for _, o := range list.Items {
 				lines = append(lines, fmt.Sprintf("%s/%s %s", r.Name, o.GetName(), o.GetResourceVersion()))

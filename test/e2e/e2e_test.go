@@ -1,7 +1,7 @@
-// Package e2e holds the end-to-end tests: scripts in testdata, one behaviour each, that run the built binary against
-// a real control plane. Read one; the commands they use are in commands_test.go, each a few lines.
+// Package e2e has the end-to-end tests: scripts in testdata, each for one behaviour, that run the built binary against a real
+// control plane. The commands of the scripts are in commands_test.go.
 //
-// The cluster is the one of KUBECONFIG, or else build/cluster, which "make test-e2e" builds.
+// The cluster is the one of KUBECONFIG, or build/cluster, which "make test-e2e" builds.
 package e2e
 
 import (
@@ -19,15 +19,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// root is the repository's, seen from this folder.
+// root is the root folder of the repository.
 const root = "../.."
 
-// The cluster and the binary that all scripts share, and what the server has that some of them share: a folder, and a
-// binary with the race detector.
+// The cluster and the binary of all scripts, and a folder and a binary with the race detector for the shared server.
 var (
 	kubeconfig   string
 	config       *rest.Config
-	stays        = os.Getenv("KUBECONFIG") != "" // the cluster is somebody's
+	stays        = os.Getenv("KUBECONFIG") != "" // the cluster is not stopped after the tests
 	binary       string
 	sharedDir    string
 	sharedBinary string
@@ -61,8 +60,8 @@ func run(m *testing.M) int {
 	return code
 }
 
-// build builds the binary with the race detector where these tests have it, and for the shared server always: it costs a
-// server most when it starts.
+// build builds the binary: with the race detector if these tests have it, and for the shared server always. The race detector
+// costs a server most when it starts.
 func build(dir string) error {
 	sharedDir, binary, sharedBinary = filepath.Join(dir, "shared"), filepath.Join(dir, "metascript"), filepath.Join(dir, "metascript-race")
 	if err := errors.Join(os.Mkdir(sharedDir, 0o755), goBuild(sharedBinary, "-race")); err != nil || !raced {
@@ -83,15 +82,15 @@ func fail(err error) int {
 	return 1
 }
 
-// startCluster runs the test cluster, which itself gives back the one of KUBECONFIG when that is in env. It ends when
-// its standard input does, so also when this process dies.
+// startCluster runs the test cluster, which uses the cluster of KUBECONFIG if that is in env. It ends when its standard input
+// does, so also when this process ends.
 func startCluster(env []string, flags ...string) (config *rest.Config, kubeconfig string, stop func(), err error) {
 	path, err := filepath.Abs(filepath.Join(root, "build", "cluster"))
 	if err != nil {
 		return nil, "", nil, err
 	}
 	cluster := exec.Command(path, append([]string{"run", "--until-eof"}, flags...)...)
-	// The garbage collector of Go takes a sixth of an API server's time, for memory that nobody misses here.
+	// By default the garbage collector of Go takes a sixth of an API server's time; there is enough memory here.
 	cluster.Stderr, cluster.Env = os.Stderr, append([]string{"GOGC=400"}, env...)
 	stdin, err := cluster.StdinPipe()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// cmdTheirs puts objects into the cluster as Metacontroller does: by plain requests of the manager "metacontroller",
-// with the status by its subresource. Of an object that is there only the status is written.
+// cmdTheirs creates objects as Metacontroller does: with plain requests of the manager "metacontroller", and the status
+// through its subresource. Of an object that exists already only the status is written.
 func cmdTheirs(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
 	for _, file := range args {
@@ -48,15 +48,15 @@ func (w *world) create(o *unstructured.Unstructured, manager string) error {
 	return err
 }
 
-// cmdSHA1 keeps the SHA-1 of texts, one after the other, in hexadecimal: the end of a ControllerRevision's name.
+// cmdSHA1 stores the SHA-1 of texts, one after the other, in hexadecimal: the end of a ControllerRevision's name.
 func cmdSHA1(ts *testscript.TestScript, _ bool, args []string) {
 	sum := sha1.Sum([]byte(strings.Join(args[1:], "")))
 	ts.Setenv(args[0], hex.EncodeToString(sum[:]))
 	fmt.Fprintln(ts.Stdout(), ts.Getenv(args[0]))
 }
 
-// cmdPeer does as Metacontroller does by server-side apply, as the manager "metacontroller": "peer apply FILE" applies
-// objects; "peer same FILE" tries that out, as it does before it recreates a child, and fails if it would change one.
+// cmdPeer does what Metacontroller does by server-side apply, as the manager "metacontroller": "peer apply FILE" applies
+// objects; "peer same FILE" makes the dry run that precedes a Recreate, and fails if it would change an object.
 func cmdPeer(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
 	objects, err := w.decode(ts, ts.ReadFile(args[1]))
@@ -72,7 +72,7 @@ func cmdPeer(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// peer applies o, or only tries to; it gives what this would change.
+// peer applies o, or makes a dry run; it returns what the dry run would change.
 func (w *world) peer(o *unstructured.Unstructured, try bool) (string, error) {
 	ctx := context.Background()
 	r, err := w.resource(o)

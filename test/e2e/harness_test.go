@@ -26,35 +26,36 @@ import (
 
 var eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 
-// patience is how long a script waits for what must happen; what is there ends the wait at once. It is long, since the
-// machine may be slow, and since the garbage collector of Kubernetes looks for new kinds every 30 seconds, or 60 when one
-// of them vanished meanwhile, and tries an owner of a kind that it does not know again after 41, 82 and 164 seconds.
+// patience is how long a script waits for a condition; the wait ends as soon as it is true. It is long, since the machine may
+// be slow, and since the garbage collector of Kubernetes looks for new kinds every 30 seconds, or 60 if one of them vanished
+// meanwhile, and retries an owner of an unknown kind after 41, 82 and 164 seconds.
 const patience = 5 * time.Minute
 
-// ownGroup is that of controllers.
+// ownGroup is the API group of controllers.
 const ownGroup = "metacontroller.k8s.io"
 
-// poll is how often it looks, at most.
+// poll is the minimum time between two checks.
 const poll = 50 * time.Millisecond
 
-// A world is what one script has of its own: a namespace, a group for its kinds, and a server.
+// A world is the environment of one script: a namespace, a group for its kinds, and a server.
 type world struct {
 	name    string // of the script; also its namespace, and the label of its controllers
 	client  dynamic.Interface
 	mapper  *restmapper.DeferredDiscoveryRESTMapper
 	proxy   *proxy
 	proxies []*proxy      // of the servers that have one of their own
-	hooks   *scriptServer // takes over the scripts of controllers; nil: they stay scripts
+	hooks   *scriptServer // serves the scripts of controllers as webhooks; nil: they stay scripts
 	webhook *hookServer   // nil: there is none
-	weak    bool          // the server has not root's right to read every file
-	old     int           // how many bytes of the log were there at mark
-	user    string        // as whom the server runs; "": as one who may do anything
-	shares  bool          // the script has no server of its own
-	served  string        // the label of its controllers, which is the name of the world whose server they have
+	weak    bool          // the server cannot read files without permission, as root could
+	old     int           // the size of the log at mark
+	user    string        // the user of the server's requests; "": an administrator
+	shares  bool          // the script uses the shared server
+	served  string        // the label of its controllers: the name of the world whose server runs them
 
-	config     *rest.Config // of the cluster, and the file that says the same
+	config     *rest.Config // for the cluster, as is the file
 	kubeconfig string
 
+	// mu guards the fields below.
 	mu      sync.Mutex // guards what is below
 	servers map[string]*server
 	created []*unstructured.Unstructured // cluster-scoped objects to remove
@@ -64,10 +65,10 @@ type worldKey struct{}
 
 func worldOf(ts *testscript.TestScript) *world { return ts.Value(worldKey{}).(*world) }
 
-// setup gives a script its world.
+// setup creates the world of a script.
 func setup(env *testscript.Env, s script) error { return setupNamed(env, s, "") }
 
-// setupNamed does so under a name of its own, for a script that runs more than once.
+// setupNamed is setup with a suffix to the name, for a script that runs more than once.
 func setupNamed(env *testscript.Env, s script, suffix string) error {
 	w, err := newWorld(s.name + suffix)
 	if err != nil {
@@ -80,7 +81,7 @@ func setupNamed(env *testscript.Env, s script, suffix string) error {
 	env.Setenv("METASCRIPT", binary)
 	env.Defer(func() {
 		w.leave()
-		w.tellLogs(env)
+		w.printLogs(env)
 	})
 	repository, err := filepath.Abs(root)
 	if err != nil {
@@ -90,9 +91,8 @@ func setupNamed(env *testscript.Env, s script, suffix string) error {
 	return w.createNamespace()
 }
 
-// tellLogs shows the ends of the servers' logs if the script failed; of the server that others share only what is about
-// the script.
-func (w *world) tellLogs(env *testscript.Env) {
+// printLogs prints the ends of the servers' logs if the script failed; of the shared server only the lines about the script.
+func (w *world) printLogs(env *testscript.Env) {
 	t, ok := env.T().(testing.TB)
 	if !ok || !t.Failed() {
 		return
@@ -109,7 +109,7 @@ func (w *world) tellLogs(env *testscript.Env) {
 	}
 }
 
-// lastOf is as much of a log's end as is shown.
+// lastOf returns the part of a log that is printed: its end.
 func lastOf(log string) string { return log[max(0, len(log)-32<<10):] }
 
 func (w *world) createNamespace() error {
@@ -124,7 +124,7 @@ func newWorld(name string) (*world, error) {
 	return w, w.enter(config, kubeconfig)
 }
 
-// enter makes a cluster the one that everything is about.
+// enter selects the cluster for all commands.
 func (w *world) enter(config *rest.Config, kubeconfig string) error {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -146,7 +146,7 @@ func (w *world) enter(config *rest.Config, kubeconfig string) error {
 	return nil
 }
 
-// ownDefinitions are the CustomResourceDefinitions of the controllers.
+// ownDefinitions returns the CustomResourceDefinitions of the controllers.
 func ownDefinitions() ([]*unstructured.Unstructured, error) {
 	files, err := filepath.Glob(filepath.Join(root, "manifests", "crds", "*.yaml"))
 	if err != nil {
@@ -167,47 +167,48 @@ func ownDefinitions() ([]*unstructured.Unstructured, error) {
 	return found, nil
 }
 
-// leave removes what the script left, so that it also runs again in a cluster that stays.
+// leave removes the objects of the script, so that it can run again in the same cluster.
 func (w *world) leave() {
 	w.part()
 	w.stopAll()
 	w.removeAll()
-	w.letGo()
+	w.releaseCRDs()
 	w.proxy.close()
 	for _, p := range w.proxies {
 		p.close()
 	}
 }
 
-// holders says which script has which CustomResourceDefinition of which cluster. An example's is the same for every
-// script that applies it, and goes, with all its objects, when a script leaves; so they take turns.
+// crdUsers maps a CustomResourceDefinition of a cluster to the script that uses it. The CustomResourceDefinition of an example
+// is the same for every script that applies it, and is deleted, with all its objects, when the script ends; so they take turns.
 var (
-	holdersMu sync.Mutex
-	holders   = map[string]*world{}
+	crdUsersMu sync.Mutex
+	crdUsers   = map[string]*world{}
 )
 
-// hold waits until no other script has the CustomResourceDefinition.
-func (w *world) hold(name string) error {
+// acquireCRD waits until no other script uses the CustomResourceDefinition.
+func (w *world) acquireCRD(name string) error {
 	name += " of " + w.config.Host
 	return eventually(func() error {
-		holdersMu.Lock()
-		defer holdersMu.Unlock()
-		if other := holders[name]; other != nil && other != w {
+		crdUsersMu.Lock()
+		defer crdUsersMu.Unlock()
+		if other := crdUsers[name]; other != nil && other != w {
 			return fmt.Errorf("%s is held by the script %s", name, other.name)
 		}
-		holders[name] = w
+		crdUsers[name] = w
 		return nil
 	})
 }
 
-func (w *world) letGo() {
-	holdersMu.Lock()
-	defer holdersMu.Unlock()
-	maps.DeleteFunc(holders, func(_ string, by *world) bool { return by == w })
+// releaseCRDs releases all CustomResourceDefinitions of the script.
+func (w *world) releaseCRDs() {
+	crdUsersMu.Lock()
+	defer crdUsersMu.Unlock()
+	maps.DeleteFunc(crdUsers, func(_ string, by *world) bool { return by == w })
 }
 
-// removeAll deletes what is cluster-scoped, and so all that the script made. To empty a namespace takes the cluster hundreds
-// of requests: namespaces go with the cluster, unless it stays.
+// removeAll deletes the cluster-scoped objects of the script, and so everything that it created. To delete a namespace takes
+// the cluster hundreds of requests: namespaces are deleted only in a cluster that is not stopped after the tests.
 func (w *world) removeAll() {
 	background := metav1.DeletePropagationBackground
 	for i := len(w.created) - 1; i >= 0; i-- {
@@ -221,7 +222,7 @@ func (w *world) removeAll() {
 	w.created = nil
 }
 
-// resource is the client for objects like o.
+// resource returns the client for objects like o.
 func (w *world) resource(o *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := o.GroupVersionKind()
 	mapping, err := w.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -241,7 +242,7 @@ func (w *world) resource(o *unstructured.Unstructured) (dynamic.ResourceInterfac
 	return w.client.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// named is the client for a resource as people write it: pods, or widgets.claims.example.com.
+// named returns the client for a resource as in kubectl: pods, or widgets.claims.example.com.
 func (w *world) named(resource string) (dynamic.ResourceInterface, error) {
 	plural, group, _ := strings.Cut(resource, ".")
 	find := func() (schema.GroupVersionResource, error) {
@@ -261,8 +262,8 @@ func (w *world) named(resource string) (dynamic.ResourceInterface, error) {
 	return w.resource(&unstructured.Unstructured{Object: map[string]any{"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind}})
 }
 
-// notGoing waits until an object of that name, which another script may have left, is not being deleted.
-func (w *world) notGoing(r dynamic.ResourceInterface, name string) error {
+// notBeingDeleted waits until no object of that name, perhaps of another script, is being deleted.
+func (w *world) notBeingDeleted(r dynamic.ResourceInterface, name string) error {
 	return eventually(func() error {
 		there, err := r.Get(context.Background(), name, metav1.GetOptions{})
 		if err == nil && there.GetDeletionTimestamp() != nil {
@@ -286,16 +287,16 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 		labels[serverLabel] = w.served
 		o.SetLabels(labels)
 		if w.hooks != nil {
-			if err := w.hooks.takeOver(o); err != nil {
+			if err := w.hooks.serveScript(o); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if o.GetKind() == "CustomResourceDefinition" {
-		if err := w.hold(o.GetName()); err != nil {
+		if err := w.acquireCRD(o.GetName()); err != nil {
 			return nil, err
 		}
-		if err := w.notGoing(r, o.GetName()); err != nil {
+		if err := w.notBeingDeleted(r, o.GetName()); err != nil {
 			return nil, err
 		}
 	}
@@ -323,7 +324,7 @@ func (w *world) proxiedKubeconfig(dir string, by *proxy) (string, error) {
 	return path, clientcmd.WriteToFile(*raw, path)
 }
 
-// eventually calls check until it gives nil, for as long as there is patience.
+// eventually calls check until it returns nil, at most until patience is over.
 func eventually(check func() error) error {
 	deadline := time.After(patience)
 	tick := time.NewTicker(poll)

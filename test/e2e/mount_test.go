@@ -16,7 +16,7 @@ func cmdMount(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(mount(ts.MkAbs(args[0]), files))
 }
 
-// mount makes files what a volume holds.
+// mount makes files the content of a volume.
 func mount(volume string, files map[string]string) error {
 	if err := os.MkdirAll(volume, 0o755); err != nil {
 		return err
@@ -24,7 +24,7 @@ func mount(volume string, files map[string]string) error {
 	return mounttest.Write(volume, files)
 }
 
-// filesBelow are the files below dir by their path from there.
+// filesBelow returns the files below dir by their relative path.
 func filesBelow(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

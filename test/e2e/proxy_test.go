@@ -9,15 +9,14 @@ import (
 	"time"
 )
 
-// A proxy stands between a server and the API server, so that a script can take the API server away from it without
-// taking it from the others.
+// A proxy is between a server and the API server, so that a script can disconnect one server without the others.
 type proxy struct {
 	target   string // host:port of the API server
 	listener net.Listener
 
 	mu      sync.Mutex
 	down    bool
-	refused int           // connections, since it went down
+	refused int           // connections since it went down
 	delay   time.Duration // of what is sent to the API server
 	conns   map[net.Conn]bool
 }
@@ -65,7 +64,7 @@ func (p *proxy) connect(client net.Conn) {
 	_, _ = io.Copy(client, server)
 }
 
-// delayed copies, and delivers each part as late as slow asked for when it was read. Parts do not wait for each other.
+// delayed copies, and delivers each part after the delay that was set when it was read. Parts do not wait for each other.
 func (p *proxy) delayed(to io.Writer, from io.Reader) {
 	type part struct {
 		bytes []byte
@@ -88,21 +87,21 @@ func (p *proxy) delayed(to io.Writer, from io.Reader) {
 	for next := range parts {
 		<-time.After(time.Until(next.at))
 		if _, err := to.Write(next.bytes); err != nil {
-			for range parts { // until the connection is closed, so that nobody waits
+			for range parts { // until the connection is closed, so that the reader is not blocked
 			}
 			return
 		}
 	}
 }
 
-// slow delays what is sent to the API server from here on.
+// slow sets a delay for data that is sent to the API server.
 func (p *proxy) slow(delay time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = delay
 }
 
-// admit notes a connection, unless the API server is away.
+// admit records a connection, unless the API server is disconnected.
 func (p *proxy) admit(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +115,7 @@ func (p *proxy) admit(conns ...net.Conn) bool {
 	return true
 }
 
-// missed is nil once somebody asked in vain for the API server.
+// missed returns nil if a connection was refused since the API server was disconnected.
 func (p *proxy) missed() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +125,7 @@ func (p *proxy) missed() error {
 	return nil
 }
 
-// set takes the API server away, which breaks every connection, or gives it back.
+// set disconnects the API server, which closes every connection, or connects it again.
 func (p *proxy) set(down bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

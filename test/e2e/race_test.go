@@ -2,5 +2,5 @@
 
 package e2e
 
-// raced says whether the tests were built with the race detector: then every server is, too.
+// raced reports whether the tests were built with the race detector: then every server is, too.
 const raced = true

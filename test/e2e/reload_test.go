@@ -19,17 +19,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// swaps is how often a test of reloads edits what it edits, fewSwaps how often with -short; METASCRIPT_SWAPS says another
-// number. It waits for its parents every tenth time.
+// swaps is how often a reload test edits its scripts, fewSwaps how often with -short; METASCRIPT_SWAPS overrides both. After
+// every tenth edit it waits for its parents.
 const swaps, fewSwaps, swapsAtOnce = 100, 30, 10
 
 // perLanguage is how many parents each controller has.
 const perLanguage = 7
 
-// TestMountedReloads swaps a mounted ConfigMap, with an entry, four modules and a library folder that all say which version
-// they are, again and again while parents are reconciled all the time. No answer ever has two versions in it, no parent goes
-// back to one before, no hook is given what another version's asked for, nothing is taken to be broken, and none that stays is
-// missed.
+// TestMountedReloads replaces a mounted ConfigMap again and again while parents are reconciled. It has an entry, four modules
+// and a library folder, and all of them return their version. No answer may mix two versions, no parent may go back to an
+// earlier version, no hook may get the related objects of another version, no edit may be rejected, and the last one must be
+// used.
 func TestMountedReloads(t *testing.T) {
 	r := newReloading(t, "mounted-reloads")
 	volume := filepath.Join(r.dir, "scripts")
@@ -53,7 +53,7 @@ func TestConfigMapReloads(t *testing.T) {
 	r.run(t, edit, "{configMapRef: {name: source, namespace: "+r.name+", key: sync.%[1]s}}")
 }
 
-// volumeOf is a mounted ConfigMap of which items have paths.
+// volumeOf returns the files of a mounted ConfigMap whose items have paths.
 func volumeOf(version int) map[string]string {
 	files := map[string]string{}
 	for name, text := range filesOf(version) {
@@ -68,7 +68,7 @@ func volumeOf(version int) map[string]string {
 
 var modules = []string{"one", "two", "three", "four", "lib/lib"}
 
-// filesOf is a script in three languages whose status says the versions of all its files.
+// filesOf returns a script in three languages whose status has the versions of all its files.
 func filesOf(version int) map[string]string {
 	v := strconv.Itoa(version)
 	files := map[string]string{}
@@ -89,7 +89,7 @@ func filesOf(version int) map[string]string {
 	return files
 }
 
-// customizing asks for a related object that depends on the version, and tells which one it got.
+// customizing selects a related object that depends on the version, and returns which one it got.
 const customizing = `
 def customize(parent):
     return {"relatedResources": [{"apiVersion": "v1", "resource": "configmaps", "names": ["%s"]}]}
@@ -98,7 +98,7 @@ def sync(parent, related):
     return {"children": [], "status": {"versions": [%s], "related": ", ".join(list(related["ConfigMap.v1"]))}}
 `
 
-// parity is the name of the object to which a version relates.
+// parity returns the name of the related object of a version.
 func parity(version int64) string { return []string{"even", "odd"}[version%2] }
 
 // A reloading is a test of reloads: controllers in three languages, and one in worker processes, with parents each.
@@ -130,7 +130,7 @@ func newReloading(t *testing.T, name string) *reloading {
 	return r
 }
 
-// run edits as often as it is to, with the script of every controller being script for its language.
+// run makes the edits, with script, formatted with the ending of its language, as the script of every controller.
 func (r *reloading) run(t *testing.T, edit func(version int) error, script string, flags ...string) {
 	must(t, edit(0))
 	must(t, r.populate(script))
@@ -142,7 +142,7 @@ func (r *reloading) run(t *testing.T, edit func(version int) error, script strin
 	defer cancel()
 	busy.Go(func() { r.watch(ctx, t) })
 	must(t, eventually(func() error { return r.reached(0) }))
-	busy.Go(func() { r.bother(ctx, t) })
+	busy.Go(func() { r.requestSyncs(ctx, t) })
 
 	n := swaps
 	if testing.Short() {
@@ -158,19 +158,19 @@ func (r *reloading) run(t *testing.T, edit func(version int) error, script strin
 			must(t, eventually(func() error { return r.reached(int64(version)) }))
 		}
 	}
-	must(t, r.goOn(n, edit))
+	must(t, r.editWithoutPause(n, edit))
 	metrics, err := fetch(s.metrics + "/metrics")
 	must(t, err)
 	for line := range strings.Lines(metrics) {
 		if strings.Contains(line, `result="rejected"`) && !strings.HasSuffix(line, " 0\n") {
-			t.Errorf("an edit was taken to be broken: %s", line)
+			t.Errorf("an edit was rejected: %s", line)
 		}
 	}
 }
 
-// goOn edits without a pause until all parents are beyond where they are now, and then waits for the last version: edits
-// that never end keep none from being used.
-func (r *reloading) goOn(version int, edit func(version int) error) error {
+// editWithoutPause edits without a pause until all parents have a later version, and then waits for the last version: a
+// version must be used although edits never end.
+func (r *reloading) editWithoutPause(version int, edit func(version int) error) error {
 	beyond := int64(version)
 	err := eventually(func() error {
 		version++
@@ -185,7 +185,7 @@ func (r *reloading) goOn(version int, edit func(version int) error) error {
 	return eventually(func() error { return r.reached(int64(version)) })
 }
 
-// beyond reports which parent is not beyond that version.
+// beyond returns an error with a parent that is not beyond that version.
 func (r *reloading) beyond(version int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +204,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// populate makes the kind, the controllers and the parents.
+// populate creates the kind, the controllers and the parents.
 func (r *reloading) populate(script string) error {
 	group := r.name + ".example.com"
 	crd, err := parse(strings.ReplaceAll(fmt.Sprintf(crdTemplate, "Widget", "widgets", "Namespaced", "status: {}"), "$GROUP", group))
@@ -269,8 +269,8 @@ func (r *reloading) applyText(text string) error {
 	return err
 }
 
-// watch looks at every status that a parent ever has. The API server ends watches when it is busy: one that ended goes on
-// where it was.
+// watch checks every status that a parent has. The API server ends watches when it is busy: then the next watch continues at
+// the same resourceVersion.
 func (r *reloading) watch(ctx context.Context, t *testing.T) {
 	seen := ""
 	for ctx.Err() == nil {
@@ -285,7 +285,7 @@ func (r *reloading) watch(ctx context.Context, t *testing.T) {
 	}
 }
 
-// follow takes down what a watch tells until it ends, and gives the resourceVersion of the last that it told.
+// follow checks the events of a watch until it ends, and returns the resourceVersion of the last one.
 func (r *reloading) follow(ctx context.Context, t *testing.T, changes watch.Interface, seen string) string {
 	defer changes.Stop()
 	for change := range changes.ResultChan() {
@@ -303,7 +303,7 @@ func (r *reloading) follow(ctx context.Context, t *testing.T, changes watch.Inte
 	return seen
 }
 
-// note takes down which version a parent has.
+// note records and checks the version of a parent.
 func (r *reloading) note(t *testing.T, parent *unstructured.Unstructured) {
 	name := parent.GetName()
 	versions, _, _ := unstructured.NestedSlice(parent.Object, "status", "versions")
@@ -325,7 +325,7 @@ func (r *reloading) note(t *testing.T, parent *unstructured.Unstructured) {
 	r.at[name] = version
 }
 
-// reached reports which parent has another version.
+// reached returns an error if a parent has another version.
 func (r *reloading) reached(version int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -345,8 +345,8 @@ func (r *reloading) reached(version int64) error {
 	return nil
 }
 
-// bother has one parent after the other reconciled until ctx is done.
-func (r *reloading) bother(ctx context.Context, t *testing.T) {
+// requestSyncs requests a sync of one parent after the other until ctx is done.
+func (r *reloading) requestSyncs(ctx context.Context, t *testing.T) {
 	for round := 0; ; round++ {
 		for _, by := range []string{"starlark", "javascript", "jsonnet", "isolated"} {
 			name := fmt.Sprintf("%s-%d", by, round%perLanguage)

@@ -12,15 +12,15 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// What the first comment of a script may say of it.
+// Phrases in the first comment of a script that have an effect.
 const (
 	// The script needs a server of its own for a reason that its commands do not show.
 	alone = "On a server of its own."
-	// It waits most of its time, for half a minute and more.
+	// The script waits most of its time, for half a minute and more.
 	long = "Takes long."
-	// What it shows is the same with webhooks.
+	// The script runs again with webhooks.
 	also = "Also with webhooks"
-	// The same, and what a webhook has to do with it follows: the rerun is worth its time with -short.
+	// The same, followed by the part that concerns webhooks: the script runs again also with -short.
 	alsoShort = also + ": "
 )
 
@@ -30,7 +30,7 @@ type script struct {
 	commands   string // with the comments between them
 }
 
-// scripts are all of them, by their names.
+// scripts returns all scripts, sorted by name.
 func scripts(t *testing.T) []script {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -47,7 +47,7 @@ func scripts(t *testing.T) []script {
 	return all
 }
 
-// says reports whether the first comment of the script has these words.
+// says reports whether the first comment of the script contains words.
 func (s script) says(words string) bool {
 	var comment strings.Builder
 	for line := range strings.Lines(s.commands) {
@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 	runScripts(t, scripts(t), setup)
 }
 
-// TestWebhooks runs the scripts that say so again, with every controller's inline script behind a webhook.
+// TestWebhooks runs the scripts with the phrase again, with every controller's inline script behind a webhook.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	mark := also
@@ -75,12 +75,12 @@ func TestWebhooks(t *testing.T) {
 	runScripts(t, slices.DeleteFunc(scripts(t), func(s script) bool { return !s.says(mark) }), setupWebhooks)
 }
 
-// slots bound how many scripts run at the same time. One that takes long needs none: it waits, and costs little.
+// slots limit how many scripts run at the same time. Scripts that take long need no slot: they mostly wait.
 var slots = sync.OnceValue(func() chan struct{} {
 	return make(chan struct{}, flag.Lookup("test.parallel").Value.(flag.Getter).Get().(int))
 })
 
-// runScripts runs scripts, as many at a time as -parallel says, and beside them all that take long, which begin first.
+// runScripts runs scripts, as many at a time as -parallel says, and in addition all that take long, which start first.
 func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) error) {
 	var files []string
 	byName := map[string]script{}
@@ -104,7 +104,7 @@ func runScripts(t *testing.T, all []script, setup func(*testscript.Env, script) 
 	})
 }
 
-// A runner runs scripts in their order, which tests that are parallel have not.
+// A runner runs scripts in their order; parallel tests have no order.
 type runner struct {
 	*testing.T
 	scripts map[string]script
@@ -123,12 +123,12 @@ func (r runner) Run(name string, f func(testscript.T)) {
 	})
 }
 
-func (r runner) Parallel() {} // it runs beside others already
+func (r runner) Parallel() {} // scripts run in parallel already
 
 func (r runner) Verbose() bool { return testing.Verbose() }
 
-// No script says stop: the word is testscript's own, and ends a script as passed, whatever stands below it.
-func TestNoScriptStops(t *testing.T) {
+// The command stop of testscript ends a script as passed, and skips the rest of it. No script may use it.
+func TestNoScriptHasTheCommandStop(t *testing.T) {
 	for _, s := range scripts(t) {
 		for line := range strings.Lines(s.commands) {
 			if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); word == "stop" {
@@ -138,7 +138,7 @@ func TestNoScriptStops(t *testing.T) {
 	}
 }
 
-func TestWhichScriptsShare(t *testing.T) {
+func TestCanShare(t *testing.T) {
 	for commands, want := range map[string]bool{
 		"# One.\ncrd Widget widgets\nstart\n! get pods/p\nend\n": true,
 		"start\n# Another.\nuntil gone pods/p\n":                 true,

@@ -17,15 +17,15 @@ import (
 	"metascript/test/address"
 )
 
-// A server is one that runs.
+// A server is a running process.
 type server struct {
 	*exec.Cmd
 	log             *os.File
 	health, metrics string // addresses
-	proxy           *proxy // the way to the API server
+	proxy           *proxy // between the server and the API server
 }
 
-// named takes a server's name off arguments such as "as NAME ..."; without one it is "".
+// named splits arguments such as "as NAME ..." into the name of a server, "" without one, and the rest.
 func named(word string, args []string) (name string, rest []string) {
 	if len(args) > 1 && args[0] == word {
 		return args[1], args[2:]
@@ -33,7 +33,7 @@ func named(word string, args []string) (name string, rest []string) {
 	return "", args
 }
 
-// suffixed is what belongs to the server of that name.
+// suffixed returns what with the name of a server as a suffix, if it has one.
 func suffixed(what, separator, name string) string {
 	if name == "" {
 		return what
@@ -51,7 +51,7 @@ func cmdStart(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(launch(ts, args).ready())
 }
 
-// ready waits until the server is.
+// ready waits until the server is ready.
 func (s *server) ready() error {
 	return eventually(func() error {
 		text, err := fetch(s.health + "/readyz")
@@ -74,7 +74,7 @@ func launch(ts *testscript.TestScript, args []string) *server {
 	return s
 }
 
-// launch runs a server against the cluster, by way of the script's proxy.
+// launch runs a server against the cluster, through the script's proxy.
 func (w *world) launch(dir, name string, flags []string) (*server, error) {
 	proxy, err := w.proxyFor(name)
 	if err != nil {
@@ -111,7 +111,7 @@ func (w *world) launch(dir, name string, flags []string) (*server, error) {
 	return s, nil
 }
 
-// program runs the binary. setpriv leaves its process id to it, so that signals reach it.
+// program runs the binary. setpriv keeps the process id, so that signals reach the server.
 func (w *world) program(args ...string) *exec.Cmd {
 	if w.weak && os.Getuid() == 0 {
 		return exec.Command("setpriv", append([]string{"--bounding-set=-dac_override,-dac_read_search", binary}, args...)...)
@@ -122,7 +122,7 @@ func (w *world) program(args ...string) *exec.Cmd {
 	return exec.Command(binary, args...)
 }
 
-// proxyFor is the way to the API server for a server of that name: one with a name has its own.
+// proxyFor returns the proxy for a server of that name: a server with a name has its own.
 func (w *world) proxyFor(name string) (*proxy, error) {
 	if name == "" {
 		return w.proxy, nil
@@ -134,7 +134,7 @@ func (w *world) proxyFor(name string) (*proxy, error) {
 	return p, err
 }
 
-// server gives the one of that name, which runs.
+// server returns the running server of that name.
 func (w *world) server(ts *testscript.TestScript, name string) *server {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,8 +145,7 @@ func (w *world) server(ts *testscript.TestScript, name string) *server {
 	return s
 }
 
-// cmdSuspend and cmdResume stop the process of a server, with all its clocks and timers but those of the machine, and
-// let it continue.
+// cmdSuspend and cmdResume stop the process of a server, with all its timers but those of the machine, and continue it.
 func cmdSuspend(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(worldOf(ts).server(ts, strings.Join(args, "")).Process.Signal(syscall.SIGSTOP))
 }
@@ -155,7 +154,7 @@ func cmdResume(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(worldOf(ts).server(ts, strings.Join(args, "")).Process.Signal(syscall.SIGCONT))
 }
 
-// take gives the server of that name, which is not one of those that run any more.
+// take returns the server of that name, and removes it from the running ones.
 func (w *world) take(args []string) *server {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +164,7 @@ func (w *world) take(args []string) *server {
 	return s
 }
 
-// end signals the server that args name, if it runs, and gives what its end comes to.
+// end signals the server that args name, if it runs, and returns the error of its exit.
 func (w *world) end(args []string, signal syscall.Signal) error {
 	s := w.take(args)
 	if s == nil {
@@ -175,7 +174,7 @@ func (w *world) end(args []string, signal syscall.Signal) error {
 	if err := s.Process.Signal(signal); err != nil {
 		return err
 	}
-	_ = s.Process.Signal(syscall.SIGCONT) // one that is suspended sees no other signal
+	_ = s.Process.Signal(syscall.SIGCONT) // a suspended process receives no other signal
 	return s.Wait()
 }
 
@@ -187,7 +186,7 @@ func cmdEnd(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
-	_ = worldOf(ts).end(args, syscall.SIGKILL) // that it was killed
+	_ = worldOf(ts).end(args, syscall.SIGKILL) // the error says that it was killed
 }
 
 func cmdEnds(ts *testscript.TestScript, _ bool, args []string) {
@@ -198,7 +197,7 @@ func cmdEnds(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// stopAll ends the servers that a script left.
+// stopAll ends the servers that still run after a script.
 func (w *world) stopAll() {
 	w.mu.Lock()
 	var names []string
@@ -217,7 +216,7 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprint(ts.Stdout(), text)
 }
 
-// fetch gives the status code and, below it, the body.
+// fetch returns the status code and, below it, the body.
 func fetch(url string) (string, error) {
 	resp, err := http.Get(url)
 	if err != nil {
@@ -238,7 +237,7 @@ func cmdCluster(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ts.Defer(stop)
 	w := worldOf(ts)
-	w.removeAll() // of the cluster that it leaves
+	w.removeAll() // of the previous cluster
 	ts.Check(w.enter(config, kubeconfig))
 	ts.Check(w.createNamespace())
 }

@@ -17,10 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// With -short, scripts that ask nothing of a server but that it serves their controllers share one, which runs as long as
-// the tests do. A server serves the controllers that have its label: "start" gives a script's controllers the label of the
-// shared server, and "end" takes it away. So the shared server does nothing for a script before its "start" and after its
-// "end", like a server of its own.
+// With -short, scripts that only need a server for their controllers share one, which runs as long as the tests. A server runs
+// the controllers that have its label: "start" adds the label of the shared server to a script's controllers, and "end" removes
+// it. So the shared server does nothing for a script before its "start" and after its "end", like a server of its own.
 
 // serverLabel is the label of a controller; its value is the name of the world whose server serves it.
 const serverLabel = "e2e"
@@ -28,13 +27,13 @@ const serverLabel = "e2e"
 // sharedName is the name of the world of the shared server.
 const sharedName = "shared"
 
-// ofItsOwn are the commands of scripts that cannot share: they replace a server, hinder it, or read what it says of
-// all that it does. So do those that read its metrics and probes.
-var ofItsOwn = []string{
+// needOwnServer are the commands of scripts that cannot share: they replace a server, disturb it, or read its whole log or
+// output. Scripts that read its metrics and probes cannot share either.
+var needOwnServer = []string{
 	"api", "cluster", "crash", "dev", "ends", "launch", "log", "mark", "resume", "suspend", "untold", "user", "weak", "writes",
 }
 
-// canShare reports whether a script starts one server, without a flag, and needs it for nothing else.
+// canShare reports whether a script starts one server, without a flag, and uses it only to run its controllers.
 func canShare(script string) bool {
 	if strings.Contains(script, alone) || strings.Contains(script, "$METRICS") || strings.Contains(script, "$HEALTH") {
 		return false
@@ -45,7 +44,7 @@ func canShare(script string) bool {
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
 		}
-		if ended || slices.Contains(ofItsOwn, words[0]) || words[0] == "start" && len(words) > 1 {
+		if ended || slices.Contains(needOwnServer, words[0]) || words[0] == "start" && len(words) > 1 {
 			return false
 		}
 		if words[0] == "start" {
@@ -77,11 +76,11 @@ var startShared = sync.OnceValues(func() (*sharedServer, error) {
 type sharedServer struct {
 	*server
 	ended  chan struct{}
-	result error // of its process; not before ended is closed
+	result error // of its process; valid when ended is closed
 }
 
-// isThere is an error once the server has ended by itself.
-func (s *sharedServer) isThere() error {
+// running returns an error if the server has ended by itself.
+func (s *sharedServer) running() error {
 	select {
 	case <-s.ended:
 		return fmt.Errorf("the shared server has ended: %v\n%s", s.result, lastOf(sharedLog()))
@@ -90,7 +89,7 @@ func (s *sharedServer) isThere() error {
 	}
 }
 
-// endShared ends the shared server, if a script started it. It must exit with 0, as any other; it does not when the race
+// endShared ends the shared server, if a script started it. Like every server it must exit with 0; it does not if the race
 // detector found something.
 func endShared() error {
 	if _, err := os.Stat(filepath.Join(sharedDir, logOf(""))); errors.Is(err, os.ErrNotExist) {
@@ -98,7 +97,7 @@ func endShared() error {
 	}
 	s, err := startShared()
 	if err == nil {
-		err = s.isThere()
+		err = s.running()
 	}
 	if err != nil {
 		return err
@@ -116,13 +115,13 @@ func endShared() error {
 	return nil
 }
 
-// sharedLog is what the shared server has said; what cannot be read is missing where it is shown.
+// sharedLog returns the log of the shared server, or "" if it cannot be read.
 func sharedLog() string {
 	text, _ := os.ReadFile(filepath.Join(sharedDir, logOf("")))
 	return string(text)
 }
 
-// sharedLogOf are the lines of it that name a script.
+// sharedLogOf returns the lines of the shared server's log that contain the name of a script.
 func sharedLogOf(name string) string {
 	var of strings.Builder
 	for line := range strings.Lines(sharedLog()) {
@@ -133,12 +132,11 @@ func sharedLogOf(name string) string {
 	return of.String()
 }
 
-// join gives the script's controllers to the shared server, those that come later included, and waits until the server
-// has said something about each that is there.
+// join gives the script's controllers, also later ones, to the shared server, and waits until each of them has a status.
 func (w *world) join() error {
 	s, err := startShared()
 	if err == nil {
-		err = s.isThere()
+		err = s.running()
 	}
 	if err == nil {
 		err = w.serve(sharedName)
@@ -149,20 +147,20 @@ func (w *world) join() error {
 	for _, c := range w.controllers() {
 		err := eventually(func() error { return w.loaded(c) })
 		if err != nil {
-			return errors.Join(err, s.isThere())
+			return errors.Join(err, s.running())
 		}
 	}
 	return nil
 }
 
-// part takes the script's controllers from the shared server, if they are its own.
+// part takes the script's controllers away from the shared server.
 func (w *world) part() {
 	if w.served != w.name {
-		_ = w.serve(w.name) // the script is at its end
+		_ = w.serve(w.name) // errors do not matter at the end of a script
 	}
 }
 
-// serve says which world's server has the script's controllers.
+// serve labels the script's controllers with the name of the world whose server runs them.
 func (w *world) serve(by string) error {
 	w.served = by
 	for _, c := range w.controllers() {
@@ -179,7 +177,7 @@ func (w *world) serve(by string) error {
 	return nil
 }
 
-// controllers are those that the script has applied, some of which may be gone.
+// controllers returns the controllers that the script has applied; some may have been deleted.
 func (w *world) controllers() []*unstructured.Unstructured {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,7 +186,7 @@ func (w *world) controllers() []*unstructured.Unstructured {
 	})
 }
 
-// loaded is nil once the server has given the controller a status.
+// loaded returns nil once the server has written the status of the controller.
 func (w *world) loaded(c *unstructured.Unstructured) error {
 	r, err := w.resource(c)
 	if err != nil {

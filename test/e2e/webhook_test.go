@@ -20,30 +20,30 @@ import (
 	"metascript/test/authority"
 )
 
-// A hookServer serves, as a webhook would be in a cluster, one ConfigMap for each name in the parent's spec.names, with
-// a status that counts those observed and has the parent's spec.round. /finalize is done once no child is observed. Answers have an ETag. What
-// spec.fault of a parent says it does instead; spec.fail is the text of an answer with status 500.
+// A hookServer is a webhook. It returns one ConfigMap for each name in the parent's spec.names, with a status that counts
+// those observed and has the parent's spec.round. /finalize is done once no child is observed. Answers have an ETag.
+// spec.fault of a parent selects a fault instead; spec.fail is the text of an answer with status 500.
 type hookServer struct {
 	*httptest.Server
 	authorization string // the header that requests must have; "": none
 
 	mu          sync.Mutex
 	certificate tls.Certificate
-	clients     *x509.CertPool // by whom the clients' certificates are signed
+	clients     *x509.CertPool // the authority of the clients' certificates
 	calls       map[string]int // by the parent's name
-	unchanged   map[string]int // those that were answered with status 304 or 412
+	unchanged   map[string]int // the calls that were answered with status 304 or 412
 }
 
-// cmdWebhook starts one. "tls" gives it a certificate of an authority of its own, which is $CA_PEM, a string for YAML;
-// "mtls" has it ask for a certificate of that authority too: $CERT_PEM with $KEY_PEM is one. The other words are the
-// header Authorization that it wants.
+// cmdWebhook starts a webhook. "tls" gives it a certificate of its own authority, which is $CA_PEM, a string for YAML; with
+// "mtls" it also requires a client certificate of that authority: $CERT_PEM with $KEY_PEM is one. The other words are the
+// Authorization header that it requires.
 func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
 	s := &hookServer{calls: map[string]int{}, unchanged: map[string]int{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /sync", s.serve(false))
 	mux.HandleFunc("POST /finalize", s.serve(true))
 	s.Server = httptest.NewUnstartedServer(mux)
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail on purpose
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the errors of handshakes are expected
 	secure := len(args) > 0 && strings.HasSuffix(args[0], "tls")
 	if secure {
 		s.rotate(ts)
@@ -59,7 +59,7 @@ func cmdWebhook(ts *testscript.TestScript, _ bool, args []string) {
 	worldOf(ts).webhook = s
 }
 
-// cmdRotate gives the server another authority and certificate, and closes its connections.
+// cmdRotate returns the server another authority and certificate, and closes its connections.
 func cmdRotate(ts *testscript.TestScript, _ bool, _ []string) {
 	s := worldOf(ts).webhook
 	s.rotate(ts)
@@ -99,22 +99,22 @@ func (s *hookServer) secure(mutual bool) {
 	s.StartTLS()
 }
 
-// told gives what calls prints: how many there were about a parent, and how many of them were answered with
-// status 304 or 412.
-func (s *hookServer) told(name string) string {
+// callCounts returns what the command calls prints: how many calls there were for a parent, and how many of them were answered
+// with status 304 or 412.
+func (s *hookServer) callCounts(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fmt.Sprintf("%d calls, %d unchanged", s.calls[name], s.unchanged[name])
 }
 
-// cmdCalls checks how many calls there were about a parent.
+// cmdCalls checks the number of calls for a parent.
 func cmdCalls(ts *testscript.TestScript, _ bool, args []string) {
 	s := worldOf(ts).webhook
 	least, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	most, err := strconv.Atoi(args[2])
 	ts.Check(err)
-	fmt.Fprintln(ts.Stdout(), s.told(args[0]))
+	fmt.Fprintln(ts.Stdout(), s.callCounts(args[0]))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := s.calls[args[0]]; n < least || n > most {
@@ -142,7 +142,7 @@ func (s *hookServer) serve(finalize bool) http.HandlerFunc {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // else it is not noticed when the caller goes
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the caller disconnects
 		name := req.Parent.Metadata.Name
 		s.count(s.calls, name)
 		if got := r.Header.Get("Authorization"); got != s.authorization {
@@ -194,7 +194,7 @@ func answer(req *hookRequest, finalize bool) map[string]any {
 	}
 }
 
-// faults are what a webhook may do wrong, by spec.fault.
+// faults are invalid answers of a webhook, by spec.fault.
 var faults = map[string]http.HandlerFunc{
 	"hang": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 	"html": func(w http.ResponseWriter, _ *http.Request) {

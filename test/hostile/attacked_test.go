@@ -50,7 +50,7 @@ func (a *attacked) run(j job) (*report, error) {
 	return &r, nil
 }
 
-// take gives a process that has nothing to do.
+// take returns a process that has nothing to do.
 func (a *attacked) take() (*process, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -88,7 +88,7 @@ func TestNoPackageIsCalledUtil(t *testing.T) {
 	}
 }
 
-// list gives every package of the module with all that it imports, directly or not.
+// list returns every package of the module with all that it imports, directly or not.
 func list(t *testing.T) map[string][]string {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "metascript/...").Output()

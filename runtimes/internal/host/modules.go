@@ -11,7 +11,7 @@ import (
 // Library is what the library that is built in is called among the files. No file can have that name.
 const Library = "\x00metascript"
 
-// Find gives the file that is meant when the file at from loads name, as engine.FindFile does with endings. When there is
+// Find returns the file that is meant when the file at from loads name, as engine.FindFile does with endings. When there is
 // none and name is among those of the library, it gives [Library].
 func Find(files fs.FS, from, name string, library []string, endings ...string) (file string, found bool) {
 	if file, found := engine.FindFile(files, from, name, endings...); found {
@@ -29,7 +29,7 @@ func ReadFile(files fs.FS, name string) (string, error) {
 // A Chain is the files that are being loaded, each by the one before.
 type Chain []string
 
-// Cycle gives the cycle that loading file would close, as "a -> b -> a", or "".
+// Cycle returns the cycle that loading file would close, as "a -> b -> a", or "".
 func (c Chain) Cycle(file string) string {
 	i := slices.Index(c, file)
 	if i < 0 {

@@ -127,7 +127,7 @@ func (n Names) UnknownParameters(at engine.Pos, unknown, misspelled, fields []st
 }
 
 // LibraryError is what a script is shown of an error of the library's, which says what is wrong with an argument; nil for
-// another error, which goes on as it is.
+// another error, which continues as it is.
 func LibraryError(err error) *engine.Error {
 	var mistake *lib.Error
 	if !errors.As(err, &mistake) {

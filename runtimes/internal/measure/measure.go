@@ -72,7 +72,7 @@ var (
 	Exits = &Bound{1_000_000, "loops and blocks that break, continue and return leave, added up", "nest loops less deeply, or leave them in fewer places"}
 	// Reread: tokens that goja's parser reads again since they are in the parameters of arrow functions.
 	Reread = &Bound{1_000_000, "words in the parameters of arrow functions, each counted as many times as it is read", "give the functions in the parameters names of their own before"}
-	// Folded: goja adds constant texts when it compiles, each sum anew.
+	// Folded: goja adds constant texts when it compiles, each sum again.
 	Folded = &Bound{32 << 20, "bytes of texts added by +, each sum counted by itself", "write the text as one, or join an array"}
 	// States of regular expressions: some 100 bytes for each.
 	States = &Bound{300_000, "states in its regular expressions", "make them from fewer alternatives and repetitions, or in the function that needs them"}

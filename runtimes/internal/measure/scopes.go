@@ -54,7 +54,7 @@ func (s *Scopes) Leave() (captures int) {
 // Declared reports whether a name was declared in any scope.
 func (s *Scopes) Declared(name string) bool { return s.all[name] }
 
-// Undefined gives how many names the outermost scope declares, and how often one is used that neither it declares nor
+// Undefined returns how many names the outermost scope declares, and how often one is used that neither it declares nor
 // known knows.
 func (s *Scopes) Undefined(known func(name string) bool) (names, uses int) {
 	file := s.stack[0]

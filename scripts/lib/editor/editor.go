@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Header is in the first lines of every file; one that has it may be written anew.
+// Header is in the first lines of every file; one that has it may be written again.
 const Header = "written by metascript types"
 
 //go:embed all:files

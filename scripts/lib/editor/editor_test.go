@@ -42,7 +42,7 @@ func wanted() []string {
 	return all
 }
 
-func TestTypesHaveTheFunctionsThereAre(t *testing.T) {
+func TestTypesHaveAllFunctions(t *testing.T) {
 	var got []string
 	group := ""
 	opens, param := regexp.MustCompile(`^export namespace (\w+)`), regexp.MustCompile(`(\w+\??): [^:]*?(, |$)`)
@@ -66,7 +66,7 @@ func TestTypesHaveTheFunctionsThereAre(t *testing.T) {
 	}
 }
 
-func TestStubsHaveTheFunctionsThereAre(t *testing.T) {
+func TestStubsHaveAllFunctions(t *testing.T) {
 	var got []string
 	names, err := fs.Glob(Files(), "metascript-stubs/*.py")
 	if err != nil {
@@ -122,7 +122,7 @@ func TestTypesAndSchemaAgree(t *testing.T) {
 // keywords are those of JSON Schema that ours uses.
 var keywords = []string{"description", "type", "properties", "required", "additionalProperties", "items", "enum", "minimum", "$ref"}
 
-func TestSchemaIsOne(t *testing.T) {
+func TestSchemaIsValid(t *testing.T) {
 	var doc struct {
 		Defs map[string]any `json:"$defs"`
 	}
@@ -167,13 +167,13 @@ func checkSchema(t *testing.T, at string, v any, defs map[string]any) {
 	}
 }
 
-func TestWriteLeavesFilesOfOthersAlone(t *testing.T) {
+func TestWriteDoesNotChangeOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	names, err := Write(dir)
 	if err != nil || !slices.Contains(names, "metascript.d.ts") || !slices.Contains(names, "metascript-stubs/__init__.py") {
 		t.Fatalf("it wrote %v, %v", names, err)
 	}
-	if _, err := Write(dir); err != nil { // its own are written anew
+	if _, err := Write(dir); err != nil { // its own are written again
 		t.Error(err)
 	}
 	mine, stub := filepath.Join(dir, "jsconfig.json"), filepath.Join(dir, "metascript-stubs", "yaml.py")

@@ -42,7 +42,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-func TestTablesAreFilledOrLeft(t *testing.T) {
+func TestTablesAreFilledOrUnchanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file.md")
 	const text = "a\n<!-- table machine -->\nold\n<!-- end -->\nb\n<!-- table fixed -->\nold\n<!-- end -->\nc\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

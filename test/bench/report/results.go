@@ -78,7 +78,7 @@ func (r *results) know(key, value string) {
 // nearest to what something costs.
 type spread struct{ least, median, most float64 }
 
-// of gives what was measured, in a unit.
+// of returns what was measured, in a unit.
 func (r *results) of(benchmark, unit string) (s spread, ok bool) {
 	all := slices.Sorted(slices.Values(r.samples[benchmark][unit]))
 	n := len(all)

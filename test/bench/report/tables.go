@@ -30,7 +30,7 @@ type table struct {
 	missing string // a benchmark that the table needs, without a result
 }
 
-// get gives what was measured.
+// get returns what was measured.
 func (t *table) get(benchmark, unit string) spread {
 	s, ok := t.results.of(benchmark, unit)
 	if !ok {
@@ -39,10 +39,10 @@ func (t *table) get(benchmark, unit string) spread {
 	return s
 }
 
-// cost gives the least that was measured.
+// cost returns the least that was measured.
 func (t *table) cost(benchmark, unit string) float64 { return t.get(benchmark, unit).least }
 
-// ratio gives how many times a reference could be done in the time of a benchmark of the same group.
+// ratio returns how many times a reference could be done in the time of a benchmark of the same group.
 func (t *table) ratio(group, benchmark, reference string) float64 {
 	return t.cost(group+"/"+benchmark, "ns/op") / t.cost(group+"/by="+reference, "ns/op")
 }

@@ -113,7 +113,7 @@ func tenant(kind, name string, labels map[string]any) *unstructured.Unstructured
 	}}
 }
 
-// allReady gives a channel that is closed when n controllers are ready and n parents synced.
+// allReady returns a channel that is closed when n controllers are ready and n parents synced.
 func (c *cluster) allReady(b *testing.B, kind string, n int) <-chan struct{} {
 	ready, done := make(chan struct{}), errgroup.Group{}
 	for resource, is := range map[schema.GroupVersionResource]func(*unstructured.Unstructured) bool{resourceOf(kind): isReady, widgets: isSynced} {

@@ -61,7 +61,7 @@ func measureEdits(b *testing.B, binary, source string, n, edits int) {
 	reportSpread(b, "all", all)
 }
 
-// editable gives a script outside of its controller, and how to make it another version: by a ConfigMap that the kubelet
+// editable returns a script outside of its controller, and how to make it another version: by a ConfigMap that the kubelet
 // mounts below folder, or by one that is read through the API.
 func (c *cluster) editable(b *testing.B, source, folder string) (script map[string]any, edit func(version int)) {
 	if source == "mounted" {

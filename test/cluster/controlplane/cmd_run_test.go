@@ -135,7 +135,7 @@ func TestRunUsesForeignCluster(t *testing.T) {
 	}
 }
 
-func TestRunFailsWhenForeignClusterIsAway(t *testing.T) {
+func TestRunFailsWhenForeignClusterIsUnavailable(t *testing.T) {
 	te := newTether(t)
 	run := te.launch("steady", []string{"KUBECONFIG=/config", envForeign + "=1"}, "run")
 	run.end(1)

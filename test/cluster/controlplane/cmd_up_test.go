@@ -72,7 +72,7 @@ func TestUpAtTheSameTime(t *testing.T) {
 	te.none()
 }
 
-func TestUpTellsWhyTheLauncherFailed(t *testing.T) {
+func TestUpReportsWhyTheLauncherFailed(t *testing.T) {
 	te := newTether(t)
 	up := te.launch("steady,quits", nil, "up", "--dir", t.TempDir())
 	up.end(1)
@@ -94,7 +94,7 @@ func TestUpInterruptedStartsNothing(t *testing.T) {
 	}
 }
 
-func TestUpSeesThatTheClusterDoesNotAnswer(t *testing.T) {
+func TestUpNoticesThatTheClusterDoesNotAnswer(t *testing.T) {
 	dir := t.TempDir()
 	te := newTether(t)
 	te.up(dir)
@@ -104,7 +104,7 @@ func TestUpSeesThatTheClusterDoesNotAnswer(t *testing.T) {
 	up.wantStderr("up: the cluster in "+dir, "not ready in time")
 }
 
-func TestForeignClusterIsLeftAlone(t *testing.T) {
+func TestForeignClusterIsNotChanged(t *testing.T) {
 	dir := t.TempDir()
 	te := newTether(t)
 	if got := te.up(dir, "KUBECONFIG=/config"); got != "/config" {
@@ -114,7 +114,7 @@ func TestForeignClusterIsLeftAlone(t *testing.T) {
 	te.none()
 }
 
-// Whoever exports the line that up printed must be able to go on with up and
+// Whoever exports the line that up printed must be able to continue with up and
 // down as if it had not been exported.
 func TestExportedKubeconfigIsOurOwn(t *testing.T) {
 	dir := t.TempDir()

@@ -2,7 +2,7 @@ package controlplane
 
 import "syscall"
 
-// childAttributes gives each child a process group of its own, so that an
+// childAttributes returns each child a process group of its own, so that an
 // interrupt typed at the terminal reaches only the launcher, which then ends
 // the children in order, and has the kernel kill the child if the launcher
 // dies without having done so.

@@ -4,7 +4,7 @@ package controlplane
 
 import "syscall"
 
-// childAttributes gives each child a process group of its own, so that an
+// childAttributes returns each child a process group of its own, so that an
 // interrupt typed at the terminal reaches only the launcher, which then ends
 // the children in order.
 func childAttributes() *syscall.SysProcAttr {

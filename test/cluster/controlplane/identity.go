@@ -15,7 +15,7 @@ import (
 )
 
 // identity is what a cluster and its administrator prove themselves with, made
-// anew for each start. The keys are of elliptic curves, because making an RSA
+// again for each start. The keys are of elliptic curves, because making an RSA
 // key takes a good part of a second.
 type identity struct {
 	ca                    []byte // PEM, as all below

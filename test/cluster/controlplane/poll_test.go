@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPollKeepsTheAnswerThatMatters(t *testing.T) {
+func TestPollReturnsTheRelevantError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	refused, cut, late := errors.New("refused"), errors.New("cut short"), errors.New("too late")
 	answers := []error{refused, cut}

@@ -15,7 +15,7 @@ const (
 // object is an API object as it is sent.
 type object = map[string]any
 
-// releasedVolumeStage gives a volume back when its claim is gone. Without it
+// releasedVolumeStage makes a volume available again when its claim is gone. Without it
 // the volumes would be used up after as many claims, because one that was made
 // by hand stays Released until somebody has looked after its data.
 const releasedVolumeStage = `apiVersion: kwok.x-k8s.io/v1alpha1

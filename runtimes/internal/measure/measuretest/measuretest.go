@@ -10,7 +10,7 @@ import (
 	"metascript/engine"
 )
 
-// Compile gives the error of compiling files, of which one is the entry.
+// Compile returns the error of compiling files, of which one is the entry.
 func Compile(ctx context.Context, r engine.Runtime, entry string, files map[string]string) error {
 	in := fstest.MapFS{}
 	for name, text := range files {
