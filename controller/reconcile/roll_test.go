@@ -213,7 +213,7 @@ func TestInvalidRevisionStopsReconcile(t *testing.T) {
 	damaged.Object["children"] = "a"
 	roll(r, damaged)
 	ops, err := reconcileOnce(t, r, write)
-	if len(ops) > 0 || err == nil || !strings.Contains(err.Error(), `ControllerRevision default/1 cannot be used: children is "a", want a list; mend it, or delete it`) {
+	if len(ops) > 0 || err == nil || !strings.Contains(err.Error(), `ControllerRevision default/1 cannot be used: children is "a", want a list; correct it, or delete it`) {
 		t.Errorf("operations %v, error %v", ops, err)
 	}
 }

@@ -37,7 +37,7 @@ func Decode(o *object.Object) (Revision, error) {
 // damaged says what is wrong with o, and that nothing is lost with it: a child without a revision stays as it is until
 // it is its turn.
 func damaged(o *object.Object, format string, args ...any) error {
-	return fmt.Errorf("%s cannot be used: %w; mend it, or delete it: its children then move to the latest revision one by one", object.Describe(o), fmt.Errorf(format, args...))
+	return fmt.Errorf("%s cannot be used: %w; correct it, or delete it: its children then move to the latest revision one by one", object.Describe(o), fmt.Errorf(format, args...))
 }
 
 // read adds one entry of the list of children, which names those of one kind.

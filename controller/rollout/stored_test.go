@@ -63,7 +63,7 @@ func TestDamagedRevisions(t *testing.T) {
 		{"an empty name", "web-1, web-0", `web-1, ""`, `children[0].names[1] is "", want a name`},
 	} {
 		_, err := Decode(parseObject(t, strings.Replace(stored, c.old, c.new, 1)))
-		want := "ControllerRevision default/r cannot be used: " + c.want + "; mend it, or delete it: its children then move to the latest revision one by one"
+		want := "ControllerRevision default/r cannot be used: " + c.want + "; correct it, or delete it: its children then move to the latest revision one by one"
 		if err == nil || err.Error() != want {
 			t.Errorf("%s:\n got %v\nwant %s", c.name, err, want)
 		}
