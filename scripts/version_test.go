@@ -43,12 +43,16 @@ func numbers(files map[string]string) []string {
 	return slices.Compact(found)
 }
 
+// versions is how many versions these tests write.
+func versions() int {
+	if testing.Short() {
+		return 50
+	}
+	return 500
+}
+
 // While versions come without end, no reader sees a mixture of two, and after the last one a follower has been told.
 func TestVersionsAreNeverMixed(t *testing.T) {
-	versions := 500
-	if testing.Short() {
-		versions = 100
-	}
 	for name, update := range map[string]func(dir string, files map[string]string) error{
 		"as the kubelet does": mounttest.Write,
 		"by replacing a link": replaceLink(),
@@ -93,15 +97,15 @@ func TestVersionsAreNeverMixed(t *testing.T) {
 					}
 				})
 			}
-			for i := 1; i <= versions; i++ {
+			for i := 1; i <= versions(); i++ {
 				if err := update(catset, version(i)); err != nil {
 					t.Error(err)
 				}
 			}
-			f.until("the last version", f.reads("catset/sync.star", version(versions)["sync.star"]))
+			f.until("the last version", f.reads("catset/sync.star", version(versions())["sync.star"]))
 			done()
 			readers.Wait()
-			t.Logf("%d versions, %d reads, %d gave up", versions, reads.Load(), unsettled.Load())
+			t.Logf("%d versions, %d reads, %d gave up", versions(), reads.Load(), unsettled.Load())
 			if reads.Load() == 0 {
 				t.Error("nobody read anything")
 			}
@@ -161,7 +165,7 @@ func TestVersionsOfScriptAndLibraryMatch(t *testing.T) {
 			}
 		})
 	}
-	for i := 1; i <= 500; i++ {
+	for i := 1; i <= versions(); i++ {
 		update(i)
 	}
 	done()

@@ -468,6 +468,10 @@ func watchMemory(w *worker) <-chan int64 {
 
 // Scripts that take memory, in one piece or by and by, end for that, and do not get it.
 func TestMemoryIsLimited(t *testing.T) {
+	limit := int64(64 << 20)
+	if testing.Short() {
+		limit /= 4
+	}
 	for name, bomb := range map[string]struct{ language, text string }{
 		"grow":     {misbehaving, "grow"},
 		"allocate": {misbehaving, "allocate"},
@@ -484,7 +488,7 @@ func TestMemoryIsLimited(t *testing.T) {
 			}
 			peak := watchMemory(w)
 			_, err := do(t, p, map[bool]string{true: bomb.text, false: "sync"}[bomb.language == misbehaving],
-				engine.Env{Limits: engine.Limits{Steps: 1 << 40, Timeout: 5 * time.Minute}})
+				engine.Env{Limits: engine.Limits{Memory: limit, Steps: 1 << 40, Timeout: 5 * time.Minute}})
 			if err == nil || err.Kind != engine.KindMemory {
 				t.Errorf("got %v", err)
 				if err != nil {
@@ -494,7 +498,7 @@ func TestMemoryIsLimited(t *testing.T) {
 				t.Errorf("it has no place: %v", err)
 			}
 			most := <-peak
-			if most > (allowance(64<<20, 0)+100<<20)*weight {
+			if most > (allowance(limit, 0)+100<<20)*weight {
 				t.Errorf("it took %d MiB", most>>20)
 			}
 			t.Logf("%v, after %d MiB", err, most>>20)

@@ -79,7 +79,7 @@ func (c *trial) deadline() time.Duration {
 	case c.class == "source" || !c.limited():
 		return longDeadline
 	case testing.Short() && c.class != "memory":
-		return deadline / 2
+		return deadline / 5
 	}
 	return deadline
 }
