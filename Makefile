@@ -14,7 +14,7 @@ FACTS            = echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path
 FUZZTIME        ?= 5m
 SHORT           ?=
 BENCH           ?= .
-PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$')
+PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$\|/test/layout$$')
 # With -short the race detector leaves out packages that mostly compute: it makes their tests four times as long, and finds
 # what it looks for in the packages that call them.
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
@@ -52,12 +52,13 @@ test: lint ## everything that a change can break: what CI runs; about six minute
 test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## the same at full length: every rerun, more rounds, every process with the race detector; about half an hour
 
 test-unit: ## unit tests, the inputs of fuzz targets and the conformance suite, with the race detector
-	$(GO) test -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
-	$(if $(SHORT),$(GO) test $(SHORT) -timeout 40m $(COMPUTING))
+	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
+	$(if $(SHORT),$(GO) test -vet=off $(SHORT) -timeout 40m $(COMPUTING))
+	$(GO) test -vet=off -count=1 ./test/layout
 	$(GO) test -C test/tools -count=1 ./...
 
 test-hostile: ## scripts that attack the server
-	$(GO) test $(SHORT) -count=1 -timeout 60m ./test/hostile
+	$(GO) test -vet=off $(SHORT) -count=1 -timeout 60m ./test/hostile
 
 test-fuzz: ## every fuzz target for 2,000 inputs: by count, since the clock's end is a race in Go 1.26
 	test/fuzz.sh 2000x
@@ -66,7 +67,7 @@ test-cluster: cluster ## the tests of the test cluster itself
 	cd test/cluster && $(GO) test -race -count=1 ./controlplane/... ./smoke/...
 
 test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG names another cluster
-	$(GO) test $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
+	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
 
 bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
