@@ -272,7 +272,7 @@ var ofMath = table(
 // goja makes errors too, in the same way. The text of their stack is limited when it is read.
 var ofErrors = table(
 	limited("the text of its stack is counted", "", "Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError "+
-		"URIError", guard{made: (*run).boundStack}),
+		"URIError", guard{made: (*run).limitStack}),
 	safe(aHolder, "", "Error.prototype AggregateError.prototype EvalError.prototype RangeError.prototype ReferenceError.prototype "+
 		"SyntaxError.prototype TypeError.prototype URIError.prototype"),
 	safe(looksAtOne, "Error", "isError"),
@@ -318,7 +318,7 @@ var ofPromise = table(
 	safe(aHolder, "Promise", "prototype"),
 	safe(looksAtOne, "Promise", "@@Symbol.species"),
 	safe(callsNext, "Promise", "all allSettled race"),
-	limited("it is a script of ours: goja's makes an error in a way of its own", "Promise", "any", guard{call: anyOf}),
+	limited("it is a script of ours: goja's makes an error in a way of its own", "Promise", "any", guard{call: promiseAny}),
 	safe(oneJob, "Promise", "reject resolve"),
 	safe(oneJob, "Promise.prototype", "catch finally then"),
 	safe(aConstant, "Promise.prototype", "@@Symbol.toStringTag"),

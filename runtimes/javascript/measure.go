@@ -60,14 +60,14 @@ func checkText(src string) (offset int, passed *measure.Bound) {
 	return 0, nil
 }
 
-// around describes the nodes around a node, as far as they make it more expensive to compile.
+// around counts the enclosing nodes that make a node more expensive to compile.
 type around struct {
-	scopes int // functions and blocks
-	exits  int // statements that break and return may leave
-	sums   int // additions, nested in each other
+	scopes int // enclosing functions and blocks
+	exits  int // enclosing statements that break and return may leave
+	sums   int // enclosing additions
 }
 
-// count adds the cost of compiling a node, and records what it means for the nodes within.
+// count adds the cost of compiling a node, and updates c.around for the nodes in it.
 func (c *checker) count(n ast.Node) {
 	if _, expression := n.(ast.Expression); expression && !keepsText(n) {
 		defer func() { c.around.sums = 0 }()
@@ -104,7 +104,7 @@ func (c *checker) leaves(n ast.Node) {
 	}
 }
 
-// keepsText reports whether the text within an expression may be part of its value when it is compiled.
+// keepsText reports whether the compiler may add up the constant texts in an expression.
 func keepsText(n ast.Node) bool {
 	switch n.(type) {
 	case *ast.BinaryExpression, *ast.ConditionalExpression, *ast.SequenceExpression, *ast.TemplateLiteral:

@@ -76,8 +76,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkCompiled compiles a script that is in the cache of the Engine.
-func BenchmarkCompiled(b *testing.B) {
+// BenchmarkCompileCached compiles a script that is in the cache of the Engine.
+func BenchmarkCompileCached(b *testing.B) {
 	e := engine.New(engine.Options{Runtimes: map[string]engine.Runtime{engine.Starlark: New()}})
 	b.ReportAllocs()
 	for b.Loop() {

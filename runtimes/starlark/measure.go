@@ -12,7 +12,7 @@ import (
 type costMeter struct {
 	tally     measure.Tally // of the script
 	scopes    measure.Scopes
-	ancestors []syntax.Node // from the outermost to the current node
+	ancestors []syntax.Node   // from the outermost to the current node
 	used      []*syntax.Ident // all uses of names
 	fault     *engine.Error
 }

@@ -210,7 +210,7 @@ def sync():
 }
 
 // Parts of the request in a result are returned by reference, and count like other values.
-func TestViewsInAnswers(t *testing.T) {
+func TestViewsInResults(t *testing.T) {
 	pod := map[string]any{"name": "a", "ports": []any{int64(80), int64(1<<62 + 1)}}
 	arg := map[string]any{"pod": pod}
 	p := compile(t, "def sync(pod):\n    return {'children': [pod], 'ports': pod['ports']}")
