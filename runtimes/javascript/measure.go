@@ -14,18 +14,18 @@ import (
 
 // measureText limits, before a file is parsed, what the parser recurses for and reads repeatedly.
 func (m *module) measureText(name string) error {
-	offset, passed := checkText(m.src)
-	if passed == nil {
-		offset, passed = checkArrows(m.src, m.tally)
+	offset, exceeded := checkText(m.src)
+	if exceeded == nil {
+		offset, exceeded = checkArrows(m.src, m.tally)
 	}
-	if passed == nil {
+	if exceeded == nil {
 		return nil
 	}
-	return passed.Passed(host.At(name, m.src, offset))
+	return exceeded.Exceeded(host.At(name, m.src, offset))
 }
 
 // checkText counts brackets, the length of chains of operators, and labels. It returns the offset where a limit is exceeded.
-func checkText(src string) (offset int, passed *measure.Bound) {
+func checkText(src string) (offset int, exceeded *measure.Bound) {
 	brackets, chain, colons := 0, 0, 0
 	blank := false
 	for i, c := range src {
@@ -49,11 +49,11 @@ func checkText(src string) (offset int, passed *measure.Bound) {
 			chain++
 		}
 		switch {
-		case brackets > measure.Brackets.Most:
+		case brackets > measure.Brackets.Max:
 			return i, measure.Brackets
-		case chain > measure.Chain.Most:
+		case chain > measure.Chain.Max:
 			return i, measure.Chain
-		case colons > measure.Labels.Most:
+		case colons > measure.Labels.Max:
 			return i, measure.Labels
 		}
 	}
@@ -115,7 +115,7 @@ func keepsText(n ast.Node) bool {
 
 func (c *checker) add(b *measure.Bound, n int) {
 	if !c.tally.Add(b, n) && c.err == nil {
-		c.err = b.Passed(c.fault(c.at, engine.KindSource, "").Pos)
+		c.err = b.Exceeded(c.fault(c.at, engine.KindSource, "").Pos)
 	}
 }
 
@@ -129,8 +129,8 @@ func (p *program) keep(name string, m *module) (*module, error) {
 	if p.tally == nil {
 		p.tally = measure.Tally{}
 	}
-	if passed := p.tally.Merge(m.tally); passed != nil {
-		fault := passed.Passed(engine.Pos{File: name, Line: 1, Col: 1})
+	if exceeded := p.tally.Merge(m.tally); exceeded != nil {
+		fault := exceeded.Exceeded(engine.Pos{File: name, Line: 1, Col: 1})
 		fault.Msg += ", together with the files that were required before"
 		return nil, fault
 	}

@@ -125,8 +125,8 @@ func (c *checker) node(v reflect.Value) {
 		if at := start(n); at > 0 {
 			c.at = at
 		}
-		if c.depth > measure.Tree.Most {
-			c.err = measure.Tree.Passed(c.fault(c.at, engine.KindSource, "").Pos)
+		if c.depth > measure.Tree.Max {
+			c.err = measure.Tree.Exceeded(c.fault(c.at, engine.KindSource, "").Pos)
 			return
 		}
 		if c.count(n); c.err != nil {

@@ -70,7 +70,7 @@ type sourceMeter struct {
 	depth    int           // tokens around this one that may each be a level of the syntax tree
 	last     string        // the token before, and the one before that
 	beforeIt string
-	passed   *measure.Bound
+	exceeded *measure.Bound
 }
 
 // measured refuses a file that would keep the parser or the analysis busy for very long, or overflow the stack. No context can
@@ -83,18 +83,18 @@ func measured(file, text string, tally measure.Tally) error {
 			Hint: "move data to a file for importstr and std.parseJson",
 		}
 	}
-	at, passed := checkText(text)
-	if passed == nil {
-		at, passed = checkProducts(text, tally)
+	at, exceeded := checkText(text)
+	if exceeded == nil {
+		at, exceeded = checkProducts(text, tally)
 	}
-	if passed == nil {
+	if exceeded == nil {
 		return nil
 	}
-	return passed.Passed(host.At(file, text, at))
+	return exceeded.Exceeded(host.At(file, text, at))
 }
 
 // checkText limits brackets and operators. It does not match brackets.
-func checkText(text string) (at int, passed *measure.Bound) {
+func checkText(text string) (at int, exceeded *measure.Bound) {
 	row, run, runs, brackets := 0, 0, 0, 0
 	for i := range len(text) {
 		switch text[i] {
@@ -111,21 +111,21 @@ func checkText(text string) (at int, passed *measure.Bound) {
 			row, run = 0, 0
 		}
 		switch {
-		case brackets > measure.JsonnetBrackets.Most:
+		case brackets > measure.JsonnetBrackets.Max:
 			return i, measure.JsonnetBrackets
-		case row > measure.Operators.Most:
+		case row > measure.Operators.Max:
 			return i, measure.Operators
-		case runs > measure.Runs.Most:
+		case runs > measure.Runs.Max:
 			return i, measure.Runs
 		}
 	}
 	return 0, nil
 }
 
-func checkProducts(text string, tally measure.Tally) (at int, passed *measure.Bound) {
+func checkProducts(text string, tally measure.Tally) (at int, exceeded *measure.Bound) {
 	m := &sourceMeter{tally: tally, open: []*frame{{}}}
 	l := lexer{host.Scanner{Text: text}}
-	for m.passed == nil {
+	for m.exceeded == nil {
 		start, token := l.next()
 		at = start
 		if token == "" {
@@ -134,7 +134,7 @@ func checkProducts(text string, tally measure.Tally) (at int, passed *measure.Bo
 		}
 		m.token(token)
 	}
-	return min(at, len(text)), m.passed
+	return min(at, len(text)), m.exceeded
 }
 
 func (m *sourceMeter) top() *frame { return m.open[len(m.open)-1] }
@@ -142,7 +142,7 @@ func (m *sourceMeter) top() *frame { return m.open[len(m.open)-1] }
 // spend counts units of measure.Products.
 func (m *sourceMeter) spend(n int) {
 	if !m.tally.Add(measure.Products, n) {
-		m.passed = measure.Products
+		m.exceeded = measure.Products
 	}
 }
 
@@ -150,8 +150,8 @@ func (m *sourceMeter) token(token string) {
 	top := m.top()
 	top.tokens++
 	m.spend(m.locals) // what is in the local of an object is copied
-	if m.depth++; m.depth > measure.JsonnetTree.Most {
-		m.passed = measure.JsonnetTree
+	if m.depth++; m.depth > measure.JsonnetTree.Max {
+		m.exceeded = measure.JsonnetTree
 	}
 	if closed := m.closed; closed != nil {
 		m.closed = nil
@@ -192,8 +192,8 @@ func (m *sourceMeter) enter(opening string) {
 		f.lambda = m.last == "function"
 	}
 	m.open = append(m.open, f)
-	if len(m.open) > measure.JsonnetNesting.Most {
-		m.passed = measure.JsonnetNesting // the engine looks, too, and takes brackets in comments for some
+	if len(m.open) > measure.JsonnetNesting.Max {
+		m.exceeded = measure.JsonnetNesting // the engine looks, too, and takes brackets in comments for some
 	}
 }
 

@@ -112,7 +112,7 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 			var more ast.Identifiers
 			more, err = l.link(ctx, child, function, bound)
 			if err == nil && !l.tally.Add(measure.Imports, (len(used)+len(more))*len(more)) {
-				err = measure.Imports.Passed(position(n.Loc()))
+				err = measure.Imports.Exceeded(position(n.Loc()))
 			}
 			if err == nil {
 				used = union(used, more)
@@ -120,7 +120,7 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 		}
 	})
 	if err == nil && !l.tally.Add(measure.Imports, len(used)*(len(n.FreeVariables())+len(used))) {
-		err = measure.Imports.Passed(position(n.Loc()))
+		err = measure.Imports.Exceeded(position(n.Loc()))
 	}
 	if err == nil && len(used) > 0 {
 		n.SetFreeVariables(union(n.FreeVariables(), used))

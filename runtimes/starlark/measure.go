@@ -34,7 +34,7 @@ func checkCosts(tree *syntax.File, tally measure.Tally) *engine.Error {
 // exceed records the first bound that is exceeded.
 func (m *costMeter) exceed(b *measure.Bound, at syntax.Position) {
 	if m.fault == nil {
-		m.fault = b.Passed(position(at))
+		m.fault = b.Exceeded(position(at))
 	}
 }
 
@@ -114,7 +114,7 @@ func (m *costMeter) leave(n syntax.Node) {
 func (m *costMeter) function(params []syntax.Expr) {
 	m.scopes.Enter()
 	for i, param := range params {
-		if i == measure.Parameters.Most {
+		if i == measure.Parameters.Max {
 			start, _ := param.Span()
 			m.exceed(measure.Parameters, start)
 		}

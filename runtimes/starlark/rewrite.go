@@ -22,7 +22,7 @@ type rewriter struct {
 
 // maxSyntax is the maximum nesting of statements and expressions: the resolver and the compiler recurse. A chain of operators
 // or of elifs is nested as deeply as it is long.
-var maxSyntax = measure.StarlarkTree.Most
+var maxSyntax = measure.StarlarkTree.Max
 
 // rewrite rewrites a parsed file in place. It returns an error for a file that is nested too deeply or has syntax without a rule.
 func rewrite(file *syntax.File) *engine.Error {
@@ -31,7 +31,7 @@ func rewrite(file *syntax.File) *engine.Error {
 	if r.tooDeep == nil {
 		return r.fault
 	}
-	return measure.StarlarkTree.Passed(position(*r.tooDeep))
+	return measure.StarlarkTree.Exceeded(position(*r.tooDeep))
 }
 
 // enter increases the depth, and reports whether n is still to be visited.
