@@ -119,8 +119,8 @@ func (c *checker) add(b *measure.Bound, n int) {
 	}
 }
 
-// keep stores a compiled module, unless another run has stored it first, and counts its cost.
-func (p *program) keep(name string, m *module) (*module, error) {
+// store stores a compiled module, unless another run has stored it first, and counts its cost.
+func (p *program) store(name string, m *module) (*module, error) {
 	p.measuring.Lock()
 	defer p.measuring.Unlock()
 	if shared, ok := p.modules.Load(name); ok {

@@ -24,17 +24,17 @@ const maxTemplate = 4
 
 // The functions that the rewritten syntax calls. No script can use these names.
 const (
-	ownFunction  = "<own>"
-	heirFunction = "<heir>"
+	propertiesFunction = "<own>"
+	prototypesFunction = "<heir>"
 
-	grownFunction  = "<grown>"
-	spreadFunction = "<spread>"
-	wholeFunction  = "<whole>"
-	fieldFunction  = "<field>"
-	restFunction   = "<rest>"
+	operandFunction = "<grown>"
+	spreadFunction  = "<spread>"
+	nameFunction    = "<whole>"
+	fieldFunction   = "<field>"
+	restFunction    = "<rest>"
 )
 
-var syntaxNames = []string{ownFunction, heirFunction, grownFunction, spreadFunction, wholeFunction, fieldFunction, restFunction}
+var syntaxNames = []string{propertiesFunction, prototypesFunction, operandFunction, spreadFunction, nameFunction, fieldFunction, restFunction}
 
 // features say which built-in objects a script creates by its syntax, without using a global name.
 type features struct {
@@ -84,7 +84,7 @@ func (c *checker) visit(v reflect.Value) {
 		if !v.IsNil() {
 			c.visit(v.Elem())
 			if e, ok := v.Interface().(ast.Expression); c.err == nil && ok && v.CanSet() && v.Type() == typeExpression && combines(e) {
-				v.Set(reflect.ValueOf(c.wrapCall(grownFunction, e)))
+				v.Set(reflect.ValueOf(c.wrapCall(operandFunction, e)))
 			}
 		}
 	case reflect.Pointer:
@@ -187,7 +187,7 @@ func (c *checker) rewriteNode(n ast.Node) {
 			n.Properties = append(n.Properties, c.restProbe(n.LeftBrace))
 		}
 	case *ast.ForInStatement:
-		n.Source = c.wrapCall(ownFunction, n.Source)
+		n.Source = c.wrapCall(propertiesFunction, n.Source)
 	case *ast.AssignExpression:
 		if n.Operator == token.PLUS && !small(n.Right) {
 			expandPlusAssign(n)
@@ -201,7 +201,7 @@ func (c *checker) rewriteNode(n ast.Node) {
 			c.wrapDeleted(n.Operand)
 		}
 	case *ast.WithStatement:
-		n.Object = c.wrapCall(wholeFunction, n.Object)
+		n.Object = c.wrapCall(nameFunction, n.Object)
 	case *ast.ClassLiteral:
 		c.class(n)
 	case *ast.Identifier:
@@ -234,7 +234,7 @@ func takesName(e ast.Expression) bool {
 	return false
 }
 
-// class rewrites a class: see run.heir and run.field.
+// class rewrites a class: see run.limitPrototypes and run.field.
 func (c *checker) class(n *ast.ClassLiteral) {
 	for _, e := range n.Body {
 		switch e := e.(type) {
@@ -248,7 +248,7 @@ func (c *checker) class(n *ast.ClassLiteral) {
 		}
 	}
 	if n.SuperClass != nil {
-		n.SuperClass = c.wrapCall(heirFunction, n.SuperClass)
+		n.SuperClass = c.wrapCall(prototypesFunction, n.SuperClass)
 	}
 }
 
@@ -271,7 +271,7 @@ func (c *checker) wrapSpreads(list []ast.Expression) {
 	}
 }
 
-// wrapDeleted rewrites the operand of delete: see run.whole.
+// wrapDeleted rewrites the operand of delete: see run.protectName.
 func (c *checker) wrapDeleted(e ast.Expression) {
 	switch e := e.(type) {
 	case *ast.OptionalChain:
@@ -287,9 +287,9 @@ func (c *checker) wrapObject(left *ast.Expression) {
 	switch e := (*left).(type) {
 	case *ast.SuperExpression: // delete throws
 	case *ast.Optional:
-		e.Expression = c.wrapCall(wholeFunction, e.Expression)
+		e.Expression = c.wrapCall(nameFunction, e.Expression)
 	default:
-		*left = c.wrapCall(wholeFunction, e)
+		*left = c.wrapCall(nameFunction, e)
 	}
 }
 
@@ -380,13 +380,13 @@ func expandPlusAssign(n *ast.AssignExpression) {
 func (c *checker) property(p ast.Property) ast.Property {
 	switch p := p.(type) {
 	case *ast.SpreadElement:
-		return &ast.SpreadElement{Expression: c.wrapCall(ownFunction, p.Expression)}
+		return &ast.SpreadElement{Expression: c.wrapCall(propertiesFunction, p.Expression)}
 	case *ast.PropertyKeyed:
 		if !p.Computed {
 			c.propertyName(p.Key, p.Value)
 		}
 		if key, ok := p.Key.(*ast.StringLiteral); ok && key.Value == "__proto__" && !p.Computed && p.Kind == ast.PropertyKindValue {
-			p.Value = c.wrapCall(heirFunction, p.Value)
+			p.Value = c.wrapCall(prototypesFunction, p.Value)
 		}
 	}
 	return p

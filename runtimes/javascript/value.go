@@ -284,8 +284,8 @@ func (a *converter) mapView(m *mapView) (any, *engine.Error) {
 	}
 	out := make(map[string]any, len(m.base))
 	for _, key := range m.Keys() {
-		v, own := m.vals[key]
-		if own && goja.IsUndefined(v) {
+		v, stored := m.vals[key]
+		if stored && goja.IsUndefined(v) {
 			continue
 		}
 		if err := a.EnterKey(key); err != nil {

@@ -92,7 +92,7 @@ func (m *mapView) Get(key string) goja.Value {
 	}
 	v := m.r.value(x, place{&m.node, key, -1})
 	if o, ok := v.(*goja.Object); ok {
-		m.keep(key, o)
+		m.store(key, o)
 	}
 	return v
 }
@@ -111,7 +111,7 @@ func (m *mapView) Set(key string, v goja.Value) bool {
 	if !m.Has(key) {
 		m.keys = append(m.Keys(), key)
 	}
-	m.keep(key, v)
+	m.store(key, v)
 	m.markDirty()
 	return true
 }
@@ -120,7 +120,7 @@ func (m *mapView) Set(key string, v goja.Value) bool {
 func (m *mapView) Delete(key string) bool {
 	if m.Has(key) {
 		m.Keys()
-		m.keep(key, nil)
+		m.store(key, nil)
 		m.hole = true
 		m.markDirty()
 	}
@@ -144,7 +144,7 @@ func (m *mapView) Keys() []string {
 	return m.keys
 }
 
-func (m *mapView) keep(key string, v goja.Value) {
+func (m *mapView) store(key string, v goja.Value) {
 	if m.vals == nil {
 		m.vals = map[string]goja.Value{}
 	}
@@ -175,7 +175,7 @@ func (l *listView) Get(i int) goja.Value {
 	}
 	v := l.r.value(l.base[i], place{&l.node, "", i})
 	if o, ok := v.(*goja.Object); ok {
-		l.own()[i] = o
+		l.ensureVals()[i] = o
 	}
 	return v
 }
@@ -188,7 +188,7 @@ func (l *listView) Set(i int, v goja.Value) bool {
 	if i >= l.n {
 		l.SetLen(i + 1)
 	}
-	l.own()[i] = v
+	l.ensureVals()[i] = v
 	l.markDirty()
 	return true
 }
@@ -198,7 +198,7 @@ func (l *listView) SetLen(n int) bool {
 	if n < 0 || n-l.n > maxGap {
 		panic(l.r.vm.NewTypeError("cannot make an array of the request %d elements long; copy it first, with [...array]", n))
 	}
-	vals := l.own()
+	vals := l.ensureVals()
 	for len(vals) < n {
 		vals = append(vals, goja.Undefined())
 	}
@@ -208,7 +208,7 @@ func (l *listView) SetLen(n int) bool {
 	return true
 }
 
-func (l *listView) own() []goja.Value {
+func (l *listView) ensureVals() []goja.Value {
 	if l.vals == nil {
 		l.vals = make([]goja.Value, l.n)
 	}

@@ -22,7 +22,7 @@ const maxMessage = 4 << 10
 
 func clip(s string) string { return engine.Clip(strings.TrimSpace(s), maxMessage) }
 
-// position returns the beginning of a range, if it is in a script. The interpreter counts columns in bytes, we in characters.
+// position returns the beginning of a range, if it is in a script. The interpreter counts columns in bytes, engine.Pos in characters.
 func position(loc *ast.LocationRange) engine.Pos {
 	if loc == nil || !inScript(loc) {
 		return engine.Pos{}

@@ -93,7 +93,7 @@ type evaluation struct {
 	collisionSteps int64       // steps charged for collisions
 }
 
-// evaluationKey is where a thread keeps its evaluation.
+// evaluationKey is the name of the thread-local value that is the evaluation.
 const evaluationKey = "metascript.evaluation"
 
 // newEvaluation returns an evaluation that is canceled when ctx is done, and a function that the caller must call at the end.
