@@ -265,9 +265,9 @@ func (r *run) field(call goja.FunctionCall) goja.Value {
 	return call.Argument(0)
 }
 
-// rest is inserted by source.go as the name of the property that checker.restProbe adds: the properties of the source of a pattern with a rest are
-// about to be enumerated. The source has no name. It is on goja's stack, which contains the arguments of a call, below this,
-// the function, and the argument.
+// rest is inserted by source.go as the name of the property that checker.restProbe adds. It is called before goja enumerates the
+// properties of the object that a pattern with a rest element destructures, and limits them. The object has no name. It is on goja's
+// stack, three places before the argument of this call: the value of this and the function are between them.
 func (r *run) rest(call goja.FunctionCall) goja.Value {
 	name := &call.Arguments[0]
 	source := *(*goja.Value)(unsafe.Add(unsafe.Pointer(name), -3*int(unsafe.Sizeof(*name))))
