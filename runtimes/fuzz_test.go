@@ -14,8 +14,8 @@ import (
 	"metascript/runtimes"
 )
 
-// echoes give what they were given, as it is and created again.
-var echoes = []struct{ language, entry, text string }{
+// echoScripts return their argument, once as it is and once as a copy.
+var echoScripts = []struct{ language, entry, text string }{
 	{engine.Starlark, "sync.star", `
 def outer(v): # there is no recursion in Starlark
     return {k: inner(x) for k, x in v.items()} if type(v) == "dict" else [inner(x) for x in v] if type(v) == "list" else v
@@ -24,20 +24,19 @@ def inner(v):
     return dict(v) if type(v) == "dict" else list(v) if type(v) == "list" else v
 
 def sync(given):
-    return {"same": given, "anew": outer(given)}
+    return {"same": given, "copy": outer(given)}
 `}, {engine.JavaScript, "sync.js", `
 const copy = v => Array.isArray(v) ? v.map(copy)
   : v !== null && typeof v === 'object' ? Object.fromEntries(Object.entries(v).map(([key, value]) => [key, copy(value)]))
   : v
-const sync = ({given}) => ({same: given, anew: copy(given)})
+const sync = ({given}) => ({same: given, copy: copy(given)})
 exports.sync = sync
 `}, {engine.Jsonnet, "sync.jsonnet", `
-{ sync(given):: { same: given, anew: std.parseJson(std.manifestJsonEx(given, '')) } }
+{ sync(given):: { same: given, copy: std.parseJson(std.manifestJsonEx(given, '')) } }
 `},
 }
 
-// FuzzEcho returns arbitrary JSON to a script in each language: through views on the way in, and a walk on the way out,
-// it must come back as it was.
+// FuzzEcho passes arbitrary JSON to a script in each language, which returns it: the result must be equal to the argument.
 func FuzzEcho(f *testing.F) {
 	for _, text := range []string{
 		`null`, `{"a":[1,-2.5,true,"x",{"b":{}}]}`, `["",[],{},0,-0.0,1e15,1e-7,9007199254740991]`, `{"":{"length":1,"__proto__":{"x":1},"constructor":2}}`,
@@ -45,8 +44,8 @@ func FuzzEcho(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	programs := make([]engine.Program, len(echoes))
-	for i, e := range echoes {
+	programs := make([]engine.Program, len(echoScripts))
+	for i, e := range echoScripts {
 		s := engine.Script{Language: e.language, Entry: e.entry, Files: fstest.MapFS{e.entry: {Data: []byte(e.text)}}}
 		p, err := runtimes.All()[e.language].Compile(f.Context(), s, engine.Limits{})
 		if err != nil {
@@ -63,11 +62,11 @@ func FuzzEcho(f *testing.F) {
 		for i, p := range programs {
 			answer, err := p.Call(t.Context(), "sync", map[string]any{"given": given}, engine.Env{})
 			if err != nil {
-				t.Fatalf("%s: %s", echoes[i].language, engine.DetailOf(err))
+				t.Fatalf("%s: %s", echoScripts[i].language, engine.DetailOf(err))
 			}
-			for _, how := range []string{"same", "anew"} {
-				if got := plain(answer[how]); !reflect.DeepEqual(got, want) {
-					t.Errorf("%s, %s: got %#v, want %#v", echoes[i].language, how, got, want)
+			for _, field := range []string{"same", "copy"} {
+				if got := plain(answer[field]); !reflect.DeepEqual(got, want) {
+					t.Errorf("%s, %s: got %#v, want %#v", echoScripts[i].language, field, got, want)
 				}
 			}
 		}
@@ -77,8 +76,8 @@ func FuzzEcho(f *testing.F) {
 	})
 }
 
-// users give what the library makes of what they were given.
-var users = []struct{ language, entry, text string }{
+// libraryScripts return the results of functions of the library for their argument.
+var libraryScripts = []struct{ language, entry, text string }{
 	{engine.Starlark, "sync.star", `
 load("metascript.star", "hash", "json", "merge", "yaml")
 
@@ -104,8 +103,8 @@ local m = import 'metascript.libsonnet';
 `},
 }
 
-// FuzzLibrary returns arbitrary JSON to the library: it must come to the same in each language, and what was written is read
-// as it was.
+// FuzzLibrary passes arbitrary JSON to the library: the results must be the same in each language, and decoding an encoded value
+// must return that value.
 func FuzzLibrary(f *testing.F) {
 	for _, text := range []string{
 		`null`, `{"a":[1,-2.5,true,"x",{"b":{}}]}`, `["",[],{},0,-0.0,1e15,1e-7,9007199254740991]`, `{"on":"yes","~":"null","<<":"=","1":"0x1"}`,
@@ -114,7 +113,7 @@ func FuzzLibrary(f *testing.F) {
 		f.Add(text)
 	}
 	var programs []engine.Program
-	for _, u := range users {
+	for _, u := range libraryScripts {
 		s := engine.Script{Language: u.language, Entry: u.entry, Files: fstest.MapFS{u.entry: {Data: []byte(u.text)}}}
 		p, err := runtimes.All()[u.language].Compile(f.Context(), s, engine.Limits{})
 		if err != nil {
@@ -131,23 +130,23 @@ func FuzzLibrary(f *testing.F) {
 		for i, p := range programs {
 			answer, err := p.Call(t.Context(), "sync", map[string]any{"given": given}, engine.Env{})
 			if err != nil {
-				t.Fatalf("%s: %s", users[i].language, engine.DetailOf(err))
+				t.Fatalf("%s: %s", libraryScripts[i].language, engine.DetailOf(err))
 			}
 			for _, read := range answer["read"].([]any) {
 				if !reflect.DeepEqual(withoutSign(plain(read)), withoutSign(plain(given))) {
-					t.Errorf("%s reads %#v, wrote %#v", users[i].language, read, given)
+					t.Errorf("%s reads %#v, wrote %#v", libraryScripts[i].language, read, given)
 				}
 			}
 			if got := withoutSign(plain(answer)); first == nil {
 				first = got
 			} else if !reflect.DeepEqual(got, first) {
-				t.Errorf("%s: got %#v, in %s it is %#v", users[i].language, got, users[0].language, first)
+				t.Errorf("%s: got %#v, in %s it is %#v", libraryScripts[i].language, got, libraryScripts[0].language, first)
 			}
 		}
 	})
 }
 
-// withoutSign returns v with zeros without a sign.
+// withoutSign returns v with negative zeros replaced by zero.
 func withoutSign(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -164,7 +163,7 @@ func withoutSign(v any) any {
 	return v
 }
 
-// parse reads JSON that is well within the limits, and whose numbers all languages can hold.
+// parse parses JSON. It accepts only texts that are far below the limits and whose numbers all languages can represent.
 func parse(text string) (value any, ok bool) {
 	const maxText, maxDepth = 4 << 10, 20
 	d := json.NewDecoder(strings.NewReader(text))
@@ -206,10 +205,10 @@ func numbers(v any, depth int) (_ any, ok bool) {
 	return v, true
 }
 
-// exact reports whether x is of a size that answers may have in all languages.
+// exact reports whether all languages can represent x exactly.
 func exact(x float64) bool { return math.Abs(x) < 1<<53 }
 
-// plain returns v as encoding/json reads it back: all numbers as float64.
+// plain returns v after encoding and decoding it with encoding/json: all numbers are float64.
 func plain(v any) any {
 	var text bytes.Buffer
 	if err := json.NewEncoder(&text).Encode(v); err != nil {

@@ -17,8 +17,9 @@ import (
 	"metascript/scripts/lib"
 )
 
-// ways are how the library's manual writes each language, and how a script gives the value of an expression of its.
-var ways = map[string]struct{ language, entry, arrow, script string }{
+// languages has the names that the manual of the library uses for each language, and a script that returns the value of an
+// expression. arrow separates an expression from its result in the manual.
+var languages = map[string]struct{ language, entry, arrow, script string }{
 	"python":  {engine.Starlark, "sync.star", "# ->", "load(\"metascript.star\", %[1]s)\ndef sync():\n    return {\"v\": %[2]s}\n"},
 	"js":      {engine.JavaScript, "sync.js", "// ->", "const {%[1]s} = require('metascript')\nfunction sync() { return {v: %[2]s} }\n"},
 	"jsonnet": {engine.Jsonnet, "sync.jsonnet", "// ->", "local m = import 'metascript.libsonnet'; // %[1]s\n{ sync(): { v: %[2]s } }\n"},
@@ -27,7 +28,7 @@ var ways = map[string]struct{ language, entry, arrow, script string }{
 // block matches a block of code.
 var block = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
 
-// Every example in the manual gives what stands behind its arrow, and every function has one in every language.
+// Every example in the manual returns the value after its arrow, and every function has an example in every language.
 func TestLibraryManual(t *testing.T) {
 	manual, err := os.ReadFile("../docs/library.md")
 	if err != nil {
@@ -37,7 +38,7 @@ func TestLibraryManual(t *testing.T) {
 		name, _, _ := strings.Cut(section, "\n")
 		wants := map[string][]string{}
 		for _, m := range block.FindAllStringSubmatch(section, -1) {
-			w := ways[m[1]]
+			w := languages[m[1]]
 			for line := range strings.Lines(m[2]) {
 				expression, want, found := strings.Cut(strings.TrimSpace(line), w.arrow)
 				if !found {
@@ -47,7 +48,7 @@ func TestLibraryManual(t *testing.T) {
 				wants[m[1]] = append(wants[m[1]], strings.TrimSpace(want))
 			}
 		}
-		for language := range ways {
+		for language := range languages {
 			if len(wants[language]) == 0 || !cmp.Equal(wants[language], wants["js"]) {
 				t.Errorf("%s: the examples in %s give %q, those in js %q", name, language, wants[language], wants["js"])
 			}
@@ -57,7 +58,7 @@ func TestLibraryManual(t *testing.T) {
 		if n := strings.Count(string(manual), "`"+signature(f)+"`"); n != 1 {
 			t.Errorf("the manual has `%s` %d times, want it once", signature(f), n)
 		}
-		if n := len(regexp.MustCompile(`(?m)^[^|\n]*\b`+regexp.QuoteMeta(f.Name)+`\(.*->`).FindAllString(string(manual), -1)); n < len(ways) {
+		if n := len(regexp.MustCompile(`(?m)^[^|\n]*\b`+regexp.QuoteMeta(f.Name)+`\(.*->`).FindAllString(string(manual), -1)); n < len(languages) {
 			t.Errorf("%s has %d examples, want one in each language", f.Name, n)
 		}
 	}
@@ -81,7 +82,7 @@ func exampleText(language, script, expression string) string {
 	return fmt.Sprintf(script, strings.Join(names, ", "), expression)
 }
 
-// tryExample sees that a script gives what is wanted, JSON, or an error in which there is what is wanted.
+// tryExample checks that a script returns want, which is JSON, or an error that contains the text after "error: ".
 func tryExample(t *testing.T, language, entry, text, want string) {
 	t.Helper()
 	s := engine.Script{Language: language, Entry: entry, Files: fstest.MapFS{entry: {Data: []byte(text)}}}
@@ -103,20 +104,20 @@ func tryExample(t *testing.T, language, entry, text, want string) {
 	}
 }
 
-// decoded reads JSON as the library does.
+// decoded decodes JSON as the library does.
 func decoded(t *testing.T, text string) any {
 	t.Helper()
 	all := lib.Functions()
 	f := all[slices.IndexFunc(all, func(f *lib.Function) bool { return f.Name == "json.decode" })]
-	v, err := f.Call([]any{text}, free{})
+	v, err := f.Call([]any{text}, unmetered{})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return v
 }
 
-// A free meter lets everything pass.
-type free struct{}
+// An unmetered meter has no limits.
+type unmetered struct{}
 
-func (free) Spend(int64) error        { return nil }
-func (free) Hold(int64, string) error { return nil }
+func (unmetered) Spend(int64) error        { return nil }
+func (unmetered) Hold(int64, string) error { return nil }

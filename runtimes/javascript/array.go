@@ -187,7 +187,7 @@ func concatenatedLists(r *run, call goja.FunctionCall, f native) goja.Value {
 			if spread := o.GetSymbol(goja.SymIsConcatSpreadable); spread != nil && spread.ToBoolean() {
 				o = r.snapshot(o, math.MaxInt, "the array")
 			} else {
-				o = r.vm.NewArray(o) // a getter may say otherwise when goja asks
+				o = r.vm.NewArray(o) // a getter might return another value when goja reads it again
 			}
 			args[i] = o
 		}
@@ -310,7 +310,7 @@ func sorted(next func(*run, goja.FunctionCall, native) goja.Value) func(*run, go
 			call.Arguments = []goja.Value{r.order}
 		}
 		defer func() {
-			// goja holds on to the places that the array had when it began.
+			// goja panics if the array became shorter while it was sorted.
 			if x := recover(); x != nil {
 				if _, ok := x.(goruntime.Error); ok {
 					panic(r.vm.NewTypeError("the array was changed while it was sorted"))

@@ -22,23 +22,23 @@ type bracket struct {
 // arrows reads a text, token by token.
 type arrows struct {
 	host.Scanner
-	open   []bracket // the first is the file
-	closed *bracket  // the bracket ) that has just been closed
-	before byte      // the kind of the previous token: 'v' if a value ends with it, otherwise its character
-	reread int
-	passed *measure.Bound
+	open     []bracket // the first is the file
+	closed   *bracket  // the bracket ) that has just been closed
+	before   byte      // the kind of the previous token: 'v' if a value ends with it, otherwise its character
+	reread   int
+	exceeded *measure.Bound
 }
 
 // checkArrows refuses a text that the parser would read too often, and returns the offset.
-func checkArrows(src string, tally measure.Tally) (at int, passed *measure.Bound) {
+func checkArrows(src string, tally measure.Tally) (at int, exceeded *measure.Bound) {
 	a := &arrows{Scanner: host.Scanner{Text: src}, open: []bracket{{}}}
-	for !a.Done() && a.passed == nil {
+	for !a.Done() && a.exceeded == nil {
 		a.token()
 	}
-	if a.passed == nil && !tally.Add(measure.Reread, a.reread) {
-		a.passed = measure.Reread
+	if a.exceeded == nil && !tally.Add(measure.Reread, a.reread) {
+		a.exceeded = measure.Reread
 	}
-	return min(a.At, len(src)), a.passed
+	return min(a.At, len(src)), a.exceeded
 }
 
 // token reads the next token, or the space before it.
@@ -163,7 +163,7 @@ func (a *arrows) arrow(params *bracket) {
 	outer.read += params.read
 	outer.deepest = max(outer.deepest, params.deepest+1)
 	a.reread += params.read
-	if params.deepest+1 > measure.Arrows.Most {
-		a.passed = measure.Arrows
+	if params.deepest+1 > measure.Arrows.Max {
+		a.exceeded = measure.Arrows
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"metascript/engine"
 )
 
-// request is a parent with n Pods of about 3 KB.
+// request returns a parent with n Pods of about 3 KB.
 func request(tb testing.TB, n int) map[string]any {
 	pods := map[string]any{}
 	for i := range n {
@@ -85,7 +85,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkCPU measures the processor's time of a small call, with all that continues beside it.
+// BenchmarkCPU measures the processor time of a small call, including that of other goroutines.
 func BenchmarkCPU(b *testing.B) {
 	p, err := New().Compile(b.Context(), files("sync.js", noop), engine.Limits{})
 	if err != nil {
@@ -99,7 +99,7 @@ func BenchmarkCPU(b *testing.B) {
 	})
 }
 
-// benchmarkCPU reports what the whole process takes for each call of f, too.
+// benchmarkCPU also reports the processor time of the whole process for each call of f.
 func benchmarkCPU(b *testing.B, f func()) {
 	used := func() int64 {
 		var u syscall.Rusage
@@ -116,7 +116,7 @@ func benchmarkCPU(b *testing.B, f func()) {
 	b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op")
 }
 
-// BenchmarkDeepCopy is the measure of BenchmarkCall.
+// BenchmarkDeepCopy measures a copy of the request, to compare BenchmarkCall with.
 func BenchmarkDeepCopy(b *testing.B) {
 	arg := request(b, 100)
 	for b.Loop() {

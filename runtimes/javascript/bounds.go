@@ -58,7 +58,7 @@ func (r *run) begin() {
 
 func (r *run) end() { r.depth-- }
 
-// check ends the call if it was stopped. Our own loops call it.
+// check ends the call if it was stopped. The loops of this package call it.
 func (r *run) check() {
 	r.begin()
 	r.end()
@@ -252,8 +252,8 @@ func deleted(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// whole is inserted by source.go around the operand of delete and of with.
-func (r *run) whole(call goja.FunctionCall) goja.Value {
+// protectName is inserted by source.go around the operand of delete and of with.
+func (r *run) protectName(call goja.FunctionCall) goja.Value {
 	r.unchanged(call.Argument(0))
 	return call.Argument(0)
 }
@@ -265,9 +265,9 @@ func (r *run) field(call goja.FunctionCall) goja.Value {
 	return call.Argument(0)
 }
 
-// rest is inserted by source.go as the name that probe looks up: the properties of the source of a pattern with a rest are
-// about to be enumerated. The source has no name. It is on goja's stack, which contains the arguments of a call, below this,
-// the function, and the argument.
+// rest is inserted by source.go as the name of the property that checker.restProbe adds. It is called before goja enumerates the
+// properties of the object that a pattern with a rest element destructures, and limits them. The object has no name. It is on goja's
+// stack, three places before the argument of this call: the value of this and the function are between them.
 func (r *run) rest(call goja.FunctionCall) goja.Value {
 	name := &call.Arguments[0]
 	source := *(*goja.Value)(unsafe.Add(unsafe.Pointer(name), -3*int(unsafe.Sizeof(*name))))
@@ -393,8 +393,8 @@ func properties(o *goja.Object) (n float64) {
 	return n
 }
 
-// own is inserted by source.go around what is spread in an object literal, and around the object of for…in.
-func (r *run) own(call goja.FunctionCall) goja.Value {
+// limitProperties is inserted by source.go around what is spread in an object literal, and around the object of for…in.
+func (r *run) limitProperties(call goja.FunctionCall) goja.Value {
 	if o, ok := call.Argument(0).(*goja.Object); ok {
 		characters := float64(0)
 		for o = o.Prototype(); o != nil; o = o.Prototype() { // for…in lists their names too
@@ -436,8 +436,8 @@ func created(r *run, call goja.FunctionCall, f native) goja.Value {
 	return described(r, call, f)
 }
 
-// heir is inserted by source.go around the superclass of a class, and around __proto__ in a literal.
-func (r *run) heir(call goja.FunctionCall) goja.Value {
+// limitPrototypes is inserted by source.go around the superclass of a class, and around __proto__ in a literal.
+func (r *run) limitPrototypes(call goja.FunctionCall) goja.Value {
 	r.chain(call.Argument(0))
 	return call.Argument(0)
 }
@@ -513,8 +513,8 @@ func numberArgs(r *run, args []goja.Value) []goja.Value {
 	return args
 }
 
-// grown is inserted by source.go around the parts of expressions that combine several values.
-func (r *run) grown(call goja.FunctionCall) goja.Value {
+// limitOperand is inserted by source.go around the parts of expressions that combine several values.
+func (r *run) limitOperand(call goja.FunctionCall) goja.Value {
 	r.weighParts(call.Arguments[0], 1)
 	return call.Arguments[0]
 }
@@ -543,7 +543,7 @@ func (r *run) weighParts(v goja.Value, times float64) {
 // a run, if a file uses them.
 func (r *run) syntaxFunctions(used bool) []goja.Value {
 	if used && r.syntax == nil {
-		for _, f := range []native{r.own, r.heir, r.grown, r.spread, r.whole, r.field, r.rest} {
+		for _, f := range []native{r.limitProperties, r.limitPrototypes, r.limitOperand, r.spread, r.protectName, r.field, r.rest} {
 			r.syntax = append(r.syntax, r.vm.ToValue(f))
 		}
 	}

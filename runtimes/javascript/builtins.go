@@ -72,8 +72,8 @@ func limited(why, of, names string, g guard) map[string]builtin {
 
 // Reasons that many rows have in common.
 const (
-	aClass       = "an object for new and for instanceof; what it makes has no more than its arguments"
-	aHolder      = "an object that holds what else is listed here"
+	aClass       = "a class; its objects are not larger than its arguments"
+	aHolder      = "an object whose properties are listed here"
 	aConstant    = "a constant"
 	aNumber      = "makes one number of one number; a text as the number is one text"
 	looksAtOne   = "looks at one value or one property"
@@ -87,9 +87,9 @@ const (
 	throws       = "only throws"
 
 	notForText   = "code from text would escape all that source.go checks"
-	notForProxy  = "a proxy makes every property access of goja's own code a call of the script's"
-	notForBigInt = "an integer without bound: one ** is enough to be busy for years"
-	notForBytes  = "one number asks for the memory, dozens of functions loop over it, and there is nothing to use it for"
+	notForProxy  = "with a proxy, every property access in goja's code could call the script"
+	notForBigInt = "the size of an integer is not limited: one ** could run for years"
+	notForBytes  = "one number asks for the memory, dozens of functions loop over it, and a script has no use for it"
 )
 
 // Bounds that many rows have in common.
@@ -97,9 +97,9 @@ const (
 	byText     = "the length of the result is computed first"
 	byReading  = "the length of the text, times what it costs to read a character"
 	bySearch   = "the product of both lengths"
-	byPattern  = "the states of the pattern times the length of the text, one match at a time; a clock for regexp2"
-	byLength   = "the length of the array; what is merely like an array is copied into one first"
-	byNumbers  = "the length of all texts that are made numbers"
+	byPattern  = "the states of the pattern times the length of the text, one match at a time; a timeout for regexp2"
+	byLength   = "the length of the array; an array-like object is copied into an array first"
+	byNumbers  = "the length of all texts that are converted to numbers"
 	byIterator = "guards the iterator that it makes"
 	byNames    = "the names of all properties, counted and measured first"
 	byChain    = "the length of the chain of prototypes"
@@ -127,7 +127,7 @@ var globals = table(
 	gone(notForBigInt, "", "BigInt"),
 	gone(notForBytes, "", "ArrayBuffer DataView Uint8Array Uint8ClampedArray Int8Array Uint16Array Int16Array Uint32Array "+
 		"Int32Array Float32Array Float64Array BigInt64Array BigUint64Array"),
-	gone("it makes errors of Go's", "", "GoError"),
+	gone("it makes Go errors", "", "GoError"),
 )
 
 var ofObject = table(
@@ -272,7 +272,7 @@ var ofMath = table(
 // goja makes errors too, in the same way. The text of their stack is limited when it is read.
 var ofErrors = table(
 	limited("the text of its stack is counted", "", "Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError "+
-		"URIError", guard{made: (*run).boundStack}),
+		"URIError", guard{made: (*run).limitStack}),
 	safe(aHolder, "", "Error.prototype AggregateError.prototype EvalError.prototype RangeError.prototype ReferenceError.prototype "+
 		"SyntaxError.prototype TypeError.prototype URIError.prototype"),
 	safe(looksAtOne, "Error", "isError"),
@@ -318,7 +318,7 @@ var ofPromise = table(
 	safe(aHolder, "Promise", "prototype"),
 	safe(looksAtOne, "Promise", "@@Symbol.species"),
 	safe(callsNext, "Promise", "all allSettled race"),
-	limited("it is a script of ours: goja's makes an error in a way of its own", "Promise", "any", guard{call: anyOf}),
+	limited("a script of this package replaces it: goja's makes an error without calling a guard", "Promise", "any", guard{call: promiseAny}),
 	safe(oneJob, "Promise", "reject resolve"),
 	safe(oneJob, "Promise.prototype", "catch finally then"),
 	safe(aConstant, "Promise.prototype", "@@Symbol.toStringTag"),

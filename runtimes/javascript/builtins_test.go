@@ -15,7 +15,7 @@ import (
 	"metascript/engine"
 )
 
-// unnamed are the objects that no name leads to, by their paths in the table, and how a script gets at each.
+// unnamed has the objects without a global name, by their paths in the table, and an expression for each.
 var unnamed = map[string]string{
 	"GeneratorFunction.prototype":    "Object.getPrototypeOf(function* () {})",
 	"AsyncFunction.prototype":        "Object.getPrototypeOf(async () => {})",
@@ -45,12 +45,12 @@ var unnamed = map[string]string{
 	"(match)":                        "/(?<a>x)/.exec('x').groups",
 }
 
-// made lists properties of instances that a script might as well have made.
+// made lists properties of instances that a script could also have made itself.
 var made = map[string]bool{
 	"(template).0": true, "(iterator-result).value": true, "(iterator-result).done": true, "(match).a": true,
 }
 
-// pristine is all that goja has, looked at before anything is taken out of its templates.
+// pristine has the paths of all properties of goja, found before any is removed from its templates.
 var pristine = enumerate(func(source string) *goja.Object {
 	v, err := pristineMachine.RunString("(" + source + ")")
 	if err != nil {
@@ -61,7 +61,7 @@ var pristine = enumerate(func(source string) *goja.Object {
 
 var pristineMachine = goja.New()
 
-// enumerate lists the paths of all properties that a script can reach, by asking for every property of every object.
+// enumerate returns the paths of all properties that a script can reach. It reads every property of every object.
 // eval evaluates JavaScript.
 func enumerate(eval func(string) *goja.Object) map[string]bool {
 	e := enumeration{seen: map[*goja.Object]bool{}, paths: map[string]bool{}}
@@ -139,25 +139,25 @@ func (e *enumeration) property(o *goja.Object, key any, path string) {
 	}
 }
 
-// Every built-in property that goja has is listed, and nothing is that goja does not have. A property that is new here
-// is absent for scripts: judge it in builtins.go.
+// The table lists every built-in property of goja, and no others. A property that a new version of goja adds does not exist for
+// scripts until there is a row for it in builtins.go.
 func TestTableIsComplete(t *testing.T) {
 	listed := map[string]bool{}
 	for path, b := range builtins {
 		listed[path] = true
 		if b.why == "" || b.safety == "" {
-			t.Errorf("%s: nothing says why", path)
+			t.Errorf("%s: no reason in the table", path)
 		}
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(pristine)), slices.Sorted(maps.Keys(listed))); diff != "" {
-		t.Errorf("- what goja has, + what the table has:\n%s", diff)
+		t.Errorf("- goja, + the table:\n%s", diff)
 	}
 	if len(pristine) < 400 {
 		t.Errorf("found only %d properties", len(pristine))
 	}
 }
 
-// Scripts have what the table says, all of it, and nothing else.
+// Scripts have exactly the properties of the table.
 func TestRealm(t *testing.T) {
 	want := map[string]bool{"console": true}
 	for path := range pristine {
@@ -176,11 +176,11 @@ func TestRealm(t *testing.T) {
 		})
 	})
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
-		t.Errorf("- what scripts should have, + what they have:\n%s", diff)
+		t.Errorf("- wanted for scripts, + found:\n%s", diff)
 	}
 }
 
-// inRealm calls f with a machine as scripts have it, all features of the syntax in use.
+// inRealm calls f with a machine like that of scripts, with all features of the syntax in use.
 func inRealm(t *testing.T, f func(*run)) {
 	t.Helper()
 	if err := instrument(); err != nil {
@@ -202,8 +202,8 @@ func inRealm(t *testing.T, f func(*run)) {
 	}
 }
 
-// A function that a new version of goja adds does not exist for a script, wherever it is: in an object made of a
-// template, or in one that is made when it is asked for.
+// A function that a new version of goja adds does not exist for a script, neither in an object made from a template nor in one that
+// is made when it is first used.
 func TestBuiltinsWithoutARowAreRemoved(t *testing.T) {
 	const has = "globalThis.amplify || ''.amplify || [].amplify || Math.amplify || ''[Symbol.unscopables]"
 	if err := instrument(); err != nil {
@@ -222,7 +222,7 @@ func TestBuiltinsWithoutARowAreRemoved(t *testing.T) {
 	}
 	inRealm(t, func(r *run) {
 		if v, err := r.vm.RunString(has); err != nil || v.ToBoolean() {
-			t.Errorf("what was added to a template is still there: %v, %v", v, err)
+			t.Errorf("the function added to a template still exists: %v, %v", v, err)
 		}
 	})
 
@@ -237,15 +237,15 @@ func TestBuiltinsWithoutARowAreRemoved(t *testing.T) {
 	r.sweep(class, "Map")
 	for _, o := range []*goja.Object{class, prototype} {
 		if o.Get("amplify") != nil || o.GetSymbol(goja.SymMatch) != nil || slices.Contains(o.GetOwnPropertyNames(), "amplify") {
-			t.Errorf("what was added is still there: %v", o.GetOwnPropertyNames())
+			t.Errorf("the added function still exists: %v", o.GetOwnPropertyNames())
 		}
 	}
 	if prototype.Get("get") == nil || class.GetSymbol(goja.SymSpecies) == nil {
-		t.Error("what was there before is gone")
+		t.Error("an existing function was removed")
 	}
 }
 
-// add puts a property into a template that nobody has listed, and a symbol.
+// add adds a property and a symbol that the table does not have to a template.
 func add(tmpl reflect.Value) {
 	for _, field := range []struct {
 		props, names string

@@ -16,7 +16,7 @@ const (
 	maxNesting = 6       // levels of an object that are printed
 )
 
-// console is the console object. It makes a method when a script asks for one, since most scripts print nothing.
+// console is the console object. It makes a method when a script first reads it, since most scripts print nothing.
 type console struct {
 	r       *run
 	methods map[string]goja.Value
@@ -112,7 +112,7 @@ func (p *printer) object(o *goja.Object, depth int) {
 	what := kindOfObject(o)
 	switch {
 	case o.ExportType() == typeWide:
-		p.b.WriteString(strconv.FormatInt(o.Export().(*wide).n, 10))
+		p.b.WriteString(strconv.FormatInt(o.Export().(*wideInt).n, 10))
 	case what == "an Error":
 		name, message := p.r.nameAndMessage(o)
 		p.b.WriteString(strings.TrimSuffix(name+": "+message, ": "))

@@ -286,7 +286,7 @@ func (r *run) where() engine.Pos {
 	return at
 }
 
-// Place implements [engine.Placed]: where the entry file declares name, as far as it is known.
+// Place implements [engine.Placed]. It returns where the entry file declares name, or the file if that is not known.
 func (p *program) Place(name string) engine.Pos {
 	if m, ok := p.modules.Load(p.entry); ok {
 		if at, ok := m.(*module).declared[name]; ok && !p.ported {

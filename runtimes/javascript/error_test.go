@@ -9,7 +9,7 @@ import (
 	"metascript/engine"
 )
 
-// TestKindsOfErrors is about telling what a script says from what happens to it. Each body stands on line 2.
+// TestKindsOfErrors checks that errors that a script throws are distinguished from errors that goja throws. Each body is on line 2.
 func TestKindsOfErrors(t *testing.T) {
 	for _, c := range []struct {
 		body string

@@ -11,7 +11,7 @@ import (
 	"metascript/engine"
 )
 
-// FuzzCompile compiles and calls any text: whatever it is, an answer or a script's error comes of it.
+// FuzzCompile compiles and calls any text: the result is a value or an error of the script.
 func FuzzCompile(f *testing.F) {
 	f.Add(noop)
 	f.Add(status)
@@ -37,7 +37,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// FuzzView runs any statements on a request, which they must not change.
+// FuzzView runs any statements on a request: they must not change the request.
 func FuzzView(f *testing.F) {
 	for _, s := range []string{
 		"r.a = 1", "delete r.list", "r.list.push(1)", "r.list.sort()", "r.list.length = 0", "Object.assign(r.o, r)", "r.list[5] = r",

@@ -14,8 +14,8 @@ import "github.com/dop251/goja"
 //   - Native functions are nested at most maxNative deep, because they use Go's stack: String([[[…]]]).
 //   - When a guard refuses, the call ends at once. No catch and no finally runs after it.
 //
-// In addition, the size of texts and lists is computed before they are made (bounds.go). Arguments that are only similar to an array
-// are first copied into one, since a getter may return another length the second time. Functions that recurse without calling one
+// In addition, the size of texts and lists is computed before they are made (bounds.go). Arguments that are array-like objects
+// are first copied into an array, since a getter may return another length the second time. Functions that recurse without calling one
 // another are replaced (json.go, array.go). Regular expressions are bounded by their size times the size of the text (regexp.go).
 // What syntax does without a function is bounded before it runs (source.go).
 

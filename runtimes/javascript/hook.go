@@ -19,7 +19,7 @@ import (
 // for functions that the script never uses. So this file changes goja itself, and guards only the functions that are used:
 //
 //   - The factories in the templates are replaced, once for the process, by factories that guard the functions that they make (see
-//     instrument). Machines that are not ours get what they always got, except what does not exist for scripts (see builtins.go):
+//     instrument). Other machines get the same functions as before, except those that do not exist for scripts (see builtins.go):
 //     that is removed from the templates, which costs a machine nothing.
 //   - A function is guarded in place: the Go function inside the function object is replaced (see guardFunction). So every path to
 //     the object, by reflection or by the shortcuts of goja, leads to the guard.
@@ -82,7 +82,7 @@ func find(vm *goja.Runtime, path string) *goja.Object {
 	return at
 }
 
-// An inside has the offsets of the fields of the struct to which a goja.Object points, as far as its type has them.
+// An inside has the offsets of the fields of the struct to which a goja.Object points. The booleans say which of them the type has.
 type inside struct {
 	values    uintptr // map[unistring.String]goja.Value
 	symbols   uintptr // *orderedMap of the same for symbols, a list of entries
@@ -113,7 +113,7 @@ var (
 	selfType, propertyType                              reflect.Type
 )
 
-// learn looks up the layout that does not depend on the type of an object.
+// learn finds the layout that does not depend on the type of an object.
 func learn(vm *goja.Runtime) {
 	self := mustField(reflect.TypeFor[goja.Object](), "self", nil)
 	selfOffset, selfType = self.Offset, self.Type
@@ -309,7 +309,7 @@ func patch(tmpl reflect.Value, path string) {
 	}
 }
 
-// joinPath returns the path of a property. The constructor of A.prototype is A, from wherever it was found.
+// joinPath returns the path of a property. The constructor of A.prototype is A, whatever the path to the prototype.
 func joinPath(path, name string) string {
 	if of, ok := strings.CutSuffix(path, ".prototype"); ok && name == "constructor" {
 		return of

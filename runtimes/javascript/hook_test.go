@@ -15,9 +15,8 @@ import (
 	"metascript/engine"
 )
 
-// TestEveryNativeFunctionIsGuarded goes through all that a script can reach and looks into each function. The paths
-// are those that sweep takes, and the reading is goja's own, by reflection, so that a function that is missed by the
-// one is found by the other.
+// TestEveryNativeFunctionIsGuarded visits everything that a script can reach and checks each function. It takes the same paths as
+// sweep, but reads goja's structs by reflection. So it finds functions that sweep misses.
 func TestEveryNativeFunctionIsGuarded(t *testing.T) {
 	instrument()
 	p := &program{entry: "sync.js", files: files("sync.js", `
@@ -93,7 +92,7 @@ func (w *reachable) value(v goja.Value, path string) {
 	}
 }
 
-// function checks that what a function object calls is of this package.
+// function checks that the Go function in a function object is one of this package.
 func (w *reachable) function(at unsafe.Pointer, l inside, path string) {
 	w.functions++
 	for _, f := range []any{*(*native)(unsafe.Add(at, l.native)), *(*construct)(unsafe.Add(at, l.construct))} {
@@ -108,12 +107,12 @@ func (w *reachable) function(at unsafe.Pointer, l inside, path string) {
 	}
 }
 
-// ours are functions that goja puts around ours, and one that only throws.
+// ours reports whether a Go function is one that goja wraps around those of this package, or one that only throws.
 func ours(name string) bool {
 	return strings.HasSuffix(name, "ToValue.func1") || strings.Contains(name, "builtin_thrower")
 }
 
-// TestManyConcurrentCalls has many goroutines change what they see of one request.
+// TestManyConcurrentCalls has many goroutines change their views of one request.
 func TestManyConcurrentCalls(t *testing.T) {
 	p, err := New().Compile(t.Context(), files("sync.js", `
 function sync(request) {

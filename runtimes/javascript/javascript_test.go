@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
-// files makes a script of alternating names and texts; the first is the entry.
+// files returns a script from alternating names and texts. The first file is the entry.
 func files(namesAndTexts ...string) engine.Script {
 	s := engine.Script{Language: engine.JavaScript, Entry: namesAndTexts[0]}
 	fs := fstest.MapFS{}
@@ -30,7 +30,7 @@ func files(namesAndTexts ...string) engine.Script {
 	return s
 }
 
-// call compiles a script of one file and calls its sync, under the limits' timeout, of processor time.
+// call compiles a script of one file and calls its function sync. The timeout of the limits counts processor time.
 func call(t testing.TB, script string, request map[string]any, l engine.Limits) (map[string]any, error) {
 	t.Helper()
 	return callFiles(t, files("sync.js", script), request, l)
@@ -56,7 +56,7 @@ func callFiles(t testing.TB, s engine.Script, request map[string]any, l engine.L
 	return p.Call(ctx, "sync", request, engine.Env{Limits: l})
 }
 
-// wantError checks that err is a script's error of a kind, and gives it.
+// wantError checks that err is an error of the script with that kind, and returns it.
 func wantError(t testing.TB, what string, err error, kind engine.Kind) *engine.Error {
 	t.Helper()
 	var e *engine.Error
@@ -70,8 +70,8 @@ func wantError(t testing.TB, what string, err error, kind engine.Kind) *engine.E
 	return e
 }
 
-// The properties of an object with many are listed as those of one with few: numbers first, by size, then the others as
-// they were added.
+// The properties of an object are listed in the same order whether it has many or few: numbers first, by size, then the others in
+// the order of addition.
 func TestOrderOfProperties(t *testing.T) {
 	const script = `
 		function object(n) {
@@ -117,7 +117,7 @@ func TestOrderOfProperties(t *testing.T) {
 	}
 }
 
-// A pattern with a rest splits what it should, wherever it is and whatever it is given: see run.rest.
+// A pattern with a rest element destructures correctly in every position and for every value: see run.rest.
 func TestRestPatterns(t *testing.T) {
 	got, err := call(t, `
 		const o = () => ({top: 1, x: 2, y: 3})
@@ -157,7 +157,7 @@ func TestRestPatterns(t *testing.T) {
 	}
 }
 
-// Sets are filled from arrays as the language says, be they long, changed or taught another way to be gone through.
+// Sets are filled from arrays as the language specifies, also from long ones, changed ones, and ones with another iterator.
 func TestSetOfArray(t *testing.T) {
 	got, err := call(t, `function sync() {
 		const many = Array.from({length: 100}, (_, i) => i % 30)
@@ -174,7 +174,7 @@ func TestSetOfArray(t *testing.T) {
 	}
 }
 
-// Guards refuse nothing here that JavaScript allows.
+// The guards allow these normal uses of JavaScript.
 func TestGuardsAllow(t *testing.T) {
 	got, err := call(t, `
 		function sync() {
@@ -197,6 +197,6 @@ func TestGuardsAllow(t *testing.T) {
 		"replaced": "bonono", "joined": "1null2", "thrown": []any{"TypeError", "TypeError"}, "names": []any{"own", "inherited"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("got %v, and not as wanted:\n%s", err, diff)
+		t.Errorf("got %v, difference:\n%s", err, diff)
 	}
 }

@@ -17,9 +17,9 @@ var libraryNames = []string{"metascript", "metascript.js"}
 // most scripts use few.
 type library struct {
 	r     *run
-	group string // "" for the whole
+	group string // "" for the whole library
 	names []string
-	made  map[string]goja.Value
+	made  map[string]goja.Value // the functions and groups that were read, by name
 }
 
 func (r *run) library() goja.Value {
@@ -85,7 +85,7 @@ func (l *library) Delete(string) bool { return false }
 // Keys implements [goja.DynamicObject].
 func (l *library) Keys() []string { return l.names }
 
-// libraryFunction makes a JavaScript function of f. It ignores additional arguments, like other functions of JavaScript.
+// libraryFunction returns the JavaScript function for f. It ignores additional arguments, like other functions of JavaScript.
 func (r *run) libraryFunction(f *lib.Function) native {
 	return func(call goja.FunctionCall) goja.Value {
 		r.begin()
@@ -113,7 +113,7 @@ func (r *run) libraryFunction(f *lib.Function) native {
 func (r *run) data(v goja.Value, what string) any {
 	limits := r.limits
 	limits.Nodes, limits.Output = int(limits.Memory/elementSize), limits.Memory
-	a := answer{Walk: engine.NewArgument(what, lib.MaxDepth, r.limits), limits: limits, look: r.check}
+	a := converter{Walk: engine.NewArgument(what, lib.MaxDepth, r.limits), limits: limits, check: r.check}
 	data, fault := a.value(v)
 	if fault == nil {
 		return data

@@ -14,18 +14,18 @@ import (
 
 // measureText limits, before a file is parsed, what the parser recurses for and reads repeatedly.
 func (m *module) measureText(name string) error {
-	offset, passed := checkText(m.src)
-	if passed == nil {
-		offset, passed = checkArrows(m.src, m.tally)
+	offset, exceeded := checkText(m.src)
+	if exceeded == nil {
+		offset, exceeded = checkArrows(m.src, m.tally)
 	}
-	if passed == nil {
+	if exceeded == nil {
 		return nil
 	}
-	return passed.Passed(host.At(name, m.src, offset))
+	return exceeded.Exceeded(host.At(name, m.src, offset))
 }
 
 // checkText counts brackets, the length of chains of operators, and labels. It returns the offset where a limit is exceeded.
-func checkText(src string) (offset int, passed *measure.Bound) {
+func checkText(src string) (offset int, exceeded *measure.Bound) {
 	brackets, chain, colons := 0, 0, 0
 	blank := false
 	for i, c := range src {
@@ -49,25 +49,25 @@ func checkText(src string) (offset int, passed *measure.Bound) {
 			chain++
 		}
 		switch {
-		case brackets > measure.Brackets.Most:
+		case brackets > measure.Brackets.Max:
 			return i, measure.Brackets
-		case chain > measure.Chain.Most:
+		case chain > measure.Chain.Max:
 			return i, measure.Chain
-		case colons > measure.Labels.Most:
+		case colons > measure.Labels.Max:
 			return i, measure.Labels
 		}
 	}
 	return 0, nil
 }
 
-// around describes the nodes around a node, as far as they make it more expensive to compile.
+// around counts the enclosing nodes that make a node more expensive to compile.
 type around struct {
-	scopes int // functions and blocks
-	exits  int // statements that break and return may leave
-	sums   int // additions, nested in each other
+	scopes int // enclosing functions and blocks
+	exits  int // enclosing statements that break and return may leave
+	sums   int // enclosing additions
 }
 
-// count adds the cost of compiling a node, and records what it means for the nodes within.
+// count adds the cost of compiling a node, and updates c.around for the nodes in it.
 func (c *checker) count(n ast.Node) {
 	if _, expression := n.(ast.Expression); expression && !keepsText(n) {
 		defer func() { c.around.sums = 0 }()
@@ -104,7 +104,7 @@ func (c *checker) leaves(n ast.Node) {
 	}
 }
 
-// keepsText reports whether the text within an expression may be part of its value when it is compiled.
+// keepsText reports whether the compiler may add up the constant texts in an expression.
 func keepsText(n ast.Node) bool {
 	switch n.(type) {
 	case *ast.BinaryExpression, *ast.ConditionalExpression, *ast.SequenceExpression, *ast.TemplateLiteral:
@@ -115,12 +115,12 @@ func keepsText(n ast.Node) bool {
 
 func (c *checker) add(b *measure.Bound, n int) {
 	if !c.tally.Add(b, n) && c.err == nil {
-		c.err = b.Passed(c.fault(c.at, engine.KindSource, "").Pos)
+		c.err = b.Exceeded(c.fault(c.at, engine.KindSource, "").Pos)
 	}
 }
 
-// keep stores a compiled module, unless another run has stored it first, and counts its cost.
-func (p *program) keep(name string, m *module) (*module, error) {
+// store stores a compiled module, unless another run has stored it first, and counts its cost.
+func (p *program) store(name string, m *module) (*module, error) {
 	p.measuring.Lock()
 	defer p.measuring.Unlock()
 	if shared, ok := p.modules.Load(name); ok {
@@ -129,8 +129,8 @@ func (p *program) keep(name string, m *module) (*module, error) {
 	if p.tally == nil {
 		p.tally = measure.Tally{}
 	}
-	if passed := p.tally.Merge(m.tally); passed != nil {
-		fault := passed.Passed(engine.Pos{File: name, Line: 1, Col: 1})
+	if exceeded := p.tally.Merge(m.tally); exceeded != nil {
+		fault := exceeded.Exceeded(engine.Pos{File: name, Line: 1, Col: 1})
 		fault.Msg += ", together with the files that were required before"
 		return nil, fault
 	}

@@ -12,7 +12,7 @@ import (
 	"metascript/runtimes/internal/measure/measuretest"
 )
 
-// What is too dear to parse or to compile is refused at the place where it begins to be.
+// A file that is too expensive to parse or to compile is refused, with the position where it exceeds a bound.
 func TestExpensiveSources(t *testing.T) {
 	rep := strings.Repeat
 	for _, c := range []struct{ name, text, want string }{
@@ -37,7 +37,7 @@ func TestExpensiveSources(t *testing.T) {
 	}
 }
 
-// Files that pass, each by itself, are refused when together they are too dear.
+// Files of which each is accepted are refused if they are too expensive together.
 func TestExpensiveModules(t *testing.T) {
 	files := map[string]string{}
 	var entry strings.Builder
@@ -51,7 +51,7 @@ func TestExpensiveModules(t *testing.T) {
 	}
 }
 
-// What no count sees ends when its time is up: here the brackets are behind what may be a division.
+// Parsing ends at the deadline if the counts miss the cost of a text: here the brackets follow what may be a division.
 func TestParsingIsStopped(t *testing.T) {
 	for name, text := range map[string]string{
 		"hidden":   "if (1) /'/;f=" + strings.Repeat("(a=", 40) + "1" + strings.Repeat(")=>1", 40) + ";'",
@@ -67,7 +67,7 @@ func TestParsingIsStopped(t *testing.T) {
 	}
 }
 
-// A text that is parsed after its time is up, wherever the parser is, harms nothing.
+// The parser can be stopped at any position without harm.
 func TestParsingCanBeStoppedAnywhere(t *testing.T) {
 	text := strings.Repeat("class A extends B { static #x = `a${/[/]/g.test('b')}`; async *m({a = 1, ...b}, [c]) { for (const d of [1, , 2]) switch (d) { case 1: break; default: x?.y ?? z } } }\n", 200)
 	for wait := time.Duration(0); wait < 20*time.Millisecond; wait += 100 * time.Microsecond {
@@ -80,7 +80,7 @@ func TestParsingCanBeStoppedAnywhere(t *testing.T) {
 	}
 }
 
-// Scripts as people and generators write them pass, with room to spare.
+// Scripts like those that people and generators write are accepted, and are far below the bounds.
 func TestNormalSourcesAreAccepted(t *testing.T) {
 	part := `
 /** Labels of a thing: "it's" what // comments say. */

@@ -70,7 +70,7 @@ func (r *run) load(name string) (exports, error) {
 		return e, nil
 	}
 	if name == host.Library {
-		return r.keep(name, exports{value: r.library()}), nil
+		return r.store(name, exports{value: r.library()}), nil
 	}
 	if cycle := r.loading.Cycle(name); cycle != "" {
 		return exports{}, &engine.Error{Kind: engine.KindModule, Msg: "files require each other in a cycle: " + cycle}
@@ -85,11 +85,11 @@ func (r *run) load(name string) (exports, error) {
 	if err != nil {
 		return exports{}, err
 	}
-	return r.keep(name, e), nil
+	return r.store(name, e), nil
 }
 
-// keep stores the exports of a module.
-func (r *run) keep(name string, e exports) exports {
+// store stores the exports of a module.
+func (r *run) store(name string, e exports) exports {
 	if r.exports == nil {
 		r.exports = map[string]exports{}
 	}
@@ -193,7 +193,7 @@ func (p *program) module(ctx context.Context, name string, l engine.Limits) (*mo
 	if err != nil {
 		return nil, err
 	}
-	return p.keep(name, m)
+	return p.store(name, m)
 }
 
 // reason returns why a file could not be read, without its name.

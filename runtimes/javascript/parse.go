@@ -14,18 +14,18 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// goja's parser sees no context, and takes exponential time where it reads the parameters of arrow functions twice (see
-// arrows.go) or continues behind mistakes. A goroutine that parses cannot be ended, and a worker process that could be would
-// have to read every file a second time. So the parser is ended as an interpreter is interrupted: we have it find the end
-// of its text wherever it is.
+// goja's parser does not check a context. It takes exponential time if it reads the parameters of arrow functions twice (see
+// arrows.go) or continues after syntax errors. A goroutine that parses cannot be stopped, and a worker process, which could be
+// killed, would have to parse every file a second time. So parse stops the parser by setting the length of its text to zero: the
+// parser then finds the end of the text at its current position.
 //
-// That rests on the layout of the parser, as much in this package does on goja's. It is compared with what we know when the
-// first file is parsed; with another version of goja nothing is parsed.
+// This depends on the layout of the parser, as other parts of this package depend on the layout of goja. The layout is checked
+// when the first file is parsed. If a version of goja has another layout, no file is parsed.
 
-// A parserInside is goja's parser.
-type parserInside struct {
+// A parserLayout has the layout of goja's parser.
+type parserLayout struct {
 	text              string
-	length, base      int // of text
+	length, base      int // length and position of text
 	chr               rune
 	chrOffset, offset int
 	idx               file.Idx
@@ -44,31 +44,31 @@ type parserInside struct {
 	file *file.File
 }
 
-// parserOf returns the parser that is given an option.
-func parserOf(options unsafe.Pointer) *parserInside {
-	return (*parserInside)(unsafe.Add(options, -int(unsafe.Offsetof(parserInside{}.options))))
+// parserOf returns the parser to which the options belong.
+func parserOf(options unsafe.Pointer) *parserLayout {
+	return (*parserLayout)(unsafe.Add(options, -int(unsafe.Offsetof(parserLayout{}.options))))
 }
 
-// end makes the parser find the end of its text. It writes to what the parser reads in another goroutine: one word, which
-// is the old one or the new one there, and either will do. The race detector is not shown it.
+// end makes the parser find the end of its text. It writes a word that the parser reads in another goroutine. The parser sees the
+// old or the new value, and both are fine. So the race detector is disabled here.
 //
 //go:norace
-func (p *parserInside) end() { p.length = 0 }
+func (p *parserLayout) end() { p.length = 0 }
 
-// parserOption is an option that gives the parser, once it is made, to see.
-func parserOption(see func(*parserInside)) parser.Option {
+// parserOption returns an option that calls receive with the parser.
+func parserOption(receive func(*parserLayout)) parser.Option {
 	option := reflect.MakeFunc(reflect.TypeFor[parser.Option](), func(args []reflect.Value) []reflect.Value {
-		see(parserOf(args[0].UnsafePointer()))
+		receive(parserOf(args[0].UnsafePointer()))
 		return nil
 	})
 	return option.Interface().(parser.Option)
 }
 
-// parserKnown is an error when goja's parser is not as we know it.
-var parserKnown = sync.OnceValue(func() error {
+// checkParser returns an error if goja's parser does not have the layout of parserLayout.
+var checkParser = sync.OnceValue(func() error {
 	const sample = "x = 1 // whatever"
 	known := false
-	_, err := parser.ParseFile(nil, "sample", sample, 0, parser.WithDisableSourceMaps, parserOption(func(p *parserInside) {
+	_, err := parser.ParseFile(nil, "sample", sample, 0, parser.WithDisableSourceMaps, parserOption(func(p *parserLayout) {
 		options := reflect.TypeFor[parser.Option]().In(0).Elem()
 		known = options.Size() == unsafe.Sizeof(p.options) && p.length == len(sample) && p.base == 1 && p.chr == ' ' && p.offset == 0 &&
 			p.options.disableSourceMaps && p.text == sample
@@ -79,9 +79,9 @@ var parserKnown = sync.OnceValue(func() error {
 	return nil
 })
 
-// parse parses a file, until ctx is done. What it returns then is of no use.
+// parse parses a file. If ctx is done before the end, the result is invalid, and the caller must check ctx.
 func parse(ctx context.Context, name, src string) (parsed *ast.Program, err error) {
-	if err := parserKnown(); err != nil {
+	if err := checkParser(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -89,12 +89,12 @@ func parse(ctx context.Context, name, src string) (parsed *ast.Program, err erro
 			if ctx.Err() == nil {
 				panic(x)
 			}
-			err = ctx.Err() // it does not expect its text to be shorter
+			err = ctx.Err() // the parser does not expect its text to become shorter
 		}
 	}()
 	stop := func() bool { return false }
 	defer func() { stop() }()
-	return parser.ParseFile(nil, name, src, 0, parser.WithDisableSourceMaps, parserOption(func(p *parserInside) {
+	return parser.ParseFile(nil, name, src, 0, parser.WithDisableSourceMaps, parserOption(func(p *parserLayout) {
 		stop = context.AfterFunc(ctx, p.end)
 	}))
 }

@@ -21,17 +21,17 @@ import (
 	"metascript/runtimes/internal/measure"
 )
 
-// A program is an entry file and what it may require. It is an [engine.Program] and [engine.Ported].
+// A program is an entry file and the files that it may require. It implements [engine.Program] and [engine.Ported].
 type program struct {
 	entry      string
 	files      fs.FS
 	functions  []string // sorted
-	unexported []string // functions that are declared but not offered, because others are exported
+	unexported []string // functions that are declared but cannot be called, because others are exported
 	ported     bool
-	measuring  sync.Mutex
-	tally      measure.Tally // of modules
-	modules    sync.Map      // path -> *module: each file is compiled once, when it is first needed
-	library    sync.Map      // the requires, as file and name, that were found to mean the library: looking for a file takes long
+	measuring  sync.Mutex    // guards tally
+	tally      measure.Tally // the cost of all modules
+	modules    sync.Map      // path -> *module: each file is compiled once, when it is first required
+	library    sync.Map      // {file, name} of each require that means the library; a cache, since to search a file is slow
 }
 
 // Functions implements [engine.Program].
@@ -56,11 +56,11 @@ func (p *program) Call(ctx context.Context, name string, arg map[string]any, env
 		if err != nil {
 			return err
 		}
-		answer, err = r.answer(name, value)
+		answer, err = r.convertResult(name, value)
 		return err
 	})
 	if err != nil {
-		if err.Pos.File == "" { // it is about the answer
+		if err.Pos.File == "" { // an error in the result has no position
 			err.Pos = p.Place(name)
 		}
 		return nil, err
@@ -68,7 +68,7 @@ func (p *program) Call(ctx context.Context, name string, arg map[string]any, env
 	return answer, nil
 }
 
-// apply calls the function name with the request and waits for its promise, if it returns one.
+// apply calls the function name with the request, and returns its result or the result of the promise that it returned.
 func (r *run) apply(top exports, name string, arg map[string]any) (goja.Value, error) {
 	this, function := goja.Undefined(), top.value
 	if r.p.ported {
@@ -76,32 +76,33 @@ func (r *run) apply(top exports, name string, arg map[string]any) (goja.Value, e
 		fields["request"] = map[string]any{"body": arg}
 		arg = fields
 	} else {
-		offer := top.functionsObject()
-		if offer != top.declared {
-			this = offer // as in exports.sync()
+		object := top.functionsObject()
+		if object != top.declared {
+			this = object // as in exports.sync()
 		}
-		function = offer.Get(name)
+		function = object.Get(name)
 	}
 	call, ok := goja.AssertFunction(function)
-	if !ok { // the top level does not do the same each time
+	if !ok { // the top level declares other functions than in Compile
 		return nil, r.p.missing(name)
 	}
 	if n := function.ToObject(r.vm).Get("length").ToInteger(); n > 1 && !r.p.ported {
-		return nil, r.p.tooMany(name, n, arg)
+		return nil, r.p.tooManyParameters(name, n, arg)
 	}
 	value, err := call(this, r.value(arg, place{}))
 	if err == nil {
 		value, err = r.settled(value)
 	}
-	if err == nil && len(r.ignored) > 0 {
-		err = r.unawaited()
+	if err == nil && len(r.unhandled) > 0 {
+		err = r.unhandledRejection()
 	}
 	return value, err
 }
 
 var typePromise = reflect.TypeFor[*goja.Promise]()
 
-// settled unwraps a promise. The queue of jobs has been drained by now, so a promise that is pending stays so.
+// settled returns the result of a promise, and other values as they are. goja has run all queued jobs already, so a promise that
+// is pending never settles.
 func (r *run) settled(v goja.Value) (goja.Value, error) {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ExportType() != typePromise {
@@ -112,7 +113,7 @@ func (r *run) settled(v goja.Value) (goja.Value, error) {
 	case goja.PromiseStateFulfilled:
 		return promise.Result(), nil
 	case goja.PromiseStateRejected:
-		panic(promise.Result()) // as if it had been thrown: an Error brings the position where it was made
+		panic(promise.Result()) // like a throw; an Error has the position where it was made
 	}
 	return nil, &engine.Error{
 		Kind: engine.KindResult, Msg: "the promise that was returned never settled",
@@ -120,12 +121,12 @@ func (r *run) settled(v goja.Value) (goja.Value, error) {
 	}
 }
 
-// unawaited is the error of the first promise that was rejected and that nothing looks at: most often an await was
-// forgotten. Node.js ends the process then.
-func (r *run) unawaited() *engine.Error {
+// unhandledRejection returns the error of the first promise that was rejected without a handler. Usually the script lacks an
+// await. Node.js ends the process in that case.
+func (r *run) unhandledRejection() *engine.Error {
 	var first *goja.Promise
-	for p, nth := range r.ignored {
-		if first == nil || nth < r.ignored[first] {
+	for p, nth := range r.unhandled {
+		if first == nil || nth < r.unhandled[first] {
 			first = p
 		}
 	}
@@ -136,20 +137,20 @@ func (r *run) unawaited() *engine.Error {
 	return e
 }
 
-// track keeps r.ignored.
+// track is called by goja when a promise is rejected or handled, and updates r.unhandled.
 func (r *run) track(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionHandle {
-		delete(r.ignored, p)
+		delete(r.unhandled, p)
 		return
 	}
-	if r.ignored == nil {
-		r.ignored = map[*goja.Promise]int{}
+	if r.unhandled == nil {
+		r.unhandled = map[*goja.Promise]int{}
 	}
 	r.rejected++
-	r.ignored[p] = r.rejected
+	r.unhandled[p] = r.rejected
 }
 
-// missing explains that there is no function name.
+// missing returns the error for a function that does not exist.
 func (p *program) missing(name string) *engine.Error {
 	e := &engine.Error{Kind: engine.KindMissing, Pos: p.Place(name)}
 	e.Msg = "there is no function " + naming.Quote(name)
@@ -166,8 +167,9 @@ func (p *program) missing(name string) *engine.Error {
 	return e
 }
 
-// tooMany explains to those who know the other languages that parameters have no names here.
-func (p *program) tooMany(name string, n int64, arg map[string]any) *engine.Error {
+// tooManyParameters returns the error for a function with n parameters. In the other languages, parameters are matched by name;
+// here a function gets one object.
+func (p *program) tooManyParameters(name string, n int64, arg map[string]any) *engine.Error {
 	fields := strings.Join(slices.Sorted(maps.Keys(arg)), ", ")
 	return &engine.Error{
 		Kind: engine.KindParams, Pos: p.Place(name),
@@ -176,47 +178,47 @@ func (p *program) tooMany(name string, n int64, arg map[string]any) *engine.Erro
 	}
 }
 
-// A run is one virtual machine at work: for a call, or for the look at the top level that Compile takes.
+// A run is a running virtual machine. It is used for one call, or by Compile to run the top level.
 type run struct {
-	p        *program
-	ctx      context.Context // that of within
-	vm       *goja.Runtime
-	limits   engine.Limits
-	log      func(engine.Message)
-	exports  map[string]exports             // of the modules that have run
-	loading  host.Chain                     // the modules that are running
-	wides    map[int64]*goja.Object         // integers beyond 2^53, each one object
-	faults   map[*goja.Object]*engine.Error // thrown by us: what the thrown object stands for
-	ignored  map[*goja.Promise]int          // promises that were rejected, as the nth, and not handled so far
-	rejected int
-	guarding
+	p         *program
+	ctx       context.Context // set by within
+	vm        *goja.Runtime
+	limits    engine.Limits
+	log       func(engine.Message)
+	exports   map[string]exports             // the exports of the modules that have run
+	loading   host.Chain                     // the modules that are running
+	wideInts  map[int64]*goja.Object         // integers beyond 2^53, each one object
+	faults    map[*goja.Object]*engine.Error // the error for each object that this package threw
+	unhandled map[*goja.Promise]int          // rejected promises without a handler, with their number
+	rejected  int                            // the number of the last rejected promise
+	guardState
 }
 
-// guarding is what the guards have to remember of a run.
-type guarding struct {
-	table    map[string]builtin            // builtins, by name here since guards refer to one another
-	stopped  atomic.Bool                   // nothing is to be begun any more
-	refused  *engine.Error                 // why, if a guard ended the call
-	depth    int                           // of native functions at work
-	swept    map[*goja.Object]bool         // what is guarded
-	joining  map[*goja.Object]bool         // the arrays whose text is being made
-	order    goja.Value                    // the default order of sorting
-	any      goja.Callable                 // Promise.any
-	stack    struct{ get, set goja.Value } // of errors
-	patterns patternFeatures
-	syntax   []goja.Value // functions that source.go calls
-	regExps  *goja.Object // their prototype
-	intact   reflect.Type // of the inside of that while the script has not changed it
-	stepwise bool         // regular expressions are matched one by one
-	certain  bool         // what the last search found is certain
-	clock    time.Time
-	random   *rand.Rand
+// guardState is the state that guards need in a run.
+type guardState struct {
+	table        map[string]builtin            // a copy of builtins, since guards refer to the table and the table to guards
+	stopped      atomic.Bool                   // no native function may begin any more
+	refused      *engine.Error                 // the reason if a guard ended the call, else nil
+	depth        int                           // how deeply the running native functions are nested
+	swept        map[*goja.Object]bool         // the objects that sweep has handled
+	joining      map[*goja.Object]bool         // the arrays that are being joined, to detect cycles
+	order        goja.Value                    // the comparison function for the default order
+	any          goja.Callable                 // the replacement of Promise.any
+	stack        struct{ get, set goja.Value } // the accessors of the stack of errors
+	patterns     patternFeatures
+	syntax       []goja.Value // the functions that source.go inserts
+	regExps      *goja.Object // the prototype of regular expressions; nil until guarded
+	originalType reflect.Type // the inner type of regExps while exec is not replaced
+	stepwise     bool         // regular expressions are matched one by one
+	conclusive   bool         // the result of the last search was not affected by the timeout
+	clock        time.Time    // the time of the first call of now
+	random       *rand.Rand
 }
 
 func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
 	r := &run{p: p, vm: goja.New(), limits: l.WithDefaults(), log: log}
 	r.vm.SetMaxCallStackSize(r.limits.Stack)
-	r.vm.SetParserOptions(parser.WithDisableSourceMaps) // eval and Function parse too, and a source map is a file
+	r.vm.SetParserOptions(parser.WithDisableSourceMaps) // a source map would be read from a file
 	r.vm.SetPromiseRejectionTracker(r.track)
 	r.table = builtins
 	r.vm.SetTimeSource(r.now)
@@ -225,7 +227,7 @@ func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
 	return r
 }
 
-// now stands still during a call: what a script computes depends on its request, not on how long it takes.
+// now returns the same time during the whole call, so that the result of a script depends on its request, not on its duration.
 func (r *run) now() time.Time {
 	if r.clock.IsZero() {
 		r.clock = time.Now()
@@ -233,7 +235,7 @@ func (r *run) now() time.Time {
 	return r.clock
 }
 
-// randomNumber returns the same numbers in each call, so that the answer of a script that uses Math.random stays the same.
+// randomNumber returns the same numbers in each call, so that the result of a script that uses Math.random stays the same.
 func (r *run) randomNumber() float64 {
 	if r.random == nil {
 		r.random = rand.New(rand.NewPCG(1, 2))
@@ -241,8 +243,8 @@ func (r *run) randomNumber() float64 {
 	return r.random.Float64()
 }
 
-// within calls f, which runs script code, until ctx is done, and makes an error of whatever ends it early. f may
-// panic with what goja throws.
+// within calls f, which runs script code, and interrupts it when ctx is done. It converts errors, exceptions and panics to the
+// error that the script's author sees.
 func (r *run) within(ctx context.Context, f func() error) (fault *engine.Error) {
 	if ctx.Err() != nil {
 		return engine.Stopped(ctx, engine.Pos{File: r.p.entry}, r.limits)

@@ -18,25 +18,26 @@ import (
 )
 
 // Regular expressions. goja uses Go's package regexp where it can. The time of a match grows with the size of the pattern times the
-// size of the text, so that product is bounded; where there may be many matches, goja is made to look for them one by one. For
-// look-around and back-references goja uses regexp2, which may run without end. It has a timeout, but goja treats a match that
-// timed out as no match. So the timeout is short, and a search that found nothing after that time ends the call: a wrong answer is
-// worse than none. The timeout counts the time by the clock, and the machine may be busy. So such a search is first repeated until
-// it has had enough processor time.
+// size of the text, so that product is limited. If there may be many matches, goja is made to search them one by one. For
+// look-around and back-references goja uses regexp2, which may run forever. It has a timeout, but goja treats a match that
+// timed out as no match. So the timeout is short, and a search that found nothing within it ends the call: no result is better than
+// a wrong one. The timeout counts wall-clock time, and the machine may be busy. So such a search is first repeated until it has used
+// enough processor time.
 
 const (
-	// matchTimeout is how long regexp2 may look for one match.
+	// matchTimeout is how long regexp2 may search one match.
 	matchTimeout = 200 * time.Millisecond
-	// maxPattern is how many states a pattern may have: the sum of its characters, each as often as it is repeated.
+	// maxPattern is the maximum number of states of a pattern: the number of its characters, each counted as often as it is
+	// repeated.
 	maxPattern = 10_000
-	// maxFolded is for how many characters it may be looked up what they are in the other case, when a pattern is compiled:
-	// some 30 ns for each, and a pattern is compiled in one step.
+	// maxFolded is the maximum number of characters for which the compilation of one case-insensitive pattern looks up the other
+	// case. That takes some 30 ns for each, and a pattern is compiled in one step.
 	maxFolded = 16 * allCharacters
-	// maxMatch is how many states of a pattern may be tried on a text, once for each character.
+	// maxMatch is the maximum of the number of states of a pattern times the number of characters of the text.
 	maxMatch = 100_000_000
 )
 
-// setMatchTimeout sets regexp2's clock, which is one for the process and read when a pattern is compiled.
+// setMatchTimeout sets regexp2's timeout, which is global in the process and read when a pattern is compiled.
 var setMatchTimeout = sync.OnceFunc(func() { regexp2.DefaultMatchTimeout = matchTimeout })
 
 // states estimates how many states a pattern has.
@@ -77,8 +78,8 @@ func states(pattern string) int {
 	return sum
 }
 
-// repetition reads {n}, {n,} and {n,m}, and gives the larger number and the length of what stands before the brace
-// that closes it; 1 and 0 if it is none.
+// repetition parses {n}, {n,} or {n,m} at the beginning of s. It returns about the larger number and the offset of the closing
+// brace, or 1 and 0 if s does not begin with a repetition.
 func repetition(s string) (times, length int) {
 	end := strings.IndexByte(s, '}')
 	if end < 0 || end > 20 {
@@ -91,7 +92,7 @@ func repetition(s string) (times, length int) {
 	return min(max(low, high)+1, maxPattern+1), end
 }
 
-// backtracks reports whether goja will use regexp2 for a pattern, as far as can be told.
+// backtracks estimates whether goja will use regexp2 for a pattern.
 func backtracks(pattern string) bool {
 	for i := 0; i+1 < len(pattern); i++ {
 		next := pattern[i+1]
@@ -114,11 +115,11 @@ func backtracks(pattern string) bool {
 	return false
 }
 
-// allCharacters is how many there are in Unicode.
+// allCharacters is the number of Unicode characters.
 const allCharacters = utf8.MaxRune + 1
 
-// folded estimates for how many characters it is looked up what they are in the other case, when a pattern is compiled that
-// takes no notice of case: for each in a range, and regexp2 does so for what is not of a kind, \S, too.
+// folded estimates for how many characters the compilation of a pattern looks up the other case. It is 0 for a case-sensitive
+// pattern. Otherwise each character in a range counts and, for regexp2, each character in a negated class such as \S.
 func folded(pattern, flags string) (sum int) {
 	if !strings.Contains(flags, "i") && !inlineFlags.MatchString(pattern) {
 		return 0
@@ -144,10 +145,10 @@ func folded(pattern, flags string) (sum int) {
 	return sum
 }
 
-// inlineFlags finds what may switch a flag on within a pattern.
+// inlineFlags matches what may enable a flag within a pattern.
 var inlineFlags = regexp.MustCompile(`\(\?[a-zA-Z^-]`)
 
-// rangeEnd is the character that a pattern begins with.
+// rangeEnd returns the first character of a pattern, which may be an escape: the end of a range.
 func rangeEnd(pattern string) int {
 	if escape := rangeEscape.FindStringSubmatch(pattern); escape != nil {
 		c, err := strconv.ParseUint(escape[1], 16, 32)
@@ -162,12 +163,13 @@ func rangeEnd(pattern string) int {
 
 var rangeEscape = regexp.MustCompile(`^\\[ux]\{?([0-9a-fA-F]+)`)
 
-// patternFeatures are what is known of the regular expressions that a script has made.
+// patternFeatures describe the regular expressions that a script has made.
 type patternFeatures struct {
-	states     int  // of the largest
-	backtracks bool // one needs regexp2
+	states     int  // the states of the largest one
+	backtracks bool // at least one needs regexp2
 }
 
+// add adds a pattern. ok is false if the pattern exceeds a limit.
 func (p *patternFeatures) add(pattern, flags string) (ok bool) {
 	n := states(pattern)
 	p.states = max(p.states, n)
@@ -175,10 +177,10 @@ func (p *patternFeatures) add(pattern, flags string) (ok bool) {
 	return n <= maxPattern && folded(pattern, flags) <= maxFolded
 }
 
-// tooManyStates says what is wrong with a pattern that is refused.
+// tooManyStates is the message for a pattern that exceeds a limit.
 var tooManyStates = fmt.Sprintf("the regular expression has more than %d states, or too large classes of characters without case", maxPattern)
 
-// pattern takes a pattern that is made while the script runs.
+// pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit.
 func (r *run) pattern(pattern goja.String, flags string) {
 	if pattern.Length() > maxPattern || !r.patterns.add(pattern.String(), flags) {
 		r.refuse(&engine.Error{Kind: engine.KindMemory, Msg: tooManyStates, Hint: "shorten it, or repeat less in it"})
@@ -186,31 +188,32 @@ func (r *run) pattern(pattern goja.String, flags string) {
 	r.sweepRegExp()
 }
 
-// sweepRegExp guards the prototype of regular expressions, which the names may not lead to any more.
+// sweepRegExp guards the prototype of regular expressions. It gets the prototype from a literal, since the script may have changed
+// the global RegExp.
 func (r *run) sweepRegExp() {
 	if r.regExps != nil {
 		return
 	}
-	r.regExps = r.sample(aPattern).Prototype()
+	r.regExps = r.sample(samplePattern).Prototype()
 	r.sweep(r.regExps, "RegExp.prototype")
 	class := r.regExps.Get("constructor").(*goja.Object)
 	_ = r.regExps.DefineDataProperty("constructor", class, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	_ = class.DefineDataPropertySymbol(goja.SymSpecies, class, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
-	_, r.intact = innerOf(r.regExps)
+	_, r.originalType = innerOf(r.regExps)
 }
 
-// genuine reports whether o is a regular expression that does what regular expressions do: goja's loops over what an exec
-// of the script's returns have no bound. goja changes the inside of the prototype when exec is replaced.
-func (r *run) genuine(o *goja.Object) bool {
+// unmodified reports whether o is a regular expression whose methods the script did not replace: goja's loops over the results of
+// an exec function of the script have no limit. goja changes the inner type of the prototype when exec is replaced.
+func (r *run) unmodified(o *goja.Object) bool {
 	_, inner := innerOf(r.regExps)
 	return o.ClassName() == "RegExp" && o.Prototype() == r.regExps && r.harmless(o.GetOwnPropertyNames()) &&
-		(r.stepwise || inner == r.intact)
+		(r.stepwise || inner == r.originalType)
 }
 
-// harmless reports whether names that a regular expression has of its own replace nothing: a script may note what it
-// likes in others.
+// harmless reports whether the own properties of a regular expression, with these names, replace no built-in property. Other
+// properties are allowed.
 func (r *run) harmless(names []string) bool {
-	if len(names) > 20 { // each match goes through them
+	if len(names) > 20 { // they are checked for each match
 		return false
 	}
 	for _, name := range names {
@@ -240,7 +243,7 @@ func patternArgs(r *run, args []goja.Value) []goja.Value {
 	}
 	var pattern goja.String
 	if ok && o.ClassName() == "RegExp" {
-		pattern = sourceOf(o) // goja would ask it for its text if it says that it is no pattern
+		pattern = sourceOf(o) // not o.source, which the script may have replaced
 		if goja.IsUndefined(flags) {
 			flags = orUndefined(o.Get("flags"))
 		}
@@ -260,10 +263,10 @@ func patternArgs(r *run, args []goja.Value) []goja.Value {
 	return []goja.Value{pattern, s}
 }
 
-// maxFlags is more flags than there are: so many are too many for goja too.
+// maxFlags is more than the number of flags that exist. goja reports an error for that many.
 const maxFlags = 20
 
-// sourceOf is the text of a pattern, whatever it says itself.
+// sourceOf returns the text of a regular expression as goja stores it, even if the script replaced its source property.
 func sourceOf(o *goja.Object) goja.String {
 	at, l, ok := insideOf(o)
 	if !ok || !l.matches {
@@ -272,13 +275,13 @@ func sourceOf(o *goja.Object) goja.String {
 	return *(*goja.String)(unsafe.Add(at, l.source))
 }
 
-// patternOf is for the methods of strings that make a pattern of a text.
+// patternOf returns the guard of the methods of strings that convert their argument to a regular expression.
 func patternOf(symbol *goja.Symbol) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		if symbol == goja.SymMatchAll {
 			r.needGlobal(call, "matchAll")
 		}
-		if v, done := r.delegated(call, symbol); done {
+		if v, done := r.delegate(call, symbol); done {
 			return v
 		}
 		call, _ = r.texts(r.argTexts(call, 0))
@@ -289,10 +292,10 @@ func patternOf(symbol *goja.Symbol) func(*run, goja.FunctionCall, native) goja.V
 	}
 }
 
-// matched is around every function that matches.
+// matched is the guard of every function that matches a regular expression.
 func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.sweepRegExp()
-	if o, ok := call.This.(*goja.Object); !ok || !r.genuine(o) {
+	if o, ok := call.This.(*goja.Object); !ok || !r.unmodified(o) {
 		panic(r.vm.NewTypeError("this method needs a RegExp that was not changed"))
 	}
 	call = r.argTexts(call, 0)
@@ -309,43 +312,45 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 		})
 	}
 	if r.patterns.backtracks || work*float64(s.Length()) > maxMatch {
-		r.oneByOne()
+		r.matchStepwise()
 	}
-	call = r.counted(r.expansion(call, s), 1)
+	call = r.countResults(r.expandTemplate(call, s), 1)
 	at := r.lastIndex(call.This)
 	began := time.Now()
-	r.certain = false
+	r.conclusive = false
 	v := f(call)
-	if nothing(v) && !r.certain && time.Since(began) >= matchTimeout {
+	if noMatch(v) && !r.conclusive && time.Since(began) >= matchTimeout {
 		v = r.searchAgain(at, func() goja.Value { return f(call) })
 	}
-	r.certain = true
+	r.conclusive = true
 	r.check()
 	return v
 }
 
-// lastIndex returns a function that has the next search of a genuine regular expression begin where that of now does.
+// lastIndex returns a function that resets the position at which the next search of a regular expression begins to the current
+// one.
 func (r *run) lastIndex(pattern goja.Value) (restore func()) {
 	if !r.patterns.backtracks {
-		return func() {} // Go's regular expressions have no clock
+		return func() {} // Go's regular expressions have no timeout
 	}
 	o := pattern.(*goja.Object)
 	at := o.Get("lastIndex")
-	return func() { _ = o.Set("lastIndex", at) } // it throws if it is frozen, and then the search has done so
+	return func() { _ = o.Set("lastIndex", at) } // it fails only for a frozen object, for which the search has thrown before
 }
 
-// searchAgain makes a search again that may have been stopped by regexp2's clock, each time from where it began, and ends the
-// call when it had a processor for as long as that clock says. What it was like before it is measured, and so it may take twice as long.
+// searchAgain repeats a search that regexp2's timeout may have stopped, from the same position. It ends the call if the search has
+// used as much processor time as the timeout allows. The processor time of the first search is not known, so a search may take
+// twice as long.
 func (r *run) searchAgain(restore func(), search func() goja.Value) goja.Value {
 	clock := cputime.Thread()
 	for range cputime.Factor {
-		if had, ok := clock(); !ok || had >= matchTimeout/2 {
+		if used, ok := clock(); !ok || used >= matchTimeout/2 {
 			break
 		}
 		r.check()
 		restore()
 		began := time.Now()
-		if v := search(); !nothing(v) || r.certain || time.Since(began) < matchTimeout {
+		if v := search(); !noMatch(v) || r.conclusive || time.Since(began) < matchTimeout {
 			return v
 		}
 	}
@@ -356,14 +361,14 @@ func (r *run) searchAgain(restore func(), search func() goja.Value) goja.Value {
 	return nil
 }
 
-// allMatched is matchAll.
+// allMatched is the guard of matchAll.
 func allMatched(r *run, call goja.FunctionCall, f native) goja.Value {
 	v := matched(r, call, f)
 	r.sweepIterator(v, "RegExpStringIterator.prototype")
 	return v
 }
 
-// patternText is toString of regular expressions, and of what has a source and flags.
+// patternText implements RegExp.prototype.toString, which works for any object with source and flags.
 func patternText(r *run, call goja.FunctionCall, f native) goja.Value {
 	o, ok := call.This.(*goja.Object)
 	if !ok {
@@ -376,7 +381,7 @@ func patternText(r *run, call goja.FunctionCall, f native) goja.Value {
 	return w.b.String()
 }
 
-func nothing(v goja.Value) bool {
+func noMatch(v goja.Value) bool {
 	switch {
 	case v == nil || goja.IsNull(v):
 		return true
@@ -386,9 +391,9 @@ func nothing(v goja.Value) bool {
 	return false
 }
 
-// oneByOne makes goja look for matches one by one, through exec, which is guarded: defining that property again is
-// what makes it leave its short cut.
-func (r *run) oneByOne() {
+// matchStepwise makes goja search matches one by one through exec, which has a guard. goja stops using its optimized path when the
+// property exec is defined again.
+func (r *run) matchStepwise() {
 	if r.stepwise {
 		return
 	}

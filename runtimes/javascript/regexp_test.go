@@ -10,8 +10,8 @@ import (
 	"metascript/engine"
 )
 
-// regexp2's clock is the wall's: a search that it stopped on a busy machine is created again from where it began, and one that
-// had a processor for that long ends the call.
+// regexp2's timeout counts wall-clock time. A search that it stopped on a busy machine is repeated from the same position, and a
+// search that used that much processor time ends the call.
 func TestSearchOnABusyMachine(t *testing.T) {
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()

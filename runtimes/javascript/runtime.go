@@ -1,52 +1,48 @@
 // Package javascript runs scripts written in JavaScript, on goja: ECMAScript up to about 2023 without import and
 // export, and with require instead, as in Node.js.
 //
-// # Which functions a file offers
+// # Functions of a file
 //
-// A file is a CommonJS module. It offers the functions it exports (exports.sync = …, module.exports = {sync}) or, so
-// that small scripts need no export, if it exports none, the functions it declares at its top level, be it with
-// function or with const, let or var. A function gets one argument, the request: function sync({parent, children})
-// takes it apart. It may be async; then its promise is awaited.
+// A file is a CommonJS module. Its functions are those that it exports (exports.sync = …, module.exports = {sync}). If it
+// exports none, they are the functions that it declares at its top level with function, const, let or var; so small scripts need
+// no export. A function gets one argument, the request: function sync({parent, children}) destructures it. It may be async; then
+// its promise is awaited.
 //
 // A file whose export is itself a function (module.exports = async function (context) {…}) is written for
-// Metacontroller's Node.js server: it is [engine.Ported], and finds the request in request.body beside the
-// request's own fields.
+// Metacontroller's Node.js server: it is [engine.Ported]. Its argument has the fields of the request, and the request again as
+// request.body.
 //
 // # Values
 //
-// The request is not converted. Scripts see maps and lists through views (view.go) that read the shared Go values
-// and keep what a script changes to themselves; what comes back untouched goes out by reference, exactly. Numbers
-// are float64 in JavaScript, so an integer beyond 2^53 is no number there but an object that may be passed on,
-// compared with itself and turned into a string, and that throws where it is used as a number. An answer is walked
-// within the call's limits (value.go) and never exported blindly: getters run, arrays are sparse, objects contain
-// themselves.
+// The request is not converted. Scripts see maps and lists through views (view.go), which read the shared Go values and store the
+// changes of the script in the view. Parts of the request that the script did not change are returned by reference, exactly.
+// Numbers are float64 in JavaScript. So an integer beyond 2^53 is not a number but an object: it may be returned, compared with
+// itself and converted to a string, and it throws if it is used as a number. A result is converted step by step within the limits
+// of the call (value.go), not with goja's Export: getters may run, arrays may be sparse, and objects may contain themselves.
 //
 // # Running
 //
-// Every call gets a virtual machine of its own (program.go), which costs microseconds, and runs the file's top level
-// again in it, so nothing is left over from one call to the next. Compiled code is shared. The clock stands still
-// during a call, and Math.random gives the same numbers in each. Date shows the time zone of our process, which the
-// command sets to UTC.
+// Every call gets its own virtual machine (program.go), which costs microseconds, and runs the top level of the file again. So no
+// state remains from one call to the next. Compiled code is shared. The time does not change during a call, and Math.random
+// returns the same numbers in each call. Date uses the time zone of the process, which the command sets to UTC.
 //
-// One machine whose built-in objects are frozen once, and that all calls share, would take some two thirds of the time
-// for a small call (BenchmarkWays). But whatever the freezing forgets is a way from one call into the next, and scripts
-// may not assign toString any more. Machines that are prepared beforehand take no less of the processor.
+// A machine that all calls share, with frozen built-in objects, would need about two thirds of the time for a small call
+// (BenchmarkMachines). But one object that is not frozen by mistake would let a call change later calls, and scripts could not
+// assign toString any more. To prepare machines in advance does not save processor time.
 //
 // # Guards
 //
-// Scripts are not trusted. builtins.go is a table of all that goja has built in: what is harmless and why, what is guarded
-// and by what, what is removed. What is not in it does not exist for a script. guard.go says what guards are; hook.go puts
-// them into goja, where they cost nothing until a function is used; source.go bounds the text of a script and rewrites the
-// syntax that makes much at once. What a guard refuses ends the call, past every catch and finally.
+// Scripts are not trusted. builtins.go has a table of everything that is built into goja: what is harmless and why, what has a
+// guard, and what is removed. What is not in the table does not exist for a script. guard.go says what guards are. hook.go puts
+// them into goja, where they cost nothing until a function is used. source.go limits the text of a script, and rewrites syntax
+// that could make large values in one step. When a guard refuses, the call ends; no catch and no finally runs.
 //
-// What remains: memory that grows gradually is left to the engine's watchdog. Compiling is not interrupted, but what
-// goes in is bounded.
-// In the hands of an attacker, goja has surely more to offer than we know of: that is what isolation in a process of
-// its own is for.
+// What is not limited here: memory that grows gradually is limited by the engine's watchdog. Compilation is not interrupted, but
+// its input is limited. An attacker may find weaknesses of goja that are not known here. For that reason scripts can be run in a
+// separate process.
 //
-// Map the way through the package: Compile here, Call in program.go, require in module.go, what require("metascript") gives
-// in library.go, errors and their positions
-// in error.go.
+// The files: Compile is here, Call in program.go, require in module.go, the result of require("metascript") in library.go, errors
+// and their positions in error.go.
 package javascript
 
 import (
@@ -62,8 +58,8 @@ func New() engine.Runtime { return runtime{} }
 
 type runtime struct{}
 
-// Compile parses the entry file and runs its top level once, to see which functions it offers. Other files are
-// compiled when they are first required.
+// Compile implements [engine.Runtime]. It parses the entry file and runs its top level once, to find the functions. Other files
+// are compiled when they are first required.
 func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
 	if err := instrument(); err != nil {
 		return nil, err

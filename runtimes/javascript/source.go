@@ -16,40 +16,37 @@ import (
 	"metascript/runtimes/internal/measure"
 )
 
-// Source text is bounded before it is compiled, and what its syntax does without calling a function is rewritten
-// where it may do too much.
+// This file limits source text before it is compiled, and rewrites syntax that could do too much without calling a function.
 
+// maxTemplate is the maximum number of expressions in a template. goja joins all of them in one step, which cannot be stopped, and
+// each may be as large as the memory limit.
+const maxTemplate = 4
+
+// The functions that the rewritten syntax calls. No script can use these names.
 const (
-	// maxTemplate is how many expressions goja may put into a template at once. Each may be as large as memory
-	// allows, and between two steps only can it be stopped.
-	maxTemplate = 4
+	propertiesFunction = "<own>"
+	prototypesFunction = "<heir>"
+
+	operandFunction = "<grown>"
+	spreadFunction  = "<spread>"
+	nameFunction    = "<whole>"
+	fieldFunction   = "<field>"
+	restFunction    = "<rest>"
 )
 
-// The functions that the rewriting calls. No script can name them.
-const (
-	ownFunction  = "<own>"
-	heirFunction = "<heir>"
+var syntaxNames = []string{propertiesFunction, prototypesFunction, operandFunction, spreadFunction, nameFunction, fieldFunction, restFunction}
 
-	grownFunction  = "<grown>"
-	spreadFunction = "<spread>"
-	wholeFunction  = "<whole>"
-	fieldFunction  = "<field>"
-	restFunction   = "<rest>"
-)
-
-var syntaxNames = []string{ownFunction, heirFunction, grownFunction, spreadFunction, wholeFunction, fieldFunction, restFunction}
-
-// features are what a script makes by its syntax, without a name.
+// features say which built-in objects a script creates by its syntax, without using a global name.
 type features struct {
 	patterns   patternFeatures
-	regExp     bool // a literal
-	errors     bool // catches what goja throws
+	regExp     bool // regular expression literals
+	errors     bool // errors of goja, in a catch clause
 	promises   bool
 	generators bool
-	rewritten  bool // it calls the functions below
+	rewritten  bool // it calls the functions above
 }
 
-// A checker goes through a parsed file. It uses reflection, so that no kind of node is forgotten.
+// A checker visits a parsed file. It uses reflection, so that it visits every type of node.
 type checker struct {
 	features
 	fault func(at file.Idx, kind engine.Kind, format string, args ...any) *engine.Error
@@ -60,7 +57,7 @@ type checker struct {
 	around
 }
 
-// check bounds and rewrites a parsed file, and notes what it uses.
+// check limits and rewrites a parsed file, and records its features.
 func (m *module) check(name string, parsed *ast.Program) error {
 	c := checker{tally: m.tally, fault: func(at file.Idx, kind engine.Kind, format string, args ...any) *engine.Error {
 		pos := engine.Pos{File: name}
@@ -77,7 +74,7 @@ func (m *module) check(name string, parsed *ast.Program) error {
 	return nil
 }
 
-// visit goes through v: a node, or a struct or slice that holds nodes.
+// visit visits v, which is a node, or a struct or slice that contains nodes.
 func (c *checker) visit(v reflect.Value) {
 	if c.err != nil {
 		return
@@ -86,8 +83,8 @@ func (c *checker) visit(v reflect.Value) {
 	case reflect.Interface:
 		if !v.IsNil() {
 			c.visit(v.Elem())
-			if e, ok := v.Interface().(ast.Expression); c.err == nil && ok && v.CanSet() && v.Type() == typeExpression && grows(e) {
-				v.Set(reflect.ValueOf(c.through(grownFunction, e)))
+			if e, ok := v.Interface().(ast.Expression); c.err == nil && ok && v.CanSet() && v.Type() == typeExpression && combines(e) {
+				v.Set(reflect.ValueOf(c.wrapCall(operandFunction, e)))
 			}
 		}
 	case reflect.Pointer:
@@ -95,14 +92,14 @@ func (c *checker) visit(v reflect.Value) {
 			c.node(v)
 		}
 	case reflect.Slice:
-		if !plain(v.Type().Elem()) {
+		if !isLeafType(v.Type().Elem()) {
 			for i := range v.Len() {
 				c.visit(v.Index(i))
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if !plain(v.Field(i).Type()) && v.Type().Field(i).Name != "DeclarationList" {
+			if !isLeafType(v.Field(i).Type()) && v.Type().Field(i).Name != "DeclarationList" {
 				c.visit(v.Field(i))
 			}
 		}
@@ -111,8 +108,8 @@ func (c *checker) visit(v reflect.Value) {
 
 var typeExpression = reflect.TypeFor[ast.Expression]()
 
-// plain reports whether values of a type hold no nodes.
-func plain(t reflect.Type) bool {
+// isLeafType reports whether values of a type contain no nodes.
+func isLeafType(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface, reflect.Pointer, reflect.Slice, reflect.Struct:
 		return false
@@ -128,19 +125,19 @@ func (c *checker) node(v reflect.Value) {
 		if at := start(n); at > 0 {
 			c.at = at
 		}
-		if c.depth > measure.Tree.Most {
-			c.err = measure.Tree.Passed(c.fault(c.at, engine.KindSource, "").Pos)
+		if c.depth > measure.Tree.Max {
+			c.err = measure.Tree.Exceeded(c.fault(c.at, engine.KindSource, "").Pos)
 			return
 		}
 		if c.count(n); c.err != nil {
 			return
 		}
-		c.look(n)
+		c.rewriteNode(n)
 	}
 	c.visit(v.Elem())
 }
 
-// start is where a node begins, as far as it can be told without going down into it.
+// start returns where a node begins, or 0 for a node that does not have its own position.
 func start(n ast.Node) file.Idx {
 	switch n := n.(type) {
 	case *ast.Identifier:
@@ -157,8 +154,8 @@ func start(n ast.Node) file.Idx {
 	return 0
 }
 
-// look notes what a node means, and rewrites it.
-func (c *checker) look(n ast.Node) {
+// rewriteNode records the features that a node uses, and rewrites it.
+func (c *checker) rewriteNode(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.NumberLiteral:
 		if strings.HasSuffix(n.Literal, "n") {
@@ -179,7 +176,7 @@ func (c *checker) look(n ast.Node) {
 		c.promises = c.promises || n.Async
 	case *ast.TemplateLiteral:
 		if n.Tag == nil {
-			halve(n)
+			splitTemplate(n)
 		}
 	case *ast.ObjectLiteral:
 		for i, p := range n.Value {
@@ -187,24 +184,24 @@ func (c *checker) look(n ast.Node) {
 		}
 	case *ast.ObjectPattern:
 		if n.Rest != nil {
-			n.Properties = append(n.Properties, c.probe(n.LeftBrace))
+			n.Properties = append(n.Properties, c.restProbe(n.LeftBrace))
 		}
 	case *ast.ForInStatement:
-		n.Source = c.through(ownFunction, n.Source)
+		n.Source = c.wrapCall(propertiesFunction, n.Source)
 	case *ast.AssignExpression:
 		if n.Operator == token.PLUS && !small(n.Right) {
-			lengthen(n)
+			expandPlusAssign(n)
 		}
 	case *ast.CallExpression:
-		c.spreads(n.ArgumentList)
+		c.wrapSpreads(n.ArgumentList)
 	case *ast.NewExpression:
-		c.spreads(n.ArgumentList)
+		c.wrapSpreads(n.ArgumentList)
 	case *ast.UnaryExpression:
 		if n.Operator == token.DELETE {
-			c.keepsName(n.Operand)
+			c.wrapDeleted(n.Operand)
 		}
 	case *ast.WithStatement:
-		n.Object = c.through(wholeFunction, n.Object)
+		n.Object = c.wrapCall(nameFunction, n.Object)
 	case *ast.ClassLiteral:
 		c.class(n)
 	case *ast.Identifier:
@@ -214,22 +211,22 @@ func (c *checker) look(n ast.Node) {
 	}
 }
 
-// name bounds a name, which may be that of a function.
+// name limits the length of a name, which may become the name of a function.
 func (c *checker) name(at file.Idx, name string) {
 	if len(name) > maxName && c.err == nil {
 		c.err = c.fault(at, engine.KindSource, "a name has more than %d characters", maxName)
 	}
 }
 
-// keyed bounds the name of a property whose value is called by it.
-func (c *checker) keyed(key, value ast.Expression) {
-	if key, ok := key.(*ast.StringLiteral); ok && named(value) {
+// propertyName limits the name of a property if its value gets that name.
+func (c *checker) propertyName(key, value ast.Expression) {
+	if key, ok := key.(*ast.StringLiteral); ok && takesName(value) {
 		c.name(key.Idx, string(key.Value))
 	}
 }
 
-// named reports whether an expression gets the name of what it is assigned to.
-func named(e ast.Expression) bool {
+// takesName reports whether an expression gets the name of the variable or property that it is assigned to.
+func takesName(e ast.Expression) bool {
 	switch e.(type) {
 	case *ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
 		return true
@@ -237,26 +234,26 @@ func named(e ast.Expression) bool {
 	return false
 }
 
-// class rewrites a class: see run.heir and run.field.
+// class rewrites a class: see run.limitPrototypes and run.field.
 func (c *checker) class(n *ast.ClassLiteral) {
 	for _, e := range n.Body {
 		switch e := e.(type) {
 		case *ast.MethodDefinition:
-			c.keyed(e.Key, e.Body)
+			c.propertyName(e.Key, e.Body)
 		case *ast.FieldDefinition:
-			c.keyed(e.Key, e.Initializer)
-			if n.SuperClass != nil && !e.Static && e.Initializer != nil && !named(e.Initializer) {
-				e.Initializer = c.through(fieldFunction, e.Initializer, &ast.ThisExpression{Idx: e.Idx})
+			c.propertyName(e.Key, e.Initializer)
+			if n.SuperClass != nil && !e.Static && e.Initializer != nil && !takesName(e.Initializer) {
+				e.Initializer = c.wrapCall(fieldFunction, e.Initializer, &ast.ThisExpression{Idx: e.Idx})
 			}
 		}
 	}
 	if n.SuperClass != nil {
-		n.SuperClass = c.through(heirFunction, n.SuperClass)
+		n.SuperClass = c.wrapCall(prototypesFunction, n.SuperClass)
 	}
 }
 
-// spreads rewrites the arguments of a call in which several are spread: a function may give all of them back as one list.
-func (c *checker) spreads(list []ast.Expression) {
+// wrapSpreads rewrites the arguments of a call with several spread elements: a function may return all of them as one list.
+func (c *checker) wrapSpreads(list []ast.Expression) {
 	n := 0
 	for _, e := range list {
 		if _, ok := e.(*ast.SpreadElement); ok {
@@ -269,62 +266,61 @@ func (c *checker) spreads(list []ast.Expression) {
 	for i, e := range list {
 		if e, ok := e.(*ast.SpreadElement); ok {
 			times := &ast.NumberLiteral{Idx: e.Idx0(), Literal: strconv.Itoa(n), Value: int64(n)}
-			list[i] = &ast.SpreadElement{Expression: c.through(spreadFunction, e.Expression, times)}
+			list[i] = &ast.SpreadElement{Expression: c.wrapCall(spreadFunction, e.Expression, times)}
 		}
 	}
 }
 
-// keepsName rewrites what delete is applied to: see run.whole.
-func (c *checker) keepsName(e ast.Expression) {
+// wrapDeleted rewrites the operand of delete: see run.protectName.
+func (c *checker) wrapDeleted(e ast.Expression) {
 	switch e := e.(type) {
 	case *ast.OptionalChain:
-		c.keepsName(e.Expression)
+		c.wrapDeleted(e.Expression)
 	case *ast.DotExpression:
-		c.holder(&e.Left)
+		c.wrapObject(&e.Left)
 	case *ast.BracketExpression:
-		c.holder(&e.Left)
+		c.wrapObject(&e.Left)
 	}
 }
 
-func (c *checker) holder(left *ast.Expression) {
+func (c *checker) wrapObject(left *ast.Expression) {
 	switch e := (*left).(type) {
-	case *ast.SuperExpression: // it throws
+	case *ast.SuperExpression: // delete throws
 	case *ast.Optional:
-		e.Expression = c.through(wholeFunction, e.Expression)
+		e.Expression = c.wrapCall(nameFunction, e.Expression)
 	default:
-		*left = c.through(wholeFunction, e)
+		*left = c.wrapCall(nameFunction, e)
 	}
 }
 
-// grows reports whether an expression makes something of several parts each of which may be large, without a native
-// function that counts. Where it is done again and again, each time with what came of it before, memory is gone within
-// twenty times.
-func grows(e ast.Expression) bool {
+// combines reports whether an expression makes one value from several parts that may be large, without calling a native function.
+// In a loop that applies it to its own result, memory would be used up after about twenty iterations.
+func combines(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.BinaryExpression:
 		return e.Operator == token.PLUS && !small(e.Left) && !small(e.Right)
-	case *ast.AssignExpression: // of more than a name: see lengthen
+	case *ast.AssignExpression: // to a property: see expandPlusAssign
 		return e.Operator == token.PLUS && !small(e.Right)
 	case *ast.TemplateLiteral:
 		return e.Tag == nil && (len(e.Expressions) > 1 || !shortElements(e))
 	case *ast.ArrayLiteral:
-		spreads := 0
+		wrapSpreads := 0
 		for _, element := range e.Value {
 			if _, ok := element.(*ast.SpreadElement); ok {
-				spreads++
+				wrapSpreads++
 			}
 		}
-		return spreads > 1
+		return wrapSpreads > 1
 	}
 	return false
 }
 
-// maxSmall is how long a text may be that is appended without being counted: a text that is as long as may be has to be
-// copied for each.
+// maxSmall is the maximum length of a text that may be appended without being counted. The other text may have the maximum length,
+// and is copied each time.
 const maxSmall = 1000
 
-// small reports whether an expression is proven to be no object, and as a text to be short. What a name means proves
-// nothing: any object may have a length, and any text may be it.
+// small reports whether the value of an expression is certainly not an object, and short if it is a text. It is false for names and
+// properties, even length: their value may be anything.
 func small(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
@@ -341,7 +337,7 @@ func small(e ast.Expression) bool {
 	return false
 }
 
-// yieldsScalar are the operators that give a number or a boolean, whatever they are applied to. There is no BigInt.
+// yieldsScalar has the operators whose result is always a number or a boolean. There is no BigInt.
 var yieldsScalar = map[token.Token]bool{
 	token.MINUS: true, token.MULTIPLY: true, token.EXPONENT: true, token.SLASH: true, token.REMAINDER: true,
 	token.AND: true, token.OR: true, token.EXCLUSIVE_OR: true, token.SHIFT_LEFT: true, token.SHIFT_RIGHT: true,
@@ -350,7 +346,7 @@ var yieldsScalar = map[token.Token]bool{
 	token.GREATER_OR_EQUAL: true, token.IN: true, token.INSTANCEOF: true,
 }
 
-// scalar reports whether an expression is proven to be no text: the sum of two such is a number.
+// scalar reports whether the value of an expression is certainly not a text: the sum of two such values is a number.
 func scalar(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral:
@@ -371,9 +367,9 @@ func shortElements(t *ast.TemplateLiteral) bool {
 	return n <= maxSmall
 }
 
-// lengthen makes x = x + y of x += y, which grows then looks at. Where x is more than a name, it would be evaluated
-// twice; there grows looks at what the assignment gives.
-func lengthen(n *ast.AssignExpression) {
+// expandPlusAssign rewrites x += y to x = x + y, which combines then checks. It does so only if x is a name; otherwise x would be
+// evaluated twice, and combines checks the result of the assignment.
+func expandPlusAssign(n *ast.AssignExpression) {
 	if name, ok := n.Left.(*ast.Identifier); ok {
 		read := *name
 		n.Operator = token.ASSIGN
@@ -384,26 +380,26 @@ func lengthen(n *ast.AssignExpression) {
 func (c *checker) property(p ast.Property) ast.Property {
 	switch p := p.(type) {
 	case *ast.SpreadElement:
-		return &ast.SpreadElement{Expression: c.through(ownFunction, p.Expression)}
+		return &ast.SpreadElement{Expression: c.wrapCall(propertiesFunction, p.Expression)}
 	case *ast.PropertyKeyed:
 		if !p.Computed {
-			c.keyed(p.Key, p.Value)
+			c.propertyName(p.Key, p.Value)
 		}
 		if key, ok := p.Key.(*ast.StringLiteral); ok && key.Value == "__proto__" && !p.Computed && p.Kind == ast.PropertyKindValue {
-			p.Value = c.through(heirFunction, p.Value)
+			p.Value = c.wrapCall(prototypesFunction, p.Value)
 		}
 	}
 	return p
 }
 
-// restProperty is a name that no object has.
+// restProperty is the name of a property that no object has.
 const restProperty = "metascript.rest"
 
-// probe is a property of a pattern with a rest. It binds nothing, and its name comes from a function that enumerates what the
-// pattern splits, see rest.
-func (c *checker) probe(at file.Idx) ast.Property {
+// restProbe returns a property that is added to a destructuring pattern with a rest element. It binds nothing. Its name is computed
+// by run.rest, which limits the properties of the destructured object.
+func (c *checker) restProbe(at file.Idx) ast.Property {
 	return &ast.PropertyKeyed{
-		Key:   c.through(restFunction, &ast.StringLiteral{Idx: at, Literal: "'" + restProperty + "'", Value: restProperty}),
+		Key:   c.wrapCall(restFunction, &ast.StringLiteral{Idx: at, Literal: "'" + restProperty + "'", Value: restProperty}),
 		Kind:  ast.PropertyKindValue,
 		Value: &ast.AssignExpression{Operator: token.ASSIGN, Left: &ast.ObjectPattern{LeftBrace: at, RightBrace: at}, Right: &ast.NumberLiteral{Idx: at, Literal: "0", Value: int64(0)}},
 
@@ -411,8 +407,8 @@ func (c *checker) probe(at file.Idx) ast.Property {
 	}
 }
 
-// through passes an expression through one of our functions, which may get more arguments.
-func (c *checker) through(function string, e ast.Expression, more ...ast.Expression) ast.Expression {
+// wrapCall returns a call of one of the functions above with e, and more, as its arguments.
+func (c *checker) wrapCall(function string, e ast.Expression, more ...ast.Expression) ast.Expression {
 	c.rewritten = true
 	at := e.Idx0()
 	return &ast.CallExpression{
@@ -421,13 +417,13 @@ func (c *checker) through(function string, e ast.Expression, more ...ast.Express
 	}
 }
 
-// halve makes two templates in one of a long one, again and again.
-func halve(t *ast.TemplateLiteral) {
+// splitTemplate replaces a long template by a template of two halves. The halves are visited, and split, later.
+func splitTemplate(t *ast.TemplateLiteral) {
 	if len(t.Expressions) <= maxTemplate {
 		return
 	}
-	empty := func(like *ast.TemplateElement) *ast.TemplateElement {
-		return &ast.TemplateElement{Idx: like.Idx, Valid: true}
+	empty := func(at *ast.TemplateElement) *ast.TemplateElement {
+		return &ast.TemplateElement{Idx: at.Idx, Valid: true}
 	}
 	n := len(t.Expressions) / 2
 	left := &ast.TemplateLiteral{OpenQuote: t.OpenQuote, CloseQuote: t.CloseQuote, Elements: t.Elements[: n+1 : n+1], Expressions: t.Expressions[:n:n]}
@@ -438,14 +434,14 @@ func halve(t *ast.TemplateLiteral) {
 	t.Expressions = []ast.Expression{left, right}
 }
 
-// Samples of what syntax makes.
+// Scripts that return a sample of the objects that syntax creates.
 var (
-	aPattern   = goja.MustCompile("", "/x/", false)
-	aGenerator = goja.MustCompile("", "(function* () {})", false)
-	anAsync    = goja.MustCompile("", "(async () => {})", false)
+	samplePattern   = goja.MustCompile("", "/x/", false)
+	sampleGenerator = goja.MustCompile("", "(function* () {})", false)
+	sampleAsync     = goja.MustCompile("", "(async () => {})", false)
 )
 
-// prepare guards what a file makes by its syntax.
+// prepare guards the objects that a file creates by its syntax.
 func (r *run) prepare(uses features) {
 	r.patterns.states = max(r.patterns.states, uses.patterns.states)
 	r.patterns.backtracks = r.patterns.backtracks || uses.patterns.backtracks
@@ -453,10 +449,10 @@ func (r *run) prepare(uses features) {
 		r.sweepRegExp()
 	}
 	if uses.generators {
-		r.sweep(r.sample(aGenerator).Prototype(), "GeneratorFunction.prototype")
+		r.sweep(r.sample(sampleGenerator).Prototype(), "GeneratorFunction.prototype")
 	}
 	if uses.promises {
-		r.sweep(r.sample(anAsync).Prototype(), "AsyncFunction.prototype")
+		r.sweep(r.sample(sampleAsync).Prototype(), "AsyncFunction.prototype")
 		r.vm.GlobalObject().Get("Promise")
 	}
 	if uses.errors || uses.promises {
@@ -464,10 +460,10 @@ func (r *run) prepare(uses features) {
 	}
 }
 
-// sweepErrors guards the classes of the errors that goja throws.
+// sweepErrors guards the classes of errors that goja throws.
 func (r *run) sweepErrors() {
 	for _, name := range engineErrors {
-		r.vm.GlobalObject().Get(name) // see patch
+		r.vm.GlobalObject().Get(name) // this calls a factory, which guards the class; see patch
 	}
 }
 

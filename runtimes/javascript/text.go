@@ -8,20 +8,20 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Guards of functions that make text, or read much of it.
+// Guards of functions that make text or read long text.
 
 func repeated(r *run, call goja.FunctionCall, f native) goja.Value {
 	call, s := r.texts(call)
 	call, n := number(call, 0)
 	if s != nil && n > 0 {
 		r.needText(size(s)*n, "the string repetition")
-		return times(s, int(n))
+		return repeatText(s, int(n))
 	}
 	return f(call)
 }
 
-// times doubles, where goja appends n times.
-func times(s goja.String, n int) goja.String {
+// repeatText returns s repeated n times. It doubles the text, while goja appends it n times.
+func repeatText(s goja.String, n int) goja.String {
 	if s.Length() == 0 || n == 0 {
 		return asString("")
 	}
@@ -62,23 +62,23 @@ func concatenated(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// ofText bounds the text that a method is called on: times its size must be within the limit.
-func ofText(times float64) func(*run, goja.FunctionCall, native) goja.Value {
+// ofText limits the text that a method is called on: factor times its size must be within the limit.
+func ofText(factor float64) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		call, s := r.texts(call)
 		if s != nil {
-			r.need(size(s)*times, "the conversion of a text")
+			r.need(size(s)*factor, "the conversion of a text")
 		}
 		return f(call)
 	}
 }
 
-// onText is ofText for the first argument.
-func onText(times float64) func(*run, goja.FunctionCall, native) goja.Value {
+// onText is like ofText, for the first argument.
+func onText(factor float64) func(*run, goja.FunctionCall, native) goja.Value {
 	return func(r *run, call goja.FunctionCall, f native) goja.Value {
 		call = r.argTexts(call, 0)
 		if s, ok := call.Argument(0).(goja.String); ok {
-			r.need(size(s)*times, "the conversion of a text")
+			r.need(size(s)*factor, "the conversion of a text")
 		}
 		return f(call)
 	}
@@ -112,15 +112,15 @@ func searched(r *run, call goja.FunctionCall, f native) goja.Value {
 	return f(call)
 }
 
-// method returns the method of that symbol, if v has one: then the function leaves all to it.
+// method reports whether v has a method with that symbol. If so, goja's function only calls that method.
 func method(v goja.Value, symbol *goja.Symbol) bool {
 	o, ok := v.(*goja.Object)
 	return ok && callable(o.GetSymbol(symbol))
 }
 
-// delegated has the method of that symbol do the work, if the first argument has one. It asks for it once: a getter may
-// give it once and not again, and then goja would do the work itself, past the guard.
-func (r *run) delegated(call goja.FunctionCall, symbol *goja.Symbol) (v goja.Value, done bool) {
+// delegate calls the method with that symbol if the first argument has one. done is false if it has none. It reads the method only
+// once: a getter may return it only the first time, and then goja would do the work itself, without the guard.
+func (r *run) delegate(call goja.FunctionCall, symbol *goja.Symbol) (v goja.Value, done bool) {
 	pattern, ok := call.Argument(0).(*goja.Object)
 	if !ok || call.This == nil || goja.IsNull(call.This) || goja.IsUndefined(call.This) {
 		return nil, false
@@ -140,7 +140,7 @@ func (r *run) delegated(call goja.FunctionCall, symbol *goja.Symbol) (v goja.Val
 	return v, true
 }
 
-// needGlobal throws for a regular expression that finds only one match, where all are wanted.
+// needGlobal throws if the first argument is a regular expression without the flag g, which function needs.
 func (r *run) needGlobal(call goja.FunctionCall, function string) {
 	if o, ok := call.Argument(0).(*goja.Object); ok && o.ClassName() == "RegExp" {
 		if !strings.Contains(text(r.textOrThrow(orUndefined(o.Get("flags"))), 100), "g") {
@@ -150,17 +150,17 @@ func (r *run) needGlobal(call goja.FunctionCall, function string) {
 }
 
 func split(r *run, call goja.FunctionCall, f native) goja.Value {
-	if v, done := r.delegated(call, goja.SymSplit); done {
+	if v, done := r.delegate(call, goja.SymSplit); done {
 		return v
 	}
 	call, s := r.texts(call, 0)
 	if s != nil {
-		r.need(r.pieces(s, call.Argument(0))*2*elementSize, "the splitting of a text")
+		r.need(r.countParts(s, call.Argument(0))*2*elementSize, "the splitting of a text")
 	}
 	return f(call)
 }
 
-// raw is String.raw, counting.
+// raw implements String.raw, and counts the text.
 func raw(r *run, call goja.FunctionCall, f native) goja.Value {
 	o := r.objectOf(call.Argument(0))
 	if o == nil {
@@ -181,10 +181,10 @@ func raw(r *run, call goja.FunctionCall, f native) goja.Value {
 	return w.b.String()
 }
 
-// A textWriter makes a text of parts, and counts before it copies.
+// A textWriter makes a text from parts. It counts each part before it copies it.
 type textWriter struct {
 	r     *run
-	what  string // for the message when it is too long
+	what  string // names the text in the error if it is too long
 	b     goja.StringBuilder
 	total float64
 }
@@ -196,10 +196,10 @@ func (w *textWriter) write(s goja.String) {
 	w.b.WriteString(s)
 }
 
-// replaced bounds what a replacement makes: a short text in place of each match, or what a function returns, or, where
-// it may be much, what expand computes step by step.
+// replaced limits the result of a replacement. A short replacement is passed to goja. The results of a function are counted. A
+// replacement that may become long is expanded step by step, by an expander.
 func replaced(r *run, call goja.FunctionCall, f native) goja.Value {
-	if v, done := r.delegated(call, goja.SymReplace); done { // of a regular expression: see matched
+	if v, done := r.delegate(call, goja.SymReplace); done { // for a regular expression: see matched
 		return v
 	}
 	call, s := r.texts(call, 0)
@@ -207,13 +207,14 @@ func replaced(r *run, call goja.FunctionCall, f native) goja.Value {
 		if what, ok := call.Argument(0).(goja.String); ok {
 			r.product(float64(s.Length()) * float64(what.Length()))
 		}
-		call = r.expansion(call, s)
+		call = r.expandTemplate(call, s)
 	}
-	return f(r.counted(call, 1))
+	return f(r.countResults(call, 1))
 }
 
-// counted counts what a function gives that replaces matches in a text.
-func (r *run) counted(call goja.FunctionCall, at int) goja.FunctionCall {
+// countResults replaces the argument at that place, a function that returns the replacement of a match, by one that also counts
+// the results.
+func (r *run) countResults(call goja.FunctionCall, at int) goja.FunctionCall {
 	fn, ok := goja.AssertFunction(call.Argument(at))
 	if !ok {
 		return call
@@ -233,21 +234,21 @@ func (r *run) counted(call goja.FunctionCall, at int) goja.FunctionCall {
 	return call
 }
 
-// replacedAll is replaced where a text is looked for all over: goja lists all places before it replaces the first.
+// replacedAll is like replaced, for replaceAll: goja lists all matches before it replaces the first.
 func replacedAll(r *run, call goja.FunctionCall, f native) goja.Value {
 	r.needGlobal(call, "replaceAll")
-	if v, done := r.delegated(call, goja.SymReplace); done {
+	if v, done := r.delegate(call, goja.SymReplace); done {
 		return v
 	}
 	call, s := r.texts(call, 0)
 	if s != nil {
-		r.need(r.pieces(s, call.Argument(0))*2*elementSize, "the places of a text")
+		r.need(r.countParts(s, call.Argument(0))*2*elementSize, "the places of a text")
 	}
 	return replaced(r, call, f)
 }
 
-// pieces is in how many parts a separator cuts s, roughly.
-func (r *run) pieces(s goja.String, separator goja.Value) float64 {
+// countParts returns about how many parts s has if it is split at a separator.
+func (r *run) countParts(s goja.String, separator goja.Value) float64 {
 	sep, ok := separator.(goja.String)
 	switch {
 	case !ok:
@@ -259,20 +260,20 @@ func (r *run) pieces(s goja.String, separator goja.Value) float64 {
 	return float64(strings.Count(s.String(), sep.String()))
 }
 
-// expansion makes a function of a replacement that may become long.
-func (r *run) expansion(call goja.FunctionCall, s goja.String) goja.FunctionCall {
+// expandTemplate replaces the second argument, if it is a replacement that may become long, by a function that expands it.
+func (r *run) expandTemplate(call goja.FunctionCall, s goja.String) goja.FunctionCall {
 	if len(call.Arguments) > 1 && !callable(call.Arguments[1]) {
 		call = r.argTexts(call, 1)
-		with, ok := call.Arguments[1].(goja.String)
-		if ok && (size(with)+1)*size(s)*2 > float64(r.limits.Memory) || ok && strings.Contains(text(with, 1<<20), "$") {
-			e := &expander{r: r, template: with.String()}
+		template, ok := call.Arguments[1].(goja.String)
+		if ok && (size(template)+1)*size(s)*2 > float64(r.limits.Memory) || ok && strings.Contains(text(template, 1<<20), "$") {
+			e := &expander{r: r, template: template.String()}
 			call.Arguments[1] = r.vm.ToValue(e.replace)
 		}
 	}
 	return call
 }
 
-// An expander makes the text that stands for a match, and counts what it made.
+// An expander makes the replacement of each match, and counts all replacements.
 type expander struct {
 	r        *run
 	template string
@@ -308,15 +309,15 @@ func (e *expander) count(n float64) {
 	e.r.needText(e.made, "the replacement in a text")
 }
 
-// A match is what a replacement may refer to.
+// A match has the values to which a replacement may refer.
 type match struct {
 	whole    goja.String
 	at       int
-	captures []goja.Value // the first is all of the match
+	captures []goja.Value // the first is the whole match
 	groups   *goja.Object
 }
 
-// part returns what stands for a dollar and what follows it, and how many bytes of that it takes.
+// part returns the text for a $ in a replacement, and how many bytes of after, which follows the $, belong to it.
 func (m match) part(after string) (goja.String, int) {
 	dollar := asString("$")
 	if after == "" {

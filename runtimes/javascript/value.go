@@ -16,15 +16,15 @@ import (
 var (
 	typeMapView  = reflect.TypeFor[*mapView]()
 	typeListView = reflect.TypeFor[*listView]()
-	typeWide     = reflect.TypeFor[*wide]()
+	typeWide     = reflect.TypeFor[*wideInt]()
 	typeObject   = reflect.TypeFor[map[string]any]()
 	typeArray    = reflect.TypeFor[[]any]()
 	typeMap      = reflect.TypeFor[[][2]any]()
 )
 
-// answer makes a JSON-shaped map of what the function name returned. It may run script code, such as getters, so it
-// must be called where goja's exceptions are caught.
-func (r *run) answer(name string, v goja.Value) (map[string]any, error) {
+// convertResult converts the value that the function name returned to a JSON-shaped map. It may run script code, such as getters,
+// so the caller must catch goja's exceptions.
+func (r *run) convertResult(name string, v goja.Value) (map[string]any, error) {
 	if what := kind(v); what != "an object" {
 		e := &engine.Error{Kind: engine.KindResult, Msg: name + " returned " + what + ", want an object"}
 		if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
@@ -32,7 +32,7 @@ func (r *run) answer(name string, v goja.Value) (map[string]any, error) {
 		}
 		return nil, e
 	}
-	a := answer{Walk: engine.NewWalk(r.limits), limits: r.limits}
+	a := converter{Walk: engine.NewWalk(r.limits), limits: r.limits}
 	x, err := a.value(v)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,8 @@ func (r *run) answer(name string, v goja.Value) (map[string]any, error) {
 	return x.(map[string]any), nil
 }
 
-// kind says in words what v is. Only what it calls an object or an array can be part of an answer as such.
+// kind describes v for messages, such as "a number". Of all objects, only those that it calls an object or an array can be
+// converted as such.
 func kind(v goja.Value) string {
 	switch v := v.(type) {
 	case nil:
@@ -67,7 +68,7 @@ func kind(v goja.Value) string {
 	return "a BigInt"
 }
 
-// kindOfObject is kind for objects. goja tells some of them apart by class, some only by what they export to.
+// kindOfObject is kind for objects. Some can be distinguished only by the type to which goja exports them.
 func kindOfObject(o *goja.Object) string {
 	class, exports := o.ClassName(), o.ExportType()
 	switch {
@@ -95,7 +96,7 @@ func kindOfObject(o *goja.Object) string {
 	return "a special object"
 }
 
-// hints say what to return instead of what JSON has no words for.
+// hints say what to return in place of a value that JSON does not have.
 var hints = map[string]string{
 	"a promise":   "await it",
 	"a Map":       "use Object.fromEntries(map)",
@@ -105,22 +106,22 @@ var hints = map[string]string{
 	"an iterator": "use [...iterator]",
 }
 
-// An answer is the walk through a script's answer, or through what it gives to a function of ours.
-type answer struct {
+// A converter converts the result of a script, or an argument of a function of the library, to a JSON-shaped value.
+type converter struct {
 	*engine.Walk
 	limits engine.Limits
-	look   func() // ends the call if it is to stop; nil where that is seen to
+	check  func() // ends the call if it was stopped; nil if the caller checks that
 }
 
-// Count counts a value.
-func (a *answer) Count(n int) *engine.Error {
-	if a.look != nil {
-		a.look()
+// Count counts a value of n bytes as JSON.
+func (a *converter) Count(n int) *engine.Error {
+	if a.check != nil {
+		a.check()
 	}
 	return a.Walk.Count(n)
 }
 
-func (a *answer) value(v goja.Value) (any, *engine.Error) {
+func (a *converter) value(v goja.Value) (any, *engine.Error) {
 	switch v := v.(type) {
 	case goja.String:
 		return a.string(v)
@@ -138,22 +139,22 @@ func (a *answer) value(v goja.Value) (any, *engine.Error) {
 	return nil, a.refuse(kind(v))
 }
 
-func (a *answer) refuse(what string) *engine.Error {
+func (a *converter) refuse(what string) *engine.Error {
 	e := a.Errorf("is %s, which JSON does not have", what)
 	e.Hint = hints[what]
 	return e
 }
 
-func (a *answer) string(s goja.String) (any, *engine.Error) {
-	if int64(s.Length()) > a.limits.Output { // too large even to be copied
+func (a *converter) string(s goja.String) (any, *engine.Error) {
+	if int64(s.Length()) > a.limits.Output { // too large to copy
 		return nil, a.Count(s.Length())
 	}
 	text := s.String()
 	return text, a.Count(len(text) + 2)
 }
 
-// number returns whole numbers as int64, since JavaScript does not tell 1 from 1.0, and JSON readers do.
-func (a *answer) number(f float64) (any, *engine.Error) {
+// number returns whole numbers as int64, since JavaScript does not distinguish 1 from 1.0, and readers of JSON do.
+func (a *converter) number(f float64) (any, *engine.Error) {
 	switch {
 	case math.IsNaN(f) || math.IsInf(f, 0):
 		return nil, a.refuse(strconv.FormatFloat(f, 'g', -1, 64))
@@ -167,14 +168,14 @@ func (a *answer) number(f float64) (any, *engine.Error) {
 	return int64(f), a.Count(8)
 }
 
-func (a *answer) object(o *goja.Object) (any, *engine.Error) {
+func (a *converter) object(o *goja.Object) (any, *engine.Error) {
 	switch o.ExportType() {
 	case typeMapView:
 		return a.mapView(o.Export().(*mapView))
 	case typeListView:
 		return a.listView(o.Export().(*listView))
 	case typeWide:
-		return o.Export().(*wide).n, a.Count(20)
+		return o.Export().(*wideInt).n, a.Count(20)
 	}
 	switch what := kindOfObject(o); what {
 	case "an object":
@@ -188,14 +189,14 @@ func (a *answer) object(o *goja.Object) (any, *engine.Error) {
 		}
 		return t.UTC().Format("2006-01-02T15:04:05.000Z"), a.Count(26)
 	case "a String", "a Number", "a Boolean":
-		return a.boxed(o)
+		return a.wrapper(o)
 	default:
 		return nil, a.refuse(what)
 	}
 }
 
-// boxed takes what new String and the like made, in which JSON.stringify too sees the value.
-func (a *answer) boxed(o *goja.Object) (any, *engine.Error) {
+// wrapper converts the object of new String, new Number or new Boolean to its value, as JSON.stringify does.
+func (a *converter) wrapper(o *goja.Object) (any, *engine.Error) {
 	if s, ok := o.ToString().(goja.String); ok && o.ClassName() == "String" {
 		return a.string(s)
 	}
@@ -209,8 +210,8 @@ func (a *answer) boxed(o *goja.Object) (any, *engine.Error) {
 	}
 }
 
-// fields takes the enumerable properties of an object, except the undefined ones, as JSON.stringify does.
-func (a *answer) fields(o *goja.Object) (any, *engine.Error) {
+// fields converts the enumerable properties of an object, except the undefined ones, as JSON.stringify does.
+func (a *converter) fields(o *goja.Object) (any, *engine.Error) {
 	if err := a.Count(2); err != nil {
 		return nil, err
 	}
@@ -237,16 +238,16 @@ func (a *answer) fields(o *goja.Object) (any, *engine.Error) {
 	return m, nil
 }
 
-func (a *answer) elements(o *goja.Object) (any, *engine.Error) {
+func (a *converter) elements(o *goja.Object) (any, *engine.Error) {
 	n := o.Get("length").ToInteger()
 	return a.list(n, func(i int) (any, *engine.Error) { return a.value(o.Get(strconv.Itoa(i))) })
 }
 
-// list makes a list of n elements, unless they are more than an answer may have anyway: arrays can be sparse, and
-// then their length says nothing about their size.
-func (a *answer) list(n int64, element func(int) (any, *engine.Error)) (any, *engine.Error) {
+// list returns a list of n elements, or an error if a result may not have that many: the length of a sparse array says nothing
+// about its size.
+func (a *converter) list(n int64, element func(int) (any, *engine.Error)) (any, *engine.Error) {
 	if n > int64(a.limits.Nodes) {
-		if a.look != nil {
+		if a.check != nil {
 			return nil, engine.TooMuchMemory(engine.Pos{}, a.limits, "the array")
 		}
 		return nil, &engine.Error{
@@ -273,24 +274,24 @@ func (a *answer) list(n int64, element func(int) (any, *engine.Error)) (any, *en
 	return list, nil
 }
 
-// mapView returns the map itself if the script changed nothing in it.
-func (a *answer) mapView(m *mapView) (any, *engine.Error) {
+// mapView returns the map of the request itself if the script did not change it.
+func (a *converter) mapView(m *mapView) (any, *engine.Error) {
 	if !m.dirty {
-		return m.base, a.shared(m.base)
+		return m.base, a.countShared(m.base)
 	}
 	if err := a.Count(2); err != nil {
 		return nil, err
 	}
 	out := make(map[string]any, len(m.base))
 	for _, key := range m.Keys() {
-		v, own := m.vals[key]
-		if own && goja.IsUndefined(v) {
+		v, stored := m.vals[key]
+		if stored && goja.IsUndefined(v) {
 			continue
 		}
 		if err := a.EnterKey(key); err != nil {
 			return nil, err
 		}
-		x, err := a.either(v, m.base[key])
+		x, err := a.convertOr(v, m.base[key])
 		if err != nil {
 			return nil, err
 		}
@@ -300,28 +301,28 @@ func (a *answer) mapView(m *mapView) (any, *engine.Error) {
 	return out, nil
 }
 
-func (a *answer) listView(l *listView) (any, *engine.Error) {
+func (a *converter) listView(l *listView) (any, *engine.Error) {
 	if !l.dirty {
-		return l.base, a.shared(l.base)
+		return l.base, a.countShared(l.base)
 	}
 	return a.list(int64(l.n), func(i int) (any, *engine.Error) {
 		if l.vals[i] != nil {
 			return a.value(l.vals[i])
 		}
-		return a.either(nil, l.base[i])
+		return a.convertOr(nil, l.base[i])
 	})
 }
 
-// either takes the script's value v, or where it is nil the Go value x below it.
-func (a *answer) either(v goja.Value, x any) (any, *engine.Error) {
+// convertOr converts the script's value v, or returns the Go value x if v is nil.
+func (a *converter) convertOr(v goja.Value, x any) (any, *engine.Error) {
 	if v != nil {
 		return a.value(v)
 	}
-	return x, a.shared(x)
+	return x, a.countShared(x)
 }
 
-// shared counts a Go value that goes out as it came in.
-func (a *answer) shared(x any) *engine.Error {
+// countShared counts a Go value of the request that is returned by reference.
+func (a *converter) countShared(x any) *engine.Error {
 	size := 8
 	switch x := x.(type) {
 	case string:
@@ -331,7 +332,7 @@ func (a *answer) shared(x any) *engine.Error {
 			if err := a.EnterKey(key); err != nil {
 				return err
 			}
-			if err := a.shared(field); err != nil {
+			if err := a.countShared(field); err != nil {
 				return err
 			}
 			a.Leave()
@@ -341,7 +342,7 @@ func (a *answer) shared(x any) *engine.Error {
 			if err := a.EnterIndex(i); err != nil {
 				return err
 			}
-			if err := a.shared(element); err != nil {
+			if err := a.countShared(element); err != nil {
 				return err
 			}
 			a.Leave()

@@ -13,10 +13,10 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// maxSafe is the largest integer up to which float64 holds every integer, JavaScript's Number.MAX_SAFE_INTEGER.
+// maxSafe is the integer up to which float64 represents every integer exactly: JavaScript's Number.MAX_SAFE_INTEGER.
 const maxSafe = 1<<53 - 1
 
-// value returns a Go value to the script. at says where in the request it is.
+// value returns the JavaScript value of a Go value in the request. at is its place in the request.
 func (r *run) value(x any, at place) goja.Value {
 	switch x := x.(type) {
 	case nil:
@@ -25,7 +25,7 @@ func (r *run) value(x any, at place) goja.Value {
 		return r.vm.ToValue(x)
 	case int64:
 		if x > maxSafe || x < -maxSafe {
-			return r.wide(x, at)
+			return r.wideInt(x, at)
 		}
 		return r.vm.ToValue(x)
 	case map[string]any:
@@ -36,7 +36,7 @@ func (r *run) value(x any, at place) goja.Value {
 	panic(fmt.Sprintf("a %T in the request is not JSON-shaped", x))
 }
 
-// A place is where a value was read from: the field key, or the element index, of the view up. For the whole request up is nil.
+// A place is the position of a value in the request: a field or an element of the view up. up is nil for the whole request.
 type place struct {
 	up    *node
 	key   string
@@ -54,30 +54,30 @@ func (p place) String() string {
 	return naming.Field(p.up.String(), p.key)
 }
 
-// A node is what the two kinds of views have in common.
+// A node has the fields that both kinds of views have.
 type node struct {
 	place
 	r     *run
-	dirty bool // the script changed it, or something in it: it is no longer equal to its base
+	dirty bool // the script changed the view or a view in it, so it may differ from its base
 }
 
-// touch marks n as changed, and all views that contain it. Invariant: if a node is dirty, so are all above it.
-func (n *node) touch() {
+// markDirty marks n and all views that contain it as changed. Invariant: if a node is dirty, all nodes above it are dirty.
+func (n *node) markDirty() {
 	for ; n != nil && !n.dirty; n = n.up {
 		n.dirty = true
 	}
 }
 
-// Views can do what objects and arrays can, except that they cannot be frozen, have symbols, accessors and hidden
-// fields, and that lists have no holes and no fields beside their elements.
+// Views behave like objects and arrays, with these exceptions: they cannot be frozen, they have no symbols, accessors or
+// non-enumerable properties, and list views have no holes and no properties except their elements.
 
-// A mapView shows a Go map as an object and never writes to it: what the script sets stays in the view. Its keys are
-// sorted, those that the script adds come last. Reading the same key twice gives the same object.
+// A mapView is an object that shows a Go map. It never writes to the map: it stores what the script sets. Its keys are sorted; keys
+// that the script adds follow in the order of addition. To read the same key twice returns the same object.
 type mapView struct {
 	node
 	base map[string]any
-	vals map[string]goja.Value // views that were read, values that were set, and nil for what was deleted
-	keys []string              // in order; nil until needed. May hold deleted ones while holes is set
+	vals map[string]goja.Value // views that were read and values that were set; nil for a deleted key
+	keys []string              // in order; nil until needed. May contain deleted keys if hole is set
 	hole bool
 }
 
@@ -92,7 +92,7 @@ func (m *mapView) Get(key string) goja.Value {
 	}
 	v := m.r.value(x, place{&m.node, key, -1})
 	if o, ok := v.(*goja.Object); ok {
-		m.keep(key, o)
+		m.store(key, o)
 	}
 	return v
 }
@@ -111,8 +111,8 @@ func (m *mapView) Set(key string, v goja.Value) bool {
 	if !m.Has(key) {
 		m.keys = append(m.Keys(), key)
 	}
-	m.keep(key, v)
-	m.touch()
+	m.store(key, v)
+	m.markDirty()
 	return true
 }
 
@@ -120,47 +120,46 @@ func (m *mapView) Set(key string, v goja.Value) bool {
 func (m *mapView) Delete(key string) bool {
 	if m.Has(key) {
 		m.Keys()
-		m.keep(key, nil)
+		m.store(key, nil)
 		m.hole = true
-		m.touch()
+		m.markDirty()
 	}
 	return true
 }
 
-// Keys returns a list that later changes of the map do not disturb: somebody may be going through it.
+// Keys implements [goja.DynamicObject]. Later changes of the view do not change the returned slice: a caller may be iterating.
 func (m *mapView) Keys() []string {
 	switch {
 	case m.keys == nil:
 		m.keys = slices.Sorted(maps.Keys(m.base))
 	case m.hole:
-		kept := make([]string, 0, len(m.keys))
+		existing := make([]string, 0, len(m.keys))
 		for _, key := range m.keys {
 			if m.Has(key) {
-				kept = append(kept, key)
+				existing = append(existing, key)
 			}
 		}
-		m.keys, m.hole = kept, false
+		m.keys, m.hole = existing, false
 	}
 	return m.keys
 }
 
-func (m *mapView) keep(key string, v goja.Value) {
+func (m *mapView) store(key string, v goja.Value) {
 	if m.vals == nil {
 		m.vals = map[string]goja.Value{}
 	}
 	m.vals[key] = v
 }
 
-// A listView shows a Go slice as an array and never writes to it.
+// A listView is an array that shows a Go slice. It never writes to the slice.
 type listView struct {
 	node
 	base []any
-	vals []goja.Value // as long as the list, once needed: views that were read and values that were set; nil is base's
-	n    int
+	vals []goja.Value // views that were read and values that were set; nil for an element of base. Has n elements, or is nil until needed
+	n    int          // the length of the array
 }
 
-// maxGap is by how many elements at once a script may make a list longer. Its own arrays can be sparse, views
-// cannot.
+// maxGap is by how many elements at once a script may make a list view longer. Arrays can be sparse, list views cannot.
 const maxGap = 1 << 16
 
 // Len implements [goja.DynamicArray].
@@ -176,7 +175,7 @@ func (l *listView) Get(i int) goja.Value {
 	}
 	v := l.r.value(l.base[i], place{&l.node, "", i})
 	if o, ok := v.(*goja.Object); ok {
-		l.own()[i] = o
+		l.ensureVals()[i] = o
 	}
 	return v
 }
@@ -189,8 +188,8 @@ func (l *listView) Set(i int, v goja.Value) bool {
 	if i >= l.n {
 		l.SetLen(i + 1)
 	}
-	l.own()[i] = v
-	l.touch()
+	l.ensureVals()[i] = v
+	l.markDirty()
 	return true
 }
 
@@ -199,45 +198,44 @@ func (l *listView) SetLen(n int) bool {
 	if n < 0 || n-l.n > maxGap {
 		panic(l.r.vm.NewTypeError("cannot make an array of the request %d elements long; copy it first, with [...array]", n))
 	}
-	vals := l.own()
+	vals := l.ensureVals()
 	for len(vals) < n {
 		vals = append(vals, goja.Undefined())
 	}
 	clear(vals[n:])
 	l.vals, l.n = vals[:n], n
-	l.touch()
+	l.markDirty()
 	return true
 }
 
-func (l *listView) own() []goja.Value {
+func (l *listView) ensureVals() []goja.Value {
 	if l.vals == nil {
 		l.vals = make([]goja.Value, l.n)
 	}
 	return l.vals
 }
 
-// A wide is an integer that float64 cannot hold for sure. There is one object for each value in a run, so that ===
-// works between them.
-type wide struct {
+// A wideInt is an integer that float64 may not represent exactly. There is one object for each value in a run, so that === works.
+type wideInt struct {
 	r  *run
 	n  int64
-	at place // where it was first read
+	at place // where the script first read it
 }
 
-func (r *run) wide(n int64, at place) *goja.Object {
-	if o, ok := r.wides[n]; ok {
+func (r *run) wideInt(n int64, at place) *goja.Object {
+	if o, ok := r.wideInts[n]; ok {
 		return o
 	}
-	if r.wides == nil {
-		r.wides = map[int64]*goja.Object{}
+	if r.wideInts == nil {
+		r.wideInts = map[int64]*goja.Object{}
 	}
-	o := r.vm.NewDynamicObject(&wide{r, n, at})
-	r.wides[n] = o
+	o := r.vm.NewDynamicObject(&wideInt{r, n, at})
+	r.wideInts[n] = o
 	return o
 }
 
-// Get returns the three methods by which JavaScript makes something else of an object.
-func (w *wide) Get(key string) goja.Value {
+// Get returns the three methods with which JavaScript converts an object to a primitive value or to JSON.
+func (w *wideInt) Get(key string) goja.Value {
 	switch key {
 	case "toString":
 		return w.r.vm.ToValue(func(goja.FunctionCall) goja.Value {
@@ -256,13 +254,15 @@ func (w *wide) Get(key string) goja.Value {
 }
 
 // Has implements [goja.DynamicObject].
-func (w *wide) Has(key string) bool { return key == "toString" || key == "valueOf" || key == "toJSON" }
+func (w *wideInt) Has(key string) bool {
+	return key == "toString" || key == "valueOf" || key == "toJSON"
+}
 
 // Set implements [goja.DynamicObject].
-func (w *wide) Set(string, goja.Value) bool { return false }
+func (w *wideInt) Set(string, goja.Value) bool { return false }
 
 // Delete implements [goja.DynamicObject].
-func (w *wide) Delete(string) bool { return false }
+func (w *wideInt) Delete(string) bool { return false }
 
 // Keys implements [goja.DynamicObject].
-func (w *wide) Keys() []string { return nil }
+func (w *wideInt) Keys() []string { return nil }

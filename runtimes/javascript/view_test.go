@@ -10,9 +10,9 @@ import (
 	"metascript/engine"
 )
 
-// plainly are bodies of functions of an object o and an array a. They must give the same whether these are views of a request or
-// values that the script made itself.
-var plainly = []string{
+// viewBodies has bodies of functions of an object o and an array a. They must return the same for views of a request as for values that
+// the script made itself.
+var viewBodies = []string{
 	// reading
 	`return o.a`, `return o["b"].c`, `return o.none`, `return o?.none?.deeper`, `return a[1]`, `return a[-1]`, `return a[99]`,
 	`return a.length`, `return a.at(-1)`, `return typeof o + typeof a + typeof o.a + typeof o.s`,
@@ -32,7 +32,7 @@ var plainly = []string{
 	`return o ? 1 : 2`, `return o.u.length + o.u.toUpperCase()`, `return Object.is(a, a)`,
 	`return Object.isFrozen(o) || Object.isSealed(o) || !Object.isExtensible(o)`, `return Object.getPrototypeOf(o) === Object.prototype`,
 	`const m = new Map([[o, 1], [a, 2]]); return [m.get(o), m.get(a), m.get(o.b)]`, `return new Set(a).size`, `return new Map(Object.entries(o)).get("b")`,
-	// methods of arrays that change nothing
+	// methods of arrays that do not change them
 	`return a.map((x, i) => [x, i])`, `return a.filter(x => x)`, `return a.find(x => x > 1)`, `return a.findLast(x => x > 1)`, `return a.findIndex(x => x > 1)`,
 	`return a.reduce((n, x) => n + String(x), "")`, `return a.reduceRight((n, x) => n + String(x), "")`, `return a.slice(1, -1)`, `return a.slice()`,
 	`return a.concat([1], a, 2)`, `return [].concat(a, a)`, `return a.indexOf(2)`, `return a.indexOf(a[3])`, `return a.lastIndexOf(2)`, `return a.includes(2)`, `return a.includes("2")`,
@@ -65,7 +65,7 @@ const viewed = `{"o": {"b": {"c": 1, "d": null}, "a": 1, "s": "text", "u": "grü
 
 // TestViewsLikePlainValues runs each body on the request and on plain values.
 func TestViewsLikePlainValues(t *testing.T) {
-	for _, body := range plainly {
+	for _, body := range viewBodies {
 		script := `
 			const body = (o, a) => { ` + body + ` }
 			const outcome = (o, a) => { try { return {is: body(o, a), o, a} } catch (e) { return String(e) } }
@@ -84,9 +84,9 @@ func TestViewsLikePlainValues(t *testing.T) {
 	}
 }
 
-// TestViewsReturned runs each body on the request and returns what came of it, which must be what JSON says it is.
+// TestViewsReturned runs each body on the request and returns the request, which must be equal to its JSON.
 func TestViewsReturned(t *testing.T) {
-	for _, body := range plainly {
+	for _, body := range viewBodies {
 		script := `
 			const body = (o, a) => { ` + body + ` }
 			function sync({o, a}) {
@@ -131,14 +131,14 @@ func TestUnchangedPartsAreReturnedByReference(t *testing.T) {
 		t.Errorf("spec was copied: %s", diff)
 	}
 	if diff := cmp.Diff(spec, got["parent"].(map[string]any)["spec"]); diff != "" {
-		t.Errorf("spec below a changed parent was copied: %s", diff)
+		t.Errorf("spec in a changed parent was copied: %s", diff)
 	}
 	if _, there := request["parent"].(map[string]any)["status"].(map[string]any)["new"]; there {
 		t.Error("the request was changed")
 	}
 }
 
-// TestWideIntegers is about integers beyond 2^53 that come alone, not inside a list or map that is handed on.
+// TestWideIntegers checks integers beyond 2^53 that are returned alone, and not in a list or map of the request.
 func TestWideIntegers(t *testing.T) {
 	const request = `{"a": {"n": 9007199254740993, "same": 9007199254740993, "other": 9007199254740995, "safe": 9007199254740991, "list": [9007199254740993], "far": [9223372036854775807]}}`
 	for body, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 	"metascript/runtimes/jsonnet"
 )
 
-// pod is a Pod of about 3 KB, as the API server gives it.
+// pod returns a Pod of about 3 KB, as the API server returns it.
 func pod(i int) map[string]any {
 	env := []any{}
 	for j := range 12 {
@@ -46,7 +46,7 @@ func pod(i int) map[string]any {
 	}
 }
 
-// composite is a request of a CompositeController with n Pods.
+// composite returns a request of a CompositeController with n Pods.
 func composite(n int) map[string]any {
 	pods := map[string]any{}
 	for i := range n {
@@ -76,7 +76,7 @@ const (
 	    } },
 	}`
 
-	// full returns as many Pods as there are.
+	// full returns a Pod for each observed Pod.
 	full = `{
 	  sync(parent, children)::
 	    { children: [{
@@ -89,7 +89,7 @@ const (
 	}`
 )
 
-// identify names an object as the controller does.
+// identify returns the identity of an object, as the controller does.
 func identify(object map[string]any) (id, version string) {
 	meta, _ := object["metadata"].(map[string]any)
 	id, _ = meta["uid"].(string)

@@ -28,7 +28,7 @@ var (
 	typeOf = mustParse(`function(v) { type: std.type(v) }`)
 )
 
-// discover finds the functions of the program.
+// discover sets the functions of the program.
 func (p *program) discover(ctx context.Context, l engine.Limits) error {
 	entry := variableNode(variable(p.entry))
 	code, shape, err := p.inspect(ctx, l, shapeOf, entry)
@@ -77,18 +77,18 @@ func (p *program) discoverFields(ctx context.Context, l engine.Limits, entry ast
 // maxShape is the maximum number of fields of the object that a script is.
 const maxShape = 10_000
 
-// inspect applies a function of ours to an expression, and returns the answer. code is set if the value of the expression is a
-// function that is written in Jsonnet.
+// inspect applies f, a function of this package, to an expression, and returns the result. code is set if the value of the
+// expression is a function that is written in Jsonnet.
 func (p *program) inspect(ctx context.Context, l engine.Limits, f, expr ast.Node) (code *ast.Function, answer map[string]any, err error) {
 	out := engine.NewWalk(engine.Limits{Nodes: maxShape, Output: l.Source})
 	g := guard{
-		limits: l, log: &logger{limits: l}, out: outcome{Walk: out}, wanted: expr, closures: map[value]*ast.Function{},
+		limits: l, log: &logger{limits: l}, out: outcome{Walk: out}, tracedNode: expr, functionCode: map[value]*ast.Function{},
 	}
 	v, err := p.evaluate(ctx, &g, applyNode(f, expr))
 	if err != nil {
 		return nil, nil, g.fault(err, function{})
 	}
-	return g.found, v.(map[string]any), nil
+	return g.tracedCode, v.(map[string]any), nil
 }
 
 // identifiers returns the strings in names, a list, that look like identifiers, sorted.

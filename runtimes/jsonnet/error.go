@@ -22,7 +22,7 @@ const maxMessage = 4 << 10
 
 func clip(s string) string { return engine.Clip(strings.TrimSpace(s), maxMessage) }
 
-// position returns the beginning of a range, if it is in a script. The interpreter counts columns in bytes, we in characters.
+// position returns the beginning of a range, if it is in a script. The interpreter counts columns in bytes, engine.Pos in characters.
 func position(loc *ast.LocationRange) engine.Pos {
 	if loc == nil || !inScript(loc) {
 		return engine.Pos{}
@@ -58,14 +58,14 @@ const maxWords = 1000
 
 // fault translates an error of an evaluation that g watched. The function f gave the answer, if there is one.
 func (g *guard) fault(err error, f function) error {
-	var raised gojsonnet.RuntimeError
+	var runtimeErr gojsonnet.RuntimeError
 	switch {
 	case g.stopped != nil:
 		return g.stopped
-	case !errors.As(err, &raised):
+	case !errors.As(err, &runtimeErr):
 		return g.crash(err)
 	}
-	msg, frames := clip(raised.Msg), scriptFrames(raised.StackTrace)
+	msg, frames := clip(runtimeErr.Msg), scriptFrames(runtimeErr.StackTrace)
 	e := &engine.Error{Kind: engine.KindRuntime, Msg: msg, Trace: frames, Pos: position(g.at)}
 	if len(frames) > 0 {
 		e.Pos = frames[0].Pos
@@ -76,7 +76,7 @@ func (g *guard) fault(err error, f function) error {
 		return g.overflow(e)
 	case raising && inScript(failed.Loc()):
 		e.Kind = engine.KindRaised
-	case g.libraryError != nil && raised.Msg == g.libraryError.Msg:
+	case g.libraryError != nil && runtimeErr.Msg == g.libraryError.Msg:
 		e.Kind, e.Hint = g.libraryError.Kind, g.libraryError.Hint
 	case g.request.read != nil && aboutFunction(msg):
 		return g.request.read.fault(*e)
@@ -84,8 +84,8 @@ func (g *guard) fault(err error, f function) error {
 		e.Msg = goType.ReplaceAllStringFunc(msg, func(s string) string { return strings.ToLower(strings.TrimPrefix(s, goTypes)) })
 		e.Hint = g.hint(e.Msg)
 	}
-	if g.making != nil {
-		e.Hint = cmp.Or(e.Hint, "this came up while the message of the error at "+position(g.making).String()+" was made")
+	if g.failedMessage != nil {
+		e.Hint = cmp.Or(e.Hint, "this came up while the message of the error at "+position(g.failedMessage).String()+" was made")
 	}
 	return e
 }

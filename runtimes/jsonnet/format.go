@@ -10,11 +10,11 @@ import (
 )
 
 // The interpreter's formatting is written in Jsonnet, and 'pod-%d' % i takes as long as the rest of a small function. So the
-// operator % calls std.modulo instead of std.mod (formatsFast). Its check handles the simple cases, and passes the others on to
+// operator % calls std.modulo instead of std.mod (useFastFormat). Its check handles the simple cases, and passes the others on to
 // std.mod.
 
-// formatsFast makes n call std.modulo if it is an operator %. It does not change a script's own std.mod.
-func formatsFast(n *ast.Apply) {
+// useFastFormat makes n call std.modulo if it is an operator %. It does not change a script's own std.mod.
+func useFastFormat(n *ast.Apply) {
 	target, ok := n.Target.(*ast.Index)
 	if !ok {
 		return

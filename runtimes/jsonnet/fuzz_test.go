@@ -17,7 +17,7 @@ import (
 	"metascript/runtimes/jsonnet"
 )
 
-// Any text compiles or does not, within its time, and what compiles can be called.
+// FuzzCompile compiles any text within the time limit, and calls what compiles.
 func FuzzCompile(f *testing.F) {
 	for _, text := range []string{
 		status, full, noop, `function(r) r`, `{ sync():: local f(x) = f(x + 1) tailstrict; f(0) }`, "|||\n  a\n|||",
@@ -37,39 +37,39 @@ func FuzzCompile(f *testing.F) {
 		clock := cputime.Thread()
 		_, _ = clock() // it counts from here
 		defer func() {
-			if had, ok := clock(); ok && had > 10*time.Second {
-				t.Errorf("took %s of the processor", had)
+			if used, ok := clock(); ok && used > 10*time.Second {
+				t.Errorf("took %s of processor time", used)
 			}
 		}()
 		limits := engine.Limits{Steps: 200_000, Memory: 8 << 20}
 		s := engine.Script{Language: engine.Jsonnet, Entry: entry, Files: files(text)}
 		p, err := jsonnet.New().Compile(ctx, s, limits)
 		if err != nil {
-			mustBeFault(t, err, text)
+			wantScriptError(t, err, text)
 			return
 		}
 		for _, fn := range p.Functions() {
 			if _, err := p.Call(ctx, fn, request(), engine.Env{Limits: limits}); err != nil {
-				mustBeFault(t, err, text)
+				wantScriptError(t, err, text)
 			}
 		}
 	})
 }
 
-// mustBeFault checks that err is a script's error, and none of those that are made of a panic of the interpreter. It panics
-// where a default that is evaluated too early reads self, which needs a tailstrict.
-func mustBeFault(t *testing.T, err error, text string) {
+// wantScriptError checks that err is an error of the script, and not made from a panic of the interpreter. One panic is known: a
+// default that is evaluated too early, because of tailstrict, reads self.
+func wantScriptError(t *testing.T, err error, text string) {
 	t.Helper()
 	var e *engine.Error
 	switch {
 	case !errors.As(err, &e):
-		t.Errorf("not a script's error: %v", err)
+		t.Errorf("not an error of the script: %v", err)
 	case e.Kind == engine.KindPanic, strings.HasPrefix(e.Msg, "the interpreter cannot") && !strings.Contains(text, "tailstrict"):
 		t.Errorf("a panic: %s\n%s", e.Detail(), e.Stack)
 	}
 }
 
-// Whatever is in an object comes back as it is, from a tree that is kept as from one that is not.
+// FuzzView passes any object to a script that returns it: the result is equal, whether the tree of the object is cached or not.
 func FuzzView(f *testing.F) {
 	f.Add("key", "text", int64(5), 0.5, true)
 	f.Add("", "\x00é", int64(-1<<60), 1e300, false)
@@ -97,7 +97,7 @@ func FuzzView(f *testing.F) {
 	})
 }
 
-// Calls of several programs share the trees of objects, and write to none.
+// Calls of several programs share the trees of objects, and do not change them.
 func TestSharedObjects(t *testing.T) {
 	arg := composite(20)
 	programs := []engine.Program{
@@ -127,11 +127,11 @@ func TestSharedObjects(t *testing.T) {
 	}
 	wg.Wait()
 	if !reflect.DeepEqual(arg, composite(20)) {
-		t.Error("the argument was written to")
+		t.Error("the argument was changed")
 	}
 }
 
-// A new version of an object takes the place of the one before.
+// A new version of an object replaces the old one in the cache.
 func TestVersions(t *testing.T) {
 	p := compile(t, `{ sync(parent):: { v: parent.spec.n } }`)
 	for n := range int64(3) {
@@ -143,7 +143,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// The operator % gives what std.format does.
+// The operator % returns the same as std.format.
 func TestFormat(t *testing.T) {
 	for _, args := range []string{
 		`'%s', 'a'`, `'%d', 5`, `'%s-%d%%', ['a', -5]`, `'%d', 0`, `'%d', -0.0`, `'%s', 1.5`, `'%d', 1e18`, `'%s', [[1, 2]]`, `'', []`, `'%5d|%-5s|%05.1f|%x', [1, 'b', 2.5, 255]`,

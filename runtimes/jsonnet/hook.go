@@ -89,43 +89,43 @@ const (
 	checkEvery = 256
 )
 
-// A guard watches one evaluation: it counts, stops it, fills the nodes of the request when they are first evaluated, and
-// records what an error's message needs.
+// A guard observes one evaluation. It counts steps, stops the evaluation, fills in the nodes of the request when they are first
+// evaluated, and records what the message of an error needs.
 type guard struct {
 	limits engine.Limits
 	log    *logger
-	root   ast.Node // counting begins here; before it, the interpreter builds std
-	answer ast.Node // whose value is the answer
+	root   ast.Node // steps are counted from the evaluation of root; before it, the interpreter builds std
+	answer ast.Node // the node whose value is the result
 
-	steps int64
-	depth int
-	left  int64 // steps until ctx is looked at again
+	steps int64 // counted so far
+	depth int   // of nested evaluations and walks
+	left  int64 // steps until ctx is checked again
 	ctx   context.Context
 
-	raising ast.Node // the message of an error that is being evaluated
-	out     outcome  // takes the answer
-	result  any
-	raised  error              // why the answer could not be taken, or an error's message not be made, if the script is to blame
-	making  *ast.LocationRange // the message that could not be made
+	raising       ast.Node // the message of an error that is being evaluated
+	out           outcome  // converts the result
+	result        any
+	scriptErr     error              // an error of the script while the result or the message of an error was converted
+	failedMessage *ast.LocationRange // the message whose conversion failed
 
-	at           *ast.LocationRange // the script's node that was begun last
-	failed       ast.Node           // the innermost node whose evaluation gave an error
+	at           *ast.LocationRange // the node of the script whose evaluation began last
+	failed       ast.Node           // the innermost node whose evaluation returned an error
 	stopped      *engine.Error      // why the guard ended the evaluation
-	libraryError *engine.Error      // what the library said that the interpreter's error says
-	library      bool               // whether the script imports it
+	libraryError *engine.Error      // the error of the library that the interpreter's error is made from
+	library      bool               // the script imports the library
 
-	request request // whose nodes to fill in
+	request request // has the nodes to fill in
 
-	// For discovery: the node of whose value, a function, we want the code; the functions seen; and the code.
-	wanted   ast.Node
-	closures map[value]*ast.Function
-	found    *ast.Function
+	// For discovery: the code of the function that is the value of tracedNode is stored in tracedCode.
+	tracedNode   ast.Node
+	functionCode map[value]*ast.Function
+	tracedCode   *ast.Function
 }
 
-// stop is the value with which the guard panics. Evaluate recovers it; the reason is in guard.stopped.
+// stop is the value with which the guard panics. The interpreter's Evaluate recovers it. The reason is in guard.stopped.
 type stop struct{}
 
-// hook returns the functions that watch. They run on the goroutine that evaluates.
+// hook returns the functions that the interpreter calls, on the goroutine that evaluates.
 func (g *guard) hook(ctx context.Context) hook {
 	g.ctx = ctx
 	return hook{pre: g.begin, post: g.finish}
@@ -161,25 +161,25 @@ func (g *guard) finish(i interpreter, n ast.Node, v value, err error) {
 		return
 	}
 	if v != nil && wordsOf(v).typ == layout.kinds[treeKind] {
-		g.left -= int64(length(v)) / 64 // whatever looks into it makes one string of it first
+		g.left -= int64(length(v)) / 64 // an operation on it first carries out the concatenation
 	}
 	if w := g.request.end(n, v); w != nil {
 		g.stopped = w.fault(engine.Error{Pos: cmp.Or(position(n.Loc()), position(g.at))})
 		panic(stop{})
 	}
-	if g.wanted != nil {
+	if g.tracedNode != nil {
 		g.trace(n, v)
 	}
 	switch n {
 	case g.answer:
-		g.takeAnswer(i, v)
-	case g.raising: // it becomes a string
+		g.convertAnswer(i, v)
+	case g.raising: // the interpreter converts it to a string
 		o := operation{guard: g, i: i, what: "the error's message"}
 		if !isString(v) {
 			o.text(v, "", "")
 		}
-		if o.came != nil { // its stack is not what it was: it must not continue
-			g.raised, g.making = o.came, n.Loc()
+		if o.fatal != nil { // the interpreter's stack has changed, so it must not continue
+			g.scriptErr, g.failedMessage = o.fatal, n.Loc()
 			panic(stop{})
 		}
 	}
@@ -214,8 +214,8 @@ func (g *guard) tooDeep() {
 	panic(stop{})
 }
 
-// takeAnswer converts the answer while the guard still counts: the conversion evaluates fields and elements.
-func (g *guard) takeAnswer(i interpreter, v value) {
+// convertAnswer converts the result while the guard still counts steps: the conversion evaluates fields and elements.
+func (g *guard) convertAnswer(i interpreter, v value) {
 	g.out.guard, g.out.i = g, i
 	result, err := g.out.convert(v)
 	switch {
@@ -224,18 +224,18 @@ func (g *guard) takeAnswer(i interpreter, v value) {
 		return
 	case errors.As(err, &g.stopped):
 	default:
-		g.raised = err
+		g.scriptErr = err
 	}
 	panic(stop{})
 }
 
-// trace follows functions from where they are made to the wanted node.
+// trace records the code of each function, and the code of the function that is the value of tracedNode.
 func (g *guard) trace(n ast.Node, v value) {
 	if f, ok := n.(*ast.Function); ok {
-		g.closures[v] = f
+		g.functionCode[v] = f
 	}
-	if n == g.wanted {
-		g.found = g.closures[v]
+	if n == g.tracedNode {
+		g.tracedCode = g.functionCode[v]
 	}
 }
 
@@ -249,6 +249,6 @@ func (g *guard) stop() {
 	panic(stop{})
 }
 
-// inScript reports whether loc is in one of the script's files, and not in std, in a node of our own making, or one
-// of the interpreter's remarks ("During manifestation"), which have a name and no file.
+// inScript reports whether loc is in one of the script's files, and not in std, in a node that this package made, or in a text of
+// the interpreter such as "During manifestation", which has a name but no file.
 func inScript(loc *ast.LocationRange) bool { return loc.FileName != "" && loc.File != nil }

@@ -22,7 +22,7 @@ func TestHookWorks(t *testing.T) {
 	}
 }
 
-// Any other layout of the interpreter's hook is noticed.
+// Every other layout of the interpreter's hook is detected.
 func TestHookLayout(t *testing.T) {
 	type (
 		pre  = func(unsafe.Pointer, ast.Node)
@@ -66,12 +66,12 @@ func TestHookLayout(t *testing.T) {
 		5,
 	} {
 		if err := checkLayout(reflect.TypeOf(theirs), reflect.TypeFor[hook]()); err == nil {
-			t.Errorf("%T passes for %T", theirs, gojsonnet.EvalHook{})
+			t.Errorf("%T was accepted as %T", theirs, gojsonnet.EvalHook{})
 		}
 	}
 }
 
-// Any other layout of the interpreter's values is noticed, two fields of one type that changed places as well.
+// Every other layout of the interpreter's values is detected, also if two fields of the same type are swapped.
 func TestValueLayout(t *testing.T) {
 	type ours struct {
 		left, right value
@@ -152,18 +152,18 @@ func TestValueLayout(t *testing.T) {
 		}{}, false},
 		{5, false},
 	} {
-		if err := sameShape(reflect.TypeOf(c.theirs), reflect.TypeFor[ours]()); (err == nil) != c.same {
+		if err := checkShape(reflect.TypeOf(c.theirs), reflect.TypeFor[ours]()); (err == nil) != c.same {
 			t.Errorf("%T: got %v", c.theirs, err)
 		}
 	}
 	for _, theirs := range []any{new(interface{ other() }), new(interface{ evalCall() }), new(interface{ evalCall(int) })} {
 		if err := checkCall(reflect.TypeOf(theirs).Elem()); err == nil {
-			t.Errorf("a call passes for %T", theirs)
+			t.Errorf("%T was accepted as the arguments of a call", theirs)
 		}
 	}
 }
 
-// Without the hook nothing compiles: nothing would bound it.
+// Without the hook no script compiles, since nothing would limit it.
 func TestNothingCompilesWithoutHook(t *testing.T) {
 	defer func(f func() error) { hookError = f }(hookError)
 	hookError = func() error { return errors.New("no hook") }
@@ -173,7 +173,7 @@ func TestNothingCompilesWithoutHook(t *testing.T) {
 	}
 }
 
-// A panic of the interpreter is a script's error, and its stack is not in what people are shown.
+// A panic of the interpreter is an error of the script. The detail of the error has no Go stack.
 func TestCrash(t *testing.T) {
 	for what, msg := range map[string]string{
 		"index out of range": "the interpreter cannot evaluate this: index out of range",
@@ -186,7 +186,7 @@ func TestCrash(t *testing.T) {
 			t.Errorf("got %#v", err)
 		}
 		if strings.Contains(e.Detail()+e.Error(), "goroutine") {
-			t.Errorf("the stack is shown: %s", e.Detail())
+			t.Errorf("the detail has the stack: %s", e.Detail())
 		}
 	}
 }

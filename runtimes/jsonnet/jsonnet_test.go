@@ -55,7 +55,7 @@ func call(t *testing.T, text string, arg map[string]any, env engine.Env) (map[st
 	return compile(t, text).Call(context.Background(), "sync", arg, env)
 }
 
-// fault checks that err is a script's error of a kind, whose text and hint contain what is wanted.
+// fault checks that err is an error of the script with that kind, and that its text and hint contain wants.
 func fault(t *testing.T, err error, kind engine.Kind, wants ...string) *engine.Error {
 	t.Helper()
 	var e *engine.Error
@@ -73,7 +73,7 @@ func fault(t *testing.T, err error, kind engine.Kind, wants ...string) *engine.E
 	return e
 }
 
-// request is what most calls are made with.
+// request returns the argument of most calls.
 func request() map[string]any {
 	return map[string]any{
 		"parent": map[string]any{
@@ -200,7 +200,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// A program needs no file after it was compiled: it parses each once, and keeps them.
+// A program reads no files after it was compiled.
 func TestFilesAreReadOnce(t *testing.T) {
 	fsys := files(`{ sync():: (import 'lib.libsonnet') + { text: importstr 'text.txt' } }`, "lib.libsonnet", `{ a: 1 }`, "text.txt", "x")
 	p, err := compileFS(fsys)
@@ -279,7 +279,7 @@ func TestNotJSON(t *testing.T) {
 	fault(t, err, engine.KindResult, "the answer at n[1] is the number 1e+17, which is beyond 2^53")
 }
 
-// Integers that float64 cannot hold can be passed on, and not be read.
+// Integers that float64 cannot represent can be returned, but not used as numbers.
 func TestWideIntegers(t *testing.T) {
 	const big = int64(1<<53 + 1)
 	got, err := call(t, `{ sync(parent):: { spec: parent.spec, list: [parent.spec.big], copy: parent { spec+: { image: 'x' } } } }`, request(), engine.Env{})
@@ -315,14 +315,14 @@ func TestWideIntegers(t *testing.T) {
 	fault(t, err, engine.KindRaised, "on purpose")
 }
 
-// The path of a wide integer says where it is in the request.
+// The error for a wide integer has its path in the request.
 func TestWideIntegerPath(t *testing.T) {
 	arg := map[string]any{"a b": []any{map[string]any{"c": []any{int64(1), int64(-1 << 60)}}}}
 	_, err := call(t, `function(r) { v: r['a b'][0].c[1] - 1 }`, arg, engine.Env{})
 	fault(t, err, engine.KindRuntime, `-1152921504606846976 (request["a b"][0].c[1])`)
 }
 
-// A call that needs two runs for its answer prints but once.
+// A call prints each message only once.
 func TestLog(t *testing.T) {
 	var got []engine.Message
 	env := engine.Env{Log: func(m engine.Message) { got = append(got, m) }, Limits: engine.Limits{Log: 20}}
@@ -420,15 +420,15 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A small script stays within small limits: building std is not counted.
+// A small script needs few steps: to build std is not counted.
 func TestStepsCountTheScriptOnly(t *testing.T) {
 	if _, err := call(t, `{ sync():: { a: 1 } }`, nil, engine.Env{Limits: engine.Limits{Steps: 50, Stack: 5}}); err != nil {
 		t.Error(engine.DetailOf(err))
 	}
 }
 
-// Whatever loop a script is in, it ends soon after the context is done. Each would run for hours, or until it hits
-// the step limit, which is another kind of error.
+// Every loop of a script ends soon after the context is done. Without that, each of these would run for hours, or exceed the step
+// limit, which is another kind of error.
 func TestCancel(t *testing.T) {
 	const forever = `local r = std.range(1, 1000); `
 	for _, expr := range []string{
@@ -462,7 +462,7 @@ func TestDone(t *testing.T) {
 	fault(t, err, engine.KindCanceled)
 }
 
-// The parser recurses and its lexer goes back: some source must not get there.
+// Source that is too expensive for the parser or its lexer is refused.
 func TestSource(t *testing.T) {
 	for text, ok := range map[string]bool{
 		strings.Repeat("- ", 30_000) + "1":                                    false,
@@ -481,14 +481,14 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// Discovery runs the script, and is bounded like a call.
+// Discovery runs the script, and has the same limits as a call.
 func TestCompileIsLimited(t *testing.T) {
 	s := engine.Script{Language: engine.Jsonnet, Entry: entry, Files: files(`{ sync: std.foldl(function(a, b) a + b, std.range(1, 100000), 0) }`)}
 	_, err := jsonnet.New().Compile(context.Background(), s, engine.Limits{Steps: 10_000})
 	fault(t, err, engine.KindSteps, "sync.jsonnet:1:")
 }
 
-// Calls share a program and an argument.
+// Concurrent calls can share a program and an argument.
 func TestConcurrentCalls(t *testing.T) {
 	p := compile(t, `
 		local lib = import 'lib.libsonnet';
@@ -515,7 +515,7 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
-// An answer is its caller's: no later call sees what is done to it.
+// A caller may change a result: later calls are not affected.
 func TestAnswersAreNotShared(t *testing.T) {
 	p := compile(t, `{ local all = { a: [1] }, sync(parent):: { all: all, spec: parent.spec } }`)
 	arg := request()

@@ -73,8 +73,8 @@ func libraryNames() []string {
 	return names
 }
 
-// called implements std.native of a list: the name of a function of the library, and its arguments.
-func called(o *operation) (value, error, bool) {
+// callLibrary implements std.native for a list: the name of a function of the library, and its arguments.
+func callLibrary(o *operation) (value, error, bool) {
 	list, _ := arrayOf(o.args[0])
 	if len(list) == 0 {
 		return nil, nil, false

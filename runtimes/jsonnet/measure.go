@@ -9,17 +9,17 @@ import (
 )
 
 // go-jsonnet parses, desugars and analyzes a file in one step, and shows no syntax tree before. So what that takes is
-// estimated from the tokens. The analysis notes for each node of the tree which names are used in it, and for each scope, an
-// object, a local, a function or a comprehension, which names are visible. A node is no more than a token. Of names we
-// count those that are used between two commas, and those that are declared between the same brackets: what is nested
-// within is within both.
+// estimated from the tokens. The analysis records for each node of the tree which names are used in it, and for each scope, which
+// is an object, a local, a function or a comprehension, which names are visible in it. There are at most as many nodes as tokens.
+// The estimate counts the names that are used between two commas, and the names that are declared between the same brackets, with
+// everything that is nested between them.
 
 // A group is the text between two commas, or between two brackets.
 type group struct {
 	used     map[string]bool // names
 	declared map[string]bool
 	scopes   int
-	around   int // expressions that all which follows is in, as behind a local
+	around   int // expressions that contain the rest of the group, such as the body of a local
 }
 
 func (g *group) use(name string) {
@@ -36,8 +36,8 @@ func (g *group) declare(name string) {
 	g.declared[name] = true
 }
 
-// take adds the names that a group within g uses.
-func (g *group) take(inner *group) {
+// addNames adds the names that inner, a group in g, uses.
+func (g *group) addNames(inner *group) {
 	if len(g.used) < len(inner.used) {
 		g.used, inner.used = inner.used, g.used
 	}
@@ -50,32 +50,32 @@ func (g *group) take(inner *group) {
 // A frame is an open bracket.
 type frame struct {
 	opening string
-	part    group           // since the last comma or semicolon
-	tokens  int             // in part
-	element group           // since the last comma that is not of a local
-	scopes  int             // in element, before the last semicolon
-	whole   group           // all
-	binds   int             // locals whose semicolon has not come
-	local   bool            // in the local of an object
-	params  map[string]bool // what may be parameters, when they are those of a function
-	lambda  bool            // whether they are, of function(x)
+	part    group           // the tokens since the last comma or semicolon
+	tokens  int             // the number of tokens in part
+	element group           // the tokens since the last comma that is not in a local
+	scopes  int             // the scopes in element before the last semicolon
+	whole   group           // all tokens
+	binds   int             // locals whose semicolon was not read yet
+	local   bool            // the current position is in the local of an object
+	params  map[string]bool // names that are parameters if the bracket belongs to a function
+	lambda  bool            // the bracket has the parameters of function(x)
 }
 
-// A sourceMeter reads a file and counts.
+// A sourceMeter reads the tokens of a file and counts.
 type sourceMeter struct {
-	tally    measure.Tally // of the script
-	open     []*frame      // the first is the file
-	closed   *frame        // the bracket ( ) that has just been closed
-	locals   int           // of objects, one in the other, around this token
-	depth    int           // tokens around this one that may each be a level of the syntax tree
-	last     string        // the token before, and the one before that
-	beforeIt string
-	passed   *measure.Bound
+	tally      measure.Tally // of the script
+	open       []*frame      // the first is the file
+	closed     *frame        // the bracket ( ) that has just been closed
+	locals     int           // the nested locals of objects that contain the current token
+	depth      int           // tokens that contain the current one and may each be a level of the syntax tree
+	last       string        // the previous token; secondLast is the one before it
+	secondLast string
+	exceeded   *measure.Bound
 }
 
-// measured refuses a file that would keep the parser or the analysis busy for very long, or overflow the stack. No context can
-// stop these, and a stack overflow ends the process.
-func measured(file, text string, tally measure.Tally) error {
+// checkSource returns an error for a file for which the parser or the analysis would take too long or overflow the stack. They
+// cannot be stopped, and a stack overflow ends the process.
+func checkSource(file, text string, tally measure.Tally) error {
 	if len(text) > maxCode {
 		return &engine.Error{
 			Kind: engine.KindSource, Pos: engine.Pos{File: file, Line: 1, Col: 1},
@@ -83,18 +83,18 @@ func measured(file, text string, tally measure.Tally) error {
 			Hint: "move data to a file for importstr and std.parseJson",
 		}
 	}
-	at, passed := checkText(text)
-	if passed == nil {
-		at, passed = checkProducts(text, tally)
+	at, exceeded := checkText(text)
+	if exceeded == nil {
+		at, exceeded = checkProducts(text, tally)
 	}
-	if passed == nil {
+	if exceeded == nil {
 		return nil
 	}
-	return passed.Passed(host.At(file, text, at))
+	return exceeded.Exceeded(host.At(file, text, at))
 }
 
 // checkText limits brackets and operators. It does not match brackets.
-func checkText(text string) (at int, passed *measure.Bound) {
+func checkText(text string) (at int, exceeded *measure.Bound) {
 	row, run, runs, brackets := 0, 0, 0, 0
 	for i := range len(text) {
 		switch text[i] {
@@ -111,21 +111,21 @@ func checkText(text string) (at int, passed *measure.Bound) {
 			row, run = 0, 0
 		}
 		switch {
-		case brackets > measure.JsonnetBrackets.Most:
+		case brackets > measure.JsonnetBrackets.Max:
 			return i, measure.JsonnetBrackets
-		case row > measure.Operators.Most:
+		case row > measure.Operators.Max:
 			return i, measure.Operators
-		case runs > measure.Runs.Most:
+		case runs > measure.Runs.Max:
 			return i, measure.Runs
 		}
 	}
 	return 0, nil
 }
 
-func checkProducts(text string, tally measure.Tally) (at int, passed *measure.Bound) {
+func checkProducts(text string, tally measure.Tally) (at int, exceeded *measure.Bound) {
 	m := &sourceMeter{tally: tally, open: []*frame{{}}}
 	l := lexer{host.Scanner{Text: text}}
-	for m.passed == nil {
+	for m.exceeded == nil {
 		start, token := l.next()
 		at = start
 		if token == "" {
@@ -134,7 +134,7 @@ func checkProducts(text string, tally measure.Tally) (at int, passed *measure.Bo
 		}
 		m.token(token)
 	}
-	return min(at, len(text)), m.passed
+	return min(at, len(text)), m.exceeded
 }
 
 func (m *sourceMeter) top() *frame { return m.open[len(m.open)-1] }
@@ -142,16 +142,16 @@ func (m *sourceMeter) top() *frame { return m.open[len(m.open)-1] }
 // spend counts units of measure.Products.
 func (m *sourceMeter) spend(n int) {
 	if !m.tally.Add(measure.Products, n) {
-		m.passed = measure.Products
+		m.exceeded = measure.Products
 	}
 }
 
 func (m *sourceMeter) token(token string) {
 	top := m.top()
 	top.tokens++
-	m.spend(m.locals) // what is in the local of an object is copied
-	if m.depth++; m.depth > measure.JsonnetTree.Most {
-		m.passed = measure.JsonnetTree
+	m.spend(m.locals) // the expressions in the local of an object are copied
+	if m.depth++; m.depth > measure.JsonnetTree.Max {
+		m.exceeded = measure.JsonnetTree
 	}
 	if closed := m.closed; closed != nil {
 		m.closed = nil
@@ -179,7 +179,7 @@ func (m *sourceMeter) token(token string) {
 	default:
 		m.name(top, token)
 	}
-	m.beforeIt, m.last = m.last, token
+	m.secondLast, m.last = m.last, token
 }
 
 func (m *sourceMeter) enter(opening string) {
@@ -192,8 +192,8 @@ func (m *sourceMeter) enter(opening string) {
 		f.lambda = m.last == "function"
 	}
 	m.open = append(m.open, f)
-	if len(m.open) > measure.JsonnetNesting.Most {
-		m.passed = measure.JsonnetNesting // the engine looks, too, and takes brackets in comments for some
+	if len(m.open) > measure.JsonnetNesting.Max {
+		m.exceeded = measure.JsonnetNesting // the engine checks nesting too, but also counts brackets in comments
 	}
 }
 
@@ -207,7 +207,7 @@ func (m *sourceMeter) leave(closing string) {
 	m.open = m.open[:len(m.open)-1]
 	m.spend(inner.whole.scopes * len(inner.whole.declared) / 4)
 	top := m.top()
-	top.part.take(&inner.whole)
+	top.part.addNames(&inner.whole)
 	switch {
 	case inner.lambda:
 		m.declareParams(top, inner)
@@ -247,15 +247,15 @@ func (m *sourceMeter) comma(top *frame) {
 	m.endElement(top)
 }
 
-// endPart ends what has one value: each of its tokens is a node that may use all names in it.
+// endPart ends the current part: each of its tokens is a node that may use all names in it.
 func (m *sourceMeter) endPart(f *frame) {
 	m.spend(f.tokens * len(f.part.used))
-	f.element.take(&f.part)
+	f.element.addNames(&f.part)
 	m.depth -= f.tokens
 	f.part, f.tokens = group{}, 0
 }
 
-// endScopes ends what is up to a semicolon: in the scopes there, the names that have been declared are visible.
+// endScopes ends the scopes before a semicolon: all names that were declared are visible in them.
 func (m *sourceMeter) endScopes(f *frame) {
 	m.spend(f.element.scopes * len(f.element.declared) / 4)
 	f.scopes += f.element.scopes
@@ -267,7 +267,7 @@ func (m *sourceMeter) endElement(f *frame) {
 	m.endScopes(f)
 	m.spend(f.element.around * len(f.element.used))
 	m.depth -= f.element.around
-	f.whole.take(&f.element)
+	f.whole.addNames(&f.element)
 	f.whole.scopes += f.scopes
 	f.scopes = 0
 	f.element = group{}
@@ -277,7 +277,7 @@ func (m *sourceMeter) endElement(f *frame) {
 	}
 }
 
-// name notes a word: one that is declared, or used.
+// name records a word that is a name: as declared, or as used.
 func (m *sourceMeter) name(top *frame, token string) {
 	c := token[0]
 	if !host.Letter(c) && c != '$' || c >= '0' && c <= '9' || m.last == "." {

@@ -13,7 +13,7 @@ import (
 
 var numbered = measuretest.Numbered
 
-// What is too dear to analyze is refused at the place where it begins to be.
+// A file that is too expensive to analyze is refused, with the position where it exceeds a bound.
 func TestExpensiveSources(t *testing.T) {
 	locals := "local " + numbered("a%d=1,", 3000) + "z=1; "
 	for _, c := range []struct{ name, text, want string }{
@@ -38,7 +38,7 @@ func TestExpensiveSources(t *testing.T) {
 	}
 }
 
-// Imports within many expressions are listed for each.
+// Imports that are nested in many expressions are listed for each of these.
 func TestExpensiveImports(t *testing.T) {
 	files := map[string]string{}
 	for i := range 300 {
@@ -50,7 +50,7 @@ func TestExpensiveImports(t *testing.T) {
 	}
 }
 
-// Scripts as people and generators write them pass, with room to spare.
+// Scripts like those that people and generators write are accepted, and are far below the bounds.
 func TestNormalSourcesAreAccepted(t *testing.T) {
 	const part = `
 local labels%[1]d(name, extra={}) = extra { app: name, 'part-of': "it's" },
@@ -78,7 +78,7 @@ local service%[1]d(parent, name=parent.metadata.name) = {
 		}
 		text := b.String() + "] } }"
 		tally := measure.Tally{}
-		if err := measured("sync.jsonnet", text, tally); err != nil {
+		if err := checkSource("sync.jsonnet", text, tally); err != nil {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 		t.Logf("%d bytes: %v", len(text), tally[measure.Products])

@@ -13,13 +13,13 @@ import (
 	"metascript/runtimes/internal/measure"
 )
 
-// A loader parses the entry file and all that it imports, and links them to one syntax tree, which can be shared
-// by all calls (the interpreter's own import cache lives no longer than its VM, which is a call's):
+// A loader parses the entry file and all files that it imports, and links them to one syntax tree, which all calls share. (The
+// interpreter has an import cache too, but only for one VM, and each call has its own.) The tree is
 //
 //	local $import:lib.libsonnet = <its tree>, $import:sync.jsonnet = <its tree>; ...
 //
-// where every import has become a variable. That is what an import means: evaluated when it is first needed, and
-// once. The names cannot be written in a script.
+// where every import is replaced by a variable. A variable has the semantics of an import: it is evaluated when it is first needed,
+// and only once. A script cannot use these names.
 type loader struct {
 	files  fs.FS
 	limits engine.Limits
@@ -31,10 +31,10 @@ type loader struct {
 	data   map[string]gojsonnet.Contents // the files of importstr and importbin
 }
 
-// variable is the name that the file's value is bound to.
+// variable returns the name of the variable for a file.
 func variable(file string) ast.Identifier { return ast.Identifier("$import:" + file) }
 
-// load parses file and what it imports, unless that has been done. at is the import that asks for it.
+// load parses file and the files that it imports, unless file is already loaded. at is the import, nil for the entry file.
 func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) error {
 	if l.loaded[file] {
 		return nil
@@ -59,7 +59,7 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 	if err != nil {
 		return &engine.Error{Kind: engine.KindSource, Pos: engine.Pos{File: file}, Msg: "cannot be read: " + err.Error()}
 	}
-	if err := measured(file, text, l.tally); err != nil {
+	if err := checkSource(file, text, l.tally); err != nil {
 		return err
 	}
 	tree, err := gojsonnet.SnippetToAST(file, text)
@@ -78,16 +78,16 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 }
 
 const (
-	// maxCode bounds a file of code, whatever Limits.Source allows: the parser, which no context stops, recurses with
-	// up to 1 KiB of stack for two bytes of source, and so do those who read its tree.
+	// maxCode is the maximum size of a file of code in bytes, even if Limits.Source is larger. The parser cannot be stopped, and
+	// recurses with up to 1 KiB of stack for two bytes of source. Functions that read its tree also recurse.
 	maxCode = 256 << 10
 
-	// maxChain bounds how many files import each the next.
+	// maxChain is the maximum length of a chain of files that import each other.
 	maxChain = 200
 )
 
-// link replaces the imports in the tree at slot, and gives its nodes the name of the function they are in, for
-// stack traces. bound is the name that the node at slot is bound to. It returns the variables that came in.
+// link replaces the imports in the tree at slot by variables, and sets the context of its nodes to the function that contains them,
+// for stack traces. bound is the name to which the node at slot is bound. It returns the variables that it added.
 func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context, bound string) (ast.Identifiers, error) {
 	n := *slot
 	n.SetContext(function)
@@ -101,9 +101,9 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 	case *ast.Function:
 		function = functionName(bound)
 	case *ast.DesugaredObject:
-		placeMethods(n)
+		setMethodPositions(n)
 	case *ast.Apply:
-		formatsFast(n)
+		useFastFormat(n)
 	}
 	var used ast.Identifiers
 	var err error
@@ -112,7 +112,7 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 			var more ast.Identifiers
 			more, err = l.link(ctx, child, function, bound)
 			if err == nil && !l.tally.Add(measure.Imports, (len(used)+len(more))*len(more)) {
-				err = measure.Imports.Passed(position(n.Loc()))
+				err = measure.Imports.Exceeded(position(n.Loc()))
 			}
 			if err == nil {
 				used = union(used, more)
@@ -120,7 +120,7 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 		}
 	})
 	if err == nil && !l.tally.Add(measure.Imports, len(used)*(len(n.FreeVariables())+len(used))) {
-		err = measure.Imports.Passed(position(n.Loc()))
+		err = measure.Imports.Exceeded(position(n.Loc()))
 	}
 	if err == nil && len(used) > 0 {
 		n.SetFreeVariables(union(n.FreeVariables(), used))
@@ -128,7 +128,7 @@ func (l *loader) link(ctx context.Context, slot *ast.Node, function ast.Context,
 	return used, err
 }
 
-// linkCode puts a variable in the place of an import.
+// linkCode loads the file of an import, and replaces the import by a variable.
 func (l *loader) linkCode(ctx context.Context, slot *ast.Node, n *ast.Import) (ast.Identifiers, error) {
 	file, err := l.resolve(n.File.Value, n.Loc())
 	if err != nil {
@@ -143,7 +143,7 @@ func (l *loader) linkCode(ctx context.Context, slot *ast.Node, n *ast.Import) (a
 	return v.FreeVars, nil
 }
 
-// linkData reads the file of an importstr or importbin, whose name becomes the one from the root.
+// linkData reads the file of an importstr or importbin, and sets the name to the path from the root.
 func (l *loader) linkData(name *ast.LiteralString, at *ast.LocationRange) error {
 	file, err := l.resolve(name.Value, at)
 	if err != nil {
@@ -163,8 +163,8 @@ func (l *loader) linkData(name *ast.LiteralString, at *ast.LocationRange) error 
 	return nil
 }
 
-// resolve finds the file that name means in an import at at: below the importing file's directory, else, unless name
-// begins with a dot, below the root.
+// resolve returns the file that name means in an import at the position at. It looks in the directory of the importing file and
+// then, unless name begins with a dot, in the root.
 func (l *loader) resolve(name string, at *ast.LocationRange) (string, error) {
 	if file, found := host.Find(l.files, at.FileName, name, []string{libraryFile}); found {
 		return file, nil
@@ -176,5 +176,5 @@ func (l *loader) resolve(name string, at *ast.LocationRange) (string, error) {
 	}
 }
 
-// naming is how messages show names.
+// naming formats names in messages.
 var naming = host.Names{Max: 200, More: func(int) string { return "..." }}

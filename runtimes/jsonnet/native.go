@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-jsonnet/ast"
 )
 
-// This file is all that this package knows of the interpreter's unexported types: the layout of its values, which checkValues compares
-// with what is built in before the first script runs, and some of its functions, which the linker finds or fails.
-// Fields have the names that they have there, or _ where we do not use them.
+// This file has everything that depends on the interpreter's unexported types: the layout of its values, which checkValues compares
+// with go-jsonnet before the first script runs, and some of its functions; if one is missing, the linker fails. Fields have the same
+// names as in go-jsonnet, or _ if they are not used.
 
 // An interpreter is *gojsonnet.interpreter.
 type interpreter = unsafe.Pointer
@@ -23,7 +23,7 @@ type interpreter = unsafe.Pointer
 type (
 	flatString struct{ value []rune }
 
-	// A treeString is a concatenation that has not been carried out. Without right it is all in left.
+	// A treeString is a concatenation that has not been carried out yet. If right is nil, the whole string is left.
 	treeString struct {
 		left, right value
 		len         int
@@ -31,7 +31,7 @@ type (
 
 	arrayValue struct{ elements []*thunk }
 
-	// A thunk is an element, a variable or an argument: evaluated, it has content.
+	// A thunk is an element, a variable or an argument. content is nil until it is evaluated.
 	thunk struct {
 		env     unsafe.Pointer
 		body    ast.Node
@@ -50,7 +50,8 @@ type (
 	// An evalCallable is a function.
 	evalCallable interface{ evalCall() }
 
-	// Layers are what an object was added up from: simpleLayers, which are one, extendedLayers or restrictedLayers.
+	// Layers are the objects of which an object is the sum: simpleLayers, which is one object, extendedLayers or
+	// restrictedLayers.
 	layers       interface{ inheritanceSize() int }
 	simpleLayers struct {
 		upValues unsafe.Pointer
@@ -69,7 +70,7 @@ type (
 
 	callArguments struct {
 		positional []*thunk
-		_          []unsafe.Pointer // the named ones
+		_          []unsafe.Pointer // the named arguments
 		_          bool             // tailstrict
 	}
 	unaryBuiltin struct {
@@ -129,7 +130,7 @@ func valueCmp(i interpreter, x, y value) (int, error)
 //go:linkname flatten github.com/google/go-jsonnet.(*valueStringTree).flattenToLeft
 func flatten(s *treeString)
 
-// withoutHidden is what fieldNames takes for visible fields alone.
+// withoutHidden is the argument of fieldNames for visible fields only.
 const withoutHidden = 1
 
 // A kind is the dynamic type of a value.
@@ -147,7 +148,7 @@ const (
 	functionKind
 )
 
-// The two words of an interface.
+// twoWords is the layout of an interface.
 type twoWords struct{ typ, data unsafe.Pointer }
 
 func wordsOf(v value) twoWords {
@@ -155,18 +156,18 @@ func wordsOf(v value) twoWords {
 	return *(*twoWords)(unsafe.Pointer(&a))
 }
 
-// layout is what checkValues learned about the interpreter. It does not change afterwards.
+// layout is what checkValues has found out about the interpreter. It does not change after installGuards.
 var layout struct {
 	kinds    [functionKind + 1]unsafe.Pointer // the type words
-	simple   unsafe.Pointer                   // of layers
+	simple   unsafe.Pointer                   // the type words of layers
 	extended unsafe.Pointer
 	restrict unsafe.Pointer
-	baseStd  uintptr // where in an interpreter its std is
-	traceOut uintptr // where in an interpreter its writer for std.trace is
-	array    value   // one of each kind that we make ourselves
+	baseStd  uintptr // the offset of std in an interpreter
+	traceOut uintptr // the offset of the writer for std.trace in an interpreter
+	array    value   // samples of the kinds that this package makes
 	text     value
 	builtins map[string]reflect.Value
-	removed  map[string]bool // what std had and no longer has
+	removed  map[string]bool // the fields that were removed from std
 }
 
 // kindOf returns v's kind and the address of what it points to.
@@ -183,14 +184,14 @@ func kindOf(v value) (kind, unsafe.Pointer) {
 	return unknownKind, w.data
 }
 
-// newArray returns the interpreter's array of elements.
+// newArray returns an array value with these elements.
 func newArray(elements []*thunk) value {
 	v := layout.array
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&arrayValue{elements: elements})
 	return v
 }
 
-// noVariables is an environment, which is empty, and read only.
+// noVariables is an empty environment. The interpreter only reads it.
 var noVariables [16]unsafe.Pointer
 
 // evaluated returns the value of a node that has no free variables.
@@ -198,7 +199,7 @@ func evaluated(n ast.Node, i interpreter) (value, error) {
 	return force(&thunk{env: unsafe.Pointer(&noVariables), body: n}, i)
 }
 
-// newString returns the interpreter's string.
+// newString returns a string value.
 func newString(s string) value {
 	v := layout.text
 	(*twoWords)(unsafe.Pointer(&v)).data = unsafe.Pointer(&flatString{value: []rune(s)})
@@ -221,18 +222,19 @@ func runesOf(v value) []rune {
 	}
 }
 
-// loggerOf returns the logger of an interpreter of ours, which knows the guard.
+// loggerOf returns the logger of an interpreter, or nil if the interpreter was not made by program.evaluate. The logger has the
+// guard.
 func loggerOf(i interpreter) *logger {
 	l, _ := (*(*io.Writer)(unsafe.Add(i, layout.traceOut))).(*logger)
 	return l
 }
 
-// samples has a value of every kind, and then every builtin function.
+// samples evaluates a value of every kind, and then every builtin function.
 const samples = `local s = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa';
 [std.type(x) for x in [null, true, 1, s, s + s, [1], { a: 1 }, function() 1, { a: 1 } + { b: 1 }, std.objectRemoveKey({ a: 1 }, 'a')]]
 + [std.type(std[f]) for f in std.objectFieldsAll(std)]`
 
-// checkValues learns the types of the interpreter's values, and that they look as we think.
+// checkValues sets layout, and returns an error if the interpreter's values do not have the layout of the types in this file.
 func checkValues() error {
 	field, ok := reflect.TypeFor[gojsonnet.EvalHook]().Field(0).Type.In(0).Elem().FieldByName("traceOut")
 	if !ok || field.Type != reflect.TypeFor[io.Writer]() {
@@ -269,7 +271,7 @@ func checkValues() error {
 	return nil
 }
 
-// shapes are what the interpreter's types are to look like.
+// shapes has the kind and the expected layout of the interpreter's types, by name.
 var shapes = map[string]struct {
 	kind kind
 	ours reflect.Type
@@ -295,7 +297,7 @@ func learnType(v value) error {
 		return fmt.Errorf("there are values of type %s", rv.Type())
 	}
 	if shape.ours != nil {
-		if err := sameShape(rv.Elem().Type(), shape.ours); err != nil {
+		if err := checkShape(rv.Elem().Type(), shape.ours); err != nil {
 			return err
 		}
 	}
@@ -309,7 +311,7 @@ func learnType(v value) error {
 		if env, ok := element.FieldByName("env"); !ok || env.Type.Kind() != reflect.Pointer || env.Type.Elem().Size() > unsafe.Sizeof(noVariables) {
 			return errors.New("environments are larger")
 		}
-		return sameShape(element, reflect.TypeFor[thunk]())
+		return checkShape(element, reflect.TypeFor[thunk]())
 	case objectKind:
 		return learnLayers((*objectValue)(wordsOf(v).data), rv.Elem().FieldByName("uncached").Elem())
 	case functionKind:
@@ -322,13 +324,13 @@ func learnType(v value) error {
 	return nil
 }
 
-// checkCall looks at the arguments of a call, which callFunction takes, in the method of theirs that gets them.
+// checkCall checks the layout of callArguments, the argument of callFunction. It is the first parameter of the method evalCall.
 func checkCall(theirs reflect.Type) error {
 	call, ok := theirs.MethodByName("evalCall")
 	if !ok || call.Type.NumIn() == 0 {
 		return fmt.Errorf("%s has no method evalCall", theirs)
 	}
-	return sameShape(call.Type.In(0), reflect.TypeFor[callArguments]())
+	return checkShape(call.Type.In(0), reflect.TypeFor[callArguments]())
 }
 
 func learnLayers(o *objectValue, rv reflect.Value) error {
@@ -337,13 +339,13 @@ func learnLayers(o *objectValue, rv reflect.Value) error {
 	switch t := rv.Elem().Type(); t.Name() {
 	case "simpleObject":
 		layout.simple = typ
-		return sameShape(t, reflect.TypeFor[simpleLayers]())
+		return checkShape(t, reflect.TypeFor[simpleLayers]())
 	case "extendedObject":
 		layout.extended = typ
-		return sameShape(t, reflect.TypeFor[extendedLayers]())
+		return checkShape(t, reflect.TypeFor[extendedLayers]())
 	case "restrictedObject":
 		layout.restrict = typ
-		return sameShape(t, reflect.TypeFor[restrictedLayers]())
+		return checkShape(t, reflect.TypeFor[restrictedLayers]())
 	}
 	return nil
 }
@@ -357,13 +359,13 @@ func learnBuiltin(rv reflect.Value) error {
 		return nil
 	}
 	layout.builtins[rv.Elem().FieldByName("name").String()] = rv
-	return sameShape(rv.Elem().Type(), ours)
+	return checkShape(rv.Elem().Type(), ours)
 }
 
-// sameShape reports how theirs differs from ours: each field of ours has to be at the same place in theirs, of a type that is
-// stored alike, and, if it is one that we use, of the same name. Two fields of one type that changed places are not noticed
-// otherwise.
-func sameShape(theirs, ours reflect.Type) error {
+// checkShape returns how theirs, a type of go-jsonnet, differs from ours, or nil. Each field of ours must have the same offset in
+// theirs, a type with the same storage, and the same name unless it is _. The names are compared because two fields of the same
+// type may have been swapped.
+func checkShape(theirs, ours reflect.Type) error {
 	if theirs.Kind() != reflect.Struct || theirs.Size() != ours.Size() {
 		return fmt.Errorf("%s is not of %d bytes", theirs, ours.Size())
 	}
@@ -376,16 +378,16 @@ func sameShape(theirs, ours reflect.Type) error {
 	for i := range ours.NumField() {
 		f := ours.Field(i)
 		t, ok := at[f.Offset]
-		if !ok || t.Name != f.Name && f.Name != "_" || !storedAlike(t.Type, f.Type) {
+		if !ok || t.Name != f.Name && f.Name != "_" || !sameStorage(t.Type, f.Type) {
 			return fmt.Errorf("%s has no %s where we expect it", theirs, f.Name)
 		}
 	}
 	return nil
 }
 
-// storedAlike reports whether a value of their type can be read as one of ours. What is a pointer in ours that says nothing may
-// be any pointer or map in theirs; of lists and maps of such only the length can be read.
-func storedAlike(theirs, ours reflect.Type) bool {
+// sameStorage reports whether a value of the type theirs can be read as one of the type ours. An unsafe.Pointer in ours may be any
+// pointer or map in theirs; of a slice or map of those only the length may be read.
+func sameStorage(theirs, ours reflect.Type) bool {
 	if ours.Kind() == reflect.UnsafePointer {
 		return slices.Contains([]reflect.Kind{reflect.Pointer, reflect.Map, reflect.UnsafePointer}, theirs.Kind())
 	}
@@ -396,7 +398,7 @@ func storedAlike(theirs, ours reflect.Type) bool {
 	case reflect.Slice:
 		element := ours.Elem().Kind()
 		return element == reflect.UnsafePointer || element == theirs.Elem().Kind()
-	case reflect.Interface: // one without methods is stored in another way
+	case reflect.Interface: // an interface without methods has another layout
 		return (theirs.NumMethod() > 0) == (ours.NumMethod() > 0)
 	case reflect.Func:
 		return theirs.NumIn() == ours.NumIn() && theirs.NumOut() == ours.NumOut() && theirs.IsVariadic() == ours.IsVariadic()
@@ -404,10 +406,10 @@ func storedAlike(theirs, ours reflect.Type) bool {
 	return true
 }
 
-// ready makes sure, once, that scripts can be bounded, and puts the guards in their places.
-var ready = sync.OnceValue(func() error {
+// prepareInterpreter checks the interpreter and installs the guards, once. It returns an error if scripts cannot be limited.
+var prepareInterpreter = sync.OnceValue(func() error {
 	if err := checkValues(); err != nil {
 		return err
 	}
-	return placeGuards()
+	return installGuards()
 })

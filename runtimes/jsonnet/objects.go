@@ -10,11 +10,11 @@ import (
 
 // A cache keeps the syntax trees of objects between calls, for all programs. The key is the id that [engine.Env.Identify] gives; only
 // the last version of an id is kept, and at most maxCachedNodes nodes in all. Invariant: a tree is complete when it is added, and
-// nobody changes it afterwards; the interpreter only reads trees.
+// it does not change afterwards: the interpreter only reads trees.
 type cache struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // guards all fields
 	trees *simplelru.LRU[string, cachedTree]
-	nodes int
+	nodes int // the sum of the nodes of all trees
 }
 
 // A cachedTree is the tree of one version of an object.
@@ -25,14 +25,14 @@ type cachedTree struct {
 }
 
 const (
-	// maxCachedNodes is the nodes that are kept: a Pod has about 150, of some 150 bytes each.
+	// maxCachedNodes is the maximum number of nodes in the cache. A Pod has about 150, of some 150 bytes each.
 	maxCachedNodes = 400_000
 
-	// maxCachedTree is the nodes of the largest object that is kept; of larger ones, seldom all is read.
+	// maxCachedTree is the maximum number of nodes of a cached tree. Scripts rarely read all of a larger object.
 	maxCachedTree = 20_000
 )
 
-// objects is shared by all programs.
+// objects is the cache of all programs.
 var objects = newCache()
 
 func newCache() *cache {
@@ -41,7 +41,7 @@ func newCache() *cache {
 	return c
 }
 
-// tree returns the tree of an object, or nil if it is not cached.
+// tree returns the tree of an object, from the cache if possible, or nil if the object cannot be cached.
 func (c *cache) tree(id, version string, object map[string]any) ast.Node {
 	c.mu.Lock()
 	k, ok := c.trees.Get(id)
@@ -65,7 +65,8 @@ func (c *cache) tree(id, version string, object map[string]any) ast.Node {
 	return k.tree
 }
 
-// A builder makes a complete tree. A tree is uncacheable if it is large, or has numbers that a call has to know about.
+// A builder makes a complete tree. A tree is uncacheable if it is too large, or has numbers beyond 2^53, which a request has to
+// record.
 type builder struct {
 	keys        map[string]*ast.LiteralString
 	nodes       int

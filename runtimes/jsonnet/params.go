@@ -10,10 +10,9 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// apply returns the expression that calls f with what its parameters ask for: each parameter that is named like a
-// field of arg gets the field, one with a default and no field keeps the default, and a single parameter of another
-// name gets the whole of arg. Which parameters the interpreter's own functions have, we do not know: they get the
-// whole as well.
+// apply returns the expression that calls f. A parameter with the name of a field of arg gets that field. A parameter with a default
+// and no such field keeps the default. If f has only one parameter and its name is not a field, it gets the whole of arg. The
+// parameters of functions of the interpreter are not known: such a function also gets the whole of arg.
 func (f function) apply(r *request, arg map[string]any) (ast.Node, error) {
 	n := applyNode(f.value)
 	if f.code == nil {
@@ -42,7 +41,7 @@ func (f function) apply(r *request, arg map[string]any) (ast.Node, error) {
 	return n, nil
 }
 
-// unknownParameters says which parameters are named like no field.
+// unknownParameters returns the error for parameters whose names are not fields of the request.
 func (f function) unknownParameters(unknown []ast.Parameter, fields []string) error {
 	var names []string
 	for _, param := range unknown {
@@ -51,7 +50,7 @@ func (f function) unknownParameters(unknown []ast.Parameter, fields []string) er
 	return naming.UnknownParameters(position(&unknown[0].LocRange), names, names[:1], fields)
 }
 
-// position is where the function is written, as far as the syntax tree tells.
+// position returns where the function is defined, or the zero value if the syntax tree does not have the position.
 func (f function) position() engine.Pos {
 	if f.code == nil {
 		return engine.Pos{}

@@ -11,17 +11,17 @@ import (
 	"metascript/engine"
 )
 
-// A program is a compiled script. Nothing in it is written to after Compile: the interpreter only reads trees.
+// A program is a compiled script. It does not change after Compile: the interpreter only reads trees.
 type program struct {
 	entry     string
-	binds     ast.LocalBinds                // every file of code, see loader
-	data      map[string]gojsonnet.Contents // every file of data
+	binds     ast.LocalBinds                // the files that are code, see loader
+	data      map[string]gojsonnet.Contents // the files of importstr and importbin
 	functions map[string]function
 	ported    bool
-	library   bool // whether it imports the library
+	library   bool // the script imports the library
 }
 
-// portedName is what Functions calls the function of a file that is a function.
+// portedName is the name of the function of a file that evaluates to a function.
 const portedName = "sync"
 
 // Functions implements [engine.Program].
@@ -63,7 +63,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	return m, nil
 }
 
-// notObject is the error of an answer that is something else.
+// notObject returns the error for a result v that is not an object.
 func notObject(v any, f function, name string) error {
 	err := &engine.Error{Kind: engine.KindResult, Pos: f.position(), Msg: name + " returned null, want an object"}
 	switch v.(type) {
@@ -81,11 +81,11 @@ func notObject(v any, f function, name string) error {
 	return err
 }
 
-// evaluate returns the value of expr, an expression over std and the program's files. Its errors are the interpreter's
-// own, for the guard to translate.
+// evaluate returns the value of expr, an expression that may use std and the program's files. Its errors are those of the
+// interpreter; guard.fault converts them.
 //
-// The value is taken in the hook, once the right side of null == expr has been evaluated, where the guard still
-// counts: elements and fields are evaluated as they are converted.
+// The hook converts the value after the right side of null == expr has been evaluated. At that time the guard still counts steps:
+// the conversion evaluates elements and fields.
 func (p *program) evaluate(ctx context.Context, g *guard, expr ast.Node) (any, error) {
 	if ctx.Err() != nil {
 		return nil, engine.Stopped(ctx, engine.Pos{File: p.entry}, g.limits)
@@ -95,23 +95,23 @@ func (p *program) evaluate(ctx context.Context, g *guard, expr ast.Node) (any, e
 	vm.Importer(&gojsonnet.MemoryImporter{Data: p.data})
 	g.log.guard = g
 	vm.SetTraceOut(g.log)
-	taken := &ast.Binary{Op: ast.BopManifestEqual, Left: nullNode, Right: expr}
-	taken.SetFreeVariables(expr.FreeVariables())
-	root := localNode(p.binds, taken)
+	comparison := &ast.Binary{Op: ast.BopManifestEqual, Left: nullNode, Right: expr}
+	comparison.SetFreeVariables(expr.FreeVariables())
+	root := localNode(p.binds, comparison)
 	g.root, g.answer = root, expr
 	g.library = p.library
 	g.hook(ctx).install(vm)
 	_, err := vm.Evaluate(root)
-	if g.raised != nil {
-		err = g.raised
+	if g.scriptErr != nil {
+		err = g.scriptErr
 	}
 	return g.result, err
 }
 
-// ownFrames is how many nested calls we make around a script's: the root, and what it is applied to.
+// ownFrames is the number of frames of the interpreter's stack that are not of the script: the root and the expressions around it.
 const ownFrames = 4
 
-// function finds a function by name.
+// function returns the function with that name, or the error of calling it.
 func (p *program) function(name string) (function, error) {
 	if p.ported {
 		name = portedName
@@ -122,7 +122,7 @@ func (p *program) function(name string) (function, error) {
 		none := "it defines none: write { " + engine.Clip(name, naming.Max) + "(parent, children):: { ... } }"
 		return function{}, naming.NoFunction(p.entry, name, p.Functions(), none)
 	case f.fault != nil:
-		fault := *f.fault // errors are completed by whom they are given to
+		fault := *f.fault // a copy, since callers modify errors
 		return function{}, &fault
 	}
 	return f, nil

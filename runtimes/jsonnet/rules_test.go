@@ -19,7 +19,7 @@ import (
 	"metascript/engine"
 )
 
-// evaluatedBy compiles a script of one expression and gives what sync returns in v.
+// evaluatedBy compiles a script with one expression, and returns its value.
 func evaluatedBy(t testing.TB, text string) (any, error) {
 	t.Helper()
 	s := engine.Script{Entry: "x.jsonnet", Files: fstest.MapFS{"x.jsonnet": {Data: []byte("{ sync(parent):: { v:\n" + text + "\n} }")}}}
@@ -34,10 +34,10 @@ func evaluatedBy(t testing.TB, text string) (any, error) {
 	return answer["v"], err
 }
 
-// wholeStd lists all of std as go-jsonnet has it, what was taken out of it included.
+// wholeStd lists the fields of std in go-jsonnet, including those that were removed.
 func wholeStd(t *testing.T) []string {
 	t.Helper()
-	if err := ready(); err != nil {
+	if err := prepareInterpreter(); err != nil {
 		t.Fatal(err)
 	}
 	names := slices.Collect(maps.Keys(funcBuiltins))
@@ -49,13 +49,13 @@ func wholeStd(t *testing.T) []string {
 	return slices.Compact(names)
 }
 
-// Each function of std, and each operator, has a rule: a new go-jsonnet may bring others, which a script does not have
-// until there is a rule for them in rules.go.
+// Each function of std and each operator has a rule. A new version of go-jsonnet may add others; scripts do not have them until
+// there is a rule for them in rules.go.
 func TestEverythingHasARule(t *testing.T) {
 	whole := wholeStd(t)
 	for _, name := range whole {
 		if r, ok := stdRules[name]; !ok || r.bound == "" {
-			t.Errorf("std.%s has no rule: judge it in rules.go; until then no script has it", name)
+			t.Errorf("std.%s has no rule: add one to rules.go; until then no script has it", name)
 		}
 	}
 	for name := range stdRules {
@@ -82,12 +82,12 @@ func TestEverythingHasARule(t *testing.T) {
 		if _, native := layout.builtins[name]; r.bound == inJsonnet && native {
 			t.Errorf("std.%s is written in Go", name)
 		} else if r.check != nil && (r.bound == plain || r.bound == inJsonnet || !native) {
-			t.Errorf("std.%s has a check that its bound does not tell of", name)
+			t.Errorf("std.%s has a check that its bound does not describe", name)
 		}
 	}
 }
 
-// What a script finds in std is what has a rule.
+// For a script, std has only fields with a rule.
 func TestStdHasOnlyFieldsWithARule(t *testing.T) {
 	got, err := evaluatedBy(t, `std.objectFieldsAll(std)`)
 	if err != nil {
@@ -105,9 +105,9 @@ func TestStdHasOnlyFieldsWithARule(t *testing.T) {
 	}
 }
 
-// What a later go-jsonnet adds, in Go or in Jsonnet, is not there until it has a rule.
+// A function that a later version of go-jsonnet adds, in Go or in Jsonnet, does not exist until it has a rule.
 func TestFunctionsWithoutARuleAreRemoved(t *testing.T) {
-	if err := ready(); err != nil {
+	if err := prepareInterpreter(); err != nil {
 		t.Fatal(err)
 	}
 	funcBuiltins["newInGo"] = funcBuiltins["length"]
@@ -116,7 +116,7 @@ func TestFunctionsWithoutARuleAreRemoved(t *testing.T) {
 	})
 	vm := gojsonnet.MakeVM()
 	if got, err := vm.EvaluateAnonymousSnippet("x", `std.newInGo([1]) == 1 && std.newInJsonnet == null`); err != nil || got != "true\n" {
-		t.Fatalf("the new ones are not where std has its functions: %v, %v", got, err)
+		t.Fatalf("the new functions were not added to std: %v, %v", got, err)
 	}
 	before := layout.removed
 	removeWithoutRule()
@@ -133,18 +133,18 @@ func TestFunctionsWithoutARuleAreRemoved(t *testing.T) {
 	}
 }
 
-// odd are arguments that functions do not expect.
-var odd = strings.Split(`null|true|0|-1|1.5|1e300|-1e300|9007199254740993|std.sum([1e308, 1e308])|std.sum([std.sum([1e308, 1e308]), -std.sum([1e308, 1e308])])
+// unusualValues are arguments that functions do not expect.
+var unusualValues = strings.Split(`null|true|0|-1|1.5|1e300|-1e300|9007199254740993|std.sum([1e308, 1e308])|std.sum([std.sum([1e308, 1e308]), -std.sum([1e308, 1e308])])
 ''|'a'|'%'|'%s'|'é€'|std.char(0)|std.char(55296)|[]|[null]|[1, 'a', [], {}]|['a', 'b']|[error 'element']|{}|{ a: 1 }|{ a: error 'field' }
 { assert false, a: 1 }|{ assert false: { assert false: self }, a: 1 }|{ a: 1 } + { b: super.a }|std.objectRemoveKey({ a: 1, b: 2 }, 'a')|{ local x = 1, a: x }
 { a: self }|{ a:: 1 }|function() 1|function(x) x|function(x, y) x|function(x, y, z) error 'called'|std.length|std.foldl|parent|parent.n|std|std.trace`, "|")
 
-// No function of std makes the interpreter panic, whatever it is given.
+// No function of std makes the interpreter panic, with any arguments.
 func TestUnusualArguments(t *testing.T) {
-	values := strings.Split(strings.ReplaceAll(strings.Join(odd, "|"), "\n", "|"), "|")
+	values := strings.Split(strings.ReplaceAll(strings.Join(unusualValues, "|"), "\n", "|"), "|")
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, name := range wholeStd(t) {
-		for range oddTrials {
+		for range unusualTrials {
 			args := make([]string, 1+random.IntN(4))
 			for i := range args {
 				args[i] = values[random.IntN(len(values))]
@@ -160,10 +160,10 @@ func TestUnusualArguments(t *testing.T) {
 	}
 }
 
-// oddTrials is how often each function is tried.
-const oddTrials = 20
+// unusualTrials is how often each function is called.
+const unusualTrials = 20
 
-// Where the message of an error cannot be made, the error is the one that came up, at its place, and says so.
+// If the message of an error cannot be made, the error is the one of making it, at its position, and its hint says so.
 func TestErrorsInMessages(t *testing.T) {
 	for text, want := range map[string]struct {
 		kind      engine.Kind

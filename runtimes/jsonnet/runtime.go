@@ -1,58 +1,56 @@
-// Package jsonnet runs Jsonnet scripts with go-jsonnet. [New] is all there is to call.
+// Package jsonnet runs Jsonnet scripts with go-jsonnet. [New] returns the runtime.
 //
-// A script is a file that evaluates to a function, the shape of jsonnetd's (it serves sync, and its program is
-// [engine.Ported]), or to an object with fields that are functions, visible or hidden:
+// A script is a file that evaluates to an object with fields that are functions, visible or hidden, or to a function. The latter is
+// the form of jsonnetd: the function is sync, and the program is [engine.Ported]. A script with an object looks like this:
 //
 //	{
 //	  sync(parent, children):: { status: { pods: std.length(children['Pod.v1']) }, children: [] },
 //	}
 //
-// Compiling parses the entry file and everything it imports, once, and links them to one syntax tree that all calls
-// share (module.go). Then it evaluates the entry to see which functions there are (discover.go): it looks at values
-// and not at source text, so that `lib + {...}`, `local lib = import ...; {...}` and `sync: lib.make('x')` are all
-// the same to it. A field that fails with an `error` is taken for a function that fails so when it is called: it may
-// be abstract, there for others to override. A field that fails in another way is a mistake, and so is an object all
-// of whose fields fail: the script does not compile. The parameters of a function are read off its syntax tree,
-// which we come by in the interpreter's hook (hook.go), whoever made the function.
+// Compile parses the entry file and everything that it imports, once, and links them to one syntax tree that all calls share
+// (module.go). Then it evaluates the entry file to find the functions (discover.go). It checks values and not source text, so
+// `lib + {...}`, `local lib = import ...; {...}` and `sync: lib.make('x')` all work. A field whose evaluation fails with an `error`
+// counts as a function that fails with that error when it is called: it may be abstract, to be overridden. If a field fails in
+// another way, or all fields fail, the script does not compile. The parameters of a function are read from its syntax tree, which
+// the interpreter's hook provides (hook.go), even if the function was made in another file.
 //
-// A call has a VM of its own (program.go). The request becomes nodes of a syntax tree, each filled in when the
-// interpreter first evaluates it (value.go), so that a large request of which little is read costs little.
+// A call has its own VM (program.go). The request becomes nodes of a syntax tree. A node is filled in when the interpreter first
+// evaluates it (value.go), so a large request costs little if the script reads little of it.
 //
-// The library that every language has is imported as metascript.libsonnet: a file that calls std.native, which has no other
-// use here (library.go).
+// The library that every language has is imported as metascript.libsonnet. That file calls std.native, which has no other use
+// (library.go).
 //
 // # Limits
 //
-// The interpreter has no notion of a context, of steps or of a deadline. Its hook for debuggers is called before
-// and after each node is evaluated, those of std included: there we count steps, look at the context and bound how
-// deep the Go stack grows (hook.go). What it does in Go, without a node, is looked at before it begins: rules.go has
-// a rule for each operator and each field of std, and what has none does not exist for a script; walk.go goes through
-// values as comparing and printing them does. For that
-// the interpreter's builtins are wrapped in place, once in a process, after the layout of its values has been
-// compared with what we know of it (native.go): with another version of go-jsonnet nothing compiles. Source that
-// the parser would choke on is refused before (module.go).
+// The interpreter has no context, no steps and no deadline. Its hook for debuggers is called before and after the evaluation of
+// each node, including those of std. The hook counts steps, checks the context and limits the depth of the Go stack (hook.go).
+// Operations that are written in Go, without nodes, are checked before they begin: rules.go has a rule for each operator and each
+// field of std, and what has no rule does not exist for a script. walk.go visits values in the same way as the interpreter compares
+// and prints them. For these checks, the interpreter's builtins are wrapped in place, once in a process, after the layout of its
+// values has been checked (native.go). If a version of go-jsonnet has another layout, no script compiles. Source that is too
+// expensive for the parser is refused before it is parsed (measure.go).
 //
-// What remains:
-//   - The parser and the analysis of one file, at most 256 KiB, see no context. They take up to a second and a few
-//     hundred megabytes of stack for the worst of texts that pass.
-//   - One value is bounded by Limits.Memory; what many values hold together is not counted here but left to the
-//     engine's watchdog, which ends the context.
-//   - A native pass over a value of that size, such as sorting or hashing it, is finished before the context is
-//     looked at: some 100 ms.
+// What is not limited exactly:
+//   - The parser and the analysis of one file, at most 256 KiB, check no context. For the most expensive texts that are accepted,
+//     they use up to a second and a few hundred megabytes of stack.
+//   - Limits.Memory limits one value. The memory of many values together is limited by the engine's watchdog, which cancels the
+//     context.
+//   - A native operation on a value of that size, such as sorting or hashing it, finishes before the context is checked: some
+//     100 ms.
 //
 // # Speed
 //
-// The trees of objects that [engine.Env.Identify] has a name for are kept from call to call (objects.go). Plain
-// uses of the operator % do not go through std.format (format.go). The answer is taken from the interpreter's
-// values as they are, with exact integers in it (value.go).
+// The trees of objects that [engine.Env.Identify] can identify are cached between calls (objects.go). Simple uses of the operator %
+// do not call std.format (format.go). The result is converted directly from the interpreter's values, with exact integers
+// (value.go).
 //
 // # Numbers
 //
-// Jsonnet has only float64, exact up to 2^53. An integer of the request beyond that can be passed on, and nothing
-// else: it is exact in the answer, and an attempt to read it as a number is an error that names it. What does not
-// notice is std.type, which says "function", std.length, and std.equals and == of what contains such an integer,
-// which find it different from a number. A float64 of the request is read as it is. In an answer, numbers without a fraction are int64, and one
-// beyond 2^53 is an error unless the request had the same float64.
+// Jsonnet has only float64, which is exact up to 2^53. An integer of the request beyond that can only be returned: it is exact in
+// the result, and to use it as a number is an error with its path. There are exceptions without an error: std.type returns
+// "function", std.length works, and std.equals and == of values that contain such an integer find it different from a number. A
+// float64 of the request is read as it is. In a result, numbers without a fraction are int64; a number beyond 2^53 is an error
+// unless the request has the same float64.
 package jsonnet
 
 import (
@@ -75,7 +73,7 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 	if err := hookError(); err != nil {
 		return nil, err
 	}
-	if err := ready(); err != nil {
+	if err := prepareInterpreter(); err != nil {
 		return nil, err
 	}
 	limits := l.WithDefaults()

@@ -22,31 +22,33 @@ type operation struct {
 	what string
 	args []value
 
-	came error // the interpreter's, which nothing may be evaluated after: its stack is not what it was
+	fatal error // an error of the interpreter. Nothing may be evaluated after it, since the interpreter's stack has changed
 }
 
-// A check looks at an operation. It ends the evaluation, or returns; done means that v and err are the result.
+// A check checks an operation before it runs. It may end the evaluation. If done is true, v and err are the result of the
+// operation, and it does not run.
 type check func(o *operation) (v value, err error, done bool)
 
-// only makes a check of a function that has no result.
-func only(look func(o *operation)) check {
+// checkOnly returns a check from a function that does not compute the result of the operation.
+func checkOnly(look func(o *operation)) check {
 	return func(o *operation) (value, error, bool) {
 		look(o)
-		return nil, o.came, o.came != nil
+		return nil, o.fatal, o.fatal != nil
 	}
 }
 
 const (
-	// elementSize is the memory of an element of an array, if it is a number: a pointer, its thunk and itself.
+	// elementSize is the memory of an element of an array that is a number: a pointer, a thunk and the number.
 	elementSize = 104
 
-	// runeSize is the memory of a character of a string, with the copies that are made of it.
+	// runeSize is the memory of a character of a string.
 	runeSize = 4
 
-	// maxLayers is how many objects may be added up to one: a field is looked up in each of them, recursively.
+	// maxLayers is the maximum number of objects of which an object may be the sum: a field is looked up in each of them,
+	// recursively.
 	maxLayers = 4000
 
-	// maxNesting is how deeply the interpreter may recurse into a value without evaluating a node.
+	// maxNesting is the maximum depth to which the interpreter may recurse into a value without evaluating a node.
 	maxNesting = 5000
 )
 
@@ -61,9 +63,9 @@ func rules(table map[string]rule, plainNames, jsonnetNames string) map[string]ru
 	return table
 }
 
-// placeGuards removes from the interpreter what has no rule, and wraps every other builtin function and operator. It does so
-// once in a process, before the first script; VMs without a guard are not affected by the wrappers.
-func placeGuards() error {
+// installGuards removes what has no rule from the interpreter, and wraps every other builtin function and operator. It is called
+// once in a process, before the first script. The wrappers have no effect on VMs without a guard.
+func installGuards() error {
 	removeWithoutRule()
 	for op, r := range binaryRules {
 		if r.check == nil {
@@ -82,7 +84,7 @@ func placeGuards() error {
 	for name, rv := range layout.builtins {
 		check := stdRules[name].check
 		if check == nil {
-			check = only(func(*operation) {})
+			check = checkOnly(func(*operation) {})
 		}
 		wrapFunction(name, rv, check)
 	}
@@ -95,7 +97,7 @@ func hasRule(name string) bool {
 	return ok && r.bound != removed
 }
 
-// remove reports whether the field of that name is to be removed from std, and records it.
+// remove reports whether the field with that name must be removed from std, and records it in layout.
 func remove(name string) bool {
 	if hasRule(name) {
 		return false

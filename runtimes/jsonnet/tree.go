@@ -75,8 +75,8 @@ func objectChildren(n *ast.DesugaredObject, visit func(child *ast.Node, bound st
 	}
 }
 
-// placeMethods gives the functions written as f(x): ... the position of their fields; the parser gives them none.
-func placeMethods(n *ast.DesugaredObject) {
+// setMethodPositions sets the position of functions that are written as f(x): ... to that of their field; the parser sets none.
+func setMethodPositions(n *ast.DesugaredObject) {
 	for _, field := range n.Fields {
 		if f, ok := field.Body.(*ast.Function); ok && !f.Loc().IsSet() {
 			f.LocRange = field.LocRange
@@ -154,7 +154,7 @@ func withStd(file string, tree ast.Node) ast.Node {
 	return n
 }
 
-// mustParse parses Jsonnet of ours; without a file name, its nodes are not taken for those of a script.
+// mustParse parses Jsonnet text of this package. The nodes have no file name, which distinguishes them from those of a script.
 func mustParse(text string) ast.Node {
 	n, err := gojsonnet.SnippetToAST("", text)
 	if err != nil {

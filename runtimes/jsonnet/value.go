@@ -10,26 +10,26 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// A request makes nodes of the syntax tree from values, for one call. A map or list is an empty node until the
-// interpreter evaluates it; the guard calls begin just before. Nodes belong to one call and one goroutine.
+// A request makes syntax tree nodes from values, for one call. The node of a map or list is empty until the interpreter evaluates
+// it; the guard calls begin before that. Nodes belong to one call and one goroutine.
 type request struct {
 	identify func(map[string]any) (id, version string) // may be nil
 
 	keys   map[string]*ast.LiteralString
-	floats map[float64]bool           // the floats beyond 2^53 in the request, so far
-	wide   map[*ast.Function]*wideInt // the integers beyond 2^53 in the request, so far
-	read   *wideInt                   // the one of them that was evaluated last
-	values map[value]*wideInt         // by their values in the interpreter
+	floats map[float64]bool           // floats beyond 2^53 that were read so far
+	wide   map[*ast.Function]*wideInt // integers beyond 2^53 that were read so far
+	read   *wideInt                   // the integer in wide that was evaluated last
+	values map[value]*wideInt         // the integers in wide, by the interpreter's value
 
-	comparisons []comparison // those being evaluated, innermost last
+	comparisons []comparison // the comparisons that are being evaluated, innermost last
 }
 
-// A place is the path of a value in the request; nil is the whole.
+// A place is the path of a value in the request. nil is the whole request.
 type place struct {
-	whole string // what else than the request, of a value that is all of it
-	in    *place
-	key   string // in a map
-	index int    // in a list, where key is ""
+	whole string // the name of a whole value that is not the request; "" for a part of the request
+	in    *place // the place of the map or list that contains the value
+	key   string // the key in a map, or "" in a list
+	index int    // the index in a list
 }
 
 // String returns a path such as parent.spec.ports[0].
@@ -47,7 +47,7 @@ func (p *place) String() string {
 	return naming.Field(p.in.String(), p.key)
 }
 
-// An object is a map that is to be filled in. The mark of one that is not filled yet is itself among its assertions.
+// An object is the node of a map that is filled in later. Until then, its only assertion is the object itself.
 type object struct {
 	ast.DesugaredObject
 	self  [1]ast.Node
@@ -55,7 +55,7 @@ type object struct {
 	at    *place
 }
 
-// An array is a list that is to be filled in. The mark of one that is not filled yet is itself as its only element.
+// An array is the node of a list that is filled in later. Until then, its only element is the array itself.
 type array struct {
 	ast.Array
 	self  [1]ast.CommaSeparatedExpr
@@ -63,7 +63,7 @@ type array struct {
 	at    *place
 }
 
-// maxExact is the integer up to which float64 is exact.
+// maxExact is the integer up to which float64 represents every integer exactly.
 const maxExact = 1 << 53
 
 var (
@@ -89,7 +89,7 @@ func (r *request) node(v any, at *place) ast.Node {
 		n.Elements = n.self[:]
 		return &n.Array
 	case map[string]any:
-		if tree := r.kept(v, at); tree != nil {
+		if tree := r.sharedTree(v, at); tree != nil {
 			return tree
 		}
 		n := &object{value: v, at: at}
@@ -100,7 +100,7 @@ func (r *request) node(v any, at *place) ast.Node {
 	return scalarNode(v)
 }
 
-// scalarNode returns the node for a value that is no map and no list.
+// scalarNode returns the node for a value that is not a map or a list.
 func scalarNode(v any) ast.Node {
 	switch v := v.(type) {
 	case bool:
@@ -118,15 +118,15 @@ func scalarNode(v any) ast.Node {
 	return nullNode
 }
 
-// maxLevel is the depth in the argument down to which objects have an identity.
+// maxLevel is the depth in the request down to which objects are looked up in the cache.
 const maxLevel = 4
 
-// kept returns the tree of an object that calls share, or nil.
-func (r *request) kept(v map[string]any, at *place) ast.Node {
+// sharedTree returns the cached tree of an object, or nil if the object cannot be cached.
+func (r *request) sharedTree(v map[string]any, at *place) ast.Node {
 	level := 0
 	for p := at; p != nil; p = p.in {
 		if p.whole != "" {
-			return nil // regardless of its identity
+			return nil // not a part of the request
 		}
 		level++
 	}

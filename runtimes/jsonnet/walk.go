@@ -19,14 +19,14 @@ func (o *operation) step(depth int) {
 	}
 }
 
-// inside evaluates a value that is depth levels below the start of a walk. This uses Go's stack, too, and may begin another
-// walk.
-func (o *operation) inside(depth int, get func() (value, error)) (value, error) {
+// evaluateAt calls get, which evaluates a value that is depth levels below the start of a walk. The evaluation uses Go's stack too,
+// and may begin another walk.
+func (o *operation) evaluateAt(depth int, get func() (value, error)) (value, error) {
 	o.depth += depth
 	v, err := get()
 	o.depth -= depth
-	if err != nil && o.came == nil {
-		o.came = err
+	if err != nil && o.fatal == nil {
+		o.fatal = err
 	}
 	return v, err
 }
@@ -35,11 +35,11 @@ func (o *operation) element(t *thunk, depth int) (value, error) {
 	if t.content != nil {
 		return t.content, nil
 	}
-	return o.inside(depth, func() (value, error) { return force(t, o.i) })
+	return o.evaluateAt(depth, func() (value, error) { return force(t, o.i) })
 }
 
 func (o *operation) field(x *objectValue, name string, depth int) (value, error) {
-	return o.inside(depth, func() (value, error) { return fieldOf(x, o.i, name) })
+	return o.evaluateAt(depth, func() (value, error) { return fieldOf(x, o.i, name) })
 }
 
 // equal implements ==.
@@ -253,7 +253,7 @@ func escapes(v value) int {
 func (p *printing) object(x *objectValue, depth int) error {
 	names := p.visible(x)
 	if err := checkAssertions(p.i, x); err != nil {
-		p.came = err
+		p.fatal = err
 		return err
 	}
 	for _, name := range names {

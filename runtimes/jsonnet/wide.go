@@ -31,8 +31,8 @@ func (r *request) wideNode(v int64, at *place) ast.Node {
 	return n
 }
 
-// A comparison is an == or != that is being evaluated, and its operands so far. The interpreter finds a function and
-// a number unequal; we do not let it compare a wideInt with a number.
+// A comparison is an == or != that is being evaluated, with the operands so far. The interpreter finds a function and
+// a number unequal, so the guard ends an evaluation that compares a wideInt with a number.
 type comparison struct {
 	node        *ast.Binary
 	left, right value

@@ -27,7 +27,7 @@ def sync(parent, children):
     return {"status": {"replicas": len(pods), "ready": count, "images": images}, "children": []}
 `
 
-// fullScript wants one pod for every pod, made from the parent's template.
+// fullScript returns a desired pod for each observed pod, made from the parent's template.
 const fullScript = `
 def sync(parent, children):
     out = []
@@ -48,9 +48,9 @@ func BenchmarkCall(b *testing.B) {
 	for _, s := range scripts {
 		for _, n := range []int{1, 100, 1000} {
 			arg := podsRequest(n)
-			through := engine.New(engine.Options{Runtimes: map[string]engine.Runtime{engine.Starlark: New()}})
-			for how, r := range map[string]engine.Runtime{"bare": New(), "engine": through} {
-				b.Run(fmt.Sprintf("%s/pods=%d/%s", s.name, n, how), func(b *testing.B) {
+			inEngine := engine.New(engine.Options{Runtimes: map[string]engine.Runtime{engine.Starlark: New()}})
+			for name, r := range map[string]engine.Runtime{"bare": New(), "engine": inEngine} {
+				b.Run(fmt.Sprintf("%s/pods=%d/%s", s.name, n, name), func(b *testing.B) {
 					p, err := r.Compile(b.Context(), script(s.text), engine.Limits{})
 					if err != nil {
 						b.Fatal(err)
@@ -76,8 +76,8 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkCompiled asks an Engine for a program that it has.
-func BenchmarkCompiled(b *testing.B) {
+// BenchmarkCompileCached compiles a script that is in the cache of the Engine.
+func BenchmarkCompileCached(b *testing.B) {
 	e := engine.New(engine.Options{Runtimes: map[string]engine.Runtime{engine.Starlark: New()}})
 	b.ReportAllocs()
 	for b.Loop() {
@@ -87,7 +87,7 @@ func BenchmarkCompiled(b *testing.B) {
 	}
 }
 
-// podsRequest is a request with n pods of about 3 KB.
+// podsRequest returns a request with n pods of about 3 KB.
 func podsRequest(n int) map[string]any {
 	pods := map[string]any{}
 	for i := range n {

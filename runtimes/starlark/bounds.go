@@ -10,12 +10,12 @@ import (
 	"metascript/engine"
 )
 
-// charge takes n steps at once, on behalf of an instruction that does much. Its error ends the evaluation.
+// charge counts n steps, for an instruction that does much. If it returns an error, the evaluation must end.
 func (ev *evaluation) charge(n int64) error {
 	before := ev.thread.Steps
 	ev.thread.Steps += uint64(max(n, 0))
 	if ev.thread.Steps > ev.maxSteps() {
-		ev.tooLong = true
+		ev.outOfSteps = true
 		return errStopped
 	}
 	if ev.thread.Steps/checkEvery != before/checkEvery && ev.ctx.Err() != nil {
@@ -24,15 +24,16 @@ func (ev *evaluation) charge(n int64) error {
 	return nil
 }
 
-// spend takes a step.
+// spend counts one step.
 func (ev *evaluation) spend() error { return ev.charge(1) }
 
-// bytesPerStep is how much is copied or searched for a step.
+// bytesPerStep is how many bytes are copied or searched for one step.
 const bytesPerStep = 64
 
-// room refuses to make a value of n bytes that is too large, waits for memory, and counts it.
-func (ev *evaluation) room(n int64, what string) error {
-	if n <= small {
+// reserve is called before a value of n bytes is made. It returns an error if n exceeds limits.memory, waits until the process
+// has memory, and charges steps for the bytes. what names the value in the error.
+func (ev *evaluation) reserve(n int64, what string) error {
+	if n <= smallSize {
 		return nil
 	}
 	if n > ev.limits.Memory {
@@ -44,12 +45,13 @@ func (ev *evaluation) room(n int64, what string) error {
 	return ev.charge(n / bytesPerStep)
 }
 
+// tooLarge returns the error for a value that exceeds limits.memory.
 func (ev *evaluation) tooLarge(what string) error {
 	e := engine.TooMuchMemory(engine.Pos{}, ev.limits, what)
 	return &fault{kind: e.Kind, msg: e.Msg, hint: e.Hint}
 }
 
-// times is x * y, or the largest number.
+// times returns x * y, or the largest int64 if the product overflows.
 func times(x, y int64) int64 {
 	if x > 0 && y > math.MaxInt64/x {
 		return math.MaxInt64
@@ -57,7 +59,7 @@ func times(x, y int64) int64 {
 	return x * y
 }
 
-// plus is x + y for what is not negative, or the largest number.
+// plus returns x + y, or the largest int64 if the sum overflows. x and y must not be negative.
 func plus(x, y int64) int64 {
 	if x > math.MaxInt64-y {
 		return math.MaxInt64
@@ -65,7 +67,7 @@ func plus(x, y int64) int64 {
 	return x + y
 }
 
-// sizeOf is how many bytes the elements of a value take, or its text; 0 for what has neither.
+// sizeOf returns the size in bytes of a string, or of the elements of a collection. It returns 0 for other values.
 func sizeOf(v starlark.Value) int64 {
 	switch v := v.(type) {
 	case starlark.String:
@@ -78,9 +80,9 @@ func sizeOf(v starlark.Value) int64 {
 	return elementSize * int64(max(starlark.Len(v), 0))
 }
 
-// concrete returns what an iterable yields as a value that takes memory itself: a range, or the parts of a text, becomes a
-// list, within limits. What is not iterable stays as it is.
-func (ev *evaluation) concrete(v starlark.Value, what string) (starlark.Value, error) {
+// materialize converts an iterable that computes its elements, such as a range or the elems of a string, to a list, within
+// limits. It returns other values as they are.
+func (ev *evaluation) materialize(v starlark.Value, what string) (starlark.Value, error) {
 	switch v.(type) {
 	case *starlark.List, starlark.Tuple, *starlark.Dict, *starlark.Set, dict, slice, starlark.String, starlark.Bytes:
 		return v, nil
@@ -93,19 +95,19 @@ func (ev *evaluation) concrete(v starlark.Value, what string) (starlark.Value, e
 	return starlark.NewList(elems), err
 }
 
-// collect returns what an iterable yields, each of which is to take size bytes.
+// collect returns the elements of an iterable, and counts size bytes for each.
 func (ev *evaluation) collect(iterable starlark.Iterable, size int64, what string) ([]starlark.Value, error) {
 	n := int64(starlark.Len(iterable))
 	if times(n, size) > ev.limits.Memory {
 		return nil, ev.tooLarge(what)
 	}
 	elems := make([]starlark.Value, 0, max(n, 0))
-	held := int64(0)
+	total := int64(0)
 	for v := range starlark.Elements(iterable) {
 		if err := ev.spend(); err != nil {
 			return nil, err
 		}
-		if held += size + boxed(v); held > ev.limits.Memory {
+		if total += size + boxedSize(v); total > ev.limits.Memory {
 			return nil, ev.tooLarge(what)
 		}
 		elems = append(elems, v)
@@ -113,8 +115,9 @@ func (ev *evaluation) collect(iterable starlark.Iterable, size int64, what strin
 	return elems, nil
 }
 
-// boxed is what an element takes besides its place: integers of more than 32 bits are kept apart.
-func boxed(v starlark.Value) int64 {
+// boxedSize returns how many bytes an element takes besides its place in the collection: integers of more than 32 bits are
+// allocated separately.
+func boxedSize(v starlark.Value) int64 {
 	i, ok := v.(starlark.Int)
 	if !ok {
 		return 0
@@ -125,37 +128,37 @@ func boxed(v starlark.Value) int64 {
 	return 80
 }
 
-// textSize is how many bytes str(v) takes at most. It refuses what is nested too deeply, or too large.
+// textSize returns the maximum size of str(v) in bytes. It returns an error if v is nested too deeply or too large.
 func (ev *evaluation) textSize(v starlark.Value, what string) (int64, error) {
 	s := sizing{ev: ev, what: what}
 	err := s.add(v, 0)
 	return s.total, err
 }
 
-// checkEncodable refuses what is nested too deeply, or too large as JSON, which has the elements of whatever has any.
+// checkEncodable returns an error if v is nested too deeply, or too large as JSON. JSON has the elements of every iterable.
 func (ev *evaluation) checkEncodable(v starlark.Value) error {
 	s := sizing{ev: ev, what: "the JSON text", elements: true}
 	return s.add(v, 0)
 }
 
-// A sizing adds up what values take as text.
+// A sizing adds up the size of values as text.
 type sizing struct {
 	ev       *evaluation
 	what     string
-	elements bool // of ranges and the like, too
-	verbs    bool // of %f and %o, which write a float with all its digits
-	total    int64
+	elements bool  // the text has the elements of ranges and other iterables too
+	verbs    bool  // the text is made by %f or %o, which write all digits of a float
+	total    int64 // bytes so far
 }
 
-// longestFloat is how many bytes %o takes at most for a float, and %f nearly.
+// longestFloat is the maximum size of a float written by %o or %f, in bytes.
 const longestFloat = 350
 
 func (s *sizing) add(v starlark.Value, depth int) error {
 	switch v := v.(type) {
 	case starlark.String:
-		return s.take(2 + s.escaped(string(v))*int64(len(v)))
+		return s.addBytes(2 + s.escaped(string(v))*int64(len(v)))
 	case starlark.Bytes:
-		return s.take(3 + s.escaped(string(v))*int64(len(v)))
+		return s.addBytes(3 + s.escaped(string(v))*int64(len(v)))
 	case starlark.Int:
 		if bits(v) > maxBits {
 			return errLongInt
@@ -163,7 +166,7 @@ func (s *sizing) add(v starlark.Value, depth int) error {
 		return s.integer(v)
 	case starlark.Float:
 		if s.verbs {
-			return s.take(longestFloat)
+			return s.addBytes(longestFloat)
 		}
 		return s.other(v, depth)
 	case *starlark.Dict:
@@ -185,11 +188,11 @@ func (s *sizing) add(v starlark.Value, depth int) error {
 	default:
 		return s.other(v, depth)
 	}
-	return s.take(8)
+	return s.addBytes(8)
 }
 
-// escaped is what a byte of s takes, with the copies that are made on the way: in a text it may become four, as \x01, and
-// in JSON six, which another package makes.
+// escaped returns the memory of a byte of text after escaping, with temporary copies: a byte may become four in a string, such
+// as \x01, and six in JSON, which is made by another package.
 func (s *sizing) escaped(text string) int64 {
 	switch {
 	case printable(text):
@@ -200,7 +203,7 @@ func (s *sizing) escaped(text string) int64 {
 	return 6
 }
 
-// printable reports whether s has nothing but what ASCII shows, as json.encode sees it.
+// printable reports whether s has only printable ASCII characters, as json.encode defines them.
 func printable(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= utf8.RuneSelf {
@@ -219,24 +222,25 @@ func (s *sizing) all(values starlark.Iterable, depth int) error {
 	return nil
 }
 
-// other adds what holds no values: a function, a range, a number, or the parts of a text.
+// other adds a value of another type, such as a function, a range, a number, or the elems of a string.
 func (s *sizing) other(v starlark.Value, depth int) error {
 	iterable, ok := v.(starlark.Iterable)
-	if ok && (s.elements || v.Type() != "range") { // as a text, the parts of one show it whole
+	if ok && (s.elements || v.Type() != "range") { // str("ab".elems()) shows the whole string
 		return s.all(iterable, depth)
 	}
-	return s.take(100)
+	return s.addBytes(100)
 }
 
-// integer adds a number. To write one takes the square of its length: the longest, some tenths of a millisecond.
+// integer adds an integer. The time to format it grows with the square of its length: some tenths of a millisecond for the
+// longest.
 func (s *sizing) integer(i starlark.Int) error {
 	if err := s.ev.charge(wordSteps(bits(i) / 64)); err != nil {
 		return err
 	}
-	return s.take(int64(bits(i))/3 + 2)
+	return s.addBytes(int64(bits(i))/3 + 2)
 }
 
-// wordSteps is how many steps it takes to read or write a number of so many words.
+// wordSteps returns how many steps it costs to parse or format an integer of that many 64-bit words.
 func wordSteps(words int) int64 { return int64(words) * int64(words) / 16 }
 
 func (s *sizing) pair(k, v starlark.Value, depth int) error {
@@ -253,7 +257,7 @@ func (s *sizing) inner(v starlark.Value, depth int) error {
 	return s.add(v, depth+1)
 }
 
-func (s *sizing) take(n int64) error {
+func (s *sizing) addBytes(n int64) error {
 	s.total += n
 	if s.total > s.ev.limits.Memory {
 		return s.ev.tooLarge(s.what)
@@ -270,7 +274,7 @@ var errLongInt = &fault{
 	hint: "numbers of that size are refused, since working with them takes very long",
 }
 
-// bits is how long an integer is.
+// bits returns the length of an integer in bits, at least 64.
 func bits(i starlark.Int) int {
 	if _, ok := i.Int64(); ok {
 		return 64

@@ -14,25 +14,25 @@ import (
 	"metascript/engine"
 )
 
-// predeclared is what every file can use besides those of the language's own builtins that are not replaced.
+// predeclared has the names that every file can use, without the builtins of the language that are not replaced.
 var predeclared = func() starlark.StringDict {
 	names := starlark.StringDict{
 		"json": module(json.Module, starlark.StringDict{
-			"encode": starlark.NewBuiltin("json.encode", recovered(encodeJSON)),
-			"decode": starlark.NewBuiltin("json.decode", recovered(decodeJSON)),
+			"encode": starlark.NewBuiltin("json.encode", catchingPanics(encodeJSON)),
+			"decode": starlark.NewBuiltin("json.decode", catchingPanics(decodeJSON)),
 		}),
 		"math": module(math.Module, nil),
-		// Without the clock, and with no time zone of the host's.
+		// Without now, and without the time zones of the host.
 		"time": module(startime.Module, starlark.StringDict{
 			"from_timestamp": starlark.NewBuiltin("from_timestamp", fromTimestamp),
-			"parse_duration": starlark.NewBuiltin("parse_duration", recovered(parseDuration)),
-			"parse_time":     located("parse_time", 2),
-			"time":           located("time", -1),
+			"parse_duration": starlark.NewBuiltin("parse_duration", catchingPanics(parseDuration)),
+			"parse_time":     withLocation("parse_time", 2),
+			"time":           withLocation("time", -1),
 		}),
 	}
 	for name, r := range nameRules {
 		if r.replaced != nil {
-			names[name] = starlark.NewBuiltin(name, recovered(r.replaced))
+			names[name] = starlark.NewBuiltin(name, catchingPanics(r.replaced))
 		}
 	}
 	maps.Copy(names, operators)
@@ -40,23 +40,24 @@ var predeclared = func() starlark.StringDict {
 	return names
 }()
 
-// module is what a script has of a module: what there is a rule for, with our own in place of some.
-func module(from *starlarkstruct.Module, ours starlark.StringDict) *starlarkstruct.Module {
+// module returns the members of a module that have a rule. replacements are added, and replace members of the same name.
+func module(from *starlarkstruct.Module, replacements starlark.StringDict) *starlarkstruct.Module {
 	m := &starlarkstruct.Module{Name: from.Name, Members: starlark.StringDict{}}
 	for name, v := range from.Members {
 		if r, ok := moduleRules[m.Name][name]; ok && r != removed {
 			m.Members[name] = v
 		}
 	}
-	maps.Copy(m.Members, ours)
+	maps.Copy(m.Members, replacements)
 	return m
 }
 
-// located is a function of the time module whose argument location, the nth, may be UTC only.
-func located(name string, nth int) starlark.Value {
+// withLocation returns the function of the time module with that name. Its argument location, which is the nth, must be UTC. nth
+// is -1 if location can only be a keyword argument.
+func withLocation(name string, nth int) starlark.Value {
 	native := startime.Module.Members[name]
 	return starlark.NewBuiltin(name, func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if err := checkShort(args, kwargs); err != nil {
+		if err := checkTextLength(args, kwargs); err != nil {
 			return nil, err
 		}
 		var location starlark.Value
@@ -77,25 +78,25 @@ func located(name string, nth int) starlark.Value {
 	})
 }
 
-// parseDuration is time.parse_duration(text).
+// parseDuration implements time.parse_duration(text).
 func parseDuration(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if err := checkShort(args, kwargs); err != nil {
+	if err := checkTextLength(args, kwargs); err != nil {
 		return nil, err
 	}
 	return starlark.Call(thread, startime.Module.Members["parse_duration"], args, kwargs)
 }
 
-// maxTime bounds the texts that times are read from and written by. Go's errors about them show all of them, quoted.
-const maxTime = 1 << 10
+// maxTimeText is the maximum length of a time, a duration or a layout. Go's errors about them show the whole text, quoted.
+const maxTimeText = 1 << 10
 
-func checkShort(args starlark.Tuple, kwargs []starlark.Tuple) error {
+func checkTextLength(args starlark.Tuple, kwargs []starlark.Tuple) error {
 	for _, pair := range kwargs {
 		args = append(args[:len(args):len(args)], pair[1])
 	}
 	for _, arg := range args {
-		if s, ok := arg.(starlark.String); ok && len(s) > maxTime {
+		if s, ok := arg.(starlark.String); ok && len(s) > maxTimeText {
 			return &fault{
-				kind: engine.KindRuntime, msg: fmt.Sprintf("the text is longer than %d bytes", maxTime),
+				kind: engine.KindRuntime, msg: fmt.Sprintf("the text is longer than %d bytes", maxTimeText),
 				hint: "no time, duration or layout of one is that long",
 			}
 		}
@@ -113,7 +114,7 @@ func checkLocation(name string) error {
 	}
 }
 
-// fromTimestamp is time.from_timestamp(sec, nsec=0), in UTC.
+// fromTimestamp implements time.from_timestamp(sec, nsec=0), in UTC.
 func fromTimestamp(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var sec, nsec int64
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &sec, &nsec); err != nil {
@@ -122,19 +123,19 @@ func fromTimestamp(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	return startime.Time(time.Unix(sec, nsec).UTC()), nil
 }
 
-// fail is fail(*args, sep=" "), without the message growing beyond what an error shows.
+// fail implements fail(*args, sep=" "). The message is cut at maxMessage bytes.
 func fail(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	text, err := joined(b, args, kwargs, maxMessage)
+	text, err := joinArguments(b, args, kwargs, maxMessage)
 	if err != nil {
 		return nil, err
 	}
 	return nil, &fault{kind: engine.KindRaised, msg: text}
 }
 
-// print is print(*args, sep=" ") to the call's log.
+// print implements print(*args, sep=" "). It writes to the log of the call.
 func print(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	ev := evaluationOf(thread)
-	text, err := joined(b, args, kwargs, int(min(ev.limits.Log, maxPrinted)))
+	text, err := joinArguments(b, args, kwargs, int(min(ev.limits.Log, maxPrinted)))
 	if err != nil || ev.emit == nil {
 		return starlark.None, err
 	}
@@ -145,19 +146,19 @@ func print(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kw
 	return starlark.None, nil
 }
 
-// maxPrinted bounds one message, whatever the limit for all.
+// maxPrinted is the maximum size of one printed message, in bytes. limits.Log limits all messages together.
 const maxPrinted = 1 << 20
 
-// joined is the text of the arguments of fail or print, at most limit bytes.
-func joined(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, limit int) (string, error) {
+// joinArguments returns the text of the arguments of fail or print, at most limit bytes.
+func joinArguments(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, limit int) (string, error) {
 	sep := " "
 	if err := starlark.UnpackArgs(b.Name(), nil, kwargs, "sep?", &sep); err != nil {
 		return "", err
 	}
-	w := writer{left: limit}
+	w := writer{remaining: limit}
 	for i, arg := range args {
 		if w.full() {
-			break // a number of many digits is written before it is cut off
+			break // a number would be formatted in full before it is cut
 		}
 		if i > 0 {
 			w.text(sep)
@@ -174,7 +175,7 @@ func joined(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, l
 	return w.String(), nil
 }
 
-// typeOf is type(x), which tells no view from a dict or list.
+// typeOf implements type(x). A view has the type "dict" or "list".
 func typeOf(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var x starlark.Value
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &x); err != nil {
@@ -183,7 +184,7 @@ func typeOf(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs
 	return starlark.String(typeName(x)), nil
 }
 
-// typeName is the name of x's type as scripts know it.
+// typeName returns the name of x's type as scripts know it.
 func typeName(x starlark.Value) string {
 	switch x.(type) {
 	case dict:
@@ -194,8 +195,8 @@ func typeName(x starlark.Value) string {
 	return x.Type()
 }
 
-// The methods of views. Those that change a dict or list are there, too, so that hasattr and dir say the same as for
-// any other, and are refused when they are called.
+// The methods of views. They include the methods that change a dict or list, so that hasattr and dir return the same as for other
+// dicts and lists. To call those is an error.
 var (
 	dictMethods = methods(map[string]method{
 		"get": dictGet, "items": dictItems, "keys": dictKeys, "values": dictValues, "setdefault": dictSetDefault,
@@ -206,6 +207,7 @@ var (
 
 type method = func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
 
+// methods returns the methods of a view: readers, and a method for each of the names in writers that returns an error.
 func methods(readers map[string]method, kind string, writers ...string) map[string]*starlark.Builtin {
 	all := map[string]*starlark.Builtin{}
 	for name, m := range readers {
@@ -220,11 +222,11 @@ func methods(readers map[string]method, kind string, writers ...string) map[stri
 	return all
 }
 
-// lookUp unpacks the arguments of get and setdefault, and returns the value of the key if there is one.
-func lookUp(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (v, otherwise starlark.Value, err error) {
+// lookUp unpacks the arguments of get and setdefault. It returns the value of the key, or nil and the default value.
+func lookUp(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (v, defaultValue starlark.Value, err error) {
 	var key starlark.Value
-	otherwise = starlark.None
-	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &key, &otherwise); err != nil {
+	defaultValue = starlark.None
+	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &key, &defaultValue); err != nil {
 		return nil, nil, err
 	}
 	if name, ok := key.(starlark.String); ok {
@@ -234,13 +236,13 @@ func lookUp(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (
 	} else if _, err := key.Hash(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", b.Name(), err)
 	}
-	return nil, otherwise, nil
+	return nil, defaultValue, nil
 }
 
 func dictGet(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	v, otherwise, err := lookUp(b, args, kwargs)
+	v, defaultValue, err := lookUp(b, args, kwargs)
 	if v == nil {
-		v = otherwise
+		v = defaultValue
 	}
 	return v, err
 }
@@ -273,7 +275,7 @@ func dictValues(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kw
 	return dictList(b, args, kwargs, func(d dict, key string) starlark.Value { return toValue(d[key]) })
 }
 
-// dictList makes a list of an element for each key.
+// dictList returns a list with an element for each key.
 func dictList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple, element func(dict, string) starlark.Value) (starlark.Value, error) {
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 0); err != nil {
 		return nil, err
@@ -286,7 +288,7 @@ func dictList(b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple,
 	return starlark.NewList(elems), nil
 }
 
-// listIndex is l.index(x, start=0, end=len).
+// listIndex implements l.index(x, start=0, end=len).
 func listIndex(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return listIndexIn(thread, b.Receiver().(slice), b.Name(), args, kwargs)
 }
@@ -309,7 +311,7 @@ func listIndexIn(thread *starlark.Thread, l starlark.Indexable, name string, arg
 	return nil, fmt.Errorf("%s: value not in list", name)
 }
 
-// fromEnd is where the index i is in a list of n elements; a negative one counts from the end.
+// fromEnd converts an index, which counts from the end if it is negative, to one between 0 and n, the length of the list.
 func fromEnd(i, n int) int {
 	if i < 0 {
 		i += n

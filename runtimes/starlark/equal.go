@@ -2,29 +2,30 @@ package starlark
 
 import "go.starlark.net/starlark"
 
-// The interpreter does not know that a view and a dict or list of the script's own can be equal, and compares no
-// deeper than ten levels, which is less than some objects of Kubernetes have. So comparing is done here.
+// The interpreter cannot compare a view with a Starlark dict or list, and compares at most ten levels, which is less than some
+// Kubernetes objects have. So this file compares values.
 
-// maxCompared is how deeply values may be nested that are compared.
+// maxCompared is the maximum nesting of values that are compared.
 const maxCompared = maxNested
 
-// A meter counts what comparing takes: steps, and the keys that are looked up.
+// A meter counts the cost of a comparison: steps, and the keys that are looked up.
 type meter interface {
 	charge(steps int64) error
-	lookUps(collections ...starlark.Value) error
+	chargeLookups(collections ...starlark.Value) error
 }
 
-// free is for comparing what is bounded by itself, such as the request.
-type free struct{}
+// unmetered is the meter for values whose size is limited already, such as the request. It counts nothing.
+type unmetered struct{}
 
-func (free) charge(int64) error              { return nil }
-func (free) lookUps(...starlark.Value) error { return nil }
+func (unmetered) charge(int64) error                    { return nil }
+func (unmetered) chargeLookups(...starlark.Value) error { return nil }
 
-// equal reports whether x == y. It counts each pair of values.
+// equal reports whether x == y. It charges a step for each pair of values.
 func equal(x, y starlark.Value, m meter) (bool, error) {
 	return equalWithin(x, y, maxCompared, m)
 }
 
+// equalWithin is equal for values that are nested at most depth levels; it returns an error for others.
 func equalWithin(x, y starlark.Value, depth int, m meter) (bool, error) {
 	if depth == 0 {
 		return false, errDeep
@@ -43,7 +44,7 @@ func equalWithin(x, y starlark.Value, depth int, m meter) (bool, error) {
 		return false, nil
 	case *starlark.Dict:
 		if y, ok := y.(starlark.IterableMapping); ok {
-			if err := m.lookUps(x); err != nil {
+			if err := m.chargeLookups(x); err != nil {
 				return false, err
 			}
 			return equalDicts(x, y, depth, m)
@@ -63,19 +64,20 @@ func equalWithin(x, y starlark.Value, depth int, m meter) (bool, error) {
 	if err := chargeSets(m, x, y); err != nil {
 		return false, err
 	}
-	return starlark.Equal(x, y) // of other types, nothing contains a view
+	return starlark.Equal(x, y) // values of other types contain no views
 }
 
-// chargeSets charges for comparing two sets, which looks up the elements of one in the other.
+// chargeSets charges for the comparison of two sets, which looks up the elements of one in the other.
 func chargeSets(m meter, x, y starlark.Value) error {
-	_, set := x.(*starlark.Set)
-	_, also := y.(*starlark.Set)
-	if !set || !also {
+	_, isSet := x.(*starlark.Set)
+	_, otherIsSet := y.(*starlark.Set)
+	if !isSet || !otherIsSet {
 		return nil
 	}
-	return m.lookUps(x, y)
+	return m.chargeLookups(x, y)
 }
 
+// isList reports whether v is a list for scripts: a Starlark list or a view of one.
 func isList(v starlark.Value) bool {
 	switch v.(type) {
 	case slice, *starlark.List:
@@ -112,7 +114,7 @@ func equalElements(x, y starlark.Indexable, depth int, m meter) (bool, error) {
 	return true, nil
 }
 
-// lengthSteps is how many steps it takes to compare or hash a text, which is done byte by byte; 0 for all else.
+// lengthSteps returns how many steps it costs to compare or hash a string, byte by byte. It returns 0 for other values.
 func lengthSteps(v starlark.Value) int64 {
 	switch v := v.(type) {
 	case starlark.String:
@@ -123,7 +125,7 @@ func lengthSteps(v starlark.Value) int64 {
 	return 0
 }
 
-// equalData is equal for parts of the request: they are trees, and need no bound on depth.
+// equalData is equal for parts of the request. They are trees, so their nesting needs no limit.
 func equalData(x, y any, m meter) (bool, error) {
 	if err := m.charge(1); err != nil {
 		return false, err
@@ -161,7 +163,7 @@ func equalData(x, y any, m meter) (bool, error) {
 	return starlark.Equal(toValue(x), toValue(y)) // 1 is 1.0
 }
 
-// has reports whether one of elems, a list or tuple, equals v.
+// has reports whether one of the elements of a list or tuple equals v.
 func has(elems starlark.Indexable, v starlark.Value, m meter) (bool, error) {
 	for i := range elems.Len() {
 		if same, err := equal(elems.Index(i), v, m); same || err != nil {

@@ -15,13 +15,13 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// A hintedError is an error of our builtins and views, which has a kind and a hint besides its text.
+// A hintedError is an error of the builtins and views of this package. It has a kind and a hint in addition to its text.
 type hintedError interface {
 	error
 	advice() (kind engine.Kind, hint string)
 }
 
-// A fault is a hintedError.
+// A fault is a hintedError with a fixed text.
 type fault struct {
 	kind      engine.Kind
 	msg, hint string
@@ -33,8 +33,8 @@ func (f *fault) Error() string { return f.msg }
 // advice implements hintedError.
 func (f *fault) advice() (engine.Kind, string) { return f.kind, f.hint }
 
-// A crash is a panic of the interpreter. It affects only the script that caused it, so it is an error like others. The stack of the
-// interpreter goes only to our log.
+// A crash is a panic of the interpreter. It affects only the script that caused it, so it is an error like others. The stack of
+// the interpreter is only for the server's log.
 type crash struct {
 	what  any
 	stack []byte
@@ -45,8 +45,8 @@ func (c *crash) Error() string {
 	return fmt.Sprintf("the interpreter cannot evaluate this: %v", c.what)
 }
 
-// recovering does work, and makes an error of a panic in it.
-func recovering[T any](work func() (T, error)) (v T, err error) {
+// catchPanic calls work, and returns a panic in it as an error.
+func catchPanic[T any](work func() (T, error)) (v T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = &crash{r, debug.Stack()}
@@ -55,8 +55,8 @@ func recovering[T any](work func() (T, error)) (v T, err error) {
 	return work()
 }
 
-// recovered makes a builtin whose panic is an error at the position of the call.
-func recovered(f method) method {
+// catchingPanics returns f with panics converted to errors, so that the error has the position of the call.
+func catchingPanics(f method) method {
 	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (v starlark.Value, err error) {
 		defer func() {
 			if r := recover(); r != nil {
@@ -67,21 +67,21 @@ func recovered(f method) method {
 	}
 }
 
-// maxStack bounds what is kept of the interpreter's stack.
+// maxStack is the maximum size of the interpreter's stack in an error, in bytes.
 const maxStack = 8 << 10
 
-// errStopped ends an evaluation whose steps or time are used up; fault finds out which.
+// errStopped ends an evaluation whose steps or time are used up. evaluation.fault finds out which.
 var errStopped = errors.New("stopped")
 
-// fault translates the error of running code. If the ctx is done, it is an error even if the code ended without one: a single
-// instruction may have run longer than the interpreter notices.
+// fault converts the error of running code to the error that the script's author sees, or nil. It returns an error if ctx is
+// done, even if err is nil: a single instruction may have run past the deadline.
 func (ev *evaluation) fault(ctx context.Context, err error) error {
 	if err == nil && ctx.Err() == nil {
 		return nil
 	}
 	pos, trace := errorPosition(err)
 	switch {
-	case ev.tooLong:
+	case ev.outOfSteps:
 		return &engine.Error{
 			Kind: engine.KindSteps, Pos: pos, Trace: trace,
 			Msg:  fmt.Sprintf("ran more than %d steps", ev.limits.Steps),
@@ -108,7 +108,7 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 	return out
 }
 
-// errorPosition returns the position of an error, and, if that is within calls, the calls that led there.
+// errorPosition returns the position of an error, and the stack of calls if there is more than one.
 func errorPosition(err error) (engine.Pos, []engine.Frame) {
 	var eval *starlark.EvalError
 	if !errors.As(err, &eval) {
@@ -120,7 +120,7 @@ func errorPosition(err error) (engine.Pos, []engine.Frame) {
 	}
 	var frames []engine.Frame
 	for i := range stack {
-		if frame := stack.At(i); frame.Pos.Line > 0 { // else it is a builtin
+		if frame := stack.At(i); frame.Pos.Line > 0 { // builtins have no position
 			frames = append(frames, engine.Frame{Func: frameName(frame.Name), Pos: position(frame.Pos)})
 		}
 	}
@@ -133,12 +133,12 @@ func errorPosition(err error) (engine.Pos, []engine.Frame) {
 	return frames[0].Pos, frames
 }
 
-// refusal matches the errors of calling a function that are found before it begins.
-var refusal = regexp.MustCompile(`^function (\S+) (called recursively|accepts |missing |got )`)
+// argumentErrors matches the errors of a call that the interpreter reports before the function begins.
+var argumentErrors = regexp.MustCompile(`^function (\S+) (called recursively|accepts |missing |got )`)
 
-// notEntered reports whether the innermost function of the stack was not entered: the fault is in its caller.
+// notEntered reports whether the innermost function of the stack did not begin. Then the mistake is in its caller.
 func notEntered(err *starlark.EvalError) bool {
-	m := refusal.FindStringSubmatch(clip(err.Msg))
+	m := argumentErrors.FindStringSubmatch(clip(err.Msg))
 	var own hintedError
 	return m != nil && len(err.CallStack) > 1 && err.CallStack.At(0).Name == m[1] && !errors.As(err, &own)
 }
@@ -150,12 +150,12 @@ func frameName(name string) string {
 	return name
 }
 
-// position translates a position. The interpreter, too, counts columns in characters from 1.
+// position converts a position of the interpreter, which also counts columns in characters from 1.
 func position(p syntax.Position) engine.Pos {
 	return engine.Pos{File: p.Filename(), Line: int(p.Line), Col: int(p.Col)}
 }
 
-// hints are for mistakes that are common among people who know Python, and in the use of our views.
+// hints are for common mistakes of people who know Python, and of people who use views.
 var hints = []struct {
 	message *regexp.Regexp
 	hint    string
@@ -175,7 +175,7 @@ var hints = []struct {
 	{regexp.MustCompile(`got string literal, want`), "Starlark has no f-strings, and does not join strings that stand side by side: use + or \"%s\" % x"},
 }
 
-// hintFor returns advice about a message of the interpreter, or "".
+// hintFor returns the hint for a message of the interpreter, or "".
 func hintFor(message string) string {
 	for _, h := range hints {
 		if h.message.MatchString(message) {
@@ -185,15 +185,15 @@ func hintFor(message string) string {
 	return ""
 }
 
-// maxMessage bounds a message; the engine clips what comes out once more.
+// maxMessage is the maximum size of a message, in bytes. The engine may cut it again.
 const maxMessage = 4 << 10
 
 func clip(s string) string { return strings.ToValidUTF8(engine.Clip(s, maxMessage), "\ufffd") }
 
-// naming is how messages show names.
+// naming formats names in messages.
 var naming = host.Names{Max: 100, Quoted: true, More: func(n int) string { return fmt.Sprintf("and %d more", n) }}
 
-// article puts an indefinite article before a type's name.
+// article returns the name of a type with "a" or "an" before it.
 func article(name string) string {
 	switch {
 	case name == "NoneType":

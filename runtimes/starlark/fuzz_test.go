@@ -10,7 +10,7 @@ import (
 	"metascript/engine"
 )
 
-// Any text compiles, or is refused with a script's error, within bounds.
+// FuzzCompile compiles any text: it succeeds, or returns an error of the script, within the limits.
 func FuzzCompile(f *testing.F) {
 	for _, text := range []string{
 		"def sync(parent, children):\n    return {\"a\": [x for x in children]}\n", "x = 1\nx += 2\nx[0] *= 3\n", "load('a', 'b')",
@@ -32,7 +32,7 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-// Whatever a script does with a request, the request stays as it is.
+// FuzzView runs a script on any request: the script does not change the request.
 func FuzzView(f *testing.F) {
 	f.Add(`{"a": {"b": [1, 2, {"c": null}]}, "d": "text", "e": 1.5}`)
 	p := compile(f, `
@@ -51,15 +51,15 @@ def sync(request):
     return {"own": json.decode(json.encode(own)), "request": request}
 `)
 	f.Fuzz(func(t *testing.T, text string) {
-		var arg, again map[string]any
-		if json.Unmarshal([]byte(text), &arg) != nil || json.Unmarshal([]byte(text), &again) != nil {
+		var arg, unchanged map[string]any
+		if json.Unmarshal([]byte(text), &arg) != nil || json.Unmarshal([]byte(text), &unchanged) != nil {
 			return
 		}
 		answer, err := p.Call(t.Context(), "sync", arg, engine.Env{Limits: engine.Limits{Steps: 1_000_000}})
-		if !reflect.DeepEqual(arg, again) {
+		if !reflect.DeepEqual(arg, unchanged) {
 			t.Fatalf("the request was changed: %v", arg)
 		}
-		if err == nil && !reflect.DeepEqual(answer["request"], any(again)) {
+		if err == nil && !reflect.DeepEqual(answer["request"], any(unchanged)) {
 			t.Fatalf("the request came back as %v", answer["request"])
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"metascript/engine"
 )
 
-// tight are limits that a guard has to keep.
-var tight = engine.Limits{Memory: 1 << 20, Steps: 1_000_000, Timeout: 10 * time.Second}
+// tightLimits are limits that the guards must enforce.
+var tightLimits = engine.Limits{Memory: 1 << 20, Steps: 1_000_000, Timeout: 10 * time.Second}
 
 func TestGuards(t *testing.T) {
 	tests := []struct {
@@ -45,7 +45,7 @@ func TestGuards(t *testing.T) {
 		{"long number", `int("9" * 20000)`, engine.KindMemory},
 		{"many long numbers", `str([int("9" * 9999)] * 100)`, engine.KindSteps},
 		{"key of many parts", `{}.get((1,) * 50000 + (2,))`, engine.KindMemory},
-		{"key that is not there", `{}[big]`, engine.KindMemory},
+		{"key that does not exist", `{}[big]`, engine.KindMemory},
 		{"key in a call", `{}.get(*[(big,)])`, engine.KindMemory},
 		{"numbers that collide", `[{i << 32: 1 for i in range(10000)}]`, engine.KindSteps},
 		{"tuples that collide", `set([(i << 32,) for i in range(10000)])`, engine.KindSteps},
@@ -73,13 +73,13 @@ def dag():
 
 def sync(parent):
     big = "x" * 600000
-    x = `+tt.body+"\n    return {}", map[string]any{"parent": map[string]any{}}, tight)
+    x = `+tt.body+"\n    return {}", map[string]any{"parent": map[string]any{}}, tightLimits)
 			wantError(t, err, tt.want)
 		})
 	}
 }
 
-// What honest scripts do costs few steps, however often they do it.
+// Normal operations cost few steps, even if a script does them often.
 func TestGuardsAcceptNormalUse(t *testing.T) {
 	got, err := eval(t, `
 def sync(parent):

@@ -8,7 +8,7 @@ import (
 	"metascript/engine"
 )
 
-// script makes a script of the text of sync.star.
+// script returns a script with one file, sync.star.
 func script(text string) engine.Script {
 	return engine.Script{Language: engine.Starlark, Entry: "sync.star", Files: fstest.MapFS{
 		"sync.star": {Data: []byte(text), Mode: 0o444},

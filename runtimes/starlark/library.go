@@ -11,10 +11,10 @@ import (
 	"metascript/scripts/lib"
 )
 
-// libraryFile is the name by which a script loads the library, unless it has a file of that name itself.
+// libraryFile is the name with which a script loads the library, unless the script has a file of that name.
 const libraryFile = "metascript.star"
 
-// library is what that file defines: groups as modules, and functions that stand alone.
+// library returns the globals of that file: a module for each group, and the functions that are in no group.
 var library = sync.OnceValue(func() starlark.StringDict {
 	defined := starlark.StringDict{}
 	for _, group := range lib.Groups() {
@@ -32,7 +32,7 @@ var library = sync.OnceValue(func() starlark.StringDict {
 	return defined
 })
 
-// libraryFunction makes a builtin of f.
+// libraryFunction returns the builtin for f.
 func libraryFunction(f *lib.Function) method {
 	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		ev := evaluationOf(thread)
@@ -73,17 +73,17 @@ func libraryFunction(f *lib.Function) method {
 func (ev *evaluation) Spend(steps int64) error { return ev.charge(steps) }
 
 // Hold implements [lib.Meter].
-func (ev *evaluation) Hold(bytes int64, what string) error { return ev.room(bytes, what) }
+func (ev *evaluation) Hold(bytes int64, what string) error { return ev.reserve(bytes, what) }
 
-// data returns the JSON-shaped value of v, which messages call what. It takes a step for each value in it.
+// data converts v to a JSON-shaped value. Error messages call it what. Each value in it costs one step.
 func (ev *evaluation) data(v starlark.Value, what string) (any, *engine.Error) {
-	a := answer{engine.NewArgument(what, lib.MaxDepth, ev.limits), ev.charge}
+	a := converter{engine.NewArgument(what, lib.MaxDepth, ev.limits), ev.charge}
 	return a.convert(v)
 }
 
 func asFault(e *engine.Error) *fault { return &fault{kind: e.Kind, msg: e.Msg, hint: e.Hint} }
 
-// toScript makes a value of the script's own of what is JSON-shaped.
+// toScript converts a JSON-shaped value to a value that the script can change. Each value in it costs one step.
 func (ev *evaluation) toScript(v any) (starlark.Value, error) {
 	if err := ev.spend(); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (ev *evaluation) toScript(v any) (starlark.Value, error) {
 	return toValue(v), nil
 }
 
-// toScriptDict makes a dict, with its keys in the order that those of the request have.
+// toScriptDict converts a map to a dict with sorted keys, like the dicts of the request.
 func (ev *evaluation) toScriptDict(m map[string]any) (starlark.Value, error) {
 	d := starlark.NewDict(len(m))
 	for _, key := range dict(m).sorted() {

@@ -8,55 +8,55 @@ import (
 	"metascript/runtimes/internal/measure"
 )
 
-// costs walks the syntax tree of a file and counts what the resolver and the compiler will do for it.
-type costs struct {
-	tally  measure.Tally // of the script
-	scopes measure.Scopes
-	open   []syntax.Node // the nodes around
-	used   []*syntax.Ident
-	fault  *engine.Error
+// A costMeter visits the syntax tree of a file and counts what the resolver and the compiler will do for it.
+type costMeter struct {
+	tally     measure.Tally // of the script
+	scopes    measure.Scopes
+	ancestors []syntax.Node   // from the outermost to the current node
+	used      []*syntax.Ident // all uses of names
+	fault     *engine.Error
 }
 
-// measured refuses a file that would take too long to resolve and to compile. The tree is one that is rewritten, and so
-// not nested too deeply to go through.
-func measured(tree *syntax.File, tally measure.Tally) *engine.Error {
-	m := &costs{tally: tally}
+// checkCosts returns an error for a file that would take too long to resolve and to compile. The tree must have been rewritten:
+// rewrite limits its nesting.
+func checkCosts(tree *syntax.File, tally measure.Tally) *engine.Error {
+	m := &costMeter{tally: tally}
 	m.scopes.Enter()
 	for _, stmt := range tree.Stmts {
 		syntax.Walk(stmt, m.node)
 	}
 	if m.fault == nil {
-		m.undefined()
+		m.checkUndefined()
 	}
 	return m.fault
 }
 
-// pass notes the first bound that is passed.
-func (m *costs) pass(b *measure.Bound, at syntax.Position) {
+// exceed records the first bound that is exceeded.
+func (m *costMeter) exceed(b *measure.Bound, at syntax.Position) {
 	if m.fault == nil {
-		m.fault = b.Passed(position(at))
+		m.fault = b.Exceeded(position(at))
 	}
 }
 
-// node is called for each node, and with nil when it has been gone through.
-func (m *costs) node(n syntax.Node) bool {
+// node is called by syntax.Walk: for each node, and with nil after the children of a node.
+func (m *costMeter) node(n syntax.Node) bool {
 	if m.fault != nil {
 		return false
 	}
 	if n == nil {
-		m.leave(m.open[len(m.open)-1])
-		m.open = m.open[:len(m.open)-1]
+		m.leave(m.ancestors[len(m.ancestors)-1])
+		m.ancestors = m.ancestors[:len(m.ancestors)-1]
 		return true
 	}
-	m.open = append(m.open, n)
+	m.ancestors = append(m.ancestors, n)
 	m.enter(n)
 	return true
 }
 
-func (m *costs) enter(n syntax.Node) {
+func (m *costMeter) enter(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Ident:
-		if m.means(n) {
+		if m.isUse(n) {
 			m.scopes.Use(n.Name)
 			m.used = append(m.used, n)
 		}
@@ -83,47 +83,47 @@ func (m *costs) enter(n syntax.Node) {
 	}
 }
 
-// means reports whether an identifier means what is bound to the name: it is no attribute, no keyword of a call, and not in
-// a load.
-func (m *costs) means(id *syntax.Ident) bool {
-	if len(m.open) < 2 {
+// isUse reports whether an identifier is a use of a name, and not an attribute, the keyword of an argument, or part of a load
+// statement.
+func (m *costMeter) isUse(id *syntax.Ident) bool {
+	if len(m.ancestors) < 2 {
 		return true
 	}
-	switch around := m.open[len(m.open)-2].(type) {
+	switch parent := m.ancestors[len(m.ancestors)-2].(type) {
 	case *syntax.DotExpr:
-		return around.Name != id
+		return parent.Name != id
 	case *syntax.BinaryExpr:
-		return around.Op != syntax.EQ || around.X != id
+		return parent.Op != syntax.EQ || parent.X != id
 	case *syntax.LoadStmt:
 		return false
 	}
 	return true
 }
 
-func (m *costs) leave(n syntax.Node) {
+func (m *costMeter) leave(n syntax.Node) {
 	switch n.(type) {
 	case *syntax.DefStmt, *syntax.LambdaExpr, *syntax.Comprehension:
 		if captures := m.scopes.Leave(); !m.tally.Add(measure.Captures, captures) {
 			start, _ := n.Span()
-			m.pass(measure.Captures, start)
+			m.exceed(measure.Captures, start)
 		}
 	}
 }
 
-// function begins the scope of a function.
-func (m *costs) function(params []syntax.Expr) {
+// function enters the scope of a function, and declares its parameters.
+func (m *costMeter) function(params []syntax.Expr) {
 	m.scopes.Enter()
 	for i, param := range params {
-		if i == measure.Parameters.Most {
+		if i == measure.Parameters.Max {
 			start, _ := param.Span()
-			m.pass(measure.Parameters, start)
+			m.exceed(measure.Parameters, start)
 		}
 		m.declare(param)
 	}
 }
 
 // declare declares the names that an assignment to target, or a parameter, binds.
-func (m *costs) declare(target syntax.Expr) {
+func (m *costMeter) declare(target syntax.Expr) {
 	for part := range targets(target) {
 		switch x := part.(type) {
 		case *syntax.Ident:
@@ -136,8 +136,8 @@ func (m *costs) declare(target syntax.Expr) {
 	}
 }
 
-// undefined bounds how long the resolver looks for names that are like those that are not defined.
-func (m *costs) undefined() {
+// checkUndefined limits how long the resolver searches for names that are similar to undefined names.
+func (m *costMeter) checkUndefined() {
 	known := func(name string) bool { return predeclared.Has(name) || starlark.Universe.Has(name) }
 	names, uses := m.scopes.Undefined(known)
 	if uses < 2 || m.tally.Add(measure.Undefined, names*uses) {
@@ -145,7 +145,7 @@ func (m *costs) undefined() {
 	}
 	for _, id := range m.used {
 		if !known(id.Name) && !m.scopes.Declared(id.Name) {
-			m.pass(measure.Undefined, id.NamePos)
+			m.exceed(measure.Undefined, id.NamePos)
 			m.fault.Kind, m.fault.Msg = engine.KindSyntax, "undefined: "+clip(id.Name)+", and many names more"
 			return
 		}

@@ -12,7 +12,7 @@ import (
 
 var numbered = measuretest.Numbered
 
-// What is too dear to resolve is refused at the place where it begins to be.
+// A file that is too expensive to resolve is refused, with the position where it exceeds a bound.
 func TestExpensiveSources(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
@@ -31,7 +31,7 @@ func TestExpensiveSources(t *testing.T) {
 	}
 }
 
-// Files that pass, each by itself, are refused when together they are too dear.
+// Files of which each is accepted are refused if they are too expensive together.
 func TestExpensiveModules(t *testing.T) {
 	files := map[string]string{}
 	for i := range 3 {
@@ -47,7 +47,7 @@ func TestExpensiveModules(t *testing.T) {
 	}
 }
 
-// A name that is not defined has its hint, also in a large file.
+// The error for an undefined name has a hint, also in a large file.
 func TestOneUndefinedName(t *testing.T) {
 	err := measuretest.Compile(t.Context(), New(), "sync.star", map[string]string{"sync.star": "def sync(parent):\n  return bananna\nbanana = 1\n" + numbered("a%d=1\n", 20_000)})
 	if err == nil || !strings.Contains(err.Error(), "did you mean banana?") {
@@ -55,11 +55,11 @@ func TestOneUndefinedName(t *testing.T) {
 	}
 }
 
-// Scripts as people and generators write them pass.
+// Scripts like those that people and generators write are accepted.
 func TestNormalSourcesAreAccepted(t *testing.T) {
 	const part = `
 def labels_%[1]d(name, extra = {}, app = "a"):
-    "Labels of a thing."
+    "Labels of an object."
     return dict([(k, v) for k, v in extra.items() if v] + [("name", name), ("app", app)])
 
 def children_%[1]d(parent, children):

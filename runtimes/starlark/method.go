@@ -13,7 +13,7 @@ import (
 	"metascript/engine"
 )
 
-// A methodCall is a call of a method, or of a field that is a function, that has a guard.
+// A methodCall is a call of a method that has a guard, or of a field with the same name whose value is a function.
 type methodCall struct {
 	thread   *starlark.Thread
 	ev       *evaluation
@@ -24,12 +24,12 @@ type methodCall struct {
 	kwargs   []starlark.Tuple
 }
 
-// native calls the method itself.
+// native calls the method of the interpreter.
 func (c *methodCall) native() (starlark.Value, error) {
 	return starlark.Call(c.thread, c.function, c.args, c.kwargs)
 }
 
-// callMethod is x.f(...), called with x and the name of f before the arguments.
+// callMethod implements x.f(...). It is called with x, the name of f, and the arguments.
 func callMethod(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	name := string(args[1].(starlark.String))
 	f, err := attribute(args[0], name)
@@ -38,7 +38,7 @@ func callMethod(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 	}
 	c := &methodCall{thread, evaluationOf(thread), args[0], name, f, args[2:], kwargs}
 	if b, ok := f.(*starlark.Builtin); !ok || b.Receiver() == nil {
-		return c.native() // a field, which has a guard of its own if it needs one
+		return c.native() // the value of a field, which has its own guard if it needs one
 	}
 	if guard := guardOf(args[0], name); guard != nil {
 		return guard(c)
@@ -46,7 +46,7 @@ func callMethod(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 	return c.native()
 }
 
-// boundMethod is x.f, called with x and the name of f.
+// boundMethod implements x.f without a call. It is called with x and the name of f.
 func boundMethod(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	v, err := attribute(args[0], string(args[1].(starlark.String)))
 	if err != nil {
@@ -55,7 +55,7 @@ func boundMethod(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	return withGuard(v), nil
 }
 
-// withGuard returns a method that has a guard with it.
+// withGuard returns v with its guard if v is a method that has one, else v.
 func withGuard(v starlark.Value) starlark.Value {
 	b, ok := v.(*starlark.Builtin)
 	if !ok || b.Receiver() == nil {
@@ -68,27 +68,27 @@ func withGuard(v starlark.Value) starlark.Value {
 	call := func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		return guard(&methodCall{thread, evaluationOf(thread), b.Receiver(), b.Name(), b, args, kwargs})
 	}
-	return starlark.NewBuiltin(b.Name(), recovered(call)).BindReceiver(b.Receiver())
+	return starlark.NewBuiltin(b.Name(), catchingPanics(call)).BindReceiver(b.Receiver())
 }
 
-// attribute is x.name as the interpreter does it.
+// attribute returns x.name, with the same errors as the interpreter.
 func attribute(x starlark.Value, name string) (starlark.Value, error) {
 	object, ok := x.(starlark.HasAttrs)
 	if !ok {
 		return nil, fmt.Errorf("%s has no .%s field or method", x.Type(), name)
 	}
-	if unjudged[name] && !judged(x, name) {
+	if withoutRule[name] && !hasRule(x, name) {
 		return nil, fmt.Errorf("%s has no .%s field or method", x.Type(), name)
 	}
 	v, err := object.Attr(name)
-	none, generic := err.(starlark.NoSuchAttrError)
+	noSuchAttr, generic := err.(starlark.NoSuchAttrError)
 	if err != nil && !generic {
 		return nil, err
 	}
 	if v != nil {
 		return v, nil
 	}
-	msg := string(none)
+	msg := string(noSuchAttr)
 	if !generic {
 		msg = fmt.Sprintf("%s has no .%s field or method", x.Type(), name)
 	}
@@ -98,9 +98,9 @@ func attribute(x starlark.Value, name string) (starlark.Value, error) {
 	return nil, fmt.Errorf("%s", msg)
 }
 
-// getattr is getattr(x, name, default=None).
+// getattr implements getattr(x, name, default=None).
 func getattr(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if absent, name := absentIn(args); absent {
+	if lacks, name := lacksRule(args); lacks {
 		if len(args) > 2 {
 			return args[2], nil
 		}
@@ -113,24 +113,24 @@ func getattr(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return withGuard(v), nil
 }
 
-// absentIn reports whether args begin with a value and the name of what scripts do not have of it.
-func absentIn(args starlark.Tuple) (absent bool, name string) {
+// lacksRule reports whether the first arguments are a value and the name of a member of it that has no rule.
+func lacksRule(args starlark.Tuple) (lacks bool, name string) {
 	if len(args) < 2 {
 		return false, ""
 	}
 	s, _ := args[1].(starlark.String)
-	return unjudged[string(s)] && !judged(args[0], string(s)), string(s)
+	return withoutRule[string(s)] && !hasRule(args[0], string(s)), string(s)
 }
 
-// hasattr is hasattr(x, name).
+// hasattr implements hasattr(x, name).
 func hasattr(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if absent, _ := absentIn(args); absent {
+	if lacks, _ := lacksRule(args); lacks {
 		return starlark.False, nil
 	}
 	return starlark.Call(thread, starlark.Universe["hasattr"], args, kwargs)
 }
 
-// dirOf is dir(x).
+// dirOf implements dir(x).
 func dirOf(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var x starlark.Value
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &x); err != nil {
@@ -145,15 +145,15 @@ func dirOf(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs 
 	return starlark.NewList(elems), nil
 }
 
-// shortTexts is for what takes no long texts.
-func shortTexts(c *methodCall) (starlark.Value, error) {
-	if err := checkShort(c.args, c.kwargs); err != nil {
+// limitTexts is the guard of methods whose string arguments must be short.
+func limitTexts(c *methodCall) (starlark.Value, error) {
+	if err := checkTextLength(c.args, c.kwargs); err != nil {
 		return nil, err
 	}
 	return c.native()
 }
 
-// argument is the nth argument, or nil.
+// argument returns the nth argument, or nil.
 func (c *methodCall) argument(n int) starlark.Value {
 	if n < len(c.args) {
 		return c.args[n]
@@ -161,7 +161,7 @@ func (c *methodCall) argument(n int) starlark.Value {
 	return nil
 }
 
-// texts returns the receiver and the first arguments, as far as they are texts.
+// texts returns the receiver and the first two arguments. A value that is no string is "".
 func (c *methodCall) texts() (self, first, second string) {
 	receiver, _ := c.receiver.(starlark.String)
 	x, _ := c.argument(0).(starlark.String)
@@ -175,7 +175,7 @@ func joinTexts(c *methodCall) (starlark.Value, error) {
 	if x == nil {
 		return c.native()
 	}
-	x, err := c.ev.concrete(x, "the text that join makes")
+	x, err := c.ev.materialize(x, "the text that join makes")
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func joinTexts(c *methodCall) (starlark.Value, error) {
 				return nil, err
 			}
 		}
-		if err := c.ev.room(size, "the text that join makes"); err != nil {
+		if err := c.ev.reserve(size, "the text that join makes"); err != nil {
 			return nil, err
 		}
 	}
@@ -196,9 +196,9 @@ func joinTexts(c *methodCall) (starlark.Value, error) {
 }
 
 func replaceText(c *methodCall) (starlark.Value, error) {
-	self, old, with := c.texts()
+	self, old, replacement := c.texts()
 	count := int64(strings.Count(self, old))
-	if err := c.ev.room(plus(int64(len(self)), times(count, int64(len(with)))), "the text that replace makes"); err != nil {
+	if err := c.ev.reserve(plus(int64(len(self)), times(count, int64(len(replacement)))), "the text that replace makes"); err != nil {
 		return nil, err
 	}
 	return c.native()
@@ -206,7 +206,7 @@ func replaceText(c *methodCall) (starlark.Value, error) {
 
 func formatText(c *methodCall) (starlark.Value, error) {
 	self, _, _ := c.texts()
-	// Each name is looked for among all, and compared with those that are as long.
+	// Each name in the format is compared with all keyword arguments of the same length.
 	var names int64
 	for _, pair := range c.kwargs {
 		names += bytesPerStep/stringSize + sizeOf(pair[0])
@@ -214,15 +214,15 @@ func formatText(c *methodCall) (starlark.Value, error) {
 	if err := c.ev.charge(times(int64(strings.Count(self, "{")), names) / bytesPerStep); err != nil {
 		return nil, err
 	}
-	if err := c.ev.roomFormat(self, "{", c.args, c.kwargs); err != nil {
+	if err := c.ev.reserveFormat(self, "{", c.args, c.kwargs); err != nil {
 		return nil, err
 	}
 	return c.native()
 }
 
-// roomFormat is room for a text that shows args. Those of a list are shown once each; but named ones may be, as often as
-// what begins one, and those of format by number as well.
-func (ev *evaluation) roomFormat(format, begin string, args starlark.Tuple, kwargs []starlark.Tuple) error {
+// reserveFormat reserves memory for a formatted string. Each argument may appear once. But an argument that is referred to by its
+// name or number may appear as often as the format contains begin, so the size of the largest argument counts that many times.
+func (ev *evaluation) reserveFormat(format, begin string, args starlark.Tuple, kwargs []starlark.Tuple) error {
 	const what = "the formatted text"
 	var total, largest int64
 	for _, v := range args {
@@ -239,11 +239,11 @@ func (ev *evaluation) roomFormat(format, begin string, args starlark.Tuple, kwar
 		}
 		largest = max(largest, n)
 	}
-	times := times(int64(strings.Count(format, begin)), largest)
-	if times <= small && total <= small && len(format) <= small {
+	repeated := times(int64(strings.Count(format, begin)), largest)
+	if repeated <= smallSize && total <= smallSize && len(format) <= smallSize {
 		return nil
 	}
-	return ev.room(plus(int64(len(format)), max(total, times)), what)
+	return ev.reserve(plus(int64(len(format)), max(total, repeated)), what)
 }
 
 func splitText(c *methodCall) (starlark.Value, error) {
@@ -254,27 +254,27 @@ func splitText(c *methodCall) (starlark.Value, error) {
 	}
 	if most, ok := c.argument(1).(starlark.Int); ok {
 		if n, ok := most.Int64(); ok && n > int64(parts) {
-			c.args[1] = starlark.MakeInt(parts) // rsplit allocates maxsplit+1 parts at once, however few there are
+			c.args[1] = starlark.MakeInt(parts) // rsplit allocates maxsplit+1 parts at once, even if there are fewer
 		}
 	}
-	if len(self) <= small {
+	if len(self) <= smallSize {
 		return c.native()
 	}
-	if err := c.ev.room(int64(parts)*(elementSize+stringSize)+int64(len(self)), "the list of parts"); err != nil {
+	if err := c.ev.reserve(int64(parts)*(elementSize+stringSize)+int64(len(self)), "the list of parts"); err != nil {
 		return nil, err
 	}
 	return c.native()
 }
 
-// fields counts what is between white space.
+// fields returns the number of words in s, which are separated by white space.
 func fields(s string) int {
-	n, within := 0, false
+	n, inWord := 0, false
 	for _, r := range s {
 		space := unicode.IsSpace(r)
-		if !space && !within {
+		if !space && !inWord {
 			n++
 		}
-		within = !space
+		inWord = !space
 	}
 	return n
 }
@@ -282,22 +282,22 @@ func fields(s string) int {
 func splitLines(c *methodCall) (starlark.Value, error) {
 	self, _, _ := c.texts()
 	lines := strings.Count(self, "\n") + strings.Count(self, "\r") + 1
-	if err := c.ev.room(int64(lines)*(elementSize+stringSize)+int64(len(self)), "the list of lines"); err != nil {
+	if err := c.ev.reserve(int64(lines)*(elementSize+stringSize)+int64(len(self)), "the list of lines"); err != nil {
 		return nil, err
 	}
 	return c.native()
 }
 
-// caseText is for what writes a text character by character, which takes long and grows some of them.
+// caseText is the guard of methods that write a string character by character. That is slow, and some characters become longer.
 func caseText(c *methodCall) (starlark.Value, error) {
 	self, _, _ := c.texts()
-	if err := c.ev.room(4*int64(len(self)), "the text that "+c.name+" makes"); err != nil {
+	if err := c.ev.reserve(4*int64(len(self)), "the text that "+c.name+" makes"); err != nil {
 		return nil, err
 	}
 	return c.native()
 }
 
-// prefixText is for startswith and endswith, which may compare with each text of a tuple.
+// prefixText is the guard of startswith and endswith, which may compare with each string of a tuple.
 func prefixText(c *methodCall) (starlark.Value, error) {
 	if t, ok := c.argument(0).(starlark.Tuple); ok {
 		for _, v := range t {
@@ -319,11 +319,11 @@ func stripText(c *methodCall) (starlark.Value, error) {
 
 func extendList(c *methodCall) (starlark.Value, error) {
 	if x := c.argument(0); x != nil {
-		x, err := c.ev.concrete(x, "the list")
+		x, err := c.ev.materialize(x, "the list")
 		if err != nil {
 			return nil, err
 		}
-		if err := c.ev.room(2*sizeOf(x), "the list"); err != nil {
+		if err := c.ev.reserve(2*sizeOf(x), "the list"); err != nil {
 			return nil, err
 		}
 		c.args[0] = x
@@ -331,7 +331,7 @@ func extendList(c *methodCall) (starlark.Value, error) {
 	return c.native()
 }
 
-// updateKeys is for the methods of dicts and sets that take keys, or pairs with keys, from iterables.
+// updateKeys is the guard of methods of dicts and sets whose arguments are iterables of keys, or of pairs of a key and a value.
 func updateKeys(c *methodCall) (starlark.Value, error) {
 	_, pairs := c.receiver.(*starlark.Dict)
 	for i, x := range c.args {
@@ -344,25 +344,26 @@ func updateKeys(c *methodCall) (starlark.Value, error) {
 	return c.native()
 }
 
-// withOther is for methods of sets that need another: without one, the interpreter would panic.
-func withOther(c *methodCall) (starlark.Value, error) {
+// requireArgument is the guard of methods of sets that need an argument: without one, the interpreter would panic.
+func requireArgument(c *methodCall) (starlark.Value, error) {
 	if len(c.args) == 0 && len(c.kwargs) == 0 {
 		return nil, fmt.Errorf("%s: got 0 arguments, want 1", c.name)
 	}
 	return updateKeys(c)
 }
 
-// keys returns an iterable whose elements may be keys, or pairs of which the first may be one.
+// keys checks an iterable whose elements become keys, or, if pairs is set, pairs of a key and a value. It returns the iterable to
+// use in place of v.
 func (ev *evaluation) keys(v starlark.Value, pairs bool) (starlark.Value, error) {
-	v, err := ev.concrete(v, "the collection")
+	v, err := ev.materialize(v, "the collection")
 	if err != nil {
 		return nil, err
 	}
 	switch v := v.(type) {
-	case *starlark.Dict, dict, *starlark.Set: // they are keys already; but taken out and put in once more
-		return v, ev.charge(plus(int64(starlark.Len(v)), ev.collided))
+	case *starlark.Dict, dict, *starlark.Set: // their elements are keys already, and only inserted again
+		return v, ev.charge(plus(int64(starlark.Len(v)), ev.collisionSteps))
 	case starlark.Iterable:
-		if err := ev.room(times(int64(max(starlark.Len(v), 0)), entrySize), "the collection"); err != nil {
+		if err := ev.reserve(times(int64(max(starlark.Len(v), 0)), entrySize), "the collection"); err != nil {
 			return nil, err
 		}
 		for element := range starlark.Elements(v) {
@@ -399,7 +400,7 @@ func indexOf(c *methodCall) (starlark.Value, error) {
 func removeElement(c *methodCall) (starlark.Value, error) {
 	l := c.receiver.(*starlark.List)
 	if len(c.args) != 1 || len(c.kwargs) > 0 {
-		return c.native() // which says what is wrong
+		return c.native() // it returns the error
 	}
 	at, err := listIndexIn(c.thread, l, c.name, c.args, nil)
 	if err != nil {
@@ -410,12 +411,12 @@ func removeElement(c *methodCall) (starlark.Value, error) {
 		return nil, err
 	}
 	if _, err := starlark.Call(c.thread, pop, starlark.Tuple{at}, nil); err != nil {
-		return c.native() // which says what is wrong in its own name, before it compares
+		return c.native() // it returns the error, with the name remove in it, before it compares
 	}
 	return starlark.None, nil
 }
 
-// inLocation is t.in_location(name).
+// inLocation implements t.in_location(name).
 func inLocation(c *methodCall) (starlark.Value, error) {
 	if _, ok := c.receiver.(startime.Time); ok {
 		if name, ok := c.argument(0).(starlark.String); ok {

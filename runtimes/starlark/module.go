@@ -17,22 +17,22 @@ import (
 	"metascript/runtimes/internal/measure"
 )
 
-// dialect is how every file is read.
+// dialect has the parser options for every file.
 var dialect = syntax.FileOptions{Set: true, TopLevelControl: true}
 
 // A loader compiles files and runs their top level, each once, all in one evaluation.
 //
-// What a file loads is loaded before the file begins, and not when its load statement is reached. It makes no
-// difference to a script, since a top level has no effects, and every fault has the statement's position.
+// The files that a file loads run before the file itself, not when its load statements run. For a script this makes no
+// difference: a top level has no side effects, and every error has the position of the load statement.
 type loader struct {
 	files  fs.FS
 	ev     *evaluation
-	loaded map[string]starlark.StringDict // frozen
+	loaded map[string]starlark.StringDict // the frozen globals of each loaded file
 	chain  host.Chain                     // the files being loaded
-	tally  measure.Tally                  // of what has been loaded
+	tally  measure.Tally                  // the cost of all loaded files
 }
 
-// load returns the globals of file.
+// load compiles and runs file and the files that it loads, and returns the globals of file.
 func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, error) {
 	text, err := host.ReadFile(l.files, file)
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	if err := rewrite(tree); err != nil {
 		return nil, err
 	}
-	if fault := measured(tree, l.tally); fault != nil {
+	if fault := checkCosts(tree, l.tally); fault != nil {
 		return nil, fault
 	}
 	program, err := starlark.FileProgram(tree, predeclared.Has)
@@ -65,9 +65,9 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 		return nil, syntaxError(file, err)
 	}
 	l.ev.thread.Load = func(_ *starlark.Thread, file string) (starlark.StringDict, error) { return l.loaded[file], nil }
-	globals, err := recovering(func() (starlark.StringDict, error) { return program.Init(l.ev.thread, predeclared) })
+	globals, err := catchPanic(func() (starlark.StringDict, error) { return program.Init(l.ev.thread, predeclared) })
 	if err := l.ev.fault(ctx, err); err != nil {
-		return nil, inFile(err, file)
+		return nil, withFile(err, file)
 	}
 	if err := l.ev.checkGlobals(globals); err != nil {
 		return nil, l.ev.fault(ctx, err)
@@ -77,8 +77,8 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	return globals, nil
 }
 
-// inFile returns an error without a place that of the file.
-func inFile(err error, file string) error {
+// withFile sets the position of an error that has none to the file.
+func withFile(err error, file string) error {
 	var fault *engine.Error
 	if errors.As(err, &fault) && fault.Pos == (engine.Pos{}) {
 		fault.Pos = engine.Pos{File: file}
@@ -86,8 +86,8 @@ func inFile(err error, file string) error {
 	return err
 }
 
-// longNumber returns the line of a number that is too long to be read, which would take the square of its length, or 0. It
-// takes digits in a text for a number as well.
+// longNumber returns the line of the first number that is too long, or 0 if there is none: the time to parse a number grows
+// with the square of its length. Digits in a string count as a number too.
 func longNumber(text string) int {
 	line, digits := 1, 0
 	for i := range len(text) {
@@ -106,7 +106,8 @@ func longNumber(text string) int {
 	return 0
 }
 
-// link loads what stmt asks for, puts the file's name into it, and checks that the names exist.
+// link loads the file of a load statement, sets the statement's module to the path of the file, and checks that the file
+// defines the names.
 func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
 	at := position(stmt.Module.TokenPos)
 	file, err := l.resolve(stmt.ModuleName(), at)
@@ -136,7 +137,7 @@ func (l *loader) link(ctx context.Context, stmt *syntax.LoadStmt) error {
 	return nil
 }
 
-// loadedAt adds the load at at to the trace of a fault in what it loads.
+// loadedAt adds a load statement, whose position is at, to the trace of an error in the loaded file.
 func loadedAt(err error, at engine.Pos) error {
 	var fault *engine.Error
 	if errors.As(err, &fault) {
@@ -145,13 +146,13 @@ func loadedAt(err error, at engine.Pos) error {
 	return err
 }
 
-// public lists the names that a module gives to others.
+// public returns the names that other files can load: those without a leading underscore.
 func public(globals starlark.StringDict) []string {
 	return slices.DeleteFunc(globals.Keys(), func(name string) bool { return strings.HasPrefix(name, "_") })
 }
 
-// resolve finds the file that name means in a load at at: in the loading file's directory, else, unless name begins
-// with a dot, from the root.
+// resolve returns the file that name means in a load statement at the position at. It looks in the directory of the loading
+// file and then, unless name begins with a dot, in the root.
 func (l *loader) resolve(name string, at engine.Pos) (string, error) {
 	file, found := host.Find(l.files, at.File, name, []string{libraryFile})
 	if !found {
@@ -170,7 +171,7 @@ func (l *loader) resolve(name string, at engine.Pos) (string, error) {
 	return file, nil
 }
 
-// syntaxError translates an error of parsing or resolving file.
+// syntaxError converts an error of the parser or the resolver to the error that the script's author sees.
 func syntaxError(file string, err error) *engine.Error {
 	e := &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: file}, Msg: clip(err.Error())}
 	var parse syntax.Error

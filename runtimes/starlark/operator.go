@@ -18,8 +18,8 @@ func operatorEqual(thread *starlark.Thread, _ *starlark.Builtin, args starlark.T
 
 func ordering(op syntax.Token) method {
 	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-		holds, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread))
-		return starlark.Bool(holds), err
+		ordered, err := inOrder(op, args[0], args[1], maxCompared, evaluationOf(thread))
+		return starlark.Bool(ordered), err
 	}
 }
 
@@ -38,8 +38,8 @@ func operatorIn(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 }
 
 func operatorAdd(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if n := sizeOf(args[0]) + sizeOf(args[1]); n > small {
-		if err := evaluationOf(thread).room(n, "the concatenation"); err != nil {
+	if n := sizeOf(args[0]) + sizeOf(args[1]); n > smallSize {
+		if err := evaluationOf(thread).reserve(n, "the concatenation"); err != nil {
 			return nil, err
 		}
 	}
@@ -48,27 +48,27 @@ func operatorAdd(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tup
 
 func operatorMultiply(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	x, y := args[0], args[1]
-	m, isInt := x.(starlark.Int)
-	n, both := y.(starlark.Int)
+	m, xIsInt := x.(starlark.Int)
+	n, yIsInt := y.(starlark.Int)
 	switch {
-	case isInt && both:
+	case xIsInt && yIsInt:
 		if bits(m)+bits(n) > maxBits {
 			return nil, errLongInt
 		}
-	case isInt || both:
+	case xIsInt || yIsInt:
 		repeated, count := y, m
-		if both {
+		if yIsInt {
 			repeated, count = x, n
 		}
-		if err := evaluationOf(thread).roomTimes(repeated, count); err != nil {
+		if err := evaluationOf(thread).reserveRepeated(repeated, count); err != nil {
 			return nil, err
 		}
 	}
 	return starlark.Binary(syntax.STAR, x, y)
 }
 
-// roomTimes is room for v * n.
-func (ev *evaluation) roomTimes(v starlark.Value, n starlark.Int) error {
+// reserveRepeated reserves memory for v * n.
+func (ev *evaluation) reserveRepeated(v starlark.Value, n starlark.Int) error {
 	size := sizeOf(v)
 	if size == 0 || n.Sign() <= 0 {
 		return nil
@@ -77,38 +77,38 @@ func (ev *evaluation) roomTimes(v starlark.Value, n starlark.Int) error {
 	if !ok {
 		return ev.tooLarge("the repetition")
 	}
-	return ev.room(times(size, count), "the repetition")
+	return ev.reserve(times(size, count), "the repetition")
 }
 
-// sliced counts x[i:j] that is a list.
-func sliced(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+// limitSlice is called with the result of x[i:j]. It reserves memory if that is a list.
+func limitSlice(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if _, ok := args[0].(*starlark.List); !ok {
 		return args[0], nil
 	}
-	return stepped(thread, b, args, kwargs)
+	return limitStepSlice(thread, b, args, kwargs)
 }
 
-// stepped counts x[i:j:k].
-func stepped(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	return args[0], evaluationOf(thread).room(sizeOf(args[0]), "the slice")
+// limitStepSlice is called with the result of x[i:j:k], and reserves memory for it.
+func limitStepSlice(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	return args[0], evaluationOf(thread).reserve(sizeOf(args[0]), "the slice")
 }
 
-// operatorPercent is x % y for numbers, and the formatting of texts.
+// operatorPercent implements x % y for numbers, and the formatting of strings.
 func operatorPercent(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	format, ok := args[0].(starlark.String)
 	if !ok {
 		return starlark.Binary(syntax.PERCENT, args[0], args[1])
 	}
-	if err := evaluationOf(thread).roomFormat(string(format), "%(", starlark.Tuple{args[1]}, nil); err != nil {
+	if err := evaluationOf(thread).reserveFormat(string(format), "%(", starlark.Tuple{args[1]}, nil); err != nil {
 		return nil, err
 	}
 	return starlark.Binary(syntax.PERCENT, args[0], args[1])
 }
 
 func operatorShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	m, isInt := args[0].(starlark.Int)
-	n, both := args[1].(starlark.Int)
-	if isInt && both {
+	m, xIsInt := args[0].(starlark.Int)
+	n, yIsInt := args[1].(starlark.Int)
+	if xIsInt && yIsInt {
 		if by, ok := n.Int64(); !ok || by > 0 && int64(bits(m))+by > maxBits {
 			return nil, errLongInt
 		}
@@ -116,21 +116,21 @@ func operatorShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return starlark.Binary(syntax.LTLT, args[0], args[1])
 }
 
-// operatorExtend returns what the right side of x += y should be; it is called with y and x.
+// operatorExtend returns the value that replaces the right side of x += y. It is called with y and x.
 func operatorExtend(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	y, x := args[0], args[1]
 	ev := evaluationOf(thread)
 	if _, ok := x.(*starlark.List); !ok {
-		return y, ev.room(plus(sizeOf(x), sizeOf(y)), "the concatenation")
+		return y, ev.reserve(plus(sizeOf(x), sizeOf(y)), "the concatenation")
 	}
-	y, err := ev.concrete(y, "the list")
+	y, err := ev.materialize(y, "the list")
 	if err != nil {
 		return nil, err
 	}
-	return y, ev.room(2*sizeOf(y), "the list") // it may be x, which is not counted since it is not copied
+	return y, ev.reserve(2*sizeOf(y), "the list") // x is not counted, since it is not copied; y may be x
 }
 
-// addTo is x + y where x is changed if it is a list, as by x += y.
+// addTo returns x + y. If x is a list, it appends to x, as x += y does.
 func addTo(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	l, ok := args[0].(*starlark.List)
 	if _, iterable := args[1].(starlark.Iterable); !ok || !iterable {
@@ -148,12 +148,12 @@ func addTo(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, _ 
 	return l, err
 }
 
-// operatorKeys is an operator that sets and dicts have.
+// operatorKeys returns the guard for an operator of sets and dicts.
 func operatorKeys(op syntax.Token) method {
 	return func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		switch args[0].(type) {
 		case *starlark.Set, *starlark.Dict, dict:
-			if err := evaluationOf(thread).lookUps(args[0], args[1]); err != nil {
+			if err := evaluationOf(thread).chargeLookups(args[0], args[1]); err != nil {
 				return nil, err
 			}
 		}
@@ -161,21 +161,22 @@ func operatorKeys(op syntax.Token) method {
 	}
 }
 
-// lookUps charges for looking up, in some collections, all keys of others.
-func (ev *evaluation) lookUps(collections ...starlark.Value) error {
+// chargeLookups charges for looking up all keys of the given dicts and sets in others.
+func (ev *evaluation) chargeLookups(collections ...starlark.Value) error {
 	var n int64
 	for _, c := range collections {
 		switch c.(type) {
 		case *starlark.Dict, *starlark.Set, dict:
-			n = plus(n, plus(int64(starlark.Len(c)), ev.collided))
+			n = plus(n, plus(int64(starlark.Len(c)), ev.collisionSteps))
 		}
 	}
 	return ev.charge(n)
 }
 
-// operatorUpdate returns what the right side of x |= y should be: the interpreter changes the dict x when y is one.
+// operatorUpdate returns the value that replaces the right side of x |= y. It converts a view to a dict, since the interpreter
+// changes the dict x only if y is a dict.
 func operatorUpdate(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if err := evaluationOf(thread).lookUps(args[0]); err != nil {
+	if err := evaluationOf(thread).chargeLookups(args[0]); err != nil {
 		return nil, err
 	}
 	if d, ok := args[0].(dict); ok {
@@ -184,8 +185,8 @@ func operatorUpdate(thread *starlark.Thread, _ *starlark.Builtin, args starlark.
 	return args[0], nil
 }
 
-// assigning is x[i] op= y.
-func assigning(operator method) method {
+// assignIndex returns the function for x[i] op= y.
+func assignIndex(operator method) method {
 	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		x, i, y := args[0], args[1], args[2]
 		old, err := element(x, i)
@@ -200,7 +201,7 @@ func assigning(operator method) method {
 	}
 }
 
-// element is x[i], for what can be assigned to.
+// element returns x[i], for types whose elements can be assigned to.
 func element(x, i starlark.Value) (starlark.Value, error) {
 	switch x := x.(type) {
 	case starlark.Mapping:
@@ -242,7 +243,7 @@ func setElement(x, i, v starlark.Value) error {
 	return fmt.Errorf("%s value does not support item assignment", typeName(x))
 }
 
-// refuseField is x.f op= y.
+// refuseField returns the error for x.f op= y.
 func refuseField(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	if x, ok := args[0].(starlark.HasSetField); ok {
 		return nil, x.SetField("", starlark.None)
@@ -250,33 +251,34 @@ func refuseField(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	return nil, fmt.Errorf("can't assign to a field of %s", typeName(args[0]))
 }
 
-// hashable returns its argument, once it may be hashed.
+// hashable returns its argument after checking it as a key.
 func hashable(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if s, ok := args[0].(starlark.String); ok && len(s) > maxChosen && len(s) <= small {
+	if s, ok := args[0].(starlark.String); ok && len(s) > maxUnseeded && len(s) <= smallSize {
 		return s, nil
 	}
 	return args[0], evaluationOf(thread).key(args[0])
 }
 
-// spread returns the x of f(*x). What is called has them in a list, and in a tuple.
-func spread(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+// spreadArguments returns the x of f(*x), and reserves memory: the elements are in a list, and the called function has them in a
+// tuple.
+func spreadArguments(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	ev := evaluationOf(thread)
-	x, err := ev.concrete(args[0], "the list of arguments")
+	x, err := ev.materialize(args[0], "the list of arguments")
 	if err != nil {
 		return nil, err
 	}
-	return x, ev.room(times(int64(max(starlark.Len(x), 0)), 3*elementSize), "the list of arguments")
+	return x, ev.reserve(times(int64(max(starlark.Len(x), 0)), 3*elementSize), "the list of arguments")
 }
 
-// namedSize is what a named argument of f(**x) counts, as bytes. What is called has a tuple for each pair, looks for each
-// name among its parameters and may make a dict of them: some microseconds for each.
+// namedSize is how many bytes a keyword argument of f(**x) counts. A call makes a tuple for each pair, searches each name in the
+// parameters, and may make a dict: some microseconds for each.
 const namedSize = 1 << 10
 
-// spreadNamed returns the x of f(**x).
-func spreadNamed(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+// spreadNamedArguments returns the x of f(**x), and reserves memory for the arguments.
+func spreadNamedArguments(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	ev := evaluationOf(thread)
-	if err := ev.lookUps(args[0]); err != nil {
+	if err := ev.chargeLookups(args[0]); err != nil {
 		return nil, err
 	}
-	return args[0], ev.room(times(int64(max(starlark.Len(args[0]), 0)), namedSize), "the named arguments")
+	return args[0], ev.reserve(times(int64(max(starlark.Len(args[0]), 0)), namedSize), "the named arguments")
 }

@@ -9,9 +9,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// What puts values in order has to know views as well: see equal.go.
+// Ordering has to support views as well: see equal.go.
 
-// inOrder reports whether x op y, where op is one of the four that order.
+// inOrder reports whether x op y, where op is <, <=, > or >=.
 func inOrder(op syntax.Token, x, y starlark.Value, depth int, m meter) (bool, error) {
 	if !sequences(x, y) {
 		if err := m.charge(min(lengthSteps(x), lengthSteps(y))); err != nil {
@@ -26,7 +26,7 @@ func inOrder(op syntax.Token, x, y starlark.Value, depth int, m meter) (bool, er
 		return false, errDeep
 	}
 	xs, ys := x.(starlark.Indexable), y.(starlark.Indexable)
-	for i := range min(xs.Len(), ys.Len()) { // the first two that differ decide
+	for i := range min(xs.Len(), ys.Len()) { // the first elements that differ decide
 		same, err := equalWithin(xs.Index(i), ys.Index(i), depth-1, m)
 		if err != nil {
 			return false, err
@@ -45,7 +45,7 @@ func sequences(x, y starlark.Value) bool {
 	return tuple && other || isList(x) && isList(y)
 }
 
-// sorted is sorted(iterable, key=None, reverse=False).
+// sorted implements sorted(iterable, key=None, reverse=False).
 func sorted(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var iterable starlark.Iterable
 	var key starlark.Callable
@@ -74,8 +74,8 @@ func sorted(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, k
 	return starlark.NewList(s.values), s.err
 }
 
-// keyOf returns what v is put in order by. Between two calls of a builtin no instruction is run, so that the interpreter does
-// not see that the time is up: max(texts, key=hash).
+// keyOf returns the value by which v is ordered. It checks ctx: if key is a builtin, as in max(texts, key=hash), no instruction
+// runs between two calls, and the interpreter would not notice the deadline.
 func keyOf(thread *starlark.Thread, key starlark.Callable, v starlark.Value) (starlark.Value, error) {
 	if key == nil {
 		return v, nil
@@ -86,11 +86,11 @@ func keyOf(thread *starlark.Thread, key starlark.Callable, v starlark.Value) (st
 	return starlark.Call(thread, key, starlark.Tuple{v}, nil)
 }
 
-// A sorting is a sort.Interface of values and their keys.
+// A sorting implements sort.Interface for values and their keys.
 type sorting struct {
 	values, keys []starlark.Value
 	m            meter
-	err          error // the first of a comparison; then all are equal, and the sort is soon over
+	err          error // the first error of a comparison; after it, Less returns false at once
 }
 
 // Len implements [sort.Interface].
@@ -117,8 +117,8 @@ func (s *sorting) Swap(i, j int) {
 
 var errEmpty = errors.New("argument is an empty sequence")
 
-// extreme is min or max, by the operator that a better value has to the best so far.
-func extreme(op syntax.Token) method {
+// minOrMax returns the builtin min, if op is <, or max, if op is >.
+func minOrMax(op syntax.Token) method {
 	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var key starlark.Callable
 		if err := starlark.UnpackArgs(b.Name(), nil, kwargs, "key?", &key); err != nil {
@@ -139,9 +139,10 @@ func extreme(op syntax.Token) method {
 	}
 }
 
+// best returns the first value with the smallest key, if op is <, or with the largest, if op is >.
 func best(thread *starlark.Thread, op syntax.Token, values starlark.Iterable, key starlark.Callable) (starlark.Value, error) {
 	m := evaluationOf(thread)
-	var winner, winnerKey starlark.Value
+	var bestValue, bestKey starlark.Value
 	for v := range starlark.Elements(values) {
 		if err := m.charge(1); err != nil {
 			return nil, err
@@ -150,18 +151,18 @@ func best(thread *starlark.Thread, op syntax.Token, values starlark.Iterable, ke
 		if err != nil {
 			return nil, err
 		}
-		better := winner == nil
+		better := bestValue == nil
 		if !better {
-			if better, err = inOrder(op, k, winnerKey, maxCompared, m); err != nil {
+			if better, err = inOrder(op, k, bestKey, maxCompared, m); err != nil {
 				return nil, err
 			}
 		}
 		if better {
-			winner, winnerKey = v, k
+			bestValue, bestKey = v, k
 		}
 	}
-	if winner == nil {
+	if bestValue == nil {
 		return nil, errEmpty
 	}
-	return winner, nil
+	return bestValue, nil
 }

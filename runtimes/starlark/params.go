@@ -10,9 +10,9 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-// bind returns the arguments for f: each parameter that is named like a field of arg gets the field, one with a
-// default and no field keeps the default, a single parameter of another name gets the whole of arg, and **kwargs
-// gets the fields that are left.
+// bind returns the arguments for f. A parameter with the name of a field of arg gets that field. A parameter with a default
+// and no such field keeps the default. If f has only one parameter and its name is not a field, it gets the whole of arg.
+// **kwargs gets the remaining fields.
 func bind(f *starlark.Function, arg map[string]any) ([]starlark.Tuple, *engine.Error) {
 	named := f.NumParams()
 	if f.HasVarargs() {
@@ -52,7 +52,7 @@ func bind(f *starlark.Function, arg map[string]any) ([]starlark.Tuple, *engine.E
 	return kwargs, nil
 }
 
-// unknownParameters says which parameters are named like no field.
+// unknownParameters returns the error for parameters whose names are not fields of arg. unknown has their indexes.
 func unknownParameters(f *starlark.Function, unknown []int, arg map[string]any) *engine.Error {
 	fields := slices.Sorted(maps.Keys(arg))
 	names := make([]string, len(unknown))

@@ -12,7 +12,7 @@ import (
 	"metascript/engine"
 )
 
-// A program is a compiled script: its globals, which are frozen.
+// A program is a compiled script. Its globals are frozen.
 type program struct {
 	entry     string
 	globals   starlark.StringDict
@@ -42,11 +42,11 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	}
 	ev, end := newEvaluation(ctx, env.Limits, env.Log)
 	defer end()
-	v, err := recovering(func() (starlark.Value, error) { return starlark.Call(ev.thread, f, nil, kwargs) })
+	v, err := catchPanic(func() (starlark.Value, error) { return starlark.Call(ev.thread, f, nil, kwargs) })
 	if err := ev.fault(ctx, err); err != nil {
-		return nil, p.placed(err, fn)
+		return nil, p.withPosition(err, fn)
 	}
-	answer, fault := convertAnswer(v, fn, ev.limits)
+	answer, fault := convertResult(v, fn, ev.limits)
 	if fault != nil {
 		fault.Pos = p.Place(fn)
 		return nil, fault
@@ -54,8 +54,8 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	return answer, nil
 }
 
-// placed returns an error without a place that of the function.
-func (p *program) placed(err error, fn string) error {
+// withPosition sets the position of an error that has none to the position of the function fn.
+func (p *program) withPosition(err error, fn string) error {
 	var fault *engine.Error
 	if errors.As(err, &fault) && fault.Pos == (engine.Pos{}) {
 		fault.Pos = p.Place(fn)
@@ -63,7 +63,7 @@ func (p *program) placed(err error, fn string) error {
 	return err
 }
 
-// function finds a function by name.
+// function returns the global function with that name, or an error if there is none.
 func (p *program) function(name string) (*starlark.Function, *engine.Error) {
 	switch v := p.globals[name].(type) {
 	case *starlark.Function:
@@ -78,41 +78,43 @@ func (p *program) function(name string) (*starlark.Function, *engine.Error) {
 	return nil, naming.NoFunction(p.entry, name, p.functions, "it defines no functions: write def sync(parent, children): ...")
 }
 
-// An evaluation is one thread with what bounds it: that of a call, or of the top levels while compiling.
+// An evaluation is a thread with its limits. It runs one call, or, in Compile, the top level of all files.
 type evaluation struct {
 	thread     *starlark.Thread
 	limits     engine.Limits
 	emit       func(engine.Message)
 	ctx        context.Context
-	tooLong    bool        // whether the steps are used up
-	shown      int64       // how many bytes the parts of a key take that were walked
-	counted    int64       // what the keys weighed whose hash a script can choose
-	collisions *collisions // of those, when there are many
-	collided   int64       // how many steps those took that collide
+	outOfSteps bool // the steps are used up
+
+	// For key.go.
+	keyTextSize    int64       // bytes of the visited parts of the current key, as text
+	keyWeight      int64       // sum of the weights of all keys whose hash a script can choose
+	collisions     *collisions // nil until keyWeight exceeds freeKeyWeight
+	collisionSteps int64       // steps charged for collisions
 }
 
-// evaluationKey is where a thread keeps its evaluation.
+// evaluationKey is the name of the thread-local value that is the evaluation.
 const evaluationKey = "metascript.evaluation"
 
-// newEvaluation returns an evaluation, and what must be called when it is over.
+// newEvaluation returns an evaluation that is canceled when ctx is done, and a function that the caller must call at the end.
 func newEvaluation(ctx context.Context, l engine.Limits, emit func(engine.Message)) (*evaluation, func() bool) {
 	ev := &evaluation{thread: new(starlark.Thread), limits: l.WithDefaults(), emit: emit, ctx: ctx}
 	ev.thread.SetLocal(evaluationKey, ev)
 	ev.thread.SetMaxExecutionSteps(ev.maxSteps() + 1)
 	ev.thread.OnMaxSteps = func(t *starlark.Thread) {
-		ev.tooLong = true
+		ev.outOfSteps = true
 		t.Cancel("too many steps")
 	}
-	// The interpreter looks at the thread before each instruction, of which any may take some hundredths of a second.
+	// The interpreter checks for cancellation before each instruction. One instruction may take some hundredths of a second.
 	return ev, context.AfterFunc(ctx, func() { ev.thread.Cancel("its time is up") })
 }
 
-// evaluationOf finds the evaluation of a thread that runs.
+// evaluationOf returns the evaluation of a running thread.
 func evaluationOf(thread *starlark.Thread) *evaluation {
 	return thread.Local(evaluationKey).(*evaluation)
 }
 
 func (ev *evaluation) maxSteps() uint64 { return uint64(min(ev.limits.Steps, math.MaxInt64-1)) }
 
-// checkEvery is how many steps are spent within one instruction between two looks at the ctx.
+// checkEvery is the number of steps within one instruction after which ctx is checked.
 const checkEvery = 1024

@@ -16,8 +16,8 @@ func TestParams(t *testing.T) {
 	arg := map[string]any{"a": int64(1), "b": int64(2), "request": int64(3)}
 	tests := []struct {
 		params, body string
-		want         any    // of the answer's v
-		fault        string // or part of the error's text
+		want         any    // the field v of the result
+		fault        string // part of the error's text; "" for no error
 	}{
 		{"", "0", int64(0), ""},
 		{"b, a", "[a, b]", []any{int64(1), int64(2)}, ""},
@@ -100,7 +100,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// A function's state is that of the top level, whatever calls have done.
+// A call cannot change what later calls see.
 func TestCallsShareNoState(t *testing.T) {
 	for _, text := range []string{
 		"seen = []\ndef sync(x):\n    seen.append(1)\n    return {}",
@@ -143,7 +143,7 @@ def sync(x):
 	calls.Wait()
 }
 
-// Whatever scripts do with one request at the same time, it stays as it is.
+// Scripts that use one request at the same time do not change it.
 func TestManyConcurrentCalls(t *testing.T) {
 	var programs []engine.Program
 	for _, body := range []string{
@@ -160,18 +160,18 @@ func TestManyConcurrentCalls(t *testing.T) {
 		for range 4 {
 			calls.Go(func() {
 				for range 20 {
-					_, _ = p.Call(t.Context(), "sync", arg, engine.Env{}) // what writes is refused, which other tests see
+					_, _ = p.Call(t.Context(), "sync", arg, engine.Env{}) // other tests check that writing is an error
 				}
 			})
 		}
 	}
 	calls.Wait()
 	if !reflect.DeepEqual(arg, request()) {
-		t.Errorf("the request became %v", arg)
+		t.Errorf("the request was changed: %v", arg)
 	}
 }
 
-// A builtin that loops by itself takes steps and sees the end as well.
+// A builtin that loops counts steps, and stops when its steps are used up or its context is canceled.
 func TestLongRunningBuiltinsStop(t *testing.T) {
 	for _, expr := range []string{
 		"max(range(1 << 60))", "min([1], key = lambda x: max(range(1 << 60)))", "sorted(range(1000000))", "[1] * 1000000 == [1] * 1000000",
@@ -215,11 +215,11 @@ def sync():
 		t.Errorf("got %v", got)
 	}
 	if strings.Contains(fmt.Sprint(got["names"]), "now") {
-		t.Errorf("there is a clock in %v", got["names"])
+		t.Errorf("the time module has a clock: %v", got["names"])
 	}
 }
 
-// The trace of a fault in a module leads through the loads.
+// The trace of an error in a module has the load statements.
 func TestTraceOfLoads(t *testing.T) {
 	s := engine.Script{Language: engine.Starlark, Entry: "sync.star", Files: fstest.MapFS{
 		"sync.star":  {Data: []byte("load('lib/a.star', 'a')\ndef sync(): pass")},

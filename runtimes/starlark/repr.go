@@ -10,42 +10,42 @@ import (
 	"metascript/engine"
 )
 
-// repr writes a part of the request as Starlark does.
+// repr formats a part of the request as Starlark does.
 func repr(v starlark.Value) string {
-	w := writer{left: math.MaxInt}
+	w := writer{remaining: math.MaxInt}
 	w.value(v, 0)
 	return w.String()
 }
 
-// A writer writes values as Starlark does, but stops when it has written as much as it may, so that what a message
-// shows of a huge value costs no more than what is shown.
+// A writer formats values as Starlark does, and stops at a maximum length. So it is cheap to show the beginning of a huge value
+// in a message.
 type writer struct {
 	strings.Builder
-	left int
+	remaining int
 }
 
 const (
-	// maxShown is how deeply values may be nested that are written; a script's may contain themselves.
+	// maxShown is the nesting up to which values are written. A value may contain itself.
 	maxShown = 200
-	// maxDigits bounds the integers that are written: it takes the square of their length.
+	// maxDigits is the maximum length of an integer: the time to format it grows with the square of its length.
 	maxDigits = 10_000
 )
 
-// text writes s, or what fits.
+// text writes s, or as much of it as fits.
 func (w *writer) text(s string) {
-	if w.left <= 0 {
+	if w.remaining <= 0 {
 		return
 	}
-	if len(s) > w.left {
-		s = engine.Clip(s, w.left)
-		w.left = 0
+	if len(s) > w.remaining {
+		s = engine.Clip(s, w.remaining)
+		w.remaining = 0
 	}
-	w.left -= len(s)
+	w.remaining -= len(s)
 	w.WriteString(s)
 }
 
 // full reports whether nothing more will be written.
-func (w *writer) full() bool { return w.left <= 0 }
+func (w *writer) full() bool { return w.remaining <= 0 }
 
 func (w *writer) value(v starlark.Value, depth int) {
 	if depth > maxShown {
@@ -54,9 +54,9 @@ func (w *writer) value(v starlark.Value, depth int) {
 	}
 	switch v := v.(type) {
 	case starlark.String:
-		w.text(starlark.String(engine.Clip(string(v), w.left)).String())
+		w.text(starlark.String(engine.Clip(string(v), w.remaining)).String())
 	case starlark.Bytes:
-		w.text(v[:min(len(v), w.left)].String())
+		w.text(v[:min(len(v), w.remaining)].String())
 	case starlark.Int:
 		w.integer(v)
 	case starlark.Tuple:
@@ -76,7 +76,7 @@ func (w *writer) value(v starlark.Value, depth int) {
 	case dict:
 		w.entries(starlark.Entries(v), depth)
 	case starlark.Iterable:
-		if v.Type() != "range" { // the parts of a text would show it whole
+		if v.Type() != "range" { // "ab".elems() would show the whole string
 			w.text("<" + v.Type() + ">")
 			return
 		}
@@ -87,7 +87,7 @@ func (w *writer) value(v starlark.Value, depth int) {
 }
 
 func (w *writer) integer(i starlark.Int) {
-	if _, small := i.Int64(); !small && i.BigInt().BitLen() > 4*maxDigits {
+	if _, fits := i.Int64(); !fits && i.BigInt().BitLen() > 4*maxDigits {
 		w.text("<an int of more than 10000 digits>")
 		return
 	}

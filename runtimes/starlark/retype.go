@@ -6,18 +6,18 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// An interface holds a type and a pointer to a value. The types below have the same layout as those that the request is
-// made of, so that an interface with the one makes an interface with the other, without the copy on the heap that a
-// conversion would make for every string that a script reads.
-type contents struct{ kind, value unsafe.Pointer }
+// interfaceWords is the layout of a Go interface: a type and a pointer to a value. starlark.String and slice have the same layout
+// as string and []any. So an interface of one type becomes an interface of the other if its type word is replaced. A conversion
+// would copy the string header to the heap for every string that a script reads.
+type interfaceWords struct{ kind, value unsafe.Pointer }
 
 var (
 	stringValue starlark.Value = starlark.String("")
 	sliceValue  starlark.Value = slice(nil)
 )
 
-// retyped returns what v holds, as a value of the type that like has.
-func retyped(like starlark.Value, v any) starlark.Value {
-	(*contents)(unsafe.Pointer(&like)).value = (*contents)(unsafe.Pointer(&v)).value
-	return like
+// retyped returns the value in v with the type of sample. The two types must have the same layout.
+func retyped(sample starlark.Value, v any) starlark.Value {
+	(*interfaceWords)(unsafe.Pointer(&sample)).value = (*interfaceWords)(unsafe.Pointer(&v)).value
+	return sample
 }

@@ -10,31 +10,31 @@ import (
 	"metascript/runtimes/internal/measure"
 )
 
-// A rewriter puts calls of the guards of guard.go into a file that is not resolved yet. Where an operand is a literal
-// that makes an operator harmless, it stays, which is faster.
+// A rewriter replaces operators and method calls in a parsed file by calls of the guards (guard.go). It does not replace an
+// operator that is harmless because an operand is a literal, which is faster.
 type rewriter struct {
 	depth   int
-	tooDeep *syntax.Position // the position where the file is nested too deeply
-	fault   *engine.Error    // syntax that has no rule or is not allowed
+	tooDeep *syntax.Position // the position where the file is nested too deeply, or nil
+	fault   *engine.Error    // the error for syntax that has no rule or is not allowed, or nil
 
-	literals map[uint32]map[string]bool // literals that are keys, by their place in a table
+	literals map[uint32]map[string]bool // literals that are keys, by the hash bucket to which they belong
 }
 
-// maxSyntax is how deeply statements and expressions may be nested: the resolver and the compiler recurse, and a chain
-// of operators or of elifs is nested as deeply as it is long.
-var maxSyntax = measure.StarlarkTree.Most
+// maxSyntax is the maximum nesting of statements and expressions: the resolver and the compiler recurse. A chain of operators
+// or of elifs is nested as deeply as it is long.
+var maxSyntax = measure.StarlarkTree.Max
 
-// rewrite rewrites a file.
+// rewrite rewrites a parsed file in place. It returns an error for a file that is nested too deeply or has syntax without a rule.
 func rewrite(file *syntax.File) *engine.Error {
 	r := &rewriter{}
 	r.stmts(file.Stmts)
 	if r.tooDeep == nil {
 		return r.fault
 	}
-	return measure.StarlarkTree.Passed(position(*r.tooDeep))
+	return measure.StarlarkTree.Exceeded(position(*r.tooDeep))
 }
 
-// enter goes a level down, and reports whether there is more to do there.
+// enter increases the depth, and reports whether n is still to be visited.
 func (r *rewriter) enter(n syntax.Node) bool {
 	if r.depth++; r.depth > maxSyntax && r.tooDeep == nil {
 		start, _ := n.Span()
@@ -45,7 +45,8 @@ func (r *rewriter) enter(n syntax.Node) bool {
 
 func (r *rewriter) leave() { r.depth-- }
 
-// target refuses a slice as the target of an assignment. The resolver would refuse it, but it sees the guard instead.
+// target records an error if e, the target of an assignment, has a slice in it. The resolver would report it, but sees a call of
+// the guard instead.
 func (r *rewriter) target(e syntax.Expr) {
 	for part := range targets(e) {
 		if slice, ok := part.(*syntax.SliceExpr); ok {
@@ -57,7 +58,7 @@ func (r *rewriter) target(e syntax.Expr) {
 	}
 }
 
-// targets goes through what an assignment to e assigns to: the parts of a tuple or a list, without their brackets.
+// targets yields the targets of an assignment to e: the elements of a tuple or a list, without parentheses.
 func targets(e syntax.Expr) iter.Seq[syntax.Expr] {
 	return func(yield func(syntax.Expr) bool) { eachTarget(e, yield) }
 }
@@ -80,7 +81,7 @@ func eachTarget(e syntax.Expr, yield func(syntax.Expr) bool) bool {
 	return true
 }
 
-// unknown refuses syntax that has no rule.
+// unknown records the error for syntax that has no rule.
 func (r *rewriter) unknown(n syntax.Node) {
 	start, _ := n.Span()
 	r.fault = &engine.Error{Kind: engine.KindSyntax, Pos: position(start), Msg: "there is no such operator or statement here"}
@@ -133,7 +134,7 @@ func (r *rewriter) stmt(stmt syntax.Stmt) syntax.Stmt {
 	return stmt
 }
 
-// augmented are the operators that have a guard, and assign their result to x.
+// augmented has the augmented assignments whose operator has a guard: x op= y becomes x = op(x, y).
 var augmented = map[syntax.Token]syntax.Token{
 	syntax.STAR_EQ: syntax.STAR, syntax.PERCENT_EQ: syntax.PERCENT, syntax.LTLT_EQ: syntax.LTLT,
 	syntax.MINUS_EQ: syntax.MINUS, syntax.AMP_EQ: syntax.AMP, syntax.CIRCUMFLEX_EQ: syntax.CIRCUMFLEX,
@@ -141,10 +142,10 @@ var augmented = map[syntax.Token]syntax.Token{
 
 // assignment rewrites the operator of an assignment.
 func assignment(s *syntax.AssignStmt) syntax.Stmt {
-	op, grows := augmented[s.Op]
+	op, hasGuard := augmented[s.Op]
 	switch s.Op {
-	case syntax.MINUS_EQ, syntax.AMP_EQ, syntax.CIRCUMFLEX_EQ: // of collections, and no literal is one
-		grows = !isLiteral(s.RHS)
+	case syntax.MINUS_EQ, syntax.AMP_EQ, syntax.CIRCUMFLEX_EQ: // expensive for collections only, and no literal is one
+		hasGuard = !isLiteral(s.RHS)
 	}
 	adds := s.Op == syntax.PLUS_EQ && !isNumber(s.RHS)
 	switch x := unparen(s.LHS).(type) {
@@ -153,12 +154,12 @@ func assignment(s *syntax.AssignStmt) syntax.Stmt {
 			return &syntax.ExprStmt{X: call(".=", x.Dot, x.X, s.RHS)}
 		}
 	case *syntax.IndexExpr:
-		if grows || adds {
+		if hasGuard || adds {
 			return &syntax.ExprStmt{X: call("[]"+s.Op.String(), x.Lbrack, x.X, x.Y, s.RHS)}
 		}
 	case *syntax.Ident:
 		switch read := *x; {
-		case grows:
+		case hasGuard:
 			s.Op, s.RHS = syntax.EQ, call(op.String(), s.OpPos, &read, s.RHS)
 		case adds:
 			s.RHS = call("+=", s.OpPos, s.RHS, &read)
@@ -192,7 +193,7 @@ func (r *rewriter) each(slots ...*syntax.Expr) {
 	}
 }
 
-// expr rewrites the expression at slot, if there is one, and all within.
+// expr rewrites the expression at slot and the expressions in it. The expression may be nil.
 func (r *rewriter) expr(slot *syntax.Expr) {
 	if *slot == nil || r.tooDeep != nil {
 		return
@@ -221,7 +222,7 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		r.exprs(e.List)
 	case *syntax.DotExpr:
 		r.expr(&e.X)
-		if name := e.Name.Name; guarded[name] || keyed[name] || unjudged[name] {
+		if name := e.Name.Name; guardedMethods[name] || keyedMethods[name] || withoutRule[name] {
 			*slot = call(".", e.Dot, e.X, text(e.Name.NamePos, name))
 		}
 	case *syntax.IndexExpr:
@@ -254,7 +255,7 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 	}
 }
 
-// call rewrites a call. What is called is not rewritten like an attribute that is only looked up.
+// call rewrites a call. A method that is called gets another guard than a method that is only looked up.
 func (r *rewriter) call(e *syntax.CallExpr) syntax.Expr {
 	dot, ok := e.Fn.(*syntax.DotExpr)
 	if ok {
@@ -274,10 +275,10 @@ func (r *rewriter) call(e *syntax.CallExpr) syntax.Expr {
 	}
 	switch {
 	case !ok:
-	case guarded[dot.Name.Name] || unjudged[dot.Name.Name]:
+	case guardedMethods[dot.Name.Name] || withoutRule[dot.Name.Name]:
 		args := append([]syntax.Expr{dot.X, text(dot.Name.NamePos, dot.Name.Name)}, e.Args...)
 		return &syntax.CallExpr{Fn: ident(".()", dot.Dot), Lparen: e.Lparen, Args: args, Rparen: e.Rparen}
-	case keyed[dot.Name.Name] && len(e.Args) > 0:
+	case keyedMethods[dot.Name.Name] && len(e.Args) > 0:
 		if star, ok := e.Args[0].(*syntax.UnaryExpr); ok && star.Op == syntax.STAR {
 			e.Fn = call(".", dot.Dot, dot.X, text(dot.Name.NamePos, dot.Name.Name))
 			break
@@ -316,11 +317,11 @@ func operation(e *syntax.BinaryExpr) syntax.Expr {
 		if !x && !y {
 			return negate(e, syntax.NOT_IN, call("in", e.OpPos, e.X, e.Y))
 		}
-	case syntax.PLUS: // a number is added to numbers only
+	case syntax.PLUS: // numbers can be added to numbers only
 		if !isNumber(e.X) && !isNumber(e.Y) {
 			return call("+", e.OpPos, e.X, e.Y)
 		}
-	case syntax.MINUS, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX: // of collections, and no literal is one
+	case syntax.MINUS, syntax.AMP, syntax.PIPE, syntax.CIRCUMFLEX: // expensive for collections only, and no literal is one
 		if !x && !y {
 			return call(e.Op.String(), e.OpPos, e.X, e.Y)
 		}
@@ -330,7 +331,7 @@ func operation(e *syntax.BinaryExpr) syntax.Expr {
 	return e
 }
 
-// negate negates the call if e is the operator that means the opposite.
+// negate returns not call if the operator of e is opposite, else call.
 func negate(e *syntax.BinaryExpr, opposite syntax.Token, call syntax.Expr) syntax.Expr {
 	if e.Op == opposite {
 		return &syntax.UnaryExpr{OpPos: e.OpPos, Op: syntax.NOT, X: call}
@@ -338,39 +339,41 @@ func negate(e *syntax.BinaryExpr, opposite syntax.Token, call syntax.Expr) synta
 	return call
 }
 
-// isLiteral reports whether e is a number or a short text. What goes through the elements of a list compares with each.
+// isLiteral reports whether e is a literal number or short string. Long ones do not count: they may be compared with every
+// element of a list.
 func isLiteral(e syntax.Expr) bool {
 	literal, ok := e.(*syntax.Literal)
-	return ok && len(literal.Raw) <= small
+	return ok && len(literal.Raw) <= smallSize
 }
 
-// isNumber reports whether e is a number.
+// isNumber reports whether e is a literal number.
 func isNumber(e syntax.Expr) bool {
 	literal, ok := e.(*syntax.Literal)
 	return ok && (literal.Token == syntax.INT || literal.Token == syntax.FLOAT)
 }
 
-// key guards an expression whose value is hashed. What is a keyword argument is none.
+// key returns a call of the guard for an expression whose value is hashed. It returns a keyword argument as it is.
 func (r *rewriter) key(e syntax.Expr) syntax.Expr {
 	if named, ok := e.(*syntax.BinaryExpr); ok && named.Op == syntax.EQ {
 		return e
 	}
-	if literal, ok := e.(*syntax.Literal); ok && r.spread(literal) {
+	if literal, ok := e.(*syntax.Literal); ok && r.fewCollide(literal) {
 		return e
 	}
 	start, _ := e.Span()
 	return call("[key]", start, e)
 }
 
-// maxLiterals is how many literals of a file may belong to the same place in a table before they are counted like other keys.
+// maxLiterals is how many literals of a file may belong to the same hash bucket before further ones are counted like other keys.
 const maxLiterals = 16
 
-// spread reports whether a literal belongs where few others do in a table: like any key, it can be chosen to collide.
-func (r *rewriter) spread(literal *syntax.Literal) bool {
+// fewCollide reports whether few literals belong to the same hash bucket as this one: like any key, a literal can be chosen to
+// collide.
+func (r *rewriter) fewCollide(literal *syntax.Literal) bool {
 	var v starlark.Value
 	switch value := literal.Value.(type) {
 	case string:
-		if v = starlark.String(value); len(value) > maxChosen {
+		if v = starlark.String(value); len(value) > maxUnseeded {
 			return true
 		}
 	case int64:
@@ -387,15 +390,15 @@ func (r *rewriter) spread(literal *syntax.Literal) bool {
 	if r.literals == nil {
 		r.literals = map[uint32]map[string]bool{}
 	}
-	place := hash % crowdPlaces
-	if r.literals[place] == nil {
-		r.literals[place] = map[string]bool{}
+	bucket := hash % hashBuckets
+	if r.literals[bucket] == nil {
+		r.literals[bucket] = map[string]bool{}
 	}
-	r.literals[place][literal.Raw] = true
-	return len(r.literals[place]) <= maxLiterals
+	r.literals[bucket][literal.Raw] = true
+	return len(r.literals[bucket]) <= maxLiterals
 }
 
-// call calls one of the guards. Its errors have the position pos.
+// call returns a call of a guard. Errors of the guard have the position pos.
 func call(guard string, pos syntax.Position, args ...syntax.Expr) syntax.Expr {
 	return &syntax.CallExpr{Fn: ident(guard, pos), Lparen: pos, Args: args, Rparen: pos}
 }

@@ -8,22 +8,22 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// The tables below have a rule for all that a script can reach: the language's names, the methods and fields of its types,
-// the members of modules, and operators. What has no rule does not exist for a script: what a later go.starlark.net adds is
-// absent until it was judged, and a test lists it.
+// The tables below have a rule for everything that a script can use: the names of the language, the methods and fields of its
+// types, the members of modules, and the operators. What has no rule does not exist for a script. So a name that a later version
+// of go.starlark.net adds does not exist until somebody adds a rule; a test lists such names.
 //
-// The library (library.go) is ours: each of its functions counts steps and asks before it makes something large.
+// The library (library.go) needs no rules: its functions count steps, and reserve memory before they make a large value.
 
-// A bound is why something makes no more than what was counted, and takes no longer. Most are one of the constants; the
-// others say what is limited.
+// A bound says what limits the memory and the time of something. Most bounds are one of the constants.
 type bound string
 
 const (
-	// plain is what gives a number, a boolean, or something that is as large as its argument, and takes as long.
+	// plain marks what returns a number, a boolean, or a value at most as large as its argument, in time proportional to that
+	// size.
 	plain bound = "cannot amplify"
 	// removed marks what scripts do not have.
 	removed bound = "removed"
-	// readOnly marks what would change a part of the request.
+	// readOnly marks methods that would change a part of the request. They return an error.
 	readOnly bound = "always an error"
 
 	sizeOfList  bound = "the size of the list"
@@ -34,20 +34,20 @@ const (
 	eachElement bound = "each element is counted"
 )
 
-// A nameRule is that of a name of the language. What replaces the language's own is nil where that is harmless.
+// A nameRule is the rule for a predeclared name. replaced is called in place of the language's function; nil if that is harmless.
 type nameRule struct {
 	bound    bound
 	replaced method
 }
 
-// nameRules are those of the names that every file has without load.
+// nameRules are the rules for the names that every file has without load.
 var nameRules = map[string]nameRule{
 	"None": {plain, nil}, "True": {plain, nil}, "False": {plain, nil},
 	"abs": {plain, nil}, "bool": {plain, nil}, "chr": {plain, nil}, "float": {plain, nil}, "hash": {plain, nil},
 	"len": {plain, nil}, "ord": {plain, nil}, "range": {plain, nil},
 
-	"all":       {eachElement, decide(false)},
-	"any":       {eachElement, decide(true)},
+	"all":       {eachElement, anyOrAll(false)},
+	"any":       {eachElement, anyOrAll(true)},
 	"bytes":     {sizeOfText, bytesOf},
 	"dict":      {sizeOfKeys, dictOf},
 	"dir":       {"the names of a type, or the keys of a part of the request", dirOf},
@@ -57,8 +57,8 @@ var nameRules = map[string]nameRule{
 	"hasattr":   {plain, hasattr},
 	"int":       {"the digits", intOf},
 	"list":      {sizeOfList, sized(elementSize, starlark.Universe["list"])},
-	"max":       {eachCompare, extreme(syntax.GT)},
-	"min":       {eachCompare, extreme(syntax.LT)},
+	"max":       {eachCompare, minOrMax(syntax.GT)},
+	"min":       {eachCompare, minOrMax(syntax.LT)},
 	"print":     {"the log", print},
 	"repr":      {sizeOfText, textOf},
 	"reversed":  {sizeOfList, sized(elementSize, starlark.Universe["reversed"])},
@@ -70,24 +70,24 @@ var nameRules = map[string]nameRule{
 	"zip":       {sizeOfList, zip},
 }
 
-// A memberRule is that of a method or field. A guard is called in place of the method; it is nil where that is harmless.
+// A memberRule is the rule for a method or field. guard is called in place of the method; nil if the method is harmless.
 type memberRule struct {
 	bound bound
 	guard func(*methodCall) (starlark.Value, error)
 }
 
-// memberRules are those of the methods and fields of the types that have any, by the names of the types.
+// memberRules are the rules for methods and fields, by the name of the type. Types that have no methods are not listed.
 var memberRules = map[string]map[string]memberRule{
 	"string": members(map[string]memberRule{
 		"join": {sizeOfText, joinTexts}, "replace": {sizeOfText, replaceText}, "format": {sizeOfText, formatText},
 		"split": {sizeOfList, splitText}, "rsplit": {sizeOfList, splitText}, "splitlines": {sizeOfList, splitLines},
-		// They look for each character of one text in the other, or go through the text character by character.
+		// These methods search each character of one string in the other, or read the string character by character.
 		"strip": {eachCompare, stripText}, "lstrip": {eachCompare, stripText}, "rstrip": {eachCompare, stripText},
 		"upper": {sizeOfText, caseText}, "lower": {sizeOfText, caseText}, "title": {sizeOfText, caseText}, "capitalize": {sizeOfText, caseText},
-		"islower": {sizeOfText, caseText}, "isupper": {sizeOfText, caseText}, // of a copy in lower or upper case
+		"islower": {sizeOfText, caseText}, "isupper": {sizeOfText, caseText}, // they make a copy in lower or upper case
 		"startswith": {eachCompare, prefixText}, "endswith": {eachCompare, prefixText},
 	},
-		"codepoint_ords", "codepoints", "elem_ords", "elems", // the first four take no memory; making a list of one is counted
+		"codepoint_ords", "codepoints", "elem_ords", "elems", // the first four use no memory; the size of a list made from them is counted
 		"count", "find", "index", "isalnum", "isalpha", "isdigit", "isspace", "istitle", "partition",
 		"removeprefix", "removesuffix", "rfind", "rindex", "rpartition"),
 	"bytes": members(nil, "elems"),
@@ -100,9 +100,9 @@ var memberRules = map[string]map[string]memberRule{
 	}, "clear", "items", "keys", "popitem", "values"),
 	"set": members(map[string]memberRule{
 		"add": {keyCollides, keyedMethod}, "discard": {keyCollides, keyedMethod}, "remove": {keyCollides, keyedMethod},
-		"update": {sizeOfKeys, updateKeys}, "union": {sizeOfKeys, updateKeys}, "intersection": {sizeOfKeys, withOther},
-		"difference": {sizeOfKeys, withOther}, "symmetric_difference": {sizeOfKeys, withOther},
-		"issubset": {sizeOfKeys, withOther}, "issuperset": {sizeOfKeys, withOther},
+		"update": {sizeOfKeys, updateKeys}, "union": {sizeOfKeys, updateKeys}, "intersection": {sizeOfKeys, requireArgument},
+		"difference": {sizeOfKeys, requireArgument}, "symmetric_difference": {sizeOfKeys, requireArgument},
+		"issubset": {sizeOfKeys, requireArgument}, "issuperset": {sizeOfKeys, requireArgument},
 	}, "clear", "pop"),
 	// Parts of the request.
 	dictType: {
@@ -116,12 +116,12 @@ var memberRules = map[string]map[string]memberRule{
 		"pop": {bound: readOnly}, "remove": {bound: readOnly},
 	},
 	"time.time": members(map[string]memberRule{
-		"format": {"the length of the layout", shortTexts}, "in_location": {"UTC only: other zones are files of the host's", inLocation},
+		"format": {"the length of the layout", limitTexts}, "in_location": {"UTC only: other zones are files of the host's", inLocation},
 	}, "day", "hour", "minute", "month", "nanosecond", "second", "unix", "unix_nano", "year"),
 	"time.duration": members(nil, "hours", "microseconds", "milliseconds", "minutes", "nanoseconds", "seconds"),
 }
 
-// members adds harmless ones to a table.
+// members adds rules for harmless members to a table, and returns it.
 func members(table map[string]memberRule, harmless ...string) map[string]memberRule {
 	if table == nil {
 		table = map[string]memberRule{}
@@ -132,7 +132,7 @@ func members(table map[string]memberRule, harmless ...string) map[string]memberR
 	return table
 }
 
-// moduleRules are those of the members of modules.
+// moduleRules are the rules for the members of modules, by the name of the module.
 var moduleRules = map[string]map[string]bound{
 	"json": {"encode": sizeOfText, "decode": "the size of the values, nesting and digits", "encode_indent": removed, "indent": removed},
 	"math": bounds(plain,
@@ -153,51 +153,51 @@ func bounds(b bound, names ...string) map[string]bound {
 	return table
 }
 
-// binaryRules are those of the operators that have two operands. rewrite.go has which of them are calls of a guard.
+// binaryRules are the rules for operators with two operands. rewrite.go decides which of them become calls of a guard.
 var binaryRules = map[syntax.Token]bound{
 	syntax.EQL: eachCompare, syntax.NEQ: eachCompare, syntax.LT: eachCompare, syntax.LE: eachCompare, syntax.GT: eachCompare, syntax.GE: eachCompare,
 	syntax.IN: eachCompare, syntax.NOT_IN: eachCompare,
 	syntax.PLUS: "the size of the sum", syntax.STAR: "the size of the product; the digits", syntax.PERCENT: sizeOfText, syntax.LTLT: "the digits",
 	syntax.MINUS: sizeOfKeys, syntax.AMP: sizeOfKeys, syntax.PIPE: sizeOfKeys, syntax.CIRCUMFLEX: sizeOfKeys,
 	syntax.SLASH: plain, syntax.SLASHSLASH: plain, syntax.GTGT: plain, syntax.AND: plain, syntax.OR: plain,
-	syntax.EQ: plain, // of a named argument or of a parameter's default
+	syntax.EQ: plain, // of a keyword argument, or of a parameter with a default
 }
 
-// unaryRules are those of the operators that have one operand.
+// unaryRules are the rules for operators with one operand.
 var unaryRules = map[syntax.Token]bound{
 	syntax.PLUS: plain, syntax.MINUS: plain, syntax.TILDE: plain, syntax.NOT: plain,
 	syntax.STAR: sizeOfList, syntax.STARSTAR: sizeOfKeys, // f(*x), f(**x), and parameters
 }
 
-// assignRules are those of assignments.
+// assignRules are the rules for assignments.
 var assignRules = map[syntax.Token]bound{
 	syntax.EQ: plain, syntax.PLUS_EQ: "the size of the sum", syntax.STAR_EQ: "the size of the product; the digits", syntax.PERCENT_EQ: sizeOfText,
 	syntax.LTLT_EQ: "the digits", syntax.MINUS_EQ: sizeOfKeys, syntax.AMP_EQ: sizeOfKeys, syntax.PIPE_EQ: sizeOfKeys, syntax.CIRCUMFLEX_EQ: sizeOfKeys,
 	syntax.SLASH_EQ: plain, syntax.SLASHSLASH_EQ: plain, syntax.GTGT_EQ: plain,
 }
 
-// guarded are the names of methods that, for some type, have a guard other than keyed ones, and keyed those whose first
-// argument is hashed.
-var guarded, keyed = func() (guarded, keyed map[string]bool) {
-	guarded, keyed = map[string]bool{}, map[string]bool{"get": true, "pop": true, "setdefault": true, "add": true, "discard": true}
+// keyedMethods has the names of methods whose first argument is hashed, and guardedMethods the names of all other methods that
+// have a guard for at least one type.
+var guardedMethods, keyedMethods = func() (guardedMethods, keyedMethods map[string]bool) {
+	guardedMethods, keyedMethods = map[string]bool{}, map[string]bool{"get": true, "pop": true, "setdefault": true, "add": true, "discard": true}
 	for _, table := range memberRules {
 		for name, r := range table {
-			guarded[name] = guarded[name] || r.guard != nil && !keyed[name]
+			guardedMethods[name] = guardedMethods[name] || r.guard != nil && !keyedMethods[name]
 		}
 	}
-	return guarded, keyed
+	return guardedMethods, keyedMethods
 }()
 
-// guardOf returns the guard of a method, or nil if it needs none.
+// guardOf returns the guard of a method, or nil if it has none.
 func guardOf(x starlark.Value, name string) func(*methodCall) (starlark.Value, error) {
 	return memberRules[x.Type()][name].guard
 }
 
-// absent are the names of the language that it had and has no longer, since they have no rule.
-var absent = removeUnjudged()
+// removedNames are the predeclared names that were removed since they have no rule.
+var removedNames = removeWithoutRule()
 
-// removeUnjudged takes out of the language the names that have no rule, and lists them.
-func removeUnjudged() (names []string) {
+// removeWithoutRule removes the predeclared names that have no rule from the language, and returns them.
+func removeWithoutRule() (names []string) {
 	for name := range starlark.Universe {
 		if r, ok := nameRules[name]; !ok || r.bound == removed {
 			delete(starlark.Universe, name)
@@ -207,20 +207,21 @@ func removeUnjudged() (names []string) {
 	return names
 }
 
-// typed has a value of each type that has methods or fields and is not ours.
-var typed = []starlark.HasAttrs{
+// builtinTypes has a value of each type that has methods or fields, without the types of this package.
+var builtinTypes = []starlark.HasAttrs{
 	starlark.String(""), starlark.Bytes(""), starlark.NewList(nil), starlark.NewDict(0), starlark.NewSet(0), startime.Time{}, startime.Duration(0),
 }
 
-// unjudged are the names of methods and fields without a rule, of any type: none, unless a later go.starlark.net adds some.
-// rewrite.go has these looked up by attribute, which does not find them.
-var unjudged = findUnjudged()
+// withoutRule has the names of the methods and fields, of any type, that have no rule. It is empty unless a later version of
+// go.starlark.net adds some. rewrite.go rewrites uses of these names so that attribute looks them up, and attribute returns an
+// error.
+var withoutRule = findWithoutRule()
 
-func findUnjudged() map[string]bool {
+func findWithoutRule() map[string]bool {
 	names := map[string]bool{}
-	for _, x := range typed {
+	for _, x := range builtinTypes {
 		for _, name := range x.AttrNames() {
-			if !judged(x, name) {
+			if !hasRule(x, name) {
 				names[name] = true
 			}
 		}
@@ -228,16 +229,16 @@ func findUnjudged() map[string]bool {
 	return names
 }
 
-// judged reports whether a method or field of a type is there for scripts. Those of other types are ours.
-func judged(x starlark.Value, name string) bool {
-	if !slices.ContainsFunc(typed, func(y starlark.HasAttrs) bool { return y.Type() == x.Type() }) {
+// hasRule reports whether scripts have a method or field of x. The members of the types of this package always exist.
+func hasRule(x starlark.Value, name string) bool {
+	if !slices.ContainsFunc(builtinTypes, func(y starlark.HasAttrs) bool { return y.Type() == x.Type() }) {
 		return true
 	}
 	r, ok := memberRules[x.Type()][name]
 	return ok && r.bound != removed
 }
 
-// attrNames lists the methods and fields of x.
+// attrNames returns the names of the methods and fields of x that scripts have.
 func attrNames(x starlark.HasAttrs) []string {
-	return slices.DeleteFunc(x.AttrNames(), func(name string) bool { return unjudged[name] && !judged(x, name) })
+	return slices.DeleteFunc(x.AttrNames(), func(name string) bool { return withoutRule[name] && !hasRule(x, name) })
 }

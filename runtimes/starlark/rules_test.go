@@ -19,14 +19,14 @@ import (
 	"metascript/engine"
 )
 
-// Everything that a script can reach has been judged: a new go.starlark.net may bring more, which a script does not have
-// until there is a rule for it in rules.go.
+// Everything that a script can use has a rule. A new version of go.starlark.net may add names; scripts do not have them until
+// there is a rule for them in rules.go.
 func TestEverythingHasARule(t *testing.T) {
-	judge := func(what string, has []string, ruled []string) {
+	check := func(what string, has []string, ruled []string) {
 		t.Helper()
 		for _, name := range has {
 			if !slices.Contains(ruled, name) {
-				t.Errorf("%s%s has no rule: judge it in rules.go; until then no script has it", what, name)
+				t.Errorf("%s%s has no rule: add one to rules.go; until then no script has it", what, name)
 			}
 		}
 		for _, name := range ruled {
@@ -35,12 +35,12 @@ func TestEverythingHasARule(t *testing.T) {
 			}
 		}
 	}
-	judge("", append(starlark.Universe.Keys(), absent...), slices.Collect(maps.Keys(nameRules)))
-	for _, x := range append(typed, dict(nil), slice(nil)) {
-		judge(x.Type()+".", x.AttrNames(), slices.Collect(maps.Keys(memberRules[x.Type()])))
+	check("", append(starlark.Universe.Keys(), removedNames...), slices.Collect(maps.Keys(nameRules)))
+	for _, x := range append(builtinTypes, dict(nil), slice(nil)) {
+		check(x.Type()+".", x.AttrNames(), slices.Collect(maps.Keys(memberRules[x.Type()])))
 	}
 	for _, m := range []*starlarkstruct.Module{json.Module, math.Module, startime.Module} {
-		judge(m.Name+".", m.Members.Keys(), slices.Collect(maps.Keys(moduleRules[m.Name])))
+		check(m.Name+".", m.Members.Keys(), slices.Collect(maps.Keys(moduleRules[m.Name])))
 	}
 	for token := syntax.PLUS; token <= syntax.OR; token++ {
 		if e, ok := parsed[*syntax.BinaryExpr]("(x " + token.String() + " y)"); ok && binaryRules[e.Op] == "" {
@@ -55,7 +55,7 @@ func TestEverythingHasARule(t *testing.T) {
 	}
 }
 
-// parsed returns the statement that is the whole of a text, or the expression that is, in brackets, if it is one of a type.
+// parsed returns the only statement of a text, or the expression in that statement, if it has the type T.
 func parsed[T syntax.Node](text string) (node T, ok bool) {
 	file, err := dialect.Parse("x.star", text, 0)
 	if err != nil || len(file.Stmts) != 1 {
@@ -69,13 +69,13 @@ func parsed[T syntax.Node](text string) (node T, ok bool) {
 	return node, ok
 }
 
-// Of all types that a script meets, those with methods or fields have rules.
+// All types with methods or fields that a script can use have rules.
 func TestTypes(t *testing.T) {
 	values := []starlark.Value{
 		starlark.None, starlark.True, starlark.MakeInt(1), starlark.Float(1), starlark.Tuple{}, starlark.NewBuiltin("x", nil),
 		evaluate(t, `range(3)`), evaluate(t, `lambda: 1`), evaluate(t, `"".elems()`), evaluate(t, `"".codepoint_ords()`), evaluate(t, `b"".elems()`),
 	}
-	for _, x := range typed {
+	for _, x := range builtinTypes {
 		values = append(values, x)
 	}
 	for _, v := range values {
@@ -85,7 +85,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// evaluate returns the value of an expression, as a script has it.
+// evaluate returns the value of an expression in a script.
 func evaluate(t *testing.T, text string) starlark.Value {
 	t.Helper()
 	v, err := starlark.EvalOptions(&dialect, new(starlark.Thread), "x.star", text, predeclared)
@@ -95,10 +95,10 @@ func evaluate(t *testing.T, text string) starlark.Value {
 	return v
 }
 
-// What a later go.starlark.net adds to the language is not there until it has a rule.
+// A name that a later version of go.starlark.net adds to the language does not exist until it has a rule.
 func TestNamesWithoutARuleAreRemoved(t *testing.T) {
 	starlark.Universe["new"] = starlark.NewBuiltin("new", nil)
-	removeUnjudged()
+	removeWithoutRule()
 	_, err := New().Compile(t.Context(), script("def sync():\n    return {\"v\": new()}"), engine.Limits{})
 	var fault *engine.Error
 	if !errors.As(err, &fault) || fault.Msg != "undefined: new" {
@@ -108,20 +108,20 @@ func TestNamesWithoutARuleAreRemoved(t *testing.T) {
 		if m, ok := m.(*starlarkstruct.Module); ok {
 			for name := range m.Members {
 				if r := moduleRules[m.Name][name]; r == "" || r == removed {
-					t.Errorf("%s.%s is there without a rule", m.Name, name)
+					t.Errorf("%s.%s exists without a rule", m.Name, name)
 				}
 			}
 		}
 	}
 }
 
-// Methods and fields without a rule are not there, by whatever way they are asked for. Fields of the request are.
+// Methods and fields without a rule do not exist, however a script looks them up. Fields of the request with the same name do.
 func TestMethodsWithoutARuleAreRemoved(t *testing.T) {
 	rules := memberRules["string"]
-	defer func(before map[string]bool) { memberRules["string"], unjudged = rules, before }(unjudged)
+	defer func(before map[string]bool) { memberRules["string"], withoutRule = rules, before }(withoutRule)
 	memberRules["string"] = maps.Clone(rules)
 	delete(memberRules["string"], "upper")
-	unjudged = findUnjudged()
+	withoutRule = findWithoutRule()
 	for _, text := range []string{`"a".upper()`, `"a".upper`, `getattr("a", "upper")`, `[x.upper for x in ["a"]]`, `"a".upper(*[], **{})`} {
 		_, err := eval(t, "def sync():\n    return {\"v\": "+text+"}", nil, engine.Limits{})
 		if e := wantError(t, err, engine.KindRuntime); !strings.HasPrefix(e.Msg, "string has no .upper field or method") {
@@ -136,12 +136,12 @@ func TestMethodsWithoutARuleAreRemoved(t *testing.T) {
 	}
 }
 
-// A panic of the interpreter is a script's error where it happened, and its stack is not in what people are shown.
+// A panic of the interpreter is an error of the script, at the position of the panic. The detail of the error has no Go stack.
 func TestCrash(t *testing.T) {
 	boom := func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
 		panic("boom")
 	}
-	predeclared["boom"], predeclared["bare"] = starlark.NewBuiltin("boom", recovered(boom)), starlark.NewBuiltin("bare", boom)
+	predeclared["boom"], predeclared["bare"] = starlark.NewBuiltin("boom", catchingPanics(boom)), starlark.NewBuiltin("bare", boom)
 	defer func() { delete(predeclared, "boom"); delete(predeclared, "bare") }()
 	for text, at := range map[string]engine.Pos{
 		"def sync():\n    return {\"v\": boom()}": {File: "sync.star", Line: 2, Col: 22},
@@ -160,16 +160,16 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A guard is spared only where a literal is short, and where few literals of the file collide.
+// A literal needs no guard only if it is short, and if few literals of the file collide.
 func TestLiteralsNeedNoGuard(t *testing.T) {
 	same := "x = {4294967296: 1, 'name': 2}\ny = {}\n"
 	for i := range 30 {
 		same += fmt.Sprintf("y[%d] = x['name']\n", int64(i)<<32)
 	}
-	long := strings.Repeat("a", small)
+	long := strings.Repeat("a", smallSize)
 	for text, want := range map[string]int{
 		"x = {1: 'a', 'b': 2}['b']": 0, "x = 5\ny = x == 'a' or x + 1 or 'c' in x": 0, "x = ''\ny = x + 'b'": 1,
-		same:                             30 - maxLiterals, // all belong to one place
+		same:                             30 - maxLiterals, // all belong to one hash bucket
 		"x = 5\ny = x == '" + long + "'": 1, "x = 5\ny = '" + long + "' in x": 1, "x = ''\ny = x + '" + long + "'": 1,
 	} {
 		file, err := dialect.Parse("x.star", text, 0)
@@ -192,12 +192,12 @@ func TestLiteralsNeedNoGuard(t *testing.T) {
 	}
 }
 
-// oddValues are arguments that functions do not expect.
-var oddValues = strings.Fields(`None True 0 -1 1.5 1e308 1<<70 -(1<<62) float("nan") float("inf") "" "a" "\x00" "{}" "%s" "%(a)s" "é€" b"" b"\xff" [] [None] [1,"a",[]] (1,)
+// unusualValues are arguments that functions do not expect.
+var unusualValues = strings.Fields(`None True 0 -1 1.5 1e308 1<<70 -(1<<62) float("nan") float("inf") "" "a" "\x00" "{}" "%s" "%(a)s" "é€" b"" b"\xff" [] [None] [1,"a",[]] (1,)
 	((),) {} {"a":1} {1:None} set() set([1]) range(0) range(1<<62) range(-(1<<63),(1<<63)-1) "ab".elems() len [].append (lambda:1) (lambda*a,**k:a) json
 	time.second time.from_timestamp(1<<62) request request.l -(1<<31) "9"*20 "a"*2000`)
 
-// Nothing that a script can call makes the interpreter panic, whatever it is given.
+// No function that a script can call makes the interpreter panic, with any arguments.
 func TestUnusualArguments(t *testing.T) {
 	var callables []string
 	for name := range nameRules {
@@ -219,7 +219,7 @@ func TestUnusualArguments(t *testing.T) {
 	}
 	slices.Sort(callables)
 	random := rand.New(rand.NewPCG(1, 2))
-	value := func() string { return oddValues[random.IntN(len(oddValues))] }
+	value := func() string { return unusualValues[random.IntN(len(unusualValues))] }
 	operators := []string{"+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "==", "<", ">=", "in", "not in", "and", "or"}
 	for _, callable := range callables {
 		for range 15 {
@@ -232,17 +232,17 @@ func TestUnusualArguments(t *testing.T) {
 			text := fmt.Sprintf("def sync(request):\n    x = %s %s %s\n    y = %s\n    y %s= %s\n    y = y[%s:%s:%s]\n    return {\"v\": [x, y, %s]}", value(),
 				operators[random.IntN(len(operators))], value(), value(), operators[random.IntN(11)], value(), value(), value(), value(), call)
 			for _, text := range []string{text, "def sync(request):\n    return {\"v\": " + call + "}"} {
-				oddly(t, text)
+				checkUnusual(t, text)
 			}
 		}
 	}
 }
 
-func oddly(t *testing.T, text string) {
+func checkUnusual(t *testing.T, text string) {
 	t.Helper()
-	p, err := New().Compile(t.Context(), script(text), tight)
+	p, err := New().Compile(t.Context(), script(text), tightLimits)
 	if err == nil {
-		_, err = p.Call(t.Context(), "sync", map[string]any{"l": []any{int64(1), "a"}}, engine.Env{Limits: tight})
+		_, err = p.Call(t.Context(), "sync", map[string]any{"l": []any{int64(1), "a"}}, engine.Env{Limits: tightLimits})
 	}
 	var e *engine.Error
 	if err != nil && (!errors.As(err, &e) || e.Kind == engine.KindPanic || e.Stack != "") {

@@ -1,37 +1,37 @@
 // Package starlark runs Starlark scripts with go.starlark.net.
 //
-// A script is a file whose top-level functions serve:
+// A script is a file whose top-level functions are the hooks:
 //
 //	def sync(parent, children):
 //	    return {"status": {"pods": len(children["Pod.v1"])}, "children": []}
 //
-// [New] is all there is to call. Compiling parses the entry file and all that it loads, depth first (module.go),
-// rewrites a few operators (rewrite.go), runs every file's top level once, and freezes what that leaves: it is shared
-// by all calls, which may run at once. Which functions there are is seen then, so that an assigned lambda or a
-// function that comes from a module serves as well.
+// [New] returns the runtime. Compile parses the entry file and all files that it loads, depth first (module.go), rewrites a
+// few operators (rewrite.go), runs the top level of every file once, and freezes the globals: all calls share them, and calls
+// may run at the same time. The functions are found after the top level has run, so a lambda that is assigned to a name, or a
+// function that is loaded from a module, is a function of the script too.
 //
-// A call has a thread of its own (program.go). The request is shown through views (view.go), which read the caller's
-// maps and lists when they are asked to and copy nothing; what the script answers is converted within limits
-// (value.go), and parts of the request in it go out as they came in.
+// A call has its own thread (program.go). The script reads the request through views (view.go), which read the caller's maps
+// and lists on demand and copy nothing. The result of the function is converted within limits (value.go); parts of the request
+// that are in the result are returned by reference.
 //
 // # Dialect
 //
-// Sets, and if and for at the top level, are on; while and recursion are off. There are the modules json (encode,
-// decode), math, and time (parsing and arithmetic, no clock); see builtin.go. The library that every language has is loaded
-// as metascript.star (library.go). Dot access works on what comes from the
-// request: parent.spec.image is parent["spec"]["image"], but a method of dicts such as items wins over a field of that
-// name. To a script, a view's type is "dict" or "list", and it behaves like one that is frozen. What `x |= y` and
-// `x += y` do where x is a view is to make a new dict or list, as with tuples.
+// Sets, and if and for at the top level, are enabled; while and recursion are disabled. The modules are json (encode, decode),
+// math, and time (parsing and arithmetic, no clock); see builtin.go. The library that every language has is loaded as
+// metascript.star (library.go). Dot access works on parts of the request: parent.spec.image is parent["spec"]["image"]. If a
+// dict has a method and a field of the same name, such as items, the dot returns the method. For a script, the type of a view
+// is "dict" or "list", and the view behaves like a frozen one. If x is a view, `x |= y` and `x += y` make a new dict or list, as
+// they do for tuples.
 //
 // # Limits
 //
-// Steps are the interpreter's: an instruction is one. It cannot be ended within one, so what an instruction may do is
-// bounded, and counted as more than one where it does much: rules.go has a rule for all that a script can reach, and what
-// has none does not exist; guard.go says what the guards do.
+// Steps are the interpreter's: an instruction is one step. The interpreter cannot be stopped within an instruction. So what an
+// instruction may do is limited, and an instruction that does much is charged more steps: rules.go has a rule for everything
+// that a script can use, and what has no rule does not exist. guard.go says what the guards do.
 //
-// What remains: reading a file, before it runs, sees no deadline, and takes some tenths of a second for a mebibyte; one
-// pass over a value as large as limits.memory takes some hundredths; and the sum of many values is left to the engine's
-// watchdog.
+// What is not limited exactly: parsing a file checks no deadline, and takes some tenths of a second for one MiB. One pass over a
+// value as large as limits.memory takes some hundredths of a second. The memory of many values together is limited by the
+// engine's watchdog.
 package starlark
 
 import (
@@ -49,7 +49,7 @@ func New() engine.Runtime { return runtime{} }
 
 type runtime struct{}
 
-// Compile implements [engine.Runtime]. What the top level prints is dropped.
+// Compile implements [engine.Runtime]. Output of print at the top level is discarded.
 func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
 	ev, end := newEvaluation(ctx, l, nil)
 	defer end()

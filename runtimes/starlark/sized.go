@@ -9,18 +9,18 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// sized is a builtin that makes a collection of an iterable, which is its first argument, with so many bytes for each
-// element.
+// sized returns a builtin that makes a collection from an iterable, its first argument. It reserves size bytes for each element,
+// and then calls native.
 func sized(size int64, native starlark.Value) method {
 	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if len(args) > 0 {
 			ev := evaluationOf(thread)
 			what := "the result of " + b.Name()
-			x, err := ev.concrete(args[0], what)
+			x, err := ev.materialize(args[0], what)
 			if err != nil {
 				return nil, err
 			}
-			if err := ev.room(times(int64(max(starlark.Len(x), 0)), size), what); err != nil {
+			if err := ev.reserve(times(int64(max(starlark.Len(x), 0)), size), what); err != nil {
 				return nil, err
 			}
 			args[0] = x
@@ -29,11 +29,12 @@ func sized(size int64, native starlark.Value) method {
 	}
 }
 
-// bytesOf is bytes(x), of a text or of numbers. What is no UTF-8 in a text takes three bytes then.
+// bytesOf implements bytes(x), where x is a string or an iterable of numbers. A byte of a string that is not valid UTF-8 becomes
+// three bytes.
 func bytesOf(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) > 0 {
 		if s, ok := args[0].(starlark.String); ok && !utf8.ValidString(string(s)) {
-			if err := evaluationOf(thread).room(3*sizeOf(s), "the result of bytes"); err != nil {
+			if err := evaluationOf(thread).reserve(3*sizeOf(s), "the result of bytes"); err != nil {
 				return nil, err
 			}
 		}
@@ -41,14 +42,14 @@ func bytesOf(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, 
 	return sized(1, starlark.Universe["bytes"])(thread, b, args, kwargs)
 }
 
-// zip is zip(*iterables): as many tuples as the shortest has elements.
+// zip implements zip(*iterables). It returns as many tuples as the shortest iterable has elements.
 func zip(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	ev := evaluationOf(thread)
 	rows := int64(-1)
 	for i, x := range args {
 		n := int64(starlark.Len(x))
 		if n < 0 {
-			y, err := ev.concrete(x, "the result of zip")
+			y, err := ev.materialize(x, "the result of zip")
 			if err != nil {
 				return nil, err
 			}
@@ -58,14 +59,14 @@ func zip(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwar
 			rows = n
 		}
 	}
-	if err := ev.room(times(max(rows, 0), elementSize*int64(len(args))+tupleSize), "the result of zip"); err != nil {
+	if err := ev.reserve(times(max(rows, 0), elementSize*int64(len(args))+tupleSize), "the result of zip"); err != nil {
 		return nil, err
 	}
 	return starlark.Call(thread, starlark.Universe["zip"], args, kwargs)
 }
 
-// decide is any or all: found is what an element decides the matter by.
-func decide(found bool) method {
+// anyOrAll returns any, if stopAt is true, or all. The result is stopAt as soon as an element has that truth value.
+func anyOrAll(stopAt bool) method {
 	return func(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		var iterable starlark.Iterable
 		if err := starlark.UnpackPositionalArgs(b.Name(), args, kwargs, 1, &iterable); err != nil {
@@ -76,23 +77,25 @@ func decide(found bool) method {
 			if err := ev.spend(); err != nil {
 				return nil, err
 			}
-			if bool(v.Truth()) == found {
-				return starlark.Bool(found), nil
+			if bool(v.Truth()) == stopAt {
+				return starlark.Bool(stopAt), nil
 			}
 		}
-		return starlark.Bool(!found), nil
+		return starlark.Bool(!stopAt), nil
 	}
 }
 
-// setOf is set(iterable=[]), dictOf is dict(iterable=[], **kwargs).
+// setOf implements set(iterable=[]).
 func setOf(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return keyedBy(thread, starlark.Universe["set"], false, args, kwargs)
 }
 
+// dictOf implements dict(iterable=[], **kwargs).
 func dictOf(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return keyedBy(thread, starlark.Universe["dict"], true, args, kwargs)
 }
 
+// keyedBy checks the keys in the first argument, and calls native. The elements are pairs of a key and a value if pairs is set.
 func keyedBy(thread *starlark.Thread, native starlark.Value, pairs bool, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) > 0 {
 		x, err := evaluationOf(thread).keys(args[0], pairs)
@@ -104,7 +107,7 @@ func keyedBy(thread *starlark.Thread, native starlark.Value, pairs bool, args st
 	return starlark.Call(thread, native, args, kwargs)
 }
 
-// textOf is str(x) and repr(x).
+// textOf implements str(x) and repr(x).
 func textOf(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) == 1 {
 		if _, ok := args[0].(starlark.String); ok && b.Name() == "str" {
@@ -117,7 +120,7 @@ func textOf(thread *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, k
 	return starlark.Call(thread, starlark.Universe[b.Name()], args, kwargs)
 }
 
-// intOf is int(x, base=10).
+// intOf implements int(x, base=10).
 func intOf(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) > 0 && sizeOf(args[0]) > maxDigits {
 		return nil, errLongInt
@@ -130,10 +133,10 @@ func intOf(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kw
 	return starlark.Call(thread, starlark.Universe["int"], args, kwargs)
 }
 
-// encodeJSON is json.encode(x).
+// encodeJSON implements json.encode(x).
 func encodeJSON(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) == 1 {
-		x, err := evaluationOf(thread).concrete(args[0], "the JSON text")
+		x, err := evaluationOf(thread).materialize(args[0], "the JSON text")
 		if err != nil {
 			return nil, err
 		}
@@ -145,10 +148,10 @@ func encodeJSON(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 	return starlark.Call(thread, json.Module.Members["encode"], args, kwargs)
 }
 
-// decodedSize is how much memory a byte of JSON may take decoded: "[]," becomes a list.
+// decodedSize is the memory of a decoded byte of JSON in the worst case: "[]," becomes a list.
 const decodedSize = 24
 
-// decodeJSON is json.decode(text, default).
+// decodeJSON implements json.decode(text, default).
 func decodeJSON(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	for _, arg := range args[:min(len(args), 1)] {
 		if s, ok := arg.(starlark.String); ok {
@@ -167,16 +170,16 @@ func decodeJSON(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 	return starlark.Call(thread, json.Module.Members["decode"], args, kwargs)
 }
 
-// quotedSteps is what a text in quotes takes that may be a key, and escaped.
+// quotedSteps is how many steps a JSON string costs. It may be a key, and may have escapes.
 const quotedSteps = 8
 
-// maxEscaped is how long a key of maxChosen characters may be in quotes, each of them escaped.
-const maxEscaped = 2 + 6*maxChosen
+// maxEscaped is the length of a key of maxUnseeded characters in quotes if all characters are escaped.
+const maxEscaped = 2 + 6*maxUnseeded
 
-// checkJSON looks at a text that is to be decoded: how large it is, how deeply nested, and how long its numbers are.
+// checkJSON limits a JSON text before it is decoded: its size, its nesting, and the length of its numbers.
 func (ev *evaluation) checkJSON(text string) error {
 	values := int64(strings.Count(text, ",") + strings.Count(text, "[") + strings.Count(text, "{"))
-	if err := ev.room(plus(int64(len(text)), times(values, decodedSize*4)), "the decoded JSON"); err != nil {
+	if err := ev.reserve(plus(int64(len(text)), times(values, decodedSize*4)), "the decoded JSON"); err != nil {
 		return err
 	}
 	depth, digits := 0, 0
@@ -185,7 +188,7 @@ func (ev *evaluation) checkJSON(text string) error {
 		switch {
 		case c == '"':
 			end := quotedEnd(text, i)
-			if err := ev.charge(quotedSteps); err != nil { // what is between them may be anything, as in """"""
+			if err := ev.charge(quotedSteps); err != nil { // also if no comma separates the strings, as in """"""
 				return err
 			}
 			if err := ev.countKey(starlark.String(unquoted(text[i:end]))); err != nil {
@@ -212,7 +215,7 @@ func (ev *evaluation) checkJSON(text string) error {
 	return nil
 }
 
-// quotedEnd is where the text in quotes ends that begins at i.
+// quotedEnd returns the offset after the JSON string that begins at i.
 func quotedEnd(text string, i int) int {
 	for i++; i < len(text); i++ {
 		switch text[i] {
@@ -225,19 +228,20 @@ func quotedEnd(text string, i int) int {
 	return len(text)
 }
 
-// unquoted is what a JSON text in quotes says. It may be a key, which are short only when that is.
+// unquoted returns the value of a JSON string, which may be a key. It does not decode the escapes of a long one: its value is
+// longer than maxUnseeded too.
 func unquoted(quoted string) string {
 	if len(quoted) > maxEscaped || !strings.Contains(quoted, `\`) {
 		return strings.Trim(quoted, `"`)
 	}
 	var s string
-	_ = gojson.Unmarshal([]byte(quoted), &s) // if it is wrong, decoding says so
+	_ = gojson.Unmarshal([]byte(quoted), &s) // json.decode reports invalid JSON later
 	return s
 }
 
-// checkGlobals walks what a file leaves behind, before it is frozen by recursion.
+// checkGlobals visits the globals of a file before they are frozen, since Freeze recurses.
 func (ev *evaluation) checkGlobals(globals starlark.StringDict) error {
-	w := freezing{ev: ev, seen: map[starlark.Value]bool{}}
+	w := globalsWalk{ev: ev, seen: map[starlark.Value]bool{}}
 	for _, v := range globals {
 		if err := w.walk(v, 0); err != nil {
 			return err
@@ -246,16 +250,16 @@ func (ev *evaluation) checkGlobals(globals starlark.StringDict) error {
 	return nil
 }
 
-// A freezing walks values as Freeze does: lists, dicts, sets and functions once each, tuples whenever they come.
-type freezing struct {
+// A globalsWalk visits values in the same way as Freeze: each list, dict, set and function once, a tuple each time.
+type globalsWalk struct {
 	ev   *evaluation
 	seen map[starlark.Value]bool
 }
 
-// maxFrozen is how deeply they may be nested: Go's stack is large enough for that.
+// maxFrozen is the maximum nesting of values that are frozen. Go's stack is large enough for it.
 const maxFrozen = 10_000
 
-func (w *freezing) walk(v starlark.Value, depth int) error {
+func (w *globalsWalk) walk(v starlark.Value, depth int) error {
 	if depth > maxFrozen {
 		return errDeep
 	}
@@ -296,7 +300,7 @@ func (w *freezing) walk(v starlark.Value, depth int) error {
 	return nil
 }
 
-func (w *freezing) all(values starlark.Iterable, depth int) error {
+func (w *globalsWalk) all(values starlark.Iterable, depth int) error {
 	for v := range starlark.Elements(values) {
 		if err := w.walk(v, depth+1); err != nil {
 			return err
@@ -305,8 +309,8 @@ func (w *freezing) all(values starlark.Iterable, depth int) error {
 	return nil
 }
 
-// function walks the defaults of parameters, and what the function has from those around it.
-func (w *freezing) function(f *starlark.Function, depth int) error {
+// function visits the defaults of the parameters, and the variables of enclosing functions that f uses.
+func (w *globalsWalk) function(f *starlark.Function, depth int) error {
 	for i := range f.NumParams() {
 		if v := f.ParamDefault(i); v != nil {
 			if err := w.walk(v, depth+1); err != nil {

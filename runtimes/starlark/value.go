@@ -9,12 +9,12 @@ import (
 	"metascript/engine"
 )
 
-// convertAnswer makes a JSON-shaped map of what the function fn returned, within limits. Parts of the request go out
-// by reference, and count like all else.
-func convertAnswer(v starlark.Value, fn string, l engine.Limits) (map[string]any, *engine.Error) {
+// convertResult converts the value that the function fn returned to a JSON-shaped map, within limits. Parts of the request
+// are returned by reference, and count like other values.
+func convertResult(v starlark.Value, fn string, l engine.Limits) (map[string]any, *engine.Error) {
 	switch v.(type) {
 	case dict, *starlark.Dict:
-		out, err := (&answer{Walk: engine.NewWalk(l)}).convert(v)
+		out, err := (&converter{Walk: engine.NewWalk(l)}).convert(v)
 		if err != nil {
 			return nil, err
 		}
@@ -30,21 +30,21 @@ func convertAnswer(v starlark.Value, fn string, l engine.Limits) (map[string]any
 	return nil, err
 }
 
-// An answer converts values, counting.
-type answer struct {
+// A converter converts values to JSON-shaped values, and counts them.
+type converter struct {
 	*engine.Walk
-	spend func(steps int64) error // nil where steps no longer matter
+	spend func(steps int64) error // charges steps; nil if steps are not counted
 }
 
-// Count counts a value.
-func (a *answer) Count(n int) *engine.Error {
+// Count counts a value of n bytes as JSON.
+func (a *converter) Count(n int) *engine.Error {
 	if a.spend != nil && a.spend(1) != nil {
-		return &engine.Error{Kind: engine.KindSteps} // the evaluation knows why it ends
+		return &engine.Error{Kind: engine.KindSteps} // evaluation.fault finds the actual reason
 	}
 	return a.Walk.Count(n)
 }
 
-func (a *answer) convert(v starlark.Value) (any, *engine.Error) {
+func (a *converter) convert(v starlark.Value) (any, *engine.Error) {
 	switch v := v.(type) {
 	case starlark.NoneType:
 		return nil, a.Count(4)
@@ -67,13 +67,13 @@ func (a *answer) convert(v starlark.Value) (any, *engine.Error) {
 	case starlark.Tuple:
 		return a.list(v)
 	}
-	return nil, a.unfit(v)
+	return nil, a.notJSON(v)
 }
 
-// numberSize is about what a number takes as JSON; what it is exactly is not worth formatting it.
+// numberSize is the approximate size of a number as JSON, in bytes. To format every number only to count it would cost too much.
 const numberSize = 8
 
-func (a *answer) integer(v starlark.Int) (any, *engine.Error) {
+func (a *converter) integer(v starlark.Int) (any, *engine.Error) {
 	i, ok := v.Int64()
 	if !ok {
 		err := a.Errorf("is an int beyond 64 bits")
@@ -83,18 +83,18 @@ func (a *answer) integer(v starlark.Int) (any, *engine.Error) {
 	return i, a.Count(numberSize)
 }
 
-func (a *answer) float(f float64) *engine.Error {
+func (a *converter) float(f float64) *engine.Error {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return a.Errorf("is %v, which JSON does not have", f)
 	}
 	return a.Count(numberSize)
 }
 
-func (a *answer) dict(d *starlark.Dict) (any, *engine.Error) {
+func (a *converter) dict(d *starlark.Dict) (any, *engine.Error) {
 	if err := a.Count(2); err != nil {
 		return nil, err
 	}
-	out := make(map[string]any, min(d.Len(), maxGrown))
+	out := make(map[string]any, min(d.Len(), maxPrealloc))
 	for k, v := range d.Entries() {
 		key, ok := k.(starlark.String)
 		if !ok {
@@ -115,11 +115,11 @@ func (a *answer) dict(d *starlark.Dict) (any, *engine.Error) {
 	return out, nil
 }
 
-func (a *answer) list(l starlark.Indexable) (any, *engine.Error) {
+func (a *converter) list(l starlark.Indexable) (any, *engine.Error) {
 	if err := a.Count(2); err != nil {
 		return nil, err
 	}
-	out := make([]any, 0, min(l.Len(), maxGrown))
+	out := make([]any, 0, min(l.Len(), maxPrealloc))
 	for i := range l.Len() {
 		if err := a.EnterIndex(i); err != nil {
 			return nil, err
@@ -134,11 +134,11 @@ func (a *answer) list(l starlark.Indexable) (any, *engine.Error) {
 	return out, nil
 }
 
-// maxGrown is for how many elements room is made before they are counted.
-const maxGrown = 1000
+// maxPrealloc is the maximum number of elements for which memory is allocated before the elements are counted.
+const maxPrealloc = 1000
 
-// count counts a part of the request that goes out as it is.
-func (a *answer) count(v any) *engine.Error {
+// count counts a part of the request that is returned by reference.
+func (a *converter) count(v any) *engine.Error {
 	switch v := v.(type) {
 	case nil:
 		return a.Count(4)
@@ -164,9 +164,9 @@ func (a *answer) count(v any) *engine.Error {
 	return a.Count(numberSize)
 }
 
-// countMap goes through the keys as they come: the message of a limit may name another path each time, and sorting
-// them would cost more than all else.
-func (a *answer) countMap(m map[string]any) *engine.Error {
+// countMap visits the keys in the random order of the map, so the path in the error of a limit may differ from call to call.
+// Sorting the keys would cost more than everything else here.
+func (a *converter) countMap(m map[string]any) *engine.Error {
 	if err := a.Count(2); err != nil {
 		return err
 	}
@@ -182,8 +182,8 @@ func (a *answer) countMap(m map[string]any) *engine.Error {
 	return nil
 }
 
-// unfit is the error of a value that JSON does not have.
-func (a *answer) unfit(v starlark.Value) *engine.Error {
+// notJSON returns the error for a value that JSON does not have.
+func (a *converter) notJSON(v starlark.Value) *engine.Error {
 	err := a.Errorf("is %s, which JSON does not have", article(typeName(v)))
 	switch v := v.(type) {
 	case *starlark.Builtin:

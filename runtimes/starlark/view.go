@@ -11,16 +11,16 @@ import (
 	"metascript/engine"
 )
 
-// A dict is a view of a map in the request, and a slice, below, is a view of a list. To a script they are frozen dicts and lists.
-// They make a value of an element each time it is read, and keep none: the data may be shared with other calls, and to make a view
-// again costs less than to keep it.
+// A dict is a view of a map in the request, and a slice, below, is a view of a list. For a script they are frozen dicts and lists.
+// They convert an element each time it is read, and do not store the result: the data may be shared with other calls, and to
+// make a view again costs less than to store it.
 //
-// Their types must not be called "dict" and "list": the interpreter takes two values whose types have the same name
-// for two of the same Go type, and would panic when comparing. The builtin type (builtin.go) gives scripts the names
-// they know, and the operators that compare are rewritten (rewrite.go).
+// Their types must not be named "dict" and "list": the interpreter assumes that two values with the same type name have the
+// same Go type, and would panic when it compares them. The builtin type (builtin.go) returns the names that scripts know, and
+// the comparison operators are rewritten (rewrite.go).
 type dict map[string]any
 
-// A slice shows a list of the request. See dict.
+// A slice is a view of a list in the request. See dict.
 type slice []any
 
 const (
@@ -47,7 +47,7 @@ var (
 	_ starlark.Comparable  = slice(nil)
 )
 
-// toValue shows a part of the request to the script. Strings are what scripts read most of all.
+// toValue returns a part of the request as a value for the script. It checks for strings first: scripts read mostly strings.
 func toValue(v any) starlark.Value {
 	switch t := v.(type) {
 	case string:
@@ -65,7 +65,7 @@ func toValue(v any) starlark.Value {
 	case float64:
 		return starlark.Float(t)
 	}
-	panic(fmt.Sprintf("the request has a %T in it", v)) // our own fault
+	panic(fmt.Sprintf("the request has a %T in it", v)) // a bug in this server
 }
 
 func (d dict) String() string        { return repr(d) }
@@ -75,10 +75,10 @@ func (d dict) Truth() starlark.Bool  { return len(d) > 0 }
 func (d dict) Hash() (uint32, error) { return 0, fmt.Errorf("unhashable type: dict") }
 func (d dict) Len() int              { return len(d) }
 
-// sorted lists the keys in the order that scripts see.
+// sorted returns the keys in the order that scripts see.
 func (d dict) sorted() []string { return slices.Sorted(maps.Keys(d)) }
 
-// Get implements starlark.Mapping. The interpreter shows its error when x[key] finds nothing.
+// Get implements starlark.Mapping. It returns an error if the key does not exist: the interpreter shows it for x[key].
 func (d dict) Get(key starlark.Value) (v starlark.Value, found bool, err error) {
 	name, ok := key.(starlark.String)
 	if !ok {
@@ -87,7 +87,7 @@ func (d dict) Get(key starlark.Value) (v starlark.Value, found bool, err error) 
 	if v, ok := d[string(name)]; ok {
 		return toValue(v), true, nil
 	}
-	return nil, false, &missing{d, "key", string(name)}
+	return nil, false, &missingKey{d, "key", string(name)}
 }
 
 // Has implements starlark.Container: key in d.
@@ -97,24 +97,26 @@ func (d dict) Has(key starlark.Value) (bool, error) {
 	return ok && found, nil
 }
 
-// A missing is the error of a key that does not exist. Its text is made when it is shown, since most are never shown.
-type missing struct {
+// A missingKey is the error for a key that does not exist. Its text is made by Error, since most of these errors are never shown.
+type missingKey struct {
 	from dict
 	what string
 	key  string
 }
 
 // Error implements error.
-func (m *missing) Error() string { return m.what + " " + naming.Quote(m.key) + " is not in the dict" }
+func (m *missingKey) Error() string {
+	return m.what + " " + naming.Quote(m.key) + " is not in the dict"
+}
 
-func (m *missing) advice() (engine.Kind, string) {
+func (m *missingKey) advice() (engine.Kind, string) {
 	if len(m.from) == 0 {
 		return engine.KindRuntime, "the dict is empty"
 	}
 	return engine.KindRuntime, naming.Suggest(m.key, m.from.sorted(), "its keys are ")
 }
 
-// Attr returns a method, or else the value of a key: parent.spec is parent["spec"].
+// Attr returns the method with that name or, if there is none, the value of the key: parent.spec is parent["spec"].
 func (d dict) Attr(name string) (starlark.Value, error) {
 	if m, ok := dictMethods[name]; ok {
 		return m.BindReceiver(d), nil
@@ -122,7 +124,7 @@ func (d dict) Attr(name string) (starlark.Value, error) {
 	if v, ok := d[name]; ok {
 		return toValue(v), nil
 	}
-	return nil, &missing{d, "field or method", name}
+	return nil, &missingKey{d, "field or method", name}
 }
 
 // AttrNames implements starlark.HasAttrs.
@@ -135,7 +137,7 @@ func (d dict) AttrNames() []string {
 // Items implements starlark.IterableMapping.
 func (d dict) Items() []starlark.Tuple {
 	items := make([]starlark.Tuple, 0, len(d))
-	pairs := make(starlark.Tuple, 0, 2*len(d)) // one allocation for all
+	pairs := make(starlark.Tuple, 0, 2*len(d)) // one allocation for all tuples
 	for _, key := range d.sorted() {
 		pairs = append(pairs, starlark.String(key), toValue(d[key]))
 		items = append(items, pairs[len(pairs)-2:len(pairs):len(pairs)])
@@ -161,29 +163,29 @@ func (it *keyIterator) Next(p *starlark.Value) bool {
 // Done implements [starlark.Iterator].
 func (*keyIterator) Done() {}
 
-// copied returns a dict of the script's own, with the same values.
+// copied returns a dict with the same values that the script can change.
 func (d dict) copied() *starlark.Dict {
 	out := starlark.NewDict(len(d))
 	for _, item := range d.Items() {
-		_ = out.SetKey(item[0], item[1]) // a string is a key, and the dict is new
+		_ = out.SetKey(item[0], item[1]) // cannot fail: strings are hashable, and the dict is not frozen
 	}
 	return out
 }
 
-// Binary returns d | other, which is a new dict.
+// Binary implements starlark.HasBinary: d | other is a new dict.
 func (d dict) Binary(op syntax.Token, other starlark.Value, side starlark.Side) (starlark.Value, error) {
-	theirs, ok := mutableDict(other)
+	operand, ok := mutableDict(other)
 	if op != syntax.PIPE || !ok {
 		return nil, nil
 	}
 	if side == starlark.Left {
-		return d.copied().Union(theirs), nil
+		return d.copied().Union(operand), nil
 	}
-	return theirs.Union(d.copied()), nil
+	return operand.Union(d.copied()), nil
 }
 
-// mutableDict returns a dict for either kind of dict.
-func mutableDict(v starlark.Value) (*starlark.Dict, bool) {
+// mutableDict returns v if it is a Starlark dict, or a copy if it is a view. ok is false for other values.
+func mutableDict(v starlark.Value) (d *starlark.Dict, ok bool) {
 	switch v := v.(type) {
 	case *starlark.Dict:
 		return v, true
@@ -193,22 +195,23 @@ func mutableDict(v starlark.Value) (*starlark.Dict, bool) {
 	return nil, false
 }
 
-// CompareSameType compares with another dict of the request.
+// CompareSameType implements starlark.Comparable.
 func (d dict) CompareSameType(op syntax.Token, other starlark.Value, _ int) (bool, error) {
 	switch op {
 	case syntax.EQL, syntax.NEQ:
-		same, err := equalData(map[string]any(d), map[string]any(other.(dict)), free{})
+		same, err := equalData(map[string]any(d), map[string]any(other.(dict)), unmetered{})
 		return same == (op == syntax.EQL), err
 	}
 	return false, fmt.Errorf("dict %s dict not implemented", op)
 }
 
-// SetKey refuses d[key] = v.
+// SetKey returns the error for d[key] = v.
 func (d dict) SetKey(starlark.Value, starlark.Value) error { return errReadOnly("dict") }
 
-// SetField refuses d.key = v.
+// SetField returns the error for d.key = v.
 func (d dict) SetField(string, starlark.Value) error { return errReadOnly("dict") }
 
+// errReadOnly returns the error for a change of the request. kind is "dict" or "list".
 func errReadOnly(kind string) error {
 	return &fault{
 		kind: engine.KindRuntime,
@@ -225,7 +228,7 @@ func (l slice) Hash() (uint32, error)      { return 0, fmt.Errorf("unhashable ty
 func (l slice) Len() int                   { return len(l) }
 func (l slice) Index(i int) starlark.Value { return toValue(l[i]) }
 
-// Slice returns l[start:end:step], a list of the script's own as with any list.
+// Slice returns l[start:end:step] as a new list.
 func (l slice) Slice(start, end, step int) starlark.Value {
 	var elems []starlark.Value
 	for i := start; step > 0 && i < end || step < 0 && i > end; i += step {
@@ -234,10 +237,10 @@ func (l slice) Slice(start, end, step int) starlark.Value {
 	return starlark.NewList(elems)
 }
 
-// Has implements starlark.Container, for the interpreter's own use; the operator is rewritten.
-func (l slice) Has(v starlark.Value) (bool, error) { return has(l, v, free{}) }
+// Has implements starlark.Container. Scripts do not call it: the operator in is rewritten.
+func (l slice) Has(v starlark.Value) (bool, error) { return has(l, v, unmetered{}) }
 
-// Attr returns a method.
+// Attr returns the method with that name.
 func (l slice) Attr(name string) (starlark.Value, error) {
 	if m, ok := listMethods[name]; ok {
 		return m.BindReceiver(l), nil
@@ -266,7 +269,7 @@ func (it *elementIterator) Next(p *starlark.Value) bool {
 // Done implements [starlark.Iterator].
 func (*elementIterator) Done() {}
 
-// copied returns a list of the script's own, with the same elements.
+// copied returns a list with the same elements that the script can change.
 func (l slice) copied() *starlark.List {
 	elems := make([]starlark.Value, len(l))
 	for i, v := range l {
@@ -275,9 +278,9 @@ func (l slice) copied() *starlark.List {
 	return starlark.NewList(elems)
 }
 
-// Binary returns l + other and l * n, which are new lists.
+// Binary implements starlark.HasBinary: l + other and l * n are new lists.
 func (l slice) Binary(op syntax.Token, other starlark.Value, side starlark.Side) (starlark.Value, error) {
-	theirs := other
+	operand := other
 	switch other := other.(type) {
 	case *starlark.List:
 		if op != syntax.PLUS {
@@ -287,7 +290,7 @@ func (l slice) Binary(op syntax.Token, other starlark.Value, side starlark.Side)
 		if op != syntax.PLUS {
 			return nil, nil
 		}
-		theirs = other.copied()
+		operand = other.copied()
 	case starlark.Int:
 		if op != syntax.STAR {
 			return nil, nil
@@ -296,20 +299,20 @@ func (l slice) Binary(op syntax.Token, other starlark.Value, side starlark.Side)
 		return nil, nil
 	}
 	if side == starlark.Left {
-		return starlark.Binary(op, l.copied(), theirs)
+		return starlark.Binary(op, l.copied(), operand)
 	}
-	return starlark.Binary(op, theirs, l.copied())
+	return starlark.Binary(op, operand, l.copied())
 }
 
-// CompareSameType compares with another list of the request.
+// CompareSameType implements starlark.Comparable.
 func (l slice) CompareSameType(op syntax.Token, other starlark.Value, depth int) (bool, error) {
 	switch op {
 	case syntax.EQL, syntax.NEQ:
-		same, err := equalData([]any(l), []any(other.(slice)), free{})
+		same, err := equalData([]any(l), []any(other.(slice)), unmetered{})
 		return same == (op == syntax.EQL), err
 	}
 	return starlark.CompareDepth(op, l.copied(), other.(slice).copied(), depth)
 }
 
-// SetIndex refuses l[i] = v.
+// SetIndex returns the error for l[i] = v.
 func (l slice) SetIndex(int, starlark.Value) error { return errReadOnly("list") }

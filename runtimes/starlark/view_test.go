@@ -9,7 +9,7 @@ import (
 	"metascript/engine"
 )
 
-// request has a value of every sort.
+// request returns a request with a value of every kind.
 func request() map[string]any {
 	return map[string]any{"x": map[string]any{
 		"name": "a", "n": int64(1), "big": int64(1<<62 + 1), "f": 1.5, "whole": 2.0, "yes": true, "null": nil, "text": "é\n\"",
@@ -19,8 +19,8 @@ func request() map[string]any {
 	}}
 }
 
-// Whatever reads the request gives what it gives for a frozen copy made of the script's own dicts and lists: dot
-// access and the wording of errors aside, a script cannot tell.
+// Expressions that read the request return the same for a copy that consists of Starlark dicts and lists. Only dot access and the
+// texts of errors differ.
 func TestViewsBehaveLikeCopies(t *testing.T) {
 	for expr := range strings.Lines(strings.TrimSpace(readers)) {
 		expr = strings.TrimSpace(expr)
@@ -107,7 +107,7 @@ x["name"].upper(), x["text"]
 1 + x["deep"]
 `
 
-// Whatever would change the request is refused, with advice.
+// A statement that would change the request is an error with a hint.
 func TestViewsAreReadOnly(t *testing.T) {
 	statements := []string{
 		`x["name"] = 1`, `x.name = 1`, `x["list"][0] = 1`, `x["list"][-1] += 1`, `x["none"]["a"] = 1`, `x["deep"] |= {}`, `x.deep.a |= {}`,
@@ -130,7 +130,7 @@ func TestViewsAreReadOnly(t *testing.T) {
 	}
 }
 
-// A variable that is a view becomes a new value with |= and +=, and one of the script's own is changed in place.
+// |= and += assign a new value to a variable that is a view, and change other dicts and lists in place.
 func TestAugmentedAssignment(t *testing.T) {
 	got, err := eval(t, `
 def sync(x):
@@ -183,7 +183,7 @@ def sync(x):
 	}
 }
 
-// Comparing goes as deep as objects are, and ends on what contains itself or is wider than the steps allow.
+// Comparison works for deeply nested objects, and ends with an error for values that contain themselves or that exceed the steps.
 func TestCompareDeep(t *testing.T) {
 	var deep any = int64(1)
 	for range 50 {
@@ -209,8 +209,8 @@ def sync():
 	wantError(t, err, engine.KindSteps)
 }
 
-// Parts of the request go out by reference, and count like all else.
-func TestViewsInAnswers(t *testing.T) {
+// Parts of the request in a result are returned by reference, and count like other values.
+func TestViewsInResults(t *testing.T) {
 	pod := map[string]any{"name": "a", "ports": []any{int64(80), int64(1<<62 + 1)}}
 	arg := map[string]any{"pod": pod}
 	p := compile(t, "def sync(pod):\n    return {'children': [pod], 'ports': pod['ports']}")
@@ -236,7 +236,7 @@ func TestViewsInAnswers(t *testing.T) {
 	}
 }
 
-// What is written into messages is bounded by what is shown.
+// The size of messages is limited, and also the work to make them.
 func TestMessagesAreLimited(t *testing.T) {
 	for _, value := range []string{
 		`"x" * (1 << 24)`, `["x" * (1 << 20)] * 1000`, `{"k": x}`, `bomb()`, `itself()`, `1 << 500`, `huge()`, `("a",)`, `set(["a"])`, `b"a"`,

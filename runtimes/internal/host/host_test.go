@@ -31,7 +31,7 @@ func TestChain(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := c.Cycle("d"); got != "" {
-		t.Errorf("got %q for a file that is not there", got)
+		t.Errorf("got %q for a file that is not in the chain", got)
 	}
 	files := fstest.MapFS{"a": {}, "b": {}, "x": {}, "y": {}}
 	if got := c.Loadable(files, "loaded", "lib"); got != "files that can be loaded: x, y; lib is built in" {
@@ -48,7 +48,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("got %q, %v", text, err)
 	}
 	if _, err := ReadFile(files, "b"); err == nil {
-		t.Error("read what is not there")
+		t.Error("no error for a file that does not exist")
 	}
 }
 
@@ -76,7 +76,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if LibraryError(errors.New("other")) != nil {
-		t.Error("another error is the library's")
+		t.Error("another error was converted like one of the library")
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"metascript/engine"
 )
 
-// Library is what the library that is built in is called among the files. No file can have that name.
+// Library is the file name that stands for the built-in library. No file of a script can have that name.
 const Library = "\x00metascript"
 
-// Find returns the file that is meant when the file at from loads name, as engine.FindFile does with endings. When there is
-// none and name is among those of the library, it gives [Library].
+// Find returns the file that the file from means when it loads name, as engine.FindFile does with endings. If there is no such
+// file and name is in library, the names of the library, it returns [Library]. found is false if name means neither.
 func Find(files fs.FS, from, name string, library []string, endings ...string) (file string, found bool) {
 	if file, found := engine.FindFile(files, from, name, endings...); found {
 		return file, true
@@ -20,13 +20,13 @@ func Find(files fs.FS, from, name string, library []string, endings ...string) (
 	return Library, slices.Contains(library, name)
 }
 
-// ReadFile reads a file without the byte order mark that some editors put at its beginning.
+// ReadFile reads a file, and removes the byte order mark that some editors add at the beginning.
 func ReadFile(files fs.FS, name string) (string, error) {
 	text, err := fs.ReadFile(files, name)
 	return strings.TrimPrefix(string(text), "\ufeff"), err
 }
 
-// A Chain is the files that are being loaded, each by the one before.
+// A Chain has the files that are being loaded, each by the file before it.
 type Chain []string
 
 // Cycle returns the cycle that loading file would close, as "a -> b -> a", or "".
@@ -38,8 +38,8 @@ func (c Chain) Cycle(file string) string {
 	return strings.Join(c[i:], " -> ") + " -> " + file
 }
 
-// Loadable is a hint that says which files can be loaded besides those in c, and by which name the library can be. Loaded is
-// the language's word for it.
+// Loadable returns a hint that lists the files that can be loaded, without those in c, and the name of the library. loaded is the
+// word of the language, such as "imported".
 func (c Chain) Loadable(files fs.FS, loaded, library string) string {
 	hint := "the script has no other files: put the file beside it"
 	if names := engine.ListFiles(files, c...); names != "" {

@@ -11,21 +11,21 @@ import (
 	"metascript/scripts/lib"
 )
 
-// Names say how a language's messages show names.
+// Names says how the messages of a language show names.
 type Names struct {
-	Max    int                // bytes of a name
-	Quoted bool               // names that may have been meant are in quotes
+	Max    int                // the maximum length of a name, in bytes; longer ones are cut
+	Quoted bool               // suggested names are in quotes
 	Dollar bool               // an identifier may contain $
-	More   func(n int) string // what follows a list that leaves out n names
+	More   func(n int) string // returns the end of a list from which n names are left out
 }
 
-// maxListed is how many names a list has at most.
+// maxListed is the maximum number of names in a list.
 const maxListed = 20
 
-// Quote puts a name in quotes.
+// Quote returns a name in quotes.
 func (n Names) Quote(name string) string { return strconv.Quote(engine.Clip(name, n.Max)) }
 
-// List joins names with commas, as many as a reader wants.
+// List joins names with commas, at most maxListed of them.
 func (n Names) List(names []string) string {
 	shown := make([]string, 0, maxListed+1)
 	for _, name := range names[:min(len(names), maxListed)] {
@@ -37,19 +37,19 @@ func (n Names) List(names []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// DidYouMean is a hint: the candidate that name is most likely a misspelling of; "" when there is none.
+// DidYouMean returns a hint with the candidate that is most similar to name, or "" if none is similar.
 func (n Names) DidYouMean(name string, candidates []string) string {
-	near := engine.Nearest(name, candidates)
+	nearest := engine.Nearest(name, candidates)
 	switch {
-	case near == "":
+	case nearest == "":
 		return ""
 	case n.Quoted:
-		near = n.Quote(near)
+		nearest = n.Quote(nearest)
 	}
-	return "did you mean " + near + "?"
+	return "did you mean " + nearest + "?"
 }
 
-// Suggest is a hint for a name that is not among names: the one that was meant, or, behind intro, all there are.
+// Suggest returns a hint for a name that is not in names: the most similar name or, if none is similar, intro and all names.
 func (n Names) Suggest(name string, names []string, intro string) string {
 	switch hint := n.DidYouMean(name, names); {
 	case hint != "":
@@ -60,7 +60,7 @@ func (n Names) Suggest(name string, names []string, intro string) string {
 	return intro + n.List(names)
 }
 
-// Identifier reports whether name can stand in a script without quotes, as behind a dot.
+// Identifier reports whether name can be written in a script without quotes, for example after a dot.
 func (n Names) Identifier(name string) bool {
 	for i, r := range name {
 		if r >= 0x80 || !Letter(byte(r)) && (r != '$' || !n.Dollar) || i == 0 && r >= '0' && r <= '9' {
@@ -70,7 +70,7 @@ func (n Names) Identifier(name string) bool {
 	return name != ""
 }
 
-// Field is the path of the field key in what has that path, such as parent.spec or children["Pod.v1"].
+// Field returns the path of the field key of the object at path, such as parent.spec or children["Pod.v1"].
 func (n Names) Field(path, key string) string {
 	if n.Identifier(key) {
 		return strings.TrimPrefix(path+"."+key, ".")
@@ -78,11 +78,11 @@ func (n Names) Field(path, key string) string {
 	return path + "[" + n.Quote(key) + "]"
 }
 
-// Element is the path of an element of the list that has that path.
+// Element returns the path of an element of the list at path, such as ports[0].
 func Element(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
 
-// NoFunction is the error of a call of a function that the script, whose entry file that is, does not define. It defines
-// others, or else the hint is none.
+// NoFunction returns the error for a call of a function that the script does not define. entry is the entry file, others are the
+// functions that the script defines, and none is the hint if there are no others.
 func (n Names) NoFunction(entry, name string, others []string, none string) *engine.Error {
 	e := &engine.Error{
 		Kind: engine.KindMissing, Pos: engine.Pos{File: entry},
@@ -94,40 +94,41 @@ func (n Names) NoFunction(entry, name string, others []string, none string) *eng
 	return e
 }
 
-// wholeName is the parameter that, alone, gets the whole request even if there is a field of that name.
+// wholeName is the name of a parameter that gets the whole request if it is the only parameter, even if the request has a field of
+// that name.
 const wholeName = "request"
 
-// TakesWhole reports whether a function's only parameter, called name, gets the whole of arg, and not one of its fields.
+// TakesWhole reports whether the only parameter of a function, with that name, gets the whole of arg and not one of its fields.
 func TakesWhole(name string, arg map[string]any) bool {
 	_, field := arg[name]
 	return !field || name == wholeName
 }
 
-// maxMeant is how many fields a hint says may have been meant.
-const maxMeant = 3
+// maxSuggested is the maximum number of fields that a hint suggests.
+const maxSuggested = 3
 
-// UnknownParameters is the error of a function with parameters, the first of them at at, that are named like no field of the request
-// and have no default. For those in misspelled the hint says which fields may have been meant.
+// UnknownParameters returns the error for parameters that have no default and whose names are not fields of the request. at is the
+// position of the first one. The hint suggests fields for the names in misspelled.
 func (n Names) UnknownParameters(at engine.Pos, unknown, misspelled, fields []string) *engine.Error {
 	e := &engine.Error{
 		Kind: engine.KindParams, Pos: at,
 		Msg:  fmt.Sprintf("the request has no %s; its fields are %s", n.List(unknown), n.List(fields)),
 		Hint: "name parameters after fields, give the others a default, or take the whole request as the only parameter",
 	}
-	var meant []string
+	var suggested []string
 	for _, name := range misspelled {
-		if near := engine.Nearest(name, fields); near != "" && !slices.Contains(meant, near) {
-			meant = append(meant, near)
+		if nearest := engine.Nearest(name, fields); nearest != "" && !slices.Contains(suggested, nearest) {
+			suggested = append(suggested, nearest)
 		}
 	}
-	if len(meant) > 0 {
-		e.Hint = "did you mean " + strings.Join(meant[:min(len(meant), maxMeant)], " and ") + "?"
+	if len(suggested) > 0 {
+		e.Hint = "did you mean " + strings.Join(suggested[:min(len(suggested), maxSuggested)], " and ") + "?"
 	}
 	return e
 }
 
-// LibraryError is what a script is shown of an error of the library's, which says what is wrong with an argument; nil for
-// another error, which continues as it is.
+// LibraryError converts an error of the library about an argument to the error that the script's author sees. It returns nil for
+// other errors, which the caller returns unchanged.
 func LibraryError(err error) *engine.Error {
 	var mistake *lib.Error
 	if !errors.As(err, &mistake) {

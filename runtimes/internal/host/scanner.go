@@ -2,19 +2,19 @@ package host
 
 import "strings"
 
-// A Scanner goes through a text, as far as it takes to tell its tokens: what is in brackets, and not in a string or a comment.
+// A Scanner reads a text as far as necessary to distinguish brackets and names from strings and comments.
 type Scanner struct {
 	Text string
-	At   int // may be behind the end, after a backslash there
+	At   int // the current offset; may be past the end after a backslash at the end
 }
 
-// Done reports whether the end is reached.
+// Done reports whether the end of the text is reached.
 func (s *Scanner) Done() bool { return s.At >= len(s.Text) }
 
-// Rest is what has not been read.
+// Rest returns the text after the current offset.
 func (s *Scanner) Rest() string { return s.Text[min(s.At, len(s.Text)):] }
 
-// Skip goes behind the next end, looked for from so many bytes on, or to the end of the text.
+// Skip moves past the next occurrence of end, or to the end of the text. It searches from that many bytes after the current offset.
 func (s *Scanner) Skip(end string, from int) {
 	if i := strings.Index(s.Text[s.At+from:], end); i >= 0 {
 		s.At += from + i + len(end)
@@ -23,7 +23,7 @@ func (s *Scanner) Skip(end string, from int) {
 	s.At = len(s.Text)
 }
 
-// Comment goes behind a comment that begins with // or /*, and reports whether there is one.
+// Comment moves past a comment that begins with // or /*, and reports whether there is one.
 func (s *Scanner) Comment() bool {
 	switch rest := s.Rest(); {
 	case strings.HasPrefix(rest, "//"):
@@ -36,8 +36,8 @@ func (s *Scanner) Comment() bool {
 	return true
 }
 
-// Quoted goes behind a string that begins here and ends with the same quote, where a backslash escapes what follows, and
-// reports whether it ends. One that does not ends before the next of stops, or with the text.
+// Quoted moves past a string that begins at the current offset and ends with the same quote, and reports whether it ends. A
+// backslash escapes the next byte. A string that does not end is read up to one of the bytes in stops, or to the end of the text.
 func (s *Scanner) Quoted(stops string) bool {
 	quote := s.Text[s.At]
 	for s.At++; !s.Done(); s.At++ {
@@ -54,7 +54,7 @@ func (s *Scanner) Quoted(stops string) bool {
 	return false
 }
 
-// Word reads the bytes that are in a word.
+// Word reads bytes while in reports true, and returns them.
 func (s *Scanner) Word(in func(byte) bool) string {
 	start := s.At
 	for !s.Done() && in(s.Text[s.At]) {

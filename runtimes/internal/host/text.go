@@ -7,7 +7,7 @@ import (
 	"metascript/engine"
 )
 
-// At is the position of an offset in a file's text, with lines as editors show them.
+// At returns the position of an offset in the text of a file, with line and column as editors show them.
 func At(file, text string, offset int) engine.Pos {
 	before := text[:offset]
 	start := strings.LastIndexByte(before, '\n') + 1

@@ -1,4 +1,4 @@
-// Package measuretest has what tests of what a source may cost need in each language.
+// Package measuretest has functions for the tests of package measure in each runtime.
 package measuretest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"metascript/engine"
 )
 
-// Compile returns the error of compiling files, of which one is the entry.
+// Compile compiles a script that consists of files, by name, and returns the error.
 func Compile(ctx context.Context, r engine.Runtime, entry string, files map[string]string) error {
 	in := fstest.MapFS{}
 	for name, text := range files {
@@ -20,7 +20,7 @@ func Compile(ctx context.Context, r engine.Runtime, entry string, files map[stri
 	return err
 }
 
-// Numbered is format over and over, with the numbers from 0.
+// Numbered returns format n times, formatted with the numbers from 0.
 func Numbered(format string, n int) string {
 	var b strings.Builder
 	for i := range n {

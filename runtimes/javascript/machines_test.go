@@ -7,11 +7,11 @@ import (
 	"metascript/engine"
 )
 
-// BenchmarkWays measures three ways to give each call a machine of its own, or what comes near it, on the same small call:
-// a fresh machine whose guards are put on as functions are first asked for, which is what we do; machines that are
-// prepared beside the calls, one for each; and one machine whose intrinsics are frozen once and whose calls run the
-// program again, in a new scope. The processor's time counts what continues beside the calls.
-func BenchmarkWays(b *testing.B) {
+// BenchmarkMachines measures the same small call with three ways to separate calls: a new machine whose functions are guarded when
+// they are first used, which is what this package does; machines that another goroutine prepares, one for each call; and one
+// machine with frozen intrinsics, in which each call runs the program again in a new scope. The processor time includes that of
+// other goroutines.
+func BenchmarkMachines(b *testing.B) {
 	for _, c := range []struct {
 		name, script string
 		pods         int
@@ -25,7 +25,7 @@ func BenchmarkWays(b *testing.B) {
 			err := r.within(b.Context(), func() error {
 				value, err := r.apply(e, "sync", arg)
 				if err == nil {
-					_, err = r.answer("sync", value)
+					_, err = r.convertResult("sync", value)
 				}
 				return err
 			})
@@ -91,7 +91,7 @@ func BenchmarkWays(b *testing.B) {
 	}
 }
 
-// lock freezes all that can be reached from the global object.
+// lock freezes all objects that can be reached from the global object.
 const lock = `(() => {
 	const seen = new Set()
 	const visit = v => {

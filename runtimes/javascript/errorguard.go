@@ -7,9 +7,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Guards of what makes errors, and text of them.
+// Guards of functions that make errors, or text from errors.
 
-// errorText is toString of errors, and of what has a name and a message.
+// errorText implements Error.prototype.toString, which works for any object.
 func errorText(r *run, call goja.FunctionCall, f native) goja.Value {
 	o, ok := call.This.(*goja.Object)
 	if !ok {
@@ -42,12 +42,12 @@ func orUndefined(v goja.Value) goja.Value {
 	return v
 }
 
-// maxFrames is how many calls are listed in the stack of an error that a script sees.
+// maxFrames is the maximum number of calls in the stack of an error that a script reads.
 const maxFrames = 100
 
-// boundStack has the stack of an error made a text by us: goja's has as many lines as calls are nested, each with a name,
-// after what its name and message are by then.
-func (r *run) boundStack(v goja.Value) {
+// limitStack makes stackText return the stack of an error. goja's own text would have the name and the message of the error, and a
+// line for each nested call, and so may be very long.
+func (r *run) limitStack(v goja.Value) {
 	o, ok := v.(*goja.Object)
 	if !ok {
 		return
@@ -63,7 +63,7 @@ func (r *run) boundStack(v goja.Value) {
 	_ = o.DefineAccessorProperty("stack", r.stack.get, r.stack.set, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// stackText gets the stack of an error, or of what has one as its prototype.
+// stackText implements the getter of stack, for an error or an object that has an error as a prototype.
 func (r *run) stackText(call goja.FunctionCall) goja.Value {
 	o, _ := call.This.(*goja.Object)
 	for ; o != nil; o = o.Prototype() {
@@ -101,8 +101,8 @@ func (r *run) setStack(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// anyOfScript is Promise.any.
-var anyOfScript = goja.MustCompile("", `(function any(promises) {
+// promiseAnyScript implements Promise.any.
+var promiseAnyScript = goja.MustCompile("", `(function any(promises) {
 	return new this((resolve, reject) => {
 		const errors = []
 		let left = 1
@@ -118,10 +118,10 @@ var anyOfScript = goja.MustCompile("", `(function any(promises) {
 	})
 })`, true)
 
-// anyOf is Promise.any, whose error goja makes in a way that no guard sees.
-func anyOf(r *run, call goja.FunctionCall, _ native) goja.Value {
+// promiseAny replaces goja's Promise.any, which makes its error without calling a guard.
+func promiseAny(r *run, call goja.FunctionCall, _ native) goja.Value {
 	if r.any == nil {
-		r.any, _ = goja.AssertFunction(r.sample(anyOfScript))
+		r.any, _ = goja.AssertFunction(r.sample(promiseAnyScript))
 	}
 	v, err := r.any(call.This, call.Arguments...)
 	if err != nil {
