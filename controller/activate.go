@@ -104,7 +104,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	}
 	b.Controller, b.Hooks = spec.ForHooks(c.Object), built.Hooks()
 	a.bindCustomize(b)
-	b.Write, b.Live = a.write, a.write.Get
+	b.Write, b.GetLive = a.write, a.write.Get
 	b.Only, b.DryRun = a.Only, a.DryRun
 	b.Metrics = a.counts
 	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, a.FlushInterval), a.ProbeEvery
@@ -117,9 +117,9 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	}
 	a.openCaches(b, c.Resolved)
 	if d.Shape == hook.Decorator {
-		b.Owner = &claim.ByAnnotations{Children: b.Children, Annotations: b.ChildAnnotations}
+		b.Claimer = &claim.ByAnnotations{Children: b.Children, Annotations: b.ChildAnnotations}
 	} else {
-		b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
+		b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive}
 	}
 	return b, nil
 }
@@ -147,7 +147,7 @@ func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 		}
 	}
 	if b.Revisions != nil {
-		b.Revisions.Cache, b.Revisions.Live = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}), b.Live
+		b.Revisions.Cache, b.Revisions.GetLive = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}), b.GetLive
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Ob
 	}
 	remover := finalizers.Remover{
 		Resources: d.resources, Finalizers: &kube.Finalizers{Client: d.outlines, Write: d.write}, Only: d.Only,
-		Removed: func(parent *object.Object) { d.observeRemoved(id, parent) },
+		OnRemoved: func(parent *object.Object) { d.observeRemoved(id, parent) },
 	}
 	n, err := remover.Remove(ctx, declaration)
 	if err != nil {
@@ -68,5 +68,5 @@ func (d *deleter) observeRemoved(id spec.ID, parent *object.Object) {
 	about := reconcile.About{Controller: id.Name, Parent: object.RefOf(parent)}
 	d.Observer.Wrote(about, reconcile.Write{Op: plan.Op{Verb: plan.Update, Object: parent, Why: "finalizers: " + id.String() + " is gone"}, Stored: parent})
 	d.Observer.Reconciled(about, nil)
-	d.Observer.Passed(about)
+	d.Observer.Dropped(about)
 }

@@ -26,7 +26,7 @@ func (s *Server) Waiting() []string {
 }
 
 func (s *Server) notReady() []string {
-	if !s.watches.filled.Load() {
+	if !s.watches.hasSynced.Load() {
 		return s.watches.unknown()
 	}
 	var all []string
@@ -35,7 +35,7 @@ func (s *Server) notReady() []string {
 		if m := s.records.get(id); m == nil || m.uid != o.GetUID() || !m.loaded.Load() {
 			all = append(all, id.String()+" is being loaded")
 		} else if r := m.active.Load(); r != nil {
-			all = append(all, r.Unfilled()...)
+			all = append(all, r.Unsynced()...)
 		}
 	}
 	slices.Sort(all)

@@ -33,7 +33,7 @@ type versions struct {
 }
 
 func newVersions(e *environment) *versions {
-	return &versions{environment: e, store: &store.Store{Namespace: e.Namespace, Writer: e.write, Live: e.write.Get}}
+	return &versions{environment: e, store: &store.Store{Namespace: e.Namespace, Writer: e.write, GetLive: e.write.Get}}
 }
 
 // storedFor is how long it is trusted that what is stored is still there, and as it was.
@@ -67,7 +67,7 @@ func (v *versions) keep(ctx context.Context, m *managed, c *build.Candidate) {
 		g = &goodVersion{Candidate: *c}
 		m.lastKnownGood.Store(g)
 	}
-	if v.Given == nil && g.toBeStored(time.Now()) { // what is given is no more when the server is
+	if v.Static == nil && g.toBeStored(time.Now()) { // what is given is no more when the server is
 		v.put(ctx, g)
 	}
 }
@@ -176,7 +176,7 @@ func (v *versions) canary(ctx context.Context, m *managed, c *build.Candidate, r
 		return throttle.NoCanary()
 	}
 	parents := func() int {
-		if !r.Filled() {
+		if !r.HasSynced() {
 			return math.MaxInt
 		}
 		return r.Binding().Count()

@@ -56,7 +56,7 @@ type Options struct {
 
 	Folders *scripts.Folders // where scripts in files are; nil: nowhere
 
-	Given    *static.Source        // the controller objects; nil: those in the cluster
+	Static   *static.Source        // the controller objects; nil: those in the cluster
 	Only     func(object.Ref) bool // the parents that are reconciled; nil: all
 	Observer reconcile.Observer    // is called with what is done; nil: nobody is
 	DryRun   bool                  // nothing is stored in the cluster
@@ -108,7 +108,7 @@ type environment struct {
 
 	records *records
 	queue   workqueue.TypedRateLimitingInterface[spec.ID] // of controllers to be loaded
-	order   *metrics.Shared[spec.ID]                      // of queue, for its metrics
+	order   *metrics.Order[spec.ID]                       // of queue, for its metrics
 }
 
 // newEnvironment connects to the cluster.
@@ -153,7 +153,7 @@ func (e *environment) connect() (err error) {
 	e.resources = kube.NewResources(discoverer, e.DiscoveryInterval)
 	e.write = &kube.Writer{Client: e.client, Resources: e.resources, Manager: e.FieldManager, DryRun: e.DryRun}
 	e.events = kube.NewEvents(typed, e.Options.Events)
-	e.events.Divert = e.divert
+	e.events.Intercept = e.divert
 	e.caches = informer.NewFactory(e.client, e.Log)
 	e.references = references.NewWatcher(e.caches)
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
@@ -184,12 +184,12 @@ func (e *environment) divert(o *object.Object, kind, reason, note string) bool {
 		e.Observer.Event(o, kind, reason, note)
 	}
 	_, isController := spec.Resources[o.GetKind()]
-	return e.DryRun || e.Given != nil && isController
+	return e.DryRun || e.Static != nil && isController
 }
 
 // newQueue returns the one queue of controller objects of both kinds, and its order, which counts for the metrics.
-func newQueue(counts *metrics.Metrics, longest time.Duration) (workqueue.TypedRateLimitingInterface[spec.ID], *metrics.Shared[spec.ID]) {
-	order := metrics.NewShared(counts, func(of spec.ID) string { return loadQueues[of.Kind] }, slices.Collect(maps.Values(loadQueues))...)
+func newQueue(counts *metrics.Metrics, longest time.Duration) (workqueue.TypedRateLimitingInterface[spec.ID], *metrics.Order[spec.ID]) {
+	order := metrics.NewOrder(counts, func(of spec.ID) string { return loadQueues[of.Kind] }, slices.Collect(maps.Values(loadQueues))...)
 	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[spec.ID]{Queue: order})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[spec.ID]{Queue: inner})
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[spec.ID](time.Second, longest)

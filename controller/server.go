@@ -76,7 +76,7 @@ func (s *Server) run(ctx context.Context) error {
 	}
 	defer s.references.Close()
 	defer s.loader.reporter.blocked.Close()
-	if !s.watches.synced(ctx) {
+	if !s.watches.waitForSync(ctx) {
 		return nil // ctx is done
 	}
 	var under sync.WaitGroup
@@ -92,7 +92,7 @@ func (s *Server) run(ctx context.Context) error {
 func (s *Server) begin(ctx context.Context, under *sync.WaitGroup) {
 	under.Go(func() { s.reloadWhenLeading(ctx) })
 	under.Go(func() { s.loader.reporter.watchRunaways(ctx) })
-	if s.Given == nil { // else there are others in the cluster, whose scripts are not ours to remove
+	if s.Static == nil { // else there are others in the cluster, whose scripts are not ours to remove
 		under.Go(func() { s.sweep(ctx) })
 	}
 	if s.Folders != nil {
@@ -156,7 +156,7 @@ func (s *Server) process(ctx context.Context, id spec.ID) {
 	if !exists || m == nil {
 		return
 	}
-	if r := m.active.Load(); r != nil && (!r.Filled() || r.Binding().CacheError() != nil) {
+	if r := m.active.Load(); r != nil && (!r.HasSynced() || r.Binding().CacheError() != nil) {
 		s.queue.AddAfter(id, whileFilled)
 		return
 	}

@@ -53,7 +53,7 @@ func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, l *b
 	if err := s.references.Watch(m.id, func() { s.queue.Add(m.id) }, configMaps...); err != nil {
 		return err
 	}
-	s.references.Settled(ctx, m.id)
+	s.references.WaitForSyncOrError(ctx, m.id)
 	err := c.Read(l)
 	m.sources.Store(&readSources{wanted, c.Fingerprint(err)})
 	return err

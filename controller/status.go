@@ -73,7 +73,7 @@ func (r *reporter) warn(c *build.Candidate, result *status.Result, ready *metav1
 		r.events.Warning(o, "SyncError", "[%s] Sync error - ignoring, %s", o.GetName(), ready.Message)
 	case err != nil:
 		r.events.Warning(o, "CreateError", "Cannot create new controller: %s", ready.Message)
-	case result.Trouble != nil:
+	case result.CacheError != nil:
 		r.events.Warning(o, "SyncError", "[%s] Sync error - %s", o.GetName(), ready.Message)
 	}
 }
@@ -89,7 +89,7 @@ func (r *reporter) writeStatus(ctx context.Context, m *managed, o *object.Object
 	if r.watches.statusPruned.Load() || plan.Difference(object.StatusOf(o), object.StatusOf(changed)) == "" {
 		return nil
 	}
-	if wait := m.statusDelay(); wait > 0 && r.Given == nil {
+	if wait := m.statusDelay(); wait > 0 && r.Static == nil {
 		r.queue.AddAfter(m.id, wait)
 		return nil
 	}
@@ -105,8 +105,8 @@ func (r *reporter) writeStatus(ctx context.Context, m *managed, o *object.Object
 
 // writer writes to controller objects.
 func (r *reporter) writer() plan.Writer {
-	if r.Given != nil {
-		return r.Given
+	if r.Static != nil {
+		return r.Static
 	}
 	return r.write
 }
@@ -141,7 +141,7 @@ func whyBlocked(d *spec.Declaration, result *status.Result) (why, remedy string)
 		return "is paused", "end the pause"
 	case result.Active == nil && result.Err() != nil:
 		return "does not load", "correct the controller"
-	case result.Active != nil && !result.Filled && result.Trouble != nil:
+	case result.Active != nil && !result.Synced && result.CacheError != nil:
 		return "cannot start before its caches are filled", "see the condition Ready of the controller"
 	}
 	return "", ""

@@ -26,8 +26,8 @@ type watches struct {
 	controllers map[string]static.Objects // by kind; read only once opened is set
 	definitions static.Objects            // the CustomResourceDefinitions; read only once opened is set
 
-	opened atomic.Bool // the caches are
-	filled atomic.Bool // the caches are, so that a controller object that is not there does not exist
+	opened    atomic.Bool // the caches are
+	hasSynced atomic.Bool // the caches are, so that a controller object that is not there does not exist
 
 	// definitionEdited is when, in ns, the definition of a kind of controllers changed; zero: it did not.
 	definitionEdited atomic.Int64
@@ -60,8 +60,8 @@ func (w *watches) open() error {
 
 // openKind gives the controller objects of a kind. It logs what a watch that fails for ever would not say well.
 func (w *watches) openKind(kind string) static.Objects {
-	if w.Given != nil {
-		return w.Given.Of(kind)
+	if w.Static != nil {
+		return w.Static.Of(kind)
 	}
 	resource := spec.Resources[kind]
 	if _, err := w.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
@@ -70,17 +70,17 @@ func (w *watches) openKind(kind string) static.Objects {
 	return w.caches.Open(informer.Spec{Resource: resource, Selector: w.Selector.String(), Listed: true})
 }
 
-// synced waits until all caches are filled. It reports whether they are, or else ctx is done.
-func (w *watches) synced(ctx context.Context) bool {
+// waitForSync waits until all caches are filled. It reports whether they are, or else ctx is done.
+func (w *watches) waitForSync(ctx context.Context) bool {
 	for _, cache := range w.controllers {
-		if !cache.Synced(ctx) {
+		if !cache.WaitForSync(ctx) {
 			return false
 		}
 	}
-	if !w.definitions.Synced(ctx) {
+	if !w.definitions.WaitForSync(ctx) {
 		return false
 	}
-	w.filled.Store(true)
+	w.hasSynced.Store(true)
 	return true
 }
 
@@ -140,7 +140,7 @@ func givenUpBy(o *object.Object) string {
 // onDefinition looks at every controller again when a kind appears, changes or goes, since it may be theirs. It does so
 // a second time when the API server serves what the definition says.
 func (w *watches) onDefinition(old, current *object.Object) {
-	if !w.filled.Load() {
+	if !w.hasSynced.Load() {
 		return // it was there before us, and no controller has been looked at
 	}
 	edited := old != nil && (current == nil || old.GetGeneration() != current.GetGeneration())
@@ -187,9 +187,9 @@ func (w *watches) unknown() []string {
 
 // beingRead says that objects are being read, and what keeps them from it, unless they are known.
 func beingRead(kind string, cache static.Objects) []string {
-	if err := cache.Trouble(); err != nil {
+	if err := cache.SyncError(); err != nil {
 		return []string{fmt.Sprintf("the %ss are being read: %v", kind, err)}
-	} else if !cache.Filled() {
+	} else if !cache.HasSynced() {
 		return []string{fmt.Sprintf("the %ss are being read", kind)}
 	}
 	return nil

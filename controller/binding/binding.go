@@ -50,7 +50,7 @@ type Binding struct {
 	RelatedKinds sync.Map
 
 	// Owner finds, adopts and releases the children of a parent.
-	Owner claim.Claimer
+	Claimer claim.Claimer
 	// Rules say how children are updated, by their kind.
 	Rules plan.Rules
 	// Kinds are the declared kinds of children. The value is true for namespaced kinds.
@@ -67,7 +67,7 @@ type Binding struct {
 	Revisions *revisions.Revisions
 
 	Write        plan.Writer                                                         // writes to the API server
-	Live         func(ctx context.Context, o *object.Object) (*object.Object, error) // reads o from the API server
+	GetLive      func(ctx context.Context, o *object.Object) (*object.Object, error) // reads o from the API server
 	ServerSide   bool                                                                // write children by server-side apply
 	FieldManager string                                                              // of server-side apply
 	DryRun       bool                                                                // Write stores nothing
@@ -173,7 +173,7 @@ func (b *Binding) CacheOf(kind object.Kind) *informer.Informer {
 func (b *Binding) CacheError() error {
 	var failed []error
 	for _, cache := range b.Caches() {
-		failed = append(failed, cache.Trouble(), cache.Stale())
+		failed = append(failed, cache.SyncError(), cache.Stale())
 	}
 	return errors.Join(failed...)
 }

@@ -23,7 +23,7 @@ type Claimer interface {
 	// by write.
 	Claim(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Set, error)
 	// Mark makes a child that is about to be created the parent's.
-	Mark(parent, child *object.Object) error
+	SetControllerReference(parent, child *object.Object) error
 }
 
 // A Cache is a declared child kind and the cache of its objects.
@@ -37,11 +37,13 @@ type Cache struct {
 type BySelector struct {
 	Children []Cache
 	Selector func(parent *object.Object) (labels.Selector, error)
-	Live     func(ctx context.Context, parent *object.Object) (*object.Object, error) // reads the parent from the API server
+	GetLive  func(ctx context.Context, parent *object.Object) (*object.Object, error) // reads the parent from the API server
 }
 
 // Mark implements Claimer. It adds the controller reference.
-func (c *BySelector) Mark(parent, child *object.Object) error { return control(parent, child) }
+func (c *BySelector) SetControllerReference(parent, child *object.Object) error {
+	return control(parent, child)
+}
 
 // control adds the controller reference to parent.
 func control(parent, child *object.Object) error {
@@ -135,7 +137,7 @@ func (c *BySelector) Adopter(parent *object.Object, write plan.Writer) func(cont
 }
 
 func (c *BySelector) mayAdopt(ctx context.Context, parent *object.Object) error {
-	fresh, err := c.Live(ctx, parent)
+	fresh, err := c.GetLive(ctx, parent)
 	switch {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s is gone by now: %w", object.Describe(parent), kube.ErrRequeue)

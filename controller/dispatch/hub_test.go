@@ -81,7 +81,7 @@ func (w *world) joinVersion(t testing.TB, widgets schema.GroupVersionResource, w
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !w.Synced(t.Context(), who) {
+	if !w.WaitForSync(t.Context(), who) {
 		t.Fatal("it is not synced")
 	}
 	w.told = nil

@@ -28,8 +28,8 @@ import (
 // A Collector removes the finalizers of controllers that are deleted from every object of a cluster that has one. It is
 // for deletions that no server watched. The finalizers of a controller that exists stay, whatever its parents are.
 type Collector struct {
-	DryRun bool                                         // nothing is removed
-	Tell   func(o *object.Object, finalizer, by string) // is called for each that was removed, or would be; by is the controller
+	DryRun    bool                                         // nothing is removed
+	OnRemoved func(o *object.Object, finalizer, by string) // is called for each that was removed, or would be; by is the controller
 
 	discovery  discovery.DiscoveryInterface
 	client     dynamic.Interface
@@ -38,9 +38,9 @@ type Collector struct {
 
 // Collected counts what a Collector found.
 type Collected struct {
-	Taken  int // finalizers of controllers that are deleted
-	Kept   int // finalizers of controllers that exist
-	Failed int
+	Removed int // finalizers of controllers that are deleted
+	Kept    int // finalizers of controllers that exist
+	Failed  int
 }
 
 // NewCollector connects to a cluster.
@@ -148,13 +148,13 @@ func (c *collection) collect(ctx context.Context, o *object.Object, finalizer st
 	taken := c.DryRun
 	if !c.DryRun {
 		var err error
-		if taken, err = c.finalizers.TakeOff(ctx, o, finalizer, fmt.Sprintf("there is no %s", by)); err != nil {
+		if taken, err = c.finalizers.Remove(ctx, o, finalizer, fmt.Sprintf("there is no %s", by)); err != nil {
 			return err
 		}
 	}
 	if taken {
-		c.Taken++
-		c.Tell(o, finalizer, by.String())
+		c.Removed++
+		c.OnRemoved(o, finalizer, by.String())
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type Remover struct {
 	Resources  kube.Finder
 	Finalizers *kube.Finalizers
 	Only       func(object.Ref) bool       // the parents that are looked at; nil: all
-	Removed    func(parent *object.Object) // is called for each from which it was removed; may be nil
+	OnRemoved  func(parent *object.Object) // is called for each from which it was removed; may be nil
 }
 
 // Remove removes the finalizer of the controller that d describes from the objects of all its parent resources. It returns
@@ -44,11 +44,11 @@ func (r *Remover) removeFrom(ctx context.Context, of spec.ID, rule v1alpha1.Reso
 		if !slices.Contains(o.GetFinalizers(), of.Finalizer()) || r.Only != nil && !r.Only(object.RefOf(o)) {
 			return nil
 		}
-		taken, err := r.Finalizers.TakeOff(ctx, o, of.Finalizer(), fmt.Sprintf("%s is deleted", of))
+		taken, err := r.Finalizers.Remove(ctx, o, of.Finalizer(), fmt.Sprintf("%s is deleted", of))
 		if taken {
 			n++
-			if r.Removed != nil {
-				r.Removed(o)
+			if r.OnRemoved != nil {
+				r.OnRemoved(o)
 			}
 		}
 		return err

@@ -15,7 +15,7 @@ import (
 
 // receive reads the body of a response and checks it. A small one is read as a whole. A larger one needs room among the
 // answers in flight, and is decoded as it arrives, unless its text is to be kept.
-func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key answerKey) (*Response, error) {
+func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key cacheKey) (*Response, error) {
 	if err := refused(resp); err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request
 		return nil, err
 	}
 	defer release()
-	if w.Answers != nil && resp.Header.Get("ETag") != "" {
+	if w.Cache != nil && resp.Header.Get("ETag") != "" {
 		text, err := io.ReadAll(io.MultiReader(bytes.NewReader(first), body))
 		if err != nil {
 			return nil, err
@@ -47,10 +47,10 @@ func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request
 }
 
 // keep decodes and checks the text of a response, and keeps it if it has an ETag.
-func (w *Webhook) keep(text []byte, resp *http.Response, req *Request, key answerKey) (*Response, error) {
+func (w *Webhook) keep(text []byte, resp *http.Response, req *Request, key cacheKey) (*Response, error) {
 	answer, err := w.read(text, req)
-	if etag := resp.Header.Get("ETag"); err == nil && w.Answers != nil && etag != "" {
-		w.Answers.put(key, etag, text)
+	if etag := resp.Header.Get("ETag"); err == nil && w.Cache != nil && etag != "" {
+		w.Cache.put(key, etag, text)
 	}
 	return answer, err
 }
@@ -77,14 +77,14 @@ func (w *Webhook) stream(first []byte, rest *body, req *Request) (*Response, err
 // the reconcile ends whose context ctx is; of a customize hook, whose answer is not kept, and outside of a reconcile until
 // release is called.
 func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64, of *body) (release func(), err error) {
-	if w.Room == nil {
+	if w.InFlight == nil {
 		return func() {}, nil
 	}
-	size := w.Room.Size()
+	size := w.InFlight.Size()
 	if length > size {
 		return nil, fmt.Errorf("the answer has %d bytes, and all answers in flight may have %d together: raise --webhook-memory", length, size)
 	}
-	lease := bodies.Held(ctx)
+	lease := bodies.FromContext(ctx)
 	own := lease == nil || req.Shape == Customizing
 	if own {
 		lease = &bodies.Lease{}
@@ -93,7 +93,7 @@ func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64
 	if length < 0 {
 		least, most = min(of.read, size), min(limit, size)
 	}
-	n, err := lease.TakeUpTo(ctx, w.Room, least, most)
+	n, err := lease.TakeUpTo(ctx, w.InFlight, least, most)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func origin(u *url.URL) string {
 }
 
 // Close closes the connections that nobody uses; those in use are closed after their call.
-func (c *Client) Close() {
+func (c *Client) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.idle != nil {

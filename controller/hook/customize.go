@@ -16,7 +16,7 @@ import (
 )
 
 // FieldRelated is the list in the answer of a customize hook.
-const FieldRelated = "relatedResources"
+const fieldRelated = "relatedResources"
 
 // What an answer of a customize hook may ask for, since it is remembered for every parent.
 const (
@@ -32,7 +32,7 @@ type RelatedRule struct {
 }
 
 // RelatedField is the path of a rule in the answer.
-func RelatedField(i int) string { return fmt.Sprintf("%s[%d]", FieldRelated, i) }
+func RelatedField(i int) string { return fmt.Sprintf("%s[%d]", fieldRelated, i) }
 
 // ruleKeys are the fields of a rule.
 var ruleKeys = []string{"apiVersion", "resource", "labelSelector", "namespaceSelector", "namespace", "names"}
@@ -40,12 +40,12 @@ var ruleKeys = []string{"apiVersion", "resource", "labelSelector", "namespaceSel
 // decodeRelated turns the answer of a customize hook into a Response. Without any rule nothing is related.
 func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) {
 	resp := &Response{Shape: Customizing}
-	items, ok := answer[FieldRelated].([]any)
-	if !ok && answer[FieldRelated] != nil {
-		return nil, fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", FieldRelated, typeName(answer[FieldRelated]))
+	items, ok := answer[fieldRelated].([]any)
+	if !ok && answer[fieldRelated] != nil {
+		return nil, fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", fieldRelated, typeName(answer[fieldRelated]))
 	}
 	if len(items) > maxRelated {
-		return nil, fmt.Errorf("%s in the answer has %d rules, and %d are the most: select by labels or by namespaces", FieldRelated, len(items), maxRelated)
+		return nil, fmt.Errorf("%s in the answer has %d rules, and %d are the most: select by labels or by namespaces", fieldRelated, len(items), maxRelated)
 	}
 	names := 0
 	for i, item := range items {

@@ -108,8 +108,8 @@ func (f *Fallback) end(a assignment, err error) (active bool) {
 	if a.webhook {
 		f.probing = false
 	}
-	switch said := f.judge(err); {
-	case said == unsaid:
+	switch said := f.classify(err); {
+	case said == inconclusive:
 	case a.webhook && said == works:
 		f.tally = tally{}
 		f.change(false, nil)
@@ -150,14 +150,14 @@ func (f *Fallback) Active() (bool, error) {
 
 // Candidate gives a parent about which a call would be a probe, if one is due; another one each time, since it may
 // never come to a call.
-func (f *Fallback) Candidate() (object.Ref, bool) {
+func (f *Fallback) ProbeCandidate() (object.Ref, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tally.next(f.due)
 }
 
 // Due reports whether a call about parent would be a probe.
-func (f *Fallback) Due(parent object.Ref) bool {
+func (f *Fallback) ProbeDue(parent object.Ref) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.Script != nil && f.due(f.tally.begin(parent))
@@ -188,20 +188,20 @@ func (f *Fallback) now() time.Time {
 type finding int
 
 const (
-	unsaid finding = iota // nothing: it was canceled, or the fault is not the script's
+	inconclusive finding = iota // nothing: it was canceled, or the fault is not the script's
 	works
 	broken
 )
 
 // judge tells a script that is broken from one that works and rejects its input.
-func (f *Fallback) judge(err error) finding {
+func (f *Fallback) classify(err error) finding {
 	var fault *engine.Error
 	var later *RetryAfter
 	switch {
 	case err == nil, errors.As(err, &later):
 		return works
 	case !errors.As(err, &fault) || fault.Kind == engine.KindCanceled:
-		return unsaid
+		return inconclusive
 	case Unavailable(fault.Kind), f.OnError && fault.Kind != engine.KindRaised:
 		return broken
 	}

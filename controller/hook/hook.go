@@ -134,8 +134,8 @@ type Event struct{ Type, Reason, Message string }
 
 // A RetryAfter is the error of a hook that asks to be called again later. It is no failure.
 type RetryAfter struct {
-	After  time.Duration // at least a second
-	Unsaid bool          // it did not say when, or it cannot be read: back off
+	After       time.Duration // at least a second
+	Unspecified bool          // it did not say when, or it cannot be read: back off
 }
 
 // Error implements error.

@@ -13,7 +13,7 @@ import (
 
 // redactor is that of the reconcile, or else one for this call alone, when it knows the Secrets of the request.
 func (req *Request) redactor(ctx context.Context) *redact.Redactor {
-	r := redact.In(ctx)
+	r := redact.FromContext(ctx)
 	r.Add(req.Parent)
 	r.AddSets(req.Children, req.Related)
 	return r

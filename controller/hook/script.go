@@ -14,17 +14,17 @@ import (
 
 // A Script is a hook that calls a function of a compiled script.
 type Script struct {
-	Program  engine.Program
-	Name     string // of the script, for errors
-	Function string
-	Version  string // V1 or V2; "" is V1
-	Owner    string // the controller object; see engine.Env
-	Limits   engine.Limits
-	Hold     bool                                 // of a script in the form of a webhook: see Webhook.Hold
-	Explain  func(error) error                    // may add to what a call's error says; nil adds nothing
-	Log      func(req *Request, m engine.Message) // what the script prints; nil drops it
-	Now      func() time.Time                     // request.now; nil is the clock
-	Observe  func(took time.Duration, err error)  // is told of every call; nil: nobody is
+	Program       engine.Program
+	Name          string // of the script, for errors
+	Function      string
+	Version       string // V1 or V2; "" is V1
+	Owner         string // the controller object; see engine.Env
+	Limits        engine.Limits
+	RefuseMissing bool                                 // of a script in the form of a webhook: see Webhook.RefuseMissing
+	Explain       func(error) error                    // may add to what a call's error says; nil adds nothing
+	Log           func(req *Request, m engine.Message) // what the script prints; nil drops it
+	Now           func() time.Time                     // request.now; nil is the clock
+	Observe       func(took time.Duration, err error)  // is told of every call; nil: nobody is
 }
 
 // Call runs the function. An answer that breaks a rule is an [*engine.Error] of kind Result.
@@ -52,7 +52,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	}
 	ported, _ := s.Program.(engine.Ported)
 	strict := ported == nil || !ported.Ported()
-	how := decodeOptions{strict: strict, knownKeys: strict, hold: s.Hold}
+	how := decodeOptions{strict: strict, knownKeys: strict, refuseMissing: s.RefuseMissing}
 	if !how.strict {
 		if answer, err = s.unwrap(answer, now); err != nil {
 			return nil, err

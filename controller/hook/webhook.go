@@ -29,15 +29,15 @@ const (
 
 // A Webhook is a hook that posts the request to a server as JSON and reads its answer.
 type Webhook struct {
-	URL     string
-	Timeout time.Duration // for the whole call; zero or less is 10s
-	Version string        // V1 or V2; "" is V1
-	Strict  bool          // refuse unknown and duplicate keys in the answer
-	Hold    bool          // refuse an answer without children while there are some
-	Limit   int64         // bytes of an answer; zero or less is 16 MiB
-	Room    *bodies.Share // for the answers in flight; nil: they are not bounded together
-	Answers *Answers      // those that had an ETag; nil: they are not kept
-	Client  Client
+	URL           string
+	Timeout       time.Duration  // for the whole call; zero or less is 10s
+	Version       string         // V1 or V2; "" is V1
+	Strict        bool           // refuse unknown and duplicate keys in the answer
+	RefuseMissing bool           // refuse an answer without children while there are some
+	Limit         int64          // bytes of an answer; zero or less is 16 MiB
+	InFlight      *bodies.Share  // for the answers in flight; nil: they are not bounded together
+	Cache         *ResponseCache // those that had an ETag; nil: they are not kept
+	Client        Client
 }
 
 // Call posts the request. Only status 200 succeeds, and 304 and 412 where an answer with an ETag is kept; 429 with
@@ -61,9 +61,9 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 
 // Close closes connections that are not in use, and forgets the answers that are kept.
 func (w *Webhook) Close() {
-	w.Client.Close()
-	if w.Answers != nil {
-		w.Answers.Clear()
+	w.Client.close()
+	if w.Cache != nil {
+		w.Cache.clear()
 	}
 }
 
@@ -96,11 +96,11 @@ func (w *Webhook) ask(ctx context.Context, req *Request) (*Response, error) {
 
 // exchange posts req and reads the response, or uses the one that is kept if the server says that it is still valid.
 func (w *Webhook) exchange(ctx context.Context, client *http.Client, met Endpoint, req *Request) (*Response, error) {
-	var kept answer
-	var key answerKey
-	if w.Answers != nil {
+	var kept cachedResponse
+	var key cacheKey
+	if w.Cache != nil {
 		key = keyOf(req)
-		kept, _ = w.Answers.get(key)
+		kept, _ = w.Cache.get(key)
 	}
 	resp, err := w.post(ctx, client, req, http.Header{
 		"Content-Type": {"application/json"}, "Authorization": {met.Authorization}, "If-None-Match": {kept.etag},
@@ -112,7 +112,7 @@ func (w *Webhook) exchange(ctx context.Context, client *http.Client, met Endpoin
 	if code := resp.StatusCode; kept.etag != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
 		answer, err := w.read(kept.body, req)
 		if err != nil {
-			w.Answers.drop(key) // so that the server says it anew
+			w.Cache.drop(key) // so that the server says it anew
 		}
 		return answer, err
 	}
@@ -163,7 +163,7 @@ func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 }
 
 func (w *Webhook) decodeOptions() decodeOptions {
-	return decodeOptions{knownKeys: w.Strict, hold: w.Hold, owned: true}
+	return decodeOptions{knownKeys: w.Strict, refuseMissing: w.RefuseMissing, owned: true}
 }
 
 func notAnObject(err error, beginsWith []byte) error {
@@ -203,7 +203,7 @@ func retryAfter(value string, now time.Time) *RetryAfter {
 	if date, err := parseDate(value); err == nil {
 		return &RetryAfter{After: max(date.Sub(now), time.Second)}
 	}
-	return &RetryAfter{After: time.Second, Unsaid: true}
+	return &RetryAfter{After: time.Second, Unspecified: true}
 }
 
 // parseDate reads a date as HTTP has it, or in RFC 1123's form with another zone than GMT, which Metacontroller takes.

@@ -65,10 +65,10 @@ func wireKey(o, parent *object.Object, version string) string {
 
 // decodeOptions say how strictly a response is checked.
 type decodeOptions struct {
-	strict    bool // refuse missing children, undeclared kinds and duplicates
-	knownKeys bool // refuse unknown keys
-	owned     bool // nobody else has the answer, so that its children need not be copied
-	hold      bool // refuse missing children (v1alpha1.MissingChildrenHold)
+	strict        bool // refuse missing children, undeclared kinds and duplicates
+	knownKeys     bool // refuse unknown keys
+	owned         bool // nobody else has the answer, so that its children need not be copied
+	refuseMissing bool // refuse missing children (v1alpha1.MissingChildrenHold)
 }
 
 // decode turns an answer into a Response.
@@ -79,8 +79,8 @@ func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, 
 		}
 	}
 	if req.Shape == Customizing {
-		if n := req.observed(); how.hold && n > 0 && answer[FieldRelated] == nil {
-			return nil, fmt.Errorf("no %[1]s in the answer, while %[2]d %[3]s there that may depend on them, and missingChildren is Hold: answer with %[1]s, or with [] for none", FieldRelated, n, childrenAre(n))
+		if n := req.observed(); how.refuseMissing && n > 0 && answer[fieldRelated] == nil {
+			return nil, fmt.Errorf("no %[1]s in the answer, while %[2]d %[3]s there that may depend on them, and missingChildren is Hold: answer with %[1]s, or with [] for none", fieldRelated, n, childrenAre(n))
 		}
 		return decodeRelated(answer, how)
 	}
@@ -124,7 +124,7 @@ func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, 
 // keys are those that an answer may have.
 func (s Shape) keys() []string {
 	if s == Customizing {
-		return []string{FieldRelated}
+		return []string{fieldRelated}
 	}
 	keys := []string{fieldStatus, s.children(), fieldResync, fieldFinalized, fieldEvents}
 	if s == Decorator {
@@ -204,7 +204,7 @@ func decodeChildren(answer map[string]any, req *Request, how decodeOptions) ([]a
 		if n > 0 && how.strict {
 			return nil, fmt.Errorf("no %[1]s in the answer, which would delete the %[2]d there %[3]s: return %[1]s, or [] to delete them on purpose", field, n, isOrAre(n))
 		}
-		if n > 0 && how.hold {
+		if n > 0 && how.refuseMissing {
 			return nil, fmt.Errorf("no %[1]s in the answer, which would delete the %[2]d there %[3]s, and missingChildren is Hold: answer with %[1]s, or with [] to delete them on purpose", field, n, isOrAre(n))
 		}
 		return nil, nil

@@ -51,13 +51,13 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 	return stored, err
 }
 
-// anew says why an object that cannot be changed into config could not be made anew either; [plan.ErrFixed] when it
+// anew says why an object that cannot be changed into config could not be made anew either; [plan.ErrImmutable] when it
 // could. To create it is only tried, and fails in the end since its name is taken: until then it was looked at whole.
 func (w *Writer) anew(ctx context.Context, client dynamic.ResourceInterface, config *object.Object) error {
 	_, err := client.Create(ctx, config, metav1.CreateOptions{FieldManager: w.Applier(), DryRun: []string{metav1.DryRunAll}})
 	switch {
 	case apierrors.IsAlreadyExists(err), exceedsQuota(err): // which it will not once the old one is gone
-		return plan.ErrFixed
+		return plan.ErrImmutable
 	case err == nil:
 		return apierrors.NewNotFound(named(config), config.GetName()) // the old one is gone already
 	}

@@ -28,7 +28,7 @@ type EventBudget struct {
 // Events records events about objects. What controllers report and what hooks ask for have budgets of their own.
 type Events struct {
 	// Divert, if it is set before there are any, is given each event, and reports whether it is not to be recorded.
-	Divert func(o *object.Object, kind, reason, note string) bool
+	Intercept func(o *object.Object, kind, reason, note string) bool
 
 	broadcasters []record.EventBroadcaster
 	own, asked   record.EventRecorder
@@ -76,12 +76,12 @@ func (e *Events) Warning(o *object.Object, reason, format string, args ...any) {
 }
 
 // Asked records an event that a hook asked for.
-func (e *Events) Asked(o *object.Object, kind, reason, message string) {
+func (e *Events) HookEvent(o *object.Object, kind, reason, message string) {
 	e.record(e.asked, o, kind, engine.Clip(reason, 128), note("%s", []any{message}))
 }
 
 func (e *Events) record(recorder record.EventRecorder, o *object.Object, kind, reason, note string) {
-	if e.muted.Load() || e.Divert != nil && e.Divert(o, kind, reason, note) {
+	if e.muted.Load() || e.Intercept != nil && e.Intercept(o, kind, reason, note) {
 		return
 	}
 	recorder.Event(reference(o), kind, reason, note)

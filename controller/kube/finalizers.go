@@ -25,8 +25,8 @@ type Finalizers struct {
 // pageSize bounds what is in memory at a time.
 const pageSize = 500
 
-// EachOutline calls visit for the metadata of each object of a resource. The error is the client's.
-func EachOutline(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, visit func(*metav1.PartialObjectMetadata)) error {
+// EachMetadata calls visit for the metadata of each object of a resource. The error is the client's.
+func EachMetadata(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, visit func(*metav1.PartialObjectMetadata)) error {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := client.Resource(resource).List(ctx, options)
@@ -46,7 +46,7 @@ func EachOutline(ctx context.Context, client metadata.Interface, resource schema
 // visit does not keep it from the others.
 func (f *Finalizers) Each(ctx context.Context, r Resource, visit func(o *object.Object) error) error {
 	var failed []error
-	err := EachOutline(ctx, f.Client, r.GroupVersionResource, func(item *metav1.PartialObjectMetadata) {
+	err := EachMetadata(ctx, f.Client, r.GroupVersionResource, func(item *metav1.PartialObjectMetadata) {
 		if len(item.Finalizers) > 0 {
 			failed = append(failed, visit(outline(r, item.ObjectMeta)))
 		}
@@ -70,8 +70,8 @@ func outline(r Resource, meta metav1.ObjectMeta) *object.Object {
 	return o
 }
 
-// TakeOff takes a finalizer off o, as the API server has it by now, and reports whether it was there.
-func (f *Finalizers) TakeOff(ctx context.Context, o *object.Object, finalizer, why string) (taken bool, err error) {
+// Remove takes a finalizer off o, as the API server has it by now, and reports whether it was there.
+func (f *Finalizers) Remove(ctx context.Context, o *object.Object, finalizer, why string) (taken bool, err error) {
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		live, err := f.Write.Get(ctx, o)
 		if apierrors.IsNotFound(err) {

@@ -32,11 +32,11 @@ func (r Resource) ObjectKind() object.Kind { return r.GroupVersion().WithKind(r.
 // A NotServedError says that the API server does not serve a resource, now.
 type NotServedError struct {
 	APIVersion, Name string
-	ByKind           bool // Name is a kind, not a plural
+	byKind           bool // Name is a kind, not a plural
 }
 
 func (e *NotServedError) Error() string {
-	if e.ByKind {
+	if e.byKind {
 		return fmt.Sprintf("the API server does not serve the kind %s in %s: is its CustomResourceDefinition applied?", e.Name, e.APIVersion)
 	}
 	return fmt.Sprintf("the API server does not serve resource %q in %s: is its CustomResourceDefinition applied, and the name its plural?", e.Name, e.APIVersion)
@@ -83,10 +83,10 @@ func (r *Resources) ByName(apiVersion, plural string) (Resource, error) {
 	return r.find(missing, r.keeps(apiVersion), func(found Resource) bool { return found.Resource == plural })
 }
 
-// ByKind finds the resource of a kind. It is for writing: what was ever answered is good enough, until Forget.
-func (r *Resources) ByKind(kind object.Kind) (Resource, error) {
+// byKind finds the resource of a kind. It is for writing: what was ever answered is good enough, until Forget.
+func (r *Resources) byKind(kind object.Kind) (Resource, error) {
 	const ever = 100 * 365 * 24 * time.Hour
-	missing := &NotServedError{APIVersion: kind.GroupVersion().String(), Name: kind.Kind, ByKind: true}
+	missing := &NotServedError{APIVersion: kind.GroupVersion().String(), Name: kind.Kind, byKind: true}
 	return r.find(missing, ever, func(found Resource) bool { return found.Kind == kind.Kind })
 }
 

@@ -25,9 +25,9 @@ type Writer struct {
 
 // Do carries out op and returns the object as the API server stored it; for a dry run, as it would; for a deletion,
 // as it was. Errors are the API server's own, wrapped: apierrors.IsConflict and its like tell them apart; a dry run may
-// also give [plan.ErrFixed]. They do not tell what the Secrets hold that the Redactor of ctx knows, or that op is about.
+// also give [plan.ErrImmutable]. They do not tell what the Secrets hold that the Redactor of ctx knows, or that op is about.
 func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
-	hidden := redact.In(ctx)
+	hidden := redact.FromContext(ctx)
 	hidden.Add(op.Object, op.Observed)
 	client, err := w.resource(op.Object)
 	var stored *object.Object
@@ -77,12 +77,12 @@ func (w *Writer) Get(ctx context.Context, o *object.Object) (*object.Object, err
 		return nil, err
 	}
 	found, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	return found, redact.In(ctx).Error(err)
+	return found, redact.FromContext(ctx).Error(err)
 }
 
 // resource is the client for objects like o.
 func (w *Writer) resource(o *object.Object) (dynamic.ResourceInterface, error) {
-	r, err := w.Resources.ByKind(o.GroupVersionKind())
+	r, err := w.Resources.byKind(o.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (c *Candidate) Run(ctx context.Context, call Callbacks) error {
 		stop(fmt.Errorf("%w: %w", ErrLost, why))
 	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: c.Fence.Observe(lock, lose), LeaseDuration: leaseDuration, RenewDeadline: RenewDeadline, RetryPeriod: renewPeriod,
+		Lock: c.Fence.observe(lock, lose), LeaseDuration: leaseDuration, RenewDeadline: RenewDeadline, RetryPeriod: renewPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {
 				log.Info("this server leads")
@@ -122,7 +122,7 @@ func (c *Candidate) Run(ctx context.Context, call Callbacks) error {
 func (c *Candidate) stopWriting() error {
 	ctx, cancel := context.WithTimeout(context.Background(), renewPeriod)
 	defer cancel()
-	return c.Fence.Close(ctx)
+	return c.Fence.close(ctx)
 }
 
 // release releases the Lease, if this server holds it.

@@ -111,7 +111,7 @@ func (f *Fence) checkIdle() {
 }
 
 // Close lets no write begin any more, and waits until those in flight have ended, or ctx is done.
-func (f *Fence) Close(ctx context.Context) error {
+func (f *Fence) close(ctx context.Context) error {
 	f.shut(fmt.Errorf("not sent: this server is ending, and another may lead"))
 	select {
 	case <-f.idle:

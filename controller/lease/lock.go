@@ -9,7 +9,7 @@ import (
 
 // Observe returns lock, from whose requests the Fence learns when the Lease was renewed. The Lease is lost at once when
 // it is seen to have another holder: no write begins any more, and lost is called, once, with what happened.
-func (f *Fence) Observe(lock resourcelock.Interface, lost func(error)) resourcelock.Interface {
+func (f *Fence) observe(lock resourcelock.Interface, lost func(error)) resourcelock.Interface {
 	return &observed{Interface: lock, fence: f, lost: lost}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Metrics are those of a server. A nil *Metrics counts nothing.
 type Metrics struct {
-	Queues   *Queues
+	queues   *queues
 	Requests *Requests
 
 	syncs, scripts *prometheus.HistogramVec
@@ -37,7 +37,7 @@ var buckets = prometheus.ExponentialBucketsRange(0.0001, 30, 14)
 func New(to prometheus.Registerer) (*Metrics, error) {
 	r := registry{to, new(error)}
 	m := &Metrics{
-		Queues: newQueues(r), Requests: newRequests(r),
+		queues: newQueues(r), Requests: newRequests(r),
 		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, with its hook and its writes.", buckets, nameLabel, typeLabel),
 		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, with the waiting for its turn.", buckets, nameLabel, typeLabel, "hook"),
 		errors:  r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
@@ -51,7 +51,7 @@ func (m *Metrics) QueueMetrics() workqueue.MetricsProvider {
 	if m == nil {
 		return nil
 	}
-	return m.Queues
+	return m.queues
 }
 
 // A Controller counts for one controller.
@@ -103,7 +103,7 @@ func (m *Metrics) Forget(kind, name, queue string) {
 	if m == nil {
 		return
 	}
-	m.Queues.Forget(queue)
+	m.queues.Forget(queue)
 	gone := prometheus.Labels{nameLabel: name, typeLabel: kind}
 	m.syncs.DeletePartialMatch(gone)
 	m.scripts.DeletePartialMatch(gone)

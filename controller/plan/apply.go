@@ -42,7 +42,7 @@ func apply(have, want *object.Object) (*object.Object, error) {
 	desired := object.Copy(want).Object
 	dropNulls(desired)
 	dropUnstored(desired, last, have.Object)
-	result := &object.Object{Object: Merge(have.Object, last, desired)}
+	result := &object.Object{Object: merge(have.Object, last, desired)}
 	restore(result, have)
 	return result, remember(result, want)
 }

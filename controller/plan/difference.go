@@ -6,7 +6,7 @@ import (
 )
 
 // marks are the annotations in which we remember what was applied. Alone they are never a difference.
-var marks = []string{LastApplied, Applied}
+var marks = []string{LastApplied, AppliedDigest}
 
 // Difference names the first field, in the order of keys, in which a and b differ, such as
 // "spec.containers[0].image"; "" when they are equal. Numbers compare by value, and the annotations that remember

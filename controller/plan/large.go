@@ -51,7 +51,7 @@ func (p Policy) strategy(want *object.Object) (strategy, error) {
 // API server know our fields. Metacontroller, if it takes the child over, finds no annotation and tries to write one, which
 // is refused: with InPlace nothing changes, but with the Recreate methods it has deleted the child by then. So they do not
 // write one.
-func (p Policy) large(have, want *object.Object, method Method) (*Op, *Left, error) {
+func (p Policy) large(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	op, left, err := p.serverSide(have, want, method)
 	if op == nil || err != nil || method != Recreate && method != RollingRecreate {
 		return op, left, err

@@ -16,7 +16,7 @@ func bigMap(bytes int) *object.Object {
 	}}
 }
 
-func planFor(t *testing.T, have, want *object.Object, method Method) (*Op, *Left, error) {
+func planFor(t *testing.T, have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	t.Helper()
 	return Policy{Memory: Memory{}}.child(have, want, method)
 }

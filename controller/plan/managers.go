@@ -57,7 +57,7 @@ func meets(leaf fieldpath.Path, v any, path Path) bool {
 			return true
 		}
 		v = step(v, path[i])
-		if !ownership.Leads(element, path[i], v) {
+		if !ownership.Identifies(element, path[i], v) {
 			return false
 		}
 	}

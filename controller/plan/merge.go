@@ -16,7 +16,7 @@ var mergeKeys = []string{"containerPort", "port", "mountPath", "name", "uid", "i
 // identifying fields, unique in each of the three lists, merges by that field, in the observed order, new items
 // last; every other list is replaced. A value that changes its type is replaced too. The arguments are not changed,
 // and the result shares nothing with them.
-func Merge(observed, lastApplied, desired map[string]any) map[string]any {
+func merge(observed, lastApplied, desired map[string]any) map[string]any {
 	result := make(map[string]any, len(observed))
 	for key, value := range observed {
 		_, wasSet := lastApplied[key]
@@ -36,7 +36,7 @@ func mergeValue(observed, last, desired any) any {
 	case map[string]any:
 		if have, ok := observed.(map[string]any); ok {
 			lastMap, _ := last.(map[string]any)
-			return Merge(have, lastMap, want)
+			return merge(have, lastMap, want)
 		}
 	case []any:
 		if have, ok := observed.([]any); ok {
@@ -63,7 +63,7 @@ func mergeList(observed, last, desired []any) any {
 		kept[id] = true
 		switch {
 		case isSet:
-			result = append(result, Merge(have, lastItem, want))
+			result = append(result, merge(have, lastItem, want))
 		case !wasSet:
 			result = append(result, object.CopyValue(item))
 		}

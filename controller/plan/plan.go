@@ -37,7 +37,7 @@ const (
 	Update       Verb = "update"        // the whole object, guarded by its resourceVersion
 	UpdateStatus Verb = "update status" // the status subresource, guarded by the resourceVersion
 	Apply        Verb = "apply"         // server-side, by force, guarded by the resourceVersion, or that there is none
-	DryRun       Verb = "dry run"       // an Apply of which only the outcome counts; see Tried
+	DryRun       Verb = "dry run"       // an Apply of which only the outcome counts; see AfterDryRun
 	Delete       Verb = "delete"        // in the background, guarded by the UID and the resourceVersion
 )
 
@@ -86,28 +86,28 @@ type Rules map[object.Kind]Method
 
 // A Policy says how the children of a parent are updated and written.
 type Policy struct {
-	Rules      Rules
-	ServerSide bool                                  // by server-side apply; else by dynamic apply
-	Memory     Memory                                // of server-side apply; nil remembers nothing
-	Owned      func(*object.Object) ownership.Fields // by the field manager of server-side apply; nil: nothing is known
-	Mark       func(child *object.Object) error      // makes a child the parent's; nil does nothing
+	Rules                  Rules
+	ServerSide             bool                                  // by server-side apply; else by dynamic apply
+	Memory                 Memory                                // of server-side apply; nil remembers nothing
+	Owned                  func(*object.Object) ownership.Fields // by the field manager of server-side apply; nil: nothing is known
+	SetControllerReference func(child *object.Object) error      // makes a child the parent's; nil does nothing
 }
 
 func (p Policy) mark(child *object.Object) error {
-	if p.Mark == nil {
+	if p.SetControllerReference == nil {
 		return nil
 	}
-	return p.Mark(child)
+	return p.SetControllerReference(child)
 }
 
 // A Plan is what is to be done about a parent's children.
 type Plan struct {
-	Ops  []Op
-	Left []Left
+	Ops        []Op
+	Suppressed []Suppressed
 }
 
 // A Left is a difference that is left as it is, since the child's method is OnDelete.
-type Left struct {
+type Suppressed struct {
 	Child  *object.Object // as it was observed
 	Field  Path
 	Wanted string // a digest of what is desired
@@ -131,7 +131,7 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 		case op != nil:
 			plan.Ops = append(plan.Ops, *op)
 		case left != nil:
-			plan.Left = append(plan.Left, *left)
+			plan.Suppressed = append(plan.Suppressed, *left)
 		}
 	}
 	for have := range observed.All() {
@@ -166,7 +166,7 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 }
 
 // child gives the write that leads from have, nil when there is no such child, to want, or what is left of it.
-func (p Policy) child(have, want *object.Object, method Method) (*Op, *Left, error) {
+func (p Policy) child(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	if have != nil && object.Deleting(have) {
 		return nil, nil, nil // it returns on a later sync, when it is gone
 	}
@@ -202,7 +202,7 @@ func (p Policy) create(want *object.Object) (*Op, error) {
 }
 
 // dynamic gives the write by which dynamic apply leads from have to want, or what OnDelete leaves of it.
-func dynamic(have, want *object.Object, method Method) (*Op, *Left, error) {
+func dynamic(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	if settled(have, want) {
 		return nil, nil, nil
 	}
@@ -223,7 +223,7 @@ func dynamic(have, want *object.Object, method Method) (*Op, *Left, error) {
 		return op, nil, nil
 	}
 	sum, err := digest(map[string]any{"": remembered(merged)})
-	return nil, &Left{Child: have, Field: differs, Wanted: sum}, err
+	return nil, &Suppressed{Child: have, Field: differs, Wanted: sum}, err
 }
 
 // remembered is what dynamic apply applied to o last.

@@ -18,7 +18,7 @@ import (
 // Applied is an annotation in which earlier versions kept a digest of what was applied to a child on the server's side,
 // under the field manager that applied it. Metacontroller takes it for a difference, so it is removed where it is met:
 // managedFields say what was applied (see package ownership).
-const Applied = "metacontroller.k8s.io/applied-digest"
+const AppliedDigest = "metacontroller.k8s.io/applied-digest"
 
 // A Memory holds what children looked like after they were applied last, by their UID. Only what was applied counts,
 // and what others may have put into it; not their own fields beside it. It is for one parent and one goroutine at a
@@ -70,7 +70,7 @@ func (m Memory) Keep(observed *object.Set) {
 }
 
 // serverSide gives the write by which the API server makes want of have, or what OnDelete leaves of it.
-func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Left, error) {
+func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	config, err := p.configuration(want)
 	if err != nil {
 		return nil, nil, err
@@ -103,7 +103,7 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Left
 		return nil, nil, nil
 	}
 	sum, err := digest(config.Object)
-	return nil, &Left{Child: have, Field: found.differs, Wanted: sum}, err
+	return nil, &Suppressed{Child: have, Field: found.differs, Wanted: sum}, err
 }
 
 // configuration is want as it is applied: without what belongs to the API server, and with its owner.
@@ -133,7 +133,7 @@ const (
 	changed     = "somebody changed it"
 	lessDesired = "something in it is no longer desired"
 	unread      = "what was applied to it cannot be read from its managedFields"
-	withDigest  = "annotation " + Applied + " is to be removed"
+	withDigest  = "annotation " + AppliedDigest + " is to be removed"
 )
 
 // judge compares have with config without asking the API server.
@@ -212,7 +212,7 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 		j.doubtful = true
 		return j
 	}
-	if (&object.Object{Object: applied}).GetAnnotations()[Applied] != "" {
+	if (&object.Object{Object: applied}).GetAnnotations()[AppliedDigest] != "" {
 		return judgement{why: withDigest}
 	}
 	adopted(applied, have)
@@ -273,7 +273,7 @@ func (p Policy) onServer(o *object.Object) bool {
 // Tried gives the write that a dry run leads to, given what came back of it: a child that it would change is deleted,
 // to be created on a later sync; one that it would not change is left, unless what was applied to it before has to be
 // forgotten. nil is no write.
-func Tried(op Op, result *object.Object) *Op {
+func AfterDryRun(op Op, result *object.Object) *Op {
 	have := op.Observed
 	if result.GetUID() != have.GetUID() {
 		return nil // it is gone
@@ -283,17 +283,17 @@ func Tried(op Op, result *object.Object) *Op {
 	if d := difference(bare(have), bare(result)); d != nil {
 		return &Op{Verb: Delete, Object: seen, Why: "to be recreated: " + d.String() + " differs", Differs: d, Again: op.Again}
 	}
-	if !op.Migrate && have.GetAnnotations()[Applied] == result.GetAnnotations()[Applied] {
+	if !op.Migrate && have.GetAnnotations()[AppliedDigest] == result.GetAnnotations()[AppliedDigest] {
 		return nil
 	}
 	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Why: "it is as desired, but was last applied in another way"}
 }
 
-// ErrFixed is what a dry run gives when a child cannot become as it is desired, but a new one could be.
-var ErrFixed = errors.New("it cannot be changed so, only made anew")
+// ErrImmutable is what a dry run gives when a child cannot become as it is desired, but a new one could be.
+var ErrImmutable = errors.New("it cannot be changed so, only made anew")
 
-// Fixed gives the write that a dry run leads to that gave ErrFixed.
-func Fixed(op Op) Op {
+// Fixed gives the write that a dry run leads to that gave ErrImmutable.
+func RecreateImmutable(op Op) Op {
 	why := "it cannot be changed in place"
 	if op.Differs != nil {
 		why = op.Differs.String() + " differs, and " + why

@@ -10,7 +10,7 @@ func NewContext(ctx context.Context, r *Redactor) context.Context {
 }
 
 // In is the Redactor of ctx, or else a new one, for a single text.
-func In(ctx context.Context) *Redactor {
+func FromContext(ctx context.Context) *Redactor {
 	if r, _ := ctx.Value(contextKey{}).(*Redactor); r != nil {
 		return r
 	}

@@ -14,7 +14,7 @@ const (
 )
 
 // After has r know, too, the Secrets of the Redactor before it that was about the same, and gives r.
-func (r *Redactor) After(before *Redactor) *Redactor {
+func (r *Redactor) AddPast(before *Redactor) *Redactor {
 	if before == nil {
 		return r
 	}

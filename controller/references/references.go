@@ -138,11 +138,11 @@ func contentOf(o *object.Object) *content {
 	return &content{o.Object["data"], o.Object["binaryData"]}
 }
 
-// Settled waits until each object that user refers to is read, or known not to exist, or cannot be read, or until ctx is
+// WaitForSyncOrError waits until each object that user refers to is read, or known not to exist, or cannot be read, or until ctx is
 // done.
-func (w *Watcher) Settled(ctx context.Context, user any) {
+func (w *Watcher) WaitForSyncOrError(ctx context.Context, user any) {
 	for _, there := range w.of(user) {
-		there.Settled(ctx)
+		there.WaitForSyncOrError(ctx)
 	}
 }
 
@@ -170,10 +170,10 @@ func (w *Watcher) Get(o Object) (*object.Object, error) {
 	if found := there.Informer.Get(object.Key{Namespace: o.Namespace, Name: o.Name}); found != nil {
 		return found, nil
 	}
-	if err := there.Trouble(); err != nil {
+	if err := there.SyncError(); err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
-	if !there.Filled() {
+	if !there.HasSynced() {
 		return nil, errors.New("is not read yet")
 	}
 	return nil, errors.New("does not exist")

@@ -84,7 +84,7 @@ func (c *cluster) watch(t *testing.T, user any, objects ...Object) chan struct{}
 	if err := c.Watch(user, func() { calls <- struct{}{} }, objects...); err != nil {
 		t.Fatal(err)
 	}
-	c.Settled(t.Context(), user)
+	c.WaitForSyncOrError(t.Context(), user)
 	return calls
 }
 
@@ -233,7 +233,7 @@ func TestAnObjectThatIsNotReadYetIsNotTakenForMissing(t *testing.T) {
 	}
 	c.expect(t, token, "is not read yet")
 	close(answer)
-	c.Settled(t.Context(), "a")
+	c.WaitForSyncOrError(t.Context(), "a")
 	c.expect(t, token, "does not exist")
 }
 
@@ -247,7 +247,7 @@ func TestUsersComeAndGoAtTheSameTime(t *testing.T) {
 				if err := errors.Join(c.Watch(user, func() {}, lib, token), c.Watch(user, nil, lib)); err != nil {
 					t.Error(err)
 				}
-				c.Settled(t.Context(), user)
+				c.WaitForSyncOrError(t.Context(), user)
 				c.expect(t, lib, "one")
 				c.Leave(user)
 			}

@@ -29,8 +29,8 @@ var Namespaces = kube.Resource{GroupVersionResource: schema.GroupVersionResource
 
 // A Controller is whoever reconciles the parents. Its dynamic type must be comparable, such as a pointer.
 type Controller interface {
-	// QueueRelated queues a parent, since related objects have changed. It must not block and must not call the Caches.
-	QueueRelated(parent object.Ref)
+	// EnqueueParent queues a parent, since related objects have changed. It must not block and must not call the Caches.
+	EnqueueParent(parent object.Ref)
 }
 
 // A Parent is a parent of a controller.
@@ -39,7 +39,7 @@ type Parent struct {
 	Ref        object.Ref
 }
 
-func (p Parent) queue() { p.Controller.QueueRelated(p.Ref) }
+func (p Parent) queue() { p.Controller.EnqueueParent(p.Ref) }
 
 // Caches are the caches of all resources that customize hooks ask for. Open must be set before the first Watch. It is safe
 // for concurrent use.
@@ -56,7 +56,7 @@ type Caches struct {
 type cache struct {
 	kube.Resource
 	*informer.Informer
-	filled  atomic.Bool // before it is, its events concern nobody
+	synced  atomic.Bool // before it is, its events concern nobody
 	stop    context.CancelFunc
 	waited  chan struct{}           // is closed when it is filled, or stopped
 	parents selection.Index[Parent] // who looks for which of its objects
@@ -74,11 +74,11 @@ func (v View) Ready(rule Rule) error {
 		needed = append(needed, v[Namespaces.GroupVersionResource])
 	}
 	for _, c := range needed {
-		if c.filled.Load() {
+		if c.synced.Load() {
 			continue
 		}
 		what := fmt.Sprintf("%s in %s", c.GroupVersionResource.Resource, c.GroupVersion())
-		if err := c.Trouble(); err != nil {
+		if err := c.SyncError(); err != nil {
 			return fmt.Errorf("%s cannot be watched: %w", what, err)
 		}
 		return fmt.Errorf("the cache of %s is being filled: %w", what, kube.ErrRequeue)
@@ -191,8 +191,8 @@ func (cs *Caches) cache(resource kube.Resource) *cache {
 	}
 	go func() {
 		defer close(c.waited)
-		if c.Synced(ctx) {
-			c.filled.Store(true)
+		if c.WaitForSync(ctx) {
+			c.synced.Store(true)
 			queueAll(c.parents.All())
 			queueAll(c.members.All())
 		}
@@ -218,7 +218,7 @@ func queueAll(parents []Parent) {
 // onEvent queues the parents that a change concerns: those whose rules match the object as it is, or matched it as it was.
 // Until a cache is filled its events concern nobody, since whoever needs it waits for the whole.
 func (cs *Caches) onEvent(c *cache, old, current *object.Object) {
-	if !c.filled.Load() || old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
+	if !c.synced.Load() || old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
 		return
 	}
 	seen := map[Parent]bool{}

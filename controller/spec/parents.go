@@ -67,7 +67,7 @@ func (a annotationQuery) Required() []selection.Requirement {
 func ParentRules(d *Declaration, found Resolved) ([]*ParentRule, error) {
 	var rules []*ParentRule
 	for i, declared := range d.Parents {
-		selector, err := declared.Selector()
+		selector, err := declared.selector()
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (s Selector) Matches(o *object.Object) bool {
 }
 
 // Selector compiles the selectors of a declared parent.
-func (p *Parent) Selector() (Selector, error) {
+func (p *Parent) selector() (Selector, error) {
 	s := Selector{Labels: labels.Everything(), Annotations: p.Annotations}
 	if p.Labels != nil {
 		var err error

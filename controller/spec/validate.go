@@ -14,7 +14,7 @@ import (
 func (d *Declaration) Validate() error {
 	errs := []error{oneVersionOfEach(d)}
 	for i := range d.Parents {
-		_, err := d.Parents[i].Selector()
+		_, err := d.Parents[i].selector()
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)

@@ -21,9 +21,9 @@ type Objects interface {
 	Get(key object.Key) *object.Object
 	List() []*object.Object
 	Handle(handler func(old, current *object.Object)) error
-	Synced(ctx context.Context) bool
-	Filled() bool
-	Trouble() error
+	WaitForSync(ctx context.Context) bool
+	HasSynced() bool
+	SyncError() error
 	Close()
 }
 
@@ -166,14 +166,14 @@ func (g *objectsOf) Handle(handler func(old, current *object.Object)) error {
 	return nil
 }
 
-// Synced implements Objects.
-func (g *objectsOf) Synced(ctx context.Context) bool { return ctx.Err() == nil }
+// WaitForSync implements Objects.
+func (g *objectsOf) WaitForSync(ctx context.Context) bool { return ctx.Err() == nil }
 
-// Filled implements Objects.
-func (g *objectsOf) Filled() bool { return true }
+// HasSynced implements Objects.
+func (g *objectsOf) HasSynced() bool { return true }
 
-// Trouble implements Objects.
-func (g *objectsOf) Trouble() error { return nil }
+// SyncError implements Objects.
+func (g *objectsOf) SyncError() error { return nil }
 
 // Close does nothing: the Source may be used after it.
 func (g *objectsOf) Close() {}

@@ -35,28 +35,28 @@ type Breaker struct {
 const StrikesAllowed = 2
 
 // pauseBackoff is how long a script that ran out of time is not run.
-var pauseBackoff = Backoff{5 * time.Second, 5 * time.Minute}
+var pauseBackoff = backoff{5 * time.Second, 5 * time.Minute}
 
 // A Question is what a script is asked about a parent, as far as the owner of the parent determines it.
-type Question struct {
-	UID     types.UID
-	Version string // of the spec
-	Hook    string
+type Input struct {
+	uid     types.UID
+	version string // of the spec
+	hook    string
 }
 
 // QuestionAbout is the question about a parent. An object of a kind without generations has no version but its
 // resourceVersion.
-func QuestionAbout(parent *object.Object, hook string) Question {
+func InputFor(parent *object.Object, hook string) Input {
 	version := parent.GetResourceVersion()
 	if generation := parent.GetGeneration(); generation > 0 {
 		version = strconv.FormatInt(generation, 10)
 	}
-	return Question{parent.GetUID(), version, hook}
+	return Input{parent.GetUID(), version, hook}
 }
 
 // A record is what happened with a question since the script answered it last.
 type record struct {
-	Question
+	Input
 	strikes  int       // how often the script exceeded a limit
 	timeouts int       // how often it ran out of time
 	until    time.Time // the end of its pause
@@ -66,26 +66,26 @@ type record struct {
 
 // A HeldError says that the script is not run for a parent.
 type HeldError struct {
-	Err error // why: the limit that was exceeded
+	err error // why: the limit that was exceeded
 	New bool  // it was not held before
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("the script hit a limit %d times in a row and is not run for this object before its spec or the script changes: %v", StrikesAllowed, e.Err)
+	return fmt.Sprintf("the script hit a limit %d times in a row and is not run for this object before its spec or the script changes: %v", StrikesAllowed, e.err)
 }
 
-func (e *HeldError) Unwrap() error { return e.Err }
+func (e *HeldError) Unwrap() error { return e.err }
 
 // A PauseError says that the script is not run for a parent for a while.
 type PauseError struct {
-	Err  error // why: it ran out of time
+	err  error // why: it ran out of time
 	Wait time.Duration
 	New  bool // it ran out of time just now
 }
 
-func (e *PauseError) Error() string { return fmt.Sprintf("%v; it is tried again in %s", e.Err, e.Wait) }
+func (e *PauseError) Error() string { return fmt.Sprintf("%v; it is tried again in %s", e.err, e.Wait) }
 
-func (e *PauseError) Unwrap() error { return e.Err }
+func (e *PauseError) Unwrap() error { return e.err }
 
 // NewBreaker returns a Breaker that holds nothing. It calls notify, which must not block and must not use the Breaker, when
 // the first parent is held and when none is any more.
@@ -94,31 +94,31 @@ func NewBreaker(notify func()) *Breaker {
 }
 
 // Admit returns nil when the script may be run for a parent now, or a [*HeldError] or a [*PauseError].
-func (b *Breaker) Admit(parent object.Ref, q Question, now time.Time) error {
+func (b *Breaker) Admit(parent object.Ref, q Input, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.parents[parent]
 	switch {
 	case r == nil:
 		return nil
-	case r.Question != q:
+	case r.Input != q:
 		b.drop(parent)
 		return nil
 	case r.place > 0:
-		return &HeldError{Err: r.err}
+		return &HeldError{err: r.err}
 	case now.Before(r.until):
-		return &PauseError{Err: r.err, Wait: r.until.Sub(now)}
+		return &PauseError{err: r.err, Wait: r.until.Sub(now)}
 	}
 	return nil
 }
 
 // Note records the result of running the script for a parent. It returns err, or the [*HeldError] or [*PauseError] that
 // follows from it.
-func (b *Breaker) Note(parent object.Ref, q Question, err error, now time.Time) error {
+func (b *Breaker) Note(parent object.Ref, q Input, err error, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.parents[parent]
-	if err == nil || r != nil && r.Question != q {
+	if err == nil || r != nil && r.Input != q {
 		b.drop(parent)
 		r = nil
 	}
@@ -127,14 +127,14 @@ func (b *Breaker) Note(parent object.Ref, q Question, err error, now time.Time) 
 		return err
 	}
 	if r == nil {
-		r = &record{Question: q}
+		r = &record{Input: q}
 		b.parents[parent] = r
 	}
 	r.err = err
 	if timeout {
-		wait := pauseBackoff.After(r.timeouts)
+		wait := pauseBackoff.after(r.timeouts)
 		r.timeouts, r.until = r.timeouts+1, now.Add(wait)
-		return &PauseError{Err: err, Wait: wait, New: true}
+		return &PauseError{err: err, Wait: wait, New: true}
 	}
 	if r.strikes++; r.strikes < StrikesAllowed {
 		return err
@@ -144,7 +144,7 @@ func (b *Breaker) Note(parent object.Ref, q Question, err error, now time.Time) 
 	if b.held++; b.held == 1 {
 		b.notify()
 	}
-	return &HeldError{Err: err, New: true}
+	return &HeldError{err: err, New: true}
 }
 
 // classify reports whether err says that a script ran out of time, or that it exceeded another limit.

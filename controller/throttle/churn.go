@@ -15,10 +15,10 @@ const ChurnLimit = 60
 
 // churnBackoff is how long such a parent is not reconciled. The delay stays short, since it may also be that its world really
 // changes that often.
-var churnBackoff = Backoff{time.Second, 10 * time.Second}
+var churnBackoff = backoff{time.Second, 10 * time.Second}
 
 // LastChurnDelay is the longest delay that a Churn imposes.
-var LastChurnDelay = churnBackoff.Last
+var LastChurnDelay = churnBackoff.last
 
 // A Churn counts what the reconciles of one parent write. A reconcile that writes nothing resets it. The zero value has
 // counted nothing. It is not safe for concurrent use.
@@ -72,7 +72,7 @@ func (c *Churn) End(parent *object.Object, now time.Time) string {
 	if often == "" {
 		return ""
 	}
-	c.until = now.Add(churnBackoff.After(c.delays))
+	c.until = now.Add(churnBackoff.after(c.delays))
 	if c.delays++; c.delays > 1 {
 		return ""
 	}
