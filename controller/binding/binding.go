@@ -32,7 +32,6 @@ import (
 type Binding struct {
 	spec.ID                   // of the controller object
 	Controller *object.Object // the controller object as hooks see it
-	Generation int64          // of the controller object
 	Shape      hook.Shape     // composite or decorator
 
 	Parents   []*ParentResource // the resources of its parents
@@ -90,7 +89,7 @@ const maxWorkers = 1000
 // Bind makes a Binding and fills in what follows from d alone. found are the resources that d names.
 func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 	b := &Binding{
-		ID: d.ID(), Generation: d.Object.Generation, Shape: d.Shape, Finalizer: d.ID().Finalizer(),
+		ID: d.ID(), Shape: d.Shape, Finalizer: d.ID().Finalizer(),
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{},
 		ResyncPeriod: resyncPeriod(d.ResyncPeriodSeconds),
 	}
