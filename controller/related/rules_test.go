@@ -26,7 +26,7 @@ func TestVersion1KeepsANamespacedParentAtHome(t *testing.T) {
 		{"any, of a cluster-scoped parent", cluster, selection.Query{}, ""},
 		{"one, of a cluster-scoped parent", cluster, selection.Query{Namespace: "far"}, "far"},
 	} {
-		q, err := atHome(c.parent, c.query)
+		q, err := inNamespaceOf(c.parent, c.query)
 		got := q.Namespace
 		if err != nil {
 			got = err.Error()
