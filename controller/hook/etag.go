@@ -14,19 +14,19 @@ import (
 	"metascript/controller/bodies"
 )
 
-// What Answers keeps unless it is told otherwise, and at most.
+// The defaults and limits of a ResponseCache.
 const (
-	answersTimeout = time.Hour
-	answersCleanup = 10 * time.Minute
-	answersBytes   = 64 << 20 // of one webhook
-	answerOverhead = 256      // bytes that an answer takes beside its text
+	defaultCacheTimeout = time.Hour
+	defaultCacheCleanup = 10 * time.Minute
+	maxCacheBytes       = 64 << 20 // of one webhook
+	entryOverhead       = 256      // bytes of an entry besides its text and ETag
 )
 
-// Answers are those of one webhook that its server gave an ETag. They are asked for again with If-None-Match, so that
-// the server need not send them once more. Those used least recently are forgotten first when they grow too large. It
-// is safe for concurrent use.
+// A ResponseCache has the responses of one webhook that had an ETag. They are requested again with If-None-Match, so that
+// the server need not send an unchanged response. The least recently used responses are removed when the cache is too large.
+// It is safe for concurrent use.
 type ResponseCache struct {
-	// Room is what the answers of all webhooks take together; nil: they are not bounded together.
+	// Budget limits the caches of all webhooks together. If it is nil, there is no common limit.
 	Budget *bodies.Budget
 
 	timeout, cleanup time.Duration
@@ -38,7 +38,7 @@ type ResponseCache struct {
 	swept time.Time
 }
 
-// An answerKey tells parents apart, and the revisions of one parent, each of which is asked about.
+// A cacheKey identifies a parent and one of its revisions, since the hook is called for each revision.
 type cacheKey struct {
 	parent   types.UID
 	revision [sha256.Size]byte
@@ -50,14 +50,15 @@ type cachedResponse struct {
 	until time.Time
 }
 
-func (a cachedResponse) size() int { return len(a.body) + len(a.etag) + answerOverhead }
+func (a cachedResponse) size() int { return len(a.body) + len(a.etag) + entryOverhead }
 
-// NewAnswers keeps answers for timeout and removes older ones every cleanup; zero and below are defaults.
+// NewResponseCache returns a cache that keeps responses for timeout and removes expired ones every cleanup. Values that are
+// not above zero stand for the defaults.
 func NewResponseCache(timeout, cleanup time.Duration) *ResponseCache {
 	a := &ResponseCache{
-		timeout: cmp.Or(max(timeout, 0), answersTimeout), cleanup: cmp.Or(max(cleanup, 0), answersCleanup), now: time.Now,
+		timeout: cmp.Or(max(timeout, 0), defaultCacheTimeout), cleanup: cmp.Or(max(cleanup, 0), defaultCacheCleanup), now: time.Now,
 	}
-	a.kept, _ = simplelru.NewLRU(answersBytes/answerOverhead, func(_ cacheKey, gone cachedResponse) { a.forgotten(gone) }) // fails only for no size
+	a.kept, _ = simplelru.NewLRU(maxCacheBytes/entryOverhead, func(_ cacheKey, gone cachedResponse) { a.forgotten(gone) }) // fails only for no size
 	return a
 }
 
@@ -68,24 +69,24 @@ func (a *ResponseCache) forgotten(gone cachedResponse) {
 	}
 }
 
-// Clear forgets all answers.
+// clear removes all responses.
 func (a *ResponseCache) clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept.Purge()
 }
 
-// keyOf tells what distinguishes the parent of req, and the revision of it, from others: all but its status and what
-// the API server keeps in its metadata.
+// keyOf returns the key for the parent of req. It depends on all fields except the status and the metadata that the API
+// server sets.
 func keyOf(req *Request) cacheKey {
 	fields := maps.Clone(req.Parent.Object)
 	delete(fields, "status")
 	fields["metadata"] = []any{req.Parent.GetLabels(), req.Parent.GetAnnotations()}
-	text, _ := json.Marshal(fields) // the request, which has all of it, is marshalled too
+	text, _ := json.Marshal(fields) // no error: the whole request is marshalled too
 	return cacheKey{req.Parent.GetUID(), sha256.Sum256(text)}
 }
 
-// get gives the answer kept for key.
+// get returns the cached response for key, if it has not expired.
 func (a *ResponseCache) get(key cacheKey) (cachedResponse, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,24 +98,24 @@ func (a *ResponseCache) get(key cacheKey) (cachedResponse, bool) {
 	return found, true
 }
 
-// put keeps an answer, in place of the one there is.
+// put adds a response. It replaces the one with the same key.
 func (a *ResponseCache) put(key cacheKey, etag string, body []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept.Remove(key)
 	fresh := cachedResponse{etag, body, a.now().Add(a.timeout)}
-	if fresh.size() > answersBytes || !a.makeRoom(int64(fresh.size())) {
+	if fresh.size() > maxCacheBytes || !a.makeRoom(int64(fresh.size())) {
 		return
 	}
 	a.bytes += fresh.size()
 	a.kept.Add(key, fresh)
-	for a.bytes > answersBytes {
+	for a.bytes > maxCacheBytes {
 		a.kept.RemoveOldest()
 	}
 }
 
-// makeRoom takes n bytes of the room for all, and forgets answers until there are as many. It cannot where those of other
-// webhooks take it all.
+// makeRoom takes n bytes of Budget, and removes responses until there is enough. It returns false if the caches of other
+// webhooks use too much.
 func (a *ResponseCache) makeRoom(n int64) bool {
 	if a.Budget == nil {
 		return true
@@ -127,14 +128,14 @@ func (a *ResponseCache) makeRoom(n int64) bool {
 	return true
 }
 
-// drop forgets the answer kept for key.
+// drop removes the response for key.
 func (a *ResponseCache) drop(key cacheKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept.Remove(key)
 }
 
-// sweep removes what is too old, if it is time.
+// sweep removes expired responses once in each cleanup interval.
 func (a *ResponseCache) sweep() {
 	if now := a.now(); now.Sub(a.swept) >= a.cleanup {
 		a.swept = now

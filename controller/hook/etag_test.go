@@ -128,8 +128,8 @@ func TestAnswersAreForgottenInTime(t *testing.T) {
 		timeout, cleanup, wait time.Duration
 		kept                   bool
 	}{
-		{0, 0, answersTimeout - 1, true},
-		{0, 0, answersTimeout, false},
+		{0, 0, defaultCacheTimeout - 1, true},
+		{0, 0, defaultCacheTimeout, false},
 		{time.Minute, 0, time.Minute - 1, true},
 		{time.Minute, 0, time.Minute, false},
 		{0, time.Second, time.Minute, true},
@@ -167,17 +167,17 @@ func TestWhatIsTooOldIsThrownAway(t *testing.T) {
 
 func TestAnswersAreBounded(t *testing.T) {
 	a := NewResponseCache(0, 0)
-	half := make([]byte, answersBytes/2)
+	half := make([]byte, maxCacheBytes/2)
 	for i := range 5 {
 		a.put(cacheKey{parent: types.UID(fmt.Sprint(i))}, "e", half)
-		if a.bytes > answersBytes {
-			t.Errorf("%d bytes are kept, want %d at most", a.bytes, answersBytes)
+		if a.bytes > maxCacheBytes {
+			t.Errorf("%d bytes are kept, want %d at most", a.bytes, maxCacheBytes)
 		}
 	}
 	if _, kept := a.get(cacheKey{parent: "4"}); !kept {
 		t.Error("the last answer is not kept")
 	}
-	a.put(cacheKey{parent: "4"}, "e", make([]byte, answersBytes))
+	a.put(cacheKey{parent: "4"}, "e", make([]byte, maxCacheBytes))
 	if _, kept := a.get(cacheKey{parent: "4"}); kept || a.bytes != 0 {
 		t.Errorf("after an answer that is too large %d bytes are kept (of the answer before: %t), want none", a.bytes, kept)
 	}

@@ -72,7 +72,7 @@ func TestWhatIsNotServedIsToldAndSoonAskedAgain(t *testing.T) {
 		t.Errorf("it asked %d times in a moment, want once", n)
 	}
 	served = append(served, "widgets")
-	r.known[schema.GroupVersion{Group: "example.com", Version: "v1"}] = answer{at: time.Now().Add(-2 * missKept)}
+	r.known[schema.GroupVersion{Group: "example.com", Version: "v1"}] = result{at: time.Now().Add(-2 * missTimeout)}
 	if _, err := r.ByName("example.com/v1", "widgets"); err != nil {
 		t.Errorf("a moment later: %v", err)
 	}
@@ -97,7 +97,7 @@ func TestAnAnswerSoonAfterAChangeIsAskedForAgain(t *testing.T) {
 	for _, group := range []string{"example.com", "other.com"} {
 		find(group)
 		gv := schema.GroupVersion{Group: group, Version: "v1"}
-		r.known[gv] = answer{r.known[gv].resources, time.Now().Add(-2 * missKept)}
+		r.known[gv] = result{r.known[gv].resources, time.Now().Add(-2 * missTimeout)}
 	}
 	find("other.com")
 	if n := client.count.Load(); n != 2 {

@@ -5,8 +5,9 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queues counts what goes through work queues. It is a [workqueue.MetricsProvider], with the names and labels that
-// controller-runtime gives to these metrics: controller is the same as name, and priority, of the depth alone, is empty.
+// queues has the metrics of work queues. It is a [workqueue.MetricsProvider] with the names and labels of
+// controller-runtime: the label controller has the same value as name, and the label priority, which only the depth has, is
+// empty.
 type queues struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
@@ -15,13 +16,13 @@ type queues struct {
 
 var _ workqueue.MetricsProvider = (*queues)(nil)
 
-// queueLabels are those of all these metrics; the depth has one more.
+// queueLabels are the labels of all these metrics. The depth also has priority.
 var queueLabels = []string{"name", "controller"}
 
-// noPriority is the label of a queue that has no priorities of controller-runtime's.
+// noPriority is the value of the label priority for a queue without priorities.
 const noPriority = ""
 
-// newQueues registers with r.
+// newQueues registers the metrics with r.
 func newQueues(r registry) *queues {
 	return &queues{
 		depth:      r.gauges("workqueue_depth", "Current depth of workqueue", append(queueLabels, "priority")...),
@@ -36,7 +37,7 @@ func newQueues(r registry) *queues {
 
 var queueBuckets = prometheus.ExponentialBuckets(10e-9, 10, 12)
 
-// Forget drops what was counted for the queue of that name.
+// Forget drops the series of the queue of that name.
 func (q *queues) Forget(name string) {
 	for _, v := range []interface {
 		DeletePartialMatch(prometheus.Labels) int
@@ -48,7 +49,7 @@ func (q *queues) Forget(name string) {
 // NewDepthMetric implements workqueue.MetricsProvider, as the others do.
 func (q *queues) NewDepthMetric(name string) workqueue.GaugeMetric {
 	depth := q.depth.WithLabelValues(name, name, noPriority)
-	depth.Set(0) // a queue of that name that was there before was not emptied
+	depth.Set(0) // an earlier queue of that name may have ended with keys in it
 	return depth
 }
 

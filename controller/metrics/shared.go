@@ -6,8 +6,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// A Shared is the order of a work queue, first come, first served, whose items are counted as if there was a queue for
-// each kind of them. It is guarded by the lock of the queue that it is in, but for Retried and Worked.
+// An Order is the order of a work queue, first in, first out, that counts its items as if there were a separate queue for
+// each name. The lock of the queue guards it, except Retried and Worked.
 type Order[T comparable] struct {
 	nameOf func(T) string
 	counts map[string]queueCounts
@@ -17,15 +17,15 @@ type Order[T comparable] struct {
 
 var _ workqueue.Queue[int] = (*Order[int])(nil)
 
-// queueCounts are those of one name.
+// queueCounts are the metrics of one name.
 type queueCounts struct {
 	depth          workqueue.GaugeMetric
 	adds, retries  workqueue.CounterMetric
 	waited, worked workqueue.HistogramMetric
 }
 
-// NewShared gives an order whose items are counted under names, which are all that nameOf gives. A nil *Metrics counts
-// nothing.
+// NewOrder returns an Order whose items are counted under the names that nameOf returns; names are all of them. If m is nil,
+// nothing is counted.
 func NewOrder[T comparable](m *Metrics, nameOf func(T) string, names ...string) *Order[T] {
 	s := &Order[T]{nameOf: nameOf, counts: map[string]queueCounts{}, since: map[T]time.Time{}}
 	if m == nil {
@@ -36,7 +36,7 @@ func NewOrder[T comparable](m *Metrics, nameOf func(T) string, names ...string) 
 			m.queues.NewDepthMetric(name), m.queues.NewAddsMetric(name), m.queues.NewRetriesMetric(name),
 			m.queues.NewLatencyMetric(name), m.queues.NewWorkDurationMetric(name),
 		}
-		m.queues.NewUnfinishedWorkSecondsMetric(name).Set(0) // an item is worked on for too short a time to count
+		m.queues.NewUnfinishedWorkSecondsMetric(name).Set(0) // items are processed too quickly for this metric
 		m.queues.NewLongestRunningProcessorSecondsMetric(name).Set(0)
 	}
 	return s
@@ -67,14 +67,14 @@ func (s *Order[T]) Pop() T {
 	return item
 }
 
-// Retried counts that item is queued again after a failure.
+// Retried counts that item is added again after a failure.
 func (s *Order[T]) Retried(item T) {
 	if c, counted := s.counts[s.nameOf(item)]; counted {
 		c.retries.Inc()
 	}
 }
 
-// Worked counts the work on item that began then.
+// Worked counts the processing of item since began.
 func (s *Order[T]) Worked(item T, began time.Time) {
 	if c, counted := s.counts[s.nameOf(item)]; counted {
 		c.worked.Observe(time.Since(began).Seconds())

@@ -13,39 +13,38 @@ import (
 	"metascript/engine"
 )
 
-// A Breaker keeps a script from being run again and again when it cannot succeed.
+// A Breaker prevents repeated calls of a script that cannot succeed.
 //
-// A script that exceeds its limit of steps, memory, output or stack for a parent does so again, unless its input changes:
-// after the second time in a row it is held, that is not run for that parent, until the [Question] changes. A script that
-// runs out of time may do so because the machine is busy: it is run again, after a pause that doubles each time. Other
-// parents are not concerned. A new version of the controller has a new Breaker, so that an edit of the script releases what
-// is held; so does a restart.
+// A script that exceeds its limit of steps, memory, output or stack for a parent exceeds it again unless its input changes.
+// After the second time in a row it is held: it is not called for that parent until the [Input] changes. A script that runs
+// out of time may do so because the machine is busy: it is called again after a pause, which doubles each time. Other
+// parents are not affected. A new version of the controller has a new Breaker, so an edit of the script releases all
+// parents; so does a restart.
 //
 // It is safe for concurrent use.
 type Breaker struct {
 	notify func() // called when the first parent is held, and when none is any more
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	parents map[object.Ref]*record
 	held    int // how many parents are
 	order   int // of the parent that was held last
 }
 
-// StrikesAllowed is how often in a row a script may exceed a limit for a parent before it is held.
+// StrikesAllowed is after how many exceeded limits in a row a script is held for a parent.
 const StrikesAllowed = 2
 
-// pauseBackoff is how long a script that ran out of time is not run.
+// pauseBackoff is how long a script that ran out of time is not called.
 var pauseBackoff = backoff{5 * time.Second, 5 * time.Minute}
 
-// A Question is what a script is asked about a parent, as far as the owner of the parent determines it.
+// An Input identifies the input of a script for a parent, as far as the user determines it.
 type Input struct {
 	uid     types.UID
 	version string // of the spec
 	hook    string
 }
 
-// QuestionAbout is the question about a parent. An object of a kind without generations has no version but its
-// resourceVersion.
+// InputFor returns the current Input for a parent. For a kind without generations, the version is the resourceVersion.
 func InputFor(parent *object.Object, hook string) Input {
 	version := parent.GetResourceVersion()
 	if generation := parent.GetGeneration(); generation > 0 {
@@ -54,7 +53,7 @@ func InputFor(parent *object.Object, hook string) Input {
 	return Input{parent.GetUID(), version, hook}
 }
 
-// A record is what happened with a question since the script answered it last.
+// A record is what happened with an Input since the script last succeeded.
 type record struct {
 	Input
 	strikes  int       // how often the script exceeded a limit
@@ -64,7 +63,7 @@ type record struct {
 	place    int       // in the order in which parents were held; 0: it is not held
 }
 
-// A HeldError says that the script is not run for a parent.
+// A HeldError says that the script is held for a parent.
 type HeldError struct {
 	err error // why: the limit that was exceeded
 	New bool  // it was not held before
@@ -76,7 +75,7 @@ func (e *HeldError) Error() string {
 
 func (e *HeldError) Unwrap() error { return e.err }
 
-// A PauseError says that the script is not run for a parent for a while.
+// A PauseError says that the script is not called for a parent for some time.
 type PauseError struct {
 	err  error // why: it ran out of time
 	Wait time.Duration
@@ -93,7 +92,7 @@ func NewBreaker(notify func()) *Breaker {
 	return &Breaker{notify: notify, parents: map[object.Ref]*record{}}
 }
 
-// Admit returns nil when the script may be run for a parent now, or a [*HeldError] or a [*PauseError].
+// Admit returns nil if the script may be called for a parent now, and otherwise a [*HeldError] or a [*PauseError].
 func (b *Breaker) Admit(parent object.Ref, q Input, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,8 +111,7 @@ func (b *Breaker) Admit(parent object.Ref, q Input, now time.Time) error {
 	return nil
 }
 
-// Note records the result of running the script for a parent. It returns err, or the [*HeldError] or [*PauseError] that
-// follows from it.
+// Note records the result of a call for a parent. It returns err, or the [*HeldError] or [*PauseError] that results from it.
 func (b *Breaker) Note(parent object.Ref, q Input, err error, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -162,14 +160,14 @@ func classify(err error) (timeout, strike bool) {
 	return false, false
 }
 
-// Forget drops what is known of a parent, which is gone or is to be tried at once.
+// Forget drops the record of a parent that was deleted, or for which the script is to be called again.
 func (b *Breaker) Forget(parent object.Ref) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.drop(parent)
 }
 
-// Clear drops what is known of all parents.
+// Clear drops the records of all parents.
 func (b *Breaker) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -189,7 +187,7 @@ func (b *Breaker) drop(parent object.Ref) {
 	}
 }
 
-// Held says for how many parents a script is not run, which of them was the first, and why.
+// Held says for how many parents a script is held, which parent was the first, and why.
 type Held struct {
 	Parents int
 	First   object.Ref

@@ -11,10 +11,10 @@ package throttle
 
 import "time"
 
-// A Backoff is a delay that doubles with each failure in a row, up to Last.
+// A backoff is a delay that doubles with each failure in a row, up to last.
 type backoff struct{ first, last time.Duration }
 
-// After returns the delay after n failures in a row that had one before: First for none.
+// after returns the delay after a failure that followed n failures in a row.
 func (b backoff) after(n int) time.Duration {
 	const enough = 20 // doublings; more would overflow
 	return min(b.first<<min(n, enough), b.last)
