@@ -81,15 +81,15 @@ func (w *Webhook) call(ctx context.Context, req *Request) (*Response, error) {
 	if err != nil {
 		return nil, errors.New("it must be http:// or https://, a host and a path") // err has parts of the URL
 	}
-	hidden := req.redactor(ctx) // also adds the Secrets of the request to the Redactor of the reconcile
+	redactor := req.redactor(ctx) // also adds the Secrets of the request to the Redactor of the reconcile
 	client, endpoint, err := w.Client.connect()
 	if err != nil {
 		return nil, err
 	}
-	hidden.AddTexts(credentials(address, endpoint)...)
+	redactor.AddTexts(credentials(address, endpoint)...)
 	resp, err := w.exchange(ctx, client, endpoint, req)
 	if err != nil {
-		err = shortened(hidden.Error(err))
+		err = shortened(redactor.Error(err))
 	}
 	return resp, err
 }
