@@ -99,8 +99,8 @@ type environment struct {
 	identityKinds *binding.IdentityKinds
 	counts        *metrics.Metrics // nil: there are no metrics
 
-	webhookAnswers *bodies.Budget // for webhook responses that are processed concurrently
-	cachedAnswers  *bodies.Budget // for webhook responses that are cached by their ETags
+	webhookResponses *bodies.Budget // for webhook responses that are processed concurrently
+	cachedResponses  *bodies.Budget // for webhook responses that are cached by their ETags
 
 	leading   *lease.Gate      // open when the server leads
 	candidate *lease.Candidate // nil if Election is nil
@@ -169,8 +169,8 @@ func (e *environment) shareAmongReconcilers() {
 	e.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
 		return e.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
-	e.webhookAnswers = bodies.New(e.WebhookMemory)
-	e.cachedAnswers = bodies.New(e.webhookAnswers.Size() / 2)
+	e.webhookResponses = bodies.New(e.WebhookMemory)
+	e.cachedResponses = bodies.New(e.webhookResponses.Size() / 2)
 }
 
 // leads reports whether this server leads.

@@ -33,7 +33,7 @@ func (s *sources) loader(m *managed, c *build.Candidate) *build.Loader {
 	l := &build.Loader{
 		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: build.ConfigMaps(s.references)},
 		Log: s.logPrint(c.Object.GetName()), Observe: s.counts.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery,
-		MissingChildren: s.MissingChildren, InFlight: s.webhookAnswers, Cached: s.cachedAnswers,
+		MissingChildren: s.MissingChildren, InFlight: s.webhookResponses, Cached: s.cachedResponses,
 	}
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
 		l.Before = &r.Current().Loaded.Built

@@ -28,7 +28,7 @@ import (
 type EventRecorder interface {
 	// Warning records an event of type Warning.
 	Warning(o *object.Object, reason, format string, args ...any)
-	// Asked records an event that a hook returned. kind is the type of the event.
+	// HookEvent records an event that a hook returned. kind is the type of the event.
 	HookEvent(o *object.Object, kind, reason, message string)
 }
 

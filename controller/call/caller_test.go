@@ -123,7 +123,7 @@ func TestTheBreakerHoldsAParentAfterRepeatedErrors(t *testing.T) {
 		"another generation": func() (*hook.Response, error) {
 			return caller.call(t, func(o *object.Object) { o.SetGeneration(2) })
 		},
-		"Forgive": func() (*hook.Response, error) {
+		"ResetFailures": func() (*hook.Response, error) {
 			caller.Version.ResetFailures(objecttest.WidgetRef("default", "w"))
 			return caller.call(t, nil)
 		},

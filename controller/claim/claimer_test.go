@@ -293,7 +293,7 @@ func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
 }
 
 // To look again is no failure, and must not hide one: the loop tells of failures only.
-func TestARealFailureGoesBeforeLookingAgain(t *testing.T) {
+func TestClaimReturnsAnotherErrorInPlaceOfErrRequeue(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	fails := func(plan.Op) error { return errors.New("no release today") }
 	got := claimOnce(t, parent, alive(objecttest.Widget(objecttest.Deleting)), fails, objecttest.Matching("b", parent), unmatched("c", parent))

@@ -58,7 +58,7 @@ func TestAResourceIsFoundWithItsStatus(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotServedIsToldAndSoonAskedAgain(t *testing.T) {
+func TestAResourceThatIsNotServedIsAnErrorAndDiscoveredAgainSoon(t *testing.T) {
 	served := []string{"gadgets"}
 	client := &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves(served...), nil }}
 	r := NewResources(client, time.Hour)
@@ -85,7 +85,7 @@ func TestWhatIsNotServedIsToldAndSoonAskedAgain(t *testing.T) {
 }
 
 // The API server says a moment later what follows from a definition that changed: an answer of that moment is not kept.
-func TestAnAnswerSoonAfterAChangeIsAskedForAgain(t *testing.T) {
+func TestAResultSoonAfterAChangeIsNotCached(t *testing.T) {
 	client := always("widgets")
 	r := NewResources(client, time.Hour)
 	find := func(group string) {
@@ -130,7 +130,7 @@ func TestAnOldAnswerIsBetterThanNone(t *testing.T) {
 	}
 }
 
-func TestWritingAsksNothingThatIsKnown(t *testing.T) {
+func TestByKindUsesCachedResults(t *testing.T) {
 	client := always("widgets")
 	r := NewResources(client, 0)
 	for range 3 {

@@ -149,7 +149,7 @@ func holder(name string) resourcelock.LeaderElectionRecord {
 	return resourcelock.LeaderElectionRecord{HolderIdentity: name}
 }
 
-func TestTheLeaseItselfSaysWhoMayWrite(t *testing.T) {
+func TestTheHolderOfTheLeaseMayWrite(t *testing.T) {
 	ctx := context.Background()
 	f, _ := newFence()
 	below := &fakeLock{record: holder("other")}

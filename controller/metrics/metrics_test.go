@@ -54,7 +54,7 @@ func newMetrics(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 	return m, registry
 }
 
-func TestWhatIsCountedForAControllerGoesWithIt(t *testing.T) {
+func TestForgetDropsTheSeriesOfAController(t *testing.T) {
 	m, registry := newMetrics(t)
 	for _, name := range []string{"a", "b"} {
 		c := m.Controller("CompositeController", name)

@@ -324,7 +324,7 @@ func TestTheResultOfMergeSharesNothingWithItsArguments(t *testing.T) {
 }
 
 // A Service whose API server defaulted fields of two ports with the same number must keep both and come to rest.
-func TestAServiceWithPort53ForUDPAndTCPKeepsBothAndComesToRest(t *testing.T) {
+func TestAServiceWithPort53ForUDPAndTCPKeepsBothAndIsNotWrittenAgain(t *testing.T) {
 	desired := setOf(parseObject(t, `
 apiVersion: v1
 kind: Service

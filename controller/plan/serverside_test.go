@@ -235,7 +235,7 @@ func TestOnDeleteTellsWhatItLeaves(t *testing.T) {
 	}
 }
 
-func TestWhatIsAppliedIsOursAloneToSay(t *testing.T) {
+func TestAnApplyHasOnlyTheFieldsThatWeOwn(t *testing.T) {
 	want := parseObject(t, `
 apiVersion: v1
 kind: Pod

@@ -124,7 +124,7 @@ func (e *parentEvents) Warning(o *object.Object, reason, format string, args ...
 	e.Events.Warning(o, reason, format, e.redactors.of(object.RefOf(o)).Args(args)...)
 }
 
-// Asked records an event on o that a hook returned.
+// HookEvent records an event on o that a hook returned.
 func (e *parentEvents) HookEvent(o *object.Object, kind, reason, message string) {
 	texts := e.redactors.of(object.RefOf(o)).Texts([]string{reason, message})
 	e.Events.HookEvent(o, kind, texts[0], texts[1])

@@ -170,7 +170,7 @@ func TestAControllerIsReadyOnceItsCachesAreFilled(t *testing.T) {
 }
 
 // A spec that cannot be read is not taken for one without a script.
-func TestNothingIsSaidOfASpecThatCannotBeRead(t *testing.T) {
+func TestAnUnreadableSpecIsNotChecked(t *testing.T) {
 	cc := &spec.Declaration{Kind: v1alpha1.KindCompositeController}
 	want := sorted(idle, []string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"})
 	if diff := cmp.Diff(want, differing(Of(cc, &Result{Spec: errors.New("unreadable")}))); diff != "" {
