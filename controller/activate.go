@@ -24,13 +24,14 @@ import (
 	"metascript/controller/store"
 )
 
-// An activator has versions of controllers run: it starts, replaces and stops their Reconcilers.
+// An activator starts, replaces and stops the Reconcilers of controllers.
 type activator struct {
 	*environment
 	versions *versions
 }
 
-// discover looks up the resources that d names, and the one that keeps how far its rollouts are.
+// discover looks up the resources that d names. If a kind of children rolls, it also checks that the API server serves
+// ControllerRevisions.
 func (a *activator) discover(d *spec.Declaration) (spec.Resolved, error) {
 	found, err := spec.Resolve(d, a.resources)
 	if err != nil || !slices.ContainsFunc(d.Children, func(c spec.Child) bool { return c.Method.Rolls() }) {
@@ -42,7 +43,8 @@ func (a *activator) discover(d *spec.Declaration) (spec.Resolved, error) {
 	return found, nil
 }
 
-// activate has c run, of which l has built the hooks: in the Reconciler that runs, if no more than the scripts are others.
+// activate runs c with the hooks that l has built. If only the scripts differ from what runs, it replaces the hooks of the
+// running Reconciler; otherwise it starts another one.
 func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate, l *build.Loader, built build.Built) error {
 	loaded := &build.Version{
 		UID: c.Object.GetUID(), Generation: c.Object.GetGeneration(), Resolved: c.Resolved, Built: built, Identity: c.Identity,
@@ -65,7 +67,7 @@ func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate
 	return nil
 }
 
-// nextVersion is the next version of a Reconciler that runs.
+// nextVersion returns the next version of the hooks for a Reconciler that runs.
 func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Reconciler, loaded *build.Version, scripts *store.ScriptVersions) *call.Version {
 	var with *revisions.Revisions
 	if r.Binding().Revisions != nil {
@@ -79,8 +81,8 @@ func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Re
 	return next
 }
 
-// scriptVersions are the versions of c's scripts, or nil if edits of them do not roll out. Older ones have the webhooks of the
-// one that runs.
+// scriptVersions returns the versions of c's scripts, or nil if scripts are not part of revisions. Older versions use the
+// webhooks of now, the current version.
 func (a *activator) scriptVersions(c *build.Candidate, l *build.Loader, now *build.Built) *store.ScriptVersions {
 	if !c.ScriptRevisions || now.Digest == "" {
 		return nil
@@ -104,7 +106,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	}
 	b.Controller, b.Hooks = spec.ForHooks(c.Object), built.Hooks()
 	a.bindCustomize(b)
-	b.Write, b.Live = a.write, a.write.Get
+	b.Write, b.GetLive = a.write, a.write.Get
 	b.Only, b.DryRun = a.Only, a.DryRun
 	b.Metrics = a.counts
 	b.ResyncPeriod, b.ProbeEvery = sooner(b.ResyncPeriod, a.FlushInterval), a.ProbeEvery
@@ -117,14 +119,14 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	}
 	a.openCaches(b, c.Resolved)
 	if d.Shape == hook.Decorator {
-		b.Owner = &claim.ByAnnotations{Children: b.Children, Annotations: b.ChildAnnotations}
+		b.Claimer = &claim.ByAnnotations{Children: b.Children, Annotations: b.ChildAnnotations}
 	} else {
-		b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
+		b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive}
 	}
 	return b, nil
 }
 
-// bindCustomize fills in what the customize hook needs.
+// bindCustomize sets the fields of b that the customize hook needs.
 func (a *activator) bindCustomize(b *binding.Binding) {
 	b.Discover = a.resources
 	b.OnRelated = func(resource kube.Resource) {
@@ -147,11 +149,11 @@ func (a *activator) openCaches(b *binding.Binding, found spec.Resolved) {
 		}
 	}
 	if b.Revisions != nil {
-		b.Revisions.Cache, b.Revisions.Live = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}), b.Live
+		b.Revisions.Cache, b.Revisions.GetLive = a.caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}), b.GetLive
 	}
 }
 
-// sooner is the shorter of two periods; zero is never.
+// sooner returns the shorter of two periods. Zero means never.
 func sooner(a, b time.Duration) time.Duration {
 	if a > 0 && b > 0 {
 		return min(a, b)
@@ -159,7 +161,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return max(a, b)
 }
 
-// start starts a Reconciler, in place of the one that may run for the same object.
+// start starts a Reconciler. It stops the one that runs for the same object, if any.
 func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, loaded *build.Version) {
 	o := loaded.Candidate.Object
 	inner, cancel := context.WithCancel(ctx)
@@ -182,7 +184,7 @@ func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, l
 	})}
 	m.active.Store(r)
 	a.identityKinds.Update(b) // now that the Reconciler is known to the watch of definitions
-	go func() {               // which ends when the Reconciler has begun
+	go func() {               // ends when Begin has returned
 		err := a.begin(inner, r)
 		close(begun)
 		if err != nil {
@@ -193,7 +195,7 @@ func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, l
 	}()
 }
 
-// begin begins a Reconciler. A panic is an error.
+// begin calls Begin of a Reconciler. A panic becomes an error.
 func (a *activator) begin(ctx context.Context, r *running) (err error) {
 	o := r.object
 	defer func() {
@@ -211,14 +213,14 @@ func (a *activator) begin(ctx context.Context, r *running) (err error) {
 	})
 }
 
-// failed has a controller loaded again whose Reconciler ended by an error of its own.
+// failed queues a controller whose Reconciler ended with an error, so that it is loaded again.
 func (a *activator) failed(m *managed, r *running, err error) {
 	a.events.Warning(r.object, "SyncError", "[%s] Sync error - the controller ended: %v", r.object.GetName(), err)
 	m.active.CompareAndSwap(r, nil)
 	a.queue.AddAfter(m.id, time.Second)
 }
 
-// stop ends what runs for a controller and waits for it.
+// stop stops the Reconciler of a controller, if one runs, and waits until it has ended.
 func (a *activator) stop(m *managed) {
 	r := m.active.Swap(nil)
 	if r == nil {
@@ -231,7 +233,7 @@ func (a *activator) stop(m *managed) {
 	a.events.Normal(r.object, "Stopped", "Stopped controller: %s", m.id.Name)
 }
 
-// stopAll ends all that runs at the same time, and waits for it.
+// stopAll stops all Reconcilers concurrently, and waits until they have ended.
 func (a *activator) stopAll() {
 	all := a.records.running()
 	for _, r := range all {
@@ -244,7 +246,7 @@ func (a *activator) stopAll() {
 	ending.Wait()
 }
 
-// observeLoaded calls the Observer with a controller whose hooks begin to be called.
+// observeLoaded calls the Observer with a controller whose hooks are about to be used.
 func (a *activator) observeLoaded(o *object.Object) {
 	if a.Observer != nil {
 		a.Observer.Loaded(o)

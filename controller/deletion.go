@@ -15,8 +15,9 @@ import (
 // A deleter finishes the deletion of controller objects.
 type deleter struct{ *environment }
 
-// finish removes the finalizers of a controller object that is gone from its parents, once it has been gone for a while
-// and the API server says so: nothing else would ever remove them, and no parent could be deleted.
+// finish removes the finalizers of a deleted controller object from its parents. It waits until the object has been missing
+// for DeletionGrace, and checks with the API server that it does not exist. Nothing else would remove these finalizers, and
+// the parents could not be deleted.
 func (d *deleter) finish(ctx context.Context, id spec.ID) error {
 	gone := d.records.deletionOf(id)
 	if gone == nil {
@@ -27,7 +28,7 @@ func (d *deleter) finish(ctx context.Context, id spec.ID) error {
 		return nil
 	}
 	if !d.leads() {
-		d.queue.AddAfter(id, d.DeletionGrace) // whoever leads does it, and that may be this server by then
+		d.queue.AddAfter(id, d.DeletionGrace) // the leader does it, which may be this server by then
 		return nil
 	}
 	exists, err := finalizers.Exists(ctx, id, d.client)
@@ -40,7 +41,7 @@ func (d *deleter) finish(ctx context.Context, id spec.ID) error {
 	return err
 }
 
-// removeFinalizers removes the finalizers of the controller that o, as it was last, describes.
+// removeFinalizers removes the finalizers of a deleted controller. o is the last state of its object.
 func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Object) error {
 	declaration, err := spec.Read(o)
 	if err != nil {
@@ -49,7 +50,7 @@ func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Ob
 	}
 	remover := finalizers.Remover{
 		Resources: d.resources, Finalizers: &kube.Finalizers{Client: d.outlines, Write: d.write}, Only: d.Only,
-		Removed: func(parent *object.Object) { d.observeRemoved(id, parent) },
+		OnRemoved: func(parent *object.Object) { d.observeRemoved(id, parent) },
 	}
 	n, err := remover.Remove(ctx, declaration)
 	if err != nil {
@@ -68,5 +69,5 @@ func (d *deleter) observeRemoved(id spec.ID, parent *object.Object) {
 	about := reconcile.About{Controller: id.Name, Parent: object.RefOf(parent)}
 	d.Observer.Wrote(about, reconcile.Write{Op: plan.Op{Verb: plan.Update, Object: parent, Why: "finalizers: " + id.String() + " is gone"}, Stored: parent})
 	d.Observer.Reconciled(about, nil)
-	d.Observer.Passed(about)
+	d.Observer.Dropped(about)
 }

@@ -1,75 +1,83 @@
 // Package controller runs controllers that are described by objects: CompositeControllers and DecoratorControllers.
 //
-// A [Server] watches the controller objects of a cluster. For each it runs a reconcile.Reconciler, which has its own queue,
-// its own state and its own failures. Watches and workers are shared by all Reconcilers, so that a controller with nothing to
-// do costs neither a goroutine nor a look at an event.
+// A [Server] watches the controller objects of a cluster. For each it runs a reconcile.Reconciler, which has its own queue and
+// its own state; a failure of one does not affect the others. All Reconcilers share watches and workers, so that a controller
+// with nothing to do has no goroutine and handles no events.
 //
 // # Packages
 //
-// Each can be read on its own. From the top down:
+// Each can be read on its own. A package imports only packages below it. From the top down:
 //
 //   - controller, this package: watches controller objects, loads them, replaces and rolls back versions, writes their status
+//   - status: computes the status of a controller object from the result of loading it
 //   - reconcile: reconciles the parents of one controller
-//   - call: calls the hooks about a parent; binding: what a controller object means; transition: times of conditions
+//   - offline: one sync without a cluster, for the command line
+//   - call: calls the hooks for a parent; binding: what a controller object means; related: the caches of related objects
+//   - finalizers: removes the finalizers of deleted controllers; static: controller objects that are not in a cluster
+//   - revisions: stores revisions of parents in ControllerRevisions; store: stores versions of scripts in ConfigMaps
 //   - build: makes the hooks that a controller object declares, from scripts and webhooks
-//   - spec: reads controller objects of both kinds into one form; status: writes what came of them into conditions
 //   - references: watches the Secrets and ConfigMaps that controller objects refer to
-//   - claim, related, revisions: which children and which related objects a parent has, and its ControllerRevisions
-//   - store: keeps versions of scripts in ConfigMaps
-//   - offline: one sync without a cluster
-//   - throttle: decides when what went wrong is tried again, and whether a new version is good
-//   - queue, work, dispatch: keys with their reasons, workers, and which controllers an event concerns
-//   - hook: the requests and responses of hooks; plan and rollout: what to write, computed without a client
-//   - finalizers, lease, static: deleted controllers, leader election, controller objects that are not in a cluster
-//   - informer, kube, object: the API server
+//   - queue: the work queue of a controller, with the reasons of each key; claim: finds, adopts and releases children
+//   - spec: reads controller objects of both kinds into one form
+//   - hook: the requests and responses of hooks
+//   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
+//   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions
+//   - kube: requests to the API server, except those of informers
+//   - changes: shows what a write changes, as lines of YAML
+//   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns
+//   - redact: removes the values of Secrets from texts; overlap: finds controllers that select the same objects
+//   - metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
+//   - bodies: limits the memory of webhook responses; jsontree: decodes JSON while it is read
+//   - selection: finds the queries that match an object; object: types for objects and sets of objects
+//   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster
 //
 // # The life of a controller object
 //
-// The watches (watch.go) see a change and add the name of the object to one queue. The event is forgotten. A worker takes
-// the name (server.go) and loads the object (load.go), which reads like this:
+// The watches (watch.go) get an event and add the name of the object to one queue. The event is dropped. A worker takes the name
+// (server.go) and loads the object (load.go), in these steps:
 //
-//   - the record of the object (managed.go), which has all that the server knows of it. It belongs to the UID: another
-//     object of the same name has another record
-//   - no object: what runs is stopped, the record is dropped, and after a while the finalizers of the controller are removed
+//   - find the record of the object (managed.go), which has all state that the server has about it. It belongs to the UID:
+//     another object of the same name has another record
+//   - if the object was deleted, stop what runs, drop the record, and after some time remove the finalizers of the controller
 //     from its parents (deletion.go)
-//   - paused: what runs is stopped
-//   - the spec, and the resources that it names, from discovery
-//   - the scripts, from the object, files or ConfigMaps (sources.go). From now on a change of a source queues the object
-//   - a version that was given up is not tried again before it is edited (rollback.go)
-//   - the hooks, by package build: as a whole or not at all
-//   - the version is activated (activate.go): if no more than the scripts are others, the Reconciler gets new hooks in one
-//     step; or else another Reconciler takes the place of the one that runs. A record has one pointer to what runs
-//   - if the version cannot be built, what runs stays as a whole, spec and scripts together. If nothing runs, or what runs
-//     was given up, the version that was good last is activated (lastgood.go, rollback.go)
-//   - the result is written to the object's status, as conditions, and reported in the log and by events (status.go)
+//   - if it is paused, stop what runs
+//   - read the spec, and discover the resources that it names
+//   - read the scripts, from the object, files or ConfigMaps (sources.go). From now on a change of a source queues the object
+//   - if the version was given up, do not try it again before it is edited (rollback.go)
+//   - make all hooks, with package build
+//   - activate the version (activate.go): if only the scripts have changed, the Reconciler gets new hooks in one step; otherwise
+//     another Reconciler replaces the one that runs. A record has one pointer to what runs
+//   - if the version cannot be built, the spec and the scripts that run stay active. If nothing runs, or what runs was given up,
+//     activate the last good version (lastgood.go, rollback.go)
+//   - write the result to the status of the object, as conditions, log it, and record events (status.go)
 //
-// The queue gives a name to one worker at a time, so that most of a record needs no lock. An error is for trying again,
-// with a delay that grows.
+// The queue gives a name to one worker at a time, so most of a record needs no lock. After an error the
+// name is added again, after a back-off.
 //
 // # The life of a parent
 //
-// An informer sees a change. Package dispatch finds the Reconcilers that it concerns, and each adds the keys of the parents to
-// its queue, with the reason why. A worker takes a key, waits until the caches show what the last reconcile of this parent
-// wrote, and reconciles, with one version of the hooks from the beginning to the end:
+// An informer gets an event. Package dispatch finds the Reconcilers that it concerns, and each adds the keys of the parents to
+// its queue, with the reason. A worker takes a key, waits until the caches show what the last reconcile of this parent wrote,
+// and reconciles the parent, with one version of the hooks from the beginning to the end:
 //
-//   - the parent is read from the cache. A parent that is gone, or does not match, is done
-//   - the finalizer keeper adds our finalizer while there is a finalize hook
+//   - the parent is read from the cache. If it does not exist, or is not selected, nothing is done
+//   - the finalizer keeper adds our finalizer if there is a finalize hook
 //   - package claim lists the children, and adopts and releases
 //   - the caller calls the customize hook, selects the related objects, and calls the sync or finalize hook: a script or a
-//     webhook. A script that exceeded a limit for this parent again and again is not called
-//   - the roller, where kinds of children roll, has the hook called for each revision of the parent, and stores the next step
-//     in ControllerRevisions before any child is written
-//   - the applier plans the writes with package plan, and does them one by one; one that fails does not stop the others
+//     webhook. A script that exceeded a limit for this parent repeatedly is not called
+//   - if kinds of children roll, the roller calls the hook for each revision of the parent, and stores the next step in
+//     ControllerRevisions before any child is written
+//   - the applier plans the writes with package plan, and does them one by one; after an error it continues with the others
 //   - the status writer writes the status of the parent if it differs. Then our finalizer is removed, if the hook has finalized
 //
-// On an error before the plan nothing is deleted. Afterwards the Reconciler decides, in one place, whether the key is
-// forgotten, comes again after a while, or backs off.
+// After an error before the plan, nothing is deleted. At the end the Reconciler decides, in retry.go, whether and when the
+// parent is reconciled again.
 //
-// # Servers side by side
+// # Several servers
 //
-// One server leads (package lease). In the others everything is there, caches, Reconcilers and queues, and no worker works;
-// they write nothing. health.go says when a server is ready and healthy, metrics.go what is counted, and sweep.go removes
-// what is stored and nothing refers to.
+// One server leads (package lease). The others have caches, Reconcilers and queues too, but no worker runs and they write
+// nothing. health.go decides when a server is ready and healthy, metrics.go has the metrics, and sweep.go deletes stored objects
+// to which nothing refers.
 //
-// Objects in caches are shared and never changed; hooks see them through read-only views.
+// Objects in caches are shared and must not be changed; hooks get read-only views of them.
 package controller

@@ -12,10 +12,10 @@ import (
 	"metascript/controller/spec"
 )
 
-// Waiting says what the server waits for before it is ready; nothing once it is. It is ready once every controller
-// object has been looked at, and the caches of those that run are filled, whether it leads or stands by. A controller
-// whose resources cannot be watched is not waited for: its own status says so, and the others work. Once ready,
-// the server stays so: controllers come and go.
+// Waiting returns what the server waits for before it is ready; nil once it is ready. It is ready when every controller
+// object was loaded and the caches of those that run have synced, whether or not the server leads. It does not wait for a
+// controller whose resources cannot be watched, since its own status reports that and the others work. A server that is
+// ready stays ready, also when controllers are added.
 func (s *Server) Waiting() []string {
 	if s.ready.Load() {
 		return nil
@@ -25,8 +25,9 @@ func (s *Server) Waiting() []string {
 	return waiting
 }
 
+// notReady computes the result of Waiting.
 func (s *Server) notReady() []string {
-	if !s.watches.filled.Load() {
+	if !s.watches.hasSynced.Load() {
 		return s.watches.unknown()
 	}
 	var all []string
@@ -35,15 +36,15 @@ func (s *Server) notReady() []string {
 		if m := s.records.get(id); m == nil || m.uid != o.GetUID() || !m.loaded.Load() {
 			all = append(all, id.String()+" is being loaded")
 		} else if r := m.active.Load(); r != nil {
-			all = append(all, r.Unfilled()...)
+			all = append(all, r.Unsynced()...)
 		}
 	}
 	slices.Sort(all)
 	return all
 }
 
-// Healthy is an error when the server does not make progress, and would not without being started again: one of the locks
-// that everything needs cannot be locked before ctx is done, or it works although its Lease has expired.
+// Healthy returns an error if the server must be restarted: one of the locks that everything needs cannot be locked before
+// ctx is done, or the server works although its Lease has expired.
 func (s *Server) Healthy(ctx context.Context) error {
 	if s.candidate != nil {
 		if err := s.candidate.Healthy(); err != nil {
@@ -74,28 +75,28 @@ func (s *Server) probeLocks() {
 	}
 }
 
-// A recent keeps an answer that took long to find, so that asking often, as probes do, costs no more than a twentieth of a
-// processor. The zero value has none. It is safe for concurrent use.
+// A recent caches a result that takes long to compute, so that frequent probes use at most a twentieth of a CPU. The zero
+// value has no result. It is safe for concurrent use.
 type recent struct {
-	mu     sync.Mutex // guards what follows
-	answer []string
+	mu     sync.Mutex // guards the fields below
+	result []string
 	until  time.Time
 }
 
-// keptFrom is what an answer takes at least that is kept.
-const keptFrom = 200 * time.Microsecond
+// minCachedTime is how long a result must take to compute to be cached.
+const minCachedTime = 200 * time.Microsecond
 
-// get gives the answer of look, which may be some moments old if it took long.
-func (r *recent) get(look func() []string) []string {
+// get returns the result of compute. If it took long to compute, the result may be cached.
+func (r *recent) get(compute func() []string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	began := time.Now()
 	if began.Before(r.until) {
-		return r.answer
+		return r.result
 	}
-	r.answer = look()
-	if took := time.Since(began); took > keptFrom {
+	r.result = compute()
+	if took := time.Since(began); took > minCachedTime {
 		r.until = time.Now().Add(19 * took)
 	}
-	return r.answer
+	return r.result
 }

@@ -20,12 +20,12 @@ import (
 	"metascript/controller/throttle"
 )
 
-// The versions are those of controllers that were good last, for when the one that is written is not.
+// versions remembers the last good version of each controller, which runs if the current version cannot be used.
 //
-// A version that does not load, or is given up, leaves the one before running, which is in memory. The stored one covers a
-// restart of the server while the source is broken or gone. It is named by its content, and the status of the controller
-// object names it, so that a crash between writing the one and the other leaves what was there before, and nobody who may
-// write ConfigMaps alone can have a script run. It is compiled and checked like any other.
+// If a version does not load, or is given up, the version before it is in memory. The stored copy is for a restart of the
+// server while the source is broken or missing. Its name contains the digest of its content, and the status of the
+// controller object names it. So a crash between the two writes leaves the previous copy valid, and a user who can only
+// write ConfigMaps cannot make the server run a script. The copy is compiled and validated like any other version.
 type versions struct {
 	*environment
 	store *store.Store
@@ -33,21 +33,22 @@ type versions struct {
 }
 
 func newVersions(e *environment) *versions {
-	return &versions{environment: e, store: &store.Store{Namespace: e.Namespace, Writer: e.write, Live: e.write.Get}}
+	return &versions{environment: e, store: &store.Store{Namespace: e.Namespace, Writer: e.write, GetLive: e.write.Get}}
 }
 
-// storedFor is how long it is trusted that what is stored is still there, and as it was.
+// storedFor is how long the server assumes that a stored version still exists unchanged.
 const storedFor = 10 * time.Minute
 
-// storeAgain is how long after it failed a version is stored again at the earliest, since a controller that starts is looked
-// at several times.
+// storeAgain is the minimum time between a failed store and the next try, since a controller that starts is loaded several
+// times.
 const storeAgain = 30 * time.Second
 
-// settle keeps the version that runs if it is good. It returns the name of what is stored of the last one that was.
+// settle records the version that runs as the last good one, if it is good. It returns the name of the stored copy of the
+// last good version, or "".
 func (v *versions) settle(ctx context.Context, m *managed) string {
 	r := m.active.Load()
 	if r == nil || !v.leads() {
-		return "" // nothing has been tried here
+		return "" // nothing has run on this server
 	}
 	version := r.Current()
 	if outcome, _ := version.Canary.Outcome(time.Now()); outcome == throttle.Good && version.Loaded.Built.Missing == "" {
@@ -56,7 +57,7 @@ func (v *versions) settle(ctx context.Context, m *managed) string {
 	return m.storedGood()
 }
 
-// keep notes that c is good, and has it outlive the server.
+// keep records that c is good, and stores it if it has a script.
 func (v *versions) keep(ctx context.Context, m *managed, c *build.Candidate) {
 	if !c.HasScript() {
 		m.lastKnownGood.Store(nil)
@@ -67,17 +68,17 @@ func (v *versions) keep(ctx context.Context, m *managed, c *build.Candidate) {
 		g = &goodVersion{Candidate: *c}
 		m.lastKnownGood.Store(g)
 	}
-	if v.Given == nil && g.toBeStored(time.Now()) { // what is given is no more when the server is
+	if v.Static == nil && g.toBeStored(time.Now()) { // static objects do not exist after a restart
 		v.put(ctx, g)
 	}
 }
 
-// toBeStored reports whether it is time to store the version, or to look whether it still is.
+// toBeStored reports whether to store the version now, or to check whether it is still stored.
 func (g *goodVersion) toBeStored(now time.Time) bool {
 	return g.notStored == nil && now.Sub(g.storedAt) > storedFor && now.Sub(g.triedAt) > storeAgain
 }
 
-// put stores a version.
+// put stores a version and records the result.
 func (v *versions) put(ctx context.Context, g *goodVersion) {
 	err := v.store.PutVersion(ctx, &g.Candidate)
 	switch {
@@ -91,8 +92,8 @@ func (v *versions) put(ctx context.Context, g *goodVersion) {
 	}
 }
 
-// warnNotStored logs, once for each cause, that good versions are not stored: what is in the way for one controller is in the
-// way for all.
+// warnNotStored logs that good versions cannot be stored, once for each cause: the cause is most often the same for all
+// controllers.
 func (v *versions) warnNotStored(of spec.ID, err error) {
 	cause := string(apierrors.ReasonForError(err))
 	if apierrors.IsNotFound(err) {
@@ -103,13 +104,13 @@ func (v *versions) warnNotStored(of spec.ID, err error) {
 	}
 }
 
-// warnings are the causes that were logged.
+// warnings remembers the causes that were logged. It is safe for concurrent use.
 type warnings struct {
 	mu     sync.Mutex
 	causes map[string]bool // guarded by mu
 }
 
-// first reports whether a cause comes for the first time.
+// first reports whether it is called with this cause for the first time.
 func (w *warnings) first(cause string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,9 +122,10 @@ func (w *warnings) first(cause string) bool {
 	return !known
 }
 
-// last returns the version of a controller that was good last: of this server, or else the stored one that its status names.
+// last returns the last good version of a controller: the one that this server remembers, or else the stored one that the
+// status names.
 func (v *versions) last(ctx context.Context, m *managed, c *build.Candidate) (*build.Candidate, error) {
-	if g := m.lastKnownGood.Load(); g != nil && v.leads() { // while another leads, it knows better
+	if g := m.lastKnownGood.Load(); g != nil && v.leads() { // while another server leads, only the status is up to date
 		before := g.Candidate
 		return &before, nil
 	}
@@ -143,9 +145,8 @@ func (v *versions) last(ctx context.Context, m *managed, c *build.Candidate) (*b
 
 var errNoneGood = errors.New("no version was good before")
 
-// mayPass reports whether err, of finding or loading the last known good version, may be gone when that is tried again: the API
-// server could not be asked or refused to answer, or a script ran out of time. That there is no such version, or that it does not
-// load, does not pass.
+// mayPass reports whether err, from reading or loading the last good version, may not occur at a later try: a request to the
+// API server failed, or a script ran out of time. It is false if there is no such version, or if the version does not load.
 func mayPass(err error) bool {
 	var answer apierrors.APIStatus
 	var network net.Error
@@ -158,7 +159,7 @@ func mayPass(err error) bool {
 	return throttle.Transient(err)
 }
 
-// notStored says why the last known good version will not outlive the server, if that is the version's own fault.
+// notStored returns a warning if the last good version cannot be stored because of its content; nil otherwise.
 func (v *versions) notStored(m *managed) []string {
 	if g := m.lastKnownGood.Load(); g != nil && g.notStored != nil {
 		return []string{fmt.Sprintf("the version that runs is not kept for a restart of the server while its source is broken: %v", g.notStored)}
@@ -166,8 +167,9 @@ func (v *versions) notStored(m *managed) []string {
 	return nil
 }
 
-// canary decides about c, which is to run in r: that it is good, if nothing else is asked for, if it was good before, or if
-// there is no version to go back to. The version may fail for the parents in excused.
+// canary returns the Canary for c, which is about to run in r. The version counts as good from the start if the spec does
+// not request rollback, if it was good before, or if there is no version to roll back to. Failures for the parents in
+// excused do not count.
 func (v *versions) canary(ctx context.Context, m *managed, c *build.Candidate, r *reconcile.Reconciler, excused map[object.Ref]bool) *throttle.Canary {
 	if c.Script == nil || c.Script.Rollback != v1alpha1.RollbackOnError {
 		return throttle.NoCanary()
@@ -176,7 +178,7 @@ func (v *versions) canary(ctx context.Context, m *managed, c *build.Candidate, r
 		return throttle.NoCanary()
 	}
 	parents := func() int {
-		if !r.Filled() {
+		if !r.HasSynced() {
 			return math.MaxInt
 		}
 		return r.Binding().Count()
@@ -184,7 +186,7 @@ func (v *versions) canary(ctx context.Context, m *managed, c *build.Candidate, r
 	return throttle.NewCanary(percentOf(c.Script), excused, parents, func() { v.queue.Add(m.id) })
 }
 
-// defaultPercent is rollbackPercent when it is not set.
+// defaultPercent is the default of rollbackPercent.
 const defaultPercent = 20
 
 func percentOf(script *v1alpha1.ControllerScript) int {

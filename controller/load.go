@@ -11,7 +11,7 @@ import (
 	"metascript/controller/status"
 )
 
-// A loader has what runs for a controller be what its object says.
+// A loader loads controller objects, and makes what runs match them.
 type loader struct {
 	*environment
 	watches   *watches
@@ -31,7 +31,7 @@ func newLoader(e *environment, w *watches) *loader {
 	return l
 }
 
-// load looks at the controller object of that name. An error is for trying again.
+// load loads the controller object of that name. If it returns an error, the object is loaded again after a back-off.
 func (l *loader) load(ctx context.Context, id spec.ID) error {
 	o := l.watches.get(id)
 	if o == nil {
@@ -39,14 +39,14 @@ func (l *loader) load(ctx context.Context, id spec.ID) error {
 	}
 	m, replaced := l.records.open(o)
 	if replaced != nil {
-		l.activator.stop(replaced) // that was another object, and is gone
+		l.activator.stop(replaced) // of an object with another UID, which was deleted
 	}
 	d, err := spec.Read(o)
 	one := &loading{loader: l, record: m, candidate: &build.Candidate{Declaration: d, Object: o}}
 	return one.run(ctx, err)
 }
 
-// finishDeletion stops what runs for a controller object that is gone, forgets it, and then finishes its deletion.
+// finishDeletion stops what runs for a deleted controller object, drops its state, and finishes its deletion.
 func (l *loader) finishDeletion(ctx context.Context, id spec.ID) error {
 	if m := l.records.get(id); m != nil {
 		l.activator.stop(m)
@@ -57,8 +57,8 @@ func (l *loader) finishDeletion(ctx context.Context, id spec.ID) error {
 	return l.deleter.finish(ctx, id)
 }
 
-// checkFiles queues the controllers whose scripts in files read otherwise than when they were loaded, until ctx is done. Of
-// those that an edit concerns not all read otherwise.
+// checkFiles queues the controllers whose scripts in files have changed since they were loaded, until ctx is done. It reads
+// the files again, since an edit in a directory need not change what a controller uses of it.
 func (l *loader) checkFiles(ctx context.Context) {
 	for {
 		select {
@@ -67,28 +67,28 @@ func (l *loader) checkFiles(ctx context.Context) {
 		case <-l.sources.edited:
 		}
 		for _, m := range l.records.concernedBy(l.sources.takeChanges()) {
-			if ctx.Err() == nil && l.sources.readOtherwise(m, l.watches.get(m.id)) {
+			if ctx.Err() == nil && l.sources.haveChanged(m, l.watches.get(m.id)) {
 				l.queue.Add(m.id)
 			}
 		}
 	}
 }
 
-// A loading is one look at a controller object that exists, with what is found out on the way.
+// A loading is one run of the loader for a controller object that exists, with the results so far.
 type loading struct {
 	*loader
 	record    *managed
 	candidate *build.Candidate // the object as it is written
-	builder   *build.Loader    // of the candidate's hooks
+	builder   *build.Loader    // makes the candidate's hooks
 	result    status.Result
-	retry     error // for which the object is loaded again although nothing changes; nil: that is for the result to say
+	retry     error // why the object is loaded again although nothing changes; nil: the result decides
 }
 
-// run loads the object and reports the result in its status. If it cannot be loaded, what ran before goes on as a whole, spec
-// and script together. unreadable is why the spec cannot be read, or nil.
+// run loads the object and reports the result in its status. If the object cannot be loaded, the version that ran before
+// stays active, with its spec and its scripts. unreadable is why the spec cannot be read, or nil.
 func (l *loading) run(ctx context.Context, unreadable error) error {
 	switch d := l.candidate.Declaration; {
-	case d.Settings.Paused: // an emergency brake, whatever else there may be wrong with the spec
+	case d.Settings.Paused: // works in an emergency too, even if the spec is invalid
 		l.activator.stop(l.record)
 		l.warn(l.sandbox.Warnings(d)...)
 		l.warn(d.Warnings()...)
@@ -101,7 +101,7 @@ func (l *loading) run(ctx context.Context, unreadable error) error {
 		return nil
 	}
 	l.observe(ctx)
-	if l.leads() { // else whoever leads reports it
+	if l.leads() { // otherwise the leader reports it
 		if err := l.reporter.report(ctx, l.record, l.candidate, &l.result); err != nil {
 			return err
 		}
@@ -112,8 +112,8 @@ func (l *loading) run(ctx context.Context, unreadable error) error {
 	return l.result.Retry()
 }
 
-// loadSpec loads the spec, and has that version run, unless it does already. If it cannot be loaded, the last known good
-// version is kept running, or run again.
+// loadSpec loads the spec and activates that version, unless it runs already. If it cannot be loaded, the last good version
+// stays active, or is activated again.
 func (l *loading) loadSpec(ctx context.Context) {
 	d := l.candidate.Declaration
 	l.warn(l.sandbox.Warnings(d)...)
@@ -140,14 +140,15 @@ func (l *loading) warn(warnings ...string) {
 	l.result.Warnings = append(l.result.Warnings, warnings...)
 }
 
-// releaseFinalizers has what runs release its finalizers if the object says so, before another version may take its place.
+// releaseFinalizers makes what runs remove its finalizers if the object has the annotation for it. It comes before another
+// version is activated.
 func (l *loading) releaseFinalizers() {
 	if r := l.record.active.Load(); r != nil {
 		r.ReleaseFinalizers(reconcile.RemovesFinalizers(l.candidate.Object))
 	}
 }
 
-// build reads and compiles the scripts, unless they run.
+// build reads and compiles the scripts. If they run already, it returns what runs.
 func (l *loading) build(ctx context.Context) (build.Built, error) {
 	c, m := l.candidate, l.record
 	l.builder = l.sources.loader(m, c)
@@ -165,12 +166,12 @@ func (l *loading) build(ctx context.Context) (build.Built, error) {
 	}
 	built, err := l.builder.Load(ctx, c.Declaration, c.Parts)
 	if err != nil {
-		return build.Built{}, err // as a whole or not at all
+		return build.Built{}, err // without the hooks that were made before the error
 	}
 	return built, nil
 }
 
-// noteSources notes what is to be reported of the sources, and the error of building, which may be nil.
+// noteSources records in the result the warnings about the sources, and err, the error of build.
 func (l *loading) noteSources(err error) {
 	c, m := l.candidate, l.record
 	l.warn(c.Parts.Warnings()...)
@@ -183,7 +184,7 @@ func (l *loading) noteSources(err error) {
 	}
 }
 
-// promote has the candidate run, unless it does already.
+// promote activates the candidate, unless it runs already.
 func (l *loading) promote(ctx context.Context, built build.Built) {
 	c, m := l.candidate, l.record
 	l.result.Built = built
@@ -195,7 +196,7 @@ func (l *loading) promote(ctx context.Context, built build.Built) {
 	m.clearIfEdited(c.Identity)
 }
 
-// replace has the candidate run, and reports if no more than the scripts are others.
+// replace activates the candidate. It logs a change and records an event if only the scripts changed.
 func (l *loading) replace(ctx context.Context, built build.Built) error {
 	c, before, digest := l.candidate, l.record.active.Load(), ""
 	if before != nil {
@@ -210,7 +211,7 @@ func (l *loading) replace(ctx context.Context, built build.Built) error {
 	return nil
 }
 
-// rollBack has the last known good version run in place of the candidate.
+// rollBack activates the last good version in place of the candidate.
 func (l *loading) rollBack(ctx context.Context) {
 	err := l.rollback.rollBack(ctx, l.record, l.candidate)
 	if err != nil {
@@ -221,9 +222,9 @@ func (l *loading) rollBack(ctx context.Context) {
 	}
 }
 
-// startPartial has a controller of which nothing can run, since its scripts do not load, begin with those that do and with the
-// webhooks that stand beside the others, if there are some. Half a spec with the half of another would not do; this is one
-// spec, and a hook without an answer is an error.
+// startPartial starts a controller without the scripts that do not load, if nothing can run otherwise: with the scripts that
+// load and the webhooks of hooks that have both. It does not combine two versions of the spec. A call of a hook without
+// script and webhook fails.
 func (l *loading) startPartial(ctx context.Context) {
 	if !l.record.runsPartial() || !l.candidate.HasFallback() {
 		return
@@ -231,12 +232,12 @@ func (l *loading) startPartial(ctx context.Context) {
 	c := *l.candidate
 	built, err := l.builder.LoadPartial(ctx, &c)
 	if err != nil || built.Missing == "" || l.record.runs(&c) != nil {
-		return // what keeps it from being loaded is reported already, or was gone a moment later
+		return // the error is in the result already, or has gone since
 	}
 	l.result.Spec = l.activator.activate(ctx, l.record, &c, l.builder, built)
 }
 
-// observe adds to the result how what runs is.
+// observe adds the state of what runs to the result.
 func (l *loading) observe(ctx context.Context) {
 	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id)
 	if r := l.record.active.Load(); r != nil {

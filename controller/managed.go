@@ -19,40 +19,39 @@ import (
 	"metascript/scripts"
 )
 
-// A managed is the record of one controller object: all that the server knows of it beside the object itself. It belongs to
-// a UID. Another object of the same name has a record of its own, and the record of an object that is gone is dropped as a
-// whole.
+// A managed is the record of one controller object: all state that the server has about it. It belongs to a UID: another
+// object of the same name has its own record, and the record of a deleted object is dropped as a whole.
 //
-// A field without a word about locks is used only by the worker that loads the controller. The queue gives a key to one
-// worker at a time, so these need no lock.
+// Fields whose comment does not mention a lock are used only by the worker that loads the controller. The queue gives a key
+// to one worker at a time, so they need no lock.
 type managed struct {
 	id        spec.ID   // does not change
 	uid       types.UID // does not change
 	firstSeen time.Time // does not change
 
-	// deletion is set while the object is gone. It is guarded by the lock of the records, since the watch sets it.
+	// deletion is set while the object does not exist. The lock of records guards it, since the watch sets it.
 	deletion *deletion
 
-	// loaded is set once the object was loaded, or that was tried. Anybody may read it.
+	// loaded is set after the first load of the object, also if it failed. Any goroutine may read it.
 	loaded atomic.Bool
 
-	// active is what runs; nil: nothing. It is the one pointer to it: the Reconciler's current version says what it was
-	// loaded from. The worker sets it, and who finds that it ended by itself clears it. Anybody may read it.
+	// active is the Reconciler that runs, or nil. Its current version has the object that it was loaded from. The worker
+	// sets it; the goroutine that finds that the Reconciler ended with an error clears it. Any goroutine may read it.
 	active atomic.Pointer[running]
 
-	// sources are the sources of the scripts, as they were read last; nil: they were not. The worker sets it, and anybody may
-	// read it.
+	// sources are the sources of the scripts as they were last read; nil before the first read. The worker sets it. Any
+	// goroutine may read it.
 	sources atomic.Pointer[readSources]
 
-	// lastKnownGood is the last version that was good, as far as this server knows; nil: none. The worker sets it. Anybody may
-	// read the Identity of the Candidate in it, and no more.
+	// lastKnownGood is the last good version that this server knows, or nil. The worker sets it. Other goroutines may read
+	// only the Identity of its Candidate.
 	lastKnownGood atomic.Pointer[goodVersion]
 
 	rejection       *rejection           // nil: no version was given up
-	rejectionKnown  bool                 // this server knows better than the status which version was given up
-	loadBackoff     throttle.LoadBackoff // of the version that is written
-	rollbackBackoff throttle.LoadBackoff // of the last known good version
-	reported        string               // what the log and the events said last
+	rejectionKnown  bool                 // rejection is newer than what the status says
+	loadBackoff     throttle.LoadBackoff // of the candidate
+	rollbackBackoff throttle.LoadBackoff // of the last good version
+	reported        string               // the last result that was logged and recorded as an event
 }
 
 func newManaged(o *object.Object) *managed {
@@ -64,20 +63,20 @@ type running struct {
 	*reconcile.Reconciler
 	object *object.Object // the controller object
 	stop   context.CancelFunc
-	end    func() // after stop: waits until the Reconciler has ended
+	end    func() // waits, after stop, until the Reconciler has ended
 }
 
-// A deletion is that of a controller object that is not seen any more. The object may have been deleted, be about to come back,
-// since a replacement deletes first, or have lost the labels that the server selects.
+// A deletion records that a controller object does not exist in the cache any more. The object may have been deleted; or it
+// is about to be created again, since a replacement deletes first; or it has lost the labels that the server selects.
 type deletion struct {
-	object *object.Object // as it was last
+	object *object.Object // its last state
 	at     time.Time
 }
 
-// readSources are the sources of a controller's scripts.
+// readSources are the sources of a controller's scripts, and what was read from them.
 type readSources struct {
 	wanted      map[string]scripts.Wanted // by the names of the parts
-	fingerprint string                    // of what was read; "": it is being read
+	fingerprint string                    // of what was read; "" while it is being read
 }
 
 // usesFiles reports whether some of the scripts are in files.
@@ -93,10 +92,10 @@ func (r *readSources) usesFiles() bool {
 	return false
 }
 
-// concernedBy reports whether changes in files may have some of the scripts read otherwise than before.
+// concernedBy reports whether changes in files may change some of the scripts.
 func (r *readSources) concernedBy(changes scripts.Changes) bool {
 	if r == nil {
-		return false // they will be read as they are then
+		return false // the first read is still to come
 	}
 	for _, wanted := range r.wanted {
 		if changes.Concern(wanted) {
@@ -106,13 +105,13 @@ func (r *readSources) concernedBy(changes scripts.Changes) bool {
 	return false
 }
 
-// A goodVersion is a version that was good: spec and scripts together, since half of one version with half of another may be
-// worse than either.
+// A goodVersion is a version that was good. It has spec and scripts together, since a combination of two versions may fail
+// although each is good.
 type goodVersion struct {
 	build.Candidate
-	storedAt  time.Time // when it was last seen to be stored; zero: it is not
-	triedAt   time.Time // when it was last tried to store it, and failed
-	notStored error     // why it never will be stored; nil: it may be
+	storedAt  time.Time // when it was last known to be stored; zero: it is not stored
+	triedAt   time.Time // when storing it last failed
+	notStored error     // why it can never be stored; nil if it may be possible
 }
 
 // A rejection is a version that was given up, and why.
@@ -121,7 +120,7 @@ type rejection struct {
 	why      error
 }
 
-// runs returns what runs if that is c, as it is written, or nil.
+// runs returns what runs if that is c; nil otherwise.
 func (m *managed) runs(c *build.Candidate) *running {
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) && r.Current().Loaded.Identity == c.Identity {
 		return r
@@ -129,13 +128,13 @@ func (m *managed) runs(c *build.Candidate) *running {
 	return nil
 }
 
-// runsPartial reports whether what runs does without some scripts, which do not load. It does so too when nothing runs.
+// runsPartial reports whether what runs lacks scripts that do not load. It is true if nothing runs.
 func (m *managed) runsPartial() bool {
 	r := m.active.Load()
 	return r == nil || r.Current().Loaded.Built.Missing != ""
 }
 
-// rejected is why that version was given up; nil: it was not.
+// rejected returns why the version with that identity was given up, or nil.
 func (m *managed) rejected(identity string) error {
 	if m.rejection != nil && m.rejection.identity == identity {
 		return m.rejection.why
@@ -143,10 +142,10 @@ func (m *managed) rejected(identity string) error {
 	return nil
 }
 
-// reject notes that a version was given up.
+// reject records that a version was given up.
 func (m *managed) reject(identity string, why error) { m.rejection = &rejection{identity, why} }
 
-// clearRollback lets a version run that was given up, since there is none to go back to.
+// clearRollback accepts a version that was given up, since there is none to roll back to.
 func (m *managed) clearRollback() {
 	m.rejection = nil
 	if r := m.active.Load(); r != nil {
@@ -154,14 +153,14 @@ func (m *managed) clearRollback() {
 	}
 }
 
-// clearIfEdited forgets that a version was given up, if the one that is written is another.
+// clearIfEdited drops the rejection if it is of another version than this one.
 func (m *managed) clearIfEdited(identity string) {
 	if m.rejected(identity) == nil {
 		m.rejection = nil
 	}
 }
 
-// rejectedIdentity is the identity of the version that was given up, or "".
+// rejectedIdentity returns the identity of the version that was given up, or "".
 func (m *managed) rejectedIdentity() string {
 	if m.rejection == nil {
 		return ""
@@ -169,7 +168,7 @@ func (m *managed) rejectedIdentity() string {
 	return m.rejection.identity
 }
 
-// storedGood is the name of what is stored of the last known good version, or "".
+// storedGood returns the name of the stored copy of the last good version, or "".
 func (m *managed) storedGood() string {
 	if g := m.lastKnownGood.Load(); g != nil && !g.storedAt.IsZero() {
 		return store.NamePrefix + g.Identity
@@ -177,16 +176,16 @@ func (m *managed) storedGood() string {
 	return ""
 }
 
-// statusDelay is for how long the status of the object is not to be written yet.
+// statusDelay returns how long the status of the object must not be written yet.
 func (m *managed) statusDelay() time.Duration { return introduction - time.Since(m.firstSeen) }
 
-// introduction is how long after an object was seen first its status is not written: who creates an object and then
-// updates it, as it came back, must not find it changed.
+// introduction is how long the status is not written after an object was first seen: a user who creates an object and then
+// updates it with the resourceVersion that came back must not get a conflict.
 const introduction = time.Second
 
-// records are those of all controller objects.
+// records has the record of each controller object. It is safe for concurrent use.
 type records struct {
-	mu   sync.Mutex // guards what follows, and the deletion of each record
+	mu   sync.Mutex // guards byID, and the deletion of each record
 	byID map[spec.ID]*managed
 }
 
@@ -205,7 +204,7 @@ func (r *records) all() []*managed {
 	return slices.Collect(maps.Values(r.byID))
 }
 
-// running is all that runs.
+// running returns all Reconcilers that run.
 func (r *records) running() []*running {
 	var all []*running
 	for _, m := range r.all() {
@@ -216,13 +215,13 @@ func (r *records) running() []*running {
 	return all
 }
 
-// concernedBy are the records of the controllers that changes in files may concern.
+// concernedBy returns the records of the controllers whose scripts may be affected by changes in files.
 func (r *records) concernedBy(changes scripts.Changes) []*managed {
 	return slices.DeleteFunc(r.all(), func(m *managed) bool { return !m.sources.Load().concernedBy(changes) })
 }
 
-// open returns the record of an object, a new one if there is none, and the record of another object of the same name, whose
-// place the new one took, or nil.
+// open returns the record of an object. It creates the record if there is none with its UID; replaced is then the record of
+// another object of the same name, or nil.
 func (r *records) open(o *object.Object) (m, replaced *managed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,13 +231,14 @@ func (r *records) open(o *object.Object) (m, replaced *managed) {
 	}
 	m = newManaged(o)
 	if before != nil {
-		m.deletion = before.deletion // which may be that of o itself, by now; see exists
+		m.deletion = before.deletion // it may even be that of o; see exists
 	}
 	r.byID[m.id] = m
 	return m, before
 }
 
-// deleted notes that an object is not seen any more. The watch calls it, and exists, in the order of what happened.
+// deleted records that an object does not exist in the cache any more. The watch calls deleted and exists in the order of
+// the events.
 func (r *records) deleted(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -250,7 +250,7 @@ func (r *records) deleted(o *object.Object) {
 	m.deletion = &deletion{o, time.Now()}
 }
 
-// exists notes that there is an object of that name.
+// exists records that an object of that name exists.
 func (r *records) exists(id spec.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -269,7 +269,7 @@ func (r *records) deletionOf(id spec.ID) *deletion {
 	return nil
 }
 
-// forget drops all that is known of the object of that name but its deletion, which is not over yet.
+// forget drops the record of that name, except its deletion, which is not finished yet.
 func (r *records) forget(id spec.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,11 +283,11 @@ func (r *records) forget(id spec.ID) {
 	}
 }
 
-// drop drops the record of an object whose deletion is over.
-func (r *records) drop(id spec.ID, over *deletion) {
+// drop drops the record of an object whose deletion is finished.
+func (r *records) drop(id spec.ID, finished *deletion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := r.byID[id]; m != nil && m.deletion == over {
+	if m := r.byID[id]; m != nil && m.deletion == finished {
 		delete(r.byID, id)
 	}
 }

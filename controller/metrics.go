@@ -11,7 +11,8 @@ import (
 	"metascript/controller/metrics"
 )
 
-// countRequests registers the metrics, if some are to be kept, and returns config with requests to the API server counted.
+// countRequests registers the metrics and returns a config whose requests to the API server are counted. If registry is nil,
+// there are no metrics, and it returns config.
 func countRequests(registry prometheus.Registerer, config *rest.Config) (*metrics.Metrics, *rest.Config, error) {
 	if registry == nil {
 		return nil, config, nil
@@ -25,7 +26,8 @@ func countRequests(registry prometheus.Registerer, config *rest.Config) (*metric
 	return m, config, nil
 }
 
-// A collector counts what a server has at the moment. What is gone is not counted, so that nothing has to be dropped.
+// A collector computes metrics of the current state when they are requested. So nothing has to be dropped for deleted
+// controllers.
 type collector struct {
 	records  *records
 	caches   *informer.Factory

@@ -39,36 +39,36 @@ type Options struct {
 	Config            *rest.Config
 	Sandbox           build.Sandbox
 	Workers           int                   // per controller; default 8
-	DiscoveryInterval time.Duration         // how long an answer of discovery is used; default 30s
-	DeletionGrace     time.Duration         // how long a controller object is gone before its finalizers are; default 1m
-	ProbeEvery        time.Duration         // of scripts in whose place webhooks answer; default hook.ProbeEvery
-	FlushInterval     time.Duration         // after which every parent is reconciled; zero: never
-	Selector          labels.Selector       // of controller objects; nil is all
-	Events            kube.EventBudget      // of events about one object
-	Metrics           prometheus.Registerer // nil: metrics are not kept
-	Log               *slog.Logger          // nil drops
+	DiscoveryInterval time.Duration         // how long a result of discovery is cached; default 30s
+	DeletionGrace     time.Duration         // how long after a controller object was deleted its finalizers are removed from parents; default 1m
+	ProbeEvery        time.Duration         // how often broken scripts with a fallback are probed; default hook.ProbeEvery
+	FlushInterval     time.Duration         // period in which every parent is reconciled; zero: never
+	Selector          labels.Selector       // of controller objects; nil selects all
+	Events            kube.EventBudget      // limit of the events about one object
+	Metrics           prometheus.Registerer // nil: there are no metrics
+	Log               *slog.Logger          // nil: nothing is logged
 
-	ApplyStrategy v1alpha1.ApplyStrategy // of controllers that do not say theirs; default DynamicApply
-	FieldManager  string                 // under which server-side apply owns fields; default kube.FieldManager
+	ApplyStrategy v1alpha1.ApplyStrategy // of controllers that do not set it; default DynamicApply
+	FieldManager  string                 // of server-side apply; default kube.FieldManager
 
-	WebhookMemory   int64                    // bytes of webhooks' answers in flight; default bodies.Default
-	MissingChildren v1alpha1.MissingChildren // of webhooks that do not say theirs; default Delete
+	WebhookMemory   int64                    // limit in bytes for the webhook responses that are processed concurrently; default bodies.Default
+	MissingChildren v1alpha1.MissingChildren // of webhooks that do not set it; default Delete
 
-	Folders *scripts.Folders // where scripts in files are; nil: nowhere
+	Folders *scripts.Folders // the directories with scripts; nil: there are none
 
-	Given    *static.Source        // the controller objects; nil: those in the cluster
-	Only     func(object.Ref) bool // the parents that are reconciled; nil: all
-	Observer reconcile.Observer    // is called with what is done; nil: nobody is
-	DryRun   bool                  // nothing is stored in the cluster
+	Static   *static.Source        // the controller objects; nil: those in the cluster
+	Only     func(object.Ref) bool // reports whether a parent is reconciled; nil: all are
+	Observer reconcile.Observer    // is called with what the server does; may be nil
+	DryRun   bool                  // no write is stored in the cluster
 
-	Election  *Election // nil: no other server runs beside this one
-	Namespace string    // the server's own; default metacontroller
+	Election  *Election // nil: no other server runs at the same time
+	Namespace string    // of the server; default metacontroller
 }
 
 // Election is lease.Election.
 type Election = lease.Election
 
-// defaultNamespace is the one in which Metacontroller is installed.
+// defaultNamespace is the namespace in which Metacontroller is installed.
 const defaultNamespace = "metacontroller"
 
 func (o *Options) setDefaults() {
@@ -84,8 +84,7 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// An environment is what the parts of a Server have in common. Its fields do not change after New, and all of them are safe
-// for concurrent use.
+// An environment is what all parts of a Server use. Its fields do not change after New, and are safe for concurrent use.
 type environment struct {
 	Options
 	sandbox       *build.Sandbox
@@ -98,17 +97,17 @@ type environment struct {
 	write         *kube.Writer
 	shared        *reconcile.Shared
 	identityKinds *binding.IdentityKinds
-	counts        *metrics.Metrics // nil: none are kept
+	counts        *metrics.Metrics // nil: there are no metrics
 
-	webhookAnswers *bodies.Budget // of webhooks' answers in flight
-	cachedAnswers  *bodies.Budget // of those that are kept by their ETags
+	webhookResponses *bodies.Budget // for webhook responses that are processed concurrently
+	cachedResponses  *bodies.Budget // for webhook responses that are cached by their ETags
 
-	leading   *lease.Gate      // opened when the server begins to lead
-	candidate *lease.Candidate // nil: there is no Election
+	leading   *lease.Gate      // open when the server leads
+	candidate *lease.Candidate // nil if Election is nil
 
 	records *records
-	queue   workqueue.TypedRateLimitingInterface[spec.ID] // of controllers to be loaded
-	order   *metrics.Shared[spec.ID]                      // of queue, for its metrics
+	queue   workqueue.TypedRateLimitingInterface[spec.ID] // the controllers to load
+	order   *metrics.Order[spec.ID]                       // the order of queue, which counts its metrics
 }
 
 // newEnvironment connects to the cluster.
@@ -134,7 +133,7 @@ func newEnvironment(o Options) (*environment, error) {
 	return e, nil
 }
 
-// connect makes the clients, and what works through them.
+// connect makes the clients, and the parts that use them.
 func (e *environment) connect() (err error) {
 	if e.client, err = dynamic.NewForConfig(e.Config); err != nil {
 		return err
@@ -153,7 +152,7 @@ func (e *environment) connect() (err error) {
 	e.resources = kube.NewResources(discoverer, e.DiscoveryInterval)
 	e.write = &kube.Writer{Client: e.client, Resources: e.resources, Manager: e.FieldManager, DryRun: e.DryRun}
 	e.events = kube.NewEvents(typed, e.Options.Events)
-	e.events.Divert = e.divert
+	e.events.Intercept = e.intercept
 	e.caches = informer.NewFactory(e.client, e.Log)
 	e.references = references.NewWatcher(e.caches)
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
@@ -162,7 +161,7 @@ func (e *environment) connect() (err error) {
 	return nil
 }
 
-// shareAmongReconcilers makes what all Reconcilers use.
+// shareAmongReconcilers makes what all Reconcilers share.
 func (e *environment) shareAmongReconcilers() {
 	e.identityKinds = binding.NewIdentityKinds()
 	e.shared = reconcile.NewShared()
@@ -170,33 +169,34 @@ func (e *environment) shareAmongReconcilers() {
 	e.shared.Related.Open = func(resource kube.Resource) *informer.Informer {
 		return e.caches.Open(informer.Spec{Resource: resource.GroupVersionResource})
 	}
-	e.webhookAnswers = bodies.New(e.WebhookMemory)
-	e.cachedAnswers = bodies.New(e.webhookAnswers.Size() / 2)
+	e.webhookResponses = bodies.New(e.WebhookMemory)
+	e.cachedResponses = bodies.New(e.webhookResponses.Size() / 2)
 }
 
-// leads reports whether this server is the one that works.
+// leads reports whether this server leads.
 func (e *environment) leads() bool { return e.leading.IsOpen() }
 
-// divert calls the Observer with an event. It reports whether the event is kept from the cluster: one on a controller object
-// that is not there, and every one if nothing is stored.
-func (e *environment) divert(o *object.Object, kind, reason, note string) bool {
+// intercept calls the Observer with an event. It reports whether the event must not be recorded in the cluster: because this
+// is a dry run, or because the event is on a controller object that is not in the cluster.
+func (e *environment) intercept(o *object.Object, kind, reason, note string) bool {
 	if e.Observer != nil {
 		e.Observer.Event(o, kind, reason, note)
 	}
 	_, isController := spec.Resources[o.GetKind()]
-	return e.DryRun || e.Given != nil && isController
+	return e.DryRun || e.Static != nil && isController
 }
 
-// newQueue returns the one queue of controller objects of both kinds, and its order, which counts for the metrics.
-func newQueue(counts *metrics.Metrics, longest time.Duration) (workqueue.TypedRateLimitingInterface[spec.ID], *metrics.Shared[spec.ID]) {
-	order := metrics.NewShared(counts, func(of spec.ID) string { return loadQueues[of.Kind] }, slices.Collect(maps.Values(loadQueues))...)
+// newQueue returns the queue for controller objects of both kinds, and its order, which counts the metrics. longest is the
+// longest back-off.
+func newQueue(counts *metrics.Metrics, longest time.Duration) (workqueue.TypedRateLimitingInterface[spec.ID], *metrics.Order[spec.ID]) {
+	order := metrics.NewOrder(counts, func(of spec.ID) string { return loadQueues[of.Kind] }, slices.Collect(maps.Values(loadQueues))...)
 	inner := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[spec.ID]{Queue: order})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[spec.ID]{Queue: inner})
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[spec.ID](time.Second, longest)
 	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[spec.ID]{DelayingQueue: delaying}), order
 }
 
-// loadQueues are the names of the queues of controller objects in metrics, by kind. They are Metacontroller's.
+// loadQueues are the names of the queues of controller objects in metrics, by kind. They are the same as Metacontroller's.
 var loadQueues = map[string]string{
 	v1alpha1.KindCompositeController: "composite-metacontroller",
 	v1alpha1.KindDecoratorController: "decorator-metacontroller",

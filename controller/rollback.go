@@ -10,8 +10,7 @@ import (
 	"metascript/controller/throttle"
 )
 
-// A rollbacker goes back to the last known good version of a controller, when the one that is written does not load, or was
-// given up.
+// A rollbacker activates the last good version of a controller if the current one does not load, or was given up.
 type rollbacker struct {
 	*environment
 	versions  *versions
@@ -19,7 +18,7 @@ type rollbacker struct {
 	activator *activator
 }
 
-// noteOutcome notes how the version that runs does, before another takes its place.
+// noteOutcome records the outcome of the version that runs, before another one is activated.
 func (r *rollbacker) noteOutcome(ctx context.Context, m *managed) {
 	active := m.active.Load()
 	if active == nil {
@@ -34,17 +33,17 @@ func (r *rollbacker) noteOutcome(ctx context.Context, m *managed) {
 	}
 }
 
-// check reports as an error that c was given up, here or by the server before. One that was edited is not, nor is one for
-// which there is none to go back to.
+// check returns an error if c was given up, by this server or by the one that led before. It accepts c if there is no other
+// version to roll back to.
 func (r *rollbacker) check(ctx context.Context, m *managed, c *build.Candidate) error {
-	// The status says what the server before knew. What this one knows, once it leads, is newer.
+	// The status has what the previous leader recorded. Once this server leads, its own record is newer.
 	if !m.rejectionKnown && c.Status.Script != nil && m.rejected(c.Identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.Identity {
 		m.reject(c.Identity, &throttle.GivenUpError{Reason: status.RejectionReason(c.Status.Conditions)})
 	}
 	m.rejectionKnown = m.rejectionKnown || r.leads()
 	why := m.rejected(c.Identity)
 	if why == nil {
-		return nil // one that was given up and still runs, is seen to when it is known whether c can take its place
+		return nil // another version that was given up and still runs is replaced when c is activated
 	}
 	before, err := r.versions.last(ctx, m, c)
 	if mayPass(err) || err == nil && before.Identity != c.Identity {
@@ -54,9 +53,9 @@ func (r *rollbacker) check(ctx context.Context, m *managed, c *build.Candidate) 
 	return nil
 }
 
-// rollBack keeps the last known good version running, or has it run again, since what is written cannot be used. The error says
-// why it cannot be used either. If that may pass, a version that was given up stays so, and is rolled back later; or else it is
-// accepted, since there is none to go back to.
+// rollBack keeps the last good version active, or activates it again, since the current version cannot be used. The error is
+// why the last good version cannot be used either. If a later try may succeed, a version that was given up stays given up,
+// and is rolled back then; otherwise it is accepted, since there is none to roll back to.
 func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidate) error {
 	var rejected error
 	if active := m.active.Load(); active != nil {
@@ -82,7 +81,7 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 	return err
 }
 
-// load has the last known good version run.
+// load loads and activates the last good version.
 func (r *rollbacker) load(ctx context.Context, m *managed, c *build.Candidate) (err error) {
 	if err := m.rollbackBackoff.Blocked(c.Identity, time.Now()); err != nil {
 		return err

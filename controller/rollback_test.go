@@ -88,7 +88,7 @@ func newGivenUp(t *testing.T) *givenUp {
 	g.leading.Open()
 	g.resources = kube.NewResources(g.api, 0)
 	g.sandbox.InProcess = g.compiler
-	g.loader.versions.store.Live = g.api.get
+	g.loader.versions.store.GetLive = g.api.get
 	g.record, _ = g.records.open(g.now.Object)
 	g.canary = throttle.NewCanary(0, nil, func() int { return 1 }, func() {})
 	why := &throttle.GivenUpError{Reason: "it failed"}

@@ -12,18 +12,18 @@ import (
 	"metascript/controller/spec"
 )
 
-// A Server runs the controllers of a cluster: one Reconciler for each controller object, started, replaced and stopped as
-// the objects come, change and go.
+// A Server runs the controllers of a cluster: one Reconciler for each controller object. It starts, replaces and stops them
+// as objects are created, updated and deleted.
 type Server struct {
 	*environment
 	watches *watches
 	loader  *loader
 
 	ready   atomic.Bool // see Waiting
-	waiting recent      // the answer of Waiting
+	waiting recent      // the result of Waiting
 }
 
-// New connects to a cluster; nothing runs before Run.
+// New connects to a cluster. Nothing runs before Run.
 func New(o Options) (*Server, error) {
 	e, err := newEnvironment(o)
 	if err != nil {
@@ -44,11 +44,11 @@ func (s *Server) registerCollector() error {
 	return nil
 }
 
-// workers is how many controller objects are loaded at the same time: a script may take its whole timeout to
-// compile, and a Reconciler that is replaced may take a while to end, and must not keep the others waiting.
+// workers is how many controller objects are loaded concurrently. A script may need its whole timeout to compile, and a
+// Reconciler that is replaced may need some time to end; the other controllers must not wait for them.
 const workers = 32
 
-// Run follows the controller objects until ctx is done; then it lets what is under way finish.
+// Run runs the server until ctx is done. Then it waits until reconciles that have begun end.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.events.Shutdown()
 	if s.candidate != nil {
@@ -59,14 +59,14 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.run(ctx)
 }
 
-// lead lets what stands by begin. It is called once.
+// lead starts the workers of all Reconcilers. It is called once.
 func (s *Server) lead() {
 	s.events.Mute(false)
 	s.leading.Open()
 }
 
 func (s *Server) run(ctx context.Context) error {
-	defer s.queue.ShutDown() // also when it ends before it begins
+	defer s.queue.ShutDown() // also if opening the watches fails
 	defer s.watches.close()
 	if err := s.watches.open(); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Server) run(ctx context.Context) error {
 	}
 	defer s.references.Close()
 	defer s.loader.reporter.blocked.Close()
-	if !s.watches.synced(ctx) {
+	if !s.watches.waitForSync(ctx) {
 		return nil // ctx is done
 	}
 	var under sync.WaitGroup
@@ -88,11 +88,11 @@ func (s *Server) run(ctx context.Context) error {
 	return nil
 }
 
-// begin begins what runs until ctx is done.
+// begin starts the goroutines that run until ctx is done.
 func (s *Server) begin(ctx context.Context, under *sync.WaitGroup) {
 	under.Go(func() { s.reloadWhenLeading(ctx) })
 	under.Go(func() { s.loader.reporter.watchRunaways(ctx) })
-	if s.Given == nil { // else there are others in the cluster, whose scripts are not ours to remove
+	if s.Static == nil { // static controllers must not delete what those in the cluster have stored
 		under.Go(func() { s.sweep(ctx) })
 	}
 	if s.Folders != nil {
@@ -104,7 +104,7 @@ func (s *Server) begin(ctx context.Context, under *sync.WaitGroup) {
 	}
 }
 
-// reloadWhenLeading has every controller looked at again once the server leads, so that their status reports the result.
+// reloadWhenLeading queues all controllers when the server begins to lead, so that their status reports the result.
 func (s *Server) reloadWhenLeading(ctx context.Context) {
 	if s.leading.Wait(ctx) {
 		s.watches.queueAll(0)
@@ -126,21 +126,20 @@ func (s *Server) work(ctx context.Context) {
 	}
 }
 
-// How often the status of a controller that runs is looked at, for the count of its parents, and of one whose caches
-// are being filled or in trouble. When there are many controllers, each is looked at less often, so that there are not
-// more looks a second in all.
+// How often a controller is loaded again to update its status: with the number of its parents, and more often while its caches
+// are not synced. With many controllers the period is longer, so that at most refreshesSecond are loaded per second.
 const (
 	refresh         = time.Minute
-	whileFilled     = 5 * time.Second
+	whileSyncing    = 5 * time.Second
 	refreshesSecond = 5
 )
 
-// refreshAfter is when n controllers are each looked at again.
+// refreshAfter returns the period in which each of n controllers is loaded again.
 func refreshAfter(n int) time.Duration {
 	return max(refresh, time.Duration(n)*time.Second/refreshesSecond)
 }
 
-// process loads one controller object and decides when to look again.
+// process loads one controller object and decides when it is loaded again.
 func (s *Server) process(ctx context.Context, id spec.ID) {
 	err := s.guarded(ctx, id)
 	exists, m := s.watches.get(id) != nil, s.records.get(id)
@@ -156,14 +155,14 @@ func (s *Server) process(ctx context.Context, id spec.ID) {
 	if !exists || m == nil {
 		return
 	}
-	if r := m.active.Load(); r != nil && (!r.Filled() || r.Binding().CacheError() != nil) {
-		s.queue.AddAfter(id, whileFilled)
+	if r := m.active.Load(); r != nil && (!r.HasSynced() || r.Binding().CacheError() != nil) {
+		s.queue.AddAfter(id, whileSyncing)
 		return
 	}
 	s.queue.AddAfter(id, refreshAfter(len(s.records.running())))
 }
 
-// guarded turns a panic into an error of this one controller.
+// guarded calls load. It turns a panic into an error of this controller.
 func (s *Server) guarded(ctx context.Context, id spec.ID) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

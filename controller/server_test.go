@@ -26,11 +26,11 @@ func TestAServerIsReadyOnceAndForAll(t *testing.T) {
 	if diff := cmp.Diff([]string{"the server is about to start"}, s.Waiting()); diff != "" {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
 	}
-	s.watches.filled.Store(true)
+	s.watches.hasSynced.Store(true)
 	if waiting := s.Waiting(); waiting != nil {
 		t.Errorf("it waits for %v", waiting)
 	}
-	s.watches.filled.Store(false)
+	s.watches.hasSynced.Store(false)
 	if waiting := s.Waiting(); waiting != nil {
 		t.Errorf("once ready, it waits for %v", waiting)
 	}

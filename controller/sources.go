@@ -15,25 +15,25 @@ import (
 	"metascript/scripts"
 )
 
-// The sources are those of the scripts of all controllers. They queue the controllers whose sources changed.
+// sources reads the sources of the scripts of all controllers, and queues the controllers whose sources have changed.
 type sources struct {
 	*environment
 	edited chan struct{} // has one value when there are changes
 
 	mu      sync.Mutex      // guards changes
-	changes scripts.Changes // in files, for which the controllers were not looked at yet
+	changes scripts.Changes // in files, for which the controllers were not checked yet
 }
 
 func newSources(e *environment) *sources {
 	return &sources{environment: e, edited: make(chan struct{}, 1)}
 }
 
-// loader returns what makes the hooks of c.
+// loader returns a Loader for the hooks of c.
 func (s *sources) loader(m *managed, c *build.Candidate) *build.Loader {
 	l := &build.Loader{
 		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: build.ConfigMaps(s.references)},
 		Log: s.logPrint(c.Object.GetName()), Observe: s.counts.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery,
-		MissingChildren: s.MissingChildren, InFlight: s.webhookAnswers, Cached: s.cachedAnswers,
+		MissingChildren: s.MissingChildren, InFlight: s.webhookResponses, Cached: s.cachedResponses,
 	}
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
 		l.Before = &r.Current().Loaded.Built
@@ -41,10 +41,10 @@ func (s *sources) loader(m *managed, c *build.Candidate) *build.Loader {
 	return l
 }
 
-// read follows the sources that c names and reads them, once they can be read.
+// read watches the sources that c names, waits until they can be read, and reads them.
 func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, l *build.Loader) error {
 	wanted := l.Wanted(c.Declaration)
-	// What is about to be read may be of before the next change, or of after it.
+	// A change from now on may or may not be in what is read.
 	m.sources.Store(&readSources{wanted: wanted})
 	var configMaps []references.Object
 	for _, w := range wanted {
@@ -53,13 +53,13 @@ func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, l *b
 	if err := s.references.Watch(m.id, func() { s.queue.Add(m.id) }, configMaps...); err != nil {
 		return err
 	}
-	s.references.Settled(ctx, m.id)
+	s.references.WaitForSyncOrError(ctx, m.id)
 	err := c.Read(l)
 	m.sources.Store(&readSources{wanted, c.Fingerprint(err)})
 	return err
 }
 
-// warnings say what keeps the sources of a controller from being followed.
+// warnings returns why changes of the sources of a controller cannot be watched.
 func (s *sources) warnings(m *managed) []string {
 	var all []string
 	if m.sources.Load().usesFiles() && s.Folders != nil {
@@ -68,18 +68,18 @@ func (s *sources) warnings(m *managed) []string {
 	return append(all, s.references.Stale(m.id)...)
 }
 
-// filesChanged notes changes below the scripts directories.
+// filesChanged records changes below the scripts directories.
 func (s *sources) filesChanged(changes scripts.Changes) {
 	s.mu.Lock()
 	s.changes = s.changes.And(changes)
 	s.mu.Unlock()
 	select {
 	case s.edited <- struct{}{}:
-	default: // it is noted already
+	default: // the value of an earlier call is still there
 	}
 }
 
-// takeChanges returns the changes that filesChanged noted since the last call.
+// takeChanges returns and clears the changes that filesChanged recorded.
 func (s *sources) takeChanges() scripts.Changes {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +88,8 @@ func (s *sources) takeChanges() scripts.Changes {
 	return changes
 }
 
-// readOtherwise reports whether the scripts of a controller are not what they were, as far as that is known.
-func (s *sources) readOtherwise(m *managed, o *object.Object) bool {
+// haveChanged reports whether the scripts of a controller differ from those that were last read, or may differ.
+func (s *sources) haveChanged(m *managed, o *object.Object) bool {
 	before := m.sources.Load()
 	if o == nil || before.fingerprint == "" {
 		return true
@@ -102,15 +102,15 @@ func (s *sources) readOtherwise(m *managed, o *object.Object) bool {
 	return c.Fingerprint(c.Read(s.loader(m, c))) != before.fingerprint
 }
 
-// forget follows the sources of a controller no more.
+// forget stops watching the sources of a controller.
 func (s *sources) forget(id spec.ID) { s.references.Leave(id) }
 
-// levels are those of scripts' messages in our log.
+// levels are the levels in our log for the messages that scripts print.
 var levels = map[engine.Level]slog.Level{
 	engine.Debug: slog.LevelDebug, engine.Info: slog.LevelInfo, engine.Warn: slog.LevelWarn, engine.Err: slog.LevelError,
 }
 
-// logPrint is where a controller's scripts print.
+// logPrint returns the function that logs what the scripts of a controller print.
 func (s *sources) logPrint(name string) func(string, *hook.Request, engine.Message) {
 	return func(hookName string, req *hook.Request, m engine.Message) {
 		if s.Observer != nil {

@@ -35,16 +35,16 @@ func newReporter(e *environment, w *watches) *reporter {
 	return &reporter{e, w, finalizers.NewBlockedReporter(e.caches, e.resources, e.events)}
 }
 
-// forget drops a controller that is gone.
+// forget drops the state about a deleted controller.
 func (r *reporter) forget(id spec.ID) {
 	r.blocked.Forget(id)
 	r.counts.Forget(id.Kind, id.Name, id.QueueName())
 }
 
-// report writes the result into the object's status if it is not there yet, and an event about a change of Ready.
+// report writes the result into the status of the object, and logs it and records an event when Ready has changed.
 func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, result *status.Result) error {
 	written := status.Of(c.Declaration, result)
-	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady) // which there always is
+	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady) // never nil
 	if result.Finalizers.Parents > 0 && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionFinalizersHeld) {
 		r.Log.Warn("finalizers are held", "controller", m.id.Name, "parents", result.Finalizers.Parents)
 		r.events.Warning(c.Object, "FinalizersHeld", "%s", result.Finalizers.Message(m.id))
@@ -61,24 +61,24 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 	return r.blocked.Report(c.Declaration, why, remedy)
 }
 
-// warn writes the event about a result that is not as the object is written.
+// warn records the event for a result in which the object does not run as it is written.
 func (r *reporter) warn(c *build.Candidate, result *status.Result, ready *metav1.Condition) {
 	o, err := c.Object, result.Err()
 	switch {
 	case result.PreviousScriptRuns(c.Declaration):
 		r.events.Warning(o, "ScriptRejected", "%s", ready.Message)
 		r.counts.Controller(c.Kind, o.GetName()).Reloaded("rejected")
-	case throttle.IsGivenUp(err): // which was reported when it was
+	case throttle.IsGivenUp(err): // reported by rollBack
 	case spec.LacksStatus(err):
 		r.events.Warning(o, "SyncError", "[%s] Sync error - ignoring, %s", o.GetName(), ready.Message)
 	case err != nil:
 		r.events.Warning(o, "CreateError", "Cannot create new controller: %s", ready.Message)
-	case result.Trouble != nil:
+	case result.CacheError != nil:
 		r.events.Warning(o, "SyncError", "[%s] Sync error - %s", o.GetName(), ready.Message)
 	}
 }
 
-// writeStatus writes a status into o if it differs from what is there.
+// writeStatus writes a status into o if it differs from the current one.
 func (r *reporter) writeStatus(ctx context.Context, m *managed, o *object.Object, written *v1alpha1.ControllerStatus) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(written)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *reporter) writeStatus(ctx context.Context, m *managed, o *object.Object
 	if r.watches.statusPruned.Load() || plan.Difference(object.StatusOf(o), object.StatusOf(changed)) == "" {
 		return nil
 	}
-	if wait := m.statusDelay(); wait > 0 && r.Given == nil {
+	if wait := m.statusDelay(); wait > 0 && r.Static == nil {
 		r.queue.AddAfter(m.id, wait)
 		return nil
 	}
@@ -103,15 +103,15 @@ func (r *reporter) writeStatus(ctx context.Context, m *managed, o *object.Object
 	return r.notePruned(o)
 }
 
-// writer writes to controller objects.
+// writer returns what writes the status of controller objects.
 func (r *reporter) writer() plan.Writer {
-	if r.Given != nil {
-		return r.Given
+	if r.Static != nil {
+		return r.Static
 	}
 	return r.write
 }
 
-// notePruned notes that the API server does not store a status, unless it may be about to.
+// notePruned records that the API server does not store a status. It returns an error if that may change in a moment.
 func (r *reporter) notePruned(o *object.Object) error {
 	if time.Since(time.Unix(0, r.watches.definitionEdited.Load())) < definitionLag {
 		return fmt.Errorf("%s: its status was not stored: the API server may not know the new definition yet", object.Describe(o))
@@ -123,10 +123,10 @@ func (r *reporter) notePruned(o *object.Object) error {
 	return nil
 }
 
-// definitionLag is how long after its change an API server may still go by an old definition.
+// definitionLag is how long an API server may use an old definition after it was changed.
 const definitionLag = 10 * time.Second
 
-// oldDefinitions is reported once, when only the program was replaced and not what came with it.
+// oldDefinitions is reported once, if the server was updated without its CustomResourceDefinitions.
 const oldDefinitions = "the CustomResourceDefinitions of the controllers are older than this server, and keep neither spec.script nor the status: apply those of its release, in manifests/crds; no status is written until they change"
 
 func hasConditions(o *object.Object) bool {
@@ -134,20 +134,21 @@ func hasConditions(o *object.Object) bool {
 	return found && err == nil
 }
 
-// whyBlocked says why the finalize hook of a controller cannot be called, and what to do; "": it can.
+// whyBlocked returns why the finalize hook of a controller cannot be called, and what to do; "" if it can be called.
 func whyBlocked(d *spec.Declaration, result *status.Result) (why, remedy string) {
 	switch {
 	case result.Active == nil && d.Settings.Paused:
 		return "is paused", "end the pause"
 	case result.Active == nil && result.Err() != nil:
 		return "does not load", "correct the controller"
-	case result.Active != nil && !result.Filled && result.Trouble != nil:
+	case result.Active != nil && !result.Synced && result.CacheError != nil:
 		return "cannot start before its caches are filled", "see the condition Ready of the controller"
 	}
 	return "", ""
 }
 
-// releaseWarning is about the annotation where it has no effect: it would have one once the hook is lost.
+// releaseWarning warns of the annotation RemoveFinalizers while it has no effect: if the finalize hook is lost by mistake
+// later, the finalizers would be removed.
 func releaseWarning(d *spec.Declaration, built *build.Built) []string {
 	if built.Finalize == nil || d.Object.Annotations[reconcile.RemoveFinalizers] != "true" {
 		return nil
@@ -155,11 +156,11 @@ func releaseWarning(d *spec.Declaration, built *build.Built) []string {
 	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: take it off, so that finalizers are held if the hook is lost", reconcile.RemoveFinalizers)}
 }
 
-// runawayCheck is how often the server looks whether scripts have begun to run on, or have ended.
+// runawayCheck is how often the server checks for scripts that still run after their timeout.
 const runawayCheck = 2 * time.Second
 
-// watchRunaways has the status of a controller say that its script runs on although its time is up, and that it does not
-// any more.
+// watchRunaways queues a controller when one of its scripts begins to run after its timeout, and when it ends, so that the
+// status reports it.
 func (r *reporter) watchRunaways(ctx context.Context) {
 	tick := time.NewTicker(runawayCheck)
 	defer tick.Stop()
@@ -185,7 +186,7 @@ func (r *reporter) watchRunaways(ctx context.Context) {
 	}
 }
 
-// countRunaways counts what runs on, by the controller object.
+// countRunaways returns how many calls run after their timeout, by controller.
 func (r *reporter) countRunaways() map[spec.ID]int {
 	count := map[spec.ID]int{}
 	for _, one := range r.sandbox.Runaways() {

@@ -21,13 +21,13 @@ func TestWhyAFinalizeHookCannotBeCalled(t *testing.T) {
 		result *status.Result
 		want   string
 	}{
-		{"it runs", &spec.Declaration{}, &status.Result{Active: active, Snapshot: reconcile.Snapshot{Filled: true}}, ""},
+		{"it runs", &spec.Declaration{}, &status.Result{Active: active, Snapshot: reconcile.Snapshot{Synced: true}}, ""},
 		{"it is about to start", &spec.Declaration{}, &status.Result{}, ""},
 		{"its caches are being filled", &spec.Declaration{}, &status.Result{Active: active}, ""},
-		{"its caches cannot be filled", &spec.Declaration{}, &status.Result{Active: active, Snapshot: reconcile.Snapshot{Trouble: errors.New("no")}}, "cannot start before its caches are filled"},
+		{"its caches cannot be filled", &spec.Declaration{}, &status.Result{Active: active, Snapshot: reconcile.Snapshot{CacheError: errors.New("no")}}, "cannot start before its caches are filled"},
 		{"it is paused", paused, &status.Result{}, "is paused"},
 		{"it does not load", &spec.Declaration{}, &status.Result{Spec: errors.New("it is wrong")}, "does not load"},
-		{"an edit does not load, and the version before runs", &spec.Declaration{}, &status.Result{Spec: errors.New("it is wrong"), Active: active, Snapshot: reconcile.Snapshot{Filled: true}}, ""},
+		{"an edit does not load, and the version before runs", &spec.Declaration{}, &status.Result{Spec: errors.New("it is wrong"), Active: active, Snapshot: reconcile.Snapshot{Synced: true}}, ""},
 	} {
 		if why, remedy := whyBlocked(c.d, c.result); why != c.want || (why == "") != (remedy == "") {
 			t.Errorf("%s: got %q and %q, want %q", c.name, why, remedy, c.want)

@@ -11,8 +11,8 @@ import (
 	"metascript/controller/throttle"
 )
 
-// sweep deletes the stored scripts and the ControllerRevisions that nothing needs any more, again and again, until ctx is done.
-// An error is logged once, since most servers have none of them and need no permission to list them.
+// sweep periodically deletes the stored scripts and the ControllerRevisions that are not needed any more, until ctx is done.
+// The same error is logged once, since most servers have none of these objects and need no permission to list them.
 func (s *Server) sweep(ctx context.Context) {
 	tick := time.NewTicker(store.SweepPeriod)
 	defer tick.Stop()
@@ -38,8 +38,8 @@ func (s *Server) sweep(ctx context.Context) {
 	}
 }
 
-// runsAsWritten reports whether this server runs a controller as its object is written, whole, and will not go back to an earlier
-// version: one that may have a rolling method.
+// runsAsWritten reports whether this server runs the current spec of a controller, with all its scripts, and will not roll
+// it back to an earlier version, which may have a rolling method.
 func (s *Server) runsAsWritten(o *object.Object) bool {
 	m := s.records.get(spec.IDOf(o))
 	if m == nil || m.uid != o.GetUID() {
@@ -54,7 +54,7 @@ func (s *Server) runsAsWritten(o *object.Object) bool {
 	return outcome == throttle.Good && version.Loaded.Generation == o.GetGeneration() && version.Loaded.Built.Missing == ""
 }
 
-// scriptsInUse calls digest with each stored script and version that controllers refer to, or will refer to since they run.
+// scriptsInUse calls digest with the digest of each stored script and version that this server uses or will use.
 func (s *Server) scriptsInUse(digest func(string)) {
 	for _, m := range s.records.all() {
 		if g := m.lastKnownGood.Load(); g != nil {

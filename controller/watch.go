@@ -19,17 +19,17 @@ import (
 	"metascript/controller/static"
 )
 
-// The watches are those of the controller objects and of the definitions of kinds. They queue the controllers that a change
+// watches watches the controller objects and the CustomResourceDefinitions, and queues the controllers that a change
 // concerns.
 type watches struct {
 	*environment
 	controllers map[string]static.Objects // by kind; read only once opened is set
 	definitions static.Objects            // the CustomResourceDefinitions; read only once opened is set
 
-	opened atomic.Bool // the caches are
-	filled atomic.Bool // the caches are, so that a controller object that is not there does not exist
+	opened    atomic.Bool // open has returned without an error
+	hasSynced atomic.Bool // all caches have synced, so that a controller object that is not in the cache does not exist
 
-	// definitionEdited is when, in ns, the definition of a kind of controllers changed; zero: it did not.
+	// definitionEdited is when, in ns, the definition of a kind of controllers was last changed; zero: never.
 	definitionEdited atomic.Int64
 	statusPruned     atomic.Bool // the API server does not store a status for controllers
 }
@@ -40,7 +40,7 @@ func newWatches(e *environment) *watches {
 	return &watches{environment: e, controllers: map[string]static.Objects{}}
 }
 
-// open begins to watch. close comes after it, also when it failed.
+// open opens the watches. close must be called afterwards, also if open failed.
 func (w *watches) open() error {
 	for kind := range spec.Resources {
 		w.controllers[kind] = w.openKind(kind)
@@ -58,10 +58,11 @@ func (w *watches) open() error {
 	return nil
 }
 
-// openKind gives the controller objects of a kind. It logs what a watch that fails for ever would not say well.
+// openKind returns the controller objects of a kind. It logs it if the API server does not serve the kind, since the error
+// of the watch is hard to understand.
 func (w *watches) openKind(kind string) static.Objects {
-	if w.Given != nil {
-		return w.Given.Of(kind)
+	if w.Static != nil {
+		return w.Static.Of(kind)
 	}
 	resource := spec.Resources[kind]
 	if _, err := w.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
@@ -70,17 +71,17 @@ func (w *watches) openKind(kind string) static.Objects {
 	return w.caches.Open(informer.Spec{Resource: resource, Selector: w.Selector.String(), Listed: true})
 }
 
-// synced waits until all caches are filled. It reports whether they are, or else ctx is done.
-func (w *watches) synced(ctx context.Context) bool {
+// waitForSync waits until all caches have synced. It returns false if ctx is done before.
+func (w *watches) waitForSync(ctx context.Context) bool {
 	for _, cache := range w.controllers {
-		if !cache.Synced(ctx) {
+		if !cache.WaitForSync(ctx) {
 			return false
 		}
 	}
-	if !w.definitions.Synced(ctx) {
+	if !w.definitions.WaitForSync(ctx) {
 		return false
 	}
-	w.filled.Store(true)
+	w.hasSynced.Store(true)
 	return true
 }
 
@@ -124,24 +125,25 @@ func (w *watches) onController(old, current *object.Object) {
 	}
 }
 
-// concerns reports whether an update is to be looked at. Most are our own status, which must not lead to the next one.
+// concerns reports whether an update is to be handled. Most updates are our own writes of the status, which must not cause
+// another load.
 func (w *watches) concerns(old, current *object.Object) bool {
 	return old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration() ||
 		reconcile.RemovesFinalizers(old) != reconcile.RemovesFinalizers(current) ||
-		!w.leads() && givenUpBy(old) != givenUpBy(current) // not to try that version again when this server leads
+		!w.leads() && givenUpBy(old) != givenUpBy(current) // so that this server does not try that version again when it leads
 }
 
-// givenUpBy is the version that the status of a controller object says was given up.
+// givenUpBy returns the version that was given up according to the status of a controller object.
 func givenUpBy(o *object.Object) string {
 	version, _, _ := unstructured.NestedString(o.Object, "status", "script", "givenUp")
 	return version
 }
 
-// onDefinition looks at every controller again when a kind appears, changes or goes, since it may be theirs. It does so
-// a second time when the API server serves what the definition says.
+// onDefinition queues every controller when a CustomResourceDefinition is created, changed or deleted, since a controller
+// may use its kind. It queues them again later, when the API server serves the change.
 func (w *watches) onDefinition(old, current *object.Object) {
-	if !w.filled.Load() {
-		return // it was there before us, and no controller has been looked at
+	if !w.hasSynced.Load() {
+		return // it existed before the server started, and no controller was loaded yet
 	}
 	edited := old != nil && (current == nil || old.GetGeneration() != current.GetGeneration())
 	if current == nil {
@@ -169,7 +171,7 @@ func (w *watches) onDefinition(old, current *object.Object) {
 	w.queueAll(reconcile.UntilServed)
 }
 
-// unknown says what has to be read before controllers can be loaded, and what keeps it from being read.
+// unknown returns what must be read before controllers can be loaded, and why it cannot be read.
 func (w *watches) unknown() []string {
 	if !w.opened.Load() {
 		return []string{"the server is about to start"}
@@ -185,11 +187,11 @@ func (w *watches) unknown() []string {
 	return all
 }
 
-// beingRead says that objects are being read, and what keeps them from it, unless they are known.
+// beingRead returns a text that says that objects are being read, with the error if there is one; nil once they were read.
 func beingRead(kind string, cache static.Objects) []string {
-	if err := cache.Trouble(); err != nil {
+	if err := cache.SyncError(); err != nil {
 		return []string{fmt.Sprintf("the %ss are being read: %v", kind, err)}
-	} else if !cache.Filled() {
+	} else if !cache.HasSynced() {
 		return []string{fmt.Sprintf("the %ss are being read", kind)}
 	}
 	return nil

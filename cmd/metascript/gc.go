@@ -57,11 +57,11 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 		did = "would take"
 	}
 	collector.DryRun = f.dryRun
-	collector.Tell = func(o *object.Object, finalizer, by string) {
+	collector.OnRemoved = func(o *object.Object, finalizer, by string) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s off: there is no %s\n", object.Describe(o), did, finalizer, by)
 	}
 	found, err := collector.Run(cmd.Context())
-	fmt.Fprintf(cmd.OutOrStdout(), "%s %d off, kept %d of controllers that exist, failed %d\n", did, found.Taken, found.Kept, found.Failed)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s %d off, kept %d of controllers that exist, failed %d\n", did, found.Removed, found.Kept, found.Failed)
 	if err != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), err)
 		return errors.New("not all finalizers could be looked at, or taken off")

@@ -32,7 +32,6 @@ import (
 type Binding struct {
 	spec.ID                   // of the controller object
 	Controller *object.Object // the controller object as hooks see it
-	Generation int64          // of the controller object
 	Shape      hook.Shape     // composite or decorator
 
 	Parents   []*ParentResource // the resources of its parents
@@ -50,7 +49,7 @@ type Binding struct {
 	RelatedKinds sync.Map
 
 	// Owner finds, adopts and releases the children of a parent.
-	Owner claim.Claimer
+	Claimer claim.Claimer
 	// Rules say how children are updated, by their kind.
 	Rules plan.Rules
 	// Kinds are the declared kinds of children. The value is true for namespaced kinds.
@@ -67,7 +66,7 @@ type Binding struct {
 	Revisions *revisions.Revisions
 
 	Write        plan.Writer                                                         // writes to the API server
-	Live         func(ctx context.Context, o *object.Object) (*object.Object, error) // reads o from the API server
+	GetLive      func(ctx context.Context, o *object.Object) (*object.Object, error) // reads o from the API server
 	ServerSide   bool                                                                // write children by server-side apply
 	FieldManager string                                                              // of server-side apply
 	DryRun       bool                                                                // Write stores nothing
@@ -90,7 +89,7 @@ const maxWorkers = 1000
 // Bind makes a Binding and fills in what follows from d alone. found are the resources that d names.
 func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 	b := &Binding{
-		ID: d.ID(), Generation: d.Object.Generation, Shape: d.Shape, Finalizer: d.ID().Finalizer(),
+		ID: d.ID(), Shape: d.Shape, Finalizer: d.ID().Finalizer(),
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{},
 		ResyncPeriod: resyncPeriod(d.ResyncPeriodSeconds),
 	}
@@ -173,7 +172,7 @@ func (b *Binding) CacheOf(kind object.Kind) *informer.Informer {
 func (b *Binding) CacheError() error {
 	var failed []error
 	for _, cache := range b.Caches() {
-		failed = append(failed, cache.Trouble(), cache.Stale())
+		failed = append(failed, cache.SyncError(), cache.Stale())
 	}
 	return errors.Join(failed...)
 }

@@ -52,13 +52,13 @@ func (b *Binding) Selects(parent *object.Object) bool {
 	return b.Rule(parent.GroupVersionKind()).Selects(parent)
 }
 
-// IsOurs reports whether the controller reconciles parent: it selects the parent, or its finalizer is still on it.
-func (b *Binding) IsOurs(parent *object.Object) bool {
+// Reconciles reports whether the controller reconciles parent: it selects the parent, or its finalizer is still on it.
+func (b *Binding) Reconciles(parent *object.Object) bool {
 	return b.Selects(parent) || b.HasFinalizer(parent)
 }
 
-// Own returns the parents that the controller reconciles, each once and in no order; see IsOurs.
-func (b *Binding) Own() iter.Seq[*object.Object] {
+// ReconciledParents returns the parents that the controller reconciles, each once and in no order; see Reconciles.
+func (b *Binding) ReconciledParents() iter.Seq[*object.Object] {
 	return func(yield func(*object.Object) bool) {
 		for o := range b.selected() {
 			if !yield(o) {

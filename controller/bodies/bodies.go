@@ -75,10 +75,10 @@ type Share struct {
 func (s *Share) Size() int64 { return s.of.size }
 
 // A fullError says that there was not enough memory in time. A later try may succeed.
-type fullError struct{ Want, Size int64 }
+type fullError struct{ want, size int64 }
 
 func (e *fullError) Error() string {
-	return fmt.Sprintf("there is no room for an answer of up to %d bytes beside those that are in flight, for which --webhook-memory is %d bytes: it is tried again; raise --webhook-memory if this comes often", e.Want, e.Size)
+	return fmt.Sprintf("there is no room for an answer of up to %d bytes beside those that are in flight, for which --webhook-memory is %d bytes: it is tried again; raise --webhook-memory if this comes often", e.want, e.size)
 }
 
 // A Lease is the memory of one reconcile. All of it is of the share of the first Take. It is safe for concurrent use. The zero
@@ -172,14 +172,14 @@ func (l *Lease) blocked() bool { return l.waiting > 0 && l.reading == 0 }
 
 type leaseKey struct{}
 
-// Hold returns a context with a new Lease, and a function that releases it.
-func Hold(ctx context.Context) (withLease context.Context, release func()) {
+// WithLease returns a context with a new Lease, and a function that releases it.
+func WithLease(ctx context.Context) (withLease context.Context, release func()) {
 	l := &Lease{}
 	return context.WithValue(ctx, leaseKey{}, l), l.Release
 }
 
-// Held returns the Lease in a context of [Hold], or nil.
-func Held(ctx context.Context) *Lease {
+// FromContext returns the Lease in a context of [WithLease], or nil.
+func FromContext(ctx context.Context) *Lease {
 	l, _ := ctx.Value(leaseKey{}).(*Lease)
 	return l
 }

@@ -189,18 +189,18 @@ func TestManyReconcilesWithManyBodiesAllEnd(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for done := false; !done; {
-				ctx, release := Hold(t.Context())
+				ctx, release := WithLease(t.Context())
 				var failed atomic.Bool
 				var bodies sync.WaitGroup
 				for range 3 {
 					bodies.Go(func() {
-						n, err := Held(ctx).TakeUpTo(ctx, share, 1, 60)
+						n, err := FromContext(ctx).TakeUpTo(ctx, share, 1, 60)
 						if err != nil {
 							failed.Store(true)
 							return
 						}
 						runtime.Gosched()
-						Held(ctx).Shrink(n, 20)
+						FromContext(ctx).Shrink(n, 20)
 					})
 				}
 				bodies.Wait()
@@ -261,9 +261,9 @@ func TestManyReconcilesAreServed(t *testing.T) {
 	for i := range 50 {
 		share := b.Share()
 		all.Go(func() {
-			ctx, release := Hold(t.Context())
+			ctx, release := WithLease(t.Context())
 			defer release()
-			if err := Held(ctx).Take(ctx, share, int64(1+i*2)); err != nil {
+			if err := FromContext(ctx).Take(ctx, share, int64(1+i*2)); err != nil {
 				t.Error(err)
 			}
 		})

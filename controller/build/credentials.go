@@ -55,10 +55,10 @@ func (c *Credentials) Secrets() []*object.Object {
 	return found
 }
 
-// Settled waits until it is known of each object whether it exists or cannot be read, or until ctx is done.
-func (c *Credentials) Settled(ctx context.Context) {
+// WaitForSyncOrError waits until it is known of each object whether it exists or cannot be read, or until ctx is done.
+func (c *Credentials) WaitForSyncOrError(ctx context.Context) {
 	if c != nil && c.watcher != nil {
-		c.watcher.Settled(ctx, c)
+		c.watcher.WaitForSyncOrError(ctx, c)
 	}
 }
 

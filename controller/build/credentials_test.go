@@ -87,7 +87,7 @@ func TestCredentialsAreReadOrTheErrorNamesThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, clients, _ := openWebhook(t, c.settings, c.object)
-			clients.Credentials.Settled(t.Context())
+			clients.Credentials.WaitForSyncOrError(t.Context())
 			endpoint, err := h.Client.Endpoint()
 			if got := errorText(err); got != c.want || endpoint.Authorization != c.header {
 				t.Errorf("header %q, error %q, want %q and %q", endpoint.Authorization, got, c.header, c.want)
@@ -113,7 +113,7 @@ func TestMissingPermissionIsNamedInTheError(t *testing.T) {
 			return true, nil, &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: refusal}}
 		})
 	})
-	clients.Credentials.Settled(t.Context())
+	clients.Credentials.WaitForSyncOrError(t.Context())
 	_, err := h.Client.Endpoint()
 	if got := errorText(err); !strings.HasPrefix(got, "authorization: Secret ns/token cannot be read: ") || !strings.HasSuffix(got, refusal) {
 		t.Errorf("error %q, want one that names the Secret, the verb and the resource", got)
@@ -134,7 +134,7 @@ func TestOnlyAChangeOfTheContentOfASecretIsReported(t *testing.T) {
 	if err := clients.Credentials.OnChange(func() { changes <- struct{}{} }); err != nil {
 		t.Fatal(err)
 	}
-	clients.Credentials.Settled(t.Context())
+	clients.Credentials.WaitForSyncOrError(t.Context())
 	if _, err := client.Resource(secrets).Namespace("ns").Create(t.Context(), secret("token", map[string]string{"t": "one"}), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

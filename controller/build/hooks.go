@@ -99,7 +99,7 @@ func (h *Hooks) FallbackActive(name string) (active bool, period int) {
 // since this call would probe its broken script.
 func (h *Hooks) ProbeDue(parent object.Ref) bool {
 	f, ok := h.Customize.(*hook.Fallback)
-	return ok && f.Due(parent)
+	return ok && f.ProbeDue(parent)
 }
 
 // HowToFinalize says, for a message to users, how to add a finalize hook to a controller that has none.

@@ -94,7 +94,7 @@ type loading struct {
 	own    *compiled      // spec.script compiled; nil if there is none, or if it does not load
 
 	usedEntries map[int]bool  // the indexes of the endpointConfigs that apply to a webhook
-	room        *bodies.Share // of InFlight, for all webhooks of this controller; nil if InFlight is nil
+	inFlight    *bodies.Share // of InFlight, for all webhooks of this controller; nil if InFlight is nil
 
 	built Built
 }
@@ -109,7 +109,7 @@ func (l *Loader) newLoading(d *spec.Declaration, parts Parts, missing *missingSc
 		w.built.Clients, w.built.webhooks = l.Before.Clients, l.Before.webhooks
 	}
 	if l.InFlight != nil {
-		w.room = l.InFlight.Share()
+		w.inFlight = l.InFlight.Share()
 	}
 	return w
 }
@@ -145,7 +145,7 @@ func (w *loading) warn(warnings ...string) { w.built.Warnings = append(w.built.W
 // compileOwn chooses the engine for all scripts, and compiles spec.script if there is one.
 func (w *loading) compileOwn(ctx context.Context) (err error) {
 	if w.declaration.HasScript() {
-		w.built.Isolation = w.Sandbox.Isolation(w.declaration.Settings.Isolation)
+		w.built.Isolation = w.Sandbox.isolation(w.declaration.Settings.Isolation)
 		if w.engine, err = w.Sandbox.engine(w.built.Isolation); err != nil {
 			return err
 		}

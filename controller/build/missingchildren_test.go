@@ -29,7 +29,7 @@ hooks:
 endpointConfigs: [{host: x}]`
 		loaded := load(t, l, spec)
 		for name, h := range map[string]hook.Hook{"sync": loaded.Sync, "customize": loaded.Customize.(*hook.Fallback).Webhook} {
-			if got := h.(*hook.Webhook).Hold; got != c.hold {
+			if got := h.(*hook.Webhook).RefuseMissing; got != c.hold {
 				t.Errorf("%s, the server has %q and the webhook %q: Hold is %t, want %t", name, c.server, c.spec, got, c.hold)
 			}
 		}

@@ -56,7 +56,7 @@ func (e *IsolationError) Error() string {
 }
 
 // Isolation returns the isolation of the scripts of a controller that sets this one, or "".
-func (s *Sandbox) Isolation(wanted v1alpha1.Isolation) v1alpha1.Isolation {
+func (s *Sandbox) isolation(wanted v1alpha1.Isolation) v1alpha1.Isolation {
 	if wanted == v1alpha1.IsolationProcess || s.MinIsolation == v1alpha1.IsolationProcess {
 		return v1alpha1.IsolationProcess
 	}

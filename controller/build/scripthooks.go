@@ -121,8 +121,8 @@ func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings
 	made := &hook.Script{
 		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
 		Version: VersionOf(set, w.script), Limits: limits, Now: w.Now,
-		Hold:    w.MissingChildren == v1alpha1.MissingChildrenHold,
-		Explain: func(err error) error { return sandbox.explain(err, limits) },
+		RefuseMissing: w.MissingChildren == v1alpha1.MissingChildrenHold,
+		Explain:       func(err error) error { return sandbox.explain(err, limits) },
 	}
 	if w.Observe != nil {
 		made.Observe = w.Observe(name)

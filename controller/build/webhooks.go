@@ -112,15 +112,15 @@ func (w *loading) webhook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
 
 // newWebhook makes a webhook without its connection settings.
 func (w *loading) newWebhook(set *v1alpha1.Hook, address string) *hook.Webhook {
-	made := &hook.Webhook{URL: address, Version: VersionOf(set, nil), Answers: answersOf(set.Webhook.Etag)}
+	made := &hook.Webhook{URL: address, Version: VersionOf(set, nil), Cache: responseCacheOf(set.Webhook.Etag)}
 	made.Strict = cmp.Or(set.Webhook.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
-	made.Hold = cmp.Or(set.Webhook.MissingChildren, w.MissingChildren) == v1alpha1.MissingChildrenHold
-	made.Room, made.Limit = w.room, w.Sandbox.Ceilings.Output
+	made.RefuseMissing = cmp.Or(set.Webhook.MissingChildren, w.MissingChildren) == v1alpha1.MissingChildrenHold
+	made.InFlight, made.Limit = w.inFlight, w.Sandbox.Ceilings.Output
 	if limit, isSet := maxResponseSize(set.Webhook); isSet {
 		made.Limit = limit
 	}
-	if made.Answers != nil {
-		made.Answers.Room = w.Cached
+	if made.Cache != nil {
+		made.Cache.Budget = w.Cached
 	}
 	if timeout := set.Webhook.Timeout; timeout != nil {
 		made.Timeout = timeout.Duration
@@ -133,8 +133,8 @@ func (w *loading) warnWebhook(path string, set *v1alpha1.Webhook) {
 	if deref(set.URL) != "" && set.Service != nil {
 		w.warn(path + " has both url and service: url is used")
 	}
-	if limit, isSet := maxResponseSize(set); isSet && w.room != nil && limit > w.room.Size() {
-		w.warn(fmt.Sprintf("%s.maxResponseSize is %s, above what all answers in flight may have together, which counts: --webhook-memory=%s", path, showBytes(limit), showBytes(w.room.Size())))
+	if limit, isSet := maxResponseSize(set); isSet && w.inFlight != nil && limit > w.inFlight.Size() {
+		w.warn(fmt.Sprintf("%s.maxResponseSize is %s, above what all answers in flight may have together, which counts: --webhook-memory=%s", path, showBytes(limit), showBytes(w.inFlight.Size())))
 	}
 }
 
@@ -199,11 +199,11 @@ func serviceURL(s *v1alpha1.ServiceReference) string {
 }
 
 // answersOf returns the cache of responses by ETag, or nil if it is not enabled.
-func answersOf(etag *v1alpha1.WebhookEtagConfig) *hook.Answers {
+func responseCacheOf(etag *v1alpha1.WebhookEtagConfig) *hook.ResponseCache {
 	if etag == nil || !spec.IsTrue(etag.Enabled) {
 		return nil
 	}
-	return hook.NewAnswers(seconds(etag.CacheTimeoutSeconds), seconds(etag.CacheCleanupSeconds))
+	return hook.NewResponseCache(seconds(etag.CacheTimeoutSeconds), seconds(etag.CacheCleanupSeconds))
 }
 
 func seconds(n *int32) time.Duration {

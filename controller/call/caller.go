@@ -28,8 +28,8 @@ import (
 type EventRecorder interface {
 	// Warning records an event of type Warning.
 	Warning(o *object.Object, reason, format string, args ...any)
-	// Asked records an event that a hook returned. kind is the type of the event.
-	Asked(o *object.Object, kind, reason, message string)
+	// HookEvent records an event that a hook returned. kind is the type of the event.
+	HookEvent(o *object.Object, kind, reason, message string)
 }
 
 // A Caller calls the hooks of one version about one parent. It is used by one reconcile at a time.
@@ -38,7 +38,7 @@ type Caller struct {
 	Version    *Version
 	Events     EventRecorder
 	Log        *slog.Logger
-	Customized *Related           // the cached responses of the customize hook for the parent
+	Customized *CustomizeCache    // the cached responses of the customize hook for the parent
 	Caches     *related.Caches    // the caches of related objects
 	Controller related.Controller // which reconciles the parent
 }
@@ -151,7 +151,7 @@ func (c *Caller) CallRevisions(ctx context.Context, parent *object.Object, child
 //
 // It reports whether the fallback switched during the call, in either direction.
 func (c *Caller) guard(name string, breaker *throttle.Breaker, parent *object.Object, countSuccess bool, call func() error) (switched bool, err error) {
-	key, question := object.RefOf(parent), throttle.QuestionAbout(parent, name)
+	key, question := object.RefOf(parent), throttle.InputFor(parent, name)
 	fallback, period := c.Version.FallbackActive(name)
 	if !fallback {
 		if err := breaker.Admit(key, question, time.Now()); err != nil {
@@ -210,7 +210,7 @@ func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (resp
 	if req.Finalizing {
 		called = v.Finalize
 	}
-	redactor := redact.In(ctx)
+	redactor := redact.FromContext(ctx)
 	redactor.Add(req.Parent)
 	redactor.AddSets(req.Children, req.Related)
 	response, err = called.Call(ctx, &req)
@@ -226,6 +226,6 @@ func (c *Caller) recordEvents(parent *object.Object, response *hook.Response) {
 		c.Events.Warning(parent, "HookWarning", "%s", warning)
 	}
 	for _, event := range response.Events {
-		c.Events.Asked(parent, event.Type, event.Reason, event.Message)
+		c.Events.HookEvent(parent, event.Type, event.Reason, event.Message)
 	}
 }

@@ -59,7 +59,7 @@ func TestGuard(t *testing.T) {
 			}
 			caller, _ := newCaller(build.Hooks{Sync: f})
 			parent := objecttest.Widget(nil)
-			key, question, breaker := object.RefOf(parent), throttle.QuestionAbout(parent, hook.Sync), caller.Version.Breaker
+			key, question, breaker := object.RefOf(parent), throttle.InputFor(parent, hook.Sync), caller.Version.Breaker
 			caller.Version.Canary = guardCanary()
 			if c.held {
 				for range throttle.StrikesAllowed {
@@ -123,8 +123,8 @@ func TestTheBreakerHoldsAParentAfterRepeatedErrors(t *testing.T) {
 		"another generation": func() (*hook.Response, error) {
 			return caller.call(t, func(o *object.Object) { o.SetGeneration(2) })
 		},
-		"Forgive": func() (*hook.Response, error) {
-			caller.Version.Forgive(objecttest.WidgetRef("default", "w"))
+		"ResetFailures": func() (*hook.Response, error) {
+			caller.Version.ResetFailures(objecttest.WidgetRef("default", "w"))
 			return caller.call(t, nil)
 		},
 		"Forget": func() (*hook.Response, error) {

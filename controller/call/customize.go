@@ -18,39 +18,39 @@ import (
 )
 
 // Related is the cached responses of the customize hook for one parent, and the caches of the objects that they select.
-type Related struct {
-	// mu guards Answers, which AsksFor reads concurrently with a reconcile. The reconcile of the parent is the only writer,
+type CustomizeCache struct {
+	// mu guards Responses, which NamesGroup reads concurrently with a reconcile. The reconcile of the parent is the only writer,
 	// and reads without it.
-	mu      sync.Mutex
-	Answers map[string]*customizeResult // by the name of the revision; "" is the current parent
+	mu        sync.Mutex
+	Responses map[string]*customizeResult // by the name of the revision; "" is the current parent
 
 	// The fields below are used by the reconcile of the parent only. They are set when discovery has found all resources that
 	// the responses name.
-	used   []*customizeResult // the responses that caches was opened for, one for each variant
-	Looked []related.Rule     // their rules
-	caches related.View       // nil: none was opened
-	Shown  bool               // the other hooks were shown related objects
+	used     []*customizeResult // the responses that caches was opened for, one for each variant
+	Rules    []related.Rule     // their rules
+	caches   related.View       // nil: none was opened
+	Selected bool               // the other hooks were shown related objects
 }
 
 // A customizeResult is a cached response of the customize hook. It is valid while the parent has the same UID and generation, the
 // fallback has not switched, and build.Hooks.CustomizeTTL has not passed.
 type customizeResult struct {
-	throttle.Question
-	At     time.Time // when the hook was called
-	period int       // of the fallback, see hook.Fallback.Period
-	rules  []hook.RelatedRule
+	throttle.Input
+	CalledAt time.Time // when the hook was called
+	period   int       // of the fallback, see hook.Fallback.Period
+	rules    []hook.RelatedRule
 }
 
 // NewRelated returns a Related without responses.
-func NewRelated() *Related {
-	return &Related{Answers: map[string]*customizeResult{}}
+func NewCustomizeCache() *CustomizeCache {
+	return &CustomizeCache{Responses: map[string]*customizeResult{}}
 }
 
-// AsksFor reports whether a cached response names a resource in an API group.
-func (s *Related) AsksFor(group string) bool {
+// NamesGroup reports whether a cached response names a resource in an API group.
+func (s *CustomizeCache) NamesGroup(group string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, result := range s.Answers {
+	for _, result := range s.Responses {
 		for _, rule := range result.rules {
 			if gv, err := schema.ParseGroupVersion(rule.APIVersion); err == nil && gv.Group == group {
 				return true
@@ -61,10 +61,10 @@ func (s *Related) AsksFor(group string) bool {
 }
 
 // Forget drops all responses. It does not close the caches: related.Caches.Forget does.
-func (s *Related) Forget() {
+func (s *CustomizeCache) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Answers, s.used, s.Looked, s.caches, s.Shown = map[string]*customizeResult{}, nil, nil, nil, false
+	s.Responses, s.used, s.Rules, s.caches, s.Selected = map[string]*customizeResult{}, nil, nil, nil, false
 }
 
 // Relate sets the related objects of each variant of a parent: a group for each kind that the rules of the customize hook name,
@@ -95,35 +95,35 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 		}
 		variants[i].Related = related.Select(rules[i], caches.Find)
 	}
-	cached.Shown = true
+	cached.Selected = true
 	return nil
 }
 
 // openCaches returns the caches of the resources that rules name. It opens them and registers the parent for their events,
 // unless the parent is registered for the same rules. It drops responses that are not in results.
-func (c *Caller) openCaches(parent *object.Object, cached *Related, results []*customizeResult, rules []related.Rule) related.View {
-	if cached.caches == nil || !slices.Equal(cached.used, results) || !slices.EqualFunc(cached.Looked, rules, related.Rule.SameResource) {
-		cached.used, cached.Looked = results, rules
+func (c *Caller) openCaches(parent *object.Object, cached *CustomizeCache, results []*customizeResult, rules []related.Rule) related.View {
+	if cached.caches == nil || !slices.Equal(cached.used, results) || !slices.EqualFunc(cached.Rules, rules, related.Rule.SameResource) {
+		cached.used, cached.Rules = results, rules
 		cached.caches = c.watchRelated(object.RefOf(parent), rules)
 		cached.mu.Lock()
 		defer cached.mu.Unlock()
-		maps.DeleteFunc(cached.Answers, func(_ string, r *customizeResult) bool { return !slices.Contains(results, r) })
+		maps.DeleteFunc(cached.Responses, func(_ string, r *customizeResult) bool { return !slices.Contains(results, r) })
 	}
 	return cached.caches
 }
 
 // customize returns the response of the customize hook for a variant of parent: the cached one if it is valid and no probe of
 // the script is due, or else that of a call. A failed call changes nothing in the cache.
-func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant, cached *Related) (*customizeResult, error) {
-	key, question, now := object.RefOf(parent), throttle.QuestionAbout(parent, hook.Customize), time.Now()
-	last := cached.Answers[v.Revision]
+func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant, cached *CustomizeCache) (*customizeResult, error) {
+	key, question, now := object.RefOf(parent), throttle.InputFor(parent, hook.Customize), time.Now()
+	last := cached.Responses[v.Revision]
 	_, period := c.Version.FallbackActive(hook.Customize)
-	if last != nil && last.Question == question && (c.Version.CustomizeTTL == 0 || now.Sub(last.At) < c.Version.CustomizeTTL) && last.period == period && !c.Version.ProbeDue(key) {
+	if last != nil && last.Input == question && (c.Version.CustomizeTTL == 0 || now.Sub(last.CalledAt) < c.Version.CustomizeTTL) && last.period == period && !c.Version.ProbeDue(key) {
 		return last, nil
 	}
-	called := &customizeResult{Question: question, At: now, period: period}
+	called := &customizeResult{Input: question, CalledAt: now, period: period}
 	if v.Customize != nil { // an older script may have no customize hook
-		_, err := c.guard(hook.Customize, c.Version.Customizing, parent, false, func() (err error) {
+		_, err := c.guard(hook.Customize, c.Version.CustomizeBreaker, parent, false, func() (err error) {
 			called.rules, err = c.callCustomize(ctx, parent, v)
 			return v.wrap(err)
 		})
@@ -132,7 +132,7 @@ func (c *Caller) customize(ctx context.Context, parent *object.Object, v Variant
 		}
 	}
 	cached.mu.Lock()
-	cached.Answers[v.Revision] = called
+	cached.Responses[v.Revision] = called
 	cached.mu.Unlock()
 	return called, nil
 }
@@ -145,7 +145,7 @@ func (c *Caller) callCustomize(ctx context.Context, parent *object.Object, v Var
 	}
 	response, err := v.Customize.Call(ctx, &req)
 	if err != nil {
-		return nil, redact.In(ctx).Error(err) // before the breaker and the canary keep it
+		return nil, redact.FromContext(ctx).Error(err) // before the breaker and the canary keep it
 	}
 	return response.Related, nil
 }

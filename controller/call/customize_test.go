@@ -145,7 +145,7 @@ func TestTheCustomizeHookHasItsOwnBreaker(t *testing.T) {
 	if got := customize.calls(); got != 2 {
 		t.Errorf("the customize hook was called %d times, want 2 before it is held", got)
 	}
-	if sync, custom := caller.Version.Breaker.Held().Parents, caller.Version.Customizing.Held().Parents; sync != 0 || custom != 1 || caller.Version.Held().Parents != 1 {
+	if sync, custom := caller.Version.Breaker.Held().Parents, caller.Version.CustomizeBreaker.Held().Parents; sync != 0 || custom != 1 || caller.Version.Held().Parents != 1 {
 		t.Errorf("%d parents are held for the sync hook and %d for the customize hook, want 0 and 1", sync, custom)
 	}
 }
@@ -192,11 +192,11 @@ func TestTheCustomizeHookIsCalledForEachRevision(t *testing.T) {
 			t.Errorf("variant %d has the related objects %v, want an empty set", i, v.Related)
 		}
 	}
-	if got := len(caller.Customized.Answers); got != 3 {
+	if got := len(caller.Customized.Responses); got != 3 {
 		t.Errorf("%d responses are cached, want one for each variant", got)
 	}
-	if err := caller.Relate(t.Context(), parent, all[:1]); err != nil || len(caller.Customized.Answers) != 1 {
-		t.Errorf("%d responses are cached when there are no older revisions any more, want 1; error %v", len(caller.Customized.Answers), err)
+	if err := caller.Relate(t.Context(), parent, all[:1]); err != nil || len(caller.Customized.Responses) != 1 {
+		t.Errorf("%d responses are cached when there are no older revisions any more, want 1; error %v", len(caller.Customized.Responses), err)
 	}
 	older.err = errors.New("refused")
 	var ofRevision *RevisionError
@@ -208,8 +208,8 @@ func TestTheCustomizeHookIsCalledForEachRevision(t *testing.T) {
 func TestWithoutACustomizeHookThereAreNoRelatedObjects(t *testing.T) {
 	caller, _ := newCaller(build.Hooks{Sync: &countedHook{}})
 	all := variants(caller, nil, nil)
-	if err := caller.Relate(t.Context(), objecttest.Widget(nil), all); err != nil || all[0].Related != nil || caller.Customized.Shown {
-		t.Errorf("related objects %v, shown %t, error %v", all[0].Related, caller.Customized.Shown, err)
+	if err := caller.Relate(t.Context(), objecttest.Widget(nil), all); err != nil || all[0].Related != nil || caller.Customized.Selected {
+		t.Errorf("related objects %v, shown %t, error %v", all[0].Related, caller.Customized.Selected, err)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestARuleForAResourceThatIsNotServed(t *testing.T) {
 		t.Errorf("the hook was called %d times, want once", got)
 	}
 	for group, want := range map[string]bool{"example.org": true, "example.com": false, "": false} {
-		if got := caller.Customized.AsksFor(group); got != want {
+		if got := caller.Customized.NamesGroup(group); got != want {
 			t.Errorf("a cached response names a resource in the group %q: %t, want %t", group, got, want)
 		}
 	}

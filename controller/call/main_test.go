@@ -65,17 +65,17 @@ func (h *countedHook) calls() int {
 type events []string
 
 func (e *events) Warning(o *object.Object, reason, format string, args ...any) {
-	e.Asked(o, "Warning", reason, fmt.Sprintf(format, args...))
+	e.HookEvent(o, "Warning", reason, fmt.Sprintf(format, args...))
 }
 
-func (e *events) Asked(o *object.Object, kind, reason, message string) {
+func (e *events) HookEvent(o *object.Object, kind, reason, message string) {
 	*e = append(*e, fmt.Sprintf("%s %s %s: %s", object.Describe(o), kind, reason, message))
 }
 
 // A controller ignores events of related objects.
 type controller struct{}
 
-func (*controller) QueueRelated(object.Ref) {}
+func (*controller) EnqueueParent(object.Ref) {}
 
 // newCaller returns a Caller for Widgets with a new version of these hooks, and the events that it records.
 func newCaller(hooks build.Hooks) (*Caller, *events) {
@@ -89,7 +89,7 @@ func newCaller(hooks build.Hooks) (*Caller, *events) {
 			Controller: &object.Object{}, Finalizer: "example.com/f", Parents: []*binding.ParentResource{widgets}, Discover: kubetest.Served{},
 		},
 		Version: NewVersion(hooks, nil, func() {}), Events: recorded, Log: slog.New(slog.DiscardHandler),
-		Customized: NewRelated(), Caches: &related.Caches{}, Controller: &controller{},
+		Customized: NewCustomizeCache(), Caches: &related.Caches{}, Controller: &controller{},
 	}, recorded
 }
 

@@ -13,11 +13,11 @@ import (
 // It is safe for concurrent use.
 type Version struct {
 	build.Hooks
-	Loaded      *build.Version       // what the hooks were made of; nil: not known. This package does not use it.
-	Revisions   *revisions.Revisions // with the scripts that they refer to; nil: no kind of children has a rolling update method
-	Breaker     *throttle.Breaker    // of the sync and the finalize hook
-	Customizing *throttle.Breaker    // of the customize hook
-	Canary      *throttle.Canary     // decides whether the version is good
+	Loaded           *build.Version       // what the hooks were made of; nil: not known. This package does not use it.
+	Revisions        *revisions.Revisions // with the scripts that they refer to; nil: no kind of children has a rolling update method
+	Breaker          *throttle.Breaker    // of the sync and the finalize hook
+	CustomizeBreaker *throttle.Breaker    // of the customize hook
+	Canary           *throttle.Canary     // decides whether the version is good
 }
 
 // NewVersion returns a version without a canary. It calls heldChanged when the script is held for the first parent, and when it
@@ -25,7 +25,7 @@ type Version struct {
 func NewVersion(hooks build.Hooks, revisions *revisions.Revisions, heldChanged func()) *Version {
 	return &Version{
 		Hooks: hooks, Revisions: revisions,
-		Breaker: throttle.NewBreaker(heldChanged), Customizing: throttle.NewBreaker(heldChanged),
+		Breaker: throttle.NewBreaker(heldChanged), CustomizeBreaker: throttle.NewBreaker(heldChanged),
 		Canary: throttle.NoCanary(),
 	}
 }
@@ -36,12 +36,12 @@ func (v *Version) Held() throttle.Held {
 	if held := v.Breaker.Held(); held.Parents > 0 {
 		return held
 	}
-	return v.Customizing.Held()
+	return v.CustomizeBreaker.Held()
 }
 
 // Forget drops all state about a parent, after it was deleted.
 func (v *Version) Forget(parent object.Ref) {
-	v.Forgive(parent)
+	v.ResetFailures(parent)
 	v.Canary.Forget(parent)
 	for _, f := range v.Fallbacks() {
 		f.Forget(parent)
@@ -51,8 +51,8 @@ func (v *Version) Forget(parent object.Ref) {
 	}
 }
 
-// Forgive drops the failures of a parent from the breakers, so that the hooks are called for it again.
-func (v *Version) Forgive(parent object.Ref) {
+// ResetFailures drops the failures of a parent from the breakers, so that the hooks are called for it again.
+func (v *Version) ResetFailures(parent object.Ref) {
 	v.Breaker.Forget(parent)
-	v.Customizing.Forget(parent)
+	v.CustomizeBreaker.Forget(parent)
 }

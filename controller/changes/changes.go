@@ -50,7 +50,7 @@ func Of(before, after *object.Object, redactor *redact.Redactor) []Line {
 var metadataFields = []string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
 // appliedAnnotations are annotations with the last applied configuration.
-var appliedAnnotations = []string{plan.LastApplied, plan.Applied, "kubectl.kubernetes.io/last-applied-configuration"}
+var appliedAnnotations = []string{plan.LastApplied, plan.AppliedDigest, "kubectl.kubernetes.io/last-applied-configuration"}
 
 // shownOf returns a copy of o without the fields that are not shown.
 func shownOf(o *object.Object) map[string]any {

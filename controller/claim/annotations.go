@@ -18,8 +18,10 @@ type ByAnnotations struct {
 // DecoratorAnnotation is the annotation on an attachment that names its DecoratorController.
 const DecoratorAnnotation = "metacontroller.k8s.io/decorator-controller"
 
-// Mark implements Claimer. It adds the controller reference. The desired child has the annotations already.
-func (m *ByAnnotations) Mark(parent, child *object.Object) error { return control(parent, child) }
+// SetControllerReference implements Claimer. The desired child has the annotations already.
+func (m *ByAnnotations) SetControllerReference(parent, child *object.Object) error {
+	return control(parent, child)
+}
 
 // Claim implements Claimer.
 func (m *ByAnnotations) Claim(_ context.Context, parent *object.Object, _ plan.Writer) (*object.Set, error) {

@@ -1,5 +1,5 @@
-// Package claim finds out which children a parent has. Those of a CompositeController are adopted and released like the Pods
-// of a ReplicaSet; those of a DecoratorController are known by an annotation.
+// Package claim finds the children of a parent. Children of a CompositeController are adopted and released as a ReplicaSet does
+// with Pods; children of a DecoratorController are identified by an annotation.
 package claim
 
 import (
@@ -17,33 +17,35 @@ import (
 	"metascript/controller/plan"
 )
 
-// A Claimer knows which children a parent has.
+// A Claimer finds the children of parents.
 type Claimer interface {
-	// Claim returns the parent's children as caches have them, with a group for every declared kind. It adopts and releases
-	// by write.
+	// Claim returns the children of parent from the caches, with a group for every declared kind. It uses write to adopt and
+	// release.
 	Claim(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Set, error)
-	// Mark makes a child that is about to be created the parent's.
-	Mark(parent, child *object.Object) error
+	// SetControllerReference makes parent the controller of a child that is about to be created.
+	SetControllerReference(parent, child *object.Object) error
 }
 
-// A Cache is a declared child kind and the cache of its objects.
+// A Cache is a declared kind of children and the cache of its objects.
 type Cache struct {
 	Kind     object.Kind
 	Informer *informer.Informer
 }
 
-// BySelector claims by controller reference and label selector: a child without a controller that matches is adopted, and a
-// child that does not match any more is released.
+// BySelector claims by controller reference and label selector: it adopts a matching object without a controller, and
+// releases a child that does not match any more.
 type BySelector struct {
 	Children []Cache
 	Selector func(parent *object.Object) (labels.Selector, error)
-	Live     func(ctx context.Context, parent *object.Object) (*object.Object, error) // reads the parent from the API server
+	GetLive  func(ctx context.Context, parent *object.Object) (*object.Object, error) // reads the parent from the API server
 }
 
-// Mark implements Claimer. It adds the controller reference.
-func (c *BySelector) Mark(parent, child *object.Object) error { return control(parent, child) }
+// SetControllerReference implements Claimer.
+func (c *BySelector) SetControllerReference(parent, child *object.Object) error {
+	return control(parent, child)
+}
 
-// control adds the controller reference to parent.
+// control adds the controller reference to parent. It returns an error if child has another controller.
 func control(parent, child *object.Object) error {
 	if ref := object.ControllerOf(child); ref != nil && ref.UID != parent.GetUID() {
 		return fmt.Errorf("%s: it names another controller, %s %s, in its ownerReferences", object.Describe(child), ref.Kind, ref.Name)
@@ -54,7 +56,8 @@ func control(parent, child *object.Object) error {
 	return nil
 }
 
-// ControlledBy returns refs with the controller reference to parent, in place of a plain one that may be there.
+// ControlledBy returns refs with a controller reference to parent. It replaces a reference to parent that does not make it
+// the controller.
 func ControlledBy(parent *object.Object, refs []metav1.OwnerReference) []metav1.OwnerReference {
 	others := slices.DeleteFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == parent.GetUID() })
 	return append(others, object.ControllerRef(parent))
@@ -64,7 +67,7 @@ func ControlledBy(parent *object.Object, refs []metav1.OwnerReference) []metav1.
 func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write plan.Writer) (*object.Set, error) {
 	selector, err := c.Selector(parent)
 	if err != nil && !object.Deleting(parent) {
-		return nil, err // one that is being deleted needs none: it adopts and releases nothing
+		return nil, err // a parent that is being deleted needs no selector
 	}
 	set, failed := &object.Set{}, []error(nil)
 	adopt := c.Adopter(parent, write)
@@ -96,7 +99,7 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 	return set, kube.Join(failed...)
 }
 
-// Orphans are the objects that the parent may adopt.
+// Orphans returns the objects in cache that parent may adopt.
 func (c *BySelector) Orphans(parent *object.Object, cache *informer.Informer, selector labels.Selector) []*object.Object {
 	if object.Deleting(parent) {
 		return nil
@@ -111,14 +114,15 @@ func (c *BySelector) Orphans(parent *object.Object, cache *informer.Informer, se
 }
 
 // Adopter returns a function that adopts an object for parent. Before the first object it reads the parent from the API
-// server: a parent that is gone, or is being deleted, must not adopt.
+// server, since a parent that does not exist any more, or is being deleted, must not adopt. The function returns nil for the
+// other objects if the parent must not adopt: the error is returned once.
 func (c *BySelector) Adopter(parent *object.Object, write plan.Writer) func(context.Context, *object.Object) (*object.Object, error) {
 	checked, may := false, error(nil)
 	return func(ctx context.Context, o *object.Object) (*object.Object, error) {
 		if !checked {
 			checked, may = true, c.mayAdopt(ctx, parent)
 			if may != nil {
-				return nil, may // reported once, however many orphans there are
+				return nil, may // returned once, also if there are several orphans
 			}
 		}
 		if may != nil {
@@ -135,7 +139,7 @@ func (c *BySelector) Adopter(parent *object.Object, write plan.Writer) func(cont
 }
 
 func (c *BySelector) mayAdopt(ctx context.Context, parent *object.Object) error {
-	fresh, err := c.Live(ctx, parent)
+	fresh, err := c.GetLive(ctx, parent)
 	switch {
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s is gone by now: %w", object.Describe(parent), kube.ErrRequeue)
@@ -149,7 +153,7 @@ func (c *BySelector) mayAdopt(ctx context.Context, parent *object.Object) error 
 	return nil
 }
 
-// release takes the parent's reference off o.
+// release removes the owner reference to parent from o.
 func release(ctx context.Context, parent, o *object.Object, write plan.Writer) error {
 	if object.Deleting(o) {
 		return nil

@@ -53,7 +53,7 @@ func openCache(t *testing.T, there ...runtime.Object) Cache {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, there...)
 	cache := Cache{object.Kind{Version: "v1", Kind: "ConfigMap"}, informer.NewFactory(client, slog.New(slog.DiscardHandler)).Open(informer.Spec{Resource: objecttest.ConfigMaps})}
 	t.Cleanup(cache.Informer.Close)
-	if !cache.Informer.Synced(t.Context()) {
+	if !cache.Informer.WaitForSync(t.Context()) {
 		t.Fatal("the cache did not fill")
 	}
 	return cache
@@ -76,7 +76,7 @@ func claimOnce(t *testing.T, parent *object.Object, live func() (*object.Object,
 		}
 		return nil
 	}}
-	owner := &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, Live: func(context.Context, *object.Object) (*object.Object, error) { return live() }}
+	owner := &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, GetLive: func(context.Context, *object.Object) (*object.Object, error) { return live() }}
 	set, err := owner.Claim(t.Context(), parent, write)
 	c.ops, c.err = write.Recorded(), err
 	for o := range set.All() {
@@ -185,7 +185,7 @@ func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
 		t.Errorf("references of what is adopted (-want +got):\n%s", diff)
 	}
 	created := objecttest.With(objecttest.ConfigMap("b", nil), objecttest.OwnedBy(ref("x"), plain))
-	if err := (&BySelector{}).Mark(parent, created); err != nil {
+	if err := (&BySelector{}).SetControllerReference(parent, created); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, created.GetOwnerReferences()); diff != "" {
@@ -196,7 +196,7 @@ func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
 func TestWhatIsAdoptedIsACopy(t *testing.T) {
 	parent, orphan := objecttest.Widget(nil), objecttest.Matching("a", objecttest.Widget(nil))
 	cache, write := openCache(t, orphan), &plantest.Recorder{}
-	owner := &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, Live: func(context.Context, *object.Object) (*object.Object, error) { return parent, nil }}
+	owner := &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, GetLive: func(context.Context, *object.Object) (*object.Object, error) { return parent, nil }}
 	if _, err := owner.Claim(t.Context(), parent, write); err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
 }
 
 // To look again is no failure, and must not hide one: the loop tells of failures only.
-func TestARealFailureGoesBeforeLookingAgain(t *testing.T) {
+func TestClaimReturnsAnotherErrorInPlaceOfErrRequeue(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	fails := func(plan.Op) error { return errors.New("no release today") }
 	got := claimOnce(t, parent, alive(objecttest.Widget(objecttest.Deleting)), fails, objecttest.Matching("b", parent), unmatched("c", parent))
@@ -320,7 +320,7 @@ func TestMark(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			child := objecttest.With(objecttest.ConfigMap("a", nil), objecttest.OwnedBy(c.refs...))
 			got := ""
-			if err := (&BySelector{}).Mark(parent, child); err != nil {
+			if err := (&BySelector{}).SetControllerReference(parent, child); err != nil {
 				got = err.Error()
 			}
 			if got != c.err {

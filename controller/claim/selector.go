@@ -14,17 +14,17 @@ import (
 // GeneratedLabel is the label by which a generated selector selects a parent's children.
 const GeneratedLabel = "controller-uid"
 
-// GeneratedSelector matches the children that have the parent's UID in their labels.
+// GeneratedSelector returns a selector for the objects with the UID of parent in the label GeneratedLabel.
 func GeneratedSelector(parent *object.Object) (labels.Selector, error) {
 	return labels.SelectorFromSet(GeneratedLabels(parent)), nil
 }
 
-// GeneratedLabels are those that GeneratedSelector matches.
+// GeneratedLabels returns the labels that GeneratedSelector matches.
 func GeneratedLabels(parent *object.Object) map[string]string {
 	return map[string]string{GeneratedLabel: string(parent.GetUID())}
 }
 
-// SpecSelector is the selector in the parent's spec. An empty one would match everything and is refused.
+// SpecSelector returns the selector in the spec of parent. An empty selector would match everything and is an error.
 func SpecSelector(parent *object.Object) (labels.Selector, error) {
 	m, found, err := unstructured.NestedMap(parent.Object, "spec", "selector")
 	if err != nil || !found || len(m) == 0 {

@@ -133,14 +133,14 @@ func (h *Hub[W]) feed(who W, cache *informer.Informer) (*feed[W], error) {
 	return f, f.cache.Handle(f.on)
 }
 
-// Synced waits until the events of everything that was in the caches when who joined were passed, or until ctx is done. It
+// WaitForSync waits until the events of everything that was in the caches when who joined were passed, or until ctx is done. It
 // reports whether they were.
-func (h *Hub[W]) Synced(ctx context.Context, who W) bool {
+func (h *Hub[W]) WaitForSync(ctx context.Context, who W) bool {
 	h.mu.Lock()
 	feeds := slices.Clone(h.joined[who])
 	h.mu.Unlock()
 	for _, f := range feeds {
-		if !f.cache.Synced(ctx) {
+		if !f.cache.WaitForSync(ctx) {
 			return false
 		}
 	}

@@ -81,7 +81,7 @@ func (w *world) joinVersion(t testing.TB, widgets schema.GroupVersionResource, w
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !w.Synced(t.Context(), who) {
+	if !w.WaitForSync(t.Context(), who) {
 		t.Fatal("it is not synced")
 	}
 	w.told = nil
@@ -217,12 +217,12 @@ func TestWhoLeavesIsForgotten(t *testing.T) {
 	}
 }
 
-func TestWhoJoinsIsToldOfChanges(t *testing.T) {
+func TestChangesDiffersAfterAJoinOrAnEvent(t *testing.T) {
 	w := newWorld(t, widget("w", of("a")))
 	before := w.Changes(widgetKind.GroupKind())
 	w.join(t, "a", "tenant=a")
 	if w.Changes(widgetKind.GroupKind()) == before {
-		t.Error("it is no change that somebody joins")
+		t.Error("Changes is the same after a join")
 	}
 	for _, c := range []struct {
 		old, current *object.Object

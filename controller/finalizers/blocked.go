@@ -13,10 +13,10 @@ import (
 	"metascript/controller/spec"
 )
 
-// A BlockedReporter reports parents that are being deleted and have the finalizer of a controller that does not run, and
-// therefore cannot remove it. Without the report nobody would know what such a parent waits for.
+// A BlockedReporter reports parents that are being deleted and have the finalizer of a controller that does not run and so
+// cannot remove it. It records an event on each parent, which says what the deletion waits for.
 //
-// It is safe for concurrent use, but Report and Forget of the same controller must not be called at the same time.
+// It is safe for concurrent use, but Report and Forget of the same controller must not be called concurrently.
 type BlockedReporter struct {
 	caches    *informer.Factory
 	resources kube.Finder
@@ -26,20 +26,21 @@ type BlockedReporter struct {
 	blocked map[spec.ID]*blockedParents
 }
 
-// blockedParents are those of one controller. Report and Forget use them.
+// blockedParents is the state for one controller. Only Report and Forget use it.
 type blockedParents struct {
-	text   string // of the event, which says what to do
+	text   string // of the event
 	caches map[v1alpha1.ResourceRule]*informer.Informer
 }
 
-// NewBlockedReporter returns a BlockedReporter that writes events on the parents.
+// NewBlockedReporter returns a BlockedReporter that records events on the parents.
 func NewBlockedReporter(caches *informer.Factory, resources kube.Finder, events *kube.Events) *BlockedReporter {
 	warn := func(parent *object.Object, text string) { events.Warning(parent, "FinalizeWaiting", "%s", text) }
 	return &BlockedReporter{caches: caches, resources: resources, warn: warn, blocked: map[spec.ID]*blockedParents{}}
 }
 
-// Report reports each parent of d that is being deleted, now or later, while d does not run. The texts say why, after the
-// name of the controller, and what to do. An empty why means that d runs: no parent is reported any more.
+// Report reports each parent of d that is being deleted, now or later, while d does not run. why continues a sentence that
+// begins with the name of the controller; remedy says what to do. An empty why means that d runs: no parent is reported any
+// more.
 func (w *BlockedReporter) Report(d *spec.Declaration, why, remedy string) error {
 	if why == "" {
 		w.Forget(d.ID())
@@ -59,8 +60,8 @@ func (w *BlockedReporter) Report(d *spec.Declaration, why, remedy string) error 
 	return w.watch(known, d)
 }
 
-// watch reports the parents that d declares now, and no others. A cache that is open already stays open: opening it again would
-// list all objects of its kind, and report each of them again.
+// watch watches the parents that d declares now, and no others. A cache that is open stays open: opening it again would list
+// all objects of its kind, and report each of them again.
 func (w *BlockedReporter) watch(known *blockedParents, d *spec.Declaration) error {
 	declared := map[v1alpha1.ResourceRule]bool{}
 	for _, parent := range d.Parents {
@@ -77,7 +78,7 @@ func (w *BlockedReporter) watch(known *blockedParents, d *spec.Declaration) erro
 	return nil
 }
 
-// watchRule reports the parents of one rule. A resource that is not served has none.
+// watchRule watches the parents of one rule. A resource that the API server does not serve has none.
 func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.ResourceRule, finalizer string) error {
 	resource, err := w.resources.ByName(rule.APIVersion, rule.Resource)
 	var notServed *kube.NotServedError
@@ -86,7 +87,7 @@ func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.Resourc
 		known.close(rule)
 		return nil
 	case err != nil || known.caches[rule] != nil:
-		return nil // what cannot be discovered now stays as it is
+		return nil // after an error of discovery nothing changes
 	}
 	cache := w.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, MetadataOnly: true})
 	known.caches[rule] = cache
@@ -97,7 +98,7 @@ func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.Resourc
 	})
 }
 
-// close stops reporting the parents of a rule.
+// close stops watching the parents of a rule.
 func (p *blockedParents) close(rule v1alpha1.ResourceRule) {
 	if cache := p.caches[rule]; cache != nil {
 		cache.Close()

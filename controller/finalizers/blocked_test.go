@@ -82,7 +82,7 @@ func (w *waitingWorld) followed(t *testing.T, in kube.Finder, why string, about 
 	}
 	if known := w.blocked[d.ID()]; known != nil {
 		for _, cache := range known.caches {
-			if !cache.Synced(t.Context()) {
+			if !cache.WaitForSync(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
 		}

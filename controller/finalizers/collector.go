@@ -1,4 +1,4 @@
-// Package finalizers removes the finalizers of controllers that are deleted, and reports parents that wait for one.
+// Package finalizers removes the finalizers of controllers that are deleted, and reports parents whose deletion waits for one.
 //
 //   - A [Remover] removes the finalizer of one controller from its parents, when the controller is deleted.
 //   - A [Collector] removes the finalizers of all deleted controllers, for deletions that no server watched.
@@ -25,11 +25,11 @@ import (
 	"metascript/controller/spec"
 )
 
-// A Collector removes the finalizers of controllers that are deleted from every object of a cluster that has one. It is
-// for deletions that no server watched. The finalizers of a controller that exists stay, whatever its parents are.
+// A Collector removes the finalizers of deleted controllers from all objects of a cluster. It is for deletions that no
+// server watched. It does not remove the finalizers of controllers that exist.
 type Collector struct {
-	DryRun bool                                         // nothing is removed
-	Tell   func(o *object.Object, finalizer, by string) // is called for each that was removed, or would be; by is the controller
+	DryRun    bool                                         // nothing is removed
+	OnRemoved func(o *object.Object, finalizer, by string) // called for each finalizer that was removed, or would be in a dry run; by is the controller
 
 	discovery  discovery.DiscoveryInterface
 	client     dynamic.Interface
@@ -38,9 +38,9 @@ type Collector struct {
 
 // Collected counts what a Collector found.
 type Collected struct {
-	Taken  int // finalizers of controllers that are deleted
-	Kept   int // finalizers of controllers that exist
-	Failed int
+	Removed int // finalizers of controllers that are deleted
+	Kept    int // finalizers of controllers that exist
+	Failed  int
 }
 
 // NewCollector connects to a cluster.
@@ -63,7 +63,7 @@ func NewCollector(config *rest.Config) (*Collector, error) {
 	}, nil
 }
 
-// Run looks at every object once. A failure does not stop it; the error is all that failed.
+// Run visits every object once. It continues after an error, and returns all errors joined.
 func (c *Collector) Run(ctx context.Context) (Collected, error) {
 	resources, err := c.resources()
 	failed := []error{err}
@@ -76,7 +76,7 @@ func (c *Collector) Run(ctx context.Context) (Collected, error) {
 	return found.Collected, err
 }
 
-// count is how many errors are joined in err.
+// count returns how many errors are joined in err.
 func count(err error) int {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok && err != nil {
@@ -91,8 +91,8 @@ func count(err error) int {
 	return n
 }
 
-// resources returns all resources that can be listed and updated. A group that does not answer is an error, and the others are
-// returned with it.
+// resources returns all resources that can be listed and updated. If the API server cannot list those of a group, the error
+// says so, and the others are returned with it.
 func (c *Collector) resources() ([]kube.Resource, error) {
 	lists, err := c.discovery.ServerPreferredResources()
 	var all []kube.Resource
@@ -120,7 +120,7 @@ type collection struct {
 	exists map[spec.ID]bool // the controllers that are known to exist
 }
 
-// look removes the finalizers of controllers that are deleted from o.
+// look removes the finalizers of deleted controllers from o.
 func (c *collection) look(ctx context.Context, o *object.Object) error {
 	var failed []error
 	for _, finalizer := range o.GetFinalizers() {
@@ -131,8 +131,8 @@ func (c *collection) look(ctx context.Context, o *object.Object) error {
 	return errors.Join(failed...)
 }
 
-// collect removes a finalizer if its controller is deleted. That is asked again for each object, since the controller may have
-// been created again.
+// collect removes a finalizer if its controller does not exist. It asks the API server again for each object, since the
+// controller may have been created again.
 func (c *collection) collect(ctx context.Context, o *object.Object, finalizer string, by spec.ID) error {
 	if !c.exists[by] {
 		exists, err := Exists(ctx, by, c.client)
@@ -148,18 +148,18 @@ func (c *collection) collect(ctx context.Context, o *object.Object, finalizer st
 	taken := c.DryRun
 	if !c.DryRun {
 		var err error
-		if taken, err = c.finalizers.TakeOff(ctx, o, finalizer, fmt.Sprintf("there is no %s", by)); err != nil {
+		if taken, err = c.finalizers.Remove(ctx, o, finalizer, fmt.Sprintf("there is no %s", by)); err != nil {
 			return err
 		}
 	}
 	if taken {
-		c.Taken++
-		c.Tell(o, finalizer, by.String())
+		c.Removed++
+		c.OnRemoved(o, finalizer, by.String())
 	}
 	return nil
 }
 
-// ownerOfFinalizer returns the controller whose finalizer it is, if it is one of a controller.
+// ownerOfFinalizer returns the controller that a finalizer belongs to; false if it belongs to none.
 func ownerOfFinalizer(finalizer string) (spec.ID, bool) {
 	for kind, prefix := range spec.FinalizerPrefixes {
 		if name, ok := strings.CutPrefix(finalizer, prefix); ok && name != "" {
@@ -169,7 +169,7 @@ func ownerOfFinalizer(finalizer string) (spec.ID, bool) {
 	return spec.ID{}, false
 }
 
-// Exists asks the API server, and no cache, whether there is a controller object of that name.
+// Exists reports whether a controller object exists. It asks the API server, not a cache.
 func Exists(ctx context.Context, id spec.ID, client dynamic.Interface) (bool, error) {
 	_, err := client.Resource(spec.Resources[id.Kind]).Get(ctx, id.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -12,16 +12,16 @@ import (
 	"metascript/controller/spec"
 )
 
-// A Remover removes the finalizer of one controller from its parents, when the controller is deleted.
+// A Remover removes the finalizer of a deleted controller from its parents.
 type Remover struct {
 	Resources  kube.Finder
 	Finalizers *kube.Finalizers
-	Only       func(object.Ref) bool       // the parents that are looked at; nil: all
-	Removed    func(parent *object.Object) // is called for each from which it was removed; may be nil
+	Only       func(object.Ref) bool       // reports whether a parent is included; nil: all are
+	OnRemoved  func(parent *object.Object) // called for each parent from which the finalizer was removed; may be nil
 }
 
 // Remove removes the finalizer of the controller that d describes from the objects of all its parent resources. It returns
-// from how many. A failure does not stop it; the error is all that failed.
+// from how many. It continues after an error, and returns all errors joined.
 func (r *Remover) Remove(ctx context.Context, d *spec.Declaration) (n int, err error) {
 	var failed []error
 	for _, rule := range d.Parents {
@@ -35,7 +35,7 @@ func (r *Remover) removeFrom(ctx context.Context, of spec.ID, rule v1alpha1.Reso
 	resource, err := r.Resources.ByName(rule.APIVersion, rule.Resource)
 	var notServed *kube.NotServedError
 	if errors.As(err, &notServed) {
-		return 0, nil // the parents were deleted with their kind
+		return 0, nil // the parents were deleted with their CustomResourceDefinition
 	}
 	if err != nil {
 		return 0, err
@@ -44,11 +44,11 @@ func (r *Remover) removeFrom(ctx context.Context, of spec.ID, rule v1alpha1.Reso
 		if !slices.Contains(o.GetFinalizers(), of.Finalizer()) || r.Only != nil && !r.Only(object.RefOf(o)) {
 			return nil
 		}
-		taken, err := r.Finalizers.TakeOff(ctx, o, of.Finalizer(), fmt.Sprintf("%s is deleted", of))
+		taken, err := r.Finalizers.Remove(ctx, o, of.Finalizer(), fmt.Sprintf("%s is deleted", of))
 		if taken {
 			n++
-			if r.Removed != nil {
-				r.Removed(o)
+			if r.OnRemoved != nil {
+				r.OnRemoved(o)
 			}
 		}
 		return err

@@ -13,9 +13,9 @@ import (
 	"metascript/controller/jsontree"
 )
 
-// receive reads the body of a response and checks it. A small one is read as a whole. A larger one needs room among the
-// answers in flight, and is decoded as it arrives, unless its text is to be kept.
-func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key answerKey) (*Response, error) {
+// receive reads and checks the body of a response. A small body is read as a whole. A larger one first reserves memory of
+// InFlight, and is decoded while it is read, unless its text is cached.
+func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request, key cacheKey) (*Response, error) {
 	if err := refused(resp); err != nil {
 		return nil, err
 	}
@@ -29,38 +29,38 @@ func (w *Webhook) receive(ctx context.Context, resp *http.Response, req *Request
 		return nil, err
 	}
 	if len(first) <= smallBody {
-		return w.keep(first, resp, req, key)
+		return w.decodeAndCache(first, resp, req, key)
 	}
 	release, err := w.reserve(ctx, req, resp.ContentLength, limit, body)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if w.Answers != nil && resp.Header.Get("ETag") != "" {
+	if w.Cache != nil && resp.Header.Get("ETag") != "" {
 		text, err := io.ReadAll(io.MultiReader(bytes.NewReader(first), body))
 		if err != nil {
 			return nil, err
 		}
-		return w.keep(text, resp, req, key)
+		return w.decodeAndCache(text, resp, req, key)
 	}
 	return w.stream(first, body, req)
 }
 
-// keep decodes and checks the text of a response, and keeps it if it has an ETag.
-func (w *Webhook) keep(text []byte, resp *http.Response, req *Request, key answerKey) (*Response, error) {
+// decodeAndCache decodes and checks the text of a response, and caches it if it has an ETag.
+func (w *Webhook) decodeAndCache(text []byte, resp *http.Response, req *Request, key cacheKey) (*Response, error) {
 	answer, err := w.read(text, req)
-	if etag := resp.Header.Get("ETag"); err == nil && w.Answers != nil && etag != "" {
-		w.Answers.put(key, etag, text)
+	if etag := resp.Header.Get("ETag"); err == nil && w.Cache != nil && etag != "" {
+		w.Cache.put(key, etag, text)
 	}
 	return answer, err
 }
 
-// stream decodes a response as it arrives, and checks it.
+// stream decodes a response while it is read, and checks it.
 func (w *Webhook) stream(first []byte, rest *body, req *Request) (*Response, error) {
 	answer, twice, err := jsontree.Decode(io.MultiReader(bytes.NewReader(first), rest), w.Strict)
 	switch {
 	case rest.err != nil:
-		return nil, rest.err // which the decoder may have put in other words
+		return nil, rest.err // the error of the decoder may hide it
 	case err == nil && answer == nil:
 		err = errNull
 	}
@@ -73,18 +73,18 @@ func (w *Webhook) stream(first []byte, rest *body, req *Request) (*Response, err
 	return decode(answer, req, w.decodeOptions())
 }
 
-// reserve takes room for an answer of that length, or of any up to limit when the length is not known. It is kept until
-// the reconcile ends whose context ctx is; of a customize hook, whose answer is not kept, and outside of a reconcile until
-// release is called.
+// reserve takes memory of InFlight for a response of this length, or, if the length is not known, of any length up to limit.
+// The memory belongs to the Lease in ctx until the reconcile ends. For a customize hook, whose response is not kept, and
+// without a Lease in ctx, it is returned by release.
 func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64, of *body) (release func(), err error) {
-	if w.Room == nil {
+	if w.InFlight == nil {
 		return func() {}, nil
 	}
-	size := w.Room.Size()
+	size := w.InFlight.Size()
 	if length > size {
 		return nil, fmt.Errorf("the answer has %d bytes, and all answers in flight may have %d together: raise --webhook-memory", length, size)
 	}
-	lease := bodies.Held(ctx)
+	lease := bodies.FromContext(ctx)
 	own := lease == nil || req.Shape == Customizing
 	if own {
 		lease = &bodies.Lease{}
@@ -93,12 +93,12 @@ func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64
 	if length < 0 {
 		least, most = min(of.read, size), min(limit, size)
 	}
-	n, err := lease.TakeUpTo(ctx, w.Room, least, most)
+	n, err := lease.TakeUpTo(ctx, w.InFlight, least, most)
 	if err != nil {
 		return nil, err
 	}
 	if length < 0 {
-		of.bound(n, aboveRoom(n, size))
+		of.bound(n, aboveBudget(n, size))
 	}
 	if own {
 		return lease.Release, nil
@@ -106,8 +106,8 @@ func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64
 	return func() { lease.Shrink(n, of.read) }, nil
 }
 
-// aboveRoom is the error of an answer that is larger than n of the size bytes that there are for all.
-func aboveRoom(n, size int64) error {
+// aboveBudget returns the error for a response that is larger than n bytes, which were reserved of a budget of size bytes.
+func aboveBudget(n, size int64) error {
 	if n == size {
 		return fmt.Errorf("the answer is larger than %d bytes, which all answers in flight may have together: raise --webhook-memory", size)
 	}
@@ -118,17 +118,17 @@ func tooLarge(limit int64) error {
 	return fmt.Errorf("the answer is larger than %d bytes: answer with less, or raise maxResponseSize of the webhook", limit)
 }
 
-// A body is read up to a bound, beyond which it is an error.
+// A body reads a response body up to a limit. Reading more is an error.
 type body struct {
 	r     io.Reader
 	read  int64
 	left  int64
 	limit int64
-	over  error // the error of a body that is larger; nil: the one of limit
-	err   error // the last error, but for the end
+	over  error // the error for a larger body; nil stands for tooLarge(limit)
+	err   error // the last error other than io.EOF
 }
 
-// bound lowers the bound to n bytes from the beginning.
+// bound reduces the limit to n bytes from the beginning of the body. over is the error for a larger body.
 func (b *body) bound(n int64, over error) {
 	if less := n - b.read; less < b.left {
 		b.left, b.over = max(less, 0), over

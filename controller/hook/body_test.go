@@ -63,7 +63,7 @@ func TestALargeAnswerIsThatOfASmallOne(t *testing.T) {
 	for _, length := range []bool{true, false} {
 		for _, strict := range []bool{true, false} {
 			h := answering(t, body, length)
-			h.Strict, h.Room = strict, bodies.New(0).Share()
+			h.Strict, h.InFlight = strict, bodies.New(0).Share()
 			// cmp takes seconds to find nothing in so much.
 			if got := ask(t, h, newRequest(t)); !reflect.DeepEqual(got.Document(), want.Document()) {
 				t.Errorf("length %t, strict %t (-want +got):\n%s", length, strict, cmp.Diff(want.Document(), got.Document()))
@@ -114,7 +114,7 @@ func TestAnAnswerAboveTheRoomForAllIsRefusedByTheNameOfTheFlag(t *testing.T) {
 	} {
 		h := answering(t, body, length)
 		budget := bodies.New(1 << 20)
-		h.Room = budget.Share()
+		h.InFlight = budget.Share()
 		for range 2 {
 			_, err := h.Call(t.Context(), newRequest(t))
 			if got := fault(t, h, err); got != want {
@@ -130,13 +130,13 @@ func TestAnAnswerAboveTheRoomForAllIsRefusedByTheNameOfTheFlag(t *testing.T) {
 func TestACallThatFindsNoRoomSaysSoAndKeepsNone(t *testing.T) {
 	h := answering(t, large(1), true)
 	budget := bodies.New(4 << 20)
-	h.Room = budget.Share()
-	ctx, release := bodies.Hold(t.Context())
+	h.InFlight = budget.Share()
+	ctx, release := bodies.WithLease(t.Context())
 	defer release()
-	if bodies.Held(ctx).Take(ctx, h.Room, 1) != nil || !budget.TryTake(4<<20-1) {
+	if bodies.FromContext(ctx).Take(ctx, h.InFlight, 1) != nil || !budget.TryTake(4<<20-1) {
 		t.Fatal("there is no room")
 	}
-	bodies.Held(ctx).Shrink(1, 1)
+	bodies.FromContext(ctx).Shrink(1, 1)
 	_, err := h.Call(ctx, newRequest(t)) // which does not wait, since no other reconcile holds room
 	if got := fault(t, h, err); !strings.HasPrefix(got, "there is no room for an answer of up to ") || !strings.Contains(got, "raise --webhook-memory if this comes often") {
 		t.Errorf("error %q", got)
@@ -152,7 +152,7 @@ func TestASmallAnswerNeedsNoRoom(t *testing.T) {
 		t.Fatal("there is no room")
 	}
 	h := answering(t, []byte(`{"children": []}`), false)
-	h.Room = budget.Share()
+	h.InFlight = budget.Share()
 	ask(t, h, newRequest(t))
 }
 
@@ -160,12 +160,12 @@ func TestKeptAnswersShareTheirRoom(t *testing.T) {
 	room := bodies.New(3 << 20)
 	one, two := answering(t, large(2), true, "ETag", `"a"`), answering(t, large(2), true, "ETag", `"b"`)
 	for _, h := range []*Webhook{one, two} {
-		h.Answers = NewAnswers(0, 0)
-		h.Answers.Room = room
+		h.Cache = NewResponseCache(0, 0)
+		h.Cache.Budget = room
 		ask(t, h, newRequest(t))
 	}
-	if one.Answers.kept.Len() != 1 || two.Answers.kept.Len() != 0 {
-		t.Errorf("%d and %d answers are kept, want the first alone", one.Answers.kept.Len(), two.Answers.kept.Len())
+	if one.Cache.kept.Len() != 1 || two.Cache.kept.Len() != 0 {
+		t.Errorf("%d and %d answers are kept, want the first alone", one.Cache.kept.Len(), two.Cache.kept.Len())
 	}
 	one.Close()
 	ask(t, two, newRequest(t))
@@ -189,8 +189,8 @@ func TestAnswersOfOneReconcileMayHaveMoreAtMostThanThereIsRoom(t *testing.T) {
 			arrived.Wait()
 			_, _ = io.WriteString(w, `]}`)
 		})
-		h.Limit, h.Timeout, h.Room = limit, time.Minute, bodies.New(8<<20).Share()
-		ctx, release := bodies.Hold(t.Context())
+		h.Limit, h.Timeout, h.InFlight = limit, time.Minute, bodies.New(8<<20).Share()
+		ctx, release := bodies.WithLease(t.Context())
 		var calls sync.WaitGroup
 		for range revisions {
 			calls.Go(func() {
@@ -206,8 +206,8 @@ func TestAnswersOfOneReconcileMayHaveMoreAtMostThanThereIsRoom(t *testing.T) {
 
 func TestAnAnswerBesideOthersOfItsReconcileIsRefusedByTheNameOfTheFlag(t *testing.T) {
 	h := answering(t, large(2), false)
-	h.Room = bodies.New(3 << 20).Share()
-	ctx, release := bodies.Hold(t.Context())
+	h.InFlight = bodies.New(3 << 20).Share()
+	ctx, release := bodies.WithLease(t.Context())
 	defer release()
 	if _, err := h.Call(ctx, newRequest(t)); err != nil {
 		t.Fatal(err)
@@ -226,9 +226,9 @@ func TestAnswersInFlightStayWithinTheirRoom(t *testing.T) {
 	var inUse, most atomic.Int64
 	for range 8 {
 		h := answering(t, body, true)
-		h.Room, h.Timeout = budget.Share(), 10*time.Minute
+		h.InFlight, h.Timeout = budget.Share(), 10*time.Minute
 		calls.Go(func() {
-			ctx, release := bodies.Hold(t.Context())
+			ctx, release := bodies.WithLease(t.Context())
 			defer release()
 			resp, err := h.Call(ctx, newRequest(t))
 			if err != nil {

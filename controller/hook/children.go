@@ -13,9 +13,9 @@ import (
 	"metascript/controller/object"
 )
 
-// desired turns the children of an answer into a set that can be planned with: each is checked, gets its parent's
-// namespace when it has none, and the generated selector's label. What is merely odd in a webhook's answer becomes
-// a warning.
+// desired converts the children in a response to a set for the plan. Each child is checked, and gets the namespace of the
+// parent if it has none, and the labels and annotations of req.Expect. In a response that is not checked strictly, some
+// mistakes are only warnings.
 func desired(items []any, req *Request, how decodeOptions) (*object.Set, []string, error) {
 	set, first := &object.Set{}, map[object.Ref]int{}
 	var warnings []string
@@ -45,7 +45,7 @@ func desired(items []any, req *Request, how decodeOptions) (*object.Set, []strin
 	return set, warnings, nil
 }
 
-// newChild checks one child and completes it, or a copy of it.
+// newChild checks one child and completes it, or a copy of it if others use it too.
 func newChild(item any, req *Request, how decodeOptions) (*object.Object, error) {
 	m, ok := item.(map[string]any)
 	if !ok {
@@ -67,7 +67,7 @@ func newChild(item any, req *Request, how decodeOptions) (*object.Object, error)
 	return o, label(o, req.Expect)
 }
 
-// checkShape looks at the fields that every object needs, so that nothing later trips over their types.
+// checkShape checks the types of the fields that every object has.
 func checkShape(m map[string]any) error {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, ok := m[field].(string); !ok || text == "" {
@@ -97,7 +97,7 @@ func checkShape(m map[string]any) error {
 	return nil
 }
 
-// missingOr names what is there instead of what is wanted.
+// missingOr describes a value that is not valid: missing, empty, or its type.
 func missingOr(v any) string {
 	switch v {
 	case nil:
@@ -108,7 +108,7 @@ func missingOr(v any) string {
 	return typeName(v)
 }
 
-// checkStrings refuses labels and annotations that are no strings: a label "replicas: 1" without quotes is a number.
+// checkStrings returns an error if labels or annotations are not strings: a label "replicas: 1" without quotes is a number.
 func checkStrings(path string, v any) error {
 	m, ok := v.(map[string]any)
 	if v != nil && !ok {
@@ -122,8 +122,8 @@ func checkStrings(path string, v any) error {
 	return nil
 }
 
-// place gives a child its parent's namespace when it has none, and refuses one that the garbage collector would
-// remove at once because its owner is out of its reach.
+// place sets the namespace of a child to that of the parent if it has none. It returns an error if the garbage collector
+// would delete the child at once, because an owner must be in the same namespace or cluster-scoped.
 func place(o *object.Object, req *Request) error {
 	home := req.Parent.GetNamespace()
 	namespaced, declared := req.Expect.Kinds[o.GroupVersionKind()]
@@ -148,7 +148,7 @@ func place(o *object.Object, req *Request) error {
 	return nil
 }
 
-// label adds the labels and annotations that every child gets and checks that its parent will recognise it.
+// label adds the labels and annotations that every child gets, and checks that the parent's selector matches.
 func label(o *object.Object, expect Expect) error {
 	metadata := o.Object["metadata"].(map[string]any)
 	add(metadata, "annotations", expect.Annotations)
@@ -159,7 +159,7 @@ func label(o *object.Object, expect Expect) error {
 	return nil
 }
 
-// add puts values into a map of metadata, which it makes when it is missing and needed.
+// add adds values to a map in metadata. It creates the map if there is none and there are values.
 func add(metadata map[string]any, field string, values map[string]string) map[string]any {
 	all, _ := metadata[field].(map[string]any)
 	if all == nil && len(values) > 0 {
@@ -172,7 +172,7 @@ func add(metadata map[string]any, field string, values map[string]string) map[st
 	return all
 }
 
-// labelSet gives labels as selectors want them. A null one is none; for GetLabels, there are none at all beside it.
+// labelSet returns labels for a selector. It ignores a label that is null; GetLabels would return no labels then.
 func labelSet(all map[string]any) labels.Set {
 	have := labels.Set{}
 	for key, value := range all {
@@ -183,7 +183,7 @@ func labelSet(all map[string]any) labels.Set {
 	return have
 }
 
-// undeclared says that a child's kind is not among the declared ones, or "".
+// undeclared returns a text if the kind of a child is not declared, and "" otherwise.
 func undeclared(o *object.Object, req *Request) string {
 	kind, kinds := o.GroupVersionKind(), req.Expect.Kinds
 	if _, declared := kinds[kind]; declared {
@@ -197,7 +197,7 @@ func undeclared(o *object.Object, req *Request) string {
 	return fmt.Sprintf("%s is not among the controller's %s (%s)", groupName(kind), req.Shape.rules(), strings.Join(names, ", "))
 }
 
-// describe names a child as far as it can be named: ` (Pod "web-0")`.
+// describe returns the kind and name of a child as far as they are strings, such as ` (Pod "web-0")`.
 func describe(item any) string {
 	m, _ := item.(map[string]any)
 	kind, _ := m["kind"].(string)

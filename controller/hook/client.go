@@ -12,19 +12,19 @@ import (
 	"sync"
 )
 
-// A Client keeps connections to the server of a webhook. The zero value is ready for use; its fields are set before it
-// is used.
+// A Client has the connections to the server of a webhook. The zero value is ready for use. Its exported fields must be set
+// before the first call.
 type Client struct {
 	Endpoint func() (Endpoint, error)                       // how to connect now; nil: the zero value
-	Wrap     func(next http.RoundTripper) http.RoundTripper // what each request goes through; nil: nothing
+	Wrap     func(next http.RoundTripper) http.RoundTripper // wraps the transport of all requests; may be nil
 
 	mu      sync.Mutex
-	with    TLS // what current was made with
+	with    TLS // the settings of current
 	current *http.Client
-	idle    func() // closes the connections of current that nobody uses
+	idle    func() // closes the idle connections of current
 }
 
-// connect returns what a call that begins now is made with. Calls under way continue with what they began with.
+// connect returns the client and the settings for a call that begins now. Calls in progress continue with theirs.
 func (c *Client) connect() (*http.Client, Endpoint, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *Client) connect() (*http.Client, Endpoint, error) {
 	return c.current, to, nil
 }
 
-// renew replaces the http.Client by one that has no connections yet.
+// renew replaces the http.Client by one without connections.
 func (c *Client) renew(with TLS) error {
 	config, err := with.config()
 	if err != nil {
@@ -62,11 +62,11 @@ func (c *Client) renew(with TLS) error {
 	return nil
 }
 
-// maxRedirects is how often a server may send a call elsewhere.
+// maxRedirects is how many redirects of a call are followed.
 const maxRedirects = 10
 
-// redirect allows redirects within one server. A server with another scheme, host or port would get the request, with all
-// that is in it, although nobody named it.
+// redirect allows redirects within one server. A server with another scheme, host or port would get the request with its
+// content, although the user did not name it.
 func redirect(to *http.Request, via []*http.Request) error {
 	from, there := origin(via[0].URL), origin(to.URL)
 	switch {
@@ -78,7 +78,7 @@ func redirect(to *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// origin is the scheme, host and port of a URL, which are no secret.
+// origin returns the scheme, host and port of a URL, which are not secret.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -87,8 +87,8 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// Close closes the connections that nobody uses; those in use are closed after their call.
-func (c *Client) Close() {
+// close closes idle connections. Those in use are closed after their call.
+func (c *Client) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.idle != nil {
@@ -96,8 +96,9 @@ func (c *Client) Close() {
 	}
 }
 
-// newTransport keeps as many connections as there may be calls at a time. It speaks HTTP/1.1, in which each call has a
-// connection of its own: calls spread over the Pods of a Service, and a connection that died is given up with its call.
+// newTransport returns a transport that keeps as many connections as there may be concurrent calls. It uses HTTP/1.1, where
+// each call has its own connection: calls are distributed over the Pods of a Service, and a broken connection affects one
+// call.
 func newTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConnsPerHost, t.MaxIdleConns = 100, 100
@@ -106,23 +107,23 @@ func newTransport() *http.Transport {
 	return t
 }
 
-// An Endpoint says how to connect to the server of a webhook: what verifies the server, and which credentials it gets. With
-// the zero value the system's certificates verify it, and it gets no credentials.
+// An Endpoint says how to connect to the server of a webhook. The zero value verifies the server with the system's root
+// certificates and sends no credentials.
 type Endpoint struct {
 	TLS
-	Authorization string // the header of that name; "": none
+	Authorization string // the value of this header; "" for none
 }
 
-// TLS is what a connection is made with.
+// TLS are the TLS settings of a connection.
 type TLS struct {
-	CA               Material // certificates that verify the server, in place of the system's
-	Certificate, Key Material // for a server that asks for them
+	CA               Material // root certificates in place of the system's
+	Certificate, Key Material // the client certificate
 }
 
-// A Material is a certificate or a key in PEM, and where it is, for errors. The zero value is none.
+// A Material is a certificate or a key in PEM, and where it comes from, for errors. The zero value is none.
 type Material struct{ PEM, Where string }
 
-// Check says what of t cannot be used. The error never shows the content of a Material.
+// Check returns an error if t cannot be used. The error does not contain the content of a Material.
 func (t TLS) Check() error {
 	_, err := t.config()
 	return err
@@ -146,7 +147,7 @@ func (t TLS) config() (*tls.Config, error) {
 	return c, nil
 }
 
-// explain adds to an error of a connection how to fix it.
+// explain adds a remedy to an error of a connection.
 func explain(err error) error {
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {

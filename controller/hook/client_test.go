@@ -73,7 +73,7 @@ func (s *secured) present(t *testing.T, a *authority.Authority) {
 func (s *secured) calling(t *testing.T, endpoint func() (Endpoint, error)) *Webhook {
 	t.Helper()
 	h := &Webhook{URL: s.URL + "/sync", Client: Client{Endpoint: endpoint}}
-	t.Cleanup(h.Client.Close)
+	t.Cleanup(h.Client.close)
 	return h
 }
 

@@ -15,37 +15,37 @@ import (
 	"metascript/engine"
 )
 
-// FieldRelated is the list in the answer of a customize hook.
-const FieldRelated = "relatedResources"
+// fieldRelated is the field of the response of a customize hook with the rules.
+const fieldRelated = "relatedResources"
 
-// What an answer of a customize hook may ask for, since it is remembered for every parent.
+// The limits of a response of a customize hook, since it is cached for every parent.
 const (
 	maxRelated      = 1_000  // rules
 	maxRelatedNames = 10_000 // in all of them
 )
 
-// A RelatedRule names objects of one resource that a controller's other hooks want to see.
+// A RelatedRule selects objects of one resource for the other hooks of a controller.
 type RelatedRule struct {
 	APIVersion string
 	Resource   string // the plural name
 	selection.Query
 }
 
-// RelatedField is the path of a rule in the answer.
-func RelatedField(i int) string { return fmt.Sprintf("%s[%d]", FieldRelated, i) }
+// RelatedField returns the path of the i-th rule in the response.
+func RelatedField(i int) string { return fmt.Sprintf("%s[%d]", fieldRelated, i) }
 
 // ruleKeys are the fields of a rule.
 var ruleKeys = []string{"apiVersion", "resource", "labelSelector", "namespaceSelector", "namespace", "names"}
 
-// decodeRelated turns the answer of a customize hook into a Response. Without any rule nothing is related.
+// decodeRelated converts the response of a customize hook. Without rules, there are no related objects.
 func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) {
 	resp := &Response{Shape: Customizing}
-	items, ok := answer[FieldRelated].([]any)
-	if !ok && answer[FieldRelated] != nil {
-		return nil, fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", FieldRelated, typeName(answer[FieldRelated]))
+	items, ok := answer[fieldRelated].([]any)
+	if !ok && answer[fieldRelated] != nil {
+		return nil, fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", fieldRelated, typeName(answer[fieldRelated]))
 	}
 	if len(items) > maxRelated {
-		return nil, fmt.Errorf("%s in the answer has %d rules, and %d are the most: select by labels or by namespaces", FieldRelated, len(items), maxRelated)
+		return nil, fmt.Errorf("%s in the answer has %d rules, and %d are the most: select by labels or by namespaces", fieldRelated, len(items), maxRelated)
 	}
 	names := 0
 	for i, item := range items {
@@ -86,7 +86,7 @@ func decodeRule(item any, how decodeOptions) (RelatedRule, error) {
 	return rule, err
 }
 
-// textOf is a field that must be a string with something in it.
+// textOf returns a field that must be a string and not empty.
 func textOf(m map[string]any, field, example string) (string, error) {
 	text, ok := m[field].(string)
 	if !ok || text == "" {
@@ -121,8 +121,8 @@ func decodeQuery(m map[string]any, how decodeOptions) (q selection.Query, err er
 	return q, err
 }
 
-// decodeNames reads the list of names. An empty list is no restriction when Metacontroller reads it. From a script,
-// where it most likely was computed, it means what it says: none.
+// decodeNames reads the list of names. In Metacontroller, an empty list selects all names. In the response of a script,
+// where the list was most likely computed, it selects none.
 func decodeNames(v any, how decodeOptions) ([]string, error) {
 	items, ok := v.([]any)
 	if !ok && v != nil {
@@ -142,7 +142,7 @@ func decodeNames(v any, how decodeOptions) ([]string, error) {
 	return names, nil
 }
 
-// decodeSelector reads a label selector, and whether there is one. An empty one matches everything.
+// decodeSelector reads a label selector, and reports whether there is one. An empty selector matches everything.
 func decodeSelector(m map[string]any, field string, how decodeOptions) (labels.Selector, bool, error) {
 	if m[field] == nil {
 		return nil, false, nil
@@ -173,7 +173,7 @@ func decodeSelector(m map[string]any, field string, how decodeOptions) (labels.S
 	return selector, true, nil
 }
 
-// checkExpressions looks at the types in matchExpressions, so that the error names the place.
+// checkExpressions checks the types in matchExpressions, so that the error names the field.
 func checkExpressions(path string, v any, how decodeOptions) error {
 	items, ok := v.([]any)
 	if !ok && v != nil {
@@ -203,7 +203,7 @@ func checkExpressions(path string, v any, how decodeOptions) error {
 	return nil
 }
 
-// onlyKeys refuses a key that means nothing. The path before it ends in a dot, if there is one.
+// onlyKeys returns an error if m has an unknown key. path is "", or the path of m with a dot at its end.
 func onlyKeys(m map[string]any, path string, known []string) error {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if slices.Contains(known, key) {

@@ -2,8 +2,8 @@ package hook
 
 import "metascript/controller/object"
 
-// Document gives the answer as a hook returns it, completed and without what it may leave out. It shares the objects of
-// the response.
+// Document returns the response as a hook would return it: with the completed children, and without empty fields. It shares
+// the objects of the response.
 func (r *Response) Document() map[string]any {
 	doc := map[string]any{r.Shape.children(): objects(r.Children)}
 	if r.Status != nil {
@@ -46,9 +46,9 @@ func (c Changes) document() map[string]any {
 	return m
 }
 
-func events(asked []Event) []any {
+func events(returned []Event) []any {
 	var list []any
-	for _, e := range asked {
+	for _, e := range returned {
 		list = append(list, map[string]any{"type": e.Type, "reason": e.Reason, "message": e.Message})
 	}
 	return list

@@ -14,112 +14,113 @@ import (
 	"metascript/controller/bodies"
 )
 
-// What Answers keeps unless it is told otherwise, and at most.
+// The defaults and limits of a ResponseCache.
 const (
-	answersTimeout = time.Hour
-	answersCleanup = 10 * time.Minute
-	answersBytes   = 64 << 20 // of one webhook
-	answerOverhead = 256      // bytes that an answer takes beside its text
+	defaultCacheTimeout = time.Hour
+	defaultCacheCleanup = 10 * time.Minute
+	maxCacheBytes       = 64 << 20 // of one webhook
+	entryOverhead       = 256      // bytes of an entry besides its text and ETag
 )
 
-// Answers are those of one webhook that its server gave an ETag. They are asked for again with If-None-Match, so that
-// the server need not send them once more. Those used least recently are forgotten first when they grow too large. It
-// is safe for concurrent use.
-type Answers struct {
-	// Room is what the answers of all webhooks take together; nil: they are not bounded together.
-	Room *bodies.Budget
+// A ResponseCache has the responses of one webhook that had an ETag. They are requested again with If-None-Match, so that
+// the server need not send an unchanged response. The least recently used responses are removed when the cache is too large.
+// It is safe for concurrent use.
+type ResponseCache struct {
+	// Budget limits the caches of all webhooks together. If it is nil, there is no common limit.
+	Budget *bodies.Budget
 
 	timeout, cleanup time.Duration
 	now              func() time.Time
 
 	mu    sync.Mutex
-	kept  *simplelru.LRU[answerKey, answer]
+	kept  *simplelru.LRU[cacheKey, cachedResponse]
 	bytes int
 	swept time.Time
 }
 
-// An answerKey tells parents apart, and the revisions of one parent, each of which is asked about.
-type answerKey struct {
+// A cacheKey identifies a parent and one of its revisions, since the hook is called for each revision.
+type cacheKey struct {
 	parent   types.UID
 	revision [sha256.Size]byte
 }
 
-type answer struct {
+type cachedResponse struct {
 	etag  string
 	body  []byte
 	until time.Time
 }
 
-func (a answer) size() int { return len(a.body) + len(a.etag) + answerOverhead }
+func (a cachedResponse) size() int { return len(a.body) + len(a.etag) + entryOverhead }
 
-// NewAnswers keeps answers for timeout and removes older ones every cleanup; zero and below are defaults.
-func NewAnswers(timeout, cleanup time.Duration) *Answers {
-	a := &Answers{
-		timeout: cmp.Or(max(timeout, 0), answersTimeout), cleanup: cmp.Or(max(cleanup, 0), answersCleanup), now: time.Now,
+// NewResponseCache returns a cache that keeps responses for timeout and removes expired ones every cleanup. Values that are
+// not above zero stand for the defaults.
+func NewResponseCache(timeout, cleanup time.Duration) *ResponseCache {
+	a := &ResponseCache{
+		timeout: cmp.Or(max(timeout, 0), defaultCacheTimeout), cleanup: cmp.Or(max(cleanup, 0), defaultCacheCleanup), now: time.Now,
 	}
-	a.kept, _ = simplelru.NewLRU(answersBytes/answerOverhead, func(_ answerKey, gone answer) { a.forgotten(gone) }) // fails only for no size
+	a.kept, _ = simplelru.NewLRU(maxCacheBytes/entryOverhead, func(_ cacheKey, gone cachedResponse) { a.forgotten(gone) }) // fails only for no size
 	return a
 }
 
-func (a *Answers) forgotten(gone answer) {
+func (a *ResponseCache) forgotten(gone cachedResponse) {
 	a.bytes -= gone.size()
-	if a.Room != nil {
-		a.Room.GiveBack(int64(gone.size()))
+	if a.Budget != nil {
+		a.Budget.GiveBack(int64(gone.size()))
 	}
 }
 
-// Clear forgets all answers.
-func (a *Answers) Clear() {
+// clear removes all responses.
+func (a *ResponseCache) clear() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept.Purge()
 }
 
-// keyOf tells what distinguishes the parent of req, and the revision of it, from others: all but its status and what
-// the API server keeps in its metadata.
-func keyOf(req *Request) answerKey {
+// keyOf returns the key for the parent of req. It depends on all fields except the status and the metadata that the API
+// server sets.
+func keyOf(req *Request) cacheKey {
 	fields := maps.Clone(req.Parent.Object)
 	delete(fields, "status")
 	fields["metadata"] = []any{req.Parent.GetLabels(), req.Parent.GetAnnotations()}
-	text, _ := json.Marshal(fields) // the request, which has all of it, is marshalled too
-	return answerKey{req.Parent.GetUID(), sha256.Sum256(text)}
+	text, _ := json.Marshal(fields) // no error: the whole request is marshalled too
+	return cacheKey{req.Parent.GetUID(), sha256.Sum256(text)}
 }
 
-// get gives the answer kept for key.
-func (a *Answers) get(key answerKey) (answer, bool) {
+// get returns the cached response for key, if it has not expired.
+func (a *ResponseCache) get(key cacheKey) (cachedResponse, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sweep()
 	found, ok := a.kept.Get(key)
 	if !ok || !a.now().Before(found.until) {
-		return answer{}, false
+		return cachedResponse{}, false
 	}
 	return found, true
 }
 
-// put keeps an answer, in place of the one there is.
-func (a *Answers) put(key answerKey, etag string, body []byte) {
+// put adds a response. It replaces the one with the same key.
+func (a *ResponseCache) put(key cacheKey, etag string, body []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept.Remove(key)
-	fresh := answer{etag, body, a.now().Add(a.timeout)}
-	if fresh.size() > answersBytes || !a.makeRoom(int64(fresh.size())) {
+	fresh := cachedResponse{etag, body, a.now().Add(a.timeout)}
+	if fresh.size() > maxCacheBytes || !a.makeRoom(int64(fresh.size())) {
 		return
 	}
 	a.bytes += fresh.size()
 	a.kept.Add(key, fresh)
-	for a.bytes > answersBytes {
+	for a.bytes > maxCacheBytes {
 		a.kept.RemoveOldest()
 	}
 }
 
-// makeRoom takes n bytes of the room for all, and forgets answers until there are as many. It cannot where those of other
-// webhooks take it all.
-func (a *Answers) makeRoom(n int64) bool {
-	if a.Room == nil {
+// makeRoom takes n bytes of Budget, and removes responses until there is enough. It returns false if the caches of other
+// webhooks use too much.
+func (a *ResponseCache) makeRoom(n int64) bool {
+	if a.Budget == nil {
 		return true
 	}
-	for !a.Room.TryTake(n) {
+	for !a.Budget.TryTake(n) {
 		if _, _, some := a.kept.RemoveOldest(); !some {
 			return false
 		}
@@ -127,15 +128,15 @@ func (a *Answers) makeRoom(n int64) bool {
 	return true
 }
 
-// drop forgets the answer kept for key.
-func (a *Answers) drop(key answerKey) {
+// drop removes the response for key.
+func (a *ResponseCache) drop(key cacheKey) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.kept.Remove(key)
 }
 
-// sweep removes what is too old, if it is time.
-func (a *Answers) sweep() {
+// sweep removes expired responses once in each cleanup interval.
+func (a *ResponseCache) sweep() {
 	if now := a.now(); now.Sub(a.swept) >= a.cleanup {
 		a.swept = now
 		for _, key := range a.kept.Keys() {

@@ -34,7 +34,7 @@ func (s *tagger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func tagged(t *testing.T) (*Webhook, *tagger) {
 	s := &tagger{body: `{"status":{"a":1}}`, etag: `"one"`, unchanged: http.StatusNotModified}
 	h := serve(t, s.ServeHTTP)
-	h.Answers = NewAnswers(0, 0)
+	h.Cache = NewResponseCache(0, 0)
 	return h, s
 }
 
@@ -62,7 +62,7 @@ func TestAnAnswerThatHasNotChangedIsTakenFromWhatIsKept(t *testing.T) {
 func TestThatNothingChangedIsNoAnswerWhenNothingIsKept(t *testing.T) {
 	for _, code := range []int{http.StatusNotModified, http.StatusPreconditionFailed} {
 		h := answerWith(t, code, "")
-		h.Answers = NewAnswers(0, 0)
+		h.Cache = NewResponseCache(0, 0)
 		if _, err := h.Call(t.Context(), newRequest(t)); !strings.HasPrefix(fault(t, h, err), fmt.Sprintf("status %d ", code)) {
 			t.Errorf("status %d: error %v", code, err)
 		}
@@ -128,57 +128,57 @@ func TestAnswersAreForgottenInTime(t *testing.T) {
 		timeout, cleanup, wait time.Duration
 		kept                   bool
 	}{
-		{0, 0, answersTimeout - 1, true},
-		{0, 0, answersTimeout, false},
+		{0, 0, defaultCacheTimeout - 1, true},
+		{0, 0, defaultCacheTimeout, false},
 		{time.Minute, 0, time.Minute - 1, true},
 		{time.Minute, 0, time.Minute, false},
 		{0, time.Second, time.Minute, true},
 		{-time.Second, -time.Second, time.Minute, true},
 	} {
-		a, now := NewAnswers(c.timeout, c.cleanup), time.Now()
+		a, now := NewResponseCache(c.timeout, c.cleanup), time.Now()
 		a.now = func() time.Time { return now }
-		a.put(answerKey{parent: "u"}, "e", []byte("x"))
+		a.put(cacheKey{parent: "u"}, "e", []byte("x"))
 		now = now.Add(c.wait)
-		if found, kept := a.get(answerKey{parent: "u"}); kept != c.kept || (found.etag != "") != c.kept {
+		if found, kept := a.get(cacheKey{parent: "u"}); kept != c.kept || (found.etag != "") != c.kept {
 			t.Errorf("timeout %s, cleanup %s: after %s %q is kept: %t, want %t", c.timeout, c.cleanup, c.wait, found.etag, kept, c.kept)
 		}
 	}
 }
 
 func TestWhatIsTooOldIsThrownAway(t *testing.T) {
-	a, now := NewAnswers(time.Minute, 5*time.Minute), time.Now()
+	a, now := NewResponseCache(time.Minute, 5*time.Minute), time.Now()
 	a.now = func() time.Time { return now }
-	a.get(answerKey{})
-	a.put(answerKey{parent: "old"}, "e", []byte("x"))
+	a.get(cacheKey{})
+	a.put(cacheKey{parent: "old"}, "e", []byte("x"))
 	now = now.Add(4 * time.Minute)
-	a.put(answerKey{parent: "new"}, "e", []byte("x"))
-	a.get(answerKey{})
+	a.put(cacheKey{parent: "new"}, "e", []byte("x"))
+	a.get(cacheKey{})
 	if n := a.kept.Len(); n != 2 {
 		t.Errorf("before it is time %d answers are there, want 2", n)
 	}
 	now = now.Add(time.Minute - 1)
-	a.get(answerKey{})
+	a.get(cacheKey{})
 	now = now.Add(1)
-	a.get(answerKey{})
+	a.get(cacheKey{})
 	if n, bytes := a.kept.Len(), a.bytes; n != 0 || bytes != 0 {
 		t.Errorf("%d answers of %d bytes are there, want none", n, bytes)
 	}
 }
 
 func TestAnswersAreBounded(t *testing.T) {
-	a := NewAnswers(0, 0)
-	half := make([]byte, answersBytes/2)
+	a := NewResponseCache(0, 0)
+	half := make([]byte, maxCacheBytes/2)
 	for i := range 5 {
-		a.put(answerKey{parent: types.UID(fmt.Sprint(i))}, "e", half)
-		if a.bytes > answersBytes {
-			t.Errorf("%d bytes are kept, want %d at most", a.bytes, answersBytes)
+		a.put(cacheKey{parent: types.UID(fmt.Sprint(i))}, "e", half)
+		if a.bytes > maxCacheBytes {
+			t.Errorf("%d bytes are kept, want %d at most", a.bytes, maxCacheBytes)
 		}
 	}
-	if _, kept := a.get(answerKey{parent: "4"}); !kept {
+	if _, kept := a.get(cacheKey{parent: "4"}); !kept {
 		t.Error("the last answer is not kept")
 	}
-	a.put(answerKey{parent: "4"}, "e", make([]byte, answersBytes))
-	if _, kept := a.get(answerKey{parent: "4"}); kept || a.bytes != 0 {
+	a.put(cacheKey{parent: "4"}, "e", make([]byte, maxCacheBytes))
+	if _, kept := a.get(cacheKey{parent: "4"}); kept || a.bytes != 0 {
 		t.Errorf("after an answer that is too large %d bytes are kept (of the answer before: %t), want none", a.bytes, kept)
 	}
 }

@@ -13,42 +13,43 @@ import (
 	"metascript/engine"
 )
 
-// A Fallback is a hook that a script answers, and a webhook in its place while the script is broken.
+// A Fallback is a hook with a script, and a webhook that is called in its place while the script is broken.
 //
-// It switches for all parents at once and never for one call, since two implementations that disagree would make
-// children change back and forth. The webhook takes over when the script failed twice in a row and failed last for more than half of
-// the parents that it was asked about, so that one parent that breaks it switches nothing for the others. The script
-// takes over again when a probe works: once in a while it is asked about one parent beside the webhook, and what it
-// answers is not used. A new version of the script is a new Fallback, and so has its chance at once.
+// It switches for all parents at once and never for one call, since two implementations that differ would make children
+// change back and forth. It switches to the webhook when the script failed twice in a row and the last call failed for more
+// than half of the parents, so that a failure for one parent does not affect the others. It switches back when a probe
+// succeeds: from time to time the script is called in addition to the webhook, and its response is not used. A new version
+// of the script has a new Fallback, so it is called at once.
 //
-// While the script answers, the webhook is not called. Calls that are under way at a switch to the webhook end there.
+// While the script is not broken, the webhook is not called. A call of the script that is in progress during a switch to the
+// webhook calls the webhook then.
 type Fallback struct {
-	Script   Hook  // nil: it is not loaded, and the webhook answers
-	Unloaded error // why it is not
+	Script   Hook  // nil: the script is not loaded, and the webhook is called
+	Unloaded error // why the script is not loaded
 	Webhook  Hook
 
-	OnError    bool          // also errors of the script's own making mean that it is broken
+	OnError    bool          // errors that are not limits or panics, but mistakes in the script, also mean that it is broken
 	ProbeEvery time.Duration // default ProbeEvery
 
-	// Switched is called at each switch, with the reason if it is one to the webhook; nil: nothing is. It is called with a
-	// lock held: it must not block, nor use the Fallback.
+	// Switched is called at each switch, with the reason if it is one to the webhook. It may be nil. It is called with a
+	// lock held, so it must not block and must not use the Fallback.
 	Switched func(active bool, why error)
 
-	Now func() time.Time // nil is the clock
+	Now func() time.Time // default time.Now
 
 	mu      sync.Mutex
 	tally   tally
-	active  bool  // the webhook answers
-	why     error // it is active
-	period  int   // how many switches there were
+	active  bool  // the webhook is called
+	why     error // why it is active
+	period  int   // the number of switches
 	probed  time.Time
 	probing bool
 }
 
-// ProbeEvery is how often a script that is broken is probed, when nothing else is said.
+// ProbeEvery is the default of Fallback.ProbeEvery.
 const ProbeEvery = 5 * time.Minute
 
-// Call asks who answers at the moment.
+// Call calls the script or the webhook; both for a probe.
 func (f *Fallback) Call(ctx context.Context, req *Request) (*Response, error) {
 	a := f.begin(object.RefOf(req.Parent))
 	switch {
@@ -65,7 +66,8 @@ func (f *Fallback) Call(ctx context.Context, req *Request) (*Response, error) {
 	return f.Webhook.Call(ctx, req)
 }
 
-// probe asks the script for nothing but the error. Nobody else would recover from a panic.
+// probe calls the script and returns the error. A panic becomes an error, since nothing else in this goroutine recovers from
+// it.
 func (f *Fallback) probe(ctx context.Context, req *Request) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -76,10 +78,10 @@ func (f *Fallback) probe(ctx context.Context, req *Request) (err error) {
 	return err
 }
 
-// An assignment says who is asked about a parent. Both are, when the script is probed.
+// An assignment says what is called for a parent: the script, the webhook, or both for a probe.
 type assignment struct {
 	parent          object.Ref
-	period          int // what comes of the script counts in this one
+	period          int // the period of Fallback in which it began; a result counts only in this period
 	script, webhook bool
 }
 
@@ -93,12 +95,12 @@ func (f *Fallback) begin(parent object.Ref) assignment {
 	probe := f.due(known)
 	if probe {
 		f.probed, f.probing = f.now(), true
-		f.tally.pass(known)
+		f.tally.moveLast(known)
 	}
 	return assignment{parent, f.period, !f.active || probe, f.active}
 }
 
-// end notes what came of the script, and reports whether the webhook is to answer.
+// end records the result of the script, and reports whether the webhook is active.
 func (f *Fallback) end(a assignment, err error) (active bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,13 +110,13 @@ func (f *Fallback) end(a assignment, err error) (active bool) {
 	if a.webhook {
 		f.probing = false
 	}
-	switch said := f.judge(err); {
-	case said == unsaid:
-	case a.webhook && said == works:
+	switch result := f.classify(err); {
+	case result == inconclusive:
+	case a.webhook && result == works:
 		f.tally = tally{}
 		f.change(false, nil)
 	case !a.webhook:
-		f.tally.note(a.parent, said == broken)
+		f.tally.note(a.parent, result == broken)
 		if f.tally.isBroken() {
 			f.change(true, fmt.Errorf("the script failed for %d of %d parents, last for %s: %w", f.tally.failing, len(f.tally.parents), a.parent, err))
 		}
@@ -131,8 +133,8 @@ func (f *Fallback) change(active bool, why error) {
 	}
 }
 
-// due reports whether the next call about a parent is to be a probe. Parents for which the script failed are probed
-// first; if none of them comes, any does.
+// due reports whether the next call for a parent is a probe. Parents for which the script failed are probed first, and any
+// parent if none of these is called for some time.
 func (f *Fallback) due(parent *attempt) bool {
 	if !f.active || f.probing {
 		return false
@@ -141,36 +143,36 @@ func (f *Fallback) due(parent *attempt) bool {
 	return waited >= every && (parent.failed || f.tally.failing == 0) || waited >= 2*every
 }
 
-// Active reports whether the webhook answers, and why.
+// Active reports whether the webhook is called in place of the script, and why.
 func (f *Fallback) Active() (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.active || f.Script == nil, cmp.Or(f.why, f.Unloaded)
 }
 
-// Candidate gives a parent about which a call would be a probe, if one is due; another one each time, since it may
-// never come to a call.
-func (f *Fallback) Candidate() (object.Ref, bool) {
+// ProbeCandidate returns a parent for which a call would be a probe, if one is due. It returns another parent each time,
+// since the call may not happen.
+func (f *Fallback) ProbeCandidate() (object.Ref, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.tally.next(f.due)
 }
 
-// Due reports whether a call about parent would be a probe.
-func (f *Fallback) Due(parent object.Ref) bool {
+// ProbeDue reports whether a call for parent would be a probe.
+func (f *Fallback) ProbeDue(parent object.Ref) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.Script != nil && f.due(f.tally.begin(parent))
 }
 
-// Period counts the switches. In different periods different implementations answer.
+// Period returns the number of switches so far. Responses of different periods are of different implementations.
 func (f *Fallback) Period() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.period
 }
 
-// Forget drops what is known of a parent that is gone.
+// Forget drops the state about a parent that was deleted.
 func (f *Fallback) Forget(parent object.Ref) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,29 +186,30 @@ func (f *Fallback) now() time.Time {
 	return time.Now()
 }
 
-// A finding is what a call says about the script.
+// A finding is what the result of a call says about the script.
 type finding int
 
 const (
-	unsaid finding = iota // nothing: it was canceled, or the fault is not the script's
+	inconclusive finding = iota // nothing: the call was canceled, or the error is not one of the script
 	works
 	broken
 )
 
-// judge tells a script that is broken from one that works and rejects its input.
-func (f *Fallback) judge(err error) finding {
+// classify returns whether err means that the script is broken. A script that rejects its input works.
+func (f *Fallback) classify(err error) finding {
 	var fault *engine.Error
 	var later *RetryAfter
 	switch {
 	case err == nil, errors.As(err, &later):
 		return works
 	case !errors.As(err, &fault) || fault.Kind == engine.KindCanceled:
-		return unsaid
+		return inconclusive
 	case Unavailable(fault.Kind), f.OnError && fault.Kind != engine.KindRaised:
 		return broken
 	}
 	return works
 }
 
-// Unavailable reports whether a fault of that kind keeps a script from answering, whatever is right or wrong in it.
+// Unavailable reports whether errors of that kind mean that the script cannot return a response, whether or not it has
+// mistakes.
 func Unavailable(k engine.Kind) bool { return k.Limit() || k == engine.KindPanic }

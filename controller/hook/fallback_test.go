@@ -171,9 +171,9 @@ func TestWhichFaultsBreakAScript(t *testing.T) {
 		err := fmt.Errorf("asked about it: %w", &engine.Error{Kind: kind})
 		got := "never"
 		switch {
-		case (&Fallback{}).judge(err) == broken:
+		case (&Fallback{}).classify(err) == broken:
 			got = "OnUnavailable"
-		case (&Fallback{OnError: true}).judge(err) == broken:
+		case (&Fallback{OnError: true}).classify(err) == broken:
 			got = "OnError"
 		}
 		if got != want {
@@ -219,7 +219,7 @@ func TestAScriptThatIsNotLoadedIsNotProbed(t *testing.T) {
 	if active, why := p.Active(); !active || why != p.Unloaded {
 		t.Errorf("it is active: %t, %v", active, why)
 	}
-	if parent, found := p.Candidate(); found || len(p.told) > 0 {
+	if parent, found := p.ProbeCandidate(); found || len(p.told) > 0 {
 		t.Errorf("candidate %v, told %v", parent, p.told)
 	}
 }
@@ -260,7 +260,7 @@ func TestCandidatesForAProbe(t *testing.T) {
 	p.ask(t, "b", late)
 	candidates := func(n int) (names []string) {
 		for range n {
-			parent, _ := p.Candidate()
+			parent, _ := p.ProbeCandidate()
 			names = append(names, parent.Name)
 		}
 		return names
@@ -370,12 +370,12 @@ func TestOneProbeAtATime(t *testing.T) {
 	if got := p.ask(t, "b", late); got != "webhook" {
 		t.Errorf("during a probe: %s", got)
 	}
-	if parent, found := p.Candidate(); found {
+	if parent, found := p.ProbeCandidate(); found {
 		t.Errorf("during a probe %s is a candidate for another", parent)
 	}
 	close(release)
 	probe.Wait()
-	if parent, _ := p.Candidate(); parent.Name != "b" {
+	if parent, _ := p.ProbeCandidate(); parent.Name != "b" {
 		t.Errorf("after a probe about a, %q is the candidate, want b", parent.Name)
 	}
 }
@@ -414,7 +414,7 @@ func TestFallbackUnderRandomEvents(t *testing.T) {
 				p.Forget(refOf(name))
 				continue
 			case 1:
-				if parent, found := p.Candidate(); found {
+				if parent, found := p.ProbeCandidate(); found {
 					name = parent.Name
 				}
 			}

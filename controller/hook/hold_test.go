@@ -15,11 +15,11 @@ func holding(t *testing.T, which, text string) Hook {
 	t.Helper()
 	if which == "ported" {
 		h := speakers[which](t, text).(*Script)
-		h.Hold = true
+		h.RefuseMissing = true
 		return h
 	}
 	h := answerWith(t, 200, text)
-	h.Hold, h.Strict = true, which == "strict webhook"
+	h.RefuseMissing, h.Strict = true, which == "strict webhook"
 	if which == "v2 webhook" {
 		h.Version = V2
 	}
@@ -85,7 +85,7 @@ func TestWithHoldAnAnswerThatIsKeptIsJudgedAnewAndNotKept(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, `{}`)
 	})
-	h.Hold, h.Answers = true, NewAnswers(0, 0)
+	h.RefuseMissing, h.Cache = true, NewResponseCache(0, 0)
 	ask(t, h, newRequest(t))
 	req := observing(t, newRequest(t), "a")
 	for range 2 {

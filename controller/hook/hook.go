@@ -1,10 +1,10 @@
 // Package hook calls the hooks of a controller. A [Hook] takes a [Request], which has the observed state, and returns a
 // [Response], which has the desired state. There are two kinds: [Script] calls a function in our own process, [Webhook]
 // posts the same JSON to a server. Both have the format of wire.go, which is Metacontroller's. A [Fallback] is a script with
-// a webhook for while the script is broken.
+// a webhook that is called while the script is broken.
 //
-// An [Endpoint] says how to connect to the server of a webhook, and may change while calls are made; a [Client] keeps
-// connections that fit it. [Answers] keeps responses by their ETags, and [Metrics] counts calls.
+// An [Endpoint] says how to connect to the server of a webhook, and may change while calls are made; a [Client] has
+// the connections for it. A [ResponseCache] caches responses by their ETags, and [Metrics] counts calls.
 //
 // A response is checked here, before anything is done with it: a child without a name, of a kind that was not declared, or
 // with labels that its parent does not select is an error that names the child by its index and kind. Scripts are checked
@@ -39,22 +39,23 @@ type Hook interface {
 	Call(ctx context.Context, req *Request) (*Response, error)
 }
 
-// A Shape is which fields a request and its response have. The kinds of controllers differ in it, as Metacontroller's do.
+// A Shape says which fields a request and its response have. Each kind of controller has its own, as in Metacontroller.
 type Shape int
 
 // The shapes.
 const (
-	// Composite: controller, parent, children, related and finalizing are answered by status, children,
+	// Composite: the request has controller, parent, children, related and finalizing; the response has status, children,
 	// resyncAfterSeconds and finalized.
 	Composite Shape = iota
-	// Decorator: controller, object, attachments, related and finalizing are answered by labels, annotations, status,
-	// attachments, resyncAfterSeconds and finalized.
+	// Decorator: the request has controller, object, attachments, related and finalizing; the response has labels, annotations,
+	// status, attachments, resyncAfterSeconds and finalized.
 	Decorator
-	// Customizing: controller and parent are answered by relatedResources. It is the customize hook's, of both kinds.
+	// Customizing is for the customize hook of both kinds: the request has controller and parent; the response has
+	// relatedResources.
 	Customizing
 )
 
-// parent is the field of the object that it is about.
+// parent returns the name of the field with the parent.
 func (s Shape) parent() string {
 	if s == Decorator {
 		return "object"
@@ -62,7 +63,7 @@ func (s Shape) parent() string {
 	return "parent"
 }
 
-// children is the field of what is made for it.
+// children returns the name of the field with the children.
 func (s Shape) children() string {
 	if s == Decorator {
 		return "attachments"
@@ -70,7 +71,7 @@ func (s Shape) children() string {
 	return "children"
 }
 
-// rules is the field of a controller's spec that declares kinds of children.
+// rules returns the name of the field of the controller's spec that declares kinds of children.
 func (s Shape) rules() string {
 	if s == Decorator {
 		return "attachments"
@@ -83,17 +84,17 @@ type Request struct {
 	Shape      Shape
 	Controller *object.Object // without status and managedFields
 	Parent     *object.Object
-	Children   *object.Set // a group for every declared kind; a customize hook is not shown them
+	Children   *object.Set // a group for every declared kind; a customize hook does not get them
 	Related    *object.Set
 	Finalizing bool
 	Expect     Expect
 
-	// Versioned are the kinds of which two objects here with the same UID and resourceVersion are equal in every field, so
-	// that what was derived from one may be kept. That holds for objects of caches, in one apiVersion.
+	// Versioned are the kinds of which two objects in requests with the same UID and resourceVersion are equal in every
+	// field, so that what was computed from one may be cached; see binding.IdentityKinds.
 	Versioned map[object.Kind]bool
 }
 
-// observed is how many children there are.
+// observed returns the number of children.
 func (req *Request) observed() int {
 	if req.Children == nil {
 		return 0
@@ -104,9 +105,9 @@ func (req *Request) observed() int {
 // Expect says which children a response may have.
 type Expect struct {
 	Kinds       map[object.Kind]bool // the declared kinds; true: namespaced
-	Labels      map[string]string    // put on every child (generateSelector)
-	Annotations map[string]string    // put on every child (a decorator's mark)
-	Selector    labels.Selector      // what every child's labels must match; nil matches all
+	Labels      map[string]string    // added to every child, for generateSelector
+	Annotations map[string]string    // added to every child of a decorator
+	Selector    labels.Selector      // must match the labels of every child; nil matches all
 }
 
 // A Response has the desired state.
@@ -115,12 +116,12 @@ type Response struct {
 	Status      map[string]any // the parent's new status; nil leaves it as it is
 	Labels      Changes        // to the parent's labels, by a decorator
 	Annotations Changes        // to its annotations
-	Children    *object.Set    // in the order of the answer, complete: ready to be planned with
-	ResyncAfter time.Duration  // after which the parent is reconciled again; zero: the hook does not ask for it
+	Children    *object.Set    // in the order of the response, completed for the plan
+	ResyncAfter time.Duration  // after which the parent is reconciled again; zero if the hook did not request it
 	Finalized   bool
-	Related     []RelatedRule // of a customize hook, whose answer has nothing else
+	Related     []RelatedRule // of a customize hook, whose response has no other field
 	Events      []Event       // to record on the parent
-	Warnings    []string      // what was tolerated, in words, to be reported in an event on the parent
+	Warnings    []string      // about mistakes that were tolerated, for events on the parent
 
 	// FillTimes says that conditions in Status may leave out lastTransitionTime, which is then filled in.
 	FillTimes bool
@@ -129,13 +130,13 @@ type Response struct {
 // Changes are values to set, by key; nil removes one.
 type Changes map[string]*string
 
-// An Event is one that a hook wants recorded on the parent.
+// An Event is an event that a hook returned, to record on the parent.
 type Event struct{ Type, Reason, Message string }
 
-// A RetryAfter is the error of a hook that asks to be called again later. It is no failure.
+// A RetryAfter is the error of a hook that requests to be called again later. It is not a failure.
 type RetryAfter struct {
-	After  time.Duration // at least a second
-	Unsaid bool          // it did not say when, or it cannot be read: back off
+	After       time.Duration // at least a second
+	Unspecified bool          // there was no valid time: the caller backs off
 }
 
 // Error implements error.

@@ -8,18 +8,18 @@ import (
 	"metascript/controller/object"
 )
 
-// identifier names the versions of the objects in req for engine.Env: the UID and the resourceVersion of the parent, of
-// children and of related objects, and owner and the resourceVersion of the controller, whose UID would name the whole
-// object rather than what hooks see of it.
+// identifier returns a function for engine.Env that identifies versions of the objects in req: by the UID and the
+// resourceVersion for the parent, children and related objects; and by owner and the resourceVersion for the controller,
+// since its UID would identify the whole object, and hooks get only a part of it.
 //
-// What is kept of an object by its name is given to later calls for every object of that name, so that with a wrong name
-// one user could decide what a script sees of another's object. A map in a user's spec may look like an object. So a map is
-// named only if it is the very one that the request has in that place. An object with managedFields is not named, since it
-// came back from a write: caches keep the same version without them.
+// The engine may reuse what it computed for an identity in all later calls. So with a wrong identity one user could decide
+// what a script gets of an object of another user. A map in the spec of a user may look like an object, so a map is
+// identified only if it is the same map as the object in the request. An object with managedFields is not identified: it is
+// the result of a write, and caches have the same version without them.
 //
-// It is called for every object of every request, and allocates nothing.
+// The function is called for every object of every request, and allocates nothing.
 func (req *Request) identifier(owner string) func(map[string]any) (id, version string) {
-	groups := sync.OnceValue(req.versionedGroups) // not every language asks
+	groups := sync.OnceValue(req.versionedGroups) // not every language calls the function
 	return func(m map[string]any) (id, version string) {
 		switch {
 		case same(m, req.Controller.Object):
@@ -44,13 +44,13 @@ func (req *Request) identifier(owner string) func(map[string]any) (id, version s
 	}
 }
 
-// A versionedGroup is a group of objects that may be named.
+// A versionedGroup is a kind whose objects may be identified.
 type versionedGroup struct {
 	apiVersion, kind  string
 	children, related func(object.Key) *object.Object
 }
 
-// versionedGroups are those among the children and the related objects.
+// versionedGroups returns the groups of the kinds in Versioned.
 func (req *Request) versionedGroups() []versionedGroup {
 	if len(req.Versioned) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func (req *Request) versionedGroups() []versionedGroup {
 	return groups
 }
 
-// versionOf names m if it is in the group.
+// versionOf returns the identity of m if it is an object of the group; "" otherwise.
 func (g *versionedGroup) versionOf(m map[string]any) (id, version string) {
 	metadata, _ := m["metadata"].(map[string]any)
 	key := object.Key{}
@@ -82,7 +82,7 @@ func (g *versionedGroup) versionOf(m map[string]any) (id, version string) {
 	return versionOf(m)
 }
 
-// versionOf gives UID and resourceVersion of an object as caches hold it, or nothing.
+// versionOf returns the UID and the resourceVersion of an object from a cache; "" for any other map.
 func versionOf(m map[string]any) (uid, version string) {
 	metadata, _ := m["metadata"].(map[string]any)
 	if metadata["managedFields"] != nil {
@@ -96,7 +96,7 @@ func versionOf(m map[string]any) (uid, version string) {
 	return uid, version
 }
 
-// same reports whether a and b are one map.
+// same reports whether a and b are the same map.
 func same(a, b map[string]any) bool {
 	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
 }

@@ -110,7 +110,7 @@ func serve(t testing.TB, handler http.HandlerFunc) *Webhook {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	h := &Webhook{URL: server.URL + "/sync"}
-	t.Cleanup(h.Client.Close)
+	t.Cleanup(h.Client.close)
 	return h
 }
 

@@ -7,15 +7,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics are those of one webhook, under the names that Metacontroller gives them: metacontroller_sync_requests_total
-// and so on. It is a collector, to be registered as a whole.
+// Metrics are the metrics of one webhook, with the names of Metacontroller, such as metacontroller_sync_requests_total. It
+// is a collector, which is registered as a whole.
 type Metrics struct {
 	requests           *prometheus.CounterVec
 	duration, dns, tls *prometheus.HistogramVec
 	inFlight           prometheus.Gauge
 }
 
-// NewMetrics gives the metrics of the webhook of that hook. The labels tell it from the others.
+// NewMetrics returns the metrics of the webhook of that hook. The labels distinguish it from the others.
 func NewMetrics(hook string, labels prometheus.Labels) *Metrics {
 	histogram := func(name, help, label string, buckets []float64) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -53,7 +53,7 @@ func (m *Metrics) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// Wrap observes what goes through next.
+// Wrap returns a round tripper that counts the requests that it sends through next.
 func (m *Metrics) Wrap(next http.RoundTripper) http.RoundTripper {
 	at := func(when *prometheus.HistogramVec, event string) func(float64) {
 		return when.WithLabelValues(event).Observe

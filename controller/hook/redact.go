@@ -11,18 +11,18 @@ import (
 	"metascript/engine"
 )
 
-// redactor is that of the reconcile, or else one for this call alone, when it knows the Secrets of the request.
+// redactor returns the Redactor of ctx, or a new one, after it has added the Secrets of the request.
 func (req *Request) redactor(ctx context.Context) *redact.Redactor {
-	r := redact.In(ctx)
+	r := redact.FromContext(ctx)
 	r.Add(req.Parent)
 	r.AddSets(req.Children, req.Related)
 	return r
 }
 
-// maxError is how many bytes of the text of an error of a webhook are shown.
+// maxError is the maximum length of the text of an error of a webhook, in bytes.
 const maxError = 1 << 10
 
-// A shortError is an error that was too long.
+// A shortError is an error with a shortened text.
 type shortError struct {
 	text string
 	error
@@ -31,10 +31,10 @@ type shortError struct {
 // Error implements error.
 func (e *shortError) Error() string { return e.text }
 
-// Unwrap implements the interface that errors.Is looks for.
+// Unwrap returns the error with the whole text.
 func (e *shortError) Unwrap() error { return e.error }
 
-// shortened clips the text of an error.
+// shortened shortens the text of an error to maxError bytes.
 func shortened(err error) error {
 	if text := engine.Clip(err.Error(), maxError); text != err.Error() {
 		return &shortError{text, err}
@@ -42,10 +42,11 @@ func shortened(err error) error {
 	return err
 }
 
-// credentials are what no text about a call to address may have. A server may answer with them.
-func credentials(address *url.URL, met Endpoint) []string {
-	found := []string{met.Authorization, address.RawQuery}
-	if scheme, credential, two := strings.Cut(met.Authorization, " "); two {
+// credentials returns the texts that must not be in a text about a call to address, since a server may include them in its
+// response.
+func credentials(address *url.URL, endpoint Endpoint) []string {
+	found := []string{endpoint.Authorization, address.RawQuery}
+	if scheme, credential, two := strings.Cut(endpoint.Authorization, " "); two {
 		found = append(found, credential, passwordIn(scheme, credential))
 	}
 	if password, set := address.User.Password(); set {
@@ -59,7 +60,7 @@ func credentials(address *url.URL, met Endpoint) []string {
 	return found
 }
 
-// passwordIn is the password in a credential of HTTP's basic authentication.
+// passwordIn returns the password in a credential of HTTP basic authentication.
 func passwordIn(scheme, credential string) string {
 	if scheme != "Basic" {
 		return ""
@@ -72,7 +73,7 @@ func passwordIn(scheme, credential string) string {
 	return password
 }
 
-// withoutURL is what is behind an error of net/http, whose own text has the whole URL, with all that is secret in it.
+// withoutURL returns the error in an error of net/http, whose own text has the whole URL, which may contain secrets.
 func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {

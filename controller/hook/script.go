@@ -14,26 +14,26 @@ import (
 
 // A Script is a hook that calls a function of a compiled script.
 type Script struct {
-	Program  engine.Program
-	Name     string // of the script, for errors
-	Function string
-	Version  string // V1 or V2; "" is V1
-	Owner    string // the controller object; see engine.Env
-	Limits   engine.Limits
-	Hold     bool                                 // of a script in the form of a webhook: see Webhook.Hold
-	Explain  func(error) error                    // may add to what a call's error says; nil adds nothing
-	Log      func(req *Request, m engine.Message) // what the script prints; nil drops it
-	Now      func() time.Time                     // request.now; nil is the clock
-	Observe  func(took time.Duration, err error)  // is told of every call; nil: nobody is
+	Program       engine.Program
+	Name          string // of the script, for errors
+	Function      string
+	Version       string // V1 or V2; "" is V1
+	Owner         string // the controller object; see engine.Env
+	Limits        engine.Limits
+	RefuseMissing bool                                 // of a script in the form of a webhook: see Webhook.RefuseMissing
+	Explain       func(error) error                    // corrects the hint of an error; may be nil
+	Log           func(req *Request, m engine.Message) // called with each line that the script prints; may be nil
+	Now           func() time.Time                     // returns request.now; default time.Now
+	Observe       func(took time.Duration, err error)  // called after each call; may be nil
 }
 
-// Call runs the function. An answer that breaks a rule is an [*engine.Error] of kind Result.
+// Call calls the function. A response that is not valid is an [*engine.Error] of kind Result.
 func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
-	hidden := req.redactor(ctx)
-	prints := s.printer(req, hidden)
+	redactor := req.redactor(ctx)
+	prints := s.printer(req, redactor)
 	defer prints.flush()
 	resp, err := s.run(ctx, req, prints)
-	return resp, hidden.Error(err)
+	return resp, redactor.Error(err)
 }
 
 func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Response, error) {
@@ -52,7 +52,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	}
 	ported, _ := s.Program.(engine.Ported)
 	strict := ported == nil || !ported.Ported()
-	how := decodeOptions{strict: strict, knownKeys: strict, hold: s.Hold}
+	how := decodeOptions{strict: strict, knownKeys: strict, refuseMissing: s.RefuseMissing}
 	if !how.strict {
 		if answer, err = s.unwrap(answer, now); err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	return resp, nil
 }
 
-// resultError is the error of a response that breaks a rule.
+// resultError returns the error for a response that is not valid.
 func (s *Script) resultError(err error) error {
 	if p, ok := s.Program.(engine.Accuser); ok {
 		return p.Accuse(s.Function, err.Error())
@@ -89,8 +89,8 @@ func (s *Script) now() time.Time {
 	return time.Now()
 }
 
-// unwrap returns the body of a response {status, body, headers}, of a function that was written as an HTTP handler. A
-// response whose status is no number is no HTTP response, and returned as it is.
+// unwrap returns the body of a response {status, body, headers} of a function that was written as an HTTP handler. A
+// response whose status is not a number has another form and is returned unchanged.
 func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, error) {
 	code, ok := statusCode(answer["status"])
 	if !ok {
@@ -152,22 +152,22 @@ func bodyObject(body any) (map[string]any, error) {
 	return nil, fmt.Errorf("the body that the script answered is %s, want an object or JSON text", typeName(body))
 }
 
-// A printer logs what a script prints, without what is in Secrets. If the request has Secrets it logs at the end of the
-// call, all at once, so that the Secrets are searched once and not for each line.
+// A printer logs what a script prints, without the values of Secrets. If the request has Secrets, it logs at the end of the
+// call, so that the Secrets are searched for once and not for each line.
 type printer struct {
-	log    func(engine.Message)
-	hidden *redact.Redactor
+	log      func(engine.Message)
+	redactor *redact.Redactor
 
 	mu   sync.Mutex
 	kept []engine.Message
 }
 
-func (s *Script) printer(req *Request, hidden *redact.Redactor) *printer {
-	return &printer{log: func(m engine.Message) { s.Log(req, m) }, hidden: hidden}
+func (s *Script) printer(req *Request, redactor *redact.Redactor) *printer {
+	return &printer{log: func(m engine.Message) { s.Log(req, m) }, redactor: redactor}
 }
 
 func (p *printer) print(m engine.Message) {
-	if p.hidden.Empty() {
+	if p.redactor.Empty() {
 		p.log(m)
 		return
 	}
@@ -176,7 +176,7 @@ func (p *printer) print(m engine.Message) {
 	p.kept = append(p.kept, m)
 }
 
-// flush logs what was kept.
+// flush logs the collected messages.
 func (p *printer) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,7 +184,7 @@ func (p *printer) flush() {
 	for i, m := range p.kept {
 		texts[i] = m.Text
 	}
-	for i, text := range p.hidden.Texts(texts) {
+	for i, text := range p.redactor.Texts(texts) {
 		p.kept[i].Text = text
 		p.log(p.kept[i])
 	}

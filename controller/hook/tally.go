@@ -2,21 +2,21 @@ package hook
 
 import "metascript/controller/object"
 
-// A tally counts for which parents a script failed. The zero tally knows of none.
+// A tally records for which parents a script failed. The zero value has no parents.
 type tally struct {
-	parents map[object.Ref]*attempt // all that the script was asked about
-	failing int                     // for how many of them it failed last
-	row     int                     // how often it failed since it last worked
+	parents map[object.Ref]*attempt // all for which the script was called
+	failing int                     // for how many of them the last call failed
+	row     int                     // failures in a row, for any parents
 	turns   uint64
 }
 
-// An attempt is the last one for a parent.
+// An attempt is the last call for a parent.
 type attempt struct {
 	failed bool
-	turn   uint64 // who has the lowest goes first
+	turn   uint64 // the parent with the lowest turn is probed next
 }
 
-// begin says that the script is asked about a parent. One that is under way does not count as failed.
+// begin returns the attempt of a parent, and adds one if there is none. A call in progress does not count as failed.
 func (t *tally) begin(parent object.Ref) *attempt {
 	known := t.parents[parent]
 	if known == nil {
@@ -25,12 +25,12 @@ func (t *tally) begin(parent object.Ref) *attempt {
 			t.parents = map[object.Ref]*attempt{}
 		}
 		t.parents[parent] = known
-		t.pass(known)
+		t.moveLast(known)
 	}
 	return known
 }
 
-// note says what came of it.
+// note records the result of a call.
 func (t *tally) note(parent object.Ref, failed bool) {
 	known := t.begin(parent)
 	t.count(known, -1)
@@ -57,13 +57,13 @@ func (t *tally) forget(parent object.Ref) {
 // isBroken reports whether the script itself is broken, and not its input for single parents.
 func (t *tally) isBroken() bool { return t.row >= 2 && 2*t.failing > len(t.parents) }
 
-// pass lets the others go first.
-func (t *tally) pass(known *attempt) {
+// moveLast moves a parent behind all others in the order of probes.
+func (t *tally) moveLast(known *attempt) {
 	t.turns++
 	known.turn = t.turns
 }
 
-// next gives the first of those that fit, which then lets the others go first.
+// next returns the first parent in the order of probes for which fits is true, and moves it behind the others.
 func (t *tally) next(fits func(*attempt) bool) (first object.Ref, found bool) {
 	var best *attempt
 	for parent, known := range t.parents {
@@ -74,6 +74,6 @@ func (t *tally) next(fits func(*attempt) bool) (first object.Ref, found bool) {
 	if best == nil {
 		return first, false
 	}
-	t.pass(best)
+	t.moveLast(best)
 	return first, true
 }

@@ -23,30 +23,30 @@ import (
 
 const (
 	defaultTimeout = 10 * time.Second
-	maxBody        = 16 << 20 // bytes of an answer, as of a script's
-	smallBody      = 64 << 10 // bytes of an answer that needs no room among those in flight
+	maxBody        = 16 << 20 // bytes of a response; the same as for scripts
+	smallBody      = 64 << 10 // bytes of a response for which no memory of InFlight is reserved
 )
 
-// A Webhook is a hook that posts the request to a server as JSON and reads its answer.
+// A Webhook is a hook that posts the request to a server as JSON and reads its response.
 type Webhook struct {
-	URL     string
-	Timeout time.Duration // for the whole call; zero or less is 10s
-	Version string        // V1 or V2; "" is V1
-	Strict  bool          // refuse unknown and duplicate keys in the answer
-	Hold    bool          // refuse an answer without children while there are some
-	Limit   int64         // bytes of an answer; zero or less is 16 MiB
-	Room    *bodies.Share // for the answers in flight; nil: they are not bounded together
-	Answers *Answers      // those that had an ETag; nil: they are not kept
-	Client  Client
+	URL           string
+	Timeout       time.Duration  // for the whole call; zero or less is 10s
+	Version       string         // V1 or V2; "" is V1
+	Strict        bool           // refuse unknown and duplicate keys in the response
+	RefuseMissing bool           // refuse a response without children while some exist
+	Limit         int64          // bytes of a response; zero or less is 16 MiB
+	InFlight      *bodies.Share  // limits the responses that are processed concurrently; nil: no common limit
+	Cache         *ResponseCache // of responses with an ETag; nil: they are not cached
+	Client        Client
 }
 
-// Call posts the request. Only status 200 succeeds, and 304 and 412 where an answer with an ETag is kept; 429 with
-// Retry-After is a [*RetryAfter]. No error shows a credential or what is secret in the URL.
+// Call posts the request. Only status 200 is a success, and 304 and 412 for a cached response; 429 is a [*RetryAfter].
+// Errors contain neither credentials nor the secret parts of the URL.
 func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	timeout := cmp.Or(max(w.Timeout, 0), defaultTimeout)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp, err := w.ask(ctx, req)
+	resp, err := w.call(ctx, req)
 	var later *RetryAfter
 	switch {
 	case err == nil:
@@ -59,15 +59,15 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	return nil, fmt.Errorf("webhook %s: %w", w.Address(), err)
 }
 
-// Close closes connections that are not in use, and forgets the answers that are kept.
+// Close closes idle connections and clears the cache.
 func (w *Webhook) Close() {
-	w.Client.Close()
-	if w.Answers != nil {
-		w.Answers.Clear()
+	w.Client.close()
+	if w.Cache != nil {
+		w.Cache.clear()
 	}
 }
 
-// Address is the URL as it may be shown: a password or a token may be in the rest of it.
+// Address returns the URL without the parts that may contain a password or a token.
 func (w *Webhook) Address() string {
 	u, err := url.Parse(w.URL)
 	if err != nil {
@@ -76,43 +76,43 @@ func (w *Webhook) Address() string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-func (w *Webhook) ask(ctx context.Context, req *Request) (*Response, error) {
+func (w *Webhook) call(ctx context.Context, req *Request) (*Response, error) {
 	address, err := url.Parse(w.URL)
 	if err != nil {
 		return nil, errors.New("it must be http:// or https://, a host and a path") // err has parts of the URL
 	}
-	hidden := req.redactor(ctx) // also of what comes after an answer that is used
-	client, met, err := w.Client.connect()
+	redactor := req.redactor(ctx) // also adds the Secrets of the request to the Redactor of the reconcile
+	client, endpoint, err := w.Client.connect()
 	if err != nil {
 		return nil, err
 	}
-	hidden.AddTexts(credentials(address, met)...)
-	resp, err := w.exchange(ctx, client, met, req)
+	redactor.AddTexts(credentials(address, endpoint)...)
+	resp, err := w.exchange(ctx, client, endpoint, req)
 	if err != nil {
-		err = shortened(hidden.Error(err))
+		err = shortened(redactor.Error(err))
 	}
 	return resp, err
 }
 
-// exchange posts req and reads the response, or uses the one that is kept if the server says that it is still valid.
-func (w *Webhook) exchange(ctx context.Context, client *http.Client, met Endpoint, req *Request) (*Response, error) {
-	var kept answer
-	var key answerKey
-	if w.Answers != nil {
+// exchange posts req and reads the response, or uses the cached one if the server reports that it is still valid.
+func (w *Webhook) exchange(ctx context.Context, client *http.Client, endpoint Endpoint, req *Request) (*Response, error) {
+	var cached cachedResponse
+	var key cacheKey
+	if w.Cache != nil {
 		key = keyOf(req)
-		kept, _ = w.Answers.get(key)
+		cached, _ = w.Cache.get(key)
 	}
 	resp, err := w.post(ctx, client, req, http.Header{
-		"Content-Type": {"application/json"}, "Authorization": {met.Authorization}, "If-None-Match": {kept.etag},
+		"Content-Type": {"application/json"}, "Authorization": {endpoint.Authorization}, "If-None-Match": {cached.etag},
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer drain(resp.Body)
-	if code := resp.StatusCode; kept.etag != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
-		answer, err := w.read(kept.body, req)
+	if code := resp.StatusCode; cached.etag != "" && (code == http.StatusNotModified || code == http.StatusPreconditionFailed) {
+		answer, err := w.read(cached.body, req)
 		if err != nil {
-			w.Answers.drop(key) // so that the server says it anew
+			w.Cache.drop(key) // so that the server sends it again
 		}
 		return answer, err
 	}
@@ -142,7 +142,7 @@ func (w *Webhook) post(ctx context.Context, client *http.Client, req *Request, h
 	return resp, nil
 }
 
-// drain closes a body that may have an end that nobody needs, after which its connection can be used again.
+// drain closes a body. It first reads a short rest, so that the connection can be used again.
 func drain(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 4<<10)
 	_ = body.Close()
@@ -163,14 +163,15 @@ func (w *Webhook) read(body []byte, req *Request) (*Response, error) {
 }
 
 func (w *Webhook) decodeOptions() decodeOptions {
-	return decodeOptions{knownKeys: w.Strict, hold: w.Hold, owned: true}
+	return decodeOptions{knownKeys: w.Strict, refuseMissing: w.RefuseMissing, owned: true}
 }
 
 func notAnObject(err error, beginsWith []byte) error {
 	return fmt.Errorf("the answer is not a JSON object: %w%s", err, beginning(beginsWith))
 }
 
-// beginning shows how a web page begins. JSON that is broken is not shown: it may be of a Secret.
+// beginning returns how a response that is an HTML page begins; "" for any other. Broken JSON is not shown, since it may
+// contain Secrets.
 func beginning(body []byte) string {
 	text := strings.TrimSpace(string(body[:min(len(body), 1<<10)]))
 	if !strings.HasPrefix(text, "<") {
@@ -179,10 +180,11 @@ func beginning(body []byte) string {
 	return fmt.Sprintf("; it begins with %q", engine.Clip(text, 80))
 }
 
-// maxComplaint is how much is read of an answer that is none; less is told, once secrets are out of it.
-const maxComplaint = 64 << 10
+// maxErrorBody is how many bytes are read of a response that is an error. A shorter text is shown, after Secrets were
+// removed.
+const maxErrorBody = 64 << 10
 
-// refused is the error of an answer that is none, by its status.
+// refused returns the error for a response whose status is not 200; nil otherwise.
 func refused(resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusOK:
@@ -190,7 +192,7 @@ func refused(resp *http.Response) error {
 	case http.StatusTooManyRequests:
 		return retryAfter(resp.Header.Get("Retry-After"), time.Now())
 	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxComplaint)) // what there is of it
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // as much as can be read
 	return fmt.Errorf("status %s: %s", resp.Status, text)
 }
 
@@ -203,10 +205,10 @@ func retryAfter(value string, now time.Time) *RetryAfter {
 	if date, err := parseDate(value); err == nil {
 		return &RetryAfter{After: max(date.Sub(now), time.Second)}
 	}
-	return &RetryAfter{After: time.Second, Unsaid: true}
+	return &RetryAfter{After: time.Second, Unspecified: true}
 }
 
-// parseDate reads a date as HTTP has it, or in RFC 1123's form with another zone than GMT, which Metacontroller takes.
+// parseDate parses an HTTP date, or a date in the format of RFC 1123 with another time zone, which Metacontroller accepts.
 func parseDate(value string) (time.Time, error) {
 	if date, err := http.ParseTime(value); err == nil {
 		return date, nil
@@ -214,7 +216,7 @@ func parseDate(value string) (time.Time, error) {
 	return time.Parse(time.RFC1123, value)
 }
 
-// decodeJSON reads one JSON object, integers as int64.
+// decodeJSON decodes one JSON object, with integers as int64.
 func decodeJSON(text []byte) (map[string]any, error) {
 	var answer map[string]any
 	if err := utiljson.Unmarshal(text, &answer); err != nil {
@@ -228,7 +230,7 @@ func decodeJSON(text []byte) (map[string]any, error) {
 
 var errNull = errors.New("it is null")
 
-// checkDuplicates refuses a key that stands twice in an object, at any depth.
+// checkDuplicates returns an error if a key occurs twice in an object, at any depth.
 func checkDuplicates(text []byte) error {
 	var ignored any
 	faults, err := strictjson.UnmarshalStrict(text, &ignored)

@@ -160,8 +160,8 @@ func TestRetryAfterIsSecondsOrADateAndAtLeastASecond(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]bool{"5": false, "0": false, "Thu, 29 Feb 2024 01:03:03 GMT": false, "": true, "soon": true, "1.5": true} {
-		if got := retryAfter(value, now); got.Unsaid != want {
-			t.Errorf("Retry-After %q: unsaid is %t, want %t", value, got.Unsaid, want)
+		if got := retryAfter(value, now); got.Unspecified != want {
+			t.Errorf("Retry-After %q: unsaid is %t, want %t", value, got.Unspecified, want)
 		}
 	}
 }
@@ -396,7 +396,7 @@ func TestAPackedBodyIsBoundedAsItIsUnpacked(t *testing.T) {
 
 func TestAWebhookMayBeCalledConcurrently(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
-	h.Answers = NewAnswers(0, 0)
+	h.Cache = NewResponseCache(0, 0)
 	req := newRequest(t)
 	check := unchanged(t, req)
 	var calls sync.WaitGroup

@@ -12,7 +12,7 @@ import (
 	"metascript/engine"
 )
 
-// The fields of an answer.
+// The fields of a response.
 const (
 	fieldStatus    = "status"
 	fieldLabels    = "labels"
@@ -22,7 +22,7 @@ const (
 	fieldEvents    = "events"
 )
 
-// encode gives req as the JSON-shaped map that hooks see. It shares the objects of req.
+// encode returns req as the value that hooks get. It shares the objects of req.
 func encode(req *Request, version string) map[string]any {
 	if req.Shape == Customizing {
 		return map[string]any{"controller": req.Controller.Object, "parent": req.Parent.Object}
@@ -36,7 +36,7 @@ func encode(req *Request, version string) map[string]any {
 	}
 }
 
-// encodeSet gives a set as group -> key -> object. Groups are named "Pod.v1" or "StatefulSet.apps/v1".
+// encodeSet returns a set as a map of groups, which are maps of objects. Groups are named "Pod.v1" or "StatefulSet.apps/v1".
 func encodeSet(set *object.Set, req *Request, version string) map[string]any {
 	groups := map[string]any{}
 	if set == nil {
@@ -54,8 +54,8 @@ func encodeSet(set *object.Set, req *Request, version string) map[string]any {
 
 func groupName(kind object.Kind) string { return kind.Kind + "." + kind.GroupVersion().String() }
 
-// wireKey is the key of an object in its group: in v1 its name, or "namespace/name" when the parent is
-// cluster-scoped and the object is not; in v2 "namespace/name" for every namespaced object.
+// wireKey returns the key of an object in its group. In v1 it is the name, or "namespace/name" for a namespaced object of a
+// cluster-scoped parent; in v2 it is "namespace/name" for every namespaced object.
 func wireKey(o, parent *object.Object, version string) string {
 	if version != V2 && parent.GetNamespace() != "" {
 		return o.GetName()
@@ -65,13 +65,13 @@ func wireKey(o, parent *object.Object, version string) string {
 
 // decodeOptions say how strictly a response is checked.
 type decodeOptions struct {
-	strict    bool // refuse missing children, undeclared kinds and duplicates
-	knownKeys bool // refuse unknown keys
-	owned     bool // nobody else has the answer, so that its children need not be copied
-	hold      bool // refuse missing children (v1alpha1.MissingChildrenHold)
+	strict        bool // refuse missing children, undeclared kinds and duplicates
+	knownKeys     bool // refuse unknown keys
+	owned         bool // nothing else uses the response, so that its children need not be copied
+	refuseMissing bool // refuse missing children (v1alpha1.MissingChildrenHold)
 }
 
-// decode turns an answer into a Response.
+// decode converts and checks a response.
 func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, error) {
 	if how.knownKeys {
 		if err := checkKeys(answer, req.Shape); err != nil {
@@ -79,8 +79,8 @@ func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, 
 		}
 	}
 	if req.Shape == Customizing {
-		if n := req.observed(); how.hold && n > 0 && answer[FieldRelated] == nil {
-			return nil, fmt.Errorf("no %[1]s in the answer, while %[2]d %[3]s there that may depend on them, and missingChildren is Hold: answer with %[1]s, or with [] for none", FieldRelated, n, childrenAre(n))
+		if n := req.observed(); how.refuseMissing && n > 0 && answer[fieldRelated] == nil {
+			return nil, fmt.Errorf("no %[1]s in the answer, while %[2]d %[3]s there that may depend on them, and missingChildren is Hold: answer with %[1]s, or with [] for none", fieldRelated, n, childrenAre(n))
 		}
 		return decodeRelated(answer, how)
 	}
@@ -107,7 +107,7 @@ func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, 
 		if how.strict {
 			return nil, err
 		}
-		resp.Warnings = append(resp.Warnings, err.Error()) // for Metacontroller the field does not exist
+		resp.Warnings = append(resp.Warnings, err.Error()) // Metacontroller has no such field
 	}
 	items, err := decodeChildren(answer, req, how)
 	if err != nil {
@@ -121,10 +121,10 @@ func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, 
 	return resp, nil
 }
 
-// keys are those that an answer may have.
+// keys returns the keys that a response may have.
 func (s Shape) keys() []string {
 	if s == Customizing {
-		return []string{FieldRelated}
+		return []string{fieldRelated}
 	}
 	keys := []string{fieldStatus, s.children(), fieldResync, fieldFinalized, fieldEvents}
 	if s == Decorator {
@@ -133,7 +133,8 @@ func (s Shape) keys() []string {
 	return keys
 }
 
-// checkKeys refuses a key that means nothing: most often it is a misspelt one, and "childs" would delete them all.
+// checkKeys returns an error for an unknown key. Most often it is misspelled, and with "childs" all children would be
+// deleted.
 func checkKeys(answer map[string]any, shape Shape) error {
 	known := shape.keys()
 	for _, key := range slices.Sorted(maps.Keys(answer)) {
@@ -148,7 +149,7 @@ func checkKeys(answer map[string]any, shape Shape) error {
 	return nil
 }
 
-// enumerate gives "a, b and c".
+// enumerate returns a list such as "a, b and c".
 func enumerate(words []string) string {
 	last := len(words) - 1
 	if last == 0 {
@@ -157,12 +158,12 @@ func enumerate(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// decodeStatus reads the status. Missing or null leaves the parent's as it is when a script answers, or a decorator;
-// else it empties it, as in Metacontroller.
+// decodeStatus reads the status. If it is missing or null, the status of the parent does not change for a script or a
+// decorator; otherwise it becomes empty, as in Metacontroller.
 func decodeStatus(answer map[string]any, shape Shape, how decodeOptions) (map[string]any, error) {
 	switch status := answer[fieldStatus].(type) {
 	case map[string]any:
-		return object.CopyValue(status).(map[string]any), nil // it may be the parent's own
+		return object.CopyValue(status).(map[string]any), nil // a copy, since it may be that of the parent
 	case nil:
 		if how.strict || shape == Decorator {
 			return nil, nil
@@ -173,7 +174,7 @@ func decodeStatus(answer map[string]any, shape Shape, how decodeOptions) (map[st
 	}
 }
 
-// decodeChanges reads labels or annotations: texts to set, nulls to remove.
+// decodeChanges reads labels or annotations: strings are set, and null removes one.
 func decodeChanges(answer map[string]any, field string) (Changes, error) {
 	m, ok := answer[field].(map[string]any)
 	if !ok && answer[field] != nil {
@@ -204,7 +205,7 @@ func decodeChildren(answer map[string]any, req *Request, how decodeOptions) ([]a
 		if n > 0 && how.strict {
 			return nil, fmt.Errorf("no %[1]s in the answer, which would delete the %[2]d there %[3]s: return %[1]s, or [] to delete them on purpose", field, n, isOrAre(n))
 		}
-		if n > 0 && how.hold {
+		if n > 0 && how.refuseMissing {
 			return nil, fmt.Errorf("no %[1]s in the answer, which would delete the %[2]d there %[3]s, and missingChildren is Hold: answer with %[1]s, or with [] to delete them on purpose", field, n, isOrAre(n))
 		}
 		return nil, nil
@@ -227,7 +228,7 @@ func childrenAre(n int) string {
 	return "children are"
 }
 
-// maxSeconds keeps durations from overflowing: 100 years.
+// maxSeconds limits durations, so that they do not overflow: 100 years.
 const maxSeconds = 100 * 365 * 24 * 3600
 
 func decodeSeconds(v any) (time.Duration, error) {
@@ -306,7 +307,7 @@ func decodeEvent(v any) (Event, error) {
 	return event, nil
 }
 
-// typeName names the type of a JSON-shaped value for people.
+// typeName returns the name of the type of a JSON value, for messages.
 func typeName(v any) string {
 	switch v.(type) {
 	case nil:

@@ -275,9 +275,9 @@ func (i *Informer) Handle(handler func(old, current *object.Object)) error {
 	return nil
 }
 
-// Synced waits until the cache has synced and each handler of this Informer was called for the objects in it. It returns false if
+// WaitForSync waits until the cache has synced and each handler of this Informer was called for the objects in it. It returns false if
 // ctx is done before.
-func (i *Informer) Synced(ctx context.Context) bool {
+func (i *Informer) WaitForSync(ctx context.Context) bool {
 	i.mu.Lock()
 	waits := []cache.InformerSynced{i.shared.HasSynced}
 	for _, r := range i.registrations {
@@ -287,16 +287,16 @@ func (i *Informer) Synced(ctx context.Context) bool {
 	return cache.WaitForCacheSync(ctx.Done(), waits...)
 }
 
-// Settled waits until the cache has synced, or its watch has failed, or ctx is done.
-func (i *Informer) Settled(ctx context.Context) {
-	cache.WaitForCacheSync(ctx.Done(), func() bool { return i.Filled() || i.Trouble() != nil })
+// WaitForSyncOrError waits until the cache has synced, or its watch has failed, or ctx is done.
+func (i *Informer) WaitForSyncOrError(ctx context.Context) {
+	cache.WaitForCacheSync(ctx.Done(), func() bool { return i.HasSynced() || i.SyncError() != nil })
 }
 
-// Filled reports whether the cache has synced. Before that, objects that exist may be missing.
-func (i *Informer) Filled() bool { return i.shared.HasSynced() }
+// HasSynced reports whether the cache has synced. Before that, objects that exist may be missing.
+func (i *Informer) HasSynced() bool { return i.shared.HasSynced() }
 
-// Trouble returns the last error of the watch if the cache has not synced yet, and nil otherwise.
-func (i *Informer) Trouble() error {
+// SyncError returns the last error of the watch if the cache has not synced yet, and nil otherwise.
+func (i *Informer) SyncError() error {
 	if last := i.shared.watchErr.Load(); last != nil && !i.shared.HasSynced() {
 		return last.err
 	}

@@ -58,7 +58,7 @@ func (c *cluster) open(t *testing.T, spec Spec) *Informer {
 // fill waits until the cache has synced.
 func fill(t *testing.T, i *Informer) {
 	t.Helper()
-	if !i.Synced(t.Context()) {
+	if !i.WaitForSync(t.Context()) {
 		t.Fatal("the cache did not sync")
 	}
 }
@@ -362,7 +362,7 @@ func TestSyncedReturnsFalseIfItsContextIsDone(t *testing.T) {
 	i := c.Open(Spec{Resource: configMaps})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if i.Synced(ctx) {
+	if i.WaitForSync(ctx) {
 		t.Error("Synced returns true for a cache that cannot sync")
 	}
 	i.Close()
@@ -450,7 +450,7 @@ func TestACacheOfOneObjectRequestsOnlyThat(t *testing.T) {
 	if got := <-requests; got != "metadata.name=a" {
 		t.Errorf("the first request selects %q, want metadata.name=a", got)
 	}
-	if !i.Filled() || i.Get(object.Key{Namespace: "default", Name: "a"}) == nil {
+	if !i.HasSynced() || i.Get(object.Key{Namespace: "default", Name: "a"}) == nil {
 		t.Error("the cache does not have the object")
 	}
 }

@@ -2,9 +2,8 @@ package jsontree
 
 import "io"
 
-// A compact reader gives JSON with one character of each run of blanks between tokens. A json.Decoder that waits for the
-// next token looks through all the blanks before it again whenever more have arrived, which takes a time that grows with
-// the square of their number.
+// A compact reader returns JSON with at most one blank between two tokens. A json.Decoder that waits for the next token
+// reads all blanks before it again whenever more have arrived, so its time would grow with the square of their number.
 type compact struct {
 	r       io.Reader
 	quoted  bool // the next character is within a string
@@ -23,7 +22,7 @@ func (c *compact) Read(p []byte) (int, error) {
 	}
 }
 
-// compact moves what is kept of p to its front, and gives how much that is.
+// compact moves the bytes of p that stay to its front, and returns their number.
 func (c *compact) compact(p []byte) (kept int) {
 	for _, b := range p {
 		if c.drops(b) {
@@ -35,7 +34,7 @@ func (c *compact) compact(p []byte) (kept int) {
 	return kept
 }
 
-// drops reports whether the next character is left out.
+// drops reports whether the next character is dropped.
 func (c *compact) drops(b byte) bool {
 	switch {
 	case c.escaped:

@@ -1,7 +1,7 @@
-// Package jsontree decodes a JSON object while it is read, so that its text and what is made of it are never in memory
-// as a whole at the same time.
+// Package jsontree decodes a JSON object while it is read, so that the whole text and the decoded value are not in memory at the
+// same time.
 //
-// [Decode] gives what k8s.io/apimachinery/pkg/util/json gives for the whole text: integers as int64, other numbers as
+// [Decode] returns the same as k8s.io/apimachinery/pkg/util/json gives for the whole text: integers as int64, other numbers as
 // float64, the last of several values of one key.
 package jsontree
 
@@ -18,11 +18,11 @@ import (
 // maxDepth is how deep objects and lists may be nested.
 const maxDepth = 10000
 
-// maxDuplicates is how many keys are reported that stand twice.
+// maxDuplicates is how many duplicate keys are reported.
 const maxDuplicates = 100
 
-// Decode reads one JSON object, after which r must end. The errors in twice are about keys that stand more than once in
-// an object, up to a hundred; they are looked for if that is asked for. err is about what is no JSON object, or r's.
+// Decode reads one JSON object; nothing may follow it in r. If duplicates is true, twice has an error for each key that
+// occurs more than once in an object, up to maxDuplicates. err is an error of r, or says why the text is not a JSON object.
 func Decode(r io.Reader, duplicates bool) (tree map[string]any, twice []error, err error) {
 	r = &compact{r: r}
 	d := decoder{Decoder: json.NewDecoder(r), duplicates: duplicates, seen: map[string]bool{}}
@@ -49,7 +49,7 @@ type decoder struct {
 	seen       map[string]bool // what is in twice
 }
 
-// textual is err as a decoder of whole texts has it.
+// textual returns err with the text that a decoder of whole texts would return.
 func textual(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("unexpected end of JSON input")
@@ -132,7 +132,7 @@ func (d *decoder) pop() {
 	}
 }
 
-// note reports a key that stands twice in the object whose path is the decoder's.
+// note records a key that occurs twice in the object at path.
 func (d *decoder) note(key string) {
 	if !d.duplicates || len(d.twice) >= maxDuplicates {
 		return
@@ -146,7 +146,7 @@ func (d *decoder) note(key string) {
 	}
 }
 
-// end reports what follows the object.
+// end returns an error if something follows the object.
 func (d *decoder) end(r io.Reader) error {
 	rest := bufio.NewReader(io.MultiReader(d.Buffered(), r))
 	for {
@@ -162,7 +162,7 @@ func (d *decoder) end(r io.Reader) error {
 	}
 }
 
-// quote shows a character as encoding/json does.
+// quote returns a character as errors of encoding/json have it.
 func quote(c byte) string {
 	switch c {
 	case '\'':
@@ -187,7 +187,7 @@ func number(text string) (any, error) {
 	return f, nil
 }
 
-// nameOf names the type of a value as encoding/json does.
+// nameOf returns the name of the type of a value, as errors of encoding/json have it.
 func nameOf(v any) string {
 	switch v.(type) {
 	case string:

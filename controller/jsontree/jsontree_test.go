@@ -74,7 +74,7 @@ func TestNestingIsBounded(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheReaderIsGiven(t *testing.T) {
+func TestDecodeReturnsTheErrorOfTheReader(t *testing.T) {
 	broken := errors.New("broken")
 	for _, text := range []string{``, `{"a":`, `{"a": 1}`} {
 		if _, _, err := Decode(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), false); !errors.Is(err, broken) {

@@ -18,11 +18,11 @@ import (
 	"metascript/controller/plan"
 )
 
-// unused is a resourceVersion that no object has. An apply that expects it only creates: what is there has another
-// one, which is a conflict.
+// unused is a resourceVersion that no object has. An apply with it can only create: if the object exists, its version is
+// another one, and the result is a conflict.
 const unused = "1"
 
-// apply carries out an apply, or tries it out.
+// apply does an Apply or a DryRun.
 func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) (*object.Object, error) {
 	version := unused
 	if op.Observed != nil {
@@ -46,36 +46,37 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 	case op.Observed == nil && apierrors.IsConflict(err):
 		return nil, apierrors.NewAlreadyExists(named(config), config.GetName())
 	case op.Verb == plan.DryRun && apierrors.IsInvalid(err):
-		return nil, w.anew(ctx, client, op.Object)
+		return nil, w.recreateError(ctx, client, op.Object)
 	}
 	return stored, err
 }
 
-// anew says why an object that cannot be changed into config could not be made anew either; [plan.ErrFixed] when it
-// could. To create it is only tried, and fails in the end since its name is taken: until then it was looked at whole.
-func (w *Writer) anew(ctx context.Context, client dynamic.ResourceInterface, config *object.Object) error {
+// recreateError returns why an object that cannot be changed to config could not be created either; [plan.ErrImmutable] if
+// it could. It tries to create it in a dry run: the API server validates the whole object before it finds that the name
+// exists.
+func (w *Writer) recreateError(ctx context.Context, client dynamic.ResourceInterface, config *object.Object) error {
 	_, err := client.Create(ctx, config, metav1.CreateOptions{FieldManager: w.Applier(), DryRun: []string{metav1.DryRunAll}})
 	switch {
-	case apierrors.IsAlreadyExists(err), exceedsQuota(err): // which it will not once the old one is gone
-		return plan.ErrFixed
+	case apierrors.IsAlreadyExists(err), exceedsQuota(err): // the quota is free again when the object is deleted
+		return plan.ErrImmutable
 	case err == nil:
-		return apierrors.NewNotFound(named(config), config.GetName()) // the old one is gone already
+		return apierrors.NewNotFound(named(config), config.GetName()) // the object was deleted meanwhile
 	}
 	return err
 }
 
-// exceedsQuota tells by the words of the error, since it has no type of its own.
+// exceedsQuota reports whether err says that a quota is exceeded. It reads the text, since the error has no type of its own.
 func exceedsQuota(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
 }
 
-// named is the resource of o, as errors name it.
+// named returns the resource of o for errors.
 func named(o *object.Object) schema.GroupResource {
 	gvk := o.GroupVersionKind()
 	return schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}
 }
 
-// Applier is the field manager of server-side apply.
+// Applier returns the field manager of server-side apply.
 func (w *Writer) Applier() string {
 	if w.Manager == "" {
 		return FieldManager
@@ -83,8 +84,8 @@ func (w *Writer) Applier() string {
 	return w.Manager
 }
 
-// migrate hands over what dynamic apply owned of an object: its fields become the manager's, and what was last
-// applied is forgotten. The object must be the one that was observed.
+// migrate prepares an object that dynamic apply wrote for server-side apply: its fields get the field manager of server-side
+// apply, and the annotation plan.LastApplied is removed. The object must be unchanged since it was observed.
 func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, observed *object.Object) (*object.Object, error) {
 	live, err := client.Get(ctx, observed.GetName(), metav1.GetOptions{})
 	if err != nil {
@@ -107,7 +108,7 @@ func (w *Writer) migrate(ctx context.Context, client dynamic.ResourceInterface, 
 	return client.Update(ctx, live, metav1.UpdateOptions{FieldManager: w.Applier(), DryRun: w.dryRun()})
 }
 
-// sameEntry reports whether an entry was left as it is.
+// sameEntry reports whether two entries of managedFields have the same manager, operation and subresource.
 func sameEntry(a, b metav1.ManagedFieldsEntry) bool {
 	return a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource
 }

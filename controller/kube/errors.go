@@ -10,23 +10,24 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// ErrRequeue is the error of a reconcile that found an object changed by somebody else since it was read. Nothing went
-// wrong: the reconcile is to be tried again, with newer caches.
+// ErrRequeue is the error of a reconcile that found that an object had changed since it was read. This is not a failure: the
+// reconcile is tried again with newer caches.
 var ErrRequeue = errors.New("it changed meanwhile")
 
-// Requeue makes the error of a write that came too late an [ErrRequeue]. Both are wrapped.
+// Requeue returns an error that wraps both ErrRequeue and err, the error of a write to an object that was changed or deleted
+// meanwhile.
 func Requeue(err error) error { return fmt.Errorf("%w: %w", ErrRequeue, err) }
 
-// Outdated reports that a write came too late: the object was deleted or changed since it was read.
+// Outdated reports whether err says that an object was deleted or changed since it was read.
 func Outdated(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
 
-// NamespaceTerminating reports that something could not be created since its namespace is being deleted.
+// NamespaceTerminating reports whether err says that an object cannot be created because its namespace is being deleted.
 func NamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// Forbidden returns the first error in err by which the API server says that something is not permitted, or nil. That
-// nothing can be created in a namespace that is being deleted is not a matter of permission.
+// Forbidden returns the first error in err by which the API server says that something is not permitted, or nil. An error
+// because a namespace is being deleted does not count.
 func Forbidden(err error) error {
 	switch e := err.(type) {
 	case nil:
@@ -48,8 +49,9 @@ func Forbidden(err error) error {
 	return nil
 }
 
-// Join joins the errors of several writes; nil errors are left out. An [ErrRequeue] is left out beside any other error, so
-// that it does not hide it. Errors with the same cause are one that names the first object and counts the others.
+// Join joins the errors of several writes. It leaves out nil errors, and each [ErrRequeue] if there is any other error, so
+// that it does not hide that one. Errors with the same cause become one error, which names the first object and counts the
+// others.
 func Join(failed ...error) error {
 	others := slices.DeleteFunc(slices.Clone(failed), func(err error) bool { return err == nil || errors.Is(err, ErrRequeue) })
 	if len(others) > 0 {
@@ -58,7 +60,7 @@ func Join(failed ...error) error {
 	return errors.Join(failed...)
 }
 
-// fold makes one error of those that have the same cause, such as a kind that is not permitted.
+// fold combines errors that have the same cause, such as a kind that is not permitted.
 func fold(failed []error) []error {
 	var folded []error
 	same := map[string]*foldedError{}

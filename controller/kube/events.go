@@ -16,26 +16,27 @@ import (
 	"metascript/engine"
 )
 
-// maxNote is how long an event's message may be: the API server refuses 1024 bytes and more.
+// maxNote is the maximum length of the message of an event in bytes. The API server refuses 1024 bytes and more.
 const maxNote = 1000
 
-// EventBudget bounds events about one object, so that a controller that fails for ever does not flood the server.
+// EventBudget limits the events about one object, so that a controller that always fails does not overload the API server.
 type EventBudget struct {
 	QPS   float32 // zero: one in 300 seconds
 	Burst int     // zero: 25
 }
 
-// Events records events about objects. What controllers report and what hooks ask for have budgets of their own.
+// Events records events about objects. The events of controllers and the events that hooks return have separate budgets.
 type Events struct {
-	// Divert, if it is set before there are any, is given each event, and reports whether it is not to be recorded.
-	Divert func(o *object.Object, kind, reason, note string) bool
+	// Intercept, if it is not nil, is called with each event, and reports whether the event must not be recorded. It must be
+	// set before the first event.
+	Intercept func(o *object.Object, kind, reason, note string) bool
 
 	broadcasters []record.EventBroadcaster
-	own, asked   record.EventRecorder
+	own, hooks   record.EventRecorder
 	muted        atomic.Bool
 }
 
-// NewEvents records through client.
+// NewEvents returns Events that records through client.
 func NewEvents(client kubernetes.Interface, budget EventBudget) *Events {
 	if budget.QPS <= 0 {
 		budget.QPS = 1. / 300
@@ -44,7 +45,7 @@ func NewEvents(client kubernetes.Interface, budget EventBudget) *Events {
 		budget.Burst = 25
 	}
 	e := &Events{}
-	e.own, e.asked = e.recorder(client, budget), e.recorder(client, budget)
+	e.own, e.hooks = e.recorder(client, budget), e.recorder(client, budget)
 	return e
 }
 
@@ -55,39 +56,39 @@ func (e *Events) recorder(client kubernetes.Interface, budget EventBudget) recor
 	return b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "metacontroller"})
 }
 
-// Mute has events dropped, until it is called with false.
+// Mute sets whether events are dropped.
 func (e *Events) Mute(muted bool) { e.muted.Store(muted) }
 
-// Shutdown ends the recording.
+// Shutdown stops recording events.
 func (e *Events) Shutdown() {
 	for _, b := range e.broadcasters {
 		b.Shutdown()
 	}
 }
 
-// Normal records that something happened to o.
+// Normal records an event of type Normal about o.
 func (e *Events) Normal(o *object.Object, reason, format string, args ...any) {
 	e.record(e.own, o, corev1.EventTypeNormal, reason, note(format, args))
 }
 
-// Warning records that something went wrong with o.
+// Warning records an event of type Warning about o.
 func (e *Events) Warning(o *object.Object, reason, format string, args ...any) {
 	e.record(e.own, o, corev1.EventTypeWarning, reason, note(format, args))
 }
 
-// Asked records an event that a hook asked for.
-func (e *Events) Asked(o *object.Object, kind, reason, message string) {
-	e.record(e.asked, o, kind, engine.Clip(reason, 128), note("%s", []any{message}))
+// HookEvent records an event that a hook returned. kind is the type of the event.
+func (e *Events) HookEvent(o *object.Object, kind, reason, message string) {
+	e.record(e.hooks, o, kind, engine.Clip(reason, 128), note("%s", []any{message}))
 }
 
 func (e *Events) record(recorder record.EventRecorder, o *object.Object, kind, reason, note string) {
-	if e.muted.Load() || e.Divert != nil && e.Divert(o, kind, reason, note) {
+	if e.muted.Load() || e.Intercept != nil && e.Intercept(o, kind, reason, note) {
 		return
 	}
 	recorder.Event(reference(o), kind, reason, note)
 }
 
-// reference is what an event says of its object, so that recording needs nothing else of it.
+// reference returns the reference to o for an event.
 func reference(o *object.Object) runtime.Object {
 	return &corev1.ObjectReference{
 		APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(),
@@ -95,7 +96,7 @@ func reference(o *object.Object) runtime.Object {
 	}
 }
 
-// note is a message as one line that the API server takes.
+// note returns a message as one line of a length that the API server accepts.
 func note(format string, args []any) string {
 	return engine.Clip(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "), maxNote)
 }

@@ -16,17 +16,17 @@ import (
 	"metascript/controller/plan"
 )
 
-// Finalizers finds the objects that have finalizers, and takes those off.
+// Finalizers finds the objects that have finalizers, and removes finalizers.
 type Finalizers struct {
 	Client metadata.Interface
 	Write  *Writer
 }
 
-// pageSize bounds what is in memory at a time.
+// pageSize is how many objects a list request returns at most, which limits the memory.
 const pageSize = 500
 
-// EachOutline calls visit for the metadata of each object of a resource. The error is the client's.
-func EachOutline(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, visit func(*metav1.PartialObjectMetadata)) error {
+// EachMetadata calls visit with the metadata of each object of a resource. The error is that of a list request.
+func EachMetadata(ctx context.Context, client metadata.Interface, resource schema.GroupVersionResource, visit func(*metav1.PartialObjectMetadata)) error {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := client.Resource(resource).List(ctx, options)
@@ -42,22 +42,22 @@ func EachOutline(ctx context.Context, client metadata.Interface, resource schema
 	}
 }
 
-// Each calls visit for each object of a resource that has finalizers; objects hold their metadata only. An error of
-// visit does not keep it from the others.
+// Each calls visit with each object of a resource that has finalizers. The objects have metadata only. It continues after an
+// error of visit, and returns all errors joined.
 func (f *Finalizers) Each(ctx context.Context, r Resource, visit func(o *object.Object) error) error {
 	var failed []error
-	err := EachOutline(ctx, f.Client, r.GroupVersionResource, func(item *metav1.PartialObjectMetadata) {
+	err := EachMetadata(ctx, f.Client, r.GroupVersionResource, func(item *metav1.PartialObjectMetadata) {
 		if len(item.Finalizers) > 0 {
 			failed = append(failed, visit(outline(r, item.ObjectMeta)))
 		}
 	})
-	if err != nil && !apierrors.IsNotFound(err) { // a kind that is not served any more took its objects along
+	if err != nil && !apierrors.IsNotFound(err) { // if the kind is not served any more, its objects were deleted too
 		failed = append(failed, fmt.Errorf("list %s: %w", r.GroupResource(), err))
 	}
 	return errors.Join(failed...)
 }
 
-// outline is an object of which nothing is known but what names it, and its finalizers.
+// outline returns an object with some of its metadata: what identifies it, and its finalizers.
 func outline(r Resource, meta metav1.ObjectMeta) *object.Object {
 	o := &object.Object{}
 	o.SetGroupVersionKind(r.ObjectKind())
@@ -70,8 +70,8 @@ func outline(r Resource, meta metav1.ObjectMeta) *object.Object {
 	return o
 }
 
-// TakeOff takes a finalizer off o, as the API server has it by now, and reports whether it was there.
-func (f *Finalizers) TakeOff(ctx context.Context, o *object.Object, finalizer, why string) (taken bool, err error) {
+// Remove removes a finalizer from the current state of o, and reports whether o had it.
+func (f *Finalizers) Remove(ctx context.Context, o *object.Object, finalizer, why string) (removed bool, err error) {
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		live, err := f.Write.Get(ctx, o)
 		if apierrors.IsNotFound(err) {
@@ -81,7 +81,7 @@ func (f *Finalizers) TakeOff(ctx context.Context, o *object.Object, finalizer, w
 			return fmt.Errorf("read %s: %w", object.Describe(o), err)
 		}
 		others := slices.DeleteFunc(slices.Clone(live.GetFinalizers()), func(name string) bool { return name == finalizer })
-		if taken = len(others) < len(live.GetFinalizers()); !taken {
+		if removed = len(others) < len(live.GetFinalizers()); !removed {
 			return nil
 		}
 		live.SetFinalizers(others)
@@ -91,5 +91,5 @@ func (f *Finalizers) TakeOff(ctx context.Context, o *object.Object, finalizer, w
 		}
 		return err
 	})
-	return taken && err == nil, err
+	return removed && err == nil, err
 }

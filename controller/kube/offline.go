@@ -12,15 +12,15 @@ import (
 	"metascript/controller/object"
 )
 
-// An Offline finder knows resources without an API server: those of Kubernetes itself, those of the definitions it
-// was given, and, as a guess, those of the kinds it has seen.
+// An Offline is a Finder without an API server. It knows the resources of Kubernetes itself, those of Definitions, and, by
+// guessing their plural names, those of the kinds in Seen.
 type Offline struct {
 	Definitions []*apiextensionsv1.CustomResourceDefinition
-	Seen        []object.Kind                               // their plural is guessed
-	Known       map[schema.GroupVersionResource]object.Kind // their plural is said
+	Seen        []object.Kind                               // kinds of objects that exist; their plural names are guessed
+	Known       map[schema.GroupVersionResource]object.Kind // kinds whose plural names are known
 }
 
-// clusterScoped are the resources of Kubernetes that have no namespace.
+// clusterScoped are the cluster-scoped resources of Kubernetes.
 var clusterScoped = []string{
 	"namespaces", "nodes", "persistentvolumes", "componentstatuses", "clusterroles", "clusterrolebindings",
 	"storageclasses", "csidrivers", "csinodes", "volumeattachments", "volumeattributesclasses", "ingressclasses",
@@ -31,7 +31,7 @@ var clusterScoped = []string{
 	"deviceclasses", "devicetaintrules", "resourceslices", "resourcepoolstatusrequests", "storageversions", "storageversionmigrations",
 }
 
-// ByName finds a resource by its plural name.
+// ByName implements Finder.
 func (f *Offline) ByName(apiVersion, plural string) (Resource, error) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package kube is the hands: everything that talks to an API server, informers apart. [Writer.Do] is the only way
-// to change a cluster; [Resources] knows which kinds there are; [Events] records events.
+// Package kube has the requests to the API server, except those of informers. [Writer.Do] does all writes to objects,
+// [Resources] discovers resources, and [Events] records events.
 package kube
 
 import (
@@ -18,7 +18,7 @@ import (
 	"metascript/controller/object"
 )
 
-// A Resource is what discovery says of one.
+// A Resource is a resource as discovery describes it.
 type Resource struct {
 	schema.GroupVersionResource
 	Kind       string
@@ -26,82 +26,84 @@ type Resource struct {
 	HasStatus  bool // it has the status subresource
 }
 
-// ObjectKind is the kind of the resource's objects.
+// ObjectKind returns the kind of the objects of the resource.
 func (r Resource) ObjectKind() object.Kind { return r.GroupVersion().WithKind(r.Kind) }
 
-// A NotServedError says that the API server does not serve a resource, now.
+// A NotServedError says that the API server does not serve a resource at the moment.
 type NotServedError struct {
 	APIVersion, Name string
-	ByKind           bool // Name is a kind, not a plural
+	byKind           bool // Name is a kind, not a plural name
 }
 
 func (e *NotServedError) Error() string {
-	if e.ByKind {
+	if e.byKind {
 		return fmt.Sprintf("the API server does not serve the kind %s in %s: is its CustomResourceDefinition applied?", e.Name, e.APIVersion)
 	}
 	return fmt.Sprintf("the API server does not serve resource %q in %s: is its CustomResourceDefinition applied, and the name its plural?", e.Name, e.APIVersion)
 }
 
-// Resources answers which resources an API server serves. Answers are kept, one group version at a time, for a
-// while or until Forget. An error is never kept, and an old answer is better than none: one group that does not
-// answer hides no other, and never means that a kind is gone. It is safe for concurrent use, and nobody waits for
-// an answer that is none of theirs.
+// Resources finds the resources that the API server serves. It caches the results of discovery, for each group version
+// separately, for some time or until Forget. It does not cache errors: if a request fails, an older result is used. So a
+// failure for one group does not affect the others, and never means that a kind does not exist. It is safe for concurrent
+// use, and a request for one group version does not delay the others.
 type Resources struct {
 	client  discoverer
 	keep    time.Duration
 	flights singleflight.Group
 
 	mu      sync.Mutex
-	known   map[schema.GroupVersion]answer
+	known   map[schema.GroupVersion]result
 	changed map[string]time.Time // when a group was forgotten last
 }
 
-// A discoverer is as much of a discovery client as is needed here.
+// A discoverer is the part of a discovery client that Resources uses.
 type discoverer interface {
 	ServerResourcesForGroupVersionWithContext(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
 }
 
-type answer struct {
+// A result is the cached result of discovery for a group version.
+type result struct {
 	resources []Resource
 	at        time.Time
 }
 
 const (
-	discoveryTimeout = 10 * time.Second // of one question
-	missKept         = time.Second      // how long it is believed that a group version has no such resource
-	settling         = 10 * time.Second // how long discovery may take to show a change; so long no answer is kept for longer than that
+	discoveryTimeout = 10 * time.Second // of one request
+	missTimeout      = time.Second      // how long it is cached that a group version lacks a resource
+	settling         = 10 * time.Second // how long discovery may take to show a change; during this time results are cached only for missTimeout
 )
 
-// NewResources asks client, and keeps what it says for so long.
+// NewResources returns Resources that caches the results of client for the duration keep.
 func NewResources(client discoverer, keep time.Duration) *Resources {
-	return &Resources{client: client, keep: keep, known: map[schema.GroupVersion]answer{}, changed: map[string]time.Time{}}
+	return &Resources{client: client, keep: keep, known: map[schema.GroupVersion]result{}, changed: map[string]time.Time{}}
 }
 
-// ByName finds a resource by its plural name. When the server does not serve it, the error is a [*NotServedError].
+// ByName returns the resource with this plural name. If the API server does not serve it, the error is a [*NotServedError].
 func (r *Resources) ByName(apiVersion, plural string) (Resource, error) {
 	missing := &NotServedError{APIVersion: apiVersion, Name: plural}
-	return r.find(missing, r.keeps(apiVersion), func(found Resource) bool { return found.Resource == plural })
+	return r.find(missing, r.maxAge(apiVersion), func(found Resource) bool { return found.Resource == plural })
 }
 
-// ByKind finds the resource of a kind. It is for writing: what was ever answered is good enough, until Forget.
-func (r *Resources) ByKind(kind object.Kind) (Resource, error) {
+// byKind returns the resource of a kind. It is for writes: it uses a cached result of any age, until Forget.
+func (r *Resources) byKind(kind object.Kind) (Resource, error) {
 	const ever = 100 * 365 * 24 * time.Hour
-	missing := &NotServedError{APIVersion: kind.GroupVersion().String(), Name: kind.Kind, ByKind: true}
+	missing := &NotServedError{APIVersion: kind.GroupVersion().String(), Name: kind.Kind, byKind: true}
 	return r.find(missing, ever, func(found Resource) bool { return found.Kind == kind.Kind })
 }
 
-// keeps is for how long an answer is used.
-func (r *Resources) keeps(apiVersion string) time.Duration {
+// maxAge returns how long a cached result is used.
+func (r *Resources) maxAge(apiVersion string) time.Duration {
 	group, _, _ := strings.Cut(apiVersion, "/")
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.changed[group]) < settling {
-		return min(r.keep, missKept)
+		return min(r.keep, missTimeout)
 	}
 	return r.keep
 }
 
-// Forget drops what is known of a group, since something in it changed. The API server shows that a moment later.
+// Forget drops the cached results of a group, since a definition in it has changed. Discovery shows the change a moment
+// later.
 func (r *Resources) Forget(group string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -109,26 +111,27 @@ func (r *Resources) Forget(group string) {
 	for gv := range r.known {
 		if gv.Group == group {
 			delete(r.known, gv)
-			r.flights.Forget(gv.String()) // an answer under way may be older than the change
+			r.flights.Forget(gv.String()) // the result of a request in progress may be older than the change
 		}
 	}
 }
 
-// find looks in an answer that is kept and not older than keep, else asks. It gives missing when there is no match.
+// find returns a resource that matches: from a cached result that is not older than keep, or else from discovery. If none
+// matches, the error is missing.
 func (r *Resources) find(missing *NotServedError, keep time.Duration, match func(Resource) bool) (Resource, error) {
 	gv, err := schema.ParseGroupVersion(missing.APIVersion)
 	if err != nil {
 		return Resource{}, err
 	}
-	old := r.kept(gv)
+	old := r.cached(gv)
 	age, at := time.Since(old.at), slices.IndexFunc(old.resources, match)
 	if at >= 0 && age < keep {
 		return old.resources[at], nil
 	}
-	if at < 0 && age < missKept {
+	if at < 0 && age < missTimeout {
 		return Resource{}, missing
 	}
-	resources, err := r.ask(gv)
+	resources, err := r.discover(gv)
 	if err != nil && at >= 0 {
 		return old.resources[at], nil
 	}
@@ -141,21 +144,21 @@ func (r *Resources) find(missing *NotServedError, keep time.Duration, match func
 	return Resource{}, missing
 }
 
-func (r *Resources) kept(gv schema.GroupVersion) answer {
+func (r *Resources) cached(gv schema.GroupVersion) result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.known[gv]
 }
 
-// ask asks the API server and keeps the answer. Who asks for the same at the same time shares the answer, which is
-// why the question has a timeout of its own and not the context of one of them.
-func (r *Resources) ask(gv schema.GroupVersion) ([]Resource, error) {
-	asked, err, _ := r.flights.Do(gv.String(), func() (any, error) {
+// discover requests the resources of a group version from the API server and caches the result. Concurrent calls share one
+// request, so it has its own timeout, and not the context of one of the calls.
+func (r *Resources) discover(gv schema.GroupVersion) ([]Resource, error) {
+	shared, err, _ := r.flights.Do(gv.String(), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), discoveryTimeout)
 		defer cancel()
 		list, err := r.client.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 		if apierrors.IsNotFound(err) {
-			return []Resource(nil), nil // not kept: it may appear at any moment
+			return []Resource(nil), nil // not cached: it may appear at any moment
 		}
 		if err != nil {
 			return nil, err
@@ -163,16 +166,16 @@ func (r *Resources) ask(gv schema.GroupVersion) ([]Resource, error) {
 		resources := fromList(gv, list)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.known[gv] = answer{resources, time.Now()}
+		r.known[gv] = result{resources, time.Now()}
 		return resources, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return asked.([]Resource), nil
+	return shared.([]Resource), nil
 }
 
-// fromList joins each resource with its status subresource, which discovery lists beside it.
+// fromList converts a result of discovery. It joins each resource with its status subresource, which is a separate item.
 func fromList(gv schema.GroupVersion, list *metav1.APIResourceList) []Resource {
 	hasStatus := map[string]bool{}
 	for _, found := range list.APIResources {

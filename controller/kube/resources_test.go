@@ -58,7 +58,7 @@ func TestAResourceIsFoundWithItsStatus(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotServedIsToldAndSoonAskedAgain(t *testing.T) {
+func TestAResourceThatIsNotServedIsAnErrorAndDiscoveredAgainSoon(t *testing.T) {
 	served := []string{"gadgets"}
 	client := &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves(served...), nil }}
 	r := NewResources(client, time.Hour)
@@ -72,7 +72,7 @@ func TestWhatIsNotServedIsToldAndSoonAskedAgain(t *testing.T) {
 		t.Errorf("it asked %d times in a moment, want once", n)
 	}
 	served = append(served, "widgets")
-	r.known[schema.GroupVersion{Group: "example.com", Version: "v1"}] = answer{at: time.Now().Add(-2 * missKept)}
+	r.known[schema.GroupVersion{Group: "example.com", Version: "v1"}] = result{at: time.Now().Add(-2 * missTimeout)}
 	if _, err := r.ByName("example.com/v1", "widgets"); err != nil {
 		t.Errorf("a moment later: %v", err)
 	}
@@ -85,7 +85,7 @@ func TestWhatIsNotServedIsToldAndSoonAskedAgain(t *testing.T) {
 }
 
 // The API server says a moment later what follows from a definition that changed: an answer of that moment is not kept.
-func TestAnAnswerSoonAfterAChangeIsAskedForAgain(t *testing.T) {
+func TestAResultSoonAfterAChangeIsNotCached(t *testing.T) {
 	client := always("widgets")
 	r := NewResources(client, time.Hour)
 	find := func(group string) {
@@ -97,7 +97,7 @@ func TestAnAnswerSoonAfterAChangeIsAskedForAgain(t *testing.T) {
 	for _, group := range []string{"example.com", "other.com"} {
 		find(group)
 		gv := schema.GroupVersion{Group: group, Version: "v1"}
-		r.known[gv] = answer{r.known[gv].resources, time.Now().Add(-2 * missKept)}
+		r.known[gv] = result{r.known[gv].resources, time.Now().Add(-2 * missTimeout)}
 	}
 	find("other.com")
 	if n := client.count.Load(); n != 2 {
@@ -130,11 +130,11 @@ func TestAnOldAnswerIsBetterThanNone(t *testing.T) {
 	}
 }
 
-func TestWritingAsksNothingThatIsKnown(t *testing.T) {
+func TestByKindUsesCachedResults(t *testing.T) {
 	client := always("widgets")
 	r := NewResources(client, 0)
 	for range 3 {
-		if _, err := r.ByKind(object.Kind{Group: "example.com", Version: "v1", Kind: "Widget"}); err != nil {
+		if _, err := r.byKind(object.Kind{Group: "example.com", Version: "v1", Kind: "Widget"}); err != nil {
 			t.Fatal(err)
 		}
 	}

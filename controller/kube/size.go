@@ -13,8 +13,7 @@ import (
 	"metascript/controller/plan"
 )
 
-// sized adds to an error by which o is refused since it is too large how large it is, what the limit is, and what to do.
-// Other errors stay as they are.
+// sized adds the size, the limit and a remedy to an error that says that o is too large. It returns other errors unchanged.
 func sized(err error, o *object.Object) error {
 	if err == nil {
 		return nil
@@ -26,7 +25,7 @@ func sized(err error, o *object.Object) error {
 	return fmt.Errorf("it is %s as JSON, and %s: %w", kibibytes(sizeOf(o.Object)), why, err)
 }
 
-// tooLarge says which limit o exceeds, as err tells, and what to do; "" when err is about something else.
+// tooLarge returns which limit o exceeds according to err, and what to do; "" if err says something else.
 func tooLarge(err error, o *object.Object) string {
 	text := err.Error()
 	kind := o.GroupVersionKind()
@@ -60,20 +59,20 @@ func isTooLong(err error, fields ...string) bool {
 	return false
 }
 
-// annotationsOf says how large the annotations of o are, and why that may be.
+// annotationsOf returns the size of the annotations of o, and the likely reason.
 func annotationsOf(o *object.Object) string {
 	all := 0
 	for key, value := range o.GetAnnotations() {
 		all += len(key) + len(value)
 	}
-	said := fmt.Sprintf("its annotations are %s, of which the API server takes %s", kibibytes(all), kibibytes(plan.MaxAnnotations))
+	text := fmt.Sprintf("its annotations are %s, of which the API server takes %s", kibibytes(all), kibibytes(plan.MaxAnnotations))
 	if copied := len(o.GetAnnotations()[plan.LastApplied]); copied > 0 {
-		said += fmt.Sprintf("; %s of it is the copy that dynamic apply keeps in %s: set spec.applyStrategy: ServerSideApply, or make it smaller", kibibytes(copied), plan.LastApplied)
+		text += fmt.Sprintf("; %s of it is the copy that dynamic apply keeps in %s: set spec.applyStrategy: ServerSideApply, or make it smaller", kibibytes(copied), plan.LastApplied)
 	}
-	return said
+	return text
 }
 
-// statusOf says how much of o is its status, if it is the most.
+// statusOf returns the size of the status of o if it is more than half of o; "" otherwise.
 func statusOf(o *object.Object) string {
 	if status := sizeOf(o.Object["status"]); 2*status > sizeOf(o.Object) {
 		return fmt.Sprintf(" (its status is %s)", kibibytes(status))
@@ -81,9 +80,9 @@ func statusOf(o *object.Object) string {
 	return ""
 }
 
-// sizeOf is how long v is as JSON.
+// sizeOf returns the length of v as JSON.
 func sizeOf(v any) int {
-	text, _ := json.Marshal(v) // what is no JSON was not sent
+	text, _ := json.Marshal(v) // an object is always valid JSON
 	return len(text)
 }
 

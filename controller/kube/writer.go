@@ -12,23 +12,25 @@ import (
 	"metascript/controller/redact"
 )
 
-// FieldManager is the name under which fields are owned. It is Metacontroller's, so that ownership carries over.
+// FieldManager is the name of our field manager. It is the same as Metacontroller's, so that ownership stays when this
+// server replaces it.
 const FieldManager = "metacontroller"
 
-// A Writer carries out operations as one identity.
+// A Writer does the writes to the API server.
 type Writer struct {
 	Client    dynamic.Interface
 	Resources *Resources
-	Manager   string // who applies on the server's side; FieldManager if empty
-	DryRun    bool   // everything is only tried: the API server looks at it as at any write, and stores nothing
+	Manager   string // the field manager of server-side apply; default FieldManager
+	DryRun    bool   // all writes are dry runs: the API server validates them and stores nothing
 }
 
-// Do carries out op and returns the object as the API server stored it; for a dry run, as it would; for a deletion,
-// as it was. Errors are the API server's own, wrapped: apierrors.IsConflict and its like tell them apart; a dry run may
-// also give [plan.ErrFixed]. They do not tell what the Secrets hold that the Redactor of ctx knows, or that op is about.
+// Do does op and returns the object as the API server stored it, or would store it in a dry run; for a Delete, as it was
+// before. Errors wrap those of the API server, for functions such as apierrors.IsConflict; the error of a dry run may be
+// [plan.ErrImmutable]. They do not contain values of Secrets: neither of those that the Redactor of ctx knows, nor of those
+// in op.
 func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
-	hidden := redact.In(ctx)
-	hidden.Add(op.Object, op.Observed)
+	redactor := redact.FromContext(ctx)
+	redactor.Add(op.Object, op.Observed)
 	client, err := w.resource(op.Object)
 	var stored *object.Object
 	if err == nil {
@@ -36,7 +38,7 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 		err = sized(err, op.Object)
 	}
 	if err != nil {
-		return nil, hidden.Error(fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err))
+		return nil, redactor.Error(fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err))
 	}
 	return stored, nil
 }
@@ -55,14 +57,14 @@ func (w *Writer) do(ctx context.Context, client dynamic.ResourceInterface, op pl
 		uid, version, background := op.Object.GetUID(), op.Object.GetResourceVersion(), metav1.DeletePropagationBackground
 		return op.Object, client.Delete(ctx, op.Object.GetName(), metav1.DeleteOptions{
 			PropagationPolicy: &background, DryRun: w.dryRun(),
-			// Not what was released, adopted or changed since it was judged.
+			// An object that was released, adopted or changed since it was observed is not deleted.
 			Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
 		})
 	}
 	return nil, fmt.Errorf("unknown verb %q", op.Verb)
 }
 
-// dryRun is what requests say so that nothing is stored.
+// dryRun returns the option of requests so that nothing is stored, or nil.
 func (w *Writer) dryRun() []string {
 	if !w.DryRun {
 		return nil
@@ -70,19 +72,19 @@ func (w *Writer) dryRun() []string {
 	return []string{metav1.DryRunAll}
 }
 
-// Get reads an object from the API server, past every cache.
+// Get reads an object from the API server, without a cache.
 func (w *Writer) Get(ctx context.Context, o *object.Object) (*object.Object, error) {
 	client, err := w.resource(o)
 	if err != nil {
 		return nil, err
 	}
 	found, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	return found, redact.In(ctx).Error(err)
+	return found, redact.FromContext(ctx).Error(err)
 }
 
-// resource is the client for objects like o.
+// resource returns the client for the resource of o.
 func (w *Writer) resource(o *object.Object) (dynamic.ResourceInterface, error) {
-	r, err := w.Resources.ByKind(o.GroupVersionKind())
+	r, err := w.Resources.byKind(o.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}

@@ -15,28 +15,28 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// An Election is how servers that run side by side agree on the one that works: it holds a Lease. The others stand by with
-// their caches filled and write nothing, so that the next one begins at once.
+// An Election decides which of several servers leads: the one that holds a Lease. The others fill their caches and write
+// nothing, so that the next leader can begin at once.
 type Election struct {
 	Namespace, Name string // of the Lease
-	Identity        string // of this server; no other has it
+	Identity        string // of this server; unique
 }
 
-// How long a Lease is valid after its last renewal, and how often it is renewed, or read by those who do not hold it.
+// How long a Lease is valid after its last renewal, and how often it is renewed, or read by the servers that do not hold it.
 const (
 	leaseDuration = 15 * time.Second
 	renewPeriod   = 2 * time.Second
 )
 
-// RenewDeadline is how long after the last renewal a holder works that cannot renew its Lease. Until the Lease expires, the rest
-// of its duration is left to what is under way.
+// RenewDeadline is how long after the last renewal a server writes if it cannot renew its Lease. The rest of the duration of
+// the Lease is for writes in flight.
 const RenewDeadline = 10 * time.Second
 
-// ErrLost is the cause with which the context of a server is canceled that lost its Lease. The server ends. One that is
-// started again has no memory of a time before another server worked, and a process that ends is noticed.
+// ErrLost is the cause of the canceled context of a server that lost its Lease. The server ends. A new process has no state
+// from before another server led, and the end of a process is visible to users.
 var ErrLost = errors.New("the Lease was lost")
 
-// A Candidate is a server that takes part in an Election.
+// A Candidate takes part in an Election for a server.
 type Candidate struct {
 	Election
 	Config *rest.Config // without the Fence, since the Lease itself is written through it
@@ -46,7 +46,7 @@ type Candidate struct {
 	elector atomic.Pointer[leaderelection.LeaderElector] // nil until Run
 }
 
-// Healthy is an error when the server works although its Lease has expired.
+// Healthy returns an error if the server works although its Lease has expired.
 func (c *Candidate) Healthy() error {
 	if elector := c.elector.Load(); elector != nil {
 		return elector.Check(0)
@@ -54,18 +54,18 @@ func (c *Candidate) Healthy() error {
 	return nil
 }
 
-// Callbacks are what a Candidate calls. Lead and Lose must not block.
+// Callbacks are the functions that a Candidate calls. Lead and Lose must not block.
 type Callbacks struct {
-	Lead  func()                          // is called once, when the server begins to lead
-	Lose  func()                          // is called when it must not write any more, before the context of Serve is canceled
-	Serve func(ctx context.Context) error // is the server's work, which ends when ctx is done
+	Lead  func()                          // called once, when the server begins to lead
+	Lose  func()                          // called when the server must not write any more, before the context of Serve is canceled
+	Serve func(ctx context.Context) error // runs the server until ctx is done
 }
 
-// Run serves while it takes part in the election, until ctx is done or the Lease is lost. It releases the Lease when no
+// Run calls Serve and takes part in the election, until ctx is done or the Lease is lost. It releases the Lease when no
 // write is in flight any more.
 func (c *Candidate) Run(ctx context.Context, call Callbacks) error {
 	config := rest.CopyConfig(c.Config)
-	config.QPS = -1 // a limit of requests must not cost the Lease
+	config.QPS = -1 // a rate limit must not delay a renewal
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, c.Namespace, c.Name,
 		resourcelock.ResourceLockConfig{Identity: c.Identity}, config, RenewDeadline)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Candidate) Run(ctx context.Context, call Callbacks) error {
 		stop(fmt.Errorf("%w: %w", ErrLost, why))
 	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: c.Fence.Observe(lock, lose), LeaseDuration: leaseDuration, RenewDeadline: RenewDeadline, RetryPeriod: renewPeriod,
+		Lock: c.Fence.observe(lock, lose), LeaseDuration: leaseDuration, RenewDeadline: RenewDeadline, RetryPeriod: renewPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {
 				log.Info("this server leads")
@@ -93,7 +93,7 @@ func (c *Candidate) Run(ctx context.Context, call Callbacks) error {
 	}
 	c.elector.Store(elector)
 	log.Info("standing by")
-	// The Lease is renewed for as long as anything is under way.
+	// The Lease is renewed until Serve has returned.
 	campaign, end := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
@@ -117,12 +117,11 @@ func (c *Candidate) Run(ctx context.Context, call Callbacks) error {
 	return err
 }
 
-// stopWriting returns when no write is in flight, so that the Lease may be released. Events that wait to be sent are
-// dropped.
+// stopWriting waits until no write is in flight, so that the Lease may be released. Events that wait to be sent are dropped.
 func (c *Candidate) stopWriting() error {
 	ctx, cancel := context.WithTimeout(context.Background(), renewPeriod)
 	defer cancel()
-	return c.Fence.Close(ctx)
+	return c.Fence.close(ctx)
 }
 
 // release releases the Lease, if this server holds it.

@@ -1,13 +1,13 @@
-// Package lease keeps a server from writing while it may not hold its Lease any more.
+// Package lease elects the server that leads, and prevents writes of a server that may not hold its Lease any more.
 //
-// The leader election of client-go says when a server begins to lead, and when it has given up renewing its Lease. That
-// is late for a process that was stopped, or a machine that was suspended, for longer than the Lease is valid: when it
-// continues, another server leads, and its own timers have not run. A [Fence] stands before every write instead, and asks
-// how long ago the Lease was last renewed. It learns that from the requests for the Lease themselves ([Fence.Observe]).
+// The leader election of client-go calls back when a server begins to lead, and when it could not renew its Lease. The second
+// call is too late for a process that was stopped, or a machine that was suspended, for longer than the Lease is valid: when it
+// continues, another server leads, and its own timers have not run yet. So a [Fence] checks before every write how long ago the
+// Lease was last renewed. It learns that from the requests for the Lease themselves.
 //
-// A Lease is no fencing token, since the API server does not check it with each write. What remains is therefore a
-// request that had passed the Fence before its process was stopped, and is sent when it continues: at most as many
-// as were in flight. Those that update, apply or delete carry the resourceVersion which they were decided by.
+// A Lease is not a fencing token, since the API server does not check it with each write. So a request that the Fence let through
+// before its process was stopped can still be sent when the process continues: at most those that were in flight. Updates,
+// applies and deletes among them have the resourceVersion of the object that was observed.
 package lease
 
 import (
@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// A Fence lets writes begin only while the Lease was renewed recently. It is closed until the Lease is acquired.
-// Its methods may be called at the same time.
+// A Fence lets writes begin only if the Lease was renewed recently. It is closed until the Lease is acquired. It is safe for
+// concurrent use.
 type Fence struct {
 	overdue time.Duration
 	now     func() reading
 
-	mu       sync.Mutex // guards all below
-	renewed  *reading   // before the request that last acquired or renewed the Lease was sent; nil: it was not yet
-	closed   error      // why no write begins any more; nil: one may
+	mu       sync.Mutex // guards the fields below
+	renewed  *reading   // when the request was sent that last acquired or renewed the Lease; nil before the first
+	closed   error      // why no write may begin any more; nil if writes may begin
 	inFlight int        // writes that have begun and not ended
 	idle     chan struct{}
 }
@@ -35,8 +35,8 @@ func New(overdue time.Duration) *Fence {
 	return &Fence{overdue: overdue, now: now, idle: make(chan struct{})}
 }
 
-// A reading is what both clocks say at one time. The monotonic clock stops while a machine is suspended, and the wall
-// clock may be set; elapsed time is what the one says that shows more of it.
+// A reading is the time on two clocks. The monotonic clock stops while a machine is suspended, and the wall clock may be
+// set. The elapsed time is the longer of the two.
 type reading struct {
 	wall      time.Time // without a monotonic reading
 	monotonic time.Duration
@@ -53,7 +53,7 @@ func (r reading) since(earlier reading) time.Duration {
 	return max(r.monotonic-earlier.monotonic, r.wall.Sub(earlier.wall))
 }
 
-// renew notes that the Lease was renewed by a request which was sent at the time of sent.
+// renew records that the Lease was renewed by a request that was sent at this time.
 func (f *Fence) renew(sent reading) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,7 +67,7 @@ func (f *Fence) holds() bool {
 	return f.renewed != nil && f.closed == nil
 }
 
-// begin lets a write begin, or says why none may. A write that began is followed by end.
+// begin returns nil if a write may begin, and otherwise why not. After the write, end must be called.
 func (f *Fence) begin() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,7 +91,7 @@ func (f *Fence) end() {
 	f.checkIdle()
 }
 
-// shut lets no write begin any more. It reports whether one could before.
+// shut lets no write begin any more. It returns false if that was so already.
 func (f *Fence) shut(why error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,15 +103,15 @@ func (f *Fence) shut(why error) bool {
 	return true
 }
 
-// checkIdle is called with mu held, when a write ended or the Fence was closed.
+// checkIdle closes idle if the Fence is closed and no write is in flight. The caller has locked mu.
 func (f *Fence) checkIdle() {
 	if f.closed != nil && f.inFlight == 0 {
 		close(f.idle)
 	}
 }
 
-// Close lets no write begin any more, and waits until those in flight have ended, or ctx is done.
-func (f *Fence) Close(ctx context.Context) error {
+// close lets no write begin any more, and waits until those in flight have ended, or ctx is done.
+func (f *Fence) close(ctx context.Context) error {
 	f.shut(fmt.Errorf("not sent: this server is ending, and another may lead"))
 	select {
 	case <-f.idle:

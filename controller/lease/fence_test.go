@@ -105,14 +105,14 @@ func TestClosingWaitsForWhatIsInFlight(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("waited enough"))
-	if err := f.Close(canceled); err == nil || !strings.Contains(err.Error(), "waited enough") {
+	if err := f.close(canceled); err == nil || !strings.Contains(err.Error(), "waited enough") {
 		t.Errorf("with a write in flight Close gave %v", err)
 	}
 	if got, want := writes(f), "not sent: this server is ending, and another may lead"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	f.end()
-	if err := f.Close(context.Background()); err != nil {
+	if err := f.close(context.Background()); err != nil {
 		t.Errorf("with none in flight Close gave %v", err)
 	}
 	f.renew(c.reading)
@@ -149,12 +149,12 @@ func holder(name string) resourcelock.LeaderElectionRecord {
 	return resourcelock.LeaderElectionRecord{HolderIdentity: name}
 }
 
-func TestTheLeaseItselfSaysWhoMayWrite(t *testing.T) {
+func TestTheHolderOfTheLeaseMayWrite(t *testing.T) {
 	ctx := context.Background()
 	f, _ := newFence()
 	below := &fakeLock{record: holder("other")}
 	var losses []string
-	lock := f.Observe(below, func(why error) { losses = append(losses, why.Error()) })
+	lock := f.observe(below, func(why error) { losses = append(losses, why.Error()) })
 
 	if _, _, err := lock.Get(ctx); err != nil || len(losses) != 0 {
 		t.Errorf("another held it from the beginning: error %v, lost %q", err, losses)

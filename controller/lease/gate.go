@@ -24,7 +24,7 @@ func (g *Gate) IsOpen() bool {
 	}
 }
 
-// Wait waits until the Gate is open. It reports whether it is, or else ctx is done.
+// Wait waits until the Gate is open. It returns false if ctx is done before.
 func (g *Gate) Wait(ctx context.Context) bool {
 	if g == nil {
 		return true

@@ -7,9 +7,9 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Observe returns lock, from whose requests the Fence learns when the Lease was renewed. The Lease is lost at once when
-// it is seen to have another holder: no write begins any more, and lost is called, once, with what happened.
-func (f *Fence) Observe(lock resourcelock.Interface, lost func(error)) resourcelock.Interface {
+// observe returns a lock that sends its requests through lock, and records renewals in the Fence. If the Lease has another
+// holder, no write begins any more, and lost is called once with the reason.
+func (f *Fence) observe(lock resourcelock.Interface, lost func(error)) resourcelock.Interface {
 	return &observed{Interface: lock, fence: f, lost: lost}
 }
 
@@ -41,7 +41,8 @@ func (o *observed) Update(ctx context.Context, record resourcelock.LeaderElectio
 	return o.write(ctx, record, o.Interface.Update)
 }
 
-// write notes a renewal as of when it was sent: the Lease's time may run from any moment after that.
+// write records a renewal with the time at which the request was sent, since the Lease may be valid from any moment after
+// that.
 func (o *observed) write(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	sent := o.fence.now()
 	err := send(ctx, record)

@@ -2,8 +2,8 @@ package lease
 
 import "net/http"
 
-// Wrap returns a transport that sends writes through next only while the Fence is open; reads are always sent. It is
-// for rest.Config.Wrap, so that every client of the server writes through it, and each attempt of one that retries.
+// Wrap returns a transport that sends writes through next only while the Fence is open. It always sends reads. It is for
+// rest.Config.Wrap, so that it applies to every client of the server, and to every attempt of a client that retries.
 func (f *Fence) Wrap(next http.RoundTripper) http.RoundTripper {
 	return &transport{fence: f, next: next}
 }

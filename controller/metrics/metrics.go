@@ -1,8 +1,8 @@
-// Package metrics counts what a server does, for Prometheus: its syncs and scripts, and, under the names that they
-// have in every controller, its queues and its requests to the API server.
+// Package metrics has the Prometheus metrics of a server: of its syncs and scripts, and, with the names that client-go and
+// controller-runtime use, of its queues and its requests to the API server.
 //
-// Series are labelled by controller and hook and never by parent, so that their number does not grow with the
-// cluster; those of a controller that is gone are dropped.
+// Series have labels for the controller and the hook, but not for the parent, so that their number does not grow with the number
+// of parents. Those of a deleted controller are dropped.
 package metrics
 
 import (
@@ -15,9 +15,9 @@ import (
 	"metascript/engine"
 )
 
-// Metrics are those of a server. A nil *Metrics counts nothing.
+// Metrics are the metrics of a server. The methods of a nil *Metrics do nothing.
 type Metrics struct {
-	Queues   *Queues
+	queues   *queues
 	Requests *Requests
 
 	syncs, scripts *prometheus.HistogramVec
@@ -33,11 +33,11 @@ const (
 
 var buckets = prometheus.ExponentialBucketsRange(0.0001, 30, 14)
 
-// New registers metrics; two servers cannot have the same registerer.
+// New registers the metrics. Two servers cannot use the same registerer.
 func New(to prometheus.Registerer) (*Metrics, error) {
 	r := registry{to, new(error)}
 	m := &Metrics{
-		Queues: newQueues(r), Requests: newRequests(r),
+		queues: newQueues(r), Requests: newRequests(r),
 		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, with its hook and its writes.", buckets, nameLabel, typeLabel),
 		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, with the waiting for its turn.", buckets, nameLabel, typeLabel, "hook"),
 		errors:  r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
@@ -46,22 +46,22 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 	return m, *r.failed
 }
 
-// QueueMetrics are those of queues; nil when none are kept.
+// QueueMetrics returns the metrics of queues; nil if there are none.
 func (m *Metrics) QueueMetrics() workqueue.MetricsProvider {
 	if m == nil {
 		return nil
 	}
-	return m.Queues
+	return m.queues
 }
 
-// A Controller counts for one controller.
+// A Controller has the metrics of one controller. The methods of a nil *Controller do nothing.
 type Controller struct {
 	of         *Metrics
 	kind, name string
 	syncs      prometheus.Observer
 }
 
-// Controller gives what counts for the controller of that name, a CompositeController or DecoratorController.
+// Controller returns the metrics of the controller of that kind and name.
 func (m *Metrics) Controller(kind, name string) *Controller {
 	if m == nil {
 		return nil
@@ -76,7 +76,7 @@ func (c *Controller) Synced(took time.Duration) {
 	}
 }
 
-// Script gives what counts calls of the script behind a hook.
+// Script returns the function that counts a call of the script of a hook; nil if there are no metrics.
 func (c *Controller) Script(hook string) func(took time.Duration, err error) {
 	if c == nil {
 		return nil
@@ -98,12 +98,12 @@ func (c *Controller) Reloaded(result string) {
 	}
 }
 
-// Forget drops the series of a controller that is gone. The name of its queue is queue.
+// Forget drops the series of a deleted controller. queue is the name of its queue.
 func (m *Metrics) Forget(kind, name, queue string) {
 	if m == nil {
 		return
 	}
-	m.Queues.Forget(queue)
+	m.queues.Forget(queue)
 	gone := prometheus.Labels{nameLabel: name, typeLabel: kind}
 	m.syncs.DeletePartialMatch(gone)
 	m.scripts.DeletePartialMatch(gone)
@@ -111,7 +111,7 @@ func (m *Metrics) Forget(kind, name, queue string) {
 	m.reloads.DeletePartialMatch(gone)
 }
 
-// A registry makes metrics and registers them. It keeps the errors, so that whoever makes many looks once.
+// A registry makes metrics and registers them. It collects the errors, so that the caller checks once.
 type registry struct {
 	prometheus.Registerer
 	failed *error

@@ -54,7 +54,7 @@ func newMetrics(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 	return m, registry
 }
 
-func TestWhatIsCountedForAControllerGoesWithIt(t *testing.T) {
+func TestForgetDropsTheSeriesOfAController(t *testing.T) {
 	m, registry := newMetrics(t)
 	for _, name := range []string{"a", "b"} {
 		c := m.Controller("CompositeController", name)
@@ -109,7 +109,7 @@ func TestQueuesAreCountedByName(t *testing.T) {
 
 func TestAQueueOfSeveralKindsIsCountedAsSeveral(t *testing.T) {
 	m, registry := newMetrics(t)
-	order := metrics.NewShared(m, func(item string) string { return item[:1] }, "a", "b")
+	order := metrics.NewOrder(m, func(item string) string { return item[:1] }, "a", "b")
 	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Queue: order})
 	defer q.ShutDown()
 	for _, item := range []string{"a1", "a2", "b1", "a1", "not counted"} {
@@ -142,7 +142,7 @@ func TestAQueueOfSeveralKindsIsCountedAsSeveral(t *testing.T) {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	var none *metrics.Metrics
-	metrics.NewShared(none, func(string) string { return "a" }, "a").Push("x")
+	metrics.NewOrder(none, func(string) string { return "a" }, "a").Push("x")
 }
 
 func TestRequestsAreCounted(t *testing.T) {

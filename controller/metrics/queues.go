@@ -5,25 +5,26 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queues counts what goes through work queues. It is a [workqueue.MetricsProvider], with the names and labels that
-// controller-runtime gives to these metrics: controller is the same as name, and priority, of the depth alone, is empty.
-type Queues struct {
+// queues has the metrics of work queues. It is a [workqueue.MetricsProvider] with the names and labels of
+// controller-runtime: the label controller has the same value as name, and the label priority, which only the depth has, is
+// empty.
+type queues struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
 	waited, worked             *prometheus.HistogramVec
 }
 
-var _ workqueue.MetricsProvider = (*Queues)(nil)
+var _ workqueue.MetricsProvider = (*queues)(nil)
 
-// queueLabels are those of all these metrics; the depth has one more.
+// queueLabels are the labels of all these metrics. The depth also has priority.
 var queueLabels = []string{"name", "controller"}
 
-// noPriority is the label of a queue that has no priorities of controller-runtime's.
+// noPriority is the value of the label priority for a queue without priorities.
 const noPriority = ""
 
-// newQueues registers with r.
-func newQueues(r registry) *Queues {
-	return &Queues{
+// newQueues registers the metrics with r.
+func newQueues(r registry) *queues {
+	return &queues{
 		depth:      r.gauges("workqueue_depth", "Current depth of workqueue", append(queueLabels, "priority")...),
 		adds:       r.counters("workqueue_adds_total", "Total number of adds handled by workqueue", queueLabels...),
 		waited:     r.histograms("workqueue_queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested", queueBuckets, queueLabels...),
@@ -36,8 +37,8 @@ func newQueues(r registry) *Queues {
 
 var queueBuckets = prometheus.ExponentialBuckets(10e-9, 10, 12)
 
-// Forget drops what was counted for the queue of that name.
-func (q *Queues) Forget(name string) {
+// Forget drops the series of the queue of that name.
+func (q *queues) Forget(name string) {
 	for _, v := range []interface {
 		DeletePartialMatch(prometheus.Labels) int
 	}{q.depth, q.adds, q.waited, q.worked, q.unfinished, q.longest, q.retries} {
@@ -46,32 +47,32 @@ func (q *Queues) Forget(name string) {
 }
 
 // NewDepthMetric implements workqueue.MetricsProvider, as the others do.
-func (q *Queues) NewDepthMetric(name string) workqueue.GaugeMetric {
+func (q *queues) NewDepthMetric(name string) workqueue.GaugeMetric {
 	depth := q.depth.WithLabelValues(name, name, noPriority)
-	depth.Set(0) // a queue of that name that was there before was not emptied
+	depth.Set(0) // an earlier queue of that name may have ended with keys in it
 	return depth
 }
 
-func (q *Queues) NewAddsMetric(name string) workqueue.CounterMetric {
+func (q *queues) NewAddsMetric(name string) workqueue.CounterMetric {
 	return q.adds.WithLabelValues(name, name)
 }
 
-func (q *Queues) NewLatencyMetric(name string) workqueue.HistogramMetric {
+func (q *queues) NewLatencyMetric(name string) workqueue.HistogramMetric {
 	return q.waited.WithLabelValues(name, name)
 }
 
-func (q *Queues) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
+func (q *queues) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
 	return q.worked.WithLabelValues(name, name)
 }
 
-func (q *Queues) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+func (q *queues) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return q.unfinished.WithLabelValues(name, name)
 }
 
-func (q *Queues) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+func (q *queues) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
 	return q.longest.WithLabelValues(name, name)
 }
 
-func (q *Queues) NewRetriesMetric(name string) workqueue.CounterMetric {
+func (q *queues) NewRetriesMetric(name string) workqueue.CounterMetric {
 	return q.retries.WithLabelValues(name, name)
 }

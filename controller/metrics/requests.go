@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Requests counts requests to the API server, under the names that client-go's metrics have everywhere. It does so
-// as a round tripper, since client-go's own hooks are one for the whole process.
+// Requests has the metrics of requests to the API server, with the names of client-go. It counts in a round tripper, since
+// the metrics of client-go itself are global for the process.
 type Requests struct {
 	total *prometheus.CounterVec
 	took  *prometheus.HistogramVec
@@ -24,7 +24,7 @@ func newRequests(r registry) *Requests {
 
 var requestBuckets = []float64{.005, .025, .1, .25, .5, 1, 2, 4, 8, 15, 30, 60}
 
-// Wrap gives a round tripper that counts what goes through next.
+// Wrap returns a round tripper that counts the requests that it sends through next.
 func (m *Requests) Wrap(next http.RoundTripper) http.RoundTripper { return counting{m, next} }
 
 type counting struct {

@@ -1,7 +1,7 @@
-// Package object names Kubernetes objects and keeps them in sets of stable order.
+// Package object has types for Kubernetes objects, for their names, and for ordered sets of objects.
 //
-// An [Object] is an unstructured object, as caches hold it; a [Set] groups objects by kind. Objects in a Set may be
-// shared with informer caches: they are read-only, and [Copy] comes before any change.
+// An [Object] is an unstructured object, as in caches. A [Set] has objects in groups by kind. Objects in a Set may be shared
+// with informer caches, so they must not be changed; [Copy] returns a copy that may be changed.
 package object
 
 import (
@@ -20,10 +20,10 @@ type Kind = schema.GroupVersionKind
 // A Key names an object within its kind. Namespace is empty for cluster-scoped objects.
 type Key struct{ Namespace, Name string }
 
-// KeyOf names o.
+// KeyOf returns the Key of o.
 func KeyOf(o *Object) Key { return Key{o.GetNamespace(), o.GetName()} }
 
-// String gives "namespace/name", or "name" for a cluster-scoped object.
+// String returns "namespace/name", or "name" for a cluster-scoped object.
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return k.Name
@@ -31,29 +31,29 @@ func (k Key) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// A Ref names an object among those of all kinds. Its text is that of the Key.
+// A Ref identifies an object by its kind, namespace and name. Its String is that of the Key.
 type Ref struct {
 	Kind Kind
 	Key
 }
 
-// RefOf names o.
+// RefOf returns the Ref of o.
 func RefOf(o *Object) Ref { return Ref{o.GroupVersionKind(), KeyOf(o)} }
 
-// Describe names o for people: "Pod default/web-0".
+// Describe returns the kind and name of o for messages, such as "Pod default/web-0".
 func Describe(o *Object) string { return o.GetKind() + " " + KeyOf(o).String() }
 
-// Copy is a deep copy, for whoever wants to change a shared object.
+// Copy returns a deep copy of o.
 func Copy(o *Object) *Object { return o.DeepCopy() }
 
-// CopyValue is a deep copy of a JSON-shaped value. It panics on anything else, such as a plain int, of which there
-// are none in what caches hold and engines return.
+// CopyValue returns a deep copy of a JSON value. It panics for other types, such as int, which neither caches nor engines
+// return.
 func CopyValue(v any) any { return runtime.DeepCopyJSONValue(v) }
 
-// ControllerOf is o's controller reference, or nil.
+// ControllerOf returns the controller reference of o, or nil.
 func ControllerOf(o *Object) *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(o) }
 
-// ControllerRef is the owner reference that makes parent the controller of a child.
+// ControllerRef returns the owner reference that makes parent the controller of a child.
 func ControllerRef(parent *Object) metav1.OwnerReference {
 	return *metav1.NewControllerRef(parent, parent.GroupVersionKind())
 }
@@ -61,5 +61,6 @@ func ControllerRef(parent *Object) metav1.OwnerReference {
 // Deleting reports whether o is being deleted.
 func Deleting(o *Object) bool { return o.GetDeletionTimestamp() != nil }
 
-// StatusOf is an object with the status of o alone, nil if o has none, to compare it with that of another object.
+// StatusOf returns a map with only the status of o, which is nil if o has none, for a comparison with that of another
+// object.
 func StatusOf(o *Object) map[string]any { return map[string]any{"status": o.Object["status"]} }

@@ -6,16 +6,15 @@ import (
 	"slices"
 )
 
-// A Set holds objects in groups by kind. Groups come in the order in which they were declared, objects in the order
-// in which they were added, so that whoever fills a Set decides on an order once and for all. A group exists also
-// while it is empty. The zero value is an empty set.
+// A Set has objects in groups by kind. Groups are in the order in which they were declared, objects in the order in which
+// they were added. A group may be empty. The zero value is an empty set.
 type Set struct {
 	kinds  []Kind
 	groups map[Kind]*group
 	added  []place
 }
 
-// A place is that of an object in its group.
+// A place is the position of an object in its group.
 type place struct {
 	kind Kind
 	i    int
@@ -41,7 +40,7 @@ func (s *Set) group(kind Kind) *group {
 	return g
 }
 
-// Put adds o to the group of its kind. An object of the same name is replaced in its place; Put reports whether
+// Put adds o to the group of its kind. If there is an object of the same name, o takes its position. Put reports whether
 // there was one.
 func (s *Set) Put(o *Object) (replaced bool) {
 	g, key := s.group(o.GroupVersionKind()), KeyOf(o)
@@ -56,10 +55,10 @@ func (s *Set) Put(o *Object) (replaced bool) {
 	return false
 }
 
-// Get is the object of that kind and name, or nil.
+// Get returns the object of that kind and name, or nil.
 func (s *Set) Get(kind Kind, key Key) *Object { return s.groups[kind].get(key) }
 
-// Getter is Get for many objects of one kind.
+// Getter returns a function that is Get for one kind, which is faster for many objects.
 func (s *Set) Getter(kind Kind) func(Key) *Object { return s.groups[kind].get }
 
 func (g *group) get(key Key) *Object {
@@ -72,10 +71,10 @@ func (g *group) get(key Key) *Object {
 	return nil
 }
 
-// Kinds lists the groups.
+// Kinds returns the kinds of the groups.
 func (s *Set) Kinds() []Kind { return s.kinds }
 
-// Group lists the objects of kind. The slice belongs to the set.
+// Group returns the objects of a kind. The slice must not be changed.
 func (s *Set) Group(kind Kind) []*Object {
 	if g := s.groups[kind]; g != nil {
 		return g.objects
@@ -83,7 +82,7 @@ func (s *Set) Group(kind Kind) []*Object {
 	return nil
 }
 
-// All goes through every object, group by group.
+// All returns all objects, group by group.
 func (s *Set) All() iter.Seq[*Object] {
 	return func(yield func(*Object) bool) {
 		for _, kind := range s.kinds {
@@ -96,7 +95,7 @@ func (s *Set) All() iter.Seq[*Object] {
 	}
 }
 
-// Added goes through every object in the order in which they were added, whatever their kinds.
+// Added returns all objects in the order in which they were added.
 func (s *Set) Added() iter.Seq[*Object] {
 	return func(yield func(*Object) bool) {
 		for _, at := range s.added {
@@ -107,7 +106,7 @@ func (s *Set) Added() iter.Seq[*Object] {
 	}
 }
 
-// Len counts the objects.
+// Len returns the number of objects.
 func (s *Set) Len() int {
 	n := 0
 	for _, g := range s.groups {
@@ -116,7 +115,7 @@ func (s *Set) Len() int {
 	return n
 }
 
-// Sorted orders objects by namespace and name, in place.
+// Sorted sorts objects by namespace and name, in place, and returns them.
 func Sorted(objects []*Object) []*Object {
 	slices.SortFunc(objects, func(a, b *Object) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))

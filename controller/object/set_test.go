@@ -110,7 +110,7 @@ func TestGoingThroughASetMayEndEarly(t *testing.T) {
 	}
 }
 
-func TestSortedGoesByNamespaceThenName(t *testing.T) {
+func TestSortedOrdersByNamespaceThenName(t *testing.T) {
 	objects := []*Object{
 		newObject("v1", "Pod", "b", "a"), newObject("v1", "Pod", "a", "z"), newObject("v1", "Pod", "", "n"), newObject("v1", "Pod", "a", "b"),
 	}
@@ -127,7 +127,7 @@ func TestSortedGoesByNamespaceThenName(t *testing.T) {
 	}
 }
 
-func TestAddedGoesAcrossKinds(t *testing.T) {
+func TestAddedReturnsAllKindsInOrder(t *testing.T) {
 	s := &Set{}
 	s.Declare(statefulSet)
 	second := newObject("apps/v1", "StatefulSet", "default", "b")

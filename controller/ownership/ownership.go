@@ -196,7 +196,7 @@ func keyOf(item map[string]any, names []string) *value.FieldList {
 
 // Leads reports whether element identifies the value v, which is at key or index to of its map or list. managedFields identify
 // the items of a list by their keys, their value or their index.
-func Leads(element fieldpath.PathElement, to, v any) bool {
+func Identifies(element fieldpath.PathElement, to, v any) bool {
 	switch {
 	case element.FieldName != nil:
 		return *element.FieldName == to

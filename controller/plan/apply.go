@@ -12,18 +12,18 @@ import (
 	"metascript/controller/object"
 )
 
-// LastApplied is the annotation in which a child remembers what its controller last wanted of it. Its text is part
-// of an agreement with Metacontroller, to the byte.
+// LastApplied is the annotation of dynamic apply with what was last applied to a child. Its text is the same, byte for byte,
+// as Metacontroller writes.
 const LastApplied = "metacontroller.k8s.io/last-applied-configuration"
 
-// system lists the fields of metadata that belong to the API server. What a script returns may be a child as it was
-// observed, so they are taken from the observed object on an update, and dropped on a creation.
+// system lists the fields of metadata that only the API server sets. A hook may return a child as it was observed, so an
+// update takes these fields from the observed object, and a creation drops them.
 var system = []string{
 	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
 	"deletionGracePeriodSeconds", "selfLink", "managedFields",
 }
 
-// fresh is want as it is to be created.
+// fresh returns want as it is created.
 func fresh(want *object.Object) (*object.Object, error) {
 	created := object.Copy(want)
 	for _, name := range system {
@@ -33,7 +33,7 @@ func fresh(want *object.Object) (*object.Object, error) {
 	return created, remember(created, want)
 }
 
-// apply is have with want merged into it: dynamic apply.
+// apply returns have with want merged into it by dynamic apply.
 func apply(have, want *object.Object) (*object.Object, error) {
 	last, err := recall(have)
 	if err != nil {
@@ -42,12 +42,12 @@ func apply(have, want *object.Object) (*object.Object, error) {
 	desired := object.Copy(want).Object
 	dropNulls(desired)
 	dropUnstored(desired, last, have.Object)
-	result := &object.Object{Object: Merge(have.Object, last, desired)}
+	result := &object.Object{Object: merge(have.Object, last, desired)}
 	restore(result, have)
 	return result, remember(result, want)
 }
 
-// restore puts back, as observed, what belongs to the API server and to the status subresource.
+// restore sets the fields of result that only the API server sets, and the status, to those of have.
 func restore(result, have *object.Object) {
 	observed, into := metadata(have), metadata(result)
 	for _, name := range system {
@@ -57,8 +57,8 @@ func restore(result, have *object.Object) {
 	keepController(result, have)
 }
 
-// keepController puts the controller reference back that a hook dropped: one that once returned a child as it was
-// observed has it among what was last applied, and would else give the child away by not naming it again.
+// keepController adds the controller reference of have again if the merge has removed it. A hook that once returned a child
+// as it was observed has it among what was last applied, so the merge removes it if the hook does not return it again.
 func keepController(result, have *object.Object) {
 	ref := object.ControllerOf(have)
 	if ref == nil {
@@ -70,7 +70,7 @@ func keepController(result, have *object.Object) {
 	}
 }
 
-// put copies the field name of from into into, or deletes it there when from has none.
+// put copies the field name of from into into, or deletes it if from does not have it.
 func put(into map[string]any, name string, from map[string]any) {
 	if value, found := from[name]; found {
 		into[name] = object.CopyValue(value)
@@ -79,7 +79,7 @@ func put(into map[string]any, name string, from map[string]any) {
 	}
 }
 
-// metadata is the map behind o's metadata, made when it is missing.
+// metadata returns the map of o's metadata. It creates the map if there is none.
 func metadata(o *object.Object) map[string]any {
 	m, ok := o.Object["metadata"].(map[string]any)
 	if !ok {
@@ -89,8 +89,8 @@ func metadata(o *object.Object) map[string]any {
 	return m
 }
 
-// remember records on o that want was applied: want as JSON with sorted keys and HTML escaping, nulls and all,
-// without the annotation itself.
+// remember sets the annotation LastApplied of o to want: as JSON with sorted keys, HTML escaping and nulls, and without the
+// annotation itself.
 func remember(o, want *object.Object) error {
 	text, err := json.Marshal(withoutLastApplied(want).Object)
 	if err != nil {
@@ -100,7 +100,7 @@ func remember(o, want *object.Object) error {
 	return nil
 }
 
-// annotationsOf is the map behind o's annotations, made when it is missing.
+// annotationsOf returns the map of o's annotations. It creates the map if there is none.
 func annotationsOf(o *object.Object) map[string]any {
 	annotations, ok := metadata(o)["annotations"].(map[string]any)
 	if !ok {
@@ -110,8 +110,8 @@ func annotationsOf(o *object.Object) map[string]any {
 	return annotations
 }
 
-// withoutLastApplied is o without the annotation, copied only when there is one. It goes past GetAnnotations, which
-// gives none at all when one of them is null.
+// withoutLastApplied returns o without the annotation LastApplied. It copies o only if o has the annotation. It does not use
+// GetAnnotations, which returns none if one of them is null.
 func withoutLastApplied(o *object.Object) *object.Object {
 	annotations, _ := metadata(o)["annotations"].(map[string]any)
 	if _, found := annotations[LastApplied]; !found {
@@ -122,7 +122,7 @@ func withoutLastApplied(o *object.Object) *object.Object {
 	return clean
 }
 
-// recall reads what was last applied to have; nil when nothing was.
+// recall returns what was last applied to have; nil if nothing was.
 func recall(have *object.Object) (map[string]any, error) {
 	text, found := have.GetAnnotations()[LastApplied]
 	if !found || strings.TrimSpace(text) == "" {
@@ -138,8 +138,8 @@ func recall(have *object.Object) (map[string]any, error) {
 	return last, nil
 }
 
-// dropUnstored removes the hollow maps and lists that were applied before and are not there: the API server does not
-// store them in that place, so that wanting them would find a difference for ever.
+// dropUnstored removes empty maps and lists that were applied before and are not in the object: the API server does not
+// store them, so there would always be a difference.
 func dropUnstored(desired, last, have map[string]any) {
 	for key, want := range desired {
 		before, applied := last[key]
@@ -154,7 +154,7 @@ func dropUnstored(desired, last, have map[string]any) {
 	}
 }
 
-// dropUnstoredIn goes down where all three have the same shape.
+// dropUnstoredIn does the same for values that are maps or lists.
 func dropUnstoredIn(want, before, stored any) {
 	switch w := want.(type) {
 	case map[string]any:
@@ -168,7 +168,7 @@ func dropUnstoredIn(want, before, stored any) {
 	}
 }
 
-// dropUnstoredItems pairs the items as Merge does: by the field that identifies them, else by their place.
+// dropUnstoredItems pairs the items as merge does: by the field that identifies them, or else by their index.
 func dropUnstoredItems(want, before, stored []any) {
 	if key := commonKey(stored, before, want); key != "" {
 		wants, befores := byKey(want, key), byKey(before, key)
@@ -185,7 +185,7 @@ func dropUnstoredItems(want, before, stored []any) {
 	}
 }
 
-// hollow reports whether v is an empty map or list, or a map of nothing but such and nulls.
+// hollow reports whether v is an empty map or list, or a map that has only such values and nulls.
 func hollow(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -201,15 +201,15 @@ func hollow(v any) bool {
 	return false
 }
 
-// WithoutNulls is a copy of m without null fields.
+// WithoutNulls returns a copy of m without null fields.
 func WithoutNulls(m map[string]any) map[string]any {
 	clean := object.CopyValue(m).(map[string]any)
 	dropNulls(clean)
 	return clean
 }
 
-// dropNulls removes the null fields of maps, at every depth: the API server never stores them, so that comparing
-// with them would find a difference for ever.
+// dropNulls removes the null fields of maps, at every depth. The API server does not store them, so there would always be a
+// difference.
 func dropNulls(value any) {
 	switch v := value.(type) {
 	case map[string]any:

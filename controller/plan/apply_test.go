@@ -197,7 +197,7 @@ func TestWithoutNullsIsACopyWithoutNullFields(t *testing.T) {
 	check()
 }
 
-func TestAChildKeepsItsControllerWhenAHookStopsEchoingIt(t *testing.T) {
+func TestAChildKeepsItsControllerReferenceIfTheHookDropsIt(t *testing.T) {
 	owner := map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1", "controller": true}
 	have := &object.Object{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",

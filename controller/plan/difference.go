@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// marks are the annotations in which we remember what was applied. Alone they are never a difference.
-var marks = []string{LastApplied, Applied}
+// marks are the annotations that record what was applied. They are not compared.
+var marks = []string{LastApplied, AppliedDigest}
 
-// Difference names the first field, in the order of keys, in which a and b differ, such as
-// "spec.containers[0].image"; "" when they are equal. Numbers compare by value, and the annotations that remember
-// what was applied never count.
+// Difference returns the path of the first field, in the order of keys, in which a and b differ, such as
+// "spec.containers[0].image"; "" if they are equal. Numbers are compared by value, and the annotations that record what was
+// applied are ignored.
 func Difference(a, b map[string]any) string { return difference(a, b).String() }
 
 func difference(a, b map[string]any) Path { return diffMap(nil, a, b) }
@@ -40,7 +40,7 @@ func diffField(path Path, a, b map[string]any, key string) Path {
 	if inA && inB {
 		return diffValue(path, left, right)
 	}
-	// An annotations map that holds nothing but our own annotations is as good as none.
+	// No annotations, and only annotations that are ignored, are equal.
 	if path.is("metadata", "annotations") {
 		l, _ := left.(map[string]any)
 		r, _ := right.(map[string]any)
@@ -79,9 +79,9 @@ func diffList(path Path, a, b []any) Path {
 	return nil
 }
 
-// lacks is the first field, in the order of keys, that want has and have does not have equal, of those that are not in
-// known; nil when there is none. What have has beside it is no concern, but a list is compared as a whole. Hollow maps
-// and lists, which the API server may not store, are not missed.
+// lacks returns the path of the first field of want, in the order of keys, that have lacks or has with another value; nil if
+// there is none. Paths in known are skipped. Other fields of have are ignored, but lists are compared as a whole. Empty maps
+// and lists need not exist, since the API server may not store them.
 func lacks(have, want map[string]any, known ...string) Path {
 	return lacking{known}.in(nil, have, want)
 }
@@ -140,7 +140,7 @@ func (l lacking) list(path Path, have, want []any) Path {
 	return nil
 }
 
-// unless is path if it is not known already.
+// unless returns path, or nil if it is in known.
 func (l lacking) unless(path Path) Path {
 	if slices.Contains(l.known, path.String()) {
 		return nil
@@ -148,7 +148,7 @@ func (l lacking) unless(path Path) Path {
 	return path
 }
 
-// mapOf is v if it is a map, else nil.
+// mapOf returns v if it is a map, and nil otherwise.
 func mapOf(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m

@@ -8,19 +8,19 @@ import (
 	"metascript/controller/object"
 )
 
-// MaxAnnotations is how many bytes the API server takes in all annotations of an object together, keys and values.
+// MaxAnnotations is the limit of the API server for all annotations of an object together, keys and values, in bytes.
 const MaxAnnotations = 256 << 10
 
 // A strategy is how a child is written.
 type strategy int
 
 const (
-	dynamicApply    strategy = iota // what was applied is remembered in an annotation as a whole
-	serverSideApply                 // the API server remembers it
-	tooLarge                        // dynamic apply is asked for, and the annotation cannot hold the child
+	dynamicApply    strategy = iota // what was applied is stored in an annotation
+	serverSideApply                 // what was applied is in managedFields
+	tooLarge                        // dynamic apply is configured, and the child is too large for the annotation
 )
 
-// sizeOf is how many bytes the API server counts in annotations.
+// sizeOf returns the size of annotations in bytes, as the API server counts it.
 func sizeOf(annotations map[string]string) (size int) {
 	for key, value := range annotations {
 		size += len(key) + len(value)
@@ -28,13 +28,13 @@ func sizeOf(annotations map[string]string) (size int) {
 	return size
 }
 
-// strategy is how want is to be written.
+// strategy returns how want is written.
 func (p Policy) strategy(want *object.Object) (strategy, error) {
 	if p.ServerSide {
 		return serverSideApply, nil
 	}
 	if atMost(want.Object, MaxAnnotations/2) <= MaxAnnotations/2 {
-		return dynamicApply, nil // with its annotations, which are in the copy too
+		return dynamicApply, nil // the annotations are counted twice: they are in the copy too
 	}
 	clean := withoutLastApplied(want)
 	text, err := json.Marshal(clean.Object)
@@ -47,11 +47,10 @@ func (p Policy) strategy(want *object.Object) (strategy, error) {
 	return dynamicApply, nil
 }
 
-// large gives the write for a child that dynamic apply cannot remember: server-side apply, which has the
-// API server know our fields. Metacontroller, if it takes the child over, finds no annotation and tries to write one, which
-// is refused: with InPlace nothing changes, but with the Recreate methods it has deleted the child by then. So they do not
-// write one.
-func (p Policy) large(have, want *object.Object, method Method) (*Op, *Left, error) {
+// large returns the write for a child that is too large for dynamic apply: server-side apply. If Metacontroller takes the
+// child over, it finds no annotation and tries to write one, which the API server refuses. With InPlace nothing changes
+// then, but with the Recreate methods it has deleted the child before. So with these methods the child is an error.
+func (p Policy) large(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	op, left, err := p.serverSide(have, want, method)
 	if op == nil || err != nil || method != Recreate && method != RollingRecreate {
 		return op, left, err
@@ -60,7 +59,7 @@ func (p Policy) large(have, want *object.Object, method Method) (*Op, *Left, err
 		object.Describe(want), method, LastApplied, MaxAnnotations>>10)
 }
 
-// atMost is a bound for how long v is as JSON. It stops counting behind limit.
+// atMost returns an upper bound of the length of v as JSON. It stops counting above limit.
 func atMost(v any, limit int) int {
 	const punctuation = 6 // quotes, colon, comma, and the brackets of what holds it
 	size := punctuation
@@ -86,7 +85,7 @@ func atMost(v any, limit int) int {
 	return size
 }
 
-// quoted is a bound for how long text is within quotes.
+// quoted returns an upper bound of the length of text as a JSON string, without the quotes.
 func quoted(text string, limit int) int {
 	if len(text) > limit {
 		return len(text)

@@ -16,7 +16,7 @@ func bigMap(bytes int) *object.Object {
 	}}
 }
 
-func planFor(t *testing.T, have, want *object.Object, method Method) (*Op, *Left, error) {
+func planFor(t *testing.T, have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	t.Helper()
 	return Policy{Memory: Memory{}}.child(have, want, method)
 }
@@ -29,7 +29,7 @@ func storedBy(op *Op) *object.Object {
 	return o
 }
 
-func TestAChildThatTheAnnotationCannotHoldIsAppliedOnTheServersSide(t *testing.T) {
+func TestAChildTooLargeForTheAnnotationUsesServerSideApply(t *testing.T) {
 	for bytes, verb := range map[int]Verb{100 << 10: Create, 200 << 10: Create, 255 << 10: Create, MaxAnnotations: Apply, 900 << 10: Apply} {
 		for _, method := range []Method{"", OnDelete, InPlace, RollingInPlace} {
 			op, _, err := planFor(t, nil, bigMap(bytes), method)

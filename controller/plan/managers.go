@@ -11,17 +11,17 @@ import (
 	"metascript/controller/ownership"
 )
 
-// A Manager is somebody who set a field, as the API server remembers it.
+// A Manager is a field manager that owns a field.
 type Manager struct {
 	Name      string
 	Operation string // Apply or Update
 }
 
-// String gives "kubectl (Update)".
+// String returns a text such as "kubectl (Update)".
 func (m Manager) String() string { return m.Name + " (" + m.Operation + ")" }
 
-// Managers are those who own the field at path of o, or something below it, sorted. They stand in the managedFields,
-// which caches do not have. What cannot be read there is left out.
+// Managers returns the field managers that own the field of o at path, or a field below it, sorted. They are in
+// managedFields, which objects in caches do not have. Entries that cannot be parsed are ignored.
 func Managers(o *object.Object, path Path) []Manager {
 	var found []Manager
 	for _, entry := range o.GetManagedFields() {
@@ -42,29 +42,28 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return set
 }
 
-// owns reports whether set has the field to which path leads from v, something below it, or a whole that it is part
-// of.
+// owns reports whether set has the field of v at path, a field below it, or a map or list that contains it.
 func owns(set *fieldpath.Set, v any, path Path) bool {
 	found := false
 	set.Leaves().Iterate(func(leaf fieldpath.Path) { found = found || meets(leaf, v, path) })
 	return found
 }
 
-// meets reports whether leaf and path are the same way as far as both go.
+// meets reports whether leaf and path are equal up to the length of the shorter one.
 func meets(leaf fieldpath.Path, v any, path Path) bool {
 	for i, element := range leaf {
 		if i == len(path) {
 			return true
 		}
 		v = step(v, path[i])
-		if !ownership.Leads(element, path[i], v) {
+		if !ownership.Identifies(element, path[i], v) {
 			return false
 		}
 	}
 	return true
 }
 
-// step is what is behind one step of a path; nil when nothing is.
+// step returns the value in v at a key or an index; nil if there is none.
 func step(v, to any) any {
 	switch to := to.(type) {
 	case string:

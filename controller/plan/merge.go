@@ -11,12 +11,12 @@ import (
 // mergeKeys are the fields that may identify the items of a list, in the order in which they are tried.
 var mergeKeys = []string{"containerPort", "port", "mountPath", "name", "uid", "ip", "path"}
 
-// Merge is the three-way merge of dynamic apply: observed, with what desired sets, and without what lastApplied set
-// and desired no longer does. Maps merge by key. A list whose items are all objects with one of the well-known
-// identifying fields, unique in each of the three lists, merges by that field, in the observed order, new items
-// last; every other list is replaced. A value that changes its type is replaced too. The arguments are not changed,
-// and the result shares nothing with them.
-func Merge(observed, lastApplied, desired map[string]any) map[string]any {
+// merge is the three-way merge of dynamic apply: it returns observed with the fields of desired, and without the fields that
+// lastApplied has and desired does not have. Maps are merged by key. A list is merged by a field of mergeKeys if all items
+// in all three lists are objects with this field, and its values are unique in each list; the observed order stays, and new
+// items are last. Every other list, and a value that changes its type, is replaced. The arguments are not changed, and the
+// result shares nothing with them.
+func merge(observed, lastApplied, desired map[string]any) map[string]any {
 	result := make(map[string]any, len(observed))
 	for key, value := range observed {
 		_, wasSet := lastApplied[key]
@@ -36,7 +36,7 @@ func mergeValue(observed, last, desired any) any {
 	case map[string]any:
 		if have, ok := observed.(map[string]any); ok {
 			lastMap, _ := last.(map[string]any)
-			return Merge(have, lastMap, want)
+			return merge(have, lastMap, want)
 		}
 	case []any:
 		if have, ok := observed.([]any); ok {
@@ -63,7 +63,7 @@ func mergeList(observed, last, desired []any) any {
 		kept[id] = true
 		switch {
 		case isSet:
-			result = append(result, Merge(have, lastItem, want))
+			result = append(result, merge(have, lastItem, want))
 		case !wasSet:
 			result = append(result, object.CopyValue(item))
 		}
@@ -76,9 +76,9 @@ func mergeList(observed, last, desired []any) any {
 	return result
 }
 
-// commonKey is the first of mergeKeys that every item of every list has and that is unique in each list; "" when
-// there is none. A key that repeats, such as port 53 for both UDP and TCP, identifies nothing: merging by it would
-// lose items.
+// commonKey returns the first of mergeKeys that every item of every list has, with unique values in each list; "" if there
+// is none. A field with equal values, such as port 53 for UDP and TCP, does not identify items: a merge by it would lose
+// some.
 func commonKey(lists ...[]any) string {
 	for _, key := range mergeKeys {
 		if !slices.ContainsFunc(lists, func(list []any) bool { return !identifies(key, list) }) {
@@ -109,8 +109,8 @@ func byKey(list []any, key string) map[string]map[string]any {
 	return items
 }
 
-// identity makes 80 the same whether it was decoded as int64, float64 or json.Number. A float64 is spelled as JSON
-// does, since Sprint would give 1e+06 for a million.
+// identity returns the value of a merge key as text. A number has the same text as int64, float64 and json.Number; Sprint
+// would return 1e+06 for a million as float64.
 func identity(value any) string {
 	if f, ok := value.(float64); ok {
 		text, _ := json.Marshal(f) // fails only for what JSON has no spelling for

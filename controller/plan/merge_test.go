@@ -278,7 +278,7 @@ func TestMerge(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			observed, last, desired := parse(t, c.observed), parse(t, c.lastApplied), parse(t, c.desired)
 			check := unchanged(t, observed, last, desired)
-			got := Merge(observed, last, desired)
+			got := merge(observed, last, desired)
 			if diff := cmp.Diff(parse(t, c.want), got); diff != "" {
 				t.Errorf("merged (-want +got):\n%s", diff)
 			}
@@ -298,7 +298,7 @@ func TestANumberIdentifiesWhateverItWasDecodedAs(t *testing.T) {
 		}
 		observed, last := list(number, "old", true, "theirs", true), list(json.Number(fmt.Sprint(number)), "old", true)
 		want := list(float64(number), "theirs", true)
-		if diff := cmp.Diff(want, Merge(observed, last, list(float64(number)))); diff != "" {
+		if diff := cmp.Diff(want, merge(observed, last, list(float64(number)))); diff != "" {
 			t.Errorf("uid %d (-want +got):\n%s", number, diff)
 		}
 	}
@@ -307,8 +307,8 @@ func TestANumberIdentifiesWhateverItWasDecodedAs(t *testing.T) {
 func TestMergingAgainChangesNothing(t *testing.T) {
 	for _, c := range mergeCases {
 		desired := parse(t, c.desired)
-		once := Merge(parse(t, c.observed), parse(t, c.lastApplied), desired)
-		if diff := cmp.Diff(once, Merge(once, desired, desired)); diff != "" {
+		once := merge(parse(t, c.observed), parse(t, c.lastApplied), desired)
+		if diff := cmp.Diff(once, merge(once, desired, desired)); diff != "" {
 			t.Errorf("%s: merged once and twice (-once +twice):\n%s", c.name, diff)
 		}
 	}
@@ -318,13 +318,13 @@ func TestTheResultOfMergeSharesNothingWithItsArguments(t *testing.T) {
 	for _, c := range mergeCases {
 		observed, last, desired := parse(t, c.observed), parse(t, c.lastApplied), parse(t, c.desired)
 		check := unchanged(t, observed, last, desired)
-		scribble(Merge(observed, last, desired))
+		scribble(merge(observed, last, desired))
 		check()
 	}
 }
 
 // A Service whose API server defaulted fields of two ports with the same number must keep both and come to rest.
-func TestAServiceWithPort53ForUDPAndTCPKeepsBothAndComesToRest(t *testing.T) {
+func TestAServiceWithPort53ForUDPAndTCPKeepsBothAndIsNotWrittenAgain(t *testing.T) {
 	desired := setOf(parseObject(t, `
 apiVersion: v1
 kind: Service

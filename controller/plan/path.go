@@ -2,10 +2,10 @@ package plan
 
 import "strconv"
 
-// A Path leads to a field: a string is a key of a map, an int the place in a list. The empty one leads nowhere.
+// A Path is the path of a field: a string is a key of a map, an int is an index of a list. The empty path is no field.
 type Path []any
 
-// String gives "spec.containers[0].image".
+// String returns a text such as "spec.containers[0].image".
 func (p Path) String() string {
 	text := ""
 	for _, step := range p {
@@ -22,10 +22,10 @@ func (p Path) String() string {
 	return text
 }
 
-// to is p and a step further. It shares what p has room for: a search that goes on elsewhere takes it back.
+// to returns p with one more step. The result may share memory with p, so only one result of p is valid at a time.
 func (p Path) to(step any) Path { return append(p, step) }
 
-// is reports whether p consists of just these keys.
+// is reports whether p consists of exactly these keys.
 func (p Path) is(keys ...string) bool {
 	if len(p) != len(keys) {
 		return false
@@ -38,7 +38,7 @@ func (p Path) is(keys ...string) bool {
 	return true
 }
 
-// reaches reports whether p leads to something in v.
+// reaches reports whether v has a value at p.
 func reaches(v any, p Path) bool {
 	for _, to := range p {
 		if v = step(v, to); v == nil {

@@ -1,24 +1,22 @@
-// Package plan decides what to write. It is pure: observed and desired go in, operations come out as data, and
-// someone else carries them out. It does no I/O and knows no client.
+// Package plan decides what to write. It is pure: it computes operations from observed and desired objects, and does no I/O.
 //
-// [Children] compares a parent's observed and desired children under a [Policy]; an [Op] is one write, and a [Left] a
-// difference that nothing is done about.
+// [Children] compares the observed and the desired children of a parent under a [Policy]. An [Op] is one write, and a
+// [Suppressed] is a difference that is not written.
 //
-// There are two ways to write. Dynamic apply merges here: [Merge] is its three-way merge between what is observed,
-// what was applied last, which the annotation [LastApplied] remembers, and what is desired.
+// There are two strategies. Dynamic apply merges in this package: merge is its three-way merge of the observed object, what was
+// last applied, which the annotation [LastApplied] has, and the desired object.
 //
-// Server-side apply lets the API server merge, and finds out without asking it whether there is anything to do:
-//   - A [Memory] of what was applied last, and of what came out, shows that something else is desired now, and that
-//     somebody changed or removed something of ours since. What the API server spells differently from how it is desired
-//     is no change. It does not last over a restart.
-//   - Without that memory, what the child's managedFields say was applied to it, by this server, an earlier one, or
-//     Metacontroller, is compared with what is desired. What differs may only be spelled differently, so it costs one
-//     apply, or one dry run, which changes nothing then.
+// With server-side apply, the API server merges. Whether an apply is needed is decided without a request:
+//   - A [Memory] has what was last applied, and the result. It shows whether something else is desired now, and whether
+//     something was changed since. A value that the API server stores in another form, such as 1 for 1000m, is not a change. The
+//     memory is lost at a restart.
+//   - Without the memory, the desired object is compared with the fields that were applied according to managedFields, by this
+//     server, an earlier one or Metacontroller. A difference may only be another form of the value. So it costs one apply, or
+//     one dry run, which then changes nothing.
 //
-// Nothing is written to a child to remember that it is as it is desired.
+// A child that is as desired is not written.
 //
-// Either way hands over to the other: see [Op.Migrate] for the one, and the last apply of a child that dynamic apply
-// takes back for the other.
+// A child can change from one strategy to the other: see [Op.Migrate], and comeBack for the change to dynamic apply.
 package plan
 
 import (
@@ -34,44 +32,44 @@ type Verb string
 // The verbs.
 const (
 	Create       Verb = "create"
-	Update       Verb = "update"        // the whole object, guarded by its resourceVersion
-	UpdateStatus Verb = "update status" // the status subresource, guarded by the resourceVersion
-	Apply        Verb = "apply"         // server-side, by force, guarded by the resourceVersion, or that there is none
-	DryRun       Verb = "dry run"       // an Apply of which only the outcome counts; see Tried
-	Delete       Verb = "delete"        // in the background, guarded by the UID and the resourceVersion
+	Update       Verb = "update"        // the whole object, if it has the resourceVersion
+	UpdateStatus Verb = "update status" // the status subresource, if the object has the resourceVersion
+	Apply        Verb = "apply"         // server-side apply with force, if the object has the resourceVersion, or does not exist
+	DryRun       Verb = "dry run"       // an Apply that is not stored; see AfterDryRun
+	Delete       Verb = "delete"        // with background propagation, if the object has the UID and the resourceVersion
 )
 
-// An Op is one write: what, to which object, and why. Update and UpdateStatus carry the object as it shall be,
-// Create too, Apply and DryRun as much of it as is ours to say, and Delete carries it as it was observed.
+// An Op is one write. Object is the whole object for Create, Update and UpdateStatus, the fields that are applied for Apply
+// and DryRun, and the observed object for Delete.
 type Op struct {
 	Verb   Verb
 	Object *object.Object
-	Why    string // in a few words, for logs and people
+	Why    string // a few words for logs and users
 
-	// Of Apply and DryRun: the child as it was observed, nil to create it, and whether what dynamic apply owned of it
-	// is to be handed over first, so that what is not applied any more goes.
+	// For Apply and DryRun: the observed child, nil to create it; and whether the fields that dynamic apply owns are migrated
+	// to server-side apply first, so that those that are not applied any more are removed.
 	Observed *object.Object
 	Migrate  bool
 
-	// Of a write to a child that exists: the field that differs, when there is one, and whether the child was last
-	// written with just the content that is wanted now, so that it was changed since.
+	// For a write to an existing child: the field that differs, if there is one; and whether the last write had the same content,
+	// so that something else has changed the child since.
 	Differs Path
 	Again   bool
 }
 
-// Creates reports whether o makes an object that is not there.
+// Creates reports whether o creates an object.
 func (o Op) Creates() bool { return o.Verb == Create || o.Verb == Apply && o.Observed == nil }
 
-// String gives "update Pod default/web-0: spec.image differs".
+// String returns a text such as "update Pod default/web-0: spec.image differs".
 func (o Op) String() string { return string(o.Verb) + " " + object.Describe(o.Object) + ": " + o.Why }
 
 // A Method says what to do with a child that exists and differs from what is desired.
 type Method string
 
-// The methods, as they are spelled in the API. The rolling ones take part in a rollout, which decides when; how is
-// the same.
+// The methods, with the names of the API. For the rolling ones, package rollout decides when a child is updated; the write is the
+// same.
 const (
-	OnDelete        Method = "OnDelete" // leave it until someone deletes it
+	OnDelete        Method = "OnDelete" // do not update it
 	Recreate        Method = "Recreate" // delete it, and create it on a later sync
 	InPlace         Method = "InPlace"  // update it
 	RollingRecreate Method = "RollingRecreate"
@@ -86,28 +84,28 @@ type Rules map[object.Kind]Method
 
 // A Policy says how the children of a parent are updated and written.
 type Policy struct {
-	Rules      Rules
-	ServerSide bool                                  // by server-side apply; else by dynamic apply
-	Memory     Memory                                // of server-side apply; nil remembers nothing
-	Owned      func(*object.Object) ownership.Fields // by the field manager of server-side apply; nil: nothing is known
-	Mark       func(child *object.Object) error      // makes a child the parent's; nil does nothing
+	Rules                  Rules
+	ServerSide             bool                                  // by server-side apply; else by dynamic apply
+	Memory                 Memory                                // of server-side apply; nil: it is not used
+	Owned                  func(*object.Object) ownership.Fields // returns the fields that the field manager of server-side apply owns; may be nil
+	SetControllerReference func(child *object.Object) error      // makes a child the parent's; nil does nothing
 }
 
 func (p Policy) mark(child *object.Object) error {
-	if p.Mark == nil {
+	if p.SetControllerReference == nil {
 		return nil
 	}
-	return p.Mark(child)
+	return p.SetControllerReference(child)
 }
 
-// A Plan is what is to be done about a parent's children.
+// A Plan has the writes for the children of a parent.
 type Plan struct {
-	Ops  []Op
-	Left []Left
+	Ops        []Op
+	Suppressed []Suppressed
 }
 
-// A Left is a difference that is left as it is, since the child's method is OnDelete.
-type Left struct {
+// A Suppressed is a difference that is not written, since the method of the child is OnDelete.
+type Suppressed struct {
 	Child  *object.Object // as it was observed
 	Field  Path
 	Wanted string // a digest of what is desired
@@ -116,9 +114,9 @@ type Left struct {
 // missing is why a child is created.
 const missing = "desired and missing"
 
-// Children gives the writes that lead from the observed children to the desired ones: creations and updates in the
-// order of desired, then deletions in the order of observed. What is already being deleted is left alone. An error
-// is about single children: the plan beside it is that of all others.
+// Children returns the writes that change the observed children to the desired ones: creations and updates in the order of
+// desired, then deletions in the order of observed. Children that are being deleted are left alone. The error is about the
+// children that cannot be planned; the plan has all others.
 func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 	var plan Plan
 	var failed []error
@@ -131,7 +129,7 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 		case op != nil:
 			plan.Ops = append(plan.Ops, *op)
 		case left != nil:
-			plan.Left = append(plan.Left, *left)
+			plan.Suppressed = append(plan.Suppressed, *left)
 		}
 	}
 	for have := range observed.All() {
@@ -143,8 +141,8 @@ func Children(observed, desired *object.Set, policy Policy) (Plan, error) {
 	return plan, errors.Join(failed...)
 }
 
-// Differs says, in a few words, what of have applying want would change; "" when have is as it is wanted. It is doubtful
-// when only the API server could say, and is asked by the writes of [Children].
+// Differs returns, in a few words, what applying want would change in have; "" if nothing. doubtful means that only the API
+// server can tell, and that the writes of [Children] find it out.
 func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, err error) {
 	by, err := p.strategy(want)
 	switch {
@@ -165,10 +163,11 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 	return op.Why, false, nil
 }
 
-// child gives the write that leads from have, nil when there is no such child, to want, or what is left of it.
-func (p Policy) child(have, want *object.Object, method Method) (*Op, *Left, error) {
+// child returns the write that changes have to want, or the difference that is suppressed. have is nil if there is no such
+// child.
+func (p Policy) child(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	if have != nil && object.Deleting(have) {
-		return nil, nil, nil // it returns on a later sync, when it is gone
+		return nil, nil, nil // it is created again by a later sync
 	}
 	by, err := p.strategy(want)
 	switch {
@@ -188,11 +187,11 @@ func (p Policy) child(have, want *object.Object, method Method) (*Op, *Left, err
 	return dynamic(have, want, method)
 }
 
-// updates reports whether method does something about a child that exists, and inPlace whether it changes it.
+// updates reports whether the method updates or recreates children, and inPlace whether it updates them.
 func updates(method Method) bool { return method != "" && method != OnDelete }
 func inPlace(method Method) bool { return method == InPlace || method == RollingInPlace }
 
-// create is the write by which dynamic apply makes want.
+// create returns the write by which dynamic apply creates want.
 func (p Policy) create(want *object.Object) (*Op, error) {
 	created, err := fresh(want)
 	if err != nil {
@@ -201,8 +200,8 @@ func (p Policy) create(want *object.Object) (*Op, error) {
 	return &Op{Verb: Create, Object: created, Why: missing}, p.mark(created)
 }
 
-// dynamic gives the write by which dynamic apply leads from have to want, or what OnDelete leaves of it.
-func dynamic(have, want *object.Object, method Method) (*Op, *Left, error) {
+// dynamic returns the write by which dynamic apply changes have to want, or the difference that is suppressed.
+func dynamic(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	if settled(have, want) {
 		return nil, nil, nil
 	}
@@ -223,8 +222,8 @@ func dynamic(have, want *object.Object, method Method) (*Op, *Left, error) {
 		return op, nil, nil
 	}
 	sum, err := digest(map[string]any{"": remembered(merged)})
-	return nil, &Left{Child: have, Field: differs, Wanted: sum}, err
+	return nil, &Suppressed{Child: have, Field: differs, Wanted: sum}, err
 }
 
-// remembered is what dynamic apply applied to o last.
+// remembered returns what dynamic apply last applied to o, as text.
 func remembered(o *object.Object) string { return o.GetAnnotations()[LastApplied] }

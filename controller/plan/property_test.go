@@ -365,8 +365,8 @@ func TestMergingRandomValuesIsIdempotentAndChangesNoArgument(t *testing.T) {
 		last := object.CopyValue(desired).(map[string]any)
 		g.edit(last, 3)
 		check := unchanged(t, observed, last, desired)
-		once := Merge(observed, last, desired)
-		twice := Merge(once, desired, desired)
+		once := merge(observed, last, desired)
+		twice := merge(once, desired, desired)
 		check()
 		if d := Difference(once, twice); d != "" {
 			t.Fatalf("merged once and twice differ at %s:\nobserved %v\nlast %v\ndesired %v\nonce %v\ntwice %v", d, observed, last, desired, once, twice)

@@ -15,27 +15,26 @@ import (
 	"metascript/controller/ownership"
 )
 
-// Applied is an annotation in which earlier versions kept a digest of what was applied to a child on the server's side,
-// under the field manager that applied it. Metacontroller takes it for a difference, so it is removed where it is met:
-// managedFields say what was applied (see package ownership).
-const Applied = "metacontroller.k8s.io/applied-digest"
+// AppliedDigest is an annotation of earlier versions, with a digest of what was applied by server-side apply. Metacontroller
+// takes it for a difference, so it is removed: managedFields say what was applied (see package ownership).
+const AppliedDigest = "metacontroller.k8s.io/applied-digest"
 
-// A Memory holds what children looked like after they were applied last, by their UID. Only what was applied counts,
-// and what others may have put into it; not their own fields beside it. It is for one parent and one goroutine at a
-// time. To lose it is safe, and may cost a request for a child.
+// A Memory has, by UID, the state of children after they were last applied: only the fields that were applied, and what
+// others may add in them. It is for one parent and must not be used concurrently. If it is lost, each child may cost one
+// request.
 type Memory map[types.UID]outcome
 
-// An outcome is what came of an apply.
+// An outcome is the result of an apply.
 type outcome struct {
 	config  string   // a digest of what was applied
 	print   string   // a digest of the child
-	spelled []string // fields that are stored in another way than they were applied
+	spelled []string // the paths of fields that are stored in another form than they were applied
 }
 
-// maxSpelled bounds how many fields are remembered to be spelled in another way. Beyond, wrong ones may be named.
+// maxSpelled is the maximum length of outcome.spelled. With more such fields, a wrong field may be named.
 const maxSpelled = 16
 
-// Note remembers that config was applied and came out as stored.
+// Note records that config was applied with the result stored.
 func (m Memory) Note(stored, config *object.Object) error {
 	print, err := fingerprint(stored, config)
 	if err != nil {
@@ -53,7 +52,7 @@ func (m Memory) Note(stored, config *object.Object) error {
 	return nil
 }
 
-// Keep forgets all but the children that are observed.
+// Keep drops all children that are not observed.
 func (m Memory) Keep(observed *object.Set) {
 	if len(m) == 0 {
 		return
@@ -69,8 +68,8 @@ func (m Memory) Keep(observed *object.Set) {
 	}
 }
 
-// serverSide gives the write by which the API server makes want of have, or what OnDelete leaves of it.
-func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Left, error) {
+// serverSide returns the write by which server-side apply changes have to want, or the difference that is suppressed.
+func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	config, err := p.configuration(want)
 	if err != nil {
 		return nil, nil, err
@@ -103,10 +102,11 @@ func (p Policy) serverSide(have, want *object.Object, method Method) (*Op, *Left
 		return nil, nil, nil
 	}
 	sum, err := digest(config.Object)
-	return nil, &Left{Child: have, Field: found.differs, Wanted: sum}, err
+	return nil, &Suppressed{Child: have, Field: found.differs, Wanted: sum}, err
 }
 
-// configuration is want as it is applied: without what belongs to the API server, and with its owner.
+// configuration returns want as it is applied: without the fields that only the API server sets, and with the controller
+// reference.
 func (p Policy) configuration(want *object.Object) (*object.Object, error) {
 	config := object.Copy(want)
 	for _, name := range system {
@@ -118,25 +118,25 @@ func (p Policy) configuration(want *object.Object) (*object.Object, error) {
 	return config, p.mark(config)
 }
 
-// A judgement says why have is to be applied to; no reason is none.
+// A judgement is whether and why to apply to a child. If why is "", no apply is needed.
 type judgement struct {
 	why      string
-	differs  Path // the field that shows it, if one does
-	doubtful bool // it may be as it is desired, and only the API server could say
-	again    bool // just this was applied before, so that somebody changed it since
-	migrate  bool // what updates own of it is to be handed over first
+	differs  Path // the field that differs, if there is one
+	doubtful bool // it may be as desired, which only the API server can tell
+	again    bool // the same was applied before, so something has changed it since
+	migrate  bool // see Op.Migrate
 }
 
-// Reasons to apply to a child in which no field shows one.
+// Reasons to apply to a child in which no field differs.
 const (
 	notApplied  = "it was not applied on the server's side so far"
 	changed     = "somebody changed it"
 	lessDesired = "something in it is no longer desired"
 	unread      = "what was applied to it cannot be read from its managedFields"
-	withDigest  = "annotation " + Applied + " is to be removed"
+	withDigest  = "annotation " + AppliedDigest + " is to be removed"
 )
 
-// judge compares have with config without asking the API server.
+// judge compares have with config without a request.
 func (p Policy) judge(have, config *object.Object) (judgement, error) {
 	sum, err := digest(config.Object)
 	if err != nil {
@@ -156,7 +156,7 @@ func (p Policy) judge(have, config *object.Object) (judgement, error) {
 	return p.judgeOwned(have, config), nil
 }
 
-// judgeKnown judges a child to which config was applied by this server.
+// judgeKnown judges a child to which this server applied config.
 func judgeKnown(have, config *object.Object, known outcome) (judgement, error) {
 	print, err := fingerprint(have, config)
 	if err != nil || print == known.print {
@@ -167,7 +167,7 @@ func judgeKnown(have, config *object.Object, known outcome) (judgement, error) {
 	return j, nil
 }
 
-// judgeDynamic judges a child that dynamic apply wrote last.
+// judgeDynamic judges a child that dynamic apply last wrote.
 func (p Policy) judgeDynamic(have, config *object.Object, sum string) judgement {
 	differs := lacks(have.Object, config.Object)
 	if p.lastDigest(have) != sum {
@@ -180,8 +180,8 @@ func (p Policy) judgeDynamic(have, config *object.Object, sum string) judgement 
 	return j
 }
 
-// lastDigest is a digest of what dynamic apply applied to have last, as server-side apply would have applied it; "" if
-// that cannot be said.
+// lastDigest returns a digest of what dynamic apply last applied to have, in the form of server-side apply; "" if it is not
+// known.
 func (p Policy) lastDigest(have *object.Object) string {
 	last, err := recall(have)
 	if err != nil || last == nil {
@@ -198,7 +198,7 @@ func (p Policy) lastDigest(have *object.Object) string {
 	return sum
 }
 
-// judgeOwned judges a child by what managedFields say was applied to it, by whomever.
+// judgeOwned judges a child by what was applied to it according to managedFields.
 func (p Policy) judgeOwned(have, config *object.Object) judgement {
 	owned := p.owned(have)
 	if owned.Set == "" {
@@ -212,7 +212,7 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 		j.doubtful = true
 		return j
 	}
-	if (&object.Object{Object: applied}).GetAnnotations()[Applied] != "" {
+	if (&object.Object{Object: applied}).GetAnnotations()[AppliedDigest] != "" {
 		return judgement{why: withDigest}
 	}
 	adopted(applied, have)
@@ -230,7 +230,7 @@ func (p Policy) judgeOwned(have, config *object.Object) judgement {
 	return j
 }
 
-// adopted adds the owner references of a child that was adopted, which is an update and no apply.
+// adopted adds the owner references of an adopted child, since they were set by an update, not by an apply.
 func adopted(applied map[string]any, have *object.Object) {
 	inside := mapOf(applied["metadata"])
 	if _, owned := inside["ownerReferences"]; !owned {
@@ -238,7 +238,7 @@ func adopted(applied map[string]any, have *object.Object) {
 	}
 }
 
-// sameAmount reports whether two objects have, at path, the same amount in two spellings, such as 1000m and 1.
+// sameAmount reports whether a and b have equal quantities at path in different forms, such as 1000m and 1.
 func sameAmount(a, b *object.Object, path Path) bool {
 	left, right := any(a.Object), any(b.Object)
 	for _, to := range path {
@@ -249,7 +249,7 @@ func sameAmount(a, b *object.Object, path Path) bool {
 	return err == nil && fails == nil && x.Cmp(y) == 0
 }
 
-// owned is what the field manager owns of o, as far as it is known.
+// owned returns the fields of o that the field manager owns, as far as they are known.
 func (p Policy) owned(o *object.Object) ownership.Fields {
 	if p.Owned == nil {
 		return ownership.Fields{}
@@ -264,16 +264,15 @@ func because(differs Path, otherwise string) judgement {
 	return judgement{why: differs.String() + " differs", differs: differs}
 }
 
-// onServer reports whether o was applied on the server's side last. One that carries the annotation of dynamic apply
-// was not, or was changed by somebody else since.
+// onServer reports whether server-side apply last wrote o. It is false if o has the annotation of dynamic apply.
 func (p Policy) onServer(o *object.Object) bool {
 	return remembered(o) == "" && p.owned(o).Set != ""
 }
 
-// Tried gives the write that a dry run leads to, given what came back of it: a child that it would change is deleted,
-// to be created on a later sync; one that it would not change is left, unless what was applied to it before has to be
-// forgotten. nil is no write.
-func Tried(op Op, result *object.Object) *Op {
+// AfterDryRun returns the write that follows a dry run with this result: a child that the apply would change is deleted, and
+// a later sync creates it. A child that it would not change is left alone, unless the way in which it was last applied must
+// change. nil means no write.
+func AfterDryRun(op Op, result *object.Object) *Op {
 	have := op.Observed
 	if result.GetUID() != have.GetUID() {
 		return nil // it is gone
@@ -283,17 +282,17 @@ func Tried(op Op, result *object.Object) *Op {
 	if d := difference(bare(have), bare(result)); d != nil {
 		return &Op{Verb: Delete, Object: seen, Why: "to be recreated: " + d.String() + " differs", Differs: d, Again: op.Again}
 	}
-	if !op.Migrate && have.GetAnnotations()[Applied] == result.GetAnnotations()[Applied] {
+	if !op.Migrate && have.GetAnnotations()[AppliedDigest] == result.GetAnnotations()[AppliedDigest] {
 		return nil
 	}
 	return &Op{Verb: Apply, Object: op.Object, Observed: seen, Why: "it is as desired, but was last applied in another way"}
 }
 
-// ErrFixed is what a dry run gives when a child cannot become as it is desired, but a new one could be.
-var ErrFixed = errors.New("it cannot be changed so, only made anew")
+// ErrImmutable is the error of a dry run if a child cannot be changed as desired, but a new one could be created.
+var ErrImmutable = errors.New("it cannot be changed so, only made anew")
 
-// Fixed gives the write that a dry run leads to that gave ErrFixed.
-func Fixed(op Op) Op {
+// RecreateImmutable returns the write that follows a dry run with the error ErrImmutable: a Delete.
+func RecreateImmutable(op Op) Op {
 	why := "it cannot be changed in place"
 	if op.Differs != nil {
 		why = op.Differs.String() + " differs, and " + why
@@ -301,7 +300,7 @@ func Fixed(op Op) Op {
 	return Op{Verb: Delete, Object: op.Observed, Why: "to be recreated: " + why, Differs: op.Differs, Again: op.Again}
 }
 
-// bare is o without what changes while nothing of its meaning does.
+// bare returns o without its status and the fields of metadata that only the API server sets.
 func bare(o *object.Object) map[string]any {
 	all, inside := map[string]any{}, map[string]any{}
 	for key, value := range o.Object {
@@ -318,9 +317,9 @@ func bare(o *object.Object) map[string]any {
 	return all
 }
 
-// comeBack gives the write by which a child that was applied on the server's side is in the care of dynamic apply
-// again: what is no longer desired of it is removed by a last apply, and then the annotation is written, and nothing
-// else. While nothing about it changes it is left as it is.
+// comeBack returns the write by which a child changes from server-side apply to dynamic apply: a last apply removes the
+// fields that are not desired any more, and then only the annotation is written. A child that does not change is left as it
+// is.
 func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) {
 	config, err := p.configuration(want)
 	if err != nil {
@@ -341,12 +340,12 @@ func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) 
 	dropMarks(back)
 	err = remember(back, want)
 	if err != nil || sizeOf(back.GetAnnotations()) > MaxAnnotations {
-		return nil, err // beside the annotations of others its own has no room
+		return nil, err // the annotation does not fit beside the other ones
 	}
 	return &Op{Verb: Update, Object: back, Why: "from server-side back to dynamic apply"}, nil
 }
 
-// dropMarks takes the annotations off by which we remember what was applied.
+// dropMarks removes the annotations that record what was applied.
 func dropMarks(o *object.Object) {
 	annotations := mapOf(metadata(o)["annotations"])
 	for _, mark := range marks {
@@ -357,7 +356,7 @@ func dropMarks(o *object.Object) {
 	}
 }
 
-// fingerprint is a digest of have, as far as config has something to do with it.
+// fingerprint returns a digest of the part of have that config concerns.
 func fingerprint(have, config *object.Object) (string, error) {
 	print, err := digest(view(nil, have.Object, config.Object))
 	if err != nil {
@@ -366,7 +365,7 @@ func fingerprint(have, config *object.Object) (string, error) {
 	return print, nil
 }
 
-// view is as much of have as config has to do with.
+// view returns the part of have that config concerns.
 func view(path Path, have, config map[string]any) map[string]any {
 	seen := make(map[string]any, len(config))
 	for key, want := range config {
@@ -383,13 +382,13 @@ func view(path Path, have, config map[string]any) map[string]any {
 	return seen
 }
 
-// shared reports whether the map at path is one into which others may put fields of their own beside ours: spec, data
-// and their like, labels and annotations. Any other may be a whole that we own, and the API server has to be asked.
+// shared reports whether the map at path may have fields of others too: the top-level maps, such as spec and data, labels
+// and annotations. Any other map may be owned as a whole, and is compared as a whole.
 func shared(path Path) bool {
 	return len(path) == 1 || path.is("metadata", "labels") || path.is("metadata", "annotations")
 }
 
-// digest is short for v as JSON.
+// digest returns a short digest of v as JSON.
 func digest(v map[string]any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -200,8 +200,8 @@ func TestServerSideApplyTreatsADifferenceByItsMethod(t *testing.T) {
 			t.Fatal(err)
 		}
 		if expected == "" {
-			if len(plan.Ops) > 0 || len(plan.Left) != 1 || plan.Left[0].Field.String() != "spec.image" {
-				t.Errorf("method %q: got %v and left %v", method, texts(plan.Ops), plan.Left)
+			if len(plan.Ops) > 0 || len(plan.Suppressed) != 1 || plan.Suppressed[0].Field.String() != "spec.image" {
+				t.Errorf("method %q: got %v and left %v", method, texts(plan.Ops), plan.Suppressed)
 			}
 			continue
 		}
@@ -220,22 +220,22 @@ func TestOnDeleteTellsWhatItLeaves(t *testing.T) {
 			have, policy = applied(t, old, nil), policy.of(t, configOf(t, old))
 		}
 		first, err := Children(setOf(have), setOf(want), policy)
-		if err != nil || len(first.Ops) > 0 || len(first.Left) != 1 {
-			t.Fatalf("%s: got %v, left %v (%v)", name, texts(first.Ops), first.Left, err)
+		if err != nil || len(first.Ops) > 0 || len(first.Suppressed) != 1 {
+			t.Fatalf("%s: got %v, left %v (%v)", name, texts(first.Ops), first.Suppressed, err)
 		}
 		again, _ := Children(setOf(have), setOf(want), policy)
 		other, _ := Children(setOf(have), setOf(pod(t, "a", "newest")), policy)
-		if first.Left[0].Field.String() != "spec.image" || first.Left[0].Wanted != again.Left[0].Wanted || first.Left[0].Wanted == other.Left[0].Wanted {
-			t.Errorf("%s: left %v, then %v, and with other content %v", name, first.Left, again.Left, other.Left)
+		if first.Suppressed[0].Field.String() != "spec.image" || first.Suppressed[0].Wanted != again.Suppressed[0].Wanted || first.Suppressed[0].Wanted == other.Suppressed[0].Wanted {
+			t.Errorf("%s: left %v, then %v, and with other content %v", name, first.Suppressed, again.Suppressed, other.Suppressed)
 		}
 		none, _ := Children(setOf(have), setOf(old), policy)
-		if len(none.Left) > 0 {
-			t.Errorf("%s: without a difference there is left %v", name, none.Left)
+		if len(none.Suppressed) > 0 {
+			t.Errorf("%s: without a difference there is left %v", name, none.Suppressed)
 		}
 	}
 }
 
-func TestWhatIsAppliedIsOursAloneToSay(t *testing.T) {
+func TestAnApplyHasOnlyTheFieldsThatWeOwn(t *testing.T) {
 	want := parseObject(t, `
 apiVersion: v1
 kind: Pod
@@ -249,7 +249,7 @@ status: {phase: Running}
 `)
 	check := unchanged(t, want.Object)
 	policy := onServerSide(InPlace)
-	policy.Mark = func(child *object.Object) error {
+	policy.SetControllerReference = func(child *object.Object) error {
 		set("me", "metadata", "annotations", "owner")(child)
 		return nil
 	}
@@ -275,7 +275,7 @@ spec: {image: x}
 `), op.Object.Object); diff != "" {
 		t.Errorf("what is applied (-want +got):\n%s", diff)
 	}
-	policy.Mark = func(*object.Object) error { return errors.New("no") }
+	policy.SetControllerReference = func(*object.Object) error { return errors.New("no") }
 	if plan, err = Children(setOf(), setOf(want), policy); err == nil || len(plan.Ops) > 0 {
 		t.Errorf("a child that cannot be marked: got %v, %v", texts(plan.Ops), err)
 	}
@@ -299,8 +299,8 @@ func TestAChildOfDynamicApplyIsHandedOver(t *testing.T) {
 		{"something else is desired, and Recreate", Recreate, stored(t, old), "dry run Pod default/a: spec.image differs", true},
 	} {
 		plan, err := Children(setOf(c.have), setOf(want), onServerSide(c.method))
-		if err != nil || len(plan.Left) > 0 {
-			t.Fatalf("%s: left %v, %v", c.name, plan.Left, err)
+		if err != nil || len(plan.Suppressed) > 0 {
+			t.Fatalf("%s: left %v, %v", c.name, plan.Suppressed, err)
 		}
 		var expected []string
 		if c.op != "" {
@@ -348,7 +348,7 @@ func TestNothingIsKnownOfAChildThatWasNotApplied(t *testing.T) {
 
 func TestTheDigestOfEarlierVersionsIsRemoved(t *testing.T) {
 	want := parseObject(t, wanted)
-	have := applied(t, want, set("old", "metadata", "annotations", Applied))
+	have := applied(t, want, set("old", "metadata", "annotations", AppliedDigest))
 	for method, verb := range map[Method]string{InPlace: "apply", Recreate: "dry run", OnDelete: ""} {
 		plan, err := Children(setOf(have), setOf(want), onServerSide(method).of(t, have))
 		if err != nil {
@@ -359,10 +359,10 @@ func TestTheDigestOfEarlierVersionsIsRemoved(t *testing.T) {
 			continue
 		}
 		checkOps(t, plan.Ops, verb+" Pod default/a: annotation metacontroller.k8s.io/applied-digest is to be removed")
-		if plan.Ops[0].Object.GetAnnotations()[Applied] != "" {
+		if plan.Ops[0].Object.GetAnnotations()[AppliedDigest] != "" {
 			t.Errorf("it is applied again: %v", plan.Ops[0].Object)
 		}
-		next := Tried(plan.Ops[0], edited(object.Copy(have), set(nil, "metadata", "annotations")))
+		next := AfterDryRun(plan.Ops[0], edited(object.Copy(have), set(nil, "metadata", "annotations")))
 		if next == nil || next.Verb != Apply {
 			t.Errorf("a dry run that removes the annotation leads to %v, want an apply", next)
 		}
@@ -388,7 +388,7 @@ func TestADryRunDecidesAboutRecreating(t *testing.T) {
 		{"equal in another version", nil, all(set("9", "metadata", "resourceVersion"), set(int64(2), "metadata", "generation"), set([]any{}, "metadata", "managedFields")), false, ""},
 		{"a difference", set("old", "spec", "image"), nil, false, "delete Pod default/a: to be recreated: spec.image differs"},
 		{"equal, and handed over", nil, nil, true, "apply Pod default/a: it is as desired, but was last applied in another way"},
-		{"equal but for the digest of an earlier version", set("x", "metadata", "annotations", Applied), nil, false, "apply Pod default/a: it is as desired, but was last applied in another way"},
+		{"equal but for the digest of an earlier version", set("x", "metadata", "annotations", AppliedDigest), nil, false, "apply Pod default/a: it is as desired, but was last applied in another way"},
 		{"gone", nil, set("another", "metadata", "uid"), false, ""},
 	} {
 		have, result := object.Copy(base), object.Copy(base)
@@ -396,7 +396,7 @@ func TestADryRunDecidesAboutRecreating(t *testing.T) {
 		orNone(c.result)(result)
 		op := Op{Verb: DryRun, Object: base, Observed: have, Migrate: c.migrate, Again: true}
 		check := unchanged(t, have.Object, result.Object)
-		next := Tried(op, result)
+		next := AfterDryRun(op, result)
 		check()
 		got := ""
 		if next != nil {
@@ -417,7 +417,7 @@ func TestWhatCannotBeChangedInPlaceIsRecreated(t *testing.T) {
 		"delete Pod default/a: to be recreated: spec.env differs, and it cannot be changed in place": {Observed: have, Differs: Path{"spec", "env"}, Again: true},
 		"delete Pod default/a: to be recreated: it cannot be changed in place":                       {Observed: have},
 	} {
-		got := Fixed(op)
+		got := RecreateImmutable(op)
 		if got.String() != want || got.Object != have || got.Again != op.Again || got.Differs.String() != op.Differs.String() {
 			t.Errorf("got %+v, want %s", got, want)
 		}

@@ -6,8 +6,8 @@ import (
 	"metascript/controller/object"
 )
 
-// settled reports, in a tenth of the time of a merge, that one would change nothing: have says that just this was
-// applied to it last, and has every field of it. It may be false of what a merge finds to be equal.
+// settled reports whether a merge would change nothing, in a tenth of the time of a merge: want was last applied to have,
+// and have still has every field of it. It may be false although a merge changes nothing.
 func settled(have, want *object.Object) bool {
 	last, clean := remembered(have), withoutLastApplied(want).Object
 	if last == "" || !holds(have.Object, clean) {
@@ -17,7 +17,7 @@ func settled(have, want *object.Object) bool {
 	return err == nil && string(text) == last
 }
 
-// holds reports whether merging want, which was applied before, into have gives have.
+// holds reports whether merging want, which was applied before, into have changes nothing.
 func holds(have, want map[string]any) bool {
 	for key, value := range want {
 		there, found := have[key]
@@ -42,8 +42,8 @@ func holdsValue(have, want any) bool {
 	return equalScalar(have, want)
 }
 
-// holdsList compares the items at the same places. Those of a list that merges by a key may have more fields; a list
-// that does not is replaced as a whole.
+// holdsList compares items at the same index. Items of a list that is merged by a key may have more fields; any other list
+// is replaced as a whole.
 func holdsList(have, want []any) bool {
 	merges := commonKey(have, want) != ""
 	for i := range want {

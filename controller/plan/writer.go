@@ -6,7 +6,7 @@ import (
 	"metascript/controller/object"
 )
 
-// A Writer carries out operations. It returns the object as it was stored.
+// A Writer does operations.
 type Writer interface {
 	Do(ctx context.Context, op Op) (*object.Object, error)
 }

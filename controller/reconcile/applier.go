@@ -47,8 +47,8 @@ func (a *applier) plan(parent *object.Object, children *object.Set, response *ho
 func (a *applier) policy(parent *object.Object) plan.Policy {
 	return plan.Policy{
 		Rules: a.binding.Rules, ServerSide: a.binding.ServerSide, Memory: a.states.of(object.RefOf(parent)).applied,
-		Mark:  func(child *object.Object) error { return a.binding.Owner.Mark(parent, child) },
-		Owned: a.binding.Owned,
+		SetControllerReference: func(child *object.Object) error { return a.binding.Claimer.SetControllerReference(parent, child) },
+		Owned:                  a.binding.Owned,
 	}
 }
 
@@ -74,14 +74,14 @@ func (a *applier) applyOne(ctx context.Context, parent *object.Object, op plan.O
 	switch {
 	case op.Creates() && kube.NamespaceTerminating(err):
 		return a.namespaceDelay(parent, op), nil
-	case errors.Is(err, plan.ErrFixed):
-		return a.applyOne(ctx, parent, plan.Fixed(op), write)
+	case errors.Is(err, plan.ErrImmutable):
+		return a.applyOne(ctx, parent, plan.RecreateImmutable(op), write)
 	case err != nil:
 		return 0, a.writeError(ctx, parent, op, err)
 	}
 	a.countWrite(parent, op)
 	if op.Verb == plan.DryRun {
-		if next := plan.Tried(op, stored); next != nil {
+		if next := plan.AfterDryRun(op, stored); next != nil {
 			return a.applyOne(ctx, parent, *next, write)
 		}
 	}
@@ -129,7 +129,7 @@ func (a *applier) writeError(ctx context.Context, parent *object.Object, op plan
 // alreadyExists returns why a child could not be created although the cache does not have it: either the cache is stale, and
 // the error is a kube.ErrRequeue, or the object of this name is not the parent's.
 func (a *applier) alreadyExists(ctx context.Context, parent, child *object.Object) error {
-	existing, err := a.binding.Live(ctx, child)
+	existing, err := a.binding.GetLive(ctx, child)
 	if apierrors.IsNotFound(err) {
 		return kube.ErrRequeue
 	}
@@ -201,7 +201,7 @@ var delayText = fmt.Sprintf("Until then the same write is delayed, at first by %
 // otherManagers describes the field managers that own the field in which the child of op differs, other than ours. It reads
 // the child from the API server.
 func (a *applier) otherManagers(ctx context.Context, op plan.Op) string {
-	live, err := a.binding.Live(ctx, op.Object)
+	live, err := a.binding.GetLive(ctx, op.Object)
 	if err != nil {
 		return "the object could not be read to find out who changes it: " + err.Error()
 	}
@@ -254,7 +254,7 @@ func (s *parentState) deletionContention(op plan.Op) *throttle.Contention {
 
 // reportSuppressed records an event for each child with a difference that its update method does not permit to fix, unless the
 // last reconcile had the same difference.
-func (a *applier) reportSuppressed(parent *object.Object, left []plan.Left) {
+func (a *applier) reportSuppressed(parent *object.Object, left []plan.Suppressed) {
 	state := a.states.of(object.RefOf(parent))
 	reported := make(map[object.Ref]string, len(left))
 	for _, l := range left {

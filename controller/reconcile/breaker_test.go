@@ -26,7 +26,7 @@ func TestHeldScriptIsNotCalled(t *testing.T) {
 	r, write := newTestReconciler(t, hookFunc(testHook), nil, parent, good, objecttest.ConfigMap("old", parent))
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	bad, goodKey := object.RefOf(parent), object.RefOf(good)
@@ -63,7 +63,7 @@ func TestScriptIsPausedAfterTimeout(t *testing.T) {
 	r, write := newTestReconciler(t, hookFunc(testHook), nil, objecttest.Widget(nil))
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))

@@ -36,7 +36,7 @@ func decorateOnce(t *testing.T, testHook hookFunc, change func(*Reconciler, *pla
 	unmarked := objecttest.ConfigMap("unmarked", parent)
 	r, write := newTestReconciler(t, testHook, nil, parent, old, unmarked)
 	r.binding.Shape, r.binding.Match, r.binding.ChildAnnotations = hook.Decorator, nil, map[string]string{claim.DecoratorAnnotation: "c"}
-	r.binding.Owner = &claim.ByAnnotations{Children: r.binding.Children, Annotations: r.binding.ChildAnnotations}
+	r.binding.Claimer = &claim.ByAnnotations{Children: r.binding.Children, Annotations: r.binding.ChildAnnotations}
 	if change != nil {
 		change(r, write)
 	}

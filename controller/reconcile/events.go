@@ -36,7 +36,7 @@ func (e *eventHandler) onParent(old, current *object.Object) {
 // reasonFor returns the reason for an event of a change. Events that come while the caches are being filled are not changes, and
 // their parents are queued after those that changed.
 func (e *eventHandler) reasonFor(change queue.Reason) queue.Reason {
-	if e.r.filled.Load() {
+	if e.r.hasSynced.Load() {
 		return change
 	}
 	return e.r.initialReason
@@ -45,10 +45,10 @@ func (e *eventHandler) reasonFor(change queue.Reason) queue.Reason {
 // onCredential queues all parents when the data of a Secret or ConfigMap to which a webhook refers has changed. Those that
 // failed because of it need not wait until their back-off is over.
 func (e *eventHandler) onCredential() {
-	if !e.r.filled.Load() {
+	if !e.r.hasSynced.Load() {
 		return
 	}
-	for parent := range e.r.binding.Own() {
+	for parent := range e.r.binding.ReconciledParents() {
 		e.r.queue.Enqueue(object.RefOf(parent), queue.KeyChanged)
 	}
 }
@@ -120,7 +120,7 @@ func (e *eventHandler) updateAdopter(old, current *object.Object) {
 	case e.r.binding.Match == nil:
 	case current == nil:
 		e.readAdopter(object.RefOf(old))
-	case old != nil && e.r.binding.IsOurs(old) && e.r.binding.IsOurs(current) && hasSameSelector(old, current):
+	case old != nil && e.r.binding.Reconciles(old) && e.r.binding.Reconciles(current) && hasSameSelector(old, current):
 	default:
 		e.readAdopter(object.RefOf(current))
 	}
@@ -133,7 +133,7 @@ func (e *eventHandler) readAdopter(key object.Ref) {
 	e.adopterMu.Lock()
 	defer e.adopterMu.Unlock()
 	var queries []selection.Query
-	if parent := e.r.binding.Parent(key); parent != nil && e.r.binding.IsOurs(parent) {
+	if parent := e.r.binding.Parent(key); parent != nil && e.r.binding.Reconciles(parent) {
 		queries = e.adoptionQueries(parent)
 	}
 	e.r.shared.Hub.Adopts(e.r, key, queries...)
@@ -173,20 +173,20 @@ func isPaused(parent *object.Object) bool { return parent.GetAnnotations()[pause
 // reconcileNow queues a parent and drops its failures.
 func (e *eventHandler) reconcileNow(key object.Ref) {
 	e.r.queue.Forget(key)
-	e.r.current.Load().Forgive(key)
+	e.r.current.Load().ResetFailures(key)
 	e.r.queue.Enqueue(key, queue.Requested)
 }
 
 // queueAll queues the parents that were in the caches before the handlers were registered.
 func (e *eventHandler) queueAll() {
-	for parent := range e.r.binding.Own() {
+	for parent := range e.r.binding.ReconciledParents() {
 		e.onParent(nil, parent)
 	}
 }
 
 // resync queues all parents. It is called once in each resync period.
 func (e *eventHandler) resync() {
-	for parent := range e.r.binding.Own() {
+	for parent := range e.r.binding.ReconciledParents() {
 		e.r.queue.Enqueue(object.RefOf(parent), queue.Resync)
 	}
 }

@@ -31,10 +31,10 @@ func newEventReconciler(t *testing.T, parents ...*object.Object) *Reconciler {
 		objects = append(objects, o)
 	}
 	r, _ := newTestReconciler(t, nil, nil, objects...)
-	r.filled.Store(true)
+	r.hasSynced.Store(true)
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	if err := r.shared.Hub.Join(r, nil, nil); err != nil {
@@ -268,7 +268,7 @@ func TestNewAndDeletedParentsAreQueued(t *testing.T) {
 
 func TestEventsWhileCachesAreFilledHaveReasonResync(t *testing.T) {
 	r := newEventReconciler(t, objecttest.Widget(nil))
-	r.filled.Store(false)
+	r.hasSynced.Store(false)
 	r.handler.onParent(nil, objecttest.Widget(nil))
 	childEvent(r, nil, objecttest.ConfigMap("c", objecttest.Widget(nil)))
 	if got := r.queue.Take(object.RefOf(objecttest.Widget(nil))); got != queue.Resync {
@@ -307,7 +307,7 @@ func newSelectingReconciler(t *testing.T) (*Reconciler, dynamic.ResourceInterfac
 	if err := r.watch(); err != nil {
 		t.Fatal(err)
 	}
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	return r, client.Resource(objecttest.Widgets).Namespace("default")
@@ -340,7 +340,7 @@ func TestAdopterFollowsSelectorOfParent(t *testing.T) {
 // What queueAll reads from the caches may be older than an event that is handled meanwhile.
 func TestParentEditedDuringBeginAdoptsByNewSelector(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
-	for parent := range r.binding.Own() {
+	for parent := range r.binding.ReconciledParents() {
 		if _, err := parents.Update(t.Context(), selectingApp("b", 2), metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -353,7 +353,7 @@ func TestParentEditedDuringBeginAdoptsByNewSelector(t *testing.T) {
 
 func TestParentDeletedDuringBeginAdoptsNothing(t *testing.T) {
 	r, parents := newSelectingReconciler(t)
-	for parent := range r.binding.Own() {
+	for parent := range r.binding.ReconciledParents() {
 		if err := parents.Delete(t.Context(), "w", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func (f *fallbackReporter) onSwitch(v *call.Version, name string, active bool, w
 		return // v was replaced, and a reconcile that still uses it has called the hook
 	}
 	v.Breaker.Clear()
-	v.Customizing.Clear()
+	v.CustomizeBreaker.Clear()
 	f.report(name, active, why)
 	if active {
 		v.Canary.GiveUp(why)
@@ -92,7 +92,7 @@ func (f *fallbackReporter) probePeriod() time.Duration {
 // called once in each probePeriod.
 func (f *fallbackReporter) probe() {
 	for _, fallback := range f.r.current.Load().Fallbacks() {
-		if parent, due := fallback.Candidate(); due {
+		if parent, due := fallback.ProbeCandidate(); due {
 			f.r.queue.Enqueue(parent, queue.Resync)
 		}
 	}

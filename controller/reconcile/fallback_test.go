@@ -55,7 +55,7 @@ func newFallbackReconciler(t *testing.T, f *hook.Fallback, parents ...*object.Ob
 	r.changed = func() { changes++ }
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	return r, write, &changes
@@ -97,7 +97,7 @@ func TestSwitchOfFallbackRequeuesAllParents(t *testing.T) {
 	if got := queued(r); got["default/other"] != "script" || got["default/w"] != "script" || *changes != 2 {
 		t.Errorf("at the switch back %v are queued, and the status changed %d times", got, *changes)
 	}
-	if err := r.current.Load().Breaker.Admit(first, throttle.QuestionAbout(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {
+	if err := r.current.Load().Breaker.Admit(first, throttle.InputFor(objecttest.Widget(nil), hook.Sync), time.Now()); err != nil {
 		t.Errorf("the script is still paused: %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestFallbackOfOlderRevisionIsNotReported(t *testing.T) {
 	}
 	r.forget(objecttest.WidgetRef("default", "w"))
 	clock = clock.Add(hook.ProbeEvery)
-	if parent, due := older.Candidate(); due {
+	if parent, due := older.ProbeCandidate(); due {
 		t.Errorf("%s is a candidate after it is gone", parent)
 	}
 }

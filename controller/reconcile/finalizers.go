@@ -67,7 +67,7 @@ func (f *finalizerKeeper) heldFinalizers(v *call.Version) HeldFinalizers {
 		return held
 	}
 	held.HowToFinalize = v.HowToFinalize(f.binding.ID)
-	for parent := range f.binding.Own() {
+	for parent := range f.binding.ReconciledParents() {
 		if !f.binding.HasFinalizer(parent) {
 			continue
 		}

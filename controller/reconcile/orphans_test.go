@@ -44,16 +44,16 @@ func newCrowdedReconciler(b *testing.B, generated bool) (*Reconciler, *object.Ob
 	b.Cleanup(r.queue.ShutDown)
 	if !generated {
 		r.binding.Match = claim.SpecSelector
-		r.binding.Owner.(*claim.BySelector).Selector = claim.SpecSelector
+		r.binding.Claimer.(*claim.BySelector).Selector = claim.SpecSelector
 	}
 	if err := r.watch(); err != nil {
 		b.Fatal(err)
 	}
-	if !r.synced(b.Context()) {
+	if !r.waitForSync(b.Context()) {
 		b.Fatal("the caches did not fill")
 	}
 	queued(r)
-	r.filled.Store(true)
+	r.hasSynced.Store(true)
 	return r, &parents.Items[manyParents/2]
 }
 
@@ -73,7 +73,7 @@ func bothSelectors(b *testing.B, bench func(*testing.B, *Reconciler, *object.Obj
 func BenchmarkClaimAmongOrphans(b *testing.B) {
 	bothSelectors(b, func(b *testing.B, r *Reconciler, parent *object.Object) {
 		for b.Loop() {
-			if _, err := r.binding.Owner.Claim(b.Context(), parent, r.binding.Write); err != nil {
+			if _, err := r.binding.Claimer.Claim(b.Context(), parent, r.binding.Write); err != nil {
 				b.Fatal(err)
 			}
 		}

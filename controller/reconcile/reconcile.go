@@ -56,9 +56,9 @@ func (w *worker) reconcileRecovering(ctx context.Context, key object.Ref) (again
 			w.r.events.log.Error("panic in a reconcile, please report it", "kind", key.Kind.Kind, "parent", key, "panic", recovered, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", recovered)
 		}
-		err = redact.In(ctx).Error(err)
+		err = redact.FromContext(ctx).Error(err)
 	}()
-	ctx, release := bodies.Hold(ctx)
+	ctx, release := bodies.WithLease(ctx)
 	defer release()
 	return w.r.reconcile(ctx, key)
 }
@@ -67,7 +67,7 @@ func (w *worker) reconcileRecovering(ctx context.Context, key object.Ref) (again
 // to be reconciled again although nothing changed; zero for none.
 func (r *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
 	parent := r.binding.Parent(key)
-	if parent == nil || !r.binding.IsOurs(parent) {
+	if parent == nil || !r.binding.Reconciles(parent) {
 		r.forget(key)
 		return 0, nil
 	}
@@ -111,7 +111,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil || c.isDone(parent) {
 		return 0, err
 	}
-	children, err := c.binding.Owner.Claim(ctxBeforeHooks, parent, write)
+	children, err := c.binding.Claimer.Claim(ctxBeforeHooks, parent, write)
 	if err != nil {
 		return 0, err
 	}
@@ -125,7 +125,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 		return response.ResyncAfter, err
 	}
 	changes, planErr := c.applier.plan(parent, children, response)
-	c.applier.reportSuppressed(parent, changes.Left)
+	c.applier.reportSuppressed(parent, changes.Suppressed)
 	childDelay, applyErr := c.applier.apply(ctx, parent, changes.Ops, write)
 	statusDelay, err := c.finish(ctx, parent, response, write, kube.Join(planErr, applyErr))
 	return shorterDelay(response.ResyncAfter, shorterDelay(childDelay, statusDelay)), err
@@ -135,7 +135,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 // now, or because the version has no hook to call for it.
 func (c *reconciliation) isDone(parent *object.Object) bool {
 	switch finalizing := c.binding.Finalizing(parent); {
-	case !c.binding.IsOurs(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0:
+	case !c.binding.Reconciles(parent) || object.Deleting(parent) && len(parent.GetFinalizers()) == 0:
 		return true
 	case finalizing && c.version.Finalize == nil:
 		c.finalizers.reportHeld(c.version, parent)

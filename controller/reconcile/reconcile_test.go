@@ -78,14 +78,14 @@ func newTestReconcilerOver(t testing.TB, client dynamic.Interface, sync, finaliz
 		Finalizer: testFinalizer, Hooks: build.Hooks{Sync: sync, Finalize: finalize},
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{{Version: "v1", Kind: "ConfigMap"}: true},
 		Match: claim.GeneratedSelector, Write: write, Workers: 2,
-		Live: func(_ context.Context, o *object.Object) (*object.Object, error) {
+		GetLive: func(_ context.Context, o *object.Object) (*object.Object, error) {
 			return nil, apierrors.NewNotFound(schema.GroupResource{}, o.GetName())
 		},
 		Children: []claim.Cache{{
 			Kind: object.Kind{Version: "v1", Kind: "ConfigMap"}, Informer: caches.Open(informer.Spec{Resource: objecttest.ConfigMaps}),
 		}},
 	}
-	b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
+	b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive}
 	events := kube.NewEvents(kubefake.NewClientset(), kube.EventBudget{})
 	t.Cleanup(events.Shutdown)
 	return New(b, Options{Events: events, Log: log}), write
@@ -101,7 +101,7 @@ func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]str
 	t.Helper()
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	_, err := r.worker.reconcileRecovering(t.Context(), objecttest.WidgetRef("default", "w"))

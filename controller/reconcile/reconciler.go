@@ -63,10 +63,10 @@ type Reconciler struct {
 
 	// These fields change.
 
-	current atomic.Pointer[call.Version] // the current version of the hooks; Swap replaces it
-	filled  atomic.Bool                  // whether the caches are filled and the parents in them are queued; Begin sets it
-	stops   []func()                     // functions that stop what Begin started; Begin adds them, and End calls them after Begin has returned
-	overlap overlap                      // the last result of findOverlap, the only one that uses it
+	current   atomic.Pointer[call.Version] // the current version of the hooks; Swap replaces it
+	hasSynced atomic.Bool                  // whether the caches are filled and the parents in them are queued; Begin sets it
+	stops     []func()                     // functions that stop what Begin started; Begin adds them, and End calls them after Begin has returned
+	overlap   overlap                      // the last result of findOverlap, the only one that uses it
 
 	// These are the parts of a reconcile, each with its own state.
 
@@ -139,8 +139,8 @@ func (r *Reconciler) Binding() *binding.Binding { return r.binding }
 // Current returns the current version of the hooks.
 func (r *Reconciler) Current() *call.Version { return r.current.Load() }
 
-// Filled reports whether the caches are filled and the parents in them are queued.
-func (r *Reconciler) Filled() bool { return r.filled.Load() }
+// HasSynced reports whether the caches are filled and the parents in them are queued.
+func (r *Reconciler) HasSynced() bool { return r.hasSynced.Load() }
 
 // Waiting returns how many parents are in the queue.
 func (r *Reconciler) Waiting() int { return r.queue.Len() }
@@ -167,11 +167,11 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if err := r.watch(); err != nil {
 		return err
 	}
-	if !r.synced(ctx) {
+	if !r.waitForSync(ctx) {
 		return nil // ctx is done
 	}
 	r.handler.queueAll()
-	r.filled.Store(true)
+	r.hasSynced.Store(true)
 	if !r.leading.Wait(ctx) {
 		return nil // ctx is done
 	}
@@ -232,18 +232,18 @@ func (r *Reconciler) watch() error {
 	return r.binding.Clients.Credentials.OnChange(r.handler.onCredential)
 }
 
-// synced waits until all caches are filled, and reports whether they are. It returns false if ctx is done before. A child
+// waitForSync waits until all caches are filled, and reports whether they are. It returns false if ctx is done before. A child
 // that is not in the cache yet must not be taken for missing.
-func (r *Reconciler) synced(ctx context.Context) bool {
+func (r *Reconciler) waitForSync(ctx context.Context) bool {
 	for _, cache := range r.binding.Caches() {
-		if !cache.Synced(ctx) {
+		if !cache.WaitForSync(ctx) {
 			return false
 		}
 	}
-	if !r.shared.Hub.Synced(ctx, r) {
+	if !r.shared.Hub.WaitForSync(ctx, r) {
 		return false
 	}
-	r.binding.Clients.Credentials.Settled(ctx)
+	r.binding.Clients.Credentials.WaitForSyncOrError(ctx)
 	return true
 }
 
@@ -254,15 +254,15 @@ func (r *Reconciler) ProbeLocks() {
 	defer r.states.mu.Unlock()
 }
 
-// Unfilled describes the caches that are being filled, in one text. It returns nil when the caches are filled, and when one
+// Unsynced describes the caches that are being filled, in one text. It returns nil when the caches are filled, and when one
 // of them cannot be filled.
-func (r *Reconciler) Unfilled() []string {
-	if r.filled.Load() || r.binding.CacheError() != nil {
+func (r *Reconciler) Unsynced() []string {
+	if r.hasSynced.Load() || r.binding.CacheError() != nil {
 		return nil
 	}
 	var resources []string
 	check := func(resource string, cache *informer.Informer) {
-		if !cache.Filled() {
+		if !cache.HasSynced() {
 			resources = append(resources, resource)
 		}
 	}
@@ -289,8 +289,8 @@ func stopTimeoutAfter(ctx context.Context) time.Duration {
 
 // A Snapshot is what the status of a controller object reports of its Reconciler.
 type Snapshot struct {
-	Filled     bool          // whether the caches are filled
-	Trouble    error         // why the caches are not filled, or not up to date; nil if they are
+	Synced     bool          // whether the caches are filled
+	CacheError error         // why the caches are not filled, or not up to date; nil if they are
 	Parents    int           // how many parents the controller selects
 	Held       throttle.Held // the parents for which the script is held
 	Denied     Denied
@@ -303,10 +303,10 @@ type Snapshot struct {
 func (r *Reconciler) Snapshot() Snapshot {
 	version, overlap := r.current.Load(), r.findOverlap()
 	s := Snapshot{
-		Filled: r.filled.Load(), Trouble: r.binding.CacheError(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
+		Synced: r.hasSynced.Load(), CacheError: r.binding.CacheError(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
 		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.heldFinalizers(version), Warnings: overlap.warnings,
 	}
-	if s.Filled {
+	if s.Synced {
 		s.Warnings = append(s.Warnings, r.binding.Clients.Problems()...)
 	}
 	return s
@@ -326,14 +326,14 @@ func (r *Reconciler) Rediscover(group string) {
 	r.states.mu.Lock()
 	defer r.states.mu.Unlock()
 	for parent, state := range r.states.all {
-		if state.customize.AsksFor(group) {
+		if state.customize.NamesGroup(group) {
 			r.queue.Enqueue(parent, queue.RelatedChanged)
 		}
 	}
 }
 
-// QueueRelated implements related.Controller.
-func (r *Reconciler) QueueRelated(parent object.Ref) { r.queue.Enqueue(parent, queue.RelatedChanged) }
+// EnqueueParent implements related.Controller.
+func (r *Reconciler) EnqueueParent(parent object.Ref) { r.queue.Enqueue(parent, queue.RelatedChanged) }
 
 // RetryStatus queues the parents whose status was not stored as it was written, or not written, and forgets that. It is called
 // when the definition of the parents' kind has changed.

@@ -19,14 +19,14 @@ func TestUnfilledBeforeAndAfterCachesAreFilled(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, r.Unfilled()); diff != "" {
+	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, r.Unsynced()); diff != "" {
 		t.Errorf("Unfilled (-want +got):\n%s", diff)
 	}
-	r.filled.Store(true)
-	if waiting := r.Unfilled(); waiting != nil {
+	r.hasSynced.Store(true)
+	if waiting := r.Unsynced(); waiting != nil {
 		t.Errorf("Unfilled returned %v", waiting)
 	}
 }
@@ -68,7 +68,7 @@ func BenchmarkSync(b *testing.B) {
 			}
 			b.Cleanup(r.close)
 			b.Cleanup(r.queue.ShutDown)
-			if !r.synced(b.Context()) {
+			if !r.waitForSync(b.Context()) {
 				b.Fatal("the caches did not fill")
 			}
 			observe := r.binding.Metrics.Controller(r.binding.Kind, r.binding.Name).Script("sync")

@@ -40,7 +40,7 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 	redactor := redact.New(key.Kind.Kind, key.Namespace, key.Name, r.binding.Name)
 	redactor.Add(r.binding.Parent(key))
 	if state := r.states.find(key); state != nil && state.secrets != nil {
-		redactor.After(state.secrets)
+		redactor.AddPast(state.secrets)
 	}
 	redactor.Add(r.binding.Clients.Credentials.Secrets()...)
 	redactor.Add(r.childSecrets(key)...)
@@ -50,7 +50,7 @@ func (r *redactors) begin(ctx context.Context, key object.Ref) (with context.Con
 		if state := r.states.find(key); state != nil {
 			state.secrets = nil
 		}
-		if parent := r.binding.Parent(key); parent != nil && r.binding.IsOurs(parent) && !redactor.Empty() {
+		if parent := r.binding.Parent(key); parent != nil && r.binding.Reconciles(parent) && !redactor.Empty() {
 			r.states.of(key).secrets = redactor
 		}
 	}
@@ -94,7 +94,7 @@ func (r *redactors) forRecord(record slog.Record) (found *redact.Redactor) {
 // beforeHooks returns the context for writes before the hooks of v are called. The API server may quote Secrets in its errors. If
 // it is not known yet which Secrets the customize hook requests, as after a restart, the texts of its errors are left out.
 func (r *redactors) beforeHooks(ctx context.Context, v *call.Version, state *parentState) context.Context {
-	if v.Customize == nil || state.secrets != nil || state.customize.Shown {
+	if v.Customize == nil || state.secrets != nil || state.customize.Selected {
 		return ctx
 	}
 	return r.withRedactor(ctx, redact.Withholding())
@@ -124,8 +124,8 @@ func (e *parentEvents) Warning(o *object.Object, reason, format string, args ...
 	e.Events.Warning(o, reason, format, e.redactors.of(object.RefOf(o)).Args(args)...)
 }
 
-// Asked records an event on o that a hook returned.
-func (e *parentEvents) Asked(o *object.Object, kind, reason, message string) {
+// HookEvent records an event on o that a hook returned.
+func (e *parentEvents) HookEvent(o *object.Object, kind, reason, message string) {
 	texts := e.redactors.of(object.RefOf(o)).Texts([]string{reason, message})
-	e.Events.Asked(o, kind, texts[0], texts[1])
+	e.Events.HookEvent(o, kind, texts[0], texts[1])
 }

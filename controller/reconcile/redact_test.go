@@ -28,7 +28,7 @@ const hiddenValue = "zQx7Kp2mVw9RtB4n"
 type secretHook func() (*hook.Response, error)
 
 func (s secretHook) Call(ctx context.Context, _ *hook.Request) (*hook.Response, error) {
-	redact.In(ctx).Add(&object.Object{Object: map[string]any{
+	redact.FromContext(ctx).Add(&object.Object{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"a": hiddenValue},
 	}})
 	klog.FromContext(ctx).Info("client-go says "+hiddenValue, "url", "/api/v1/"+hiddenValue)
@@ -55,11 +55,11 @@ func TestTextsOfReconcileAreRedacted(t *testing.T) {
 			var texts strings.Builder
 			r.events.log = slog.New(redact.Handler(slog.NewTextHandler(&texts, &slog.HandlerOptions{Level: slog.LevelDebug}), r.redactors.forRecord))
 			r.redactors.handler = r.events.log.Handler()
-			r.events.Divert = func(_ *object.Object, kind, reason, note string) bool {
+			r.events.Intercept = func(_ *object.Object, kind, reason, note string) bool {
 				fmt.Fprintln(&texts, kind, reason, note)
 				return true
 			}
-			if !r.synced(t.Context()) {
+			if !r.waitForSync(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
 			for range 3 {
@@ -86,7 +86,7 @@ func TestUpdatedConditionIsRedacted(t *testing.T) {
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	ctx, done := r.redactors.begin(t.Context(), objecttest.WidgetRef("default", "w"))
-	redact.In(ctx).AddTexts(hiddenValue)
+	redact.FromContext(ctx).AddTexts(hiddenValue)
 	status := r.newReconciliation(objecttest.WidgetRef("default", "w")).roller.withUpdatedCondition(objecttest.Widget(nil), nil, rollout.Condition{Reason: rollout.Waiting, Message: "for " + hiddenValue})
 	if text := fmt.Sprint(status); strings.Contains(text, "zQx7") || !strings.Contains(text, "for "+redact.Mark) {
 		t.Errorf("got %s", text)
@@ -111,13 +111,13 @@ func TestRedactorIsKeptOnlyForOwnParents(t *testing.T) {
 			r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(c.change))
 			t.Cleanup(r.close)
 			t.Cleanup(r.queue.ShutDown)
-			if !r.synced(t.Context()) {
+			if !r.waitForSync(t.Context()) {
 				t.Fatal("the caches did not fill")
 			}
 			key := objecttest.WidgetRef("default", "w")
 			reconcile := func() {
 				ctx, done := r.redactors.begin(t.Context(), key)
-				redact.In(ctx).AddTexts(hiddenValue)
+				redact.FromContext(ctx).AddTexts(hiddenValue)
 				done()
 			}
 			reconcile()

@@ -125,10 +125,10 @@ func TestCustomizeResponseIsCachedPerParentGeneration(t *testing.T) {
 	expectCalls(func(o *object.Object) { o.SetGeneration(2); o.SetUID("other") }, 3)
 	expectCalls(func(o *object.Object) { o.SetGeneration(0) }, 4)
 	expectCalls(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 5)
-	c.states.of(objecttest.WidgetRef("default", "w")).customize.Answers[""].At = time.Now().Add(-2 * time.Hour)
+	c.states.of(objecttest.WidgetRef("default", "w")).customize.Responses[""].CalledAt = time.Now().Add(-2 * time.Hour)
 	expectCalls(func(o *object.Object) { o.SetGeneration(0); o.SetResourceVersion("3") }, 6)
 	c.forgetRelated(objecttest.WidgetRef("default", "w"))
-	if len(c.states.of(objecttest.WidgetRef("default", "w")).customize.Answers) > 0 {
+	if len(c.states.of(objecttest.WidgetRef("default", "w")).customize.Responses) > 0 {
 		t.Error("the responses for a parent that is gone were not dropped")
 	}
 }
@@ -258,7 +258,7 @@ func TestEachRevisionGetsItsRelatedObjects(t *testing.T) {
 		t.Errorf("the hook was called %d times, want once for each", calls)
 	}
 	relate(latest)
-	if customize := r.states.of(object.RefOf(parent)).customize; len(customize.Answers) != 1 || len(customize.Looked) != 1 {
-		t.Errorf("%d responses are kept, for %d resources, want only those of the latest revision", len(customize.Answers), len(customize.Looked))
+	if customize := r.states.of(object.RefOf(parent)).customize; len(customize.Responses) != 1 || len(customize.Rules) != 1 {
+		t.Errorf("%d responses are kept, for %d resources, want only those of the latest revision", len(customize.Responses), len(customize.Rules))
 	}
 }

@@ -63,7 +63,7 @@ func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Du
 		w.r.queue.Retry(key, pause.Wait)
 	case errors.As(err, &pause):
 		w.r.queue.EnqueueAfter(key, queue.Retry, pause.Wait)
-	case errors.As(err, &retryAfter) && retryAfter.Unsaid: // the webhook sent no Retry-After header, or one that is not valid
+	case errors.As(err, &retryAfter) && retryAfter.Unspecified: // the webhook sent no Retry-After header, or one that is not valid
 		w.r.queue.Retry(key, retryAfter.After)
 	case errors.As(err, &retryAfter):
 		w.r.queue.Forget(key)
@@ -119,7 +119,7 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 // endChurnRound ends the round of a reconcile in the Churn of its parent, and reports a write loop.
 func (w *worker) endChurnRound(key object.Ref) {
 	parent := w.r.binding.Parent(key)
-	if parent == nil || !w.r.binding.IsOurs(parent) {
+	if parent == nil || !w.r.binding.Reconciles(parent) {
 		return // there is no parentState, and none must be created
 	}
 	if field := w.r.states.of(key).churn.End(parent, time.Now()); field != "" {
@@ -136,8 +136,8 @@ func (w *worker) observeReconciled(key object.Ref, err error) {
 	}
 	about := About{w.r.binding.Name, key}
 	w.r.observer.Reconciled(about, err)
-	if parent := w.r.binding.Parent(key); parent == nil || !w.r.binding.IsOurs(parent) {
-		w.r.observer.Passed(about)
+	if parent := w.r.binding.Parent(key); parent == nil || !w.r.binding.Reconciles(parent) {
+		w.r.observer.Dropped(about)
 	}
 }
 

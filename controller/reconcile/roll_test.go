@@ -43,7 +43,7 @@ func roll(r *Reconciler, stored ...runtime.Object) {
 	r.binding.Revisions = &revisions.Revisions{
 		Rules: rollout.Rules{Kinds: map[object.Kind]rollout.Rule{configMapKind: {InPlace: true}}},
 		Paths: rollout.DefaultPaths, Parent: r.binding.Parents[0].Resource,
-		Labels: claim.GeneratedLabels, Match: claim.GeneratedSelector, Live: r.binding.Live,
+		Labels: claim.GeneratedLabels, Match: claim.GeneratedSelector, GetLive: r.binding.GetLive,
 		Cache: caches.Open(informer.Spec{Resource: v1alpha1.ControllerRevisions}),
 	}
 	reset(r)
@@ -127,8 +127,8 @@ func TestRolloutStoresRevisionsBeforeChildren(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r, write := newTestReconciler(t, at("a", "b"), nil, append(c.children, parent)...)
 			roll(r, c.stored...)
-			r.binding.Live = func(_ context.Context, o *object.Object) (*object.Object, error) { return o, nil }
-			r.binding.Revisions.Live = r.binding.Live
+			r.binding.GetLive = func(_ context.Context, o *object.Object) (*object.Object, error) { return o, nil }
+			r.binding.Revisions.GetLive = r.binding.GetLive
 			ops, err := reconcileOnce(t, r, write)
 			for i, op := range ops {
 				if at := strings.Index(op, " default/"+firstRevision); at > 0 {
@@ -233,10 +233,10 @@ func TestMergeOfRevisionResponses(t *testing.T) {
 	roll(r, revisionAt("1", "b"), revisionAt("2", "a"))
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	children, err := r.binding.Owner.Claim(t.Context(), parent, write)
+	children, err := r.binding.Claimer.Claim(t.Context(), parent, write)
 	if err != nil {
 		t.Fatal(err)
 	}

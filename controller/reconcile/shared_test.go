@@ -41,9 +41,9 @@ func beside(t testing.TB, r *Reconciler, name, selector string) *Reconciler {
 	parent.Cache, child.Informer = parent.Cache.Again(), child.Informer.Again()
 	b := &binding.Binding{
 		ID: r.binding.ID, Controller: r.binding.Controller, Parents: []*binding.ParentResource{&parent}, Hooks: r.binding.Hooks, Rules: r.binding.Rules, Kinds: r.binding.Kinds,
-		Match: r.binding.Match, Write: r.binding.Write, Live: r.binding.Live, Workers: r.binding.Workers, Children: []claim.Cache{child},
+		Match: r.binding.Match, Write: r.binding.Write, GetLive: r.binding.GetLive, Workers: r.binding.Workers, Children: []claim.Cache{child},
 	}
-	b.Owner = &claim.BySelector{Children: b.Children, Selector: b.Match, Live: b.Live}
+	b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive}
 	return selecting(t, New(b, Options{Events: r.events.Events, Log: r.events.log, Shared: r.shared}), name, selector)
 }
 
@@ -55,12 +55,12 @@ func joined(t testing.TB, r *Reconciler) *Reconciler {
 	if err := r.watch(); err != nil {
 		t.Fatal(err)
 	}
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	r.handler.queueAll()
 	queued(r)
-	r.filled.Store(true)
+	r.hasSynced.Store(true)
 	return r
 }
 
@@ -99,7 +99,7 @@ func TestOwnParentsAreSelectedOrHaveFinalizer(t *testing.T) {
 	joined(t, selecting(t, r, "a", "tenant=a"))
 	r.binding.Parents[0].Selectors = append(r.binding.Parents[0].Selectors, spec.Selector{Labels: labels.SelectorFromSet(labels.Set{"tenant": "a"})})
 	var own []string
-	for o := range r.binding.Own() {
+	for o := range r.binding.ReconciledParents() {
 		own = append(own, o.GetName())
 	}
 	slices.Sort(own)
@@ -126,7 +126,7 @@ func TestParentThatIsNotSelectedHasNoState(t *testing.T) {
 
 func TestOnlySelectedParentsAreAdopters(t *testing.T) {
 	all := tenants(t, "a", "b")
-	for o := range all["b"].binding.Own() {
+	for o := range all["b"].binding.ReconciledParents() {
 		all["a"].handler.updateAdopter(nil, o) // as if it received the event
 	}
 	adopters := all["a"].shared.Hub.Adopters(objecttest.Matching("c", tenant("b", "b")))

@@ -82,11 +82,11 @@ type hookState struct {
 
 	// customize has the responses of the customize hook. It is never nil. The call.Caller of a reconcile uses it, and Rediscover
 	// reads it with states.mu locked.
-	customize *call.Related
+	customize *call.CustomizeCache
 }
 
 func newHookState() hookState {
-	return hookState{contentions: map[object.Ref]*throttle.Contention{}, recreatedChildren: map[object.Ref]*throttle.Contention{}, customize: call.NewRelated()}
+	return hookState{contentions: map[object.Ref]*throttle.Contention{}, recreatedChildren: map[object.Ref]*throttle.Contention{}, customize: call.NewCustomizeCache()}
 }
 
 // prune drops what is remembered of children that are not observed any more, and contentions that are too old.

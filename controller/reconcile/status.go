@@ -200,7 +200,7 @@ func (w *statusWriter) retry() {
 			state.unstored = nil
 		}
 	}
-	for parent := range w.binding.Own() {
+	for parent := range w.binding.ReconciledParents() {
 		if w.withoutStatus[parent.GroupVersionKind()] {
 			w.queue.EnqueueAfter(object.RefOf(parent), queue.Resync, UntilServed)
 		}

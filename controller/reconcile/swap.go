@@ -37,7 +37,7 @@ const (
 // enqueueAll queues all parents, spread over some time if there are many, and resets their back-off.
 func (r *Reconciler) enqueueAll(why queue.Reason) {
 	var keys []object.Ref
-	for parent := range r.binding.Own() {
+	for parent := range r.binding.ReconciledParents() {
 		keys = append(keys, object.RefOf(parent))
 	}
 	for i, key := range keys {

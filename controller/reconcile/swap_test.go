@@ -35,7 +35,7 @@ func TestReconcileUsesOneVersion(t *testing.T) {
 	r, write := newTestReconciler(t, versionHook("old", began, goOn), nil, objecttest.Widget(nil))
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
@@ -66,7 +66,7 @@ func TestSwapResetsState(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	key := object.RefOf(objecttest.Widget(nil))
@@ -108,7 +108,7 @@ func TestEnqueueAllSpreadsParents(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objects...)
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
-	if !r.synced(t.Context()) {
+	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
 	r.enqueueAll(queue.ScriptChanged)

@@ -27,7 +27,7 @@ type tracker struct {
 func (t tracker) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	before := t.before(op)
 	stored, err := t.binding.Write.Do(ctx, op)
-	t.observe(Write{op, before, stored, err, redact.In(ctx)})
+	t.observe(Write{op, before, stored, err, redact.FromContext(ctx)})
 	t.events.log.Debug("wrote", "kind", t.key.Kind.Kind, "parent", t.key, "op", op.String(), "error", err)
 	if err == nil {
 		t.expect(t.cacheShows(op, stored))
@@ -94,8 +94,8 @@ type Observer interface {
 	Event(o *object.Object, kind, reason, note string)
 	// Reconciled is called at the end of each reconcile, with its error, or nil; see Unsettled.
 	Reconciled(about About, failed error)
-	// Passed is called after Reconciled if the controller does not have the parent, or not any more.
-	Passed(about About)
+	// Dropped is called after Reconciled if the controller does not have the parent, or not any more.
+	Dropped(about About)
 }
 
 // About names a parent, and the controller object for which it is reconciled.
@@ -107,10 +107,10 @@ type About struct {
 // A Write is an operation and its result.
 type Write struct {
 	plan.Op
-	Before *object.Object   // from the cache, before the write; nil if it did not exist, or its kind has no cache
-	Stored *object.Object   // the result; nil if the write failed
-	Err    error            // nil if the write did not fail
-	Hidden *redact.Redactor // has the values of Secrets, which must not be shown of Before and Stored
+	Before   *object.Object   // from the cache, before the write; nil if it did not exist, or its kind has no cache
+	Stored   *object.Object   // the result; nil if the write failed
+	Err      error            // nil if the write did not fail
+	Redactor *redact.Redactor // has the values of Secrets, which must not be shown of Before and Stored
 }
 
 // Unsettled reports whether failed, the error of a reconcile, says only that objects changed during it, or that caches were

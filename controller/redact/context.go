@@ -4,13 +4,13 @@ import "context"
 
 type contextKey struct{}
 
-// NewContext is ctx with the Redactor of all that is done in it.
+// NewContext returns a context with a Redactor, which all code that uses the context uses.
 func NewContext(ctx context.Context, r *Redactor) context.Context {
 	return context.WithValue(ctx, contextKey{}, r)
 }
 
-// In is the Redactor of ctx, or else a new one, for a single text.
-func In(ctx context.Context) *Redactor {
+// FromContext returns the Redactor of ctx; if there is none, a new one without Secrets.
+func FromContext(ctx context.Context) *Redactor {
 	if r, _ := ctx.Value(contextKey{}).(*Redactor); r != nil {
 		return r
 	}

@@ -9,15 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A texter is an error with more texts than Error gives. Texts gives a copy in which each has passed text; source lines,
-// under which a place is shown, have passed line, which keeps their length.
+// A texter is an error with more texts than Error returns. Texts returns a copy of the error: each text is replaced by the
+// result of text, and each source line, under which a position is shown, by that of line, which keeps its length.
 type texter interface {
 	error
 	Texts(text, line func(string) string) error
 }
 
-// Error is err without what is in Secrets; err itself when there is nothing in it. It is like err for errors.Is and errors.As,
-// and an [apierrors.APIStatus] in it keeps its code, reason and causes, without what is in Secrets.
+// Error returns err without the values of Secrets; err itself if there are none in it. For errors.Is and errors.As the
+// result is like err. An [apierrors.APIStatus] in it keeps its code, its reason and its causes.
 func (r *Redactor) Error(err error) error {
 	if r != nil && r.withholds {
 		err = withheld(err)
@@ -46,7 +46,7 @@ func (r *Redactor) Error(err error) error {
 	}).error(err)
 }
 
-// stars are as many as there are characters.
+// stars returns an asterisk for each character of text.
 func stars(text string) string {
 	all := make([]byte, 0, len(text))
 	for range text {
@@ -55,7 +55,7 @@ func stars(text string) string {
 	return string(all)
 }
 
-// A cleaner rebuilds errors of which a text changes.
+// A cleaner makes copies of errors with other texts.
 type cleaner struct{ text, line func(string) string }
 
 func (c *cleaner) error(err error) error {
@@ -127,7 +127,7 @@ func (c *cleaner) wrapped(err, inner error) error {
 	return &wrapped{opaque{text, err}, clean}
 }
 
-// same reports whether nothing was changed. Not all errors can be compared.
+// same reports whether a and b are the same error. Not all errors can be compared.
 func same(a, b error) bool {
 	if a == nil || b == nil || !reflect.TypeOf(a).Comparable() || !reflect.TypeOf(b).Comparable() {
 		return a == nil && b == nil
@@ -135,7 +135,7 @@ func same(a, b error) bool {
 	return a == b
 }
 
-// An opaque error has another text than the one that it stands for, and is of its kind.
+// An opaque error has another text than the error that it stands for.
 type opaque struct {
 	text string
 	was  error
@@ -143,7 +143,7 @@ type opaque struct {
 
 func (o *opaque) Error() string { return o.text }
 
-// Format implements fmt.Formatter: no verb shows what there was.
+// Format implements fmt.Formatter, so that no verb shows the original text.
 func (o *opaque) Format(s fmt.State, verb rune) {
 	format := "%s"
 	if verb == 'q' {
@@ -152,12 +152,12 @@ func (o *opaque) Format(s fmt.State, verb rune) {
 	fmt.Fprintf(s, format, o.text)
 }
 
-// Is reports whether target is the very error that this one stands for.
+// Is reports whether target is the error that o stands for.
 func (o *opaque) Is(target error) bool {
 	return reflect.TypeOf(o.was).Comparable() && o.was == target
 }
 
-// As gives the error that this one stands for to those who know its type. They ask what it is, and take its text from here.
+// As sets target to the error that o stands for, if it has that type. Callers use its fields, and take the text from o.
 func (o *opaque) As(target any) bool {
 	into := reflect.ValueOf(target).Elem()
 	if into.Kind() == reflect.Interface || !reflect.TypeOf(o.was).AssignableTo(into.Type()) {
@@ -167,7 +167,7 @@ func (o *opaque) As(target any) bool {
 	return true
 }
 
-// A wrapped error is opaque, and has another behind it.
+// A wrapped error is opaque and wraps another one.
 type wrapped struct {
 	opaque
 	inner error
@@ -175,7 +175,7 @@ type wrapped struct {
 
 func (w *wrapped) Unwrap() error { return w.inner }
 
-// joined errors are opaque, and have others behind them.
+// A joined error is opaque and wraps several others.
 type joined struct {
 	opaque
 	inner []error

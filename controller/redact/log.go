@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Args are the arguments of a format, each without what is in Secrets; what is a number or a time stays as it is.
+// Args returns the arguments of a format without the values of Secrets. Numbers and times are not changed.
 func (r *Redactor) Args(args []any) []any {
 	if r.Empty() {
 		return args
@@ -28,7 +28,7 @@ func (r *Redactor) Args(args []any) []any {
 	return clean
 }
 
-// isText reports whether arg says nothing but its text, however it is written.
+// isText reports whether arg is formatted as its text, with every verb.
 func isText(arg any) bool {
 	switch arg.(type) {
 	case string, error, fmt.Stringer:
@@ -37,7 +37,7 @@ func isText(arg any) bool {
 	return false
 }
 
-// textOf is what arg says to people, if that is more than a number.
+// textOf returns the text of arg; false if arg is a number, a boolean or a time.
 func textOf(arg any) (string, bool) {
 	switch a := arg.(type) {
 	case nil, bool, int, int32, int64, uint64, float64, time.Duration, time.Time:
@@ -52,26 +52,25 @@ func textOf(arg any) (string, bool) {
 	return fmt.Sprintf("%+v", arg), true
 }
 
-// A handler passes on what is logged, without what is in Secrets.
+// A handler passes log records on, without the values of Secrets.
 type handler struct {
 	slog.Handler
 	of      func(slog.Record) *Redactor
-	foreign bool // messages are of others, and not fixed
+	foreign bool // the messages are of other libraries, and are redacted too
 }
 
-// Handler is next for those who log with a context of their own, and for the programs of others: all that they log loses
-// what is in the Secrets that r knows.
+// Handler returns a handler for the log of other libraries: r redacts all messages and attributes.
 func (r *Redactor) Handler(next slog.Handler) slog.Handler {
 	return &handler{next, func(slog.Record) *Redactor { return r }, true}
 }
 
-// Handler is next for messages of our own, that are fixed, about things with Redactors of their own: of finds the one that a
-// record is about, or nil.
+// Handler returns a handler for our own log, whose messages are constant: of returns the Redactor for the attributes of a
+// record, or nil.
 func Handler(next slog.Handler, of func(slog.Record) *Redactor) slog.Handler {
 	return &handler{next, of, false}
 }
 
-// mostForeign is the level below which client-go would log the bodies of requests, whatever they hold.
+// mostForeign is the lowest level for which client-go logs no bodies of requests.
 const mostForeign = slog.Level(-7)
 
 // Enabled implements slog.Handler.
@@ -115,7 +114,7 @@ func (h *handler) WithGroup(name string) slog.Handler {
 	return &handler{h.Handler.WithGroup(name), h.of, h.foreign}
 }
 
-// attrs are those of a record without what is in Secrets, all in one search.
+// attrs returns attributes without the values of Secrets. It searches all of them at once.
 func (r *Redactor) attrs(attrs []slog.Attr) []slog.Attr {
 	values := make([]any, len(attrs))
 	for i, a := range attrs {

@@ -6,15 +6,16 @@ import (
 	"metascript/controller/object"
 )
 
-// What a Secret held before it was changed may be secret still, and may be in objects that were made with it, which the API
-// server quotes as they are: so it is remembered, within these bounds.
+// The values of a Secret before a change may still be secret, and the API server may quote objects that contain them. So they are
+// kept, within these limits.
 const (
 	maxPast      = 16       // Secrets, or versions of one
 	maxPastBytes = 64 << 10 // of their values
 )
 
-// After has r know, too, the Secrets of the Redactor before it that was about the same, and gives r.
-func (r *Redactor) After(before *Redactor) *Redactor {
+// AddPast adds the Secrets of before, the Redactor of the previous reconcile of the same parent, and returns r. before may
+// be nil.
+func (r *Redactor) AddPast(before *Redactor) *Redactor {
 	if before == nil {
 		return r
 	}
@@ -27,7 +28,7 @@ func (r *Redactor) After(before *Redactor) *Redactor {
 	return r
 }
 
-// outdated are the Secrets in the past of r that hold something else by now, or are gone, the oldest first.
+// outdated returns the past Secrets that have changed since, or were deleted, the oldest first.
 func (r *Redactor) outdated() []*object.Object {
 	now, size := map[string]bool{}, 0
 	for _, o := range r.secrets {

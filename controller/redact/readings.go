@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// A reading is a text as one sees it who takes some escapes for what they stand for.
+// A reading is a text after the escapes of one kind, or of two, were decoded.
 type reading struct {
 	text     []byte
-	from, to []int32 // where the escape of each byte begins and ends in the text; nil: each stands for itself
+	from, to []int32 // where each byte begins and ends in the original text; nil: at the same index
 }
 
 func (r *reading) begins(i int) int {
@@ -28,22 +28,23 @@ func (r *reading) ends(i int) int {
 	return int(r.to[i])
 }
 
-// A decoder gives what the beginning of text stands for, and how long that beginning is; zero if it is no escape.
+// A decoder decodes escapes of one kind. decode returns the text that an escape at the beginning of text stands for, and the
+// length of the escape; zero if there is none.
 type decoder struct {
-	begins string // with one of these
+	begins string // the characters with which escapes begin
 	decode func(text string) (plain string, length int)
 }
 
-// escapes are the ways in which texts are escaped, also one within the other.
+// escapes are the kinds of escapes that are decoded. A text may be escaped twice.
 var escapes = []decoder{{`\`, backslash}, {"%+", percent}, {"&", entity}}
 
-// spellings are what may be read otherwise byte by byte.
+// spellings are conversions that are applied to each byte.
 var spellings = []func(c byte) byte{lower, urlAlphabet}
 
-// twice is how long a text is at most that may be escaped twice.
+// twice is the maximum length of a text for which double escapes are decoded.
 const twice = 64 << 10
 
-// readings are text itself, and as one reads it for whom it is escaped, or spelled otherwise. One that is as another is left
+// readings returns text itself, and text after each of the spellings and escapes. Readings that are equal to text are left
 // out.
 func readings(text string) iter.Seq[*reading] {
 	return func(yield func(*reading) bool) {
@@ -76,7 +77,7 @@ func readings(text string) iter.Seq[*reading] {
 	}
 }
 
-// spelled is r with other bytes, or nil when there is none.
+// spelled returns r with as applied to each byte; nil if nothing changes.
 func (r *reading) spelled(as func(byte) byte) *reading {
 	other, differs := make([]byte, len(r.text)), false
 	for i, c := range r.text {
@@ -96,7 +97,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// urlAlphabet gives the characters of base64 for those that stand for them in URLs and names of files.
+// urlAlphabet converts the characters of base64 for URLs and file names to those of standard base64.
 func urlAlphabet(c byte) byte {
 	switch c {
 	case '-':
@@ -107,7 +108,7 @@ func urlAlphabet(c byte) byte {
 	return c
 }
 
-// decoded is r without escapes of one kind, or nil when there is none.
+// decoded returns r without the escapes of one kind; nil if there are none.
 func (r *reading) decoded(d decoder) *reading {
 	text := string(r.text)
 	if !strings.ContainsAny(text, d.begins) {
@@ -134,10 +135,10 @@ func (r *reading) decoded(d decoder) *reading {
 // named are the escapes of one letter. Any other character stands for itself.
 var named = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 'a': "\a", 'b': "\b", 'f': "\f", 'v': "\v", '\n': ""}
 
-// digits are how many there are of a number in base 16 after these letters.
+// digits are the numbers of hexadecimal digits after these letters.
 var digits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
-// backslash reads an escape as Go, JSON, YAML, Starlark and JavaScript have them.
+// backslash decodes an escape of Go, JSON, YAML, Starlark and JavaScript.
 func backslash(text string) (string, int) {
 	if len(text) < 2 {
 		return "", 0
@@ -157,7 +158,7 @@ func backslash(text string) (string, int) {
 	return text[1:2], 2
 }
 
-// character reads the number of a byte, or of a character, behind two bytes that say so. A pair of surrogates is one.
+// character decodes the number of a byte or a character, which follows two bytes. A pair of surrogates is one character.
 func character(text string, n int, single bool) (string, int) {
 	if len(text) < n {
 		return "", 0
@@ -176,7 +177,7 @@ func character(text string, n int, single bool) (string, int) {
 	return string(rune(code)), 2 + n
 }
 
-// percent reads an escape as URLs have them.
+// percent decodes an escape of URLs.
 func percent(text string) (string, int) {
 	if text[0] == '+' {
 		return " ", 1
@@ -191,10 +192,10 @@ func percent(text string) (string, int) {
 	return string([]byte{byte(code)}), 3
 }
 
-// longestEntity is how long one of HTML is that is read.
+// longestEntity is the maximum length of an HTML entity that is decoded.
 const longestEntity = 10
 
-// entity reads an escape as HTML has them.
+// entity decodes an escape of HTML.
 func entity(text string) (string, int) {
 	end := strings.IndexByte(text[:min(len(text), longestEntity)], ';')
 	if end < 0 {

@@ -1,9 +1,8 @@
-// Package redact takes what Secrets hold out of texts for people: events, log lines, errors, conditions, diffs.
+// Package redact removes the values of Secrets from texts for users: events, log records, errors, conditions and diffs.
 //
-// A [Redactor] belongs to one reconcile. It is given the Secrets that the reconcile sees as it sees them, and travels in
-// the context: see [NewContext] and [In]. Whoever makes a text of something that comes from a script, a webhook or the API
-// server has it pass the Redactor. [Redactor.Error] does that for an error, and keeps what callers ask of it;
-// [Redactor.Handler] for what is logged.
+// A [Redactor] belongs to one reconcile. The Secrets that the reconcile reads are added to it, and it is passed in the context:
+// see [NewContext] and [FromContext]. Code that makes a text from data of a script, a webhook or the API server must redact it.
+// [Redactor.Error] redacts an error and keeps its type, and [Redactor.Handler] redacts a log.
 //
 // # What is found
 //
@@ -13,14 +12,14 @@
 // is found where it stands in quotes. What was derived in another way, such as a hash or a number that was computed, is
 // not found.
 //
-// Words of which our own errors and the API server's are made stay, and so do the words that New is given, as long as
-// nothing beside them is of a value: they would be in the text whatever a Secret holds.
+// Words that are common in our errors and in those of the API server are not redacted, and neither are the words that are passed to
+// New, unless the text beside them is part of a value: they would be in the text whatever a Secret contains.
 //
 // # What it costs
 //
-// Nothing without Secrets. Else each text, or each batch of texts, goes through all values once: nothing is built ahead
-// and nothing is kept, so that a Secret of 1 MiB costs some tens of milliseconds and no memory. A Redactor that has gone through as much
-// as maxScanned gives a fixed text in place of any other.
+// Nothing without Secrets. Otherwise all values are searched once for each text, or each batch of texts. There is no index, so
+// that a Secret of 1 MiB costs some tens of milliseconds and no memory. A Redactor that has searched
+// maxScanned bytes replaces each further text as a whole.
 package redact
 
 import (
@@ -33,19 +32,20 @@ import (
 )
 
 const (
-	// Mark stands in place of what is in a Secret.
+	// Mark replaces a value of a Secret.
 	Mark = "[redacted]"
-	// tooMuch stands in place of a whole text.
+	// tooMuch replaces a whole text.
 	tooMuch = "[redacted: the Secrets at hand are too large to look for what they hold in this text]"
 )
 
-// maxScanned is how many bytes one Redactor goes through at most, which takes about a second.
+// maxScanned is how many bytes one Redactor searches at most, which takes about a second.
 const maxScanned = 256 << 20
 
-// shortest is how long a part of a value is at least that is looked for. The window of the search is as wide.
+// shortest is the minimum length of a part of a value that is found. It is also the width of the window of the search.
 const shortest = 4
 
-// A Redactor knows Secrets. It is safe for concurrent use. A nil one knows none, and cannot be given any.
+// A Redactor has Secrets, and removes their values from texts. It is safe for concurrent use. A nil Redactor has no Secrets,
+// and none can be added.
 type Redactor struct {
 	public    map[string]bool // words that stay, in lower case
 	withholds bool            // see Withholding
@@ -54,11 +54,11 @@ type Redactor struct {
 	seen    map[*object.Object]bool
 	secrets []*object.Object // those that were seen, in this order
 	past    []*object.Object // see After
-	texts   []string         // that are no Secret's, but as secret
+	texts   []string         // secret texts that are not from a Secret
 	scanned int
 }
 
-// New gives a Redactor that knows no Secret yet. The words stay readable, such as the names of what all is about.
+// New returns a Redactor without Secrets. It does not redact words, such as the name of the parent.
 func New(words ...string) *Redactor {
 	r := &Redactor{public: map[string]bool{}, seen: map[*object.Object]bool{}}
 	for _, word := range words {
@@ -75,7 +75,7 @@ func IsSecret(o *object.Object) bool { return isSecret(o.GroupVersionKind()) }
 
 func isSecret(kind object.Kind) bool { return kind.Group == "" && kind.Kind == "Secret" }
 
-// Add adds the Secrets among objects, of which some may be nil.
+// Add adds the Secrets among objects. It ignores nil and other objects.
 func (r *Redactor) Add(objects ...*object.Object) {
 	if r == nil {
 		return
@@ -90,7 +90,7 @@ func (r *Redactor) Add(objects ...*object.Object) {
 	}
 }
 
-// AddSets adds the Secrets in sets, of which some may be nil.
+// AddSets adds the Secrets in sets. It ignores nil.
 func (r *Redactor) AddSets(sets ...*object.Set) {
 	for _, set := range sets {
 		if set == nil {
@@ -104,7 +104,7 @@ func (r *Redactor) AddSets(sets ...*object.Set) {
 	}
 }
 
-// AddTexts adds what is as secret as what Secrets hold.
+// AddTexts adds texts that are as secret as values of Secrets, such as credentials.
 func (r *Redactor) AddTexts(texts ...string) {
 	if r == nil {
 		return
@@ -118,12 +118,12 @@ func (r *Redactor) AddTexts(texts ...string) {
 	}
 }
 
-// Text is text without what is in Secrets.
+// Text returns text without the values of Secrets.
 func (r *Redactor) Text(text string) string {
 	return r.Texts([]string{text})[0]
 }
 
-// Texts are the texts without what is in Secrets. It takes as long as one of them.
+// Texts returns texts without the values of Secrets. It takes about as long as for one text.
 func (r *Redactor) Texts(texts []string) []string {
 	if r.Empty() {
 		return texts
@@ -140,7 +140,7 @@ func (r *Redactor) Texts(texts []string) []string {
 	return clean
 }
 
-// Empty reports whether there is nothing to look for.
+// Empty reports whether there are no secret values.
 func (r *Redactor) Empty() bool {
 	if r == nil {
 		return true
@@ -150,7 +150,7 @@ func (r *Redactor) Empty() bool {
 	return len(r.secrets)+len(r.past)+len(r.texts) == 0
 }
 
-// begin counts one more search, and gives what it is for; it reports whether it may be made.
+// begin returns the values for one search, and counts it. enough is false if the search would exceed maxScanned.
 func (r *Redactor) begin() (values iter.Seq[value], enough bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -169,7 +169,7 @@ func (r *Redactor) begin() (values iter.Seq[value], enough bool) {
 	return eachOf(secrets, texts), r.scanned <= maxScanned
 }
 
-// withoutAll is what is given of texts that are not looked through.
+// withoutAll returns the replacements for texts that are not searched.
 func withoutAll(texts []string) []string {
 	clean := make([]string, len(texts))
 	for i, text := range texts {
@@ -180,7 +180,7 @@ func withoutAll(texts []string) []string {
 	return clean
 }
 
-// without gives text with each run of what is marked replaced.
+// without returns text with each marked run replaced.
 func (r *Redactor) without(text string, marked []bool, replace func(string) string) string {
 	var clean strings.Builder
 	at := 0
@@ -199,11 +199,11 @@ func (r *Redactor) without(text string, marked []bool, replace func(string) stri
 	return clean.String()
 }
 
-// gap is how long what is between two runs is at most to be replaced with them: a part too short to be found by itself,
-// or an escape of a kind that is not known here.
+// gap is the maximum length of the text between two runs that is replaced with them: a part that is too short to be found,
+// or an unknown kind of escape.
 const gap = shortest - 1
 
-// runs are the beginnings and ends of what is marked in text, in whole characters.
+// runs returns the beginnings and ends of the marked runs in text, in whole characters.
 func runs(text string, marked []bool) iter.Seq2[int, int] {
 	return func(yield func(int, int) bool) {
 		for i := 0; i < len(marked); i++ {
@@ -226,7 +226,7 @@ func runs(text string, marked []bool) iter.Seq2[int, int] {
 	}
 }
 
-// around is text[from:to] in whole characters, without the white space at its ends.
+// around extends text[from:to] to whole characters, and removes the white space at its ends.
 func around(text string, from, to int) (int, int) {
 	for from > 0 && text[from]&0xC0 == 0x80 {
 		from--

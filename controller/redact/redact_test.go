@@ -224,7 +224,7 @@ func TestWhatASecretHeldBeforeIsFoundForAWhile(t *testing.T) {
 	}
 	r := New()
 	for i := range 40 {
-		r = New().After(r)
+		r = New().AddPast(r)
 		r.Add(version(i, fmt.Sprintf("%02d-zQx7Kp2m-%02d", i, i)))
 	}
 	for text, want := range map[string]string{"39-zQx": Mark, "38-zQx": Mark, "25-zQ": Mark, "10-z": "10-z"} {
@@ -233,14 +233,14 @@ func TestWhatASecretHeldBeforeIsFoundForAWhile(t *testing.T) {
 		}
 	}
 	for range 40 { // a relist gives others that are the same
-		r = New().After(r)
+		r = New().AddPast(r)
 		r.Add(version(39, "39-zQx7Kp2m-39"))
 	}
 	if len(r.past) > maxPast+1 || r.Text("38-zQ") != Mark {
 		t.Errorf("%d are remembered", len(r.past))
 	}
-	r = New().After(r)
-	r = New().After(r)
+	r = New().AddPast(r)
+	r = New().AddPast(r)
 	if got := r.Text("39-zQ"); got != Mark {
 		t.Errorf("one that is gone: %q", got)
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A gram is what the window of the search shows: four bytes. White space is a blank in it, however much there is.
+// A gram is the content of the window of the search: four bytes. A run of white space is one blank in it.
 type gram uint32
 
-// grams calls visit for each gram of text, with the places of its first byte and its last.
+// grams calls visit for each gram of text, with the indexes of its first and last byte.
 func grams[T string | []byte](text T, visit func(g gram, first, last int)) {
 	var g gram
 	var at [shortest]int
@@ -31,7 +31,7 @@ func grams[T string | []byte](text T, visit func(g gram, first, last int)) {
 	}
 }
 
-// A sieve lets through all grams that it was given, and few others.
+// A sieve is a set of grams that may have false positives.
 type sieve struct {
 	bits  []uint64
 	shift int
@@ -54,7 +54,8 @@ func (s *sieve) has(g gram) bool {
 	return s.bits[at/64]&(1<<(at%64)) != 0
 }
 
-// sift adds to found the grams of text that pass. It is grams, again, since it is here that the time is spent.
+// sift adds to found the grams of text that are in the sieve. It repeats the code of grams, since most of the time is spent
+// here.
 func (s *sieve) sift(text string, found map[gram]bool) {
 	var g gram
 	n, blank := 0, false
@@ -74,8 +75,8 @@ func (s *sieve) sift(text string, found map[gram]bool) {
 	}
 }
 
-// marksOf says of each byte of each text whether it is part of a gram that one of the values has too. The grams of a common
-// part are all common, so that it is marked as a whole, however long it is.
+// marksOf returns, for each byte of each text, whether it is part of a gram that a value has too. All grams of a common part
+// are common, so a part of any length is marked as a whole.
 func marksOf(texts []string, values iter.Seq[value]) [][]bool {
 	there := newSieve(count(texts))
 	for _, text := range texts {
@@ -102,7 +103,7 @@ func marksOf(texts []string, values iter.Seq[value]) [][]bool {
 	return marks
 }
 
-// count is about how many grams there are in the readings of texts.
+// count returns about how many grams the readings of texts have.
 func count(texts []string) int {
 	n := 0
 	for _, text := range texts {
@@ -111,7 +112,7 @@ func count(texts []string) int {
 	return min(n, 1<<22)
 }
 
-// mark marks what is in text, in any reading of it, of the grams.
+// mark marks the known grams in text, in each of its readings.
 func mark(marked []bool, text string, known map[gram]bool) {
 	for reading := range readings(text) {
 		grams(reading.text, func(g gram, first, last int) {
@@ -125,7 +126,7 @@ func mark(marked []bool, text string, known map[gram]bool) {
 	}
 }
 
-// quotes are those between which a value that is too short for a gram is found.
+// quotes are the quotation marks between which values shorter than a gram are found.
 var quotes = []string{`"`, `'`, "`"}
 
 func markShort(marked []bool, text string, values []value) {
@@ -138,7 +139,7 @@ func markShort(marked []bool, text string, values []value) {
 	}
 }
 
-// markAll marks, wherever whole is in text, so many bytes of it after some.
+// markAll marks, for each occurrence of whole in text, count bytes after the first after bytes.
 func markAll(marked []bool, text, whole string, after, count int) {
 	for at := 0; ; at++ {
 		found := strings.Index(text[at:], whole)

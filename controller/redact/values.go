@@ -11,13 +11,13 @@ import (
 	"metascript/controller/object"
 )
 
-// A value is what must not be in a text.
+// A value is a text that must be removed.
 type value string
 
-// fields are those in which a Secret has its values.
+// fields are the fields of a Secret with its values.
 var fields = []string{"data", "stringData"}
 
-// eachOf goes through the values of Secrets, of which none is kept, and texts.
+// eachOf returns texts and the values of Secrets. It keeps no value.
 func eachOf(secrets []*object.Object, texts []string) iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for _, text := range texts {
@@ -33,10 +33,10 @@ func eachOf(secrets []*object.Object, texts []string) iter.Seq[value] {
 	}
 }
 
-// remembered is how annotations end in which somebody remembers a Secret as it was: it may have held something else.
+// remembered is the suffix of annotations with an earlier state of a Secret, which may have other values.
 const remembered = "/last-applied-configuration"
 
-// valuesOf yields the values of a Secret, decoded; what is no base64 as it is.
+// valuesOf yields the decoded values of a Secret. A value that is not valid base64 is yielded as it is.
 func valuesOf(o *object.Object, yield func(value) bool) bool {
 	for key, text := range o.GetAnnotations() {
 		var before map[string]any
@@ -59,7 +59,7 @@ func valuesIn(secret map[string]any, yield func(value) bool) bool {
 	return true
 }
 
-// sizeOf is how large the values of a Secret are, or more.
+// sizeOf returns an upper bound of the size of the values of a Secret.
 func sizeOf(o *object.Object) int {
 	size := 0
 	for key, text := range o.GetAnnotations() {
@@ -77,7 +77,7 @@ func sizeOf(o *object.Object) int {
 	return size
 }
 
-// decoded is a value as whoever uses the Secret sees it. One that is no base64 was meant to be a Secret's.
+// decoded returns a value as a user of the Secret gets it. A value that is not valid base64 is secret too.
 func decoded(v any) value {
 	text, ok := v.(string)
 	if !ok {
@@ -89,26 +89,26 @@ func decoded(v any) value {
 	return value(text)
 }
 
-// inLowerCase is how long a value is at most for its lower case to be looked for: a script needs that to make a name of a
-// password, and of nothing larger.
+// inLowerCase is the maximum length of a value that is also searched for in lower case: a script may make a name from a
+// password, but not from a longer value.
 const inLowerCase = 4 << 10
 
-// A value is encoded by chunks, that overlap so that no gram is lost between two; both are multiples of three.
+// A value is encoded in chunks, which overlap so that no gram is lost between two of them. Both are multiples of three.
 const (
 	chunk   = 3 << 10
 	overlap = 6
 )
 
-// scans is how many bytes are gone through to look for a value of so many.
+// scans returns how many bytes a search for a value of this size reads.
 func scans(size int) int { return 8*size + 64 }
 
-// forms calls visit for every form in which parts of v are looked for.
+// forms calls visit for each form in which v is searched for.
 func (v value) forms(visit func(form string)) {
 	visit(string(v))
 	if lower := strings.ToLower(string(v[:min(len(v), inLowerCase)])); len(v) <= inLowerCase && lower != string(v) {
 		visit(lower)
 	}
-	// The characters of base64 hang together by three bytes, of which what precedes the value may be one or two.
+	// base64 encodes three bytes at a time. One or two bytes before the value may be encoded together with its beginning.
 	for before := range 3 {
 		v.encode(before, visit)
 	}
@@ -117,7 +117,7 @@ func (v value) forms(visit func(form string)) {
 	}
 }
 
-// encode visits v in base64 as it is after so many bytes, but for the characters that these are in.
+// encode visits v in base64 as it is encoded after before other bytes, without the characters that encode these.
 func (v value) encode(before int, visit func(form string)) {
 	plain := make([]byte, 0, before+chunk+overlap)
 	for at := 0; at < len(v); at += chunk {

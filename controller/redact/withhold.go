@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Withholding gives a Redactor for writes that come before the Secrets are read that the API server may quote: its errors
-// give the reason and the fields of what the API server answers, and not its words. Words without any value stay: those about
+// Withholding returns a Redactor for writes before the Secrets were read that the API server may quote. Errors of the API
+// server then have only the reason and the fields, and not the message. Messages that contain no values are kept: about
 // permissions, conflicts and names.
 func Withholding() *Redactor {
 	r := New()
@@ -21,10 +21,10 @@ func Withholding() *Redactor {
 	return r
 }
 
-// unread is why the words of the API server are not shown.
+// unread says why a message of the API server is not shown.
 const unread = "what the API server says is not shown, since it may quote Secrets that are not read yet"
 
-// withheld is err without the words of the API server.
+// withheld returns err without the message of the API server.
 func withheld(err error) error {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || answer.Status().Message == "" || hasNoValue(answer.Status()) {
@@ -47,10 +47,10 @@ func withheld(err error) error {
 	return (&cleaner{text, text}).error(err)
 }
 
-// notPermitted is how the API server says that a user lacks a permission.
+// notPermitted matches a message of the API server about a missing permission.
 var notPermitted = regexp.MustCompile(`^[a-z0-9.-]+ (?:"[^"]*" )?is forbidden: User "[^"]*" cannot `)
 
-// hasNoValue reports whether the API server made its words of names alone.
+// hasNoValue reports whether the message of the API server contains only names.
 func hasNoValue(said metav1.Status) bool {
 	if strings.Contains(said.Message, "admission webhook") {
 		return false
@@ -64,7 +64,8 @@ func hasNoValue(said metav1.Status) bool {
 	return false
 }
 
-// withhold passes on that something was logged: what client-go logs at this level has the words of the API server.
+// withhold passes a log record on without its message and attributes, since client-go logs messages of the API server at
+// this level.
 func (h *handler) withhold(ctx context.Context, record slog.Record) error {
 	return h.Handler.Handle(ctx, slog.NewRecord(record.Time, record.Level, unread, record.PC))
 }

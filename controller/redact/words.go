@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// common are the words of four letters and more of which errors of the API server, and ours, are made. They say nothing of
-// a value.
+// common are words of four or more letters that are common in errors of the API server and in ours. They reveal nothing
+// about a value.
 var common = words(`
 	invalid value values forbidden required unsupported supported duplicate immutable field fields internal error errors
 	admission webhook webhooks denied denies request requested could cannot find found resource resources kind kinds group
@@ -27,14 +27,14 @@ func words(list string) map[string]bool {
 	return all
 }
 
-// stays reports whether text[from:to] may stay although a value holds it too: it is part of one word that everybody knows, and
-// nothing beside that word is of a value.
+// stays reports whether text[from:to] is not redacted although it is in a value: it is part of one common word, and the text
+// beside that word is not part of a value.
 func (r *Redactor) stays(text string, from, to int) bool {
 	word := strings.ToLower(whole(text, from, to, isWord))
 	return common[word] || r.public[word] || r.public[strings.ToLower(whole(text, from, to, isName))]
 }
 
-// whole is text[from:to] with the rest of the words at its ends, and without what is around them.
+// whole returns text[from:to] extended to whole words, without the characters around them.
 func whole(text string, from, to int, in func(byte) bool) string {
 	for from > 0 && in(text[from-1]) && in(text[from]) {
 		from--
@@ -45,7 +45,7 @@ func whole(text string, from, to int, in func(byte) bool) string {
 	return strings.TrimFunc(text[from:to], func(r rune) bool { return r < 0x80 && !isWord(byte(r)) })
 }
 
-// tokens are the words in text.
+// tokens returns the words in text.
 func tokens(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) })
 }

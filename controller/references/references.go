@@ -1,5 +1,5 @@
-// Package references watches the Secrets and ConfigMaps that controller objects refer to: those and no others, each by its
-// name and once, however many refer to it. Who refers to one is told only when its content changes.
+// Package references watches the Secrets and ConfigMaps that controller objects refer to: each by its name, and once, also if
+// several controllers refer to it. Controllers are notified only when the content of an object changes.
 package references
 
 import (
@@ -33,8 +33,8 @@ func (o Object) spec() informer.Spec {
 	return informer.Spec{Resource: resource, Namespace: o.Namespace, Name: o.Name}
 }
 
-// A Watcher watches the objects that users refer to. A user is any comparable value that no other user has. A Watcher is
-// safe for concurrent use, except that calls of Watch and Leave for the same user come one after the other.
+// A Watcher watches the objects that users refer to. A user is identified by a comparable value. A Watcher is safe for
+// concurrent use, except that calls of Watch and Leave for the same user must not be concurrent.
 type Watcher struct {
 	caches *informer.Factory
 
@@ -45,16 +45,16 @@ type Watcher struct {
 // watched is an object that at least one user refers to.
 type watched struct {
 	*informer.Informer
-	users map[any]func() // what to call for each when the content changes; nil: nothing. Guarded by Watcher.mu
+	users map[any]func() // the functions to call when the content changes, or nil; guarded by Watcher.mu
 }
 
-// NewWatcher gives a Watcher that watches nothing yet.
+// NewWatcher returns a Watcher that watches nothing yet.
 func NewWatcher(caches *informer.Factory) *Watcher {
 	return &Watcher{caches: caches, watched: map[Object]*watched{}}
 }
 
-// Watch watches the objects that user refers to now, and no longer those that it referred to before. It calls changed,
-// unless that is nil, when the content of one of them changes; a call may still come shortly after Leave.
+// Watch replaces the objects that user refers to. It calls changed, unless that is nil, when the content of one of them
+// changes; a call may still come shortly after Leave.
 func (w *Watcher) Watch(user any, changed func(), objects ...Object) error {
 	w.drop(user, objects)
 	w.mu.Lock()
@@ -68,13 +68,13 @@ func (w *Watcher) Watch(user any, changed func(), objects ...Object) error {
 	return nil
 }
 
-// Leave ends what Watch began for user.
+// Leave stops watching for user.
 func (w *Watcher) Leave(user any) { w.drop(user, nil) }
 
-// drop takes user off all objects but keep, and ends the watches that have no user any more.
+// drop removes user from all objects except keep, and stops the watches that have no user any more.
 func (w *Watcher) drop(user any, keep []Object) {
 	for _, unused := range w.remove(user, keep) {
-		unused.Close() // without the lock, which its handler may be waiting for
+		unused.Close() // without the lock, since its handler may wait for it
 	}
 }
 
@@ -93,7 +93,7 @@ func (w *Watcher) remove(user any, keep []Object) (unused []*watched) {
 	return unused
 }
 
-// add begins to watch an object, unless it is watched already. The caller holds the lock.
+// add starts to watch an object, unless it is watched already. The caller has locked mu.
 func (w *Watcher) add(o Object) error {
 	if w.watched[o] != nil {
 		return nil
@@ -112,7 +112,7 @@ func (w *Watcher) add(o Object) error {
 	return nil
 }
 
-// notify calls what the users of an object gave, without the lock.
+// notify calls the functions of the users of an object, without the lock.
 func (w *Watcher) notify(changed *watched) {
 	var calls []func()
 	w.mu.Lock()
@@ -127,10 +127,10 @@ func (w *Watcher) notify(changed *watched) {
 	}
 }
 
-// content is what a change is looked for in.
+// content is the part of an object whose changes are reported.
 type content struct{ data, binary any }
 
-// contentOf gives nil for an object that does not exist, which differs from one that is empty.
+// contentOf returns the content of o. It is nil if o does not exist, which differs from empty content.
 func contentOf(o *object.Object) *content {
 	if o == nil {
 		return nil
@@ -138,15 +138,15 @@ func contentOf(o *object.Object) *content {
 	return &content{o.Object["data"], o.Object["binaryData"]}
 }
 
-// Settled waits until each object that user refers to is read, or known not to exist, or cannot be read, or until ctx is
-// done.
-func (w *Watcher) Settled(ctx context.Context, user any) {
+// WaitForSyncOrError waits until each object that user refers to was read, or does not exist, or cannot be read. It also
+// returns when ctx is done.
+func (w *Watcher) WaitForSyncOrError(ctx context.Context, user any) {
 	for _, there := range w.of(user) {
-		there.Settled(ctx)
+		there.WaitForSyncOrError(ctx)
 	}
 }
 
-// of gives the watches of user.
+// of returns the watched objects of user.
 func (w *Watcher) of(user any) map[Object]*watched {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -159,7 +159,7 @@ func (w *Watcher) of(user any) map[Object]*watched {
 	return found
 }
 
-// Get gives an object as it is now. An error does not name it, and reads on after its name.
+// Get returns an object from the cache. The text of an error continues a sentence that begins with the name of the object.
 func (w *Watcher) Get(o Object) (*object.Object, error) {
 	w.mu.Lock()
 	there := w.watched[o]
@@ -170,16 +170,16 @@ func (w *Watcher) Get(o Object) (*object.Object, error) {
 	if found := there.Informer.Get(object.Key{Namespace: o.Namespace, Name: o.Name}); found != nil {
 		return found, nil
 	}
-	if err := there.Trouble(); err != nil {
+	if err := there.SyncError(); err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)
 	}
-	if !there.Filled() {
+	if !there.HasSynced() {
 		return nil, errors.New("is not read yet")
 	}
 	return nil, errors.New("does not exist")
 }
 
-// Stale says which of the objects that user refers to are not kept up to date any more, sorted.
+// Stale returns which of the objects that user refers to are not kept up to date any more, sorted.
 func (w *Watcher) Stale(user any) []string {
 	var all []string
 	for o, there := range w.of(user) {
@@ -191,7 +191,7 @@ func (w *Watcher) Stale(user any) []string {
 	return all
 }
 
-// Close ends all watches.
+// Close stops all watches.
 func (w *Watcher) Close() {
 	w.mu.Lock()
 	all := w.watched

@@ -84,7 +84,7 @@ func (c *cluster) watch(t *testing.T, user any, objects ...Object) chan struct{}
 	if err := c.Watch(user, func() { calls <- struct{}{} }, objects...); err != nil {
 		t.Fatal(err)
 	}
-	c.Settled(t.Context(), user)
+	c.WaitForSyncOrError(t.Context(), user)
 	return calls
 }
 
@@ -124,7 +124,7 @@ func TestAnObjectIsWatchedOnceHoweverManyReferToIt(t *testing.T) {
 	}
 }
 
-func TestWhoRefersToAnObjectIsToldOfItsContentAlone(t *testing.T) {
+func TestUsersAreNotifiedOnlyOfChangesOfContent(t *testing.T) {
 	c := newCluster(t)
 	a, b := c.watch(t, "a", lib), c.watch(t, "b", lib)
 	other := c.watch(t, "other", token)
@@ -160,7 +160,7 @@ func TestWhoRefersToAnObjectIsToldOfItsContentAlone(t *testing.T) {
 	}
 }
 
-func TestWhoRefersToItNoLongerIsNotTold(t *testing.T) {
+func TestUsersThatLeftAreNotNotified(t *testing.T) {
 	c := newCluster(t)
 	left, stayed := c.watch(t, "left", lib), c.watch(t, "stayed", lib)
 	c.watch(t, "left", token)
@@ -173,7 +173,7 @@ func TestWhoRefersToItNoLongerIsNotTold(t *testing.T) {
 	}
 }
 
-func TestTheLastWatchOfAUserSaysWhatToCall(t *testing.T) {
+func TestTheLastWatchOfAUserSetsTheFunction(t *testing.T) {
 	c := newCluster(t)
 	before := c.watch(t, "a", lib)
 	after := c.watch(t, "a", lib)
@@ -188,7 +188,7 @@ func forbidden(verb string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: "you cannot " + verb}}
 }
 
-func TestAnObjectThatCannotBeReadSaysWhy(t *testing.T) {
+func TestGetReturnsWhyAnObjectCannotBeRead(t *testing.T) {
 	c := newCluster(t)
 	c.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden("list") })
 	c.watch(t, "a", token)
@@ -233,7 +233,7 @@ func TestAnObjectThatIsNotReadYetIsNotTakenForMissing(t *testing.T) {
 	}
 	c.expect(t, token, "is not read yet")
 	close(answer)
-	c.Settled(t.Context(), "a")
+	c.WaitForSyncOrError(t.Context(), "a")
 	c.expect(t, token, "does not exist")
 }
 
@@ -247,7 +247,7 @@ func TestUsersComeAndGoAtTheSameTime(t *testing.T) {
 				if err := errors.Join(c.Watch(user, func() {}, lib, token), c.Watch(user, nil, lib)); err != nil {
 					t.Error(err)
 				}
-				c.Settled(t.Context(), user)
+				c.WaitForSyncOrError(t.Context(), user)
 				c.expect(t, lib, "one")
 				c.Leave(user)
 			}

@@ -1,10 +1,8 @@
-// Package related holds the caches of the objects that customize hooks ask for, and finds out which parents an event
-// concerns.
+// Package related has the caches of the objects that customize hooks request, and finds the parents that an event concerns.
 //
-// One [Caches] serves all controllers. A parent states with [Caches.Watch] which objects it looks for; from then on an event
-// of such an object queues the parent, and an event of any other object does not. An index of the parents' queries keeps
-// the cost of an event independent of the number of parents. A cache is opened when the first parent needs it and closed
-// when no parent does any more.
+// One [Caches] is for all controllers. [Caches.Watch] sets which related objects a parent has; from then on an event of such an
+// object queues the parent. An index of the parents' queries keeps the cost of an event independent of the number of parents. A
+// cache is opened when the first parent needs it, and closed when no parent needs it any more.
 package related
 
 import (
@@ -24,13 +22,13 @@ import (
 	"metascript/controller/selection"
 )
 
-// Namespaces are the resource whose labels namespace selectors are about.
+// Namespaces is the resource namespaces. Namespace selectors select by the labels of its objects.
 var Namespaces = kube.Resource{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Kind: "Namespace"}
 
-// A Controller is whoever reconciles the parents. Its dynamic type must be comparable, such as a pointer.
+// A Controller reconciles parents. Its dynamic type must be comparable, such as a pointer.
 type Controller interface {
-	// QueueRelated queues a parent, since related objects have changed. It must not block and must not call the Caches.
-	QueueRelated(parent object.Ref)
+	// EnqueueParent queues a parent, since related objects have changed. It must not block and must not call the Caches.
+	EnqueueParent(parent object.Ref)
 }
 
 // A Parent is a parent of a controller.
@@ -39,46 +37,46 @@ type Parent struct {
 	Ref        object.Ref
 }
 
-func (p Parent) queue() { p.Controller.QueueRelated(p.Ref) }
+func (p Parent) queue() { p.Controller.EnqueueParent(p.Ref) }
 
-// Caches are the caches of all resources that customize hooks ask for. Open must be set before the first Watch. It is safe
+// Caches are the caches of all resources that customize hooks request. Open must be set before the first Watch. It is safe
 // for concurrent use.
 type Caches struct {
 	Open func(kube.Resource) *informer.Informer // opens the cache of a resource
-	Log  *slog.Logger                           // nil drops
+	Log  *slog.Logger                           // nil: nothing is logged
 
-	mu      sync.Mutex                             // guards what follows, and the order in which parents change what they look for
-	caches  map[schema.GroupVersionResource]*cache // those that some parent needs
-	parents map[Controller]map[object.Ref]bool     // the parents that look for something
+	mu      sync.Mutex                             // guards the fields below, and makes each change of the queries one step
+	caches  map[schema.GroupVersionResource]*cache // those that a parent needs
+	parents map[Controller]map[object.Ref]bool     // the parents with queries
 }
 
-// A cache is the cache of one resource, and who looks for what in it.
+// A cache is the cache of one resource, and the queries of parents for its objects.
 type cache struct {
 	kube.Resource
 	*informer.Informer
-	filled  atomic.Bool // before it is, its events concern nobody
+	synced  atomic.Bool // its events are ignored before
 	stop    context.CancelFunc
-	waited  chan struct{}           // is closed when it is filled, or stopped
-	parents selection.Index[Parent] // who looks for which of its objects
-	members selection.Index[Parent] // of the cache of namespaces: who looks into the namespaces that match
+	waited  chan struct{}           // closed when it has synced or was stopped
+	parents selection.Index[Parent] // by the queries for its objects
+	members selection.Index[Parent] // only in the cache of namespaces: by their namespace selectors
 }
 
-// A View is the caches that the rules of one parent need.
+// A View has the caches that the rules of one parent need.
 type View map[schema.GroupVersionResource]*cache
 
-// Ready returns an error while a cache that a rule needs is not filled: a [kube.ErrRequeue], unless the resource cannot be
-// watched. The parent is queued when the cache is filled.
+// Ready returns an error if a cache that a rule needs has not synced: a [kube.ErrRequeue], unless the resource cannot be
+// watched. The parent is queued when the cache has synced.
 func (v View) Ready(rule Rule) error {
 	needed := []*cache{v[rule.GroupVersionResource]}
 	if rule.Query.Namespaces != nil {
 		needed = append(needed, v[Namespaces.GroupVersionResource])
 	}
 	for _, c := range needed {
-		if c.filled.Load() {
+		if c.synced.Load() {
 			continue
 		}
 		what := fmt.Sprintf("%s in %s", c.GroupVersionResource.Resource, c.GroupVersion())
-		if err := c.Trouble(); err != nil {
+		if err := c.SyncError(); err != nil {
 			return fmt.Errorf("%s cannot be watched: %w", what, err)
 		}
 		return fmt.Errorf("the cache of %s is being filled: %w", what, kube.ErrRequeue)
@@ -99,8 +97,8 @@ func (v View) Find(rule Rule) []*object.Object {
 	return found
 }
 
-// Watch has events of what the rules select queue the parent, and events of what it looked for before no longer. It returns
-// the caches that the rules need, and opens those that are missing.
+// Watch replaces the queries of a parent by those of the rules: events of the objects that they select queue the parent. It
+// returns the caches that the rules need, and opens those that are missing.
 func (cs *Caches) Watch(parent Parent, rules []Rule) View {
 	cs.mu.Lock()
 	needed, queries, members := View{}, map[*cache][]selection.Query{}, []selection.Query(nil)
@@ -119,7 +117,8 @@ func (cs *Caches) Watch(parent Parent, rules []Rule) View {
 	return needed
 }
 
-// set replaces what a parent looks for. It returns the caches that nobody needs any more; they are not used again.
+// set replaces the queries of a parent. It returns the caches that no parent needs any more, for the caller to close. The
+// caller has locked mu.
 func (cs *Caches) set(parent Parent, queries map[*cache][]selection.Query, members []selection.Query) []*cache {
 	var unused []*cache
 	for resource, c := range cs.caches {
@@ -146,7 +145,7 @@ func (cs *Caches) set(parent Parent, queries map[*cache][]selection.Query, membe
 	return unused
 }
 
-// Forget drops what a parent looked for.
+// Forget removes the queries of a parent.
 func (cs *Caches) Forget(parent Parent) {
 	cs.mu.Lock()
 	var unused []*cache
@@ -157,7 +156,7 @@ func (cs *Caches) Forget(parent Parent) {
 	closeAll(unused)
 }
 
-// Leave drops what all parents of a controller looked for. No reconcile of the controller may run any more.
+// Leave removes the queries of all parents of a controller. No reconcile of the controller may be running.
 func (cs *Caches) Leave(controller Controller) {
 	cs.mu.Lock()
 	var unused []*cache
@@ -169,7 +168,7 @@ func (cs *Caches) Leave(controller Controller) {
 	closeAll(unused)
 }
 
-// Probe takes the lock and releases it, so that a lock that is never released shows.
+// Probe locks and unlocks mu, for a health check that detects a deadlock.
 func (cs *Caches) Probe() {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -180,7 +179,7 @@ func (cs *Caches) cache(resource kube.Resource) *cache {
 	if c := cs.caches[resource.GroupVersionResource]; c != nil {
 		return c
 	}
-	ctx, stop := context.WithCancel(context.Background()) // others may need it for longer than who needs it first
+	ctx, stop := context.WithCancel(context.Background()) // not that of the first parent, since others may need the cache longer
 	c := &cache{Resource: resource, Informer: cs.Open(resource), stop: stop, waited: make(chan struct{})}
 	if cs.caches == nil {
 		cs.caches = map[schema.GroupVersionResource]*cache{}
@@ -191,8 +190,8 @@ func (cs *Caches) cache(resource kube.Resource) *cache {
 	}
 	go func() {
 		defer close(c.waited)
-		if c.Synced(ctx) {
-			c.filled.Store(true)
+		if c.WaitForSync(ctx) {
+			c.synced.Store(true)
 			queueAll(c.parents.All())
 			queueAll(c.members.All())
 		}
@@ -215,10 +214,10 @@ func queueAll(parents []Parent) {
 	}
 }
 
-// onEvent queues the parents that a change concerns: those whose rules match the object as it is, or matched it as it was.
-// Until a cache is filled its events concern nobody, since whoever needs it waits for the whole.
+// onEvent queues the parents whose rules match an object after a change, or matched it before. Before a cache has synced,
+// its events are ignored, since the parents that need it are queued then.
 func (cs *Caches) onEvent(c *cache, old, current *object.Object) {
-	if !c.filled.Load() || old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
+	if !c.synced.Load() || old != nil && current != nil && old.GetResourceVersion() == current.GetResourceVersion() {
 		return
 	}
 	seen := map[Parent]bool{}
@@ -226,7 +225,7 @@ func (cs *Caches) onEvent(c *cache, old, current *object.Object) {
 		if o == nil {
 			continue
 		}
-		self := object.RefOf(o) // a parent's own events reach it without us
+		self := object.RefOf(o) // the Reconciler handles the events of the parent itself
 		for _, p := range c.parents.Matching(cs.subject(o)) {
 			if p.Ref != self && !seen[p] {
 				seen[p] = true
@@ -237,8 +236,8 @@ func (cs *Caches) onEvent(c *cache, old, current *object.Object) {
 	queueAll(joinedOrLeft(c, old, current))
 }
 
-// joinedOrLeft returns the parents for which a namespace is now one of those that they look into and was none before, or
-// the reverse.
+// joinedOrLeft returns the parents whose namespace selectors match a namespace after a change and not before, or the
+// reverse.
 func joinedOrLeft(c *cache, old, current *object.Object) []Parent {
 	if c.members.Len() == 0 {
 		return nil
@@ -265,7 +264,7 @@ func joinedOrLeft(c *cache, old, current *object.Object) []Parent {
 	return changed
 }
 
-// subject is o as queries see it.
+// subject returns o as the subject of queries, with the labels of its namespace.
 func (cs *Caches) subject(o *object.Object) *selection.Subject {
 	s := informer.SubjectOf(o)
 	if s.Namespace == "" {

@@ -35,7 +35,7 @@ type queue struct {
 
 func newQueue() *queue { return &queue{came: make(chan struct{}, 1)} }
 
-func (q *queue) QueueRelated(parent object.Ref) {
+func (q *queue) EnqueueParent(parent object.Ref) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.queued = append(q.queued, parent.Name)
@@ -199,7 +199,7 @@ func BenchmarkEvent(b *testing.B) {
 	const parents = 5_000
 	q := newQueue()
 	cs, c := &Caches{}, &cache{}
-	c.filled.Store(true)
+	c.synced.Store(true)
 	labelsOf := func(n int) labels.Set { return labels.Set{"app": "web", "instance": fmt.Sprintf("w-%d", n)} }
 	for n := range parents {
 		c.parents.Set(Parent{q, parent(fmt.Sprintf("w-%d", n))}, selection.Query{Namespace: "default", Labels: labels.SelectorFromSet(labelsOf(n))})

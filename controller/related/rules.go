@@ -9,23 +9,23 @@ import (
 	"metascript/controller/selection"
 )
 
-// A Rule is a rule of a customize hook, with its resource as discovery has it.
+// A Rule is a rule of a customize hook, with the resource that discovery found for it.
 type Rule struct {
 	kube.Resource
 	Query selection.Query
 }
 
-// SameResource reports whether two rules are about one resource.
+// SameResource reports whether two rules have the same resource.
 func (r Rule) SameResource(other Rule) bool { return r.Resource == other.Resource }
 
-// Rules looks up the resources of the rules that a customize hook answered about parent. With homeOnly, which version 1 of
-// the hook asks for, a namespaced parent sees only objects of its own namespace.
-func Rules(parent *object.Object, answered []hook.RelatedRule, in kube.Finder, homeOnly bool) ([]Rule, error) {
-	rules := make([]Rule, 0, len(answered))
-	for i, rule := range answered {
+// Rules looks up the resources of the rules that a customize hook returned for parent. If sameNamespace is true, as for
+// version v1 of the hook, a namespaced parent gets only objects of its own namespace.
+func Rules(parent *object.Object, returned []hook.RelatedRule, in kube.Finder, sameNamespace bool) ([]Rule, error) {
+	rules := make([]Rule, 0, len(returned))
+	for i, rule := range returned {
 		found, err := in.ByName(rule.APIVersion, rule.Resource)
-		if err == nil && homeOnly && found.Namespaced {
-			rule.Query, err = atHome(parent, rule.Query)
+		if err == nil && sameNamespace && found.Namespaced {
+			rule.Query, err = inNamespaceOf(parent, rule.Query)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(i), err)
@@ -35,22 +35,23 @@ func Rules(parent *object.Object, answered []hook.RelatedRule, in kube.Finder, h
 	return rules, nil
 }
 
-// atHome restricts a query to the parent's namespace, if it has one.
-func atHome(parent *object.Object, q selection.Query) (selection.Query, error) {
-	home := parent.GetNamespace()
+// inNamespaceOf restricts a query to the namespace of parent, if it has one.
+func inNamespaceOf(parent *object.Object, q selection.Query) (selection.Query, error) {
+	namespace := parent.GetNamespace()
 	switch {
-	case home == "":
+	case namespace == "":
 	case q.Namespaces != nil:
 		return q, fmt.Errorf("namespaceSelector: %s sees only its own namespace, unless the customize hook is of version v2", object.Describe(parent))
-	case q.Namespace != "" && q.Namespace != home:
+	case q.Namespace != "" && q.Namespace != namespace:
 		return q, fmt.Errorf("namespace is %q: %s sees only its own namespace, unless the customize hook is of version v2", q.Namespace, object.Describe(parent))
 	default:
-		q.Namespace = home
+		q.Namespace = namespace
 	}
 	return q, nil
 }
 
-// Select returns the objects that find returns for the rules, a group for each kind, by name within each.
+// Select returns the objects that find returns for the rules: a group for each kind, ordered by namespace and name within
+// each.
 func Select(rules []Rule, find func(Rule) []*object.Object) *object.Set {
 	set, found := &object.Set{}, map[object.Kind][]*object.Object{}
 	for _, rule := range rules {

@@ -10,7 +10,7 @@ import (
 	"metascript/controller/selection"
 )
 
-func TestVersion1KeepsANamespacedParentAtHome(t *testing.T) {
+func TestVersion1RestrictsANamespacedParentToItsNamespace(t *testing.T) {
 	home, cluster := labelled("Widget", "default", "w", "1", nil), labelled("Widget", "", "w", "1", nil)
 	selector := labels.Everything()
 	for _, c := range []struct {
@@ -26,7 +26,7 @@ func TestVersion1KeepsANamespacedParentAtHome(t *testing.T) {
 		{"any, of a cluster-scoped parent", cluster, selection.Query{}, ""},
 		{"one, of a cluster-scoped parent", cluster, selection.Query{Namespace: "far"}, "far"},
 	} {
-		q, err := atHome(c.parent, c.query)
+		q, err := inNamespaceOf(c.parent, c.query)
 		got := q.Namespace
 		if err != nil {
 			got = err.Error()

@@ -47,9 +47,9 @@ type Revisions struct {
 	// Labels returns the labels of children, if the controller generates selectors. nil: see blank.
 	Labels func(parent *object.Object) map[string]string
 
-	Match func(parent *object.Object) (labels.Selector, error)                // returns the selector of the parent's children
-	Live  func(ctx context.Context, o *object.Object) (*object.Object, error) // gets an object from the API server
-	Cache *informer.Informer                                                  // of ControllerRevisions; set by the caller of New
+	Match   func(parent *object.Object) (labels.Selector, error)                // returns the selector of the parent's children
+	GetLive func(ctx context.Context, o *object.Object) (*object.Object, error) // gets an object from the API server
+	Cache   *informer.Informer                                                  // of ControllerRevisions; set by the caller of New
 }
 
 // New returns the Revisions of a controller, with Rules, Paths and Parent; the caller sets the other fields. It returns nil if no
@@ -119,7 +119,7 @@ func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.
 // claim returns the ControllerRevisions of parent from the cache, after it has adopted the orphans that match.
 func (r *Revisions) claim(ctx context.Context, parent *object.Object, write plan.Writer) ([]*object.Object, error) {
 	owned := slices.Clone(r.Cache.OwnedBy(parent.GetUID()))
-	claimer := &claim.BySelector{Live: r.Live}
+	claimer := &claim.BySelector{GetLive: r.GetLive}
 	selector, err := r.selector(parent)
 	if err != nil || object.Deleting(parent) {
 		return owned, nil // it adopts nothing
@@ -194,7 +194,7 @@ func (r *Revisions) Store(ctx context.Context, parent *object.Object, step rollo
 
 // nameTaken returns the error for a ControllerRevision that could not be created because one of its name exists.
 func (r *Revisions) nameTaken(ctx context.Context, parent, o *object.Object) error {
-	existing, err := r.Live(ctx, o)
+	existing, err := r.GetLive(ctx, o)
 	switch {
 	case apierrors.IsNotFound(err):
 		return kube.ErrRequeue

@@ -63,13 +63,13 @@ func newRevisions(t *testing.T, existing ...*object.Object) *Revisions {
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 	cache := informer.NewFactory(client, slog.New(slog.DiscardHandler)).Open(informer.Spec{Resource: v1alpha1.ControllerRevisions})
 	t.Cleanup(cache.Close)
-	if !cache.Synced(t.Context()) {
+	if !cache.WaitForSync(t.Context()) {
 		t.Fatal("the cache is not filled")
 	}
 	return &Revisions{
 		Paths: rollout.DefaultPaths, Parent: kube.Resource{GroupVersionResource: objecttest.Widgets, Kind: "Widget", Namespaced: true},
 		Labels: claim.GeneratedLabels, Match: claim.GeneratedSelector, Cache: cache,
-		Live: func(context.Context, *object.Object) (*object.Object, error) { return widget("1"), nil },
+		GetLive: func(context.Context, *object.Object) (*object.Object, error) { return widget("1"), nil },
 	}
 }
 
@@ -244,7 +244,7 @@ func TestErrorsOfStore(t *testing.T) {
 		"unknown":               {verb: plan.Create, failure: exists, liveErr: refused, want: "read ControllerRevision default/new: refused"},
 	} {
 		r := newRevisions(t)
-		r.Live = func(context.Context, *object.Object) (*object.Object, error) { return c.live, c.liveErr }
+		r.GetLive = func(context.Context, *object.Object) (*object.Object, error) { return c.live, c.liveErr }
 		err := r.Store(t.Context(), widget("1"), step(t), &plantest.Recorder{Fail: func(op plan.Op) error {
 			if op.Verb == c.verb {
 				return c.failure

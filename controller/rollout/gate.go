@@ -10,22 +10,22 @@ import (
 	"metascript/controller/plan"
 )
 
-// Rules say which kinds roll, and when to go on.
+// Rules say which kinds roll, and when a child is healthy.
 type Rules struct {
 	Kinds map[object.Kind]Rule
 
-	// Differs says in a few words how a child differs from what is wanted of it; "" when it does not. By default it
-	// compares as dynamic apply does.
+	// Differs returns, in a few words, how a child differs from the desired one; "" if it does not. The default compares as
+	// dynamic apply does.
 	Differs func(have, want *object.Object) (string, error)
 }
 
-// A Rule says when a child of one kind is well.
+// A Rule says when a child of one kind is healthy.
 type Rule struct {
-	InPlace bool // it is updated, and must have taken note of that
+	InPlace bool // children are updated in place, and their controller must have observed the update
 	Checks  []Check
 }
 
-// A Check says what a condition in a child's status must be. What is nil may be anything.
+// A Check is a required condition in the status of a child. Every value is accepted for a field that is nil.
 type Check struct {
 	Type   string
 	Status *string
@@ -40,8 +40,8 @@ func (r *Rules) differs(have, want *object.Object) (string, error) {
 	return what, err
 }
 
-// gate says what keeps the next child from moving: the first child at the latest revision with which something is
-// wrong, and what; "" when it is open.
+// gate returns why the next child must not move: the first child at the latest revision that is not healthy, and why; "" if
+// the child may move.
 func (r *rollout) gate() string {
 	for _, c := range r.order {
 		if r.at[c] != newest {
@@ -54,7 +54,7 @@ func (r *rollout) gate() string {
 	return ""
 }
 
-// wrong says what is wrong with a child at the latest revision, or "".
+// wrong returns why a child at the latest revision is not healthy, or "".
 func (r *rollout) wrong(c Child) string {
 	have, want := r.observed[c], r.wants[newest][c]
 	if have == nil {
@@ -83,8 +83,8 @@ func (r *rollout) wrong(c Child) string {
 	return ""
 }
 
-// unaware says that the status of o is about an earlier generation. One that does not tell its generation is taken
-// for current.
+// unaware returns a text if status.observedGeneration of o is older than the generation, and "" otherwise. An object without
+// this field counts as up to date.
 func unaware(o *object.Object) string {
 	var seen int64
 	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", "observedGeneration")
@@ -100,7 +100,7 @@ func unaware(o *object.Object) string {
 	return ""
 }
 
-// wrong says how o fails the check, or "".
+// wrong returns how o fails the check, or "".
 func (c *Check) wrong(o *object.Object) string {
 	condition := conditionOf(o, c.Type)
 	if condition == nil {
@@ -115,7 +115,7 @@ func (c *Check) wrong(o *object.Object) string {
 	return ""
 }
 
-// because quotes what a condition says for itself, or how that begins.
+// because returns the message of a condition, shortened, for an error.
 func because(condition map[string]any) string {
 	message, _ := condition["message"].(string)
 	if message == "" {
@@ -127,7 +127,7 @@ func because(condition map[string]any) string {
 	return ": " + message
 }
 
-// maxQuote is how much of a text is quoted, whose length others decide on.
+// maxQuote is the maximum length of a quoted message.
 const maxQuote = 500
 
 func conditionOf(o *object.Object, name string) map[string]any {

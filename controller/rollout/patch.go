@@ -11,37 +11,37 @@ import (
 	"metascript/controller/object"
 )
 
-// DefaultPaths are the revisioned fields of a parent whose controller does not say.
+// DefaultPaths are the revisioned fields of a parent if the controller does not set them.
 var DefaultPaths = []string{"spec"}
 
-// Paths gives those of the declared field paths that can be revisioned, and says of the others why not. The status tells
-// how far a rollout is, and what the API server keeps in the metadata changes with every write: each would make a
-// revision of the one before. Where none is left, they are the default.
-func Paths(declared []string) (paths, doubts []string) {
+// Paths returns the declared field paths that can be revisioned, or DefaultPaths if there are none, and warnings about the
+// others. The status, and the metadata that the API server sets, cannot be revisioned: they change during a rollout, and
+// each change would create a revision.
+func Paths(declared []string) (paths, warnings []string) {
 	for _, path := range declared {
 		fields := strings.Split(path, ".")
 		switch {
 		case slices.Contains(fields, ""):
-			doubts = append(doubts, fmt.Sprintf("%q is no path of a field, such as spec.template: it is left out", path))
+			warnings = append(warnings, fmt.Sprintf("%q is no path of a field, such as spec.template: it is left out", path))
 		case fields[0] == "status":
-			doubts = append(doubts, path+" is left out: a status changes with every step of a rollout")
+			warnings = append(warnings, path+" is left out: a status changes with every step of a rollout")
 		case path == "metadata":
-			doubts = append(doubts, "metadata stands for its labels and annotations: the rest changes with every write")
+			warnings = append(warnings, "metadata stands for its labels and annotations: the rest changes with every write")
 			paths = append(paths, "metadata.labels", "metadata.annotations")
 		case fields[0] == "metadata" && fields[1] != "labels" && fields[1] != "annotations":
-			doubts = append(doubts, path+" is left out: of the metadata only labels and annotations make revisions")
+			warnings = append(warnings, path+" is left out: of the metadata only labels and annotations make revisions")
 		default:
 			paths = append(paths, path)
 		}
 	}
 	if len(paths) == 0 {
-		return DefaultPaths, doubts
+		return DefaultPaths, warnings
 	}
-	return paths, doubts
+	return paths, warnings
 }
 
-// Patch takes the fields at paths, such as "spec.template", out of parent. What is not there is not in the patch
-// either. The patch shares nothing with parent.
+// Patch returns the fields of parent at paths, such as "spec.template". A field that does not exist is left out. The patch
+// shares nothing with parent.
 func Patch(parent *object.Object, paths []string) (map[string]any, error) {
 	patch := map[string]any{}
 	for _, path := range paths {
@@ -52,7 +52,7 @@ func Patch(parent *object.Object, paths []string) (map[string]any, error) {
 	return patch, nil
 }
 
-// Apply is parent with the fields at paths as patch has them, and without those that it has not.
+// Apply returns a copy of parent with the fields at paths as in patch, and without those that patch does not have.
 func Apply(parent *object.Object, patch map[string]any, paths []string) (*object.Object, error) {
 	then := object.Copy(parent)
 	for _, path := range paths {

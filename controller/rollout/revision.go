@@ -18,15 +18,15 @@ import (
 type Revision struct {
 	Name     string
 	Patch    map[string]any // the revisioned fields of the parent, each at its path
-	Script   string         // the digest of the script; "" when only the parent's fields count
-	Children Children       // which are at this revision
-	Desired  *object.Set    // what the hook answers about a parent of this version
+	Script   string         // the digest of the script; "" if the script is not part of a revision
+	Children Children       // the children at this revision
+	Desired  *object.Set    // the children that the hook returns for this version of the parent
 
 	stored *object.Object // the ControllerRevision; nil: there is none yet
 }
 
-// Arrange tells the latest revision, of which name, fields and script are known, from the others among the stored
-// ones.
+// Arrange finds the latest revision, of which name, fields and script are known, among the stored ones. It returns it, and
+// the others.
 func Arrange(latest Revision, stored []Revision) (Revision, []Revision, error) {
 	at := slices.IndexFunc(stored, func(r Revision) bool { return r.Name == latest.Name })
 	if at >= 0 && !stored[at].is(latest) {
@@ -42,13 +42,13 @@ func Arrange(latest Revision, stored []Revision) (Revision, []Revision, error) {
 	return stored[at], slices.Delete(slices.Clone(stored), at, at+1), nil
 }
 
-// is reports whether r and s are the same version. The name does not say so, since it also depends on the parent's
-// UID, which is another one in a cluster that was restored.
+// is reports whether r and s are the same version. It does not compare the names, since they depend on the UID of the
+// parent, which changes if a cluster is restored.
 func (r Revision) is(s Revision) bool {
 	return r.Script == s.Script && plan.Difference(plan.WithoutNulls(r.Patch), plan.WithoutNulls(s.Patch)) == ""
 }
 
-// A Child names a child of a namespaced parent: its kind, whatever the version, and its name.
+// A Child identifies a child of a namespaced parent: by its kind, without the version, and its name.
 type Child struct {
 	schema.GroupKind
 	Name string
@@ -56,7 +56,7 @@ type Child struct {
 
 func childOf(o *object.Object) Child { return Child{o.GroupVersionKind().GroupKind(), o.GetName()} }
 
-// String names the child for people: "Pod web-0".
+// String returns a text such as "Pod web-0".
 func (c Child) String() string { return c.Kind + " " + c.Name }
 
 func (c Child) compare(d Child) int {
@@ -66,11 +66,11 @@ func (c Child) compare(d Child) int {
 // Children are the children that are at a revision.
 type Children map[Child]bool
 
-// maxName is how long the name of an object may be.
+// maxName is the maximum length of the name of an object.
 const maxName = 253
 
-// Name is the name of the revision of a parent with that UID and these fields, and with that script unless it is "".
-// Without a script it is Metacontroller's, to the byte.
+// Name returns the name of the revision of a parent with that UID and these fields, and with that script unless it is "".
+// Without a script it is the same name as in Metacontroller.
 func Name(parents schema.GroupResource, uid string, patch map[string]any, script string) (string, error) {
 	text, err := json.Marshal(patch)
 	if err != nil {

@@ -1,11 +1,10 @@
-// Package rollout decides how children follow a change of their parent step by step. It is pure: what is known goes
-// in, one [Step] comes out as data, and someone else carries it out. It does no I/O and knows no client.
+// Package rollout decides which child is updated next after a change of its parent. It is pure: it computes one [Step] from the
+// observed state, and does no I/O.
 //
-// A [Revision] is one version of the parent: its revisioned fields, the children that are at it, and what the hook
-// wants of a parent with these fields. [Next] compares the revisions with the observed children and moves at most
-// one child to the latest revision, if those that are there already are well. patch.go takes the revisioned fields
-// out of a parent and puts them back, stored.go reads and writes the ControllerRevisions in which all this survives,
-// gate.go says what well means.
+// A [Revision] is one version of the parent: its revisioned fields, the children that are at this revision, and the children that
+// the hook returns for a parent with these fields. [Next] compares the revisions with the observed children, and moves at most one
+// child to the latest revision, if the children that are at it are healthy. patch.go reads the revisioned fields of a parent and
+// writes them back, stored.go decodes and encodes ControllerRevisions, and gate.go decides whether a child is healthy.
 package rollout
 
 import (
@@ -15,28 +14,27 @@ import (
 	"metascript/controller/object"
 )
 
-// A Step says what to aim for now. Its revisions are to be stored first, the latest of them before the others, so
-// that a child is never without one; children come after, and may then be found where the step wanted them whenever
-// the one who carries it out dies.
+// A Step is the next state of a rollout. Its revisions are stored before children are written, the latest of them first, so
+// that each child always has a revision. If the server stops in between, the next Step continues from what was stored.
 type Step struct {
-	Desired  *object.Set // each child as the revision that it is at wants it
-	Observed *object.Set // what was observed, without the children that are to be left as they are
+	Desired  *object.Set // each child as its revision has it
+	Observed *object.Set // the observed children, without those that are left as they are
 
-	Latest Revision   // to be stored even while no child is at it
+	Latest Revision   // stored even if no child is at it
 	Keep   []Revision // the older ones that still have children
 	Drop   []Revision // those that have none, to be deleted
 
 	Condition Condition
 }
 
-// Next gives the step that follows from what was observed, which may be old:
+// Next returns the step that follows from the observed children, which may be stale:
 //
-//   - children that the latest revision does not want are no longer at any;
-//   - what is new comes at the latest revision, and what already is as that wants it, is at it from now on;
-//   - of the others the first, in the order of the latest answer, moves to it, if the gate is open: that is if all
-//     children at the latest revision exist, are as they should be, and are well;
-//   - who does not move stays at its own revision, and comes back at it when it is deleted. A child whose revision is
-//     unknown, or does not want it, stays as it is.
+//   - A child that the latest revision does not have is at no revision any more.
+//   - A new child, and a child that is as the latest revision has it, is at the latest revision.
+//   - The first of the other children, in the order of the latest response, moves to the latest revision if the gate is
+//     open: if all children at the latest revision exist, are as desired and are healthy.
+//   - A child that does not move stays at its revision, and is created again at this revision if it is deleted. A child
+//     whose revision is unknown, or does not have the child, is left as it is.
 //
 // Kinds that do not roll follow the latest revision.
 func Next(latest Revision, older []Revision, observed *object.Set, rules Rules) Step {
@@ -53,20 +51,20 @@ func Next(latest Revision, older []Revision, observed *object.Set, rules Rules) 
 	return step
 }
 
-// Where a child is: at one of the revisions, by index, or at none.
+// The revision of a child: an index, or none.
 const (
 	none   = -1
 	newest = 0
 )
 
-// A rollout is the state of affairs while a step is being decided.
+// A rollout is the state while a step is computed.
 type rollout struct {
 	Rules
 	revisions []Revision // the latest first
 	wants     []map[Child]*object.Object
 	observed  map[Child]*object.Object
-	order     []Child       // what the latest wants, in the order of its answer
-	at        map[Child]int // where each of these is
+	order     []Child       // the children of the latest revision, in the order of the response
+	at        map[Child]int // the revision of each of these
 }
 
 func newRollout(latest Revision, older []Revision, observed *object.Set, rules Rules) *rollout {
@@ -87,7 +85,7 @@ func newRollout(latest Revision, older []Revision, observed *object.Set, rules R
 	return r
 }
 
-// index finds the children of kinds that roll.
+// index returns the children in set whose kinds roll, in order and by name.
 func (r *rollout) index(set *object.Set) ([]Child, map[Child]*object.Object) {
 	var order []Child
 	found := map[Child]*object.Object{}
@@ -105,8 +103,8 @@ func (r *rollout) rolls(o *object.Object) bool {
 	return rolls
 }
 
-// revisionOf gives the revision that a child is at. Two may claim it, when storing a step was interrupted: then it is
-// at the latest, or else at the one that wants it as it is.
+// revisionOf returns the revision of a child. Two revisions may have the child, if storing a step was interrupted: then it
+// is at the latest, or else at the one whose desired state it has.
 func (r *rollout) revisionOf(c Child) int {
 	at := none
 	for i := range r.revisions {
@@ -120,7 +118,7 @@ func (r *rollout) revisionOf(c Child) int {
 	return at
 }
 
-// is reports whether a child is there and as revision i wants it.
+// is reports whether a child exists and is as revision i has it.
 func (r *rollout) is(c Child, i int) bool {
 	have := r.there(c)
 	if have == nil {
@@ -130,7 +128,7 @@ func (r *rollout) is(c Child, i int) bool {
 	return err == nil && difference == ""
 }
 
-// there is the child as it was observed, or nil when it is not there or will soon be gone.
+// there returns the observed child; nil if it does not exist or is being deleted.
 func (r *rollout) there(c Child) *object.Object {
 	if have := r.observed[c]; have != nil && !object.Deleting(have) {
 		return have
@@ -138,7 +136,7 @@ func (r *rollout) there(c Child) *object.Object {
 	return nil
 }
 
-// belongs reports whether a child goes to the latest revision at once: it is as that wants it, or it is new.
+// belongs reports whether a child moves to the latest revision at once: it is as that revision has it, or it is new.
 func (r *rollout) belongs(c Child) bool {
 	return r.is(c, newest) || r.at[c] == none && r.there(c) == nil
 }
@@ -158,7 +156,7 @@ func (r *rollout) advance() Condition {
 	return Condition{Status: true, Reason: OnLatest, Message: "latest ControllerRevision: " + r.revisions[newest].Name}
 }
 
-// desired is what the latest revision wants, with the children that are at another as that wants them.
+// desired returns the children of the latest revision, each as its own revision has it.
 func (r *rollout) desired() *object.Set {
 	set := &object.Set{}
 	for o := range r.revisions[newest].Desired.Added() {
@@ -178,7 +176,7 @@ func (r *rollout) desired() *object.Set {
 	return set
 }
 
-// touched is what was observed, without the children that are at no revision.
+// touched returns the observed children, without those that are at no revision.
 func (r *rollout) touched(observed *object.Set) *object.Set {
 	set := &object.Set{}
 	for _, kind := range observed.Kinds() {
@@ -192,8 +190,8 @@ func (r *rollout) touched(observed *object.Set) *object.Set {
 	return set
 }
 
-// share gives each revision its children. An older one keeps those that did not move to the latest, also when two claim
-// the same, or when it does not want one now: whom to believe may be clearer another time.
+// share sets the children of each revision. An older revision keeps the children that did not move to the latest one, also
+// if another revision has the same child, or if it does not have the child now: a later step may know more.
 func (r *rollout) share(step *Step) {
 	for i, revision := range r.revisions {
 		revision.Children = r.childrenAt(i)
@@ -218,7 +216,7 @@ func (r *rollout) childrenAt(i int) Children {
 	return children
 }
 
-// claims reports whether c may be at revision i: it is among its children, and wanted there.
+// claims reports whether revision i has c among its children, and desires it.
 func (r *rollout) claims(i int, c Child) bool {
 	return r.revisions[i].Children[c] && r.wants[i][c] != nil
 }

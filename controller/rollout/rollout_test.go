@@ -259,7 +259,7 @@ func TestAChildThatIsLeftAloneIsNotPlannedWith(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfTheAnswerGoesAcrossKinds(t *testing.T) {
+func TestTheOrderOfTheResponseIncludesAllKinds(t *testing.T) {
 	rules := Rules{Kinds: map[object.Kind]Rule{pods: {}, configs: {}}}
 	latest, older := revision("v2: a ConfigMap/b c"), []Revision{revision("v1: a ConfigMap/b c | a ConfigMap/b c")}
 	observed := []string{"a@v1 ConfigMap/b@v1 c@v1", "a@v2 ConfigMap/b@v1 c@v1", "a@v2 ConfigMap/b@v2 c@v1"}

@@ -12,10 +12,10 @@ import (
 	"metascript/controller/plan"
 )
 
-// ScriptAnnotation holds the digest of a revision's script.
+// ScriptAnnotation is the annotation with the digest of a revision's script.
 const ScriptAnnotation = "metacontroller.k8s.io/script-digest"
 
-// Decode reads a ControllerRevision. One that cannot be read is an error that says what is wrong and what to do.
+// Decode decodes a ControllerRevision. The error says what is wrong, and what to do.
 func Decode(o *object.Object) (Revision, error) {
 	r := Revision{Name: o.GetName(), Script: o.GetAnnotations()[ScriptAnnotation], Children: Children{}, stored: o}
 	var ok bool
@@ -34,13 +34,13 @@ func Decode(o *object.Object) (Revision, error) {
 	return r, nil
 }
 
-// damaged says what is wrong with o, and that nothing is lost with it: a child without a revision stays as it is until
-// it is its turn.
+// damaged returns the error for a ControllerRevision that cannot be used. It may be deleted: a child without a revision
+// stays as it is until it moves to the latest one.
 func damaged(o *object.Object, format string, args ...any) error {
 	return fmt.Errorf("%s cannot be used: %w; correct it, or delete it: its children then move to the latest revision one by one", object.Describe(o), fmt.Errorf(format, args...))
 }
 
-// read adds one entry of the list of children, which names those of one kind.
+// read adds one entry of the list of children, which has the names of one kind.
 func (c Children) read(item any) error {
 	entry, ok := item.(map[string]any)
 	if !ok {
@@ -70,10 +70,10 @@ func (c Children) read(item any) error {
 	return nil
 }
 
-// Writes gives the operations that store the step, in an order that leaves no child without a revision when they are
-// interrupted: first the latest, which alone gains children. It is also written, unchanged, when another loses a child
-// that was seen at both: the API server then refuses it, and what follows is not done, unless it still is as it was
-// seen. A new ControllerRevision is blank with a name and content.
+// Writes returns the operations that store the step, in an order in which each child always has a revision: first the latest
+// revision, since only it gains children. The latest is also written, unchanged, if another revision loses a child that was
+// in both: if it was changed meanwhile, the API server refuses the write, and the following ones are not done. A new
+// ControllerRevision is blank with a name and content.
 func (s *Step) Writes(blank *object.Object) []plan.Op {
 	var ops []plan.Op
 	lost := false
@@ -96,15 +96,15 @@ func (s *Step) Writes(blank *object.Object) []plan.Op {
 	return ops
 }
 
-// before are the children that the revision had.
+// before returns the children that are stored.
 func (r *Revision) before() Children {
-	before, _ := Decode(r.stored) // which was possible once
+	before, _ := Decode(r.stored) // it was decoded before without an error
 	return before.Children
 }
 
 func (r *Revision) changed() bool { return !maps.Equal(r.before(), r.Children) }
 
-// lost reports whether the revision had one of these children, and has it no more.
+// lost reports whether the revision had one of these children, and does not have it any more.
 func (r *Revision) lost(children Children) bool {
 	for c := range r.before() {
 		if children[c] && !r.Children[c] {
@@ -114,7 +114,7 @@ func (r *Revision) lost(children Children) bool {
 	return false
 }
 
-// encode is a copy of the ControllerRevision o that says r. Entries and names are sorted.
+// encode returns a copy of the ControllerRevision o with the content of r. Entries and names are sorted.
 func (r *Revision) encode(o *object.Object) *object.Object {
 	o = object.Copy(o)
 	o.SetName(r.Name)
@@ -147,7 +147,7 @@ func (c Children) entries() []any {
 	return entries
 }
 
-// shown gives what stands in the place of what is wanted: a scalar as it is, and of others the type.
+// shown returns a value for an error: a scalar as it is, and otherwise its type.
 func shown(v any) string {
 	switch v := v.(type) {
 	case nil:

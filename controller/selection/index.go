@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// An Index holds the queries of many, and gives those who look for an object. The zero value is empty. It is safe for
-// concurrent use.
+// An Index has the queries of many members, and finds the members with a query that matches an object. The zero value is
+// empty. It is safe for concurrent use.
 //
-// A query stands in a few buckets, each for something that an object must have to match it: a name, a label or annotation
-// with one of some values or with any, a label of its namespace, or else only a namespace. Where a query leaves a choice, as between two labels that it
-// requires, the buckets that hold the fewest are taken, so that a label which everybody asks for fills none. An object
-// is looked up in the buckets for what it has; only what is found there is compared with it.
+// Each query is in one or more buckets. A bucket is for a feature that an object must have to match: a name, a label or
+// annotation with a value or with any, a label of its namespace, or only a namespace. If there is a choice, as between two
+// required labels, the query is put into the buckets with the fewest queries, so that a label that all queries require fills
+// no bucket. For an object, only the queries in the buckets for its features are compared with it.
 type Index[K comparable] struct {
 	mu      sync.RWMutex
 	queries map[K][]*standing[K]
 	buckets map[bucket][]*standing[K]
 }
 
-// A standing is a query and the buckets that it stands in.
+// A standing is a query and the buckets that it is in.
 type standing[K comparable] struct {
 	who   K
 	query Query
 	in    []bucket
 }
 
-// A bucket is for queries about objects that have something. Namespace is "" for those about any.
+// A bucket is for queries for objects with a feature. Namespace is "" for queries for any namespace.
 type bucket struct {
 	what                  feature
 	namespace, key, value string
@@ -41,10 +41,10 @@ const (
 	label            // in key and value; the next two likewise
 	namespaceLabel
 	annotation
-	has // added to one of the three before: in key, with whatever value
+	has // added to one of the three above: in key, with any value
 )
 
-// Set replaces the queries of who; none at all removes it.
+// Set replaces the queries of a member. Without queries, the member is removed.
 func (x *Index[K]) Set(who K, queries ...Query) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -67,14 +67,14 @@ func (x *Index[K]) Set(who K, queries ...Query) {
 	}
 }
 
-// Len counts those who have queries.
+// Len returns the number of members.
 func (x *Index[K]) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return len(x.queries)
 }
 
-// All gives those who have queries, in no order.
+// All returns the members, in no order.
 func (x *Index[K]) All() []K {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -85,7 +85,7 @@ func (x *Index[K]) All() []K {
 	return all
 }
 
-// Matching gives those who look for s, each once, in no order.
+// Matching returns the members with a query that matches s, each once, in no order.
 func (x *Index[K]) Matching(s *Subject) []K {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -111,7 +111,7 @@ func (x *Index[K]) Matching(s *Subject) []K {
 	return found
 }
 
-// features calls look with the buckets, of a namespace or of any, for what s has.
+// features calls look with each bucket for a feature of s, in a namespace, or in any if it is "".
 func features(s *Subject, namespace string, look func(bucket)) {
 	look(bucket{name, namespace, "", s.Name})
 	for n, all := range [...]map[string]string{s.Labels, s.NamespaceLabels, s.Annotations} {
@@ -123,7 +123,7 @@ func features(s *Subject, namespace string, look func(bucket)) {
 	}
 }
 
-// place chooses the buckets of a query: no object matches it that is not looked up in one of them.
+// place returns the buckets for a query: each object that matches it has the feature of one of them.
 func (x *Index[K]) place(q *Query) []bucket {
 	if q.Names != nil {
 		in := make([]bucket, 0, len(q.Names))
@@ -150,7 +150,7 @@ func (x *Index[K]) place(q *Query) []bucket {
 	return best
 }
 
-// bucketsOf are those of a requirement, and how many queries stand in them.
+// bucketsOf returns the buckets of a requirement, and how many queries are in them.
 func (x *Index[K]) bucketsOf(what feature, namespace string, r Requirement) (in []bucket, size int) {
 	if r.Values == nil {
 		in = []bucket{{what + has, namespace, r.Key, ""}}

@@ -1,8 +1,8 @@
-// Package selection finds out who looks for an object without asking everybody.
+// Package selection finds the queries that match an object.
 //
-// A [Query] says which objects of one resource somebody looks for: by namespace, by name or by labels. An [Index]
-// holds the queries of many and gives those that match an object, in a time that does not grow with the number of the
-// others. Everything here is pure: no cache is read and nothing is watched.
+// A [Query] selects objects of one resource: by namespace, by name or by labels. An [Index] has the queries of many members, and
+// returns the members with a query that matches an object, in a time that does not grow with the number of the others. The
+// package is pure: it reads no cache and watches nothing.
 package selection
 
 import (
@@ -12,7 +12,7 @@ import (
 	apiselection "k8s.io/apimachinery/pkg/selection"
 )
 
-// A Query says which objects of a resource somebody looks for. All that is set must hold; the zero value matches all.
+// A Query selects objects of a resource. All fields that are set must match; the zero value matches all objects.
 type Query struct {
 	Namespace  string          // "" is any, and none
 	Namespaces labels.Selector // what the labels of its namespace must match; nil is any, and none
@@ -22,13 +22,14 @@ type Query struct {
 	Annotations Annotations // what its annotations must be; nil is any
 }
 
-// Annotations are a selector of annotations, whose values are no labels. Equal ones need not be comparable.
+// Annotations is a selector of annotations. It is not a label selector, since values of annotations need not be valid as
+// values of labels.
 type Annotations interface {
 	Matches(annotations map[string]string) bool
-	Required() []Requirement // without which nothing matches
+	Required() []Requirement // that each matching object meets
 }
 
-// A Subject is as much of an object as queries look at.
+// A Subject has the fields of an object that queries use.
 type Subject struct {
 	Namespace, Name string
 	Labels          labels.Set
@@ -36,7 +37,7 @@ type Subject struct {
 	Annotations     map[string]string
 }
 
-// Matches reports whether the query is about s.
+// Matches reports whether the query selects s.
 func (q *Query) Matches(s *Subject) bool {
 	return (q.Namespace == "" || q.Namespace == s.Namespace) &&
 		(q.Namespaces == nil || s.Namespace != "" && s.NamespaceLabels != nil && q.Namespaces.Matches(s.NamespaceLabels)) &&
@@ -45,13 +46,13 @@ func (q *Query) Matches(s *Subject) bool {
 		(q.Annotations == nil || q.Annotations.Matches(s.Annotations))
 }
 
-// A Requirement is a label, or an annotation, that a selector requires, and the values one of which it must have.
+// A Requirement is a label or an annotation that a selector requires, with the values of which it must have one.
 type Requirement struct {
 	Key    string
 	Values []string // in order; nil is any
 }
 
-// Required gives the labels without which nothing matches a selector, with their values.
+// Required returns requirements that each object meets that a selector matches.
 func Required(selector labels.Selector) []Requirement {
 	if selector == nil {
 		return nil

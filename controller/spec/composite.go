@@ -8,7 +8,7 @@ import (
 	"metascript/controller/plan"
 )
 
-// Composite returns what a CompositeController declares.
+// Composite returns the Declaration of a CompositeController.
 func Composite(cc *v1alpha1.CompositeController) *Declaration {
 	spec := &cc.Spec
 	d := &Declaration{
@@ -34,7 +34,7 @@ func Composite(cc *v1alpha1.CompositeController) *Declaration {
 	return d
 }
 
-// declareChild is a rule of childResources; its method is OnDelete unless it has one.
+// declareChild returns the Child for a rule of childResources. The default method is OnDelete.
 func declareChild(rule v1alpha1.CompositeControllerChildResourceRule) Child {
 	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete}
 	if s := rule.UpdateStrategy; s != nil {

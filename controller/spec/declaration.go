@@ -18,8 +18,7 @@ import (
 	"metascript/controller/plan"
 )
 
-// A Declaration is what a controller object declares, in one form for both kinds of controllers. [Composite] and [Decorator]
-// make it, and nothing changes it.
+// A Declaration is what a controller object declares, in one form for both kinds of controllers. It must not be changed.
 type Declaration struct {
 	Kind   string
 	Object metav1.ObjectMeta
@@ -36,10 +35,10 @@ type Declaration struct {
 	ResyncPeriodSeconds *int32
 	GenerateSelector    bool
 	ScriptRevisions     bool
-	FieldPaths          []string // of the parent, whose changes roll out
+	FieldPaths          []string // the fields of the parent whose changes roll out
 	Settings            v1alpha1.ControllerSettings
 
-	Status v1alpha1.ControllerStatus // as it was written last
+	Status v1alpha1.ControllerStatus // the current status of the controller object
 }
 
 // A Parent is a rule that names a resource whose objects are parents.
@@ -61,10 +60,10 @@ type Child struct {
 // A ChildField is the field with the rules about children: childResources or attachments.
 type ChildField string
 
-// at is the path of the rule i.
+// at returns the path of the i-th rule.
 func (f ChildField) at(i int) string { return fmt.Sprintf("%s[%d]", f, i) }
 
-// A NamedHook is a hook that spec.hooks can have. Its Hook is nil if spec.hooks does not have it.
+// A NamedHook is an entry of spec.hooks. Its Hook is nil if the entry is not set.
 type NamedHook struct {
 	Name string
 	*v1alpha1.Hook
@@ -78,25 +77,26 @@ func IDOf(o *object.Object) ID { return ID{o.GetKind(), o.GetName()} }
 
 func (i ID) String() string { return i.Kind + " " + i.Name }
 
-// QueueName is the name of the controller's queue in metrics, the same as Metacontroller's.
+// QueueName returns the name of the controller's queue in metrics, the same as in Metacontroller.
 func (i ID) QueueName() string { return i.Kind + "-" + i.Name }
 
-// Resource is the resource of the controller object, as kubectl has it.
+// Resource returns the plural name of the controller's kind, for kubectl.
 func (i ID) Resource() string { return Resources[i.Kind].Resource }
 
-// Finalizer is the finalizer that the controller adds to its parents.
+// Finalizer returns the finalizer that the controller adds to its parents.
 func (i ID) Finalizer() string { return FinalizerPrefixes[i.Kind] + i.Name }
 
-// FinalizerPrefixes are the finalizers of controllers, by kind, without the name of the controller object at their end.
+// FinalizerPrefixes are the prefixes of the finalizers of controllers, by kind. The rest is the name of the controller
+// object.
 var FinalizerPrefixes = map[string]string{
 	v1alpha1.KindCompositeController: "metacontroller.io/compositecontroller-",
 	v1alpha1.KindDecoratorController: "metacontroller.io/decoratorcontroller-",
 }
 
-// ID names the controller object.
+// ID returns the ID of the controller object.
 func (d *Declaration) ID() ID { return ID{d.Kind, d.Object.Name} }
 
-// Hook is the hook of that name in spec.hooks, or nil.
+// Hook returns the hook of that name in spec.hooks, or nil.
 func (d *Declaration) Hook(name string) *v1alpha1.Hook {
 	for _, h := range d.Hooks {
 		if h.Name == name {
@@ -133,7 +133,7 @@ func Read(o *object.Object) (*Declaration, error) {
 	return d, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), err)
 }
 
-// convert is the Declaration of a controller object with this content.
+// convert returns the Declaration of a controller object with this content.
 func convert(kind string, content map[string]any) (*Declaration, error) {
 	if kind == v1alpha1.KindDecoratorController {
 		dc := &v1alpha1.DecoratorController{}
@@ -154,21 +154,21 @@ var Resources = map[string]schema.GroupVersionResource{
 	v1alpha1.KindDecoratorController: v1alpha1.DecoratorControllers,
 }
 
-// HasFallback reports whether a webhook can answer for a hook in place of its script.
+// HasFallback reports whether a hook has a webhook that can be called in place of its script.
 func (d *Declaration) HasFallback() bool {
 	return slices.ContainsFunc(d.Hooks, func(h NamedHook) bool { return FallsBack(h.Hook) })
 }
 
-// FallsBack reports whether the webhook of a hook can answer in place of its script.
+// FallsBack reports whether the webhook of a hook can be called in place of its script.
 func FallsBack(set *v1alpha1.Hook) bool {
 	return set != nil && set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever
 }
 
-// Owner is the name of the controller in the engine; see engine.Env.
+// Owner returns the name of the controller for the script engine; see engine.Env.
 func (i ID) Owner() string { return i.Kind + "/" + i.Name }
 
-// ForHooks returns the controller object as hooks get it: without managedFields and status, which change while what it declares
-// stays the same.
+// ForHooks returns a copy of the controller object for hooks: without managedFields and status, which change while the spec
+// does not.
 func ForHooks(o *object.Object) *object.Object {
 	given := object.Copy(o)
 	given.SetManagedFields(nil)

@@ -9,7 +9,7 @@ import (
 	"metascript/controller/plan"
 )
 
-// Decorator returns what a DecoratorController declares.
+// Decorator returns the Declaration of a DecoratorController.
 func Decorator(dc *v1alpha1.DecoratorController) *Declaration {
 	spec := &dc.Spec
 	d := &Declaration{
@@ -33,10 +33,10 @@ func Decorator(dc *v1alpha1.DecoratorController) *Declaration {
 	return d
 }
 
-// unrolled are the methods that attachments have in place of the rolling ones, since attachments do not roll.
+// unrolled maps the rolling methods to the methods that attachments have in their place, since attachments do not roll.
 var unrolled = map[plan.Method]plan.Method{plan.RollingRecreate: plan.Recreate, plan.RollingInPlace: plan.InPlace}
 
-// declareAttachment is a rule of attachments; its method is OnDelete unless it has one.
+// declareAttachment returns the Child for a rule of attachments. The default method is OnDelete.
 func declareAttachment(rule v1alpha1.DecoratorControllerAttachmentRule) Child {
 	child := Child{ResourceRule: rule.ResourceRule, Method: plan.OnDelete}
 	if s := rule.UpdateStrategy; s != nil {

@@ -13,11 +13,11 @@ import (
 	"metascript/controller/selection"
 )
 
-// A ParentRule is a resource whose objects are parents, and which of them.
+// A ParentRule is a resource whose objects can be parents, and the selectors of the parents.
 type ParentRule struct {
 	kube.Resource
-	Selectors           []Selector // an object is a parent if one of them matches
-	IgnoreStatusChanges bool       // by all declared rules about the resource
+	Selectors           []Selector // an object is a parent if one of them matches it
+	IgnoreStatusChanges bool       // true if all declared rules for the resource set it
 }
 
 // Selects reports whether o, an object of the resource, is a parent.
@@ -25,7 +25,7 @@ func (r *ParentRule) Selects(o *object.Object) bool {
 	return slices.ContainsFunc(r.Selectors, func(s Selector) bool { return s.Matches(o) })
 }
 
-// Queries are the selectors in the form of an index.
+// Queries returns the selectors as queries.
 func (r *ParentRule) Queries() []selection.Query {
 	var all []selection.Query
 	for _, s := range r.Selectors {
@@ -38,7 +38,7 @@ func (r *ParentRule) Queries() []selection.Query {
 	return all
 }
 
-// An annotationQuery is a selector of annotations in the form of an index.
+// An annotationQuery is a selector of annotations for a query.
 type annotationQuery struct{ *v1alpha1.AnnotationSelector }
 
 // Matches implements selection.Annotations.
@@ -63,11 +63,11 @@ func (a annotationQuery) Required() []selection.Requirement {
 	return all
 }
 
-// ParentRules returns one rule for each resource of d whose objects are parents, with what discovery found.
+// ParentRules returns one rule for each parent resource of d. found are the resources that discovery found.
 func ParentRules(d *Declaration, found Resolved) ([]*ParentRule, error) {
 	var rules []*ParentRule
 	for i, declared := range d.Parents {
-		selector, err := declared.Selector()
+		selector, err := declared.selector()
 		if err != nil {
 			return nil, err
 		}
@@ -93,8 +93,8 @@ func (s Selector) Matches(o *object.Object) bool {
 	return s.Labels.Matches(labels.Set(o.GetLabels())) && HasAnnotations(o.GetAnnotations(), s.Annotations)
 }
 
-// Selector compiles the selectors of a declared parent.
-func (p *Parent) Selector() (Selector, error) {
+// selector compiles the selectors of a declared parent.
+func (p *Parent) selector() (Selector, error) {
 	s := Selector{Labels: labels.Everything(), Annotations: p.Annotations}
 	if p.Labels != nil {
 		var err error
@@ -113,7 +113,8 @@ func (p *Parent) Selector() (Selector, error) {
 	return s, nil
 }
 
-// checkRequirement is an error if the operator of r does not exist, or has values that it must not have, or lacks them.
+// checkRequirement returns an error if r has an unknown operator, or has values although the operator takes none, or the
+// reverse.
 func checkRequirement(r metav1.LabelSelectorRequirement) error {
 	switch r.Operator {
 	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
@@ -130,8 +131,8 @@ func checkRequirement(r metav1.LabelSelectorRequirement) error {
 	return nil
 }
 
-// HasAnnotations reports whether annotations match a selector. A label selector would not do: most values of annotations are not
-// valid values of labels.
+// HasAnnotations reports whether annotations match a selector. This is not a label selector, since most values of
+// annotations are not valid as values of labels.
 func HasAnnotations(have map[string]string, s *v1alpha1.AnnotationSelector) bool {
 	if s == nil {
 		return true
@@ -141,11 +142,11 @@ func HasAnnotations(have map[string]string, s *v1alpha1.AnnotationSelector) bool
 			return false
 		}
 	}
-	return !slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return !meets(have, r) })
+	return !slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return !matches(have, r) })
 }
 
-// meets reports whether annotations meet one requirement.
-func meets(have map[string]string, r metav1.LabelSelectorRequirement) bool {
+// matches reports whether annotations match one requirement.
+func matches(have map[string]string, r metav1.LabelSelectorRequirement) bool {
 	value, found := have[r.Key]
 	switch r.Operator {
 	case metav1.LabelSelectorOpIn:

@@ -9,7 +9,7 @@ import (
 	"metascript/controller/plan"
 )
 
-// A ChildRule is a rule about children, with the resource that discovery found for it.
+// A ChildRule is a rule for children, with the resource that discovery found for it.
 type ChildRule struct {
 	kube.Resource
 	Method plan.Method
@@ -21,7 +21,7 @@ type Resolved struct {
 	Children []ChildRule
 }
 
-// A NoStatusError reports that the parent resource has no status subresource. Its text is Metacontroller's.
+// A NoStatusError says that the parent resource has no status subresource. Its text is the same as in Metacontroller.
 type NoStatusError struct{ kube.Resource }
 
 func (e *NoStatusError) Error() string {

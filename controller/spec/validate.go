@@ -14,14 +14,14 @@ import (
 func (d *Declaration) Validate() error {
 	errs := []error{oneVersionOfEach(d)}
 	for i := range d.Parents {
-		_, err := d.Parents[i].Selector()
+		_, err := d.Parents[i].selector()
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// oneVersionOfEach is an error if two rules name different versions of a resource: each of its objects would be observed in both
-// versions and desired in one, so that it would be deleted in the other one.
+// oneVersionOfEach returns an error if two rules have different versions of a resource. Each object would be observed in
+// both versions and desired in one, so that it would be deleted in the other.
 func oneVersionOfEach(d *Declaration) error {
 	rules := map[string]int{} // the first of each resource
 	for i, rule := range d.Children {
@@ -38,7 +38,7 @@ func oneVersionOfEach(d *Declaration) error {
 	return nil
 }
 
-// Warnings lists the settings that are accepted but have no effect, or are probably a mistake.
+// Warnings returns warnings about settings that are accepted but have no effect, or are probably mistakes.
 func (d *Declaration) Warnings() []string {
 	warnings := resourceWarnings(d)
 	for i, child := range d.Children {
@@ -58,7 +58,7 @@ func (d *Declaration) Warnings() []string {
 	return warnings
 }
 
-// resourceWarnings is the warning about a DecoratorController without resources.
+// resourceWarnings returns a warning if a DecoratorController has no resources.
 func resourceWarnings(d *Declaration) []string {
 	if d.Kind != v1alpha1.KindDecoratorController || len(d.Parents) > 0 {
 		return nil

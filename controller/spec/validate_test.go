@@ -8,7 +8,7 @@ import (
 	"metascript/controller/plan"
 )
 
-func TestScriptRevisionsWithoutEffectAreDoubtful(t *testing.T) {
+func TestScriptRevisionsWithoutEffectAreAWarning(t *testing.T) {
 	rolls := []Child{{Method: plan.RollingInPlace}}
 	for want, d := range map[string]*Declaration{
 		"": {ScriptRevisions: true, Hooks: []NamedHook{{Name: "sync", Hook: &v1alpha1.Hook{Script: &v1alpha1.HookScript{}}}}, Children: rolls},

@@ -1,4 +1,4 @@
-// Package static has controller objects that are not in a cluster: those of a file, for example.
+// Package static has controller objects that are not in a cluster, such as those of a file.
 package static
 
 import (
@@ -21,38 +21,39 @@ type Objects interface {
 	Get(key object.Key) *object.Object
 	List() []*object.Object
 	Handle(handler func(old, current *object.Object)) error
-	Synced(ctx context.Context) bool
-	Filled() bool
-	Trouble() error
+	WaitForSync(ctx context.Context) bool
+	HasSynced() bool
+	SyncError() error
 	Close()
 }
 
-// A Source has controller objects that somebody sets. They are in no cluster. A server that has a Source reads no controller
-// objects from the cluster; it writes their status to the Source, which keeps it and calls OnStatus.
+// A Source has controller objects that its user sets, and that are not in a cluster. A server with a Source reads no
+// controller objects from the cluster. It writes their status to the Source, which stores it and calls OnStatus.
 //
-// An object has the same UID whenever one of its kind and name is set, and its generation counts the edits. The zero value
-// has no objects. A Source is safe for concurrent use.
+// Objects of the same kind and name always have the same UID. The generation counts the edits. The zero value has no
+// objects. A Source is safe for concurrent use.
 type Source struct {
 	OnStatus func(o *object.Object) // is called with each new status; may be nil
 
-	mu       sync.Mutex                 // guards what follows
+	mu       sync.Mutex                 // guards the fields below
 	versions int64                      // the last resourceVersion
-	given    map[spec.ID]*object.Object // as they were set
-	objects  map[spec.ID]*object.Object // as the server sees them
+	lastSet  map[spec.ID]*object.Object // the arguments of the last Set
+	objects  map[spec.ID]*object.Object // with the fields that an API server sets
 	edits    map[spec.ID]int64
 	handlers map[string][]func(old, current *object.Object) // by kind
 }
 
-// Set replaces all objects. An object that is as it was set before does not change; one that is not in all is deleted.
+// Set replaces all objects. An object that equals the one that was last set does not change. An object that is not in all is
+// deleted.
 func (g *Source) Set(all []*object.Object) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	before, givenBefore := g.objects, g.given
-	g.objects, g.given = map[spec.ID]*object.Object{}, map[spec.ID]*object.Object{}
+	before, setBefore := g.objects, g.lastSet
+	g.objects, g.lastSet = map[spec.ID]*object.Object{}, map[spec.ID]*object.Object{}
 	for _, o := range all {
 		name := spec.IDOf(o)
-		g.given[name] = object.Copy(o)
-		if last := givenBefore[name]; last != nil && reflect.DeepEqual(last.Object, o.Object) {
+		g.lastSet[name] = object.Copy(o)
+		if last := setBefore[name]; last != nil && reflect.DeepEqual(last.Object, o.Object) {
 			g.objects[name] = before[name]
 			continue
 		}
@@ -66,7 +67,7 @@ func (g *Source) Set(all []*object.Object) {
 	}
 }
 
-// admit sets in o what an API server would set, and the status that it had before.
+// admit returns a copy of o with the fields that an API server sets, and with the status of before.
 func (g *Source) admit(o, before *object.Object) *object.Object {
 	if g.edits == nil {
 		g.edits = map[spec.ID]int64{}
@@ -89,27 +90,27 @@ func uidOf(name spec.ID) types.UID {
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
 }
 
-// version gives o a new resourceVersion.
+// version sets a new resourceVersion of o.
 func (g *Source) version(o *object.Object) {
 	g.versions++
 	o.SetResourceVersion(strconv.FormatInt(g.versions, 10))
 }
 
-// notify calls the handlers. It holds the lock of g, so that they must not call g.
+// notify calls the handlers, with mu locked, so they must not use g.
 func (g *Source) notify(name spec.ID, old, current *object.Object) {
 	for _, handler := range g.handlers[name.Kind] {
 		handler(old, current)
 	}
 }
 
-// Do implements plan.Writer for statuses, which are all that a server writes of controller objects.
+// Do implements plan.Writer. It stores the status, since a server writes nothing else of controller objects.
 func (g *Source) Do(_ context.Context, op plan.Op) (*object.Object, error) {
 	name, stored := spec.IDOf(op.Object), object.Copy(op.Object)
 	g.mu.Lock()
 	before := g.objects[name]
 	if before == nil || before.GetGeneration() != stored.GetGeneration() {
 		g.mu.Unlock()
-		return stored, nil // it was edited meanwhile, and is looked at again
+		return stored, nil // it was edited meanwhile, and is loaded again
 	}
 	g.version(stored)
 	g.objects[name] = stored
@@ -124,7 +125,7 @@ func (g *Source) Do(_ context.Context, op plan.Op) (*object.Object, error) {
 // Of returns the objects of a kind.
 func (g *Source) Of(kind string) Objects { return &objectsOf{g, kind} }
 
-// objectsOf are the objects of a kind. They are there from the beginning.
+// objectsOf are the objects of a kind. They have synced from the beginning.
 type objectsOf struct {
 	*Source
 	kind string
@@ -150,7 +151,7 @@ func (g *objectsOf) List() []*object.Object {
 	return all
 }
 
-// Handle implements Objects. It calls handler with the objects that there are before it returns.
+// Handle implements Objects. Before it returns, it calls handler with the objects that exist.
 func (g *objectsOf) Handle(handler func(old, current *object.Object)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,14 +167,14 @@ func (g *objectsOf) Handle(handler func(old, current *object.Object)) error {
 	return nil
 }
 
-// Synced implements Objects.
-func (g *objectsOf) Synced(ctx context.Context) bool { return ctx.Err() == nil }
+// WaitForSync implements Objects.
+func (g *objectsOf) WaitForSync(ctx context.Context) bool { return ctx.Err() == nil }
 
-// Filled implements Objects.
-func (g *objectsOf) Filled() bool { return true }
+// HasSynced implements Objects.
+func (g *objectsOf) HasSynced() bool { return true }
 
-// Trouble implements Objects.
-func (g *objectsOf) Trouble() error { return nil }
+// SyncError implements Objects.
+func (g *objectsOf) SyncError() error { return nil }
 
-// Close does nothing: the Source may be used after it.
+// Close does nothing, since the Source can still be used.
 func (g *objectsOf) Close() {}

@@ -102,7 +102,7 @@ func finalizersHeld(d *spec.Declaration, r *Result) metav1.Condition {
 		return notRunning()
 	case r.Finalizers.Parents > 0:
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonNoFinalizeHook, r.Finalizers.Message(d.ID()))
-	case !r.Filled:
+	case !r.Synced:
 		return starting()
 	}
 	return condition(metav1.ConditionFalse, v1alpha1.ReasonNoneHeld, "no finalizer is held on any parent")
@@ -110,7 +110,7 @@ func finalizersHeld(d *spec.Declaration, r *Result) metav1.Condition {
 
 // permitted has the error of the API server, which names the verb and the resource.
 func permitted(r *Result) metav1.Condition {
-	switch denied := kube.Forbidden(r.Trouble); {
+	switch denied := kube.Forbidden(r.CacheError); {
 	case r.Active == nil:
 		return notRunning()
 	case denied != nil:
@@ -118,7 +118,7 @@ func permitted(r *Result) metav1.Condition {
 	case r.Denied.Parents > 0:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden,
 			fmt.Sprintf("parents for which something is not permitted: %d; for %s: %v", r.Denied.Parents, r.Denied.First, r.Denied.Err))
-	case !r.Filled:
+	case !r.Synced:
 		return starting()
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonNothingForbidden, "no request is refused for lack of a permission")
@@ -132,7 +132,7 @@ func specSound(r *Result) metav1.Condition {
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonDoubtful, strings.Join(r.Warnings, "; "))
 	case !r.Discovered || r.Spec != nil || r.Script != nil:
 		return notChecked()
-	case r.Active != nil && !r.Filled:
+	case r.Active != nil && !r.Synced:
 		return starting()
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonNoWarnings, "the spec and the scripts have no setting without effect")
@@ -148,12 +148,12 @@ func ready(d *spec.Declaration, r *Result) metav1.Condition {
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonPaused, "spec.paused is set: no hook runs, and nothing is written")
 	case r.Active == nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "the controller is about to start")
-	case !r.Filled && r.Trouble != nil:
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled: "+r.Trouble.Error())
-	case !r.Filled:
+	case !r.Synced && r.CacheError != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, "its caches are being filled: "+r.CacheError.Error())
+	case !r.Synced:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, starting().Message)
-	case r.Trouble != nil:
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonCachesStale, "changes go unnoticed: "+r.Trouble.Error())
+	case r.CacheError != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonCachesStale, "changes go unnoticed: "+r.CacheError.Error())
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", r.Active.Generation))
 }

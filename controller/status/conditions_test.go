@@ -159,7 +159,7 @@ func TestConditionsOfAController(t *testing.T) {
 func TestAControllerIsReadyOnceItsCachesAreFilled(t *testing.T) {
 	cc := spectest.Composite(t, webhookSpec)
 	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
-	r.Filled = false
+	r.Synced = false
 	status := Of(cc, r)
 	if diff := cmp.Diff(sorted([]string{"ScriptReady: True NoScript", "FinalizersHeld: Unknown Starting", "Permitted: Unknown Starting", "SpecSound: Unknown Starting", "Ready: False Starting"}), differing(status)); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
@@ -170,7 +170,7 @@ func TestAControllerIsReadyOnceItsCachesAreFilled(t *testing.T) {
 }
 
 // A spec that cannot be read is not taken for one without a script.
-func TestNothingIsSaidOfASpecThatCannotBeRead(t *testing.T) {
+func TestAnUnreadableSpecIsNotChecked(t *testing.T) {
 	cc := &spec.Declaration{Kind: v1alpha1.KindCompositeController}
 	want := sorted(idle, []string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"})
 	if diff := cmp.Diff(want, differing(Of(cc, &Result{Spec: errors.New("unreadable")}))); diff != "" {
@@ -198,9 +198,9 @@ func TestPermittedHasTheErrorOfTheAPIServer(t *testing.T) {
 		of   reconcile.Snapshot
 		want []string
 	}{
-		"to a parent":           {reconcile.Snapshot{Filled: true, Denied: reconcile.Denied{Parents: 1, First: objecttest.WidgetRef("default", "w"), Err: forbidden}}, []string{"Permitted: False Forbidden"}},
-		"to a watch that began": {reconcile.Snapshot{Filled: true, Trouble: forbidden}, []string{"Permitted: False Forbidden", "Ready: False CachesStale"}},
-		"to a watch":            {reconcile.Snapshot{Trouble: forbidden}, []string{"FinalizersHeld: Unknown Starting", "Permitted: False Forbidden", "Ready: False Starting", "SpecSound: Unknown Starting"}},
+		"to a parent":           {reconcile.Snapshot{Synced: true, Denied: reconcile.Denied{Parents: 1, First: objecttest.WidgetRef("default", "w"), Err: forbidden}}, []string{"Permitted: False Forbidden"}},
+		"to a watch that began": {reconcile.Snapshot{Synced: true, CacheError: forbidden}, []string{"Permitted: False Forbidden", "Ready: False CachesStale"}},
+		"to a watch":            {reconcile.Snapshot{CacheError: forbidden}, []string{"FinalizersHeld: Unknown Starting", "Permitted: False Forbidden", "Ready: False Starting", "SpecSound: Unknown Starting"}},
 	} {
 		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
 		r.Snapshot = c.of

@@ -65,7 +65,7 @@ func withScript(source string) string {
 // resultOf loads a controller as a server without a cluster would; active is what runs.
 func resultOf(t *testing.T, cc *spec.Declaration, in names, active *build.Version) *Result {
 	t.Helper()
-	r := &Result{Active: active, Snapshot: reconcile.Snapshot{Filled: active != nil}, Warnings: append(newLoader().Sandbox.Warnings(cc), cc.Warnings()...)}
+	r := &Result{Active: active, Snapshot: reconcile.Snapshot{Synced: active != nil}, Warnings: append(newLoader().Sandbox.Warnings(cc), cc.Warnings()...)}
 	if cc.Settings.Paused {
 		return r
 	}

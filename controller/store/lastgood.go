@@ -60,7 +60,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 			return err
 		}
 	}
-	existing, err := s.Live(ctx, o)
+	existing, err := s.GetLive(ctx, o)
 	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 // generation is status.activeGeneration of the object, or else the one before its own. It is an error if the digest of the
 // content is not the one in the name.
 func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*build.Candidate, error) {
-	stored, err := s.Live(ctx, s.configMap(strings.TrimPrefix(name, NamePrefix)))
+	stored, err := s.GetLive(ctx, s.configMap(strings.TrimPrefix(name, NamePrefix)))
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ import (
 type Store struct {
 	Namespace string // of the ConfigMaps
 	Writer    plan.Writer
-	Live      func(ctx context.Context, o *object.Object) (*object.Object, error) // gets an object from the API server
+	GetLive   func(ctx context.Context, o *object.Object) (*object.Object, error) // gets an object from the API server
 }
 
 const (
@@ -67,7 +67,7 @@ func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVers
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	existing, err := s.Live(ctx, o)
+	existing, err := s.GetLive(ctx, o)
 	if err == nil {
 		o.SetResourceVersion(existing.GetResourceVersion())
 		_, err = s.Writer.Do(ctx, plan.Op{Verb: plan.Update, Object: o, Why: "revisions refer to the script again"})
@@ -109,7 +109,7 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 
 // script reads a version of scripts. The caller compares the digest of the content.
 func (s *Store) script(ctx context.Context, digest string) (build.ScriptVersion, error) {
-	o, err := s.Live(ctx, s.configMap(digest))
+	o, err := s.GetLive(ctx, s.configMap(digest))
 	if err != nil {
 		return build.ScriptVersion{}, err
 	}

@@ -13,50 +13,49 @@ import (
 	"metascript/engine"
 )
 
-// A Breaker keeps a script from being run again and again when it cannot succeed.
+// A Breaker prevents repeated calls of a script that cannot succeed.
 //
-// A script that exceeds its limit of steps, memory, output or stack for a parent does so again, unless its input changes:
-// after the second time in a row it is held, that is not run for that parent, until the [Question] changes. A script that
-// runs out of time may do so because the machine is busy: it is run again, after a pause that doubles each time. Other
-// parents are not concerned. A new version of the controller has a new Breaker, so that an edit of the script releases what
-// is held; so does a restart.
+// A script that exceeds its limit of steps, memory, output or stack for a parent exceeds it again unless its input changes.
+// After the second time in a row it is held: it is not called for that parent until the [Input] changes. A script that runs
+// out of time may do so because the machine is busy: it is called again after a pause, which doubles each time. Other
+// parents are not affected. A new version of the controller has a new Breaker, so an edit of the script releases all
+// parents; so does a restart.
 //
 // It is safe for concurrent use.
 type Breaker struct {
 	notify func() // called when the first parent is held, and when none is any more
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	parents map[object.Ref]*record
 	held    int // how many parents are
 	order   int // of the parent that was held last
 }
 
-// StrikesAllowed is how often in a row a script may exceed a limit for a parent before it is held.
+// StrikesAllowed is after how many exceeded limits in a row a script is held for a parent.
 const StrikesAllowed = 2
 
-// pauseBackoff is how long a script that ran out of time is not run.
-var pauseBackoff = Backoff{5 * time.Second, 5 * time.Minute}
+// pauseBackoff is how long a script that ran out of time is not called.
+var pauseBackoff = backoff{5 * time.Second, 5 * time.Minute}
 
-// A Question is what a script is asked about a parent, as far as the owner of the parent determines it.
-type Question struct {
-	UID     types.UID
-	Version string // of the spec
-	Hook    string
+// An Input identifies the input of a script for a parent, as far as the user determines it.
+type Input struct {
+	uid     types.UID
+	version string // of the spec
+	hook    string
 }
 
-// QuestionAbout is the question about a parent. An object of a kind without generations has no version but its
-// resourceVersion.
-func QuestionAbout(parent *object.Object, hook string) Question {
+// InputFor returns the current Input for a parent. For a kind without generations, the version is the resourceVersion.
+func InputFor(parent *object.Object, hook string) Input {
 	version := parent.GetResourceVersion()
 	if generation := parent.GetGeneration(); generation > 0 {
 		version = strconv.FormatInt(generation, 10)
 	}
-	return Question{parent.GetUID(), version, hook}
+	return Input{parent.GetUID(), version, hook}
 }
 
-// A record is what happened with a question since the script answered it last.
+// A record is what happened with an Input since the script last succeeded.
 type record struct {
-	Question
+	Input
 	strikes  int       // how often the script exceeded a limit
 	timeouts int       // how often it ran out of time
 	until    time.Time // the end of its pause
@@ -64,28 +63,28 @@ type record struct {
 	place    int       // in the order in which parents were held; 0: it is not held
 }
 
-// A HeldError says that the script is not run for a parent.
+// A HeldError says that the script is held for a parent.
 type HeldError struct {
-	Err error // why: the limit that was exceeded
+	err error // why: the limit that was exceeded
 	New bool  // it was not held before
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("the script hit a limit %d times in a row and is not run for this object before its spec or the script changes: %v", StrikesAllowed, e.Err)
+	return fmt.Sprintf("the script hit a limit %d times in a row and is not run for this object before its spec or the script changes: %v", StrikesAllowed, e.err)
 }
 
-func (e *HeldError) Unwrap() error { return e.Err }
+func (e *HeldError) Unwrap() error { return e.err }
 
-// A PauseError says that the script is not run for a parent for a while.
+// A PauseError says that the script is not called for a parent for some time.
 type PauseError struct {
-	Err  error // why: it ran out of time
+	err  error // why: it ran out of time
 	Wait time.Duration
 	New  bool // it ran out of time just now
 }
 
-func (e *PauseError) Error() string { return fmt.Sprintf("%v; it is tried again in %s", e.Err, e.Wait) }
+func (e *PauseError) Error() string { return fmt.Sprintf("%v; it is tried again in %s", e.err, e.Wait) }
 
-func (e *PauseError) Unwrap() error { return e.Err }
+func (e *PauseError) Unwrap() error { return e.err }
 
 // NewBreaker returns a Breaker that holds nothing. It calls notify, which must not block and must not use the Breaker, when
 // the first parent is held and when none is any more.
@@ -93,32 +92,31 @@ func NewBreaker(notify func()) *Breaker {
 	return &Breaker{notify: notify, parents: map[object.Ref]*record{}}
 }
 
-// Admit returns nil when the script may be run for a parent now, or a [*HeldError] or a [*PauseError].
-func (b *Breaker) Admit(parent object.Ref, q Question, now time.Time) error {
+// Admit returns nil if the script may be called for a parent now, and otherwise a [*HeldError] or a [*PauseError].
+func (b *Breaker) Admit(parent object.Ref, q Input, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.parents[parent]
 	switch {
 	case r == nil:
 		return nil
-	case r.Question != q:
+	case r.Input != q:
 		b.drop(parent)
 		return nil
 	case r.place > 0:
-		return &HeldError{Err: r.err}
+		return &HeldError{err: r.err}
 	case now.Before(r.until):
-		return &PauseError{Err: r.err, Wait: r.until.Sub(now)}
+		return &PauseError{err: r.err, Wait: r.until.Sub(now)}
 	}
 	return nil
 }
 
-// Note records the result of running the script for a parent. It returns err, or the [*HeldError] or [*PauseError] that
-// follows from it.
-func (b *Breaker) Note(parent object.Ref, q Question, err error, now time.Time) error {
+// Note records the result of a call for a parent. It returns err, or the [*HeldError] or [*PauseError] that results from it.
+func (b *Breaker) Note(parent object.Ref, q Input, err error, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.parents[parent]
-	if err == nil || r != nil && r.Question != q {
+	if err == nil || r != nil && r.Input != q {
 		b.drop(parent)
 		r = nil
 	}
@@ -127,14 +125,14 @@ func (b *Breaker) Note(parent object.Ref, q Question, err error, now time.Time) 
 		return err
 	}
 	if r == nil {
-		r = &record{Question: q}
+		r = &record{Input: q}
 		b.parents[parent] = r
 	}
 	r.err = err
 	if timeout {
-		wait := pauseBackoff.After(r.timeouts)
+		wait := pauseBackoff.after(r.timeouts)
 		r.timeouts, r.until = r.timeouts+1, now.Add(wait)
-		return &PauseError{Err: err, Wait: wait, New: true}
+		return &PauseError{err: err, Wait: wait, New: true}
 	}
 	if r.strikes++; r.strikes < StrikesAllowed {
 		return err
@@ -144,7 +142,7 @@ func (b *Breaker) Note(parent object.Ref, q Question, err error, now time.Time) 
 	if b.held++; b.held == 1 {
 		b.notify()
 	}
-	return &HeldError{Err: err, New: true}
+	return &HeldError{err: err, New: true}
 }
 
 // classify reports whether err says that a script ran out of time, or that it exceeded another limit.
@@ -162,14 +160,14 @@ func classify(err error) (timeout, strike bool) {
 	return false, false
 }
 
-// Forget drops what is known of a parent, which is gone or is to be tried at once.
+// Forget drops the record of a parent that was deleted, or for which the script is to be called again.
 func (b *Breaker) Forget(parent object.Ref) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.drop(parent)
 }
 
-// Clear drops what is known of all parents.
+// Clear drops the records of all parents.
 func (b *Breaker) Clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -189,7 +187,7 @@ func (b *Breaker) drop(parent object.Ref) {
 	}
 }
 
-// Held says for how many parents a script is not run, which of them was the first, and why.
+// Held says for how many parents a script is held, which parent was the first, and why.
 type Held struct {
 	Parents int
 	First   object.Ref

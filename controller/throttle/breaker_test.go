@@ -16,13 +16,13 @@ import (
 // An attempt is one time that a parent's script may be run: what it would come to, and what is to come of it.
 type attempt struct {
 	after time.Duration // since the one before
-	asked Question      // zero: as before
+	asked Input         // zero: as before
 	comes error         // of running the script
 	want  string        // "runs" and what follows, or why it does not run
 }
 
 func TestBreaker(t *testing.T) {
-	q, edited := Question{"u1", "1", "sync"}, Question{"u1", "2", "sync"}
+	q, edited := Input{"u1", "1", "sync"}, Input{"u1", "2", "sync"}
 	steps, memory := &engine.Error{Kind: engine.KindSteps, Msg: "steps"}, &engine.Error{Kind: engine.KindMemory, Msg: "memory"}
 	output, stack := &engine.Error{Kind: engine.KindOutput, Msg: "output"}, &engine.Error{Kind: engine.KindStack, Msg: "stack"}
 	late := &engine.Error{Kind: engine.KindTimeout, Msg: "late"}
@@ -40,8 +40,8 @@ func TestBreaker(t *testing.T) {
 			{comes: errors.New("503"), want: "runs: 503"}, {comes: memory, want: "runs: held now: memory"}}},
 		{"another spec is another question", []attempt{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"},
 			{asked: edited, comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"}, {want: "held: steps"}}},
-		{"so is another object of the same name", []attempt{{comes: steps, want: "runs: steps"}, {asked: Question{"u2", "1", "sync"}, comes: steps, want: "runs: steps"}}},
-		{"so is another hook", []attempt{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"}, {asked: Question{"u1", "1", "finalize"}, want: "runs"}}},
+		{"so is another object of the same name", []attempt{{comes: steps, want: "runs: steps"}, {asked: Input{"u2", "1", "sync"}, comes: steps, want: "runs: steps"}}},
+		{"so is another hook", []attempt{{comes: steps, want: "runs: steps"}, {comes: steps, want: "runs: held now: steps"}, {asked: Input{"u1", "1", "finalize"}, want: "runs"}}},
 		{"a timeout pauses, longer each time", []attempt{{comes: late, want: "runs: pause of 5s begins: late"}, {want: "pause of 5s: late"}, {after: 2 * time.Second, want: "pause of 3s: late"},
 			{after: 3 * time.Second, comes: late, want: "runs: pause of 10s begins: late"}, {after: 10 * time.Second, want: "runs"}, {comes: late, want: "runs: pause of 5s begins: late"}}},
 		{"another spec ends a pause", []attempt{{comes: late, want: "runs: pause of 5s begins: late"}, {asked: edited, want: "runs"}}},
@@ -53,7 +53,7 @@ func TestBreaker(t *testing.T) {
 			now, asked := time.Now(), q
 			for i, turn := range c.turns {
 				now = now.Add(turn.after)
-				if turn.asked != (Question{}) {
+				if turn.asked != (Input{}) {
 					asked = turn.asked
 				}
 				got := saidOf(b.Admit(key, asked, now))
@@ -75,27 +75,27 @@ func saidOf(err error) string {
 	case err == nil:
 		return ""
 	case errors.As(err, &held) && held.New:
-		return "held now: " + held.Err.Error()
+		return "held now: " + held.err.Error()
 	case errors.As(err, &held):
-		return "held: " + held.Err.Error()
+		return "held: " + held.err.Error()
 	case errors.As(err, &pause) && pause.New:
-		return fmt.Sprintf("pause of %s begins: %v", pause.Wait, pause.Err)
+		return fmt.Sprintf("pause of %s begins: %v", pause.Wait, pause.err)
 	case errors.As(err, &pause):
-		return fmt.Sprintf("pause of %s: %v", pause.Wait, pause.Err)
+		return fmt.Sprintf("pause of %s: %v", pause.Wait, pause.err)
 	}
 	return err.Error()
 }
 
 func TestAPauseHasAnEnd(t *testing.T) {
-	b, key, q, now := NewBreaker(func() {}), objecttest.WidgetRef("", "w"), Question{UID: "u"}, time.Now()
+	b, key, q, now := NewBreaker(func() {}), objecttest.WidgetRef("", "w"), Input{uid: "u"}, time.Now()
 	var pause *PauseError
 	for range 100 {
 		if err := b.Note(key, q, &engine.Error{Kind: engine.KindTimeout}, now); !errors.As(err, &pause) {
 			t.Fatalf("got %v, want a pause", err)
 		}
 	}
-	if pause.Wait != pauseBackoff.Last {
-		t.Errorf("after 100 timeouts the pause is %s, want %s", pause.Wait, pauseBackoff.Last)
+	if pause.Wait != pauseBackoff.last {
+		t.Errorf("after 100 timeouts the pause is %s, want %s", pause.Wait, pauseBackoff.last)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestABreakerCountsWhatIsHeldAndTellsWhenThatBeginsAndEnds(t *testing.T) {
 	b := NewBreaker(func() { told++ })
 	hold := func(name string) {
 		for range StrikesAllowed {
-			_ = b.Note(objecttest.WidgetRef("", name), Question{}, &engine.Error{Kind: engine.KindSteps, Msg: "steps of " + name}, time.Now())
+			_ = b.Note(objecttest.WidgetRef("", name), Input{}, &engine.Error{Kind: engine.KindSteps, Msg: "steps of " + name}, time.Now())
 		}
 	}
 	for _, name := range []string{"b", "c", "a"} {
@@ -127,12 +127,12 @@ func TestABreakerCountsWhatIsHeldAndTellsWhenThatBeginsAndEnds(t *testing.T) {
 
 func TestTheVersionOfAQuestion(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	if got := QuestionAbout(parent, hook.Sync); got != (Question{"u1", "1", "sync"}) {
+	if got := InputFor(parent, hook.Sync); got != (Input{"u1", "1", "sync"}) {
 		t.Errorf("got %v", got)
 	}
 	parent.SetGeneration(0)
 	parent.SetResourceVersion("77")
-	if got := QuestionAbout(parent, hook.Sync); got.Version != "77" {
-		t.Errorf("the version of an object without generations is %s, want its resourceVersion", got.Version)
+	if got := InputFor(parent, hook.Sync); got.version != "77" {
+		t.Errorf("the version of an object without generations is %s, want its resourceVersion", got.version)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"metascript/engine"
 )
 
-// A Canary decides, once, whether a new version of the scripts is good or is given up, by how it does for one parent after
-// the other.
+// A Canary decides once whether a new version of the scripts is good or is given up, by the results of its calls for
+// different parents.
 //
-// It is given up when it failed for more than so many percent of the parents for which it was run, as soon as it was run
-// for enough of them. It is good when it was run for all of them, or for long enough, and was not given up.
+// The version is given up if it failed for more than percent of the parents for which it was called, as soon as these are
+// enough parents. It is good if it was called for all parents, or for long enough, and was not given up.
 //
-// For each parent the last run counts. A parent for which the version before failed as well does not count, unless the new
-// version works for it. What the API server, a webhook or a cache is to blame for never counts.
+// For each parent the last call counts. A parent for which the previous version failed too does not count, unless the new
+// version succeeds for it. Errors of the API server, of webhooks and of caches never count.
 //
 // It is safe for concurrent use.
 type Canary struct {
@@ -37,7 +37,7 @@ type Canary struct {
 	example string // the last failure
 }
 
-// An Outcome is that of a Canary.
+// An Outcome is the decision of a Canary.
 type Outcome int
 
 // The outcomes.
@@ -52,9 +52,8 @@ const (
 	canaryTime    = 10 * time.Minute // is enough for a version to be good, though it was not run for some parents
 )
 
-// NewCanary returns a Canary that begins with the first parent. The version may fail for so many percent of the parents, of
-// which there are as many as parents returns; excused are those for which the version before failed. It calls decided when
-// the outcome is known.
+// NewCanary returns a Canary. The version may fail for percent of the parents, whose number parents returns. excused are the
+// parents for which the previous version failed. It calls decided once, when the outcome is known.
 func NewCanary(percent int, excused map[object.Ref]bool, parents func() int, decided func()) *Canary {
 	return &Canary{percent: percent, excused: excused, parents: parents, decided: decided, failed: map[object.Ref]bool{}}
 }
@@ -93,7 +92,7 @@ func (c *Canary) Note(parent object.Ref, err error, now time.Time) {
 	}
 }
 
-// count reports whether this decides.
+// count records a result, and reports whether it decides the outcome.
 func (c *Canary) count(parent object.Ref, fault *engine.Error, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +125,7 @@ func (c *Canary) count(parent object.Ref, fault *engine.Error, now time.Time) bo
 	return c.result != Undecided
 }
 
-// eligible is for how many parents the version may be run.
+// eligible returns for how many parents the version may be called.
 func (c *Canary) eligible() int {
 	all := c.parents()
 	for parent := range c.excused {
@@ -137,7 +136,7 @@ func (c *Canary) eligible() int {
 	return all
 }
 
-// GiveUp gives the version up, unless it was decided before: it is broken for most parents, as why says.
+// GiveUp gives the version up because of why, unless the outcome is decided already.
 func (c *Canary) GiveUp(why error) {
 	c.mu.Lock()
 	decided := c.percent >= 0 && c.result == Undecided
@@ -150,14 +149,14 @@ func (c *Canary) GiveUp(why error) {
 	}
 }
 
-// Accept makes a version good that was given up, since there is none to go back to.
+// Accept makes a version good that was given up, since there is none to roll back to.
 func (c *Canary) Accept() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.result = Good
 }
 
-// Forget drops a parent that is gone.
+// Forget drops a parent that was deleted.
 func (c *Canary) Forget(parent object.Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,7 +170,7 @@ func (c *Canary) drop(parent object.Ref) {
 	delete(c.failed, parent)
 }
 
-// Failing are the parents for which the version failed when it was run last, or for which it is excused.
+// Failing returns the parents for which the last call of the version failed, or that are excused.
 func (c *Canary) Failing() map[object.Ref]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,17 +8,17 @@ import (
 	"metascript/controller/plan"
 )
 
-// ChurnLimit is how often one object may be written for a parent, by as many reconciles in a row, faster than once a second
-// and for the same generation of the parent. Beyond it the hook wants something else each time that it is called, because
-// it uses the time, a random number, or what it answered before.
+// ChurnLimit is how often one object may be written for a parent, by that many reconciles in a row, faster than once a
+// second and for the same generation of the parent. More writes mean that the hook returns something else in each call,
+// because it uses the time, a random number, or its own earlier response.
 const ChurnLimit = 60
 
-// churnBackoff is how long such a parent is not reconciled. The delay stays short, since it may also be that its world really
-// changes that often.
-var churnBackoff = Backoff{time.Second, 10 * time.Second}
+// churnBackoff is how long such a parent is not reconciled. The delay stays short, since it is possible that the input
+// really changes that often.
+var churnBackoff = backoff{time.Second, 10 * time.Second}
 
 // LastChurnDelay is the longest delay that a Churn imposes.
-var LastChurnDelay = churnBackoff.Last
+var LastChurnDelay = churnBackoff.last
 
 // A Churn counts what the reconciles of one parent write. A reconcile that writes nothing resets it. The zero value has
 // counted nothing. It is not safe for concurrent use.
@@ -72,7 +72,7 @@ func (c *Churn) End(parent *object.Object, now time.Time) string {
 	if often == "" {
 		return ""
 	}
-	c.until = now.Add(churnBackoff.After(c.delays))
+	c.until = now.Add(churnBackoff.after(c.delays))
 	if c.delays++; c.delays > 1 {
 		return ""
 	}

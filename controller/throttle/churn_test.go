@@ -9,7 +9,7 @@ import (
 	"metascript/controller/plan"
 )
 
-func TestWhatIsWrittenAgainAndAgainIsTold(t *testing.T) {
+func TestEndReportsRepeatedWrites(t *testing.T) {
 	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
 	other := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("d", nil), Differs: plan.Path{"data"}}
 	create := plan.Op{Verb: plan.Create, Object: objecttest.ConfigMap("c", nil)}

@@ -10,10 +10,10 @@ const (
 )
 
 // contentionBackoff is how long such a write is delayed from then on.
-var contentionBackoff = Backoff{10 * time.Second, 5 * time.Minute}
+var contentionBackoff = backoff{10 * time.Second, 5 * time.Minute}
 
 // FirstContentionDelay and LastContentionDelay are the shortest and the longest delay that a Contention imposes.
-var FirstContentionDelay, LastContentionDelay = contentionBackoff.First, contentionBackoff.Last
+var FirstContentionDelay, LastContentionDelay = contentionBackoff.first, contentionBackoff.last
 
 // A Contention counts writes of one object with the same content. The zero value has counted none. It is not safe for
 // concurrent use.
@@ -29,7 +29,7 @@ type Contention struct {
 // each write.
 func (c *Contention) Delay(now time.Time) (wait time.Duration, report bool) {
 	if c.writes >= ContentionAllowed && c.writes > c.reported {
-		c.until = now.Add(contentionBackoff.After(c.delays))
+		c.until = now.Add(contentionBackoff.after(c.delays))
 		c.delays++
 		c.reported, report = c.writes, true
 	}

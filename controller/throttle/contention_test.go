@@ -35,13 +35,13 @@ func TestAWriteThatDoesNotHelpIsDelayedMoreEachTime(t *testing.T) {
 }
 
 func TestABackoffDoublesAndHasAnEnd(t *testing.T) {
-	b := Backoff{5 * time.Second, 5 * time.Minute}
+	b := backoff{5 * time.Second, 5 * time.Minute}
 	for n, want := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
-		if got := b.After(n); got != want*time.Second {
+		if got := b.after(n); got != want*time.Second {
 			t.Errorf("after %d failures: %s, want %ds", n, got, want)
 		}
 	}
-	if got := b.After(1 << 40); got != 5*time.Minute {
+	if got := b.after(1 << 40); got != 5*time.Minute {
 		t.Errorf("after very many failures: %s", got)
 	}
 }

@@ -21,7 +21,7 @@ type LoadBackoff struct {
 }
 
 // loadBackoff is the delay before a version is loaded again.
-var loadBackoff = Backoff{5 * time.Second, 5 * time.Minute}
+var loadBackoff = backoff{5 * time.Second, 5 * time.Minute}
 
 // Transient reports whether err may be gone when the same is tried again: a script ran out of time, or files changed while
 // they were read.
@@ -53,6 +53,6 @@ func (b *LoadBackoff) Note(version string, err error, now time.Time) (report boo
 	case now.Before(b.until):
 		return true
 	}
-	*b = LoadBackoff{version, err, b.times + 1, now.Add(loadBackoff.After(b.times - 1))}
+	*b = LoadBackoff{version, err, b.times + 1, now.Add(loadBackoff.after(b.times - 1))}
 	return true
 }

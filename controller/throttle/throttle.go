@@ -11,11 +11,11 @@ package throttle
 
 import "time"
 
-// A Backoff is a delay that doubles with each failure in a row, up to Last.
-type Backoff struct{ First, Last time.Duration }
+// A backoff is a delay that doubles with each failure in a row, up to last.
+type backoff struct{ first, last time.Duration }
 
-// After returns the delay after n failures in a row that had one before: First for none.
-func (b Backoff) After(n int) time.Duration {
+// after returns the delay after a failure that followed n failures in a row.
+func (b backoff) after(n int) time.Duration {
 	const enough = 20 // doublings; more would overflow
-	return min(b.First<<min(n, enough), b.Last)
+	return min(b.first<<min(n, enough), b.last)
 }

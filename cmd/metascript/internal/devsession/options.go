@@ -55,7 +55,7 @@ type apiWarnings struct{ to *report.Reporter }
 // may quote a value of a Secret, which is not to be printed.
 func (w apiWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if code == 299 && text != "" {
-		text = redact.In(ctx).Text(text)
+		text = redact.FromContext(ctx).Text(text)
 		w.to.PrintNews("API server: "+text, w.to.Style.Warning("the API server warns: "+text))
 	}
 }

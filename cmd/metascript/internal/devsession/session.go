@@ -48,7 +48,7 @@ func New(files *Files, o Options) (*Session, error) {
 	s := &Session{files: files, report: report.New(o.Out, o.DryRun)}
 	s.controllers = &static.Source{OnStatus: s.report.Status}
 	options := o.server(s.report)
-	options.Given = s.controllers
+	options.Static = s.controllers
 	var err error
 	if s.rules, err = check.NewRules(); err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // nothing that an author asks.
 var covered = []string{"Starting", "Started", "Stopping", "Stopped", "CreateError", "ScriptReloaded", "ScriptRejected"}
 
-// Loaded implements controller.Observer. What was printed about the controller is forgotten: a problem that it still has is news,
+// Loaded implements reconcile.Observer. What was printed about the controller is forgotten: a problem that it still has is news,
 // since the author has just tried to fix it.
 func (r *Reporter) Loaded(o *object.Object) {
 	r.mu.Lock()

@@ -39,7 +39,7 @@ func (r *Reporter) reconcile(about reconcile.About) *reconcileState {
 	return now
 }
 
-// Wrote implements controller.Observer. A write that failed shows in the failure of its reconcile. Where one reconcile writes an
+// Wrote implements reconcile.Observer. A write that failed shows in the failure of its reconcile. Where one reconcile writes an
 // object twice, such as its spec and its status, the second write is compared with what the first one stored: the cache may not
 // have it yet.
 func (r *Reporter) Wrote(about reconcile.About, w reconcile.Write) {
@@ -51,10 +51,10 @@ func (r *Reporter) Wrote(about reconcile.About, w reconcile.Write) {
 	now, ref := r.reconcile(about), object.RefOf(w.Object)
 	before := cmp.Or(now.stored[ref], w.Before)
 	now.stored[ref] = w.Stored
-	now.changes = append(now.changes, r.Style.Change(style.Change{Op: w.Op, Before: before, After: w.Stored, Hidden: w.Hidden}))
+	now.changes = append(now.changes, r.Style.Change(style.Change{Op: w.Op, Before: before, After: w.Stored, Hidden: w.Redactor}))
 }
 
-// Printed implements controller.Observer.
+// Printed implements reconcile.Observer.
 func (r *Reporter) Printed(about reconcile.About, _ string, m engine.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *Reporter) Printed(about reconcile.About, _ string, m engine.Message) {
 	now.prints = append(now.prints, r.Style.Printed(m))
 }
 
-// Reconciled implements controller.Observer. Of a reconcile that is soon repeated, or cancelled, only its writes are printed, and
+// Reconciled implements reconcile.Observer. Of a reconcile that is soon repeated, or cancelled, only its writes are printed, and
 // its outcome is not kept: it is not for the author to know that an object changed meanwhile.
 func (r *Reporter) Reconciled(about reconcile.About, failed error) {
 	r.mu.Lock()
@@ -84,8 +84,8 @@ func (r *Reporter) Reconciled(about reconcile.About, failed error) {
 	r.printOutcome(about, before, now, ended.changes)
 }
 
-// Passed implements controller.Observer. A parent that comes back is new.
-func (r *Reporter) Passed(about reconcile.About) {
+// Dropped implements reconcile.Observer. A parent that comes back is new.
+func (r *Reporter) Dropped(about reconcile.About) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.outcomes, about)

@@ -31,7 +31,7 @@ import (
 // A Reporter prints a block for each parent for which a reconcile did something, or failed, and a line for one for which
 // there was nothing to do. What it printed before it does not print again.
 //
-// It implements controller.Observer. All methods may be called concurrently. Each prints what it prints at once, with the lock
+// It implements reconcile.Observer. All methods may be called concurrently. Each prints what it prints at once, with the lock
 // held, so that blocks are never mixed.
 type Reporter struct {
 	Style  style.Styler
@@ -111,7 +111,7 @@ func (r *Reporter) Stopped() {
 	r.print("stopped", below...)
 }
 
-// Event implements controller.Observer. An event about a parent that is being reconciled is part of its block.
+// Event implements reconcile.Observer. An event about a parent that is being reconciled is part of its block.
 func (r *Reporter) Event(o *object.Object, kind, reason, note string) {
 	text := r.Style.Event(kind, reason, note)
 	if manifest.IsController(o) {
