@@ -126,7 +126,7 @@ func TestRefusalsAreLimited(t *testing.T) {
 	for i := range maxRefusals + 10 {
 		r.timedOut(fmt.Sprint(i), Limits{Timeout: time.Second}, &Error{Kind: KindTimeout})
 	}
-	if n := r.kept.Len(); n != maxRefusals {
+	if n := r.entries.Len(); n != maxRefusals {
 		t.Errorf("%d texts are remembered, want %d", n, maxRefusals)
 	}
 }

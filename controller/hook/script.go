@@ -67,8 +67,8 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 
 // resultError is the error of a response that breaks a rule.
 func (s *Script) resultError(err error) error {
-	if p, ok := s.Program.(engine.Accuser); ok {
-		return p.Accuse(s.Function, err.Error())
+	if p, ok := s.Program.(engine.ErrorMaker); ok {
+		return p.ResultError(s.Function, err.Error())
 	}
 	return &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
 }

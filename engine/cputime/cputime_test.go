@@ -60,8 +60,8 @@ func TestThread(t *testing.T) {
 	first, second := <-clocks, <-clocks
 	busy.Start(first)
 	waiting.Start(second)
-	until(t, "no thread had 50 ms", func() bool { return max(busy.Had(), waiting.Had()) >= 50*time.Millisecond })
-	if less := min(busy.Had(), waiting.Had()); less > 25*time.Millisecond {
+	until(t, "no thread had 50 ms", func() bool { return max(busy.CPUTime(), waiting.CPUTime()) >= 50*time.Millisecond })
+	if less := min(busy.CPUTime(), waiting.CPUTime()); less > 25*time.Millisecond {
 		t.Errorf("the thread that waits had %s", less)
 	}
 	close(done)
@@ -79,13 +79,13 @@ func TestProcess(t *testing.T) {
 	}
 	m := NewMeter()
 	m.Start(Process(child.Process.Pid))
-	until(t, "it had less than 50 ms", func() bool { return m.Had() >= 50*time.Millisecond })
+	until(t, "it had less than 50 ms", func() bool { return m.CPUTime() >= 50*time.Millisecond })
 	if err := child.Process.Kill(); err != nil {
 		t.Error(err)
 	}
 	_ = child.Wait() // it was killed
-	last := m.Had()
-	if again := m.Had(); again != last || last < 50*time.Millisecond {
+	last := m.CPUTime()
+	if again := m.CPUTime(); again != last || last < 50*time.Millisecond {
 		t.Errorf("it had %s, and after its end %s", last, again)
 	}
 }
@@ -94,8 +94,8 @@ func TestMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMeter()
 		time.Sleep(time.Second)
-		if m.Had() != 0 || m.Took() != time.Second {
-			t.Errorf("before it runs: had %s, took %s", m.Had(), m.Took())
+		if m.CPUTime() != 0 || m.Elapsed() != time.Second {
+			t.Errorf("before it runs: had %s, took %s", m.CPUTime(), m.Elapsed())
 		}
 		var had time.Duration
 		ok := true
@@ -106,14 +106,14 @@ func TestMeter(t *testing.T) {
 			ok    bool
 			want  time.Duration
 		}{{10, true, 10}, {time.Hour, true, time.Second}, {20, true, 20}, {30, false, 20}} {
-			if had, ok = step.clock, step.ok; m.Had() != step.want {
-				t.Errorf("%v: had %s", step, m.Had())
+			if had, ok = step.clock, step.ok; m.CPUTime() != step.want {
+				t.Errorf("%v: had %s", step, m.CPUTime())
 			}
 		}
 		m.Start(func() (time.Duration, bool) { return 0, false })
 		time.Sleep(time.Minute)
-		if m.Had() != time.Minute {
-			t.Errorf("with a clock that cannot be read: had %s", m.Had())
+		if m.CPUTime() != time.Minute {
+			t.Errorf("with a clock that cannot be read: had %s", m.CPUTime())
 		}
 	})
 }
@@ -135,7 +135,7 @@ func TestWait(t *testing.T) {
 			if m.Wait(make(chan struct{}), time.Second) {
 				t.Error("it is done")
 			}
-			if took := m.Took(); took < test.want || took > test.want+time.Second {
+			if took := m.Elapsed(); took < test.want || took > test.want+time.Second {
 				t.Errorf("waited for %s, want %s", took, test.want)
 			}
 			done := make(chan struct{})

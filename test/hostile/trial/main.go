@@ -170,7 +170,7 @@ func goes(e *engine.Engine) bool {
 	defer tick.Stop()
 	for len(e.Runaways()) > 0 {
 		<-tick.C
-		if meter.Had() > patience || meter.Took() > cputime.Bound(patience) {
+		if meter.CPUTime() > patience || meter.Elapsed() > cputime.Bound(patience) {
 			return true
 		}
 	}
