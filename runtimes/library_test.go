@@ -118,5 +118,5 @@ func decoded(t *testing.T, text string) any {
 // A free meter lets everything pass.
 type free struct{}
 
-func (free) Spend(int64) error        { return nil }
-func (free) Hold(int64, string) error { return nil }
+func (free) Spend(int64) error             { return nil }
+func (free) CheckSize(int64, string) error { return nil }

@@ -188,9 +188,9 @@ func TestChangesAreLimited(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a/sync.star": "x = 1"})
 	var all Changes
-	before := look([]string{dir})
+	before := scanDirs([]string{dir})
 	for range maxTrees {
-		now := look([]string{dir})
+		now := scanDirs([]string{dir})
 		all = all.And(now.since(before))
 		before = now
 	}

@@ -366,7 +366,7 @@ func TestBurst(t *testing.T) {
 	}
 	for _, c := range []struct{ change, over int }{{0, 100}, {50, 150}, {140, 240}, {880, 980}, {950, 1000}, {1200, 1000}} {
 		b.add(at(c.change))
-		if got := b.over(p); !got.Equal(at(c.over)) || !b.pending() {
+		if got := b.end(p); !got.Equal(at(c.over)) || !b.pending() {
 			t.Errorf("after a change at %d: over at %s, want %d", c.change, got.Sub(start), c.over)
 		}
 	}

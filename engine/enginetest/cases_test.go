@@ -153,13 +153,13 @@ func checkStarlark(t *testing.T, s *script) {
 func TestParseCaseRefuses(t *testing.T) {
 	js := "-- sync.js --\nx\n"
 	for name, test := range map[string]struct{ text, want string }{
-		"no comment":         {js, "what must hold"},
+		"no comment":         {js, "what is tested"},
 		"no expectation":     {only + js, "no want.json"},
 		"missing language":   {"About.\n" + js + "-- want.json --\n{}\n", "Starlark"},
 		"no reason":          {"About.\nonly: js:\n" + js + "-- want.json --\n{}\n", "no reason"},
 		"needless only":      {only + js + "-- want.json --\n{}\n-- sync.star --\nx\n", "Starlark"},
 		"two entries":        {only + js + "-- a/sync.js --\nx\n", "both entries"},
-		"same file twice":    {only + js + js, "twice"},
+		"same file twice":    {only + js + js, "two files sync.js"},
 		"unused file":        {only + js + "-- want.json --\n{}\n-- lib.star --\n", "lib.star is used by no"},
 		"needless answer":    {only + "-- sync.js --\nx // ERROR Runtime: \"x\"\n-- want.json --\n{}\n", "want.json is used by no"},
 		"unused answer":      {only + js + "-- want.json --\n{}\n-- want.star.json --\n{}\n", "want.star.json is used by no"},

@@ -118,13 +118,13 @@ func TestCheckReportsWrongAnswers(t *testing.T) {
 		call func(map[string]any, engine.Env) (map[string]any, error)
 		want string
 	}{
-		"other number":   {answer(map[string]any{"n": int64(2)}), "not as wanted"},
-		"float, not int": {answer(map[string]any{"n": 1.0}), "not as wanted"},
-		"one key more":   {answer(map[string]any{"n": int64(1), "m": nil}), "not as wanted"},
+		"other number":   {answer(map[string]any{"n": int64(2)}), "not the expected one"},
+		"float, not int": {answer(map[string]any{"n": 1.0}), "not the expected one"},
+		"one key more":   {answer(map[string]any{"n": int64(1), "m": nil}), "not the expected one"},
 		"an error":       {fails(good()), "failed: sync.js:2:2"},
 		"another next time": {func(map[string]any, engine.Env) (map[string]any, error) {
 			return map[string]any{"n": calls.Add(1)}, nil
-		}, "second call gave another answer"},
+		}, "second call returned another answer"},
 		"argument changed": {func(arg map[string]any, _ engine.Env) (map[string]any, error) {
 			if calls.Add(1) == 2 {
 				arg["list"].([]any)[0] = int64(2)
@@ -158,7 +158,7 @@ func TestCheckReportsWrongErrors(t *testing.T) {
 		"column":            {func(e *engine.Error) { e.Pos.Col = 3 }, "position: got sync.js:2:3"},
 		"column outside":    {func(e *engine.Error) { e.Pos.Col = 100 }, "characters"},
 		"line outside":      {func(e *engine.Error) { e.Pos.Line = 9 }, "the file has"},
-		"no file":           {func(e *engine.Error) { e.Pos = engine.Pos{} }, "which script"},
+		"no file":           {func(e *engine.Error) { e.Pos = engine.Pos{} }, "has no file"},
 		"file":              {func(e *engine.Error) { e.Pos.File = "other.js" }, "other.js"},
 		"function":          {func(e *engine.Error) { e.Func = "" }, "Func is"},
 		"source":            {func(e *engine.Error) { e.Source = "x" }, "Source is"},

@@ -72,8 +72,8 @@ func libraryFunction(f *lib.Function) method {
 // Spend implements [lib.Meter].
 func (ev *evaluation) Spend(steps int64) error { return ev.charge(steps) }
 
-// Hold implements [lib.Meter].
-func (ev *evaluation) Hold(bytes int64, what string) error { return ev.room(bytes, what) }
+// CheckSize implements [lib.Meter].
+func (ev *evaluation) CheckSize(bytes int64, what string) error { return ev.room(bytes, what) }
 
 // data returns the JSON-shaped value of v, which messages call what. It takes a step for each value in it.
 func (ev *evaluation) data(v starlark.Value, what string) (any, *engine.Error) {

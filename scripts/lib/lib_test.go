@@ -19,8 +19,8 @@ type (
 // A free meter lets everything pass, and adds up.
 type free struct{ steps, bytes int64 }
 
-func (f *free) Spend(n int64) error          { f.steps += n; return nil }
-func (f *free) Hold(n int64, _ string) error { f.bytes = max(f.bytes, n); return nil }
+func (f *free) Spend(n int64) error               { f.steps += n; return nil }
+func (f *free) CheckSize(n int64, _ string) error { f.bytes = max(f.bytes, n); return nil }
 
 // call calls a function by name, with null for what is left out.
 func call(name string, args ...any) (any, error) { return callWith(&free{}, name, args...) }
@@ -261,7 +261,7 @@ func (m *little) Spend(n int64) error {
 	return nil
 }
 
-func (m *little) Hold(n int64, _ string) error {
+func (m *little) CheckSize(n int64, _ string) error {
 	if n > 1<<16 {
 		return errEnd
 	}
