@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fake is a runtime whose programs do what a test says, to see that the suite notices what is wrong.
+// A fake is a runtime whose programs call functions of a test. It tests that the suite reports problems.
 type fake struct {
 	compile error
 	call    func(arg map[string]any, env engine.Env) (map[string]any, error)
@@ -31,12 +31,12 @@ func (f fake) Call(_ context.Context, _ string, arg map[string]any, env engine.E
 	return f.call(arg, env)
 }
 
-// answer makes a call that always answers v.
+// answer returns a function that always returns v.
 func answer(v map[string]any) func(map[string]any, engine.Env) (map[string]any, error) {
 	return func(map[string]any, engine.Env) (map[string]any, error) { return v, nil }
 }
 
-// fails makes a call that always fails with e.
+// fails returns a function that always fails with e.
 func fails(e *engine.Error) func(map[string]any, engine.Env) (map[string]any, error) {
 	return func(map[string]any, engine.Env) (map[string]any, error) { return nil, e }
 }
@@ -61,7 +61,7 @@ warn sync.js:1 ~t[ow]+
 `
 )
 
-// good is the error that failing wants.
+// good returns the error that failing expects.
 func good() *engine.Error {
 	return &engine.Error{
 		Kind: engine.KindRuntime, Pos: engine.Pos{File: "sync.js", Line: 2, Col: 2}, Func: "sync", Msg: "missing xx",
@@ -70,14 +70,14 @@ func good() *engine.Error {
 	}
 }
 
-// with is good with a change.
+// with returns the error good with a change.
 func with(change func(e *engine.Error)) *engine.Error {
 	e := good()
 	change(e)
 	return e
 }
 
-// problems runs a case with a fake.
+// problems returns the problems of a case with a fake.
 func problems(t *testing.T, text string, f fake) string {
 	t.Helper()
 	c, err := parseCase("x", []byte(text))
@@ -164,7 +164,7 @@ func TestCheckReportsWrongErrors(t *testing.T) {
 		"source":            {func(e *engine.Error) { e.Source = "x" }, "Source is"},
 		"empty message":     {func(e *engine.Error) { e.Msg = "" }, "message is empty"},
 		"endless message":   {func(e *engine.Error) { e.Msg = strings.Repeat("missing xx", 1000) }, "too long"},
-		"position in text":  {func(e *engine.Error) { e.Msg += " at sync.js:2:2" }, "is in the message"},
+		"position in text":  {func(e *engine.Error) { e.Msg += " at sync.js:2:2" }, "contains the position"},
 		"no frame":          {func(e *engine.Error) { e.Trace = e.Trace[:1] }, "no frame 1 sync"},
 		"frame's name":      {func(e *engine.Error) { e.Trace[1].Func = "x" }, "no frame 1 sync"},
 		"frame outside":     {func(e *engine.Error) { e.Trace[0].Pos.File = "goja" }, "goja"},
@@ -200,7 +200,7 @@ func TestMatchMessages(t *testing.T) {
 	}
 }
 
-// TestVariants makes sure that no two languages' variants of settings are called the same.
+// TestVariants checks that the variants of settings have different names in different languages.
 func TestVariants(t *testing.T) {
 	seen := map[string]string{}
 	for _, d := range dialects {
