@@ -70,7 +70,7 @@ func TestJSONFormat(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"level": "info", "msg": "started", "controller": "c", "took": "2s"}, first); diff != "" {
 		t.Errorf("a line (-want +got):\n%s", diff)
 	}
-	if trace, _ := second["stacktrace"].(string); !strings.Contains(trace, "TestTheLogAsJSON") {
+	if trace, _ := second["stacktrace"].(string); !strings.Contains(trace, "TestJSONFormat") {
 		t.Errorf("an error has the stack trace %q", trace)
 	}
 }
