@@ -21,9 +21,8 @@ import (
 // Concurrent compilations of the same script within the same limits happen once. Each caller waits only until its own ctx is
 // done; if the ctx of the running compilation is done, another caller starts it again.
 type cache struct {
-	// mu guards the fields below.
-	mu       sync.Mutex
-	programs *simplelru.LRU[string, Program]
+	mu       sync.Mutex                      // guards the fields below
+	programs *simplelru.LRU[string, Program] // by digest
 	running  map[compilation]*inProgress
 }
 
@@ -51,11 +50,11 @@ func newCache(size int) *cache {
 // get returns the cached program for key, or else the result of compile, which it stores.
 func (c *cache) get(ctx context.Context, key compilation, compile func() (Program, error)) (Program, error) {
 	for {
-		p, f, mine := c.find(key)
+		p, f, created := c.find(key)
 		if p != nil {
 			return p, nil
 		}
-		if mine {
+		if created {
 			defer c.finish(key, f)
 			f.program, f.err = compile()
 			return f.program, f.err
@@ -71,9 +70,9 @@ func (c *cache) get(ctx context.Context, key compilation, compile func() (Progra
 	}
 }
 
-// find returns the program, or the running compilation to wait for, or a new one that the caller has to run; then mine is
-// true.
-func (c *cache) find(key compilation) (p Program, f *inProgress, mine bool) {
+// find returns the program, or the running compilation to wait for. If there is neither, it returns a new compilation, which
+// the caller has to run, and created is true.
+func (c *cache) find(key compilation) (p Program, f *inProgress, created bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p, ok := c.programs.Get(key.digest); ok {
@@ -98,6 +97,7 @@ func (c *cache) finish(key compilation, f *inProgress) {
 	close(f.done)
 }
 
+// isKind reports whether err is an [*Error] of kind k.
 func isKind(err error, k Kind) bool {
 	var e *Error
 	return errors.As(err, &e) && e != nil && e.Kind == k

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-// newCounting is an engine whose runtime counts its compilations.
+// newCounting returns an engine whose runtime counts its compilations.
 func newCounting(programs int, compile func(context.Context) error) (*Engine, *atomic.Int32) {
 	n := new(atomic.Int32)
 	r := fake{compile: func(ctx context.Context, _ Script, _ Limits) error {
@@ -69,12 +69,12 @@ func TestConcurrentCompilesHappenOnce(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := e.Compile(ctx, fakeScript("a"), Limits{})
-		wantKind(t, err, KindCanceled) // who gives up leaves, and does no harm
+		wantKind(t, err, KindCanceled) // a canceled waiter does not affect the others
 		close(block)
 		compiles.Wait()
 		for _, p := range programs {
 			if p == nil || p != programs[0] {
-				t.Error("not all got the same program")
+				t.Error("not all callers got the same program")
 			}
 		}
 		if n.Load() != 1 {
@@ -83,7 +83,7 @@ func TestConcurrentCompilesHappenOnce(t *testing.T) {
 	})
 }
 
-// When the caller that compiles gives up, one that waits compiles in its place.
+// If the caller that compiles is canceled, a caller that waits compiles instead.
 func TestWaiterContinuesACanceledCompilation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
@@ -112,7 +112,7 @@ func TestWaiterContinuesACanceledCompilation(t *testing.T) {
 	})
 }
 
-// One caller's narrow limits do not fail the compilation of another.
+// The low limits of one caller do not make the compilation of another caller fail.
 func TestCompilationsWithDifferentLimitsAreSeparate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})

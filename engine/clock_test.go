@@ -11,7 +11,7 @@ import (
 	"metascript/engine/cputime"
 )
 
-// A native is a runtime whose programs do what a function says, on a thread whose time counts.
+// A native is a runtime whose programs call a function, on a thread whose CPU time counts.
 type native func(ctx context.Context) error
 
 func (n native) Compile(context.Context, Script, Limits) (Program, error) { return n, nil }
@@ -24,7 +24,7 @@ func (n native) Call(ctx context.Context, _ string, _ map[string]any, env Env) (
 	return map[string]any{}, nil
 }
 
-// What is done on a thread counts while that has a processor, and not while it waits.
+// Only the time counts in which the thread has a CPU, and not the time in which it waits.
 func TestTimeoutCountsCPUTime(t *testing.T) {
 	limits := Limits{Timeout: 20 * time.Millisecond}
 	waits := mustCompile(t, newFakeEngine(native(func(ctx context.Context) error {
@@ -36,7 +36,7 @@ func TestTimeoutCountsCPUTime(t *testing.T) {
 		}
 	})), fakeScript("waits"))
 	if _, err := waits.Call(t.Context(), "sync", nil, Env{Limits: limits}); err != nil {
-		t.Errorf("one that waits: %v", err)
+		t.Errorf("a call that waits: %v", err)
 	}
 	works := mustCompile(t, newFakeEngine(native(func(ctx context.Context) error {
 		for ctx.Err() == nil {
@@ -47,7 +47,8 @@ func TestTimeoutCountsCPUTime(t *testing.T) {
 	wantKind(t, err, KindTimeout)
 }
 
-// What has a small part of a processor has its time nevertheless; what has none is given up, and nobody is to blame.
+// An evaluation that gets a small part of a CPU can use its whole timeout. One that gets almost none is stopped, which is not a fault
+// of the script.
 func TestTimeoutOnABusyMachine(t *testing.T) {
 	for share, want := range map[int64]Kind{8: KindTimeout, 1000: KindCanceled} {
 		synctest.Test(t, func(t *testing.T) {
@@ -61,7 +62,7 @@ func TestTimeoutOnABusyMachine(t *testing.T) {
 			_, err := mustCompile(t, e, fakeScript("a")).Call(t.Context(), "sync", nil, Env{Limits: limits})
 			got, took := wantKind(t, err, want), time.Since(start)
 			if least := time.Duration(share) * limits.Timeout; took < min(least, cputime.Bound(limits.Timeout)) || took > least+time.Second {
-				t.Errorf("1/%d of a processor: ended after %s", share, took)
+				t.Errorf("1/%d of a CPU: ended after %s", share, took)
 			}
 			if want == KindCanceled && !strings.Contains(got.Msg, "given up after 1m20s, in which it had a processor for 80ms of its timeout of 5s") {
 				t.Errorf("got %v", got)
@@ -70,7 +71,7 @@ func TestTimeoutOnABusyMachine(t *testing.T) {
 	}
 }
 
-// What has to make way, and has little of a processor, is no runaway before it had one for the grace period.
+// An evaluation that must stop, and gets a small part of a CPU, is a runaway only after it has used the CPU time of the grace period.
 func TestGraceCountsCPUTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEngine(native(func(ctx context.Context) error {
@@ -87,7 +88,7 @@ func TestGraceCountsCPUTime(t *testing.T) {
 	})
 }
 
-// What has no processor makes way for others, only later.
+// An evaluation that gets no CPU time gives its slot to others too, but later.
 func TestEvaluationWithoutCPUEndsItsTurnLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(Options{Slots: 1, Runtimes: map[string]Runtime{

@@ -63,10 +63,11 @@ type Ported interface{ Ported() bool }
 // A Placed program knows the positions of its functions. A position has no line if it is unknown.
 type Placed interface{ Place(fn string) Pos }
 
-// An Accuser makes errors about the answers of a program's functions, for rules that the engine does not know. They have the
-// kind Result and the position of the function. The programs of an [Engine] are Accusers.
-type Accuser interface {
-	Accuse(fn, msg string) *Error
+// An ErrorMaker makes errors about the answers of a program's functions, for rules that the engine does not know. The programs
+// of an [Engine] are ErrorMakers.
+type ErrorMaker interface {
+	// ResultError returns an error of KindResult with the position of the function fn.
+	ResultError(fn, msg string) *Error
 }
 
 // Env is the environment of a single call.
@@ -88,7 +89,7 @@ type Env struct {
 // A Message is a line that a script printed.
 type Message struct {
 	Level Level
-	Pos   Pos // the position of the print, as far as the language reports it
+	Pos   Pos // the position of the call that printed it; zero if the language does not report it
 	Text  string
 }
 
@@ -130,6 +131,7 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
+// orDefault sets a field that is zero or negative to value.
 func orDefault[T int | int64 | time.Duration](field *T, value T) {
 	if *field <= 0 {
 		*field = value

@@ -19,7 +19,7 @@ const (
 	KindModule   Kind = "Module"   // load, require or import of a file that does not exist, or in a cycle
 	KindMissing  Kind = "Missing"  // the script defines no such function
 	KindParams   Kind = "Params"   // the function's parameters cannot be filled from the request
-	KindRuntime  Kind = "Runtime"  // the script failed by itself: a missing key, a TypeError
+	KindRuntime  Kind = "Runtime"  // an operation of the script failed: a missing key, a TypeError
 	KindRaised   Kind = "Raised"   // the script raised it on purpose: fail(), throw new Error(), Jsonnet's error
 	KindResult   Kind = "Result"   // the answer is not JSON-shaped: not an object, a function in it, NaN, a cycle
 	KindTimeout  Kind = "Timeout"  // Limits.Timeout
@@ -43,7 +43,7 @@ func (k Kind) Limit() bool {
 
 // A Pos is a place in a script. Line and Col count from 1, Col in characters; zero means unknown.
 type Pos struct {
-	File      string
+	File      string // a path in Script.Files
 	Line, Col int
 }
 
@@ -60,8 +60,8 @@ func (p Pos) String() string {
 
 // A Frame is one call in a script's stack.
 type Frame struct {
-	Func string
-	Pos  Pos
+	Func string // the name of the called function
+	Pos  Pos    // the position in that function
 }
 
 // An Error is a fault of a user's script, not of the server. Error returns one line for events, Detail the full text for logs,
@@ -77,6 +77,7 @@ type Error struct {
 	Stack  string  // the interpreter's stack if it panicked, only for the server's log
 }
 
+// The limits of an [Error]'s message, in bytes, and of its trace, in frames.
 const (
 	maxMsg   = 4 << 10
 	maxTrace = 20

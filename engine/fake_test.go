@@ -10,7 +10,7 @@ import (
 	"metascript/engine/cputime"
 )
 
-// A fake is a runtime, and every program that it gives, made of functions. Time that passes counts as if they worked.
+// A fake is a runtime and a program that call functions of a test. The time that passes counts as CPU time.
 type fake struct {
 	compile func(ctx context.Context, s Script, l Limits) error
 	call    func(ctx context.Context, fn string, arg map[string]any, env Env) (map[string]any, error)
@@ -26,7 +26,7 @@ func (f fake) Compile(ctx context.Context, s Script, l Limits) (Program, error) 
 	return f, nil
 }
 
-// wallClock counts what passes from now on, also in a bubble of synctest.
+// wallClock returns a clock that counts wall-clock time from now on, also in a bubble of synctest.
 func wallClock() cputime.Clock {
 	began := time.Now()
 	return func() (time.Duration, bool) { return time.Since(began), true }
@@ -48,14 +48,14 @@ type portedFake struct{ fake }
 func (f portedFake) Compile(context.Context, Script, Limits) (Program, error) { return f, nil }
 func (portedFake) Ported() bool                                               { return true }
 
-// fakeLanguage is that of the scripts below.
+// fakeLanguage is the language of the scripts below.
 const fakeLanguage = "Fake"
 
 func newFakeEngine(r Runtime) *Engine {
 	return New(Options{Runtimes: map[string]Runtime{fakeLanguage: r}, Slots: 2})
 }
 
-// fakeScript is a script of one file, main.
+// fakeScript returns a script with one file, main.
 func fakeScript(text string) Script {
 	return Script{Language: fakeLanguage, Entry: "main", Files: fstest.MapFS{"main": {Data: []byte(text)}}}
 }
@@ -69,7 +69,7 @@ func mustCompile(t *testing.T, e *Engine, s Script) Program {
 	return p
 }
 
-// wantKind checks that err is a script's error of the kind, and returns it.
+// wantKind checks that err is an *Error of that kind, and returns it.
 func wantKind(t *testing.T, err error, want Kind) *Error {
 	t.Helper()
 	var e *Error

@@ -32,7 +32,7 @@ func TestFindFile(t *testing.T) {
 		}
 	}
 	if _, found := FindFile(files, "sync.js", "lib"); found {
-		t.Error("an ending was tried that nobody asked for")
+		t.Error("FindFile tried an ending that is not in the list")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzDeepLine looks for text that makes deepLine lose count.
+// FuzzDeepLine checks that brackets after any text are counted.
 func FuzzDeepLine(f *testing.F) {
 	for _, text := range []string{
 		"", "f(x)[0]", "'(' # (", `"\"(" // )`, "`(\n(`", `'it\'s' it's (`, "\\(", "((\n))\n((",
@@ -24,10 +24,10 @@ func FuzzDeepLine(f *testing.F) {
 			t.Errorf("line %d of %d", line, lines)
 		}
 		if opening := strings.Count(text, "(") + strings.Count(text, "[") + strings.Count(text, "{"); line > 0 && opening <= maxNesting {
-			t.Errorf("%d brackets are called too deep", opening)
+			t.Errorf("%d brackets are reported as too deep", opening)
 		}
 		if deep := strings.Repeat("(", maxNesting+1); deepLine(text+"\n"+deep, begins) == 0 {
-			t.Error("what is deep on a line of its own is not seen behind this text")
+			t.Error("a line with deep brackets is not found after this text")
 		}
 		if plain := !strings.ContainsAny(text, "\\\"'`") && len(begins) == 0; plain && line != deepLineOf(text) {
 			t.Errorf("line %d, want %d", line, deepLineOf(text))
@@ -49,8 +49,8 @@ func deepLineOf(text string) int {
 	return 0
 }
 
-// FuzzWalk converts arbitrary graphs, with parts in common and parts within themselves, as a runtime converts the values
-// of its interpreter.
+// FuzzWalk converts arbitrary graphs, which may have shared parts and cycles, in the way in which a runtime converts the values of its
+// interpreter.
 func FuzzWalk(f *testing.F) {
 	f.Add([]byte("\x02\x01\x01\x02\x02\x02\x03"), uint16(1000), byte(60), uint16(10000)) // each twice in the one before
 	f.Add([]byte("\x01\x00"), uint16(100), byte(10), uint16(1000))                       // in itself
@@ -69,7 +69,7 @@ func FuzzWalk(f *testing.F) {
 			return
 		}
 		if w.Path() != "" {
-			t.Errorf("it ends at %s", w.Path())
+			t.Errorf("the path is %s at the end", w.Path())
 		}
 		text, jsonErr := json.Marshal(value)
 		if count, deep := measure(value); jsonErr != nil || count > limits.Nodes || deep > limits.Depth || int64(len(text)) > limits.Output {
@@ -102,7 +102,7 @@ func parseGraph(data []byte) graph {
 	return g
 }
 
-// convert gives vertex i as a JSON-shaped value; one that does not exist, and one without elements, is a string.
+// convert returns vertex i as a JSON-shaped value. It is a string if the vertex does not exist or has no elements.
 func (g graph) convert(w *Walk, i int) (any, *Error) {
 	if i >= len(g) || len(g[i].elements) == 0 {
 		return "text", w.Count(len(`"text"`))
@@ -136,7 +136,7 @@ func (v vertex) enter(w *Walk, place int, key string) *Error {
 	return w.EnterIndex(place)
 }
 
-// measure counts the values in v, and how deep they are.
+// measure returns the number of values in v, and the depth of v.
 func measure(v any) (count, deep int) {
 	var elements []any
 	switch v := v.(type) {
@@ -154,7 +154,7 @@ func measure(v any) (count, deep int) {
 	return count + 1, deep
 }
 
-// FuzzClip cuts where it must, and nowhere within a character.
+// FuzzClip checks that Clip shortens only texts that are too long, and does not cut within a character.
 func FuzzClip(f *testing.F) {
 	f.Add("", 0)
 	f.Add("äöü€", 4)
@@ -172,7 +172,7 @@ func FuzzClip(f *testing.F) {
 	})
 }
 
-// FuzzError gives positions that no runtime should give, and text that no source should have.
+// FuzzError tests errors with invalid positions, and with invalid text in the source.
 func FuzzError(f *testing.F) {
 	f.Add("a = 1\n\tb\n", "main", 2, 3)
 	f.Add("\ufeff", "main", 9, -1)
@@ -188,7 +188,7 @@ func FuzzError(f *testing.F) {
 			t.Errorf("not one line: %q", e.Error())
 		}
 		if !errors.As(error(e), new(*Error)) || e.Detail() == "" {
-			t.Error("it says nothing")
+			t.Error("Detail returns an empty text")
 		}
 	})
 }

@@ -44,16 +44,16 @@ const (
 //   - A script that was quick several times in a row has precedence in the fast lane. Scripts without a history give their
 //     slot to it after 10 ms already. So a hundred new scripts, good or bad, do not delay those that work.
 //
-// Slices count processor time, like timeouts: on a busy machine a turn takes longer, as everything does. If a tenth of the time
-// that has passed is more, that counts instead, so that an evaluation that gets no processor does not delay others for long.
+// Slices count CPU time, like timeouts: on a busy machine a turn takes longer, as everything does. If a tenth of the time that
+// has passed is more, that counts instead, so that an evaluation that gets no CPU time does not delay others for long.
 //
-// When each evaluation has a process of its own, the operating system shares the processors among them, and stopping an
+// When each evaluation has a process of its own, the operating system shares the CPUs among them, and stopping an
 // evaluation would only cost its work. So at the end of its turn it continues in the slow lane the first time already. The slow
 // lane then has one slot for each worker process that the fast lane does not use. An evaluation is stopped only while all of
 // these slots are taken.
 //
 // So an owner whose scripts use up their whole timeout costs the others two short slices in the fast lane and, after that, one
-// processor, but no waiting. And a script that takes some time does not wait until the slow scripts of others time out.
+// CPU, but no waiting. And a script that takes some time does not wait until the slow scripts of others time out.
 type lanes struct {
 	fast, slow *slots
 	processes  bool // each evaluation has a process of its own
@@ -82,32 +82,32 @@ func newLanes(fast int, processes bool) *lanes {
 type turn struct {
 	lanes       *lanes
 	script      scriptKey
-	quick       bool
-	slots       *slots
-	meter       *cputime.Meter
-	held        time.Duration // how long it had its slot, when this was last measured
-	longest     time.Duration // how long it may stay in the slow lane when another owner waits
-	keptWaiting bool          // another owner had to wait for it
-	used        usage         // by the attempts before this one
+	quick       bool           // its script has precedence in the fast lane
+	slots       *slots         // of the lane in which it has its slot
+	meter       *cputime.Meter // counts the time since it got the slot
+	used        usage          // by the attempts before this one
+	held        time.Duration  // how long it had its slot, when this was last measured
+	longest     time.Duration  // how long it may stay in the slow lane when another owner waits
+	keptWaiting bool           // another owner had to wait for it
 }
 
 // admit waits for a turn, which the caller must end. attempt counts from 0.
-func (l *lanes) admit(ctx context.Context, h scriptKey, attempt int) (*turn, error) {
-	t := &turn{lanes: l, script: h, longest: slice << attempt}
+func (l *lanes) admit(ctx context.Context, key scriptKey, attempt int) (*turn, error) {
+	t := &turn{lanes: l, script: key, longest: slice << attempt}
 	if attempt >= maxSliced {
 		t.longest = math.MaxInt64
 	}
 	for {
-		score := l.score(h)
+		score := l.score(key)
 		t.quick = score <= -quickAfter
 		t.slots = l.fast
 		if score >= slowScore {
 			t.slots = l.slow
 		}
-		if err := t.slots.acquire(ctx, h.owner, t.quick); err != nil {
+		if err := t.slots.acquire(ctx, key.owner, t.quick); err != nil {
 			return nil, err
 		}
-		if t.slots == l.slow || l.score(h) < slowScore {
+		if t.slots == l.slow || l.score(key) < slowScore {
 			t.meter = cputime.NewMeter()
 			return t, nil
 		}
@@ -115,7 +115,7 @@ func (l *lanes) admit(ctx context.Context, h scriptKey, attempt int) (*turn, err
 	}
 }
 
-// mustEnd reports whether the turn has to end after it had its slot for that long. A turn in the fast lane may instead
+// mustEnd reports whether the turn has to end after it had its slot for the time held. A turn in the fast lane may instead
 // continue in the slow lane, if a slot is free there.
 func (t *turn) mustEnd(held time.Duration) bool {
 	t.held = held
@@ -153,29 +153,29 @@ func (t *turn) end() {
 }
 
 // score returns the score of a script, 0 without a history.
-func (l *lanes) score(h scriptKey) int {
+func (l *lanes) score(key scriptKey) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	score, _ := l.history.Get(h)
+	score, _ := l.history.Get(key)
 	return score
 }
 
-// addSlow adds to the score for a slow evaluation, and returns the new score. The history of quick evaluations is removed.
-func (l *lanes) addSlow(h scriptKey, n int) int {
+// addSlow adds n to the score for a slow evaluation, and returns the new score. The history of quick evaluations is removed.
+func (l *lanes) addSlow(key scriptKey, n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before, _ := l.history.Peek(h)
+	before, _ := l.history.Peek(key)
 	now := min(max(0, before)+n, slowScore)
-	l.history.Add(h, now)
+	l.history.Add(key, now)
 	return now
 }
 
 // addQuick lowers the score for a quick evaluation. The history of slow evaluations is removed.
-func (l *lanes) addQuick(h scriptKey) {
+func (l *lanes) addQuick(key scriptKey) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before, _ := l.history.Peek(h)
+	before, _ := l.history.Peek(key)
 	if now := max(min(0, before)-1, -quickAfter); now != before {
-		l.history.Add(h, now)
+		l.history.Add(key, now)
 	}
 }

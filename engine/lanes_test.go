@@ -36,7 +36,7 @@ func TestOwnersTakeTurns(t *testing.T) {
 	})
 }
 
-// Those who have precedence are served first, yet they do not keep the others waiting forever.
+// Waiters with precedence get slots first, but the others get every fourth slot.
 func TestPrecedence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
@@ -59,8 +59,7 @@ func TestPrecedence(t *testing.T) {
 	})
 }
 
-// Any number of owners of whom nothing is known yet, all of which burn what time there is, do not hold up one whose script
-// has shown itself quick, but by an evaluation or two each time.
+// Any number of new owners with endless scripts delay an owner whose script is known to be quick only by one or two evaluations.
 func TestNewSlowScriptsDoNotDelayQuickScripts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
@@ -95,7 +94,7 @@ func TestNewSlowScriptsDoNotDelayQuickScripts(t *testing.T) {
 	})
 }
 
-// A burner is a fake whose calls burn as long as their function's name says, or until ctx is done.
+// burner returns a fake whose functions run for the time in their names, or until ctx is done.
 func burner(began *atomic.Int32) fake {
 	return fake{call: func(ctx context.Context, fn string, _ map[string]any, env Env) (map[string]any, error) {
 		began.Add(1)
@@ -111,7 +110,7 @@ func burner(began *atomic.Int32) fake {
 	}}
 }
 
-// Others wait for two short slices at most, at the beginning, for an owner who burns all the time that there is.
+// An owner whose scripts are endless delays others by two short slices at most, at the beginning.
 func TestSlowScriptDelaysOthersByTwoShortSlices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
@@ -144,7 +143,7 @@ func TestSlowScriptDelaysOthersByTwoShortSlices(t *testing.T) {
 	})
 }
 
-// Whose slice is over while the slow lane is taken begins again there, and says nothing twice.
+// An evaluation whose slice ends while no slot of the slow lane is free starts again there later, and does not log a message twice.
 func TestStoppedEvaluationStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
@@ -170,7 +169,7 @@ func TestStoppedEvaluationStartsAgain(t *testing.T) {
 	})
 }
 
-// A script that was slow once and is quick again comes back to the fast lane.
+// A script that was slow and is quick again returns to the fast lane.
 func TestScoreFollowsTheLatestEvaluations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
@@ -186,26 +185,26 @@ func TestScoreFollowsTheLatestEvaluations(t *testing.T) {
 			if _, err := p.Call(t.Context(), step.takes, nil, Env{Owner: "a"}); err != nil {
 				t.Fatal(err)
 			}
-			if got := e.lanes.score(e.lanes.habit(t, "a")) >= slowScore; got != step.slow {
+			if got := e.lanes.score(e.lanes.keyOf(t, "a")) >= slowScore; got != step.slow {
 				t.Errorf("after %s: known as slow: %v", step.takes, got)
 			}
 		}
 	})
 }
 
-// habit is the owner's.
-func (l *lanes) habit(t *testing.T, owner string) scriptKey {
+// keyOf returns the key of the script of owner.
+func (l *lanes) keyOf(t *testing.T, owner string) scriptKey {
 	t.Helper()
-	for _, h := range l.history.Keys() {
-		if h.owner == owner {
-			return h
+	for _, key := range l.history.Keys() {
+		if key.owner == owner {
+			return key
 		}
 	}
 	return scriptKey{}
 }
 
-// Who takes a while does not wait until another's slow scripts time out; and these get done nevertheless.
-func TestTheSlowLaneIsShared(t *testing.T) {
+// A script that takes some time does not wait until slow scripts of another owner time out, and these are not stopped too often.
+func TestSlowLaneIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
 		e := New(Options{Runtimes: map[string]Runtime{fakeLanguage: burner(&began)}, Slots: 1})
@@ -233,7 +232,7 @@ func TestTheSlowLaneIsShared(t *testing.T) {
 	})
 }
 
-// Scripts that burn all their time are told one after the other, little later than their time takes.
+// Several endless scripts time out one after the other, not much later than the sum of their timeouts.
 func TestManySlowScriptsTimeOutInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const burners, limit = 6, 3 * time.Second
@@ -250,7 +249,7 @@ func TestManySlowScriptsTimeOutInTime(t *testing.T) {
 		}
 		calls.Wait()
 		if took, most := time.Since(start), burners*(limit+4*slice); took > most {
-			t.Errorf("the last was told after %s, want %s at most", took, most)
+			t.Errorf("the last one timed out after %s, want %s at most", took, most)
 		}
 		if n := began.Load(); n > burners*(maxSliced+1) {
 			t.Errorf("%d evaluations began", n)
@@ -258,7 +257,7 @@ func TestManySlowScriptsTimeOutInTime(t *testing.T) {
 	})
 }
 
-// A script that does not end when its slice is over is a runaway as if its time were up.
+// A script that does not stop at the end of its slice is a runaway, as after its timeout.
 func TestEvaluationThatDoesNotStopAtItsSliceIsARunaway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
@@ -276,7 +275,7 @@ func TestEvaluationThatDoesNotStopAtItsSliceIsARunaway(t *testing.T) {
 	})
 }
 
-// Time that was lost since others waited is not the script's: one that needs nearly all its timeout has it.
+// Attempts that ended because others waited do not count: a script that needs nearly its whole timeout succeeds.
 func TestTurnsDoNotReduceTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
@@ -293,13 +292,12 @@ func TestTurnsDoNotReduceTheTimeout(t *testing.T) {
 		}
 		calls.Wait()
 		if began.Load() <= 3 {
-			t.Error("none was begun again")
+			t.Error("no evaluation was started again")
 		}
 	})
 }
 
-// In processes of their own, scripts that take long are not begun again as long as there are workers for them, and hold
-// nobody up.
+// In worker processes, slow scripts are not started again while there are workers for them, and do not delay others.
 func TestEvaluationsInProcessesContinueInTheSlowLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var began atomic.Int32
@@ -319,7 +317,7 @@ func TestEvaluationsInProcessesContinueInTheSlowLane(t *testing.T) {
 			t.Error(err)
 		}
 		if took, most := time.Since(start), time.Duration(e.lanes.slow.size)*(shortSlice+lookEvery)+2*time.Millisecond; took > most {
-			t.Errorf("the quick one took %s", took)
+			t.Errorf("the quick script took %s", took)
 		}
 		calls.Wait()
 		if got, want := int(began.Load()), e.lanes.slow.size+1; got != want {

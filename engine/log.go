@@ -2,14 +2,14 @@ package engine
 
 import "sync"
 
-// A boundedLog passes on messages up to a total number of bytes, and none after close.
+// A boundedLog passes messages to emit, up to a total number of bytes, and none after close.
 type boundedLog struct {
-	mu      sync.Mutex
-	emit    func(Message)
-	left    int64
-	attempt int // the latest one
-	seen    int // messages that were passed on, over all attempts
-	skip    int // messages of this attempt that an earlier attempt has passed on
+	mu      sync.Mutex    // guards the fields below
+	emit    func(Message) // nil: messages are dropped
+	left    int64         // how many more bytes are allowed
+	attempt int           // the number of the latest attempt, from 1
+	emitted int           // messages that were passed to emit, over all attempts
+	skip    int           // messages of this attempt that an earlier attempt has passed to emit
 }
 
 const (
@@ -24,22 +24,23 @@ func newBoundedLog(emit func(Message), limit int64) *boundedLog {
 }
 
 // begin returns the Log function of an attempt. Later messages of earlier attempts are dropped. A script prints the same in
-// each attempt, so messages that were passed on before are dropped too.
+// each attempt, so messages that an earlier attempt has passed to emit are dropped too.
 func (l *boundedLog) begin() func(Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.attempt++
-	mine := l.attempt
-	l.skip = l.seen
+	attempt := l.attempt
+	l.skip = l.emitted
 	return func(m Message) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.attempt == mine {
+		if l.attempt == attempt {
 			l.add(m)
 		}
 	}
 }
 
+// add passes a message of the latest attempt to emit. The caller holds mu.
 func (l *boundedLog) add(m Message) {
 	if l.emit == nil {
 		return
@@ -48,7 +49,7 @@ func (l *boundedLog) add(m Message) {
 		l.skip--
 		return
 	}
-	l.seen++
+	l.emitted++
 	l.left -= messageCost
 	if int64(len(m.Text)) > l.left {
 		if l.left > 0 {
@@ -63,7 +64,7 @@ func (l *boundedLog) add(m Message) {
 	l.emit(m)
 }
 
-// close drops later messages: the caller of an abandoned call has returned.
+// close makes the log drop later messages. A call that was abandoned still runs, but its caller does not expect messages.
 func (l *boundedLog) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,6 +26,7 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
+// fold removes the differences that do not count: case and underscores.
 func fold(s string) string { return strings.ToLower(strings.ReplaceAll(s, "_", "")) }
 
 // distance returns the edit distance of a and b in bytes, with the algorithm of Wagner and Fischer and one row of memory.

@@ -57,9 +57,9 @@ type Engine struct {
 	memory   monitor // nil if evaluations use no memory of this process
 	programs *cache
 	runaways runaways
-	grace    time.Duration
+	grace    time.Duration // how much CPU time an evaluation may use after its ctx is done
 
-	elsewhere bool
+	elsewhere bool // Options.Elsewhere
 }
 
 // New returns an Engine.
@@ -94,17 +94,17 @@ func (e *Engine) Runaways() []Runaway {
 	return all
 }
 
-// Stats are the current numbers of an Engine. Scripts start in the fast lane; those that take long run in the slow lane.
+// Stats are statistics of an Engine. Scripts start in the fast lane; those that take long run in the slow lane.
 type Stats struct {
 	Fast, Slow LaneStats
-	Runaways   int   // the current ones; see Runaways
-	RanAway    int64 // the total since the start
+	Runaways   int   // how many there are now; see [Engine.Runaways]
+	RanAway    int64 // how many there have been since the start
 }
 
-// LaneStats are the numbers of one lane.
+// LaneStats are statistics of one lane: how many slots it has, how many of them are taken, and how many evaluations wait for one.
 type LaneStats struct{ Slots, Busy, Waiting int }
 
-// Stats returns the current numbers, for metrics.
+// Stats returns the current statistics, for metrics.
 func (e *Engine) Stats() Stats {
 	now, total := e.runaways.list()
 	return Stats{Fast: e.lanes.fast.stats(), Slow: e.lanes.slow.stats(), Runaways: len(now), RanAway: total}
@@ -159,7 +159,7 @@ type program struct {
 	engine *Engine
 	inner  Program
 	entry  string
-	files  fs.FS
+	files  fs.FS // for the source lines in errors
 	digest string
 }
 
@@ -180,8 +180,8 @@ func (p *program) Place(fn string) Pos {
 	return Pos{File: p.entry}
 }
 
-// Accuse implements [Accuser].
-func (p *program) Accuse(fn, msg string) *Error {
+// ResultError implements [ErrorMaker].
+func (p *program) ResultError(fn, msg string) *Error {
 	e := &Error{Kind: KindResult, Pos: p.Place(fn), Msg: msg}
 	return e.complete(fn, p.files)
 }
@@ -194,9 +194,9 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env E
 
 	t := task{env.Owner, p.digest, p.entry, env.Limits, KindRuntime}
 	answer, fault := run(ctx, p.engine, t, func(ctx context.Context) (map[string]any, error) {
-		mine := env
-		mine.Log = log.begin()
-		return p.inner.Call(ctx, fn, arg, mine)
+		attempt := env
+		attempt.Log = log.begin()
+		return p.inner.Call(ctx, fn, arg, attempt)
 	})
 	if fault != nil {
 		p.locate(fault, fn)

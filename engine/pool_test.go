@@ -105,7 +105,7 @@ func TestCanceledBeforeASlot(t *testing.T) {
 	})
 }
 
-// Waiting for a slot takes nothing from Limits.Timeout.
+// The time in which a call waits for a slot does not count for Limits.Timeout.
 func TestTimeoutCountsFromTheSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEngine(fake{call: func(ctx context.Context, _ string, _ map[string]any, _ Env) (map[string]any, error) {
@@ -192,7 +192,7 @@ func TestPanicWhileCompiling(t *testing.T) {
 	}
 }
 
-// A runaway costs its caller no more than the grace period, its script all further calls, and others nothing.
+// A runaway delays its caller by no more than the grace period. Further calls of its script are refused. Others are not affected.
 func TestRunaway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
@@ -256,7 +256,7 @@ func TestRunawayCompile(t *testing.T) {
 	})
 }
 
-// A call that returns within the grace period gives what it returns.
+// The result of a call that returns within the grace period is used.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newFakeEngine(fake{call: func(ctx context.Context, _ string, _ map[string]any, env Env) (map[string]any, error) {

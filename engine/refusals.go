@@ -12,8 +12,8 @@ import (
 // same text, or the same controller created again, is refused too. If there are too many, the one that was used least recently
 // is removed.
 type refusals struct {
-	mu   sync.Mutex
-	kept *simplelru.LRU[string, refusal]
+	mu      sync.Mutex                      // guards entries
+	entries *simplelru.LRU[string, refusal] // by digest
 }
 
 // maxRefusals is how many texts are remembered. Each has used seconds of CPU time.
@@ -23,34 +23,34 @@ const maxRefusals = 1024
 type refusal struct {
 	timedOut *Error        // of the compilation; nil for a runaway
 	within   time.Duration // the timeout of that compilation
-	runaway  *Runaway
+	runaway  *Runaway      // nil for a compilation that timed out
 	ran      time.Duration // how long the runaway ran after its timeout
 }
 
 func newRefusals() *refusals {
-	kept, err := simplelru.NewLRU[string, refusal](maxRefusals, nil)
+	entries, err := simplelru.NewLRU[string, refusal](maxRefusals, nil)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &refusals{kept: kept}
+	return &refusals{entries: entries}
 }
 
 // timedOut records that a text could not be compiled within l.Timeout.
 func (r *refusals) timedOut(digest string, l Limits, fault *Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if before, ok := r.kept.Peek(digest); ok && before.runaway != nil {
+	if before, ok := r.entries.Peek(digest); ok && before.runaway != nil {
 		return
 	}
-	kept := *fault
-	r.kept.Add(digest, refusal{timedOut: &kept, within: l.Timeout})
+	clone := *fault
+	r.entries.Add(digest, refusal{timedOut: &clone, within: l.Timeout})
 }
 
 // runaway records that a text had a runaway.
-func (r *refusals) runaway(one *Runaway, ran time.Duration) {
+func (r *refusals) runaway(evaluation *Runaway, ran time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.kept.Add(one.Digest, refusal{runaway: one, ran: ran})
+	r.entries.Add(evaluation.Digest, refusal{runaway: evaluation, ran: ran})
 }
 
 // check returns the error of a task whose text is refused. After a compilation that timed out, only one with a longer timeout
@@ -58,7 +58,7 @@ func (r *refusals) runaway(one *Runaway, ran time.Duration) {
 func (r *refusals) check(t task) *Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	why, ok := r.kept.Get(t.digest)
+	why, ok := r.entries.Get(t.digest)
 	switch {
 	case !ok:
 		return nil

@@ -12,33 +12,34 @@ import (
 	"metascript/engine/cputime"
 )
 
-// A task is what run has to know of an evaluation.
+// A task describes an evaluation for run.
 type task struct {
 	owner  string
 	digest string // of the script
-	entry  string
+	entry  string // the path of its entry file
 	limits Limits
-	kind   Kind // of an error that is no *Error
+	kind   Kind // the kind of an error that is not an *Error
 }
 
-// The causes of a ctx that run ends, besides the watchdog's.
+// The causes with which run cancels the ctx of an evaluation. The watchdog has others.
 var (
 	errTimeout = fmt.Errorf("limits.timeout: %w", context.DeadlineExceeded)
 	errSlice   = errors.New("its turn is over")
 )
 
-// A noProcessorError is the cause of a ctx that run ends since too much time has passed, in which the evaluation had too little
-// of a processor to reach its timeout.
-type noProcessorError struct{ had, took time.Duration }
+// A noCPUError is the cause with which run cancels a ctx when cputime.Bound of the timeout has passed, and the evaluation got too
+// little CPU time to use up its timeout.
+type noCPUError struct{ cpu, elapsed time.Duration }
 
-func (e *noProcessorError) Error() string {
-	return fmt.Sprintf("given up after %s, in which it had a processor for %s", e.took.Round(time.Second), e.had.Round(time.Millisecond))
+func (e *noCPUError) Error() string {
+	return fmt.Sprintf("given up after %s, in which it had a processor for %s", e.elapsed.Round(time.Second), e.cpu.Round(time.Millisecond))
 }
 
-// errSpent is the cause of a ctx that run ends since the evaluation has used its timeout over several attempts.
+// errSpent is the cause with which run cancels a ctx when the evaluation has used up its timeout in several attempts.
 var errSpent = errors.New("its timeout is used up, by several attempts")
 
-// run does work in a slot, within its time, and returns its result. It may start work several times: see lanes and watchdog.
+// run calls work when there is a slot, within the limits of t, and returns its result. It may call work several times: see lanes
+// and watchdog.
 func run[T any](ctx context.Context, e *Engine, t task, work func(context.Context) (T, error)) (result T, fault *Error) {
 	var used usage
 	for attempt := range maxAttempts {
@@ -47,10 +48,10 @@ func run[T any](ctx context.Context, e *Engine, t task, work func(context.Contex
 			return result, fault
 		}
 		turn.used = used
-		result, again, fault := runOnce(ctx, e, t, turn, work)
+		result, retry, fault := runOnce(ctx, e, t, turn, work)
 		turn.end()
 		used = turn.used
-		if !again {
+		if !retry {
 			e.refuseTimedOut(t, fault)
 			return result, fault
 		}
@@ -58,7 +59,8 @@ func run[T any](ctx context.Context, e *Engine, t task, work func(context.Contex
 	return result, interrupted(Pos{File: t.entry})
 }
 
-// interrupted is the error of an evaluation that was stopped although it did nothing wrong, too often or too late to start again.
+// interrupted returns the error of an evaluation that was stopped for a reason other than its own fault, and is not started again:
+// it has had too many attempts, or they have used up its timeout.
 func interrupted(at Pos) *Error {
 	return &Error{Kind: KindCanceled, Pos: at, Msg: "stopped several times since others needed the memory: it will be tried again"}
 }
@@ -66,23 +68,23 @@ func interrupted(at Pos) *Error {
 // A usage is the time that an evaluation has used in earlier attempts. All attempts together have Limits.Timeout. Attempts that
 // ended because the turn was over do not count: otherwise the load of other owners would decide whether a script has enough
 // time. There are at most maxSliced of these.
-type usage struct{ had, took time.Duration }
+type usage struct{ cpu, elapsed time.Duration }
 
 func (u *usage) add(m *cputime.Meter) {
-	u.had += m.Had()
-	u.took += m.Took()
+	u.cpu += m.CPUTime()
+	u.elapsed += m.Elapsed()
 }
 
-// cause is why an evaluation ends that has used up its timeout. It is the script's fault, KindTimeout, only if a single attempt
-// has used it, and not if others made the script start again.
+// cause returns the cause for an evaluation that has used up its timeout. It is a fault of the script, KindTimeout, only if a
+// single attempt has used it up, and not if the script had to start again because of others.
 func (u *usage) cause() error {
-	if u.had > 0 {
+	if u.cpu > 0 {
 		return errSpent
 	}
 	return errTimeout
 }
 
-// admit waits for a turn, unless an earlier evaluation of the script still runs.
+// admit waits for a turn. It returns an error at once if the text of the script is refused; see refusals.
 func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error) {
 	if fault := e.runaways.check(t); fault != nil {
 		return nil, fault
@@ -91,15 +93,15 @@ func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error)
 	if err != nil {
 		return nil, &Error{Kind: KindCanceled, Pos: Pos{File: t.entry}, Msg: "canceled before it could run: others were running"}
 	}
-	if fault := e.runaways.check(t); fault != nil { // one may have been given up while we waited
+	if fault := e.runaways.check(t); fault != nil { // an evaluation of it may have been abandoned meanwhile
 		turn.slots.release()
 		return nil, fault
 	}
 	return turn, nil
 }
 
-// runOnce starts work once, and reports whether it has to start again.
-func runOnce[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, again bool, fault *Error) {
+// runOnce calls work once. retry reports whether it has to be called again; then the other results are zero.
+func runOnce[T any](ctx context.Context, e *Engine, t task, turn *turn, work func(context.Context) (T, error)) (result T, retry bool, fault *Error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	s := &evaluation{monitor: e.memory, memory: t.limits.Memory, meter: turn.meter, stop: stop, done: make(chan struct{})}
@@ -127,15 +129,15 @@ func runOnce[T any](ctx context.Context, e *Engine, t task, turn *turn, work fun
 	return result, false, t.fault(limited, a.err)
 }
 
-// A limitedContext is ended by watch. A context with its own timer would cost as much as a small script, and would not know how
-// much processor time the script had.
+// A limitedContext is the ctx of an evaluation. watch cancels it. A context with its own timer would cost as much as a small
+// script, and could not count CPU time.
 type limitedContext struct {
 	context.Context
-	timeout    time.Duration // of processor time, for all attempts
+	timeout    time.Duration // in CPU time, for all attempts together
 	evaluation *evaluation
 }
 
-// evaluationKey finds the evaluation of a limitedContext.
+// evaluationKey is the key of the evaluation in the values of a limitedContext.
 type evaluationKey struct{}
 
 // Value implements [context.Context].
@@ -146,8 +148,8 @@ func (c limitedContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// CountBy has the time of the evaluation that ctx belongs to counted by clock from now on. A runtime that evaluates in
-// another process calls it, in an Engine with [Options].Elsewhere, when that begins to work; until then no time counts.
+// CountBy sets the clock that counts the time of the evaluation with the context ctx from now on. A runtime of an Engine with
+// [Options].Elsewhere calls it when the other process begins to work; until then no time counts.
 func CountBy(ctx context.Context, clock cputime.Clock) {
 	if s, ok := ctx.Value(evaluationKey{}).(*evaluation); ok {
 		s.meter.Start(clock)
@@ -159,13 +161,13 @@ const (
 	lookEvery = 2 * time.Millisecond
 	// lookAgain is the shortest time between two checks, when little of the timeout is left.
 	lookAgain = lookEvery / 10
-	// defaultGrace is how much processor time a runtime may use after its ctx is done until it returns.
+	// defaultGrace is how much CPU time a runtime may use after its ctx is done until it returns.
 	defaultGrace = 400 * time.Millisecond
 )
 
-// watch waits for the evaluation s to end. Meanwhile it checks its time, its turn and the memory, and ends ctx if it has to. It
-// reports whether s ended. It gives up when s has had the grace period in processor time after ctx was done. An evaluation that
-// only has to give up its turn, or whose process has no memory left, has the rest of its timeout in addition.
+// watch waits until the evaluation s ends. Meanwhile it checks the time, the turn and the memory of s, and cancels ctx if s must
+// stop. It reports whether s ended. It returns false when s has used the CPU time e.grace after ctx was done. An evaluation that
+// stops only because its turn is over, or because its process has no memory left, may use the rest of its timeout in addition.
 func (e *Engine) watch(ctx limitedContext, turn *turn, s *evaluation) (ended bool) {
 	tick := time.NewTimer(min(lookEvery, ctx.timeout))
 	defer tick.Stop()
@@ -181,31 +183,31 @@ func (e *Engine) watch(ctx limitedContext, turn *turn, s *evaluation) (ended boo
 			tick.Reset(e.look(ctx, turn, s))
 		}
 	}
-	patience := e.grace
-	if cause := context.Cause(ctx); errors.Is(cause, errSlice) || errors.Is(cause, errFull) { // it may use the rest of its timeout to end
-		patience += max(0, ctx.timeout-turn.used.had-turn.meter.Had())
+	limit := e.grace
+	if cause := context.Cause(ctx); errors.Is(cause, errSlice) || errors.Is(cause, errFull) {
+		limit += max(0, ctx.timeout-turn.used.cpu-turn.meter.CPUTime())
 	}
-	return turn.meter.Wait(s.done, patience)
+	return turn.meter.Wait(s.done, limit)
 }
 
-// look stops the evaluation if it must be stopped, and returns when to look again.
+// look stops the evaluation if it must stop, and returns the time until the next call.
 func (e *Engine) look(ctx limitedContext, turn *turn, s *evaluation) time.Duration {
-	held, passed := turn.meter.Had(), turn.meter.Took()
-	had, took := turn.used.had+held, turn.used.took+passed
+	cpu, elapsed := turn.meter.CPUTime(), turn.meter.Elapsed()
+	allCPU, allElapsed := turn.used.cpu+cpu, turn.used.elapsed+elapsed // of all attempts
 	switch {
-	case had >= ctx.timeout:
+	case allCPU >= ctx.timeout:
 		s.stop(turn.used.cause())
-	case took >= cputime.Bound(ctx.timeout):
-		s.stop(&noProcessorError{had, took})
-	case turn.mustEnd(max(held, passed/cputime.Factor)):
+	case allElapsed >= cputime.Bound(ctx.timeout):
+		s.stop(&noCPUError{allCPU, allElapsed})
+	case turn.mustEnd(max(cpu, elapsed/cputime.Factor)):
 		s.stop(errSlice)
 	case e.memory != nil:
 		e.memory.look(s)
 	}
-	return max(lookAgain, min(lookEvery, ctx.timeout-had))
+	return max(lookAgain, min(lookEvery, ctx.timeout-allCPU))
 }
 
-// fault makes an *Error of what a runtime returned.
+// fault converts the error that a runtime returned to an *Error.
 func (t task) fault(ctx context.Context, err error) *Error {
 	var e *Error
 	switch {
@@ -215,7 +217,7 @@ func (t task) fault(ctx context.Context, err error) *Error {
 			why.Trace = e.Trace
 			return why
 		}
-		clone := *e // the runtime may give the same error again
+		clone := *e // the runtime may return the same error again
 		return &clone
 	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		return stopped(ctx, Pos{File: t.entry}, t.limits)
@@ -223,13 +225,13 @@ func (t task) fault(ctx context.Context, err error) *Error {
 	return &Error{Kind: t.kind, Pos: Pos{File: t.entry}, Msg: Clip(err.Error(), maxMsg)}
 }
 
-// stopped is Stopped for a ctx of run's, whose cause tells our reasons from the caller's.
+// stopped is Stopped for the ctx of an evaluation. Its cause is one of run's or the watchdog's, or else the caller canceled it.
 func stopped(ctx context.Context, at Pos, l Limits) *Error {
-	var starved *noProcessorError
+	var noCPU *noCPUError
 	switch cause := context.Cause(ctx); {
-	case errors.As(cause, &starved):
+	case errors.As(cause, &noCPU):
 		return &Error{
-			Kind: KindCanceled, Pos: at, Msg: fmt.Sprintf("%s of its timeout of %s", starved, l.Timeout),
+			Kind: KindCanceled, Pos: at, Msg: fmt.Sprintf("%s of its timeout of %s", noCPU, l.Timeout),
 			Hint: "the machine is busy, or the server's cpu limit is too small",
 		}
 	case errors.Is(cause, errTimeout):
@@ -240,8 +242,8 @@ func stopped(ctx context.Context, at Pos, l Limits) *Error {
 		return TooMuchMemory(at, l, "")
 	case errors.Is(cause, errSlice):
 		kind := KindTimeout
-		if s, ok := ctx.Value(evaluationKey{}).(*evaluation); ok && s.meter.Had() < l.Timeout {
-			kind = KindCanceled // it did not get the time
+		if s, ok := ctx.Value(evaluationKey{}).(*evaluation); ok && s.meter.CPUTime() < l.Timeout {
+			kind = KindCanceled // it did not get the CPU time of its timeout
 		}
 		return &Error{Kind: kind, Pos: at, Msg: "could not be interrupted when others waited"}
 	}
@@ -253,11 +255,11 @@ type attempt[T any] struct {
 	result T
 	err    error
 	done   chan struct{}
-	state  atomic.Pointer[func()] // what to call at the end if the caller gave up; see runaways.abandon
+	state  atomic.Pointer[func()] // the function to call at the end if it was abandoned, or &finished; see runaways.abandon
 }
 
-// begin starts work, and recovers its panics. It runs on its own thread, whose processor time counts, unless the runtime works in
-// another process and calls CountBy.
+// begin starts a goroutine that calls work, and recovers its panics. The goroutine has its own thread, whose CPU time counts,
+// unless elsewhere is set: then the runtime calls CountBy.
 func begin[T any](ctx limitedContext, elsewhere bool, work func(context.Context) (T, error)) *attempt[T] {
 	a := &attempt[T]{done: ctx.evaluation.done}
 	go func() {
@@ -280,28 +282,29 @@ func begin[T any](ctx limitedContext, elsewhere bool, work func(context.Context)
 //go:noinline
 func growStack(fill bool) {
 	if fill {
-		var room [6 << 10]byte
-		useStack(&room)
+		var data [6 << 10]byte
+		useStack(&data)
 	}
 }
 
 //go:noinline
-func useStack(room *[6 << 10]byte) { room[0]++ }
+func useStack(data *[6 << 10]byte) { data[0]++ }
 
-// finished is the state of an attempt that has ended.
+// finished is the state of an attempt that has ended. It does nothing.
 var finished = func() {}
 
+// end recovers a panic of work, and closes done.
 func (a *attempt[T]) end() {
 	if x := recover(); x != nil {
 		a.err = panicked(x)
 	}
 	close(a.done)
-	if forget := a.state.Swap(&finished); forget != nil {
-		(*forget)()
+	if onEnd := a.state.Swap(&finished); onEnd != nil {
+		(*onEnd)()
 	}
 }
 
-// panicked is the error of a panic with x. It calls no methods of x, except for errors of Go's runtime: they could panic again.
+// panicked returns the error of a panic with the value x. It calls no methods of x, except for errors of Go's runtime: they could panic again.
 func panicked(x any) *Error {
 	e := &Error{
 		Kind: KindPanic, Stack: Clip(string(debug.Stack()), maxStack),
@@ -319,4 +322,5 @@ func panicked(x any) *Error {
 	return e
 }
 
+// maxStack is the maximum of Error.Stack, in bytes.
 const maxStack = 16 << 10

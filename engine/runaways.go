@@ -13,8 +13,8 @@ import (
 // itself or the process ends.
 type Runaway struct {
 	Owner     string    // the owner of the evaluation
-	Entry     string    // of its script
-	Digest    string    // of its script
+	Entry     string    // the path of the script's entry file
+	Digest    string    // the digest of the script
 	Compiling bool      // it compiles the script; otherwise it is a call
 	Since     time.Time // when it was abandoned
 }
@@ -30,38 +30,38 @@ func (r Runaway) String() string {
 
 // runaways are the evaluations that were abandoned and still run.
 type runaways struct {
-	refused *refusals
+	refused *refusals // the texts of runaways that ran for long
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below
 	all   map[*Runaway]bool
-	total int64 // since the start
+	total int64 // how many there have been since the start
 }
 
 // runawayAfter is how long a runaway may run before its text is refused permanently. One that ends sooner was only late,
 // perhaps because the machine was busy.
 const runawayAfter = 10 * time.Second
 
-// abandon counts an attempt of t until it ends. It reports false if the attempt has ended already.
+// abandon adds an attempt of t to the runaways until it ends. It returns false if the attempt has ended already.
 func (r *runaways) abandon(t task, state *atomic.Pointer[func()]) bool {
-	one := &Runaway{Owner: t.owner, Entry: t.entry, Digest: t.digest, Compiling: t.kind == KindSyntax, Since: time.Now()}
+	runaway := &Runaway{Owner: t.owner, Entry: t.entry, Digest: t.digest, Compiling: t.kind == KindSyntax, Since: time.Now()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	forget := func() { r.ended(one) }
-	if !state.CompareAndSwap(nil, &forget) {
+	onEnd := func() { r.ended(runaway) }
+	if !state.CompareAndSwap(nil, &onEnd) {
 		return false
 	}
-	r.all[one] = true
+	r.all[runaway] = true
 	r.total++
 	return true
 }
 
 // ended removes a runaway, and refuses its text if it ran for long.
-func (r *runaways) ended(one *Runaway) {
+func (r *runaways) ended(runaway *Runaway) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.all, one)
-	if ran := time.Since(one.Since); ran >= runawayAfter {
-		r.refused.runaway(one, ran)
+	delete(r.all, runaway)
+	if ran := time.Since(runaway.Since); ran >= runawayAfter {
+		r.refused.runaway(runaway, ran)
 	}
 }
 
@@ -70,25 +70,25 @@ func (r *runaways) list() ([]Runaway, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := make([]Runaway, 0, len(r.all))
-	for one := range r.all {
-		all = append(all, *one)
+	for runaway := range r.all {
+		all = append(all, *runaway)
 	}
 	slices.SortFunc(all, func(a, b Runaway) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Digest, b.Digest)) })
 	return all, r.total
 }
 
-// check returns an error for a task whose script has or had a runaway.
+// check returns an error if the text of t is refused: it has a runaway, or refusals has an entry for it. Otherwise it returns nil.
 func (r *runaways) check(t task) *Error {
 	if fault := r.refused.check(t); fault != nil {
 		return fault
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for one := range r.all {
-		if one.Digest == t.digest {
+	for runaway := range r.all {
+		if runaway.Digest == t.digest {
 			return &Error{
 				Kind: KindTimeout, Pos: Pos{File: t.entry},
-				Msg:  fmt.Sprintf("refused: an earlier call is still running although its time was up (%s)", one),
+				Msg:  fmt.Sprintf("refused: an earlier call is still running although its time was up (%s)", runaway),
 				Hint: "edit the script: look for an operation on very large values; to end what still runs, restart the server",
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A compilation that timed out is not begun again for the same text, whoever asks, until there is more time for it.
+// A text whose compilation timed out is not compiled again, for any owner, except with a longer timeout.
 func TestTimedOutCompileIsNotRepeated(t *testing.T) {
 	var began atomic.Int64
 	e := newFakeEngine(fake{compile: func(ctx context.Context, s Script, l Limits) error {
@@ -46,7 +46,7 @@ func TestTimedOutCompileIsNotRepeated(t *testing.T) {
 	}
 }
 
-// What cancels a compilation besides its timeout is no reason to refuse the text.
+// A compilation that was canceled for another reason than its timeout is no reason to refuse the text.
 func TestCanceledCompileIsRepeated(t *testing.T) {
 	canceled := true
 	e := newFakeEngine(fake{compile: func(ctx context.Context, s Script, l Limits) error {
@@ -64,7 +64,7 @@ func TestCanceledCompileIsRepeated(t *testing.T) {
 	mustCompile(t, e, fakeScript("a"))
 }
 
-// A compilation that was refused, since a call of the same text was still ending, did not time out itself.
+// A compilation that was refused, because a call of the same text had not ended yet, does not count as timed out.
 func TestRefusedCompileIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
@@ -83,8 +83,8 @@ func TestRefusedCompileIsRepeated(t *testing.T) {
 	})
 }
 
-// The text of a runaway is refused while it runs, and afterwards too when that was for long: to calls, to another
-// controller, and to a compilation with more time.
+// The text of a runaway is refused while it runs, and also afterwards if it ran for long: for calls, for another controller, and for a
+// compilation with a longer timeout.
 func TestTextOfARunawayIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		block := make(chan struct{})
@@ -106,7 +106,7 @@ func TestTextOfARunawayIsRefused(t *testing.T) {
 		synctest.Wait()
 
 		if stats := e.Stats(); stats.Runaways != 0 || stats.RanAway != 1 {
-			t.Errorf("%d runaways, %d of all time; want 0 and 1", stats.Runaways, stats.RanAway)
+			t.Errorf("%d runaways, %d since the start; want 0 and 1", stats.Runaways, stats.RanAway)
 		}
 		_, err = p.Call(t.Context(), "sync", nil, Env{})
 		want := "ran on for 10s: this text is not run again (edit the script: look for an operation on very large values; the same text runs again after a restart of the server)"
@@ -120,13 +120,13 @@ func TestTextOfARunawayIsRefused(t *testing.T) {
 	})
 }
 
-// The texts that are remembered are bounded.
+// The number of refused texts is limited.
 func TestRefusalsAreLimited(t *testing.T) {
 	r := newRefusals()
 	for i := range maxRefusals + 10 {
 		r.timedOut(fmt.Sprint(i), Limits{Timeout: time.Second}, &Error{Kind: KindTimeout})
 	}
-	if n := r.kept.Len(); n != maxRefusals {
-		t.Errorf("%d texts are remembered, want %d", n, maxRefusals)
+	if n := r.entries.Len(); n != maxRefusals {
+		t.Errorf("%d texts are refused, want %d", n, maxRefusals)
 	}
 }

@@ -103,6 +103,7 @@ func (s Script) tooLarge(limit int64) error {
 	}
 }
 
+// digest returns the digest of the script with these files.
 func (s Script) digest(files fstest.MapFS) string {
 	h := sha256.New()
 	writeField(h, []byte(s.Language))
@@ -204,10 +205,11 @@ func skipEnd(line string, i int, comments []string) (end int, ok bool) {
 
 // A depth counts the nesting of brackets.
 type depth struct {
-	level int
-	deep  bool
+	level int  // how many brackets are open
+	deep  bool // there were more than maxNesting
 }
 
+// add counts b if it is a bracket.
 func (d *depth) add(b byte) {
 	switch b {
 	case '(', '[', '{':

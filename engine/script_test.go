@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// The digest is part of what we keep across versions of ourselves: it must not change by itself.
+// Digests are stored in the cluster: a new version of the program must compute the same ones.
 func TestDigestIsStable(t *testing.T) {
 	s := Script{Language: Starlark, Entry: "sync.star", Files: fstest.MapFS{
 		"sync.star":    {Data: []byte("def sync(parent):\n    return {}\n")},
@@ -58,7 +58,7 @@ func TestSourceLimit(t *testing.T) {
 	}
 }
 
-// Only regular files exist, and reading stops at the limit even if a file has no end.
+// Only regular files are read, and reading stops at the limit even if a file has no end.
 func TestIrregularFiles(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main"), []byte("x"), 0o644); err != nil {
@@ -82,7 +82,7 @@ func TestIrregularFiles(t *testing.T) {
 	wantKind(t, err, KindSource)
 }
 
-// endless is a directory with a file, main, that says it is empty and is not.
+// endless is a directory with a file, main, whose size is 0 and which has no end.
 type endless struct{}
 
 func (endless) Open(name string) (fs.File, error) {
@@ -97,7 +97,7 @@ type endlessFile struct{ fs.File }
 
 func (endlessFile) Read(b []byte) (int, error) { return len(b), nil }
 
-// What is compiled is what was digested, even if the files change meanwhile.
+// The compiled text is the text of the digest, even if the files change meanwhile.
 func TestSnapshotIsACopy(t *testing.T) {
 	files := fstest.MapFS{"main": {Data: []byte("before")}}
 	s, _, err := Script{Language: fakeLanguage, Entry: "main", Files: files}.snapshot(100)

@@ -10,16 +10,17 @@ import (
 // served in the order in which they came: an owner with a hundred evaluations delays the only one of another owner by at most
 // one. Quick scripts are served before the others, except for every fourth slot.
 type slots struct {
-	mu            sync.Mutex
+	mu            sync.Mutex // guards the fields below, except size, which does not change
 	size, free    int
-	quick, others line
+	quick, others ownerQueue
 	quickInRow    int // how many slots in a row went to quick scripts while others waited
 }
 
+// maxQuickInRow is the maximum of quickInRow.
 const maxQuickInRow = 3
 
 func newSlots(n int) *slots {
-	return &slots{size: n, free: n, quick: line{queues: map[string]*list.List{}}, others: line{queues: map[string]*list.List{}}}
+	return &slots{size: n, free: n, quick: newOwnerQueue(), others: newOwnerQueue()}
 }
 
 // tryAcquire takes a slot if one is free, without waiting.
@@ -47,7 +48,7 @@ func (s *slots) wantedByQuick(owner string) bool {
 	return s.quick.another(owner)
 }
 
-// acquire takes a slot, or returns ctx's error when that is done first.
+// acquire waits for a slot. It returns the error of ctx if ctx is done first. precedence says that the script is a quick one.
 func (s *slots) acquire(ctx context.Context, owner string, precedence bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -58,25 +59,25 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 		s.mu.Unlock()
 		return nil
 	}
-	mine, in := make(chan struct{}), &s.others
+	granted, queue := make(chan struct{}), &s.others
 	if precedence {
-		in = &s.quick
+		queue = &s.quick
 	}
-	place := in.join(owner, mine)
+	element := queue.add(owner, granted)
 	s.mu.Unlock()
 
 	select {
-	case <-mine:
+	case <-granted:
 		return nil
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-mine: // both happened at once: give the slot to the next
+	case <-granted: // both happened at once: give the slot to the next evaluation
 		s.giveNext()
 	default:
-		in.leave(owner, place)
+		queue.remove(owner, element)
 	}
 	return ctx.Err()
 }
@@ -88,6 +89,7 @@ func (s *slots) release() {
 	s.giveNext()
 }
 
+// giveNext gives a slot to the next evaluation that waits, or makes it free. The caller holds mu.
 func (s *slots) giveNext() {
 	switch others := s.others.turns.Len() > 0; {
 	case s.quick.turns.Len() > 0 && (!others || s.quickInRow < maxQuickInRow):
@@ -104,63 +106,65 @@ func (s *slots) giveNext() {
 	}
 }
 
-// stats returns the numbers of slots, of busy ones, and of evaluations that wait for one.
+// stats returns the statistics of the lane with these slots.
 func (s *slots) stats() LaneStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return LaneStats{Slots: s.size, Busy: s.size - s.free, Waiting: s.quick.len() + s.others.len()}
 }
 
-// A line is a queue of owners that wait.
-type line struct {
-	queues map[string]*list.List // of chan struct{}, closed when the slot is theirs; none is empty
-	turns  list.List             // of the owners in queues, next first
+// An ownerQueue is a queue of evaluations that wait, in which owners take turns.
+type ownerQueue struct {
+	queues map[string]*list.List // by owner: a chan struct{} for each evaluation, closed when it gets a slot; no list is empty
+	turns  list.List             // the owners in queues, the next one first
 }
 
-// another reports whether another owner waits.
-func (l *line) another(owner string) bool {
-	first := l.turns.Front()
-	return first != nil && (first.Value != owner || l.turns.Len() > 1)
+func newOwnerQueue() ownerQueue { return ownerQueue{queues: map[string]*list.List{}} }
+
+// another reports whether an owner other than this one waits.
+func (q *ownerQueue) another(owner string) bool {
+	first := q.turns.Front()
+	return first != nil && (first.Value != owner || q.turns.Len() > 1)
 }
 
 // len returns how many evaluations wait.
-func (l *line) len() int {
+func (q *ownerQueue) len() int {
 	n := 0
-	for _, queue := range l.queues {
+	for _, queue := range q.queues {
 		n += queue.Len()
 	}
 	return n
 }
 
 // serve gives a slot to the next evaluation.
-func (l *line) serve() {
-	next := l.turns.Front()
+func (q *ownerQueue) serve() {
+	next := q.turns.Front()
 	owner := next.Value.(string)
-	waiter := l.queues[owner].Front()
+	waiter := q.queues[owner].Front()
 	close(waiter.Value.(chan struct{}))
-	l.turns.MoveToBack(next)
-	l.leave(owner, waiter)
+	q.turns.MoveToBack(next)
+	q.remove(owner, waiter)
 }
 
-// join adds a waiter after the others of its owner.
-func (l *line) join(owner string, waiter chan struct{}) *list.Element {
-	if l.queues[owner] == nil {
-		l.queues[owner] = list.New()
-		l.turns.PushBack(owner)
+// add adds a waiter after the others of its owner.
+func (q *ownerQueue) add(owner string, waiter chan struct{}) *list.Element {
+	if q.queues[owner] == nil {
+		q.queues[owner] = list.New()
+		q.turns.PushBack(owner)
 	}
-	return l.queues[owner].PushBack(waiter)
+	return q.queues[owner].PushBack(waiter)
 }
 
-// leave removes a waiter, and its owner if it was the last one.
-func (l *line) leave(owner string, place *list.Element) {
-	l.queues[owner].Remove(place)
-	if l.queues[owner].Len() > 0 {
+// remove removes a waiter, and its owner if it was the last one.
+func (q *ownerQueue) remove(owner string, element *list.Element) {
+	q.queues[owner].Remove(element)
+	if q.queues[owner].Len() > 0 {
 		return
 	}
-	delete(l.queues, owner)
-	for turn := l.turns.Back(); turn != nil; turn = turn.Prev() {
+	delete(q.queues, owner)
+	for turn := q.turns.Back(); turn != nil; turn = turn.Prev() {
 		if turn.Value == owner {
-			l.turns.Remove(turn)
+			q.turns.Remove(turn)
 			return
 		}
 	}

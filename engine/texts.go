@@ -1,7 +1,7 @@
 package engine
 
-// Texts returns a copy of e in which the function text was applied to each text that may contain data of a script, and the
-// function line to the source line. line must keep the length, since the position of the column is shown below it.
+// Texts returns a copy of e with each text that may contain data of a script replaced by text(it), and the source line by line(it).
+// line must not change the length, since Detail shows the position of the column below the source line.
 func (e *Error) Texts(text, line func(string) string) error {
 	clean := *e
 	clean.Func, clean.Msg, clean.Hint, clean.Stack = text(e.Func), text(e.Msg), text(e.Hint), text(e.Stack)

@@ -13,9 +13,9 @@ import (
 type Walk struct {
 	limits Limits
 	of     string // the name of the value in messages; "": the answer
-	nodes  int
-	bytes  int64
-	path   []step
+	nodes  int    // values so far
+	bytes  int64  // bytes of JSON so far, approximately
+	path   []step // of the current value
 }
 
 // A step is an index or, if that is negative, a key.
@@ -52,7 +52,7 @@ func (w *Walk) EnterIndex(i int) *Error {
 	return w.checkDepth()
 }
 
-// Leave moves back up.
+// Leave moves up again, to the list or map that contains the current value.
 func (w *Walk) Leave() { w.path = w.path[:len(w.path)-1] }
 
 // Count counts one value of about n bytes of JSON, without its elements.
@@ -77,6 +77,7 @@ func (w *Walk) Count(n int) *Error {
 	return nil
 }
 
+// countMemory returns an error if the values so far need more than limits.Memory.
 func (w *Walk) countMemory() *Error {
 	if w.bytes+int64(w.nodes)*nodeSize <= w.limits.Memory {
 		return nil
@@ -84,6 +85,7 @@ func (w *Walk) countMemory() *Error {
 	return TooMuchMemory(Pos{}, w.limits, w.of)
 }
 
+// checkDepth returns an error if the current value is nested deeper than limits.Depth.
 func (w *Walk) checkDepth() *Error {
 	if len(w.path) <= w.limits.Depth {
 		return nil
@@ -108,6 +110,7 @@ func (w *Walk) Errorf(format string, args ...any) *Error {
 	return &Error{Kind: KindResult, Msg: "the answer" + w.at() + " " + Clip(fmt.Sprintf(format, args...), maxMsg)}
 }
 
+// at returns " at " and the path of the current value, or "" for the whole answer.
 func (w *Walk) at() string {
 	if len(w.path) == 0 {
 		return ""
@@ -127,6 +130,7 @@ func (w *Walk) Path() string {
 	return strings.TrimPrefix(format(path), ".") + rest
 }
 
+// format returns the text of a path, with a dot before a first key.
 func format(path []step) string {
 	var b strings.Builder
 	for _, s := range path {

@@ -14,11 +14,11 @@ import (
 
 // A watchdog stops evaluations that make the memory of the process grow too much.
 //
-// Go does not tell which goroutine uses which memory. So the watchdog measures the whole: how much heap and stacks have grown
+// Go does not report which goroutine uses which memory. So the watchdog measures the whole: how much heap and stacks have grown
 // since the first of the running evaluations started. It does nothing while the growth stays below what these evaluations may
 // use together, with as much again for garbage, and watchSlack. Above that it collects garbage. If that does not help, it stops
-// the evaluations one after the other, the one that has run longest first, and measures how much memory each one gives back.
-// One that gives back more than its Limits.Memory was too large; the others start again.
+// the evaluations one after the other, the one that has run longest first, and measures how much memory each one releases.
+// One that releases more than its Limits.Memory was too large; the others start again.
 //
 // It cannot stop what a single native operation allocates: guards in the runtimes bound those. To find the evaluation takes
 // some milliseconds, on a busy machine much longer. So a script that makes large values waits for it: see [WaitForMemory].

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A pretence of a heap: each evaluation holds what its function's name says, in MiB, from 10 ms on until it ends.
+// A simulated heap: each evaluation uses as many MiB as its function's name says, from 10 ms after its start until its end.
 type heap struct{ live, garbage atomic.Int64 }
 
 func (h *heap) engine(slots int) *Engine {
@@ -51,15 +51,15 @@ func TestWatchdogStopsGrowth(t *testing.T) {
 			t.Errorf("with a larger limit: %v", err)
 		}
 		if _, err := p.Call(t.Context(), "60", nil, Env{}); err != nil {
-			t.Errorf("a small one: %v", err)
+			t.Errorf("a small evaluation: %v", err)
 		}
 		if len(e.memory.(*watchdog).evaluations) != 0 {
-			t.Errorf("%d suspects are left", len(e.memory.(*watchdog).evaluations))
+			t.Errorf("%d evaluations are left", len(e.memory.(*watchdog).evaluations))
 		}
 	})
 }
 
-// One that runs beside it begins again, whichever was first.
+// A small evaluation that runs at the same time starts again, no matter which of them started first.
 func TestWatchdogFindsTheLargeEvaluation(t *testing.T) {
 	for _, sizes := range [][]string{{"1000", "50"}, {"50", "1000"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -82,8 +82,8 @@ func TestWatchdogFindsTheLargeEvaluation(t *testing.T) {
 	}
 }
 
-// One that was stopped although it was not to blame has the rest of its timeout, and no error of the script's when that is
-// used up.
+// An evaluation that was stopped and was not too large can use the rest of its timeout. If that is used up, the error is not a fault of
+// the script.
 func TestAllAttemptsHaveOneTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, until = 3 * time.Second, 2 * time.Second
@@ -120,7 +120,7 @@ func TestAllAttemptsHaveOneTimeout(t *testing.T) {
 	})
 }
 
-// Growth that is not a script's, such as caches that fill, and garbage, are nobody's fault.
+// Growth that is not caused by a script, such as caches and garbage, is not counted as a fault of a script.
 func TestWatchdogDoesNotBlameOtherEvaluations(t *testing.T) {
 	for _, of := range []func(*heap) *atomic.Int64{
 		func(h *heap) *atomic.Int64 { return &h.live },
@@ -138,7 +138,7 @@ func TestWatchdogDoesNotBlameOtherEvaluations(t *testing.T) {
 	}
 }
 
-// The real heap, and a script that fills it.
+// A script that uses much memory of the real heap is stopped.
 func TestWatchdogOnTheRealHeap(t *testing.T) {
 	e := newFakeEngine(fake{call: func(ctx context.Context, _ string, _ map[string]any, env Env) (map[string]any, error) {
 		var hoard [][]byte
@@ -151,7 +151,7 @@ func TestWatchdogOnTheRealHeap(t *testing.T) {
 	wantKind(t, err, KindMemory)
 }
 
-// An evaluation that makes one large value after the other waits until the watchdog has looked, however late that is.
+// An evaluation that makes one large value after the other waits until the watchdog has checked the memory, even if that takes long.
 func TestLargeValuesWaitForTheWatchdog(t *testing.T) {
 	const size = 50 << 20
 	synctest.Test(t, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestLargeValuesWaitForTheWatchdog(t *testing.T) {
 			}
 			h.live.Add(-made)
 			if allowed := 2*env.Limits.Memory + watchSlack; made > allowed+2*size {
-				t.Errorf("%d MiB were made, where %d MiB are too much", made>>20, allowed>>20)
+				t.Errorf("%d MiB were allocated, more than %d MiB are too much", made>>20, allowed>>20)
 			}
 			return map[string]any{}, Stopped(ctx, Pos{}, env.Limits)
 		}}

@@ -119,5 +119,5 @@ func decoded(t *testing.T, text string) any {
 // An unmetered meter has no limits.
 type unmetered struct{}
 
-func (unmetered) Spend(int64) error        { return nil }
-func (unmetered) Hold(int64, string) error { return nil }
+func (unmetered) Spend(int64) error             { return nil }
+func (unmetered) CheckSize(int64, string) error { return nil }

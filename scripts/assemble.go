@@ -9,8 +9,8 @@ import (
 
 // Sources are the places from which scripts are read.
 type Sources struct {
-	Folders    *Folders   // nil: no files
-	ConfigMaps ConfigMaps // nil: no ConfigMaps
+	Folders    *Folders   // the scripts directories; nil: there are none
+	ConfigMaps ConfigMaps // reads ConfigMaps; nil: there is no cluster
 }
 
 // ConfigMaps returns a ConfigMap as it is now, or an error that says why it cannot be read. The result is read-only.
@@ -30,16 +30,16 @@ type Assembled struct {
 }
 
 const (
-	maxAttempts = 20
-	firstPause  = time.Millisecond
-	maxPause    = 50 * time.Millisecond
+	maxAttempts = 20                    // to read scripts while no file changes
+	firstPause  = time.Millisecond      // between the first two attempts; it doubles after each
+	maxPause    = 50 * time.Millisecond // between any two attempts
 )
 
 // Assemble reads a script: its entry and all files that the entry may load, all of one version. For an inline script these are
 // all its modules. If everything is set, it returns all files that the script could load and that can be read; this is for
 // hints in errors about missing files.
 //
-// An error is an [*Error], or is about w itself.
+// An error is an [*Error], or says what is wrong in w.
 func (s Sources) Assemble(w Wanted, everything bool) (Assembled, error) {
 	made, failed := s.AssembleAll(map[string]Wanted{"": w}, everything)
 	return made[""], failed[""]

@@ -43,7 +43,7 @@ func in(dirs ...string) Sources {
 	return Sources{Folders: NewFolders(dirs, slog.New(slog.DiscardHandler))}
 }
 
-// configMaps are a cluster with these, by namespace/name.
+// configMaps simulates a cluster with these ConfigMaps, by namespace/name.
 func configMaps(all map[string]*ConfigMap) Sources {
 	return Sources{ConfigMaps: func(namespace, name string) (*ConfigMap, error) {
 		if c, ok := all[namespace+"/"+name]; ok {
@@ -53,7 +53,7 @@ func configMaps(all map[string]*ConfigMap) Sources {
 	}}
 }
 
-// contents are the files of a script.
+// contents returns the texts of the files of a script, by name.
 func contents(t testing.TB, s engine.Script) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -69,7 +69,7 @@ func names(t testing.TB, s engine.Script) string {
 	return strings.ReplaceAll(list, ", ", " ")
 }
 
-// refused asserts that err is an Error with that reason, which says all of want.
+// refused checks that err is an Error with that reason, whose text contains each of want.
 func refused(t testing.TB, err error, reason Reason, want ...string) {
 	t.Helper()
 	e, ok := asError(err)
@@ -78,7 +78,7 @@ func refused(t testing.TB, err error, reason Reason, want ...string) {
 	}
 	for _, w := range want {
 		if !strings.Contains(err.Error(), w) {
-			t.Errorf("got %q, which does not say %q", err, w)
+			t.Errorf("got %q, which does not contain %q", err, w)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func TestAssembleReadsMounts(t *testing.T) {
 	}
 }
 
-// Scripts that are read together see every ConfigMap, and every file, as it is at one moment.
+// Scripts that are read together use the same version of each ConfigMap and of each file.
 func TestAssembleAllReadsEachConfigMapOnce(t *testing.T) {
 	reads := 0
 	from := Sources{ConfigMaps: func(string, string) (*ConfigMap, error) {

@@ -15,8 +15,8 @@ import (
 	"metascript/engine"
 )
 
-// Every kind of bad input is an Error that names the file, says what is wrong, and what to do.
-func TestAssembleRefuses(t *testing.T) {
+// For each kind of bad input there is an Error with the name of the file, what is wrong, and what to do.
+func TestAssembleReturnsErrors(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{
 		"scripts/good.star":       "x = 1",
@@ -111,7 +111,7 @@ func TestAssembleRefuses(t *testing.T) {
 	refused(t, err, NotFound, "ConfigMap a/b: there is no cluster")
 }
 
-// A library that cannot be had is an error for who loads from it, and a doubt for others.
+// A library that cannot be read is an error for a script that loads from it, and a warning for others.
 func TestAssembleWithAMissingLibrary(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{
@@ -145,7 +145,7 @@ func TestAssembleWithAMissingLibrary(t *testing.T) {
 	}
 }
 
-// asNobody runs do as a user without rights, as far as files are concerned.
+// asNobody calls do with the file permissions of an unprivileged user.
 func asNobody(t *testing.T, do func()) {
 	if os.Getuid() != 0 {
 		do()
@@ -186,7 +186,7 @@ func TestAssembleUnreadableFiles(t *testing.T) {
 	})
 }
 
-// A file that is always written to is not taken half.
+// A file that changes during every attempt is an error, and is not read partially.
 func TestAssembleFailsIfFilesAlwaysChange(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"sync.star": "x"})

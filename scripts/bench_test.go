@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkAssemble reads a script of five files from a mount, beside which there are a hundred others.
+// BenchmarkAssemble reads a script of five files from a mount that has a hundred other files.
 func BenchmarkAssemble(b *testing.B) {
 	dir := b.TempDir()
 	files := version(0)
@@ -24,7 +24,7 @@ func BenchmarkAssemble(b *testing.B) {
 	}
 }
 
-// BenchmarkEditToNotification is the time from an edit until a follower is told; most of it is the wait for more.
+// BenchmarkEditToNotification measures the time from an edit until a follower is called. Most of it is the wait for further changes.
 func BenchmarkEditToNotification(b *testing.B) {
 	dir := b.TempDir()
 	file := filepath.Join(dir, "sync.star")

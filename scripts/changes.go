@@ -15,7 +15,7 @@ type Changes struct {
 // dirChanges are the changes below one scripts directory. Folders are slash-separated paths below it; the directory itself is
 // ".".
 type dirChanges struct {
-	all     bool            // everything may have changed
+	all     bool            // everything may have changed; then the other fields are not set
 	folders map[string]bool // folders that were created or removed, or in which something other than a folder was
 	trees   []*tree         // the states before, between and after the changes
 }
@@ -58,6 +58,7 @@ const (
 	maxChanged = 1000
 )
 
+// add adds changes of the same directory.
 func (d *dirChanges) add(others dirChanges) {
 	if d.all = d.all || others.all; d.folders == nil {
 		d.folders = map[string]bool{}
@@ -94,6 +95,7 @@ func (d dirChanges) concern(name string) bool {
 	return d.changedBelow(name) || d.leavesBelow(name)
 }
 
+// isLink reports whether there was a link at that path in some state.
 func (d dirChanges) isLink(at string) bool {
 	return slices.ContainsFunc(d.trees, func(t *tree) bool { _, ok := t.links[at]; return ok })
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A listener has run Folders, and keeps the changes that it was told of.
+// A listener runs Folders, and stores the reported changes.
 type listener struct {
 	*following
 	mu   sync.Mutex
@@ -20,7 +20,7 @@ type listener struct {
 	told chan struct{}
 }
 
-// listen follows until the test is over, and waits for the first call, which says that everything may have changed.
+// listen runs Folders until the end of the test, and waits for the first call, in which everything may have changed.
 func listen(t *testing.T, f *following) *listener {
 	t.Helper()
 	l := &listener{following: f, told: make(chan struct{}, 1)}
@@ -66,7 +66,7 @@ func (l *listener) await(w Wanted) {
 	}
 }
 
-// swap makes a link lead elsewhere in one step.
+// swap replaces the target of a link atomically.
 func swap(t *testing.T, link, target string) {
 	t.Helper()
 	if err := os.Symlink(target, link+"-new"); err != nil {
@@ -166,7 +166,7 @@ func TestChangesNameFolders(t *testing.T) {
 	}
 }
 
-// Nobody knows what changed when events were lost, or the watch died.
+// If events were lost, or the watch failed, everything may have changed.
 func TestLostEventsMayConcernEverything(t *testing.T) {
 	for name, end := range map[string]func(w *fsnotify.Watcher){
 		"events": func(w *fsnotify.Watcher) { w.Errors <- fsnotify.ErrEventOverflow },
@@ -183,14 +183,14 @@ func TestLostEventsMayConcernEverything(t *testing.T) {
 	}
 }
 
-// Changes that are not taken for long do not grow without end: then everything may have changed.
+// Changes that are not reported for a long time do not grow without limit: then everything may have changed.
 func TestChangesAreLimited(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a/sync.star": "x = 1"})
 	var all Changes
-	before := look([]string{dir})
+	before := scanDirs([]string{dir})
 	for range maxTrees {
-		now := look([]string{dir})
+		now := scanDirs([]string{dir})
 		all = all.And(now.since(before))
 		before = now
 	}

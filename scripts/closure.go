@@ -24,13 +24,13 @@ const maxFiles = 1000
 type closure struct {
 	from     files
 	language string
-	limit    int64
-	left     int64 // bytes of limit that are left
+	limit    int64 // bytes of all files together, with their names
+	left     int64 // how many of these are left
 
-	texts      map[string][]byte
-	loaded     []string // files that are loaded and have not been read yet
-	mentioned  []string // files that are only mentioned, read after these
-	everything bool     // a text may load what it does not mention
+	texts      map[string][]byte // the files that have been read, by name
+	loaded     []string          // files that are loaded and have not been read yet
+	mentioned  []string          // files that are only mentioned, read after these
+	everything bool              // a text may load what it does not mention
 }
 
 func newClosure(from files, language string, limit int64) *closure {
@@ -57,6 +57,7 @@ func (c *closure) run() error {
 	}
 }
 
+// take reads a file, unless it has been read. certain says that it is loaded, and not only mentioned.
 func (c *closure) take(name string, certain bool) error {
 	if _, taken := c.texts[name]; taken {
 		return nil
@@ -78,6 +79,7 @@ func (c *closure) take(name string, certain bool) error {
 	return nil
 }
 
+// add adds the text of a file.
 func (c *closure) add(name string, text []byte, certain bool) {
 	c.left -= int64(len(name) + len(text))
 	c.texts[name] = text
@@ -100,6 +102,7 @@ func (c *closure) follow(name, text string, certain bool) {
 	}
 }
 
+// queue adds a file to those that run reads.
 func (c *closure) queue(name string, certain bool) {
 	if certain {
 		c.loaded = append(c.loaded, name)

@@ -17,7 +17,7 @@ import (
 	"metascript/runtimes"
 )
 
-// opened are files that note which of them are opened; looking whether one is there does not count.
+// opened has files, and records which of them are opened. Checking whether a file exists does not count.
 type opened struct {
 	fstest.MapFS
 	names map[string]bool
@@ -33,7 +33,7 @@ func (o opened) ReadFile(name string) ([]byte, error) {
 	return o.MapFS.ReadFile(name)
 }
 
-// Whatever file a script of the conformance suite opens while it is compiled and runs, it reaches.
+// Each file that a script of the conformance suite opens, while it is compiled or called, is among those that Assemble finds for it.
 func TestLoadedFilesAreAssembled(t *testing.T) {
 	cases, err := filepath.Glob("../engine/enginetest/testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
@@ -74,7 +74,7 @@ func TestLoadedFilesAreAssembled(t *testing.T) {
 	}
 }
 
-// run compiles and calls a script, whatever comes of it.
+// run compiles and calls a script, and ignores errors.
 func run(t *testing.T, s engine.Script) {
 	t.Helper()
 	ctx := context.Background()
@@ -85,7 +85,7 @@ func run(t *testing.T, s engine.Script) {
 	_, _ = program.Call(ctx, "sync", map[string]any{}, engine.Env{})
 }
 
-// reach lists what an entry reaches.
+// reach returns the files that Assemble finds for an entry.
 func reach(t *testing.T, language, entry string, all fstest.MapFS) []string {
 	t.Helper()
 	data := map[string]string{}

@@ -1,10 +1,10 @@
-// Package scripts reads the scripts of controllers from their sources, and gives each as an [engine.Script]: an entry file and an
+// Package scripts reads the scripts of controllers from their sources, and returns each as an [engine.Script]: an entry file and an
 // fs.FS of all files that it may load.
 //
-// Start with [Sources]. Its Assemble reads what a [Wanted] names, which holds the same as spec.script: text inside the controller
+// Start with [Sources]. Its Assemble reads what a [Wanted] names, which has the same fields as spec.script: text inside the controller
 // object, a file below a scripts directory, or a key of a ConfigMap, each with libraries from files and ConfigMaps. [Folders]
 // reports changes below the scripts directories, and in which folders they are: [Changes] says whether they concern a Wanted.
-// Whether the script itself is another one is seen by assembling it again, which is cheap, and comparing the digests.
+// To find out whether the script itself changed, assemble it again, which is cheap, and compare the digests.
 //
 // # What belongs to a script
 //
@@ -33,14 +33,15 @@
 // # No change is missed
 //
 // Folders watches all folders below the scripts directories, and reports once for a burst of changes. A change is reported after
-// it can be read. One that happens during such a call is reported again. These are the remaining gaps, and what closes each:
+// it can be read. One that happens during such a call is reported again. These are cases in which a change could be missed, and what prevents it:
 //
 //   - A new folder may get files before it is watched: after each change, and after adding watches, the folders are listed again.
 //   - A directory may be missing, or be replaced together with its parents: every folder and link on the path is watched.
 //   - Events may be lost because there are too many: then a change of everything is reported at once.
 //   - A watch may be impossible or fail: then the directories are polled, and Problems says so.
-//   - A file system may send no events (a network file system, or a mount over a folder): beside every watch there is a slow poll.
-//   - The kubelet never updates a volume that is mounted by subPath. Nothing closes this gap; Assembled.Warnings warns about it.
+//   - A file system may send no events (a network file system, or a mount over a folder): watched directories are also polled, with a
+//     long interval.
+//   - The kubelet never updates a volume that is mounted by subPath. Nothing prevents this; Assembled.Warnings has a warning.
 //
 // # Bad files
 //

@@ -8,6 +8,7 @@ import (
 // A Reason classifies an [Error].
 type Reason string
 
+// The reasons of errors.
 const (
 	NotFound  Reason = "NotFound"  // a file, a ConfigMap or a key does not exist
 	Invalid   Reason = "Invalid"   // it exists, and cannot be the source of a script
@@ -18,9 +19,9 @@ const (
 type Error struct {
 	Reason Reason
 	Source string // what could not be read, such as "file catset/sync.js", with the position if there is one
-	Msg    string
-	Hint   string
-	Err    error // the cause, or nil
+	Msg    string // what is wrong
+	Hint   string // what to do about it, or ""
+	Err    error  // the cause, or nil
 }
 
 // Error returns "source: message (hint)".

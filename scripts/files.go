@@ -73,11 +73,11 @@ func (t texts) names() []string {
 	return names
 }
 
-// A mounted is a file, or a folder of files, that scripts load under another name.
+// A mounted makes a file, or a folder of files, available to scripts under another name.
 type mounted struct {
 	files
 	at   string // its path in files
-	name string // the name by which scripts load it; "." is the root
+	name string // the name by which scripts load it; "." means that its files have no prefix
 }
 
 // inside returns the name in p.files of the file that scripts call name.
@@ -119,8 +119,8 @@ func (p mounted) list(folder string, deep bool) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	if _, gone := p.files.(missing); !gone && p.files.has(inside) {
-		return []string{p.name}, nil
+	if _, unreadable := p.files.(missing); !unreadable && p.files.has(inside) {
+		return []string{p.name}, nil // it is a single file
 	}
 	names, err := p.files.list(inside, deep)
 	for i, name := range names {

@@ -17,11 +17,10 @@ type Folders struct {
 	log  *slog.Logger
 
 	intervals  intervals
-	newWatcher func() (*fsnotify.Watcher, error)
-	mounts     func() ([]byte, error) // the content of mountinfo
+	newWatcher func() (*fsnotify.Watcher, error) // tests replace it
+	mounts     func() ([]byte, error)            // returns the content of mountinfo; tests replace it
 
-	// mu guards the fields below.
-	mu        sync.Mutex
+	mu        sync.Mutex // guards the fields below
 	followers []*func(Changes)
 	problems  []string
 }
@@ -31,7 +30,7 @@ type intervals struct {
 	quiet   time.Duration // a burst of changes ends after this time without a change,
 	longest time.Duration // or after this time
 	poll    time.Duration // between polls, without a watch
-	slow    time.Duration // between polls beside a watch, for file systems that send no events
+	slow    time.Duration // between polls with a watch, for file systems that send no events
 }
 
 // NewFolders returns Folders for the directories dirs. If several have a file, the first one is used. They need not exist yet.

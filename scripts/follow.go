@@ -18,7 +18,7 @@ import (
 func (f *Folders) Run(ctx context.Context) {
 	w := &watch{Folders: f}
 	defer w.drop()
-	w.look(ctx)
+	w.scan(ctx)
 	w.notifyAll()
 	for w.next(ctx) {
 	}
@@ -29,11 +29,11 @@ type watch struct {
 	*Folders
 	watcher   *fsnotify.Watcher // nil while it polls
 	watched   map[string]stamp  // the folders that watcher watches
-	unwatched string            // the reason why there is no watcher
-	last      *survey
-	looked    time.Time // the time of last
-	burst     burst
-	changes   Changes // not reported yet
+	unwatched string            // the reason if there is no watcher
+	last      *scan
+	scanned   time.Time // the time of last
+	burst     burst     // the changes that are not reported yet
+	changes   Changes   // in which folders they are
 }
 
 // next waits for the next event or poll, and handles it. It reports whether Run is to continue.
@@ -57,20 +57,21 @@ func (w *watch) next(ctx context.Context) bool {
 		case !alive:
 			w.fail(ctx, errors.New("the watch ended"))
 		case errors.Is(err, fsnotify.ErrEventOverflow): // it is unknown which events are missing
-			w.look(ctx)
+			w.scan(ctx)
 			w.changes = w.last.everything()
 			w.notifyAll()
 		default:
 			w.fail(ctx, err)
 		}
 	case <-wait.C:
-		if w.look(ctx); w.changes.Any() || w.burst.pending() {
+		if w.scan(ctx); w.changes.Any() || w.burst.pending() {
 			w.notifyAll()
 		}
 	}
 	return true
 }
 
+// channels returns the channels of the watcher. They are nil, which blocks a receive forever, while there is none.
 func (w *watch) channels() (<-chan fsnotify.Event, <-chan error) {
 	if w.watcher == nil {
 		return nil, nil
@@ -78,24 +79,25 @@ func (w *watch) channels() (<-chan fsnotify.Event, <-chan error) {
 	return w.watcher.Events, w.watcher.Errors
 }
 
-// wait returns how long to wait for events until the next look without one.
+// wait returns how long to wait for an event until the next scan.
 func (w *watch) wait() time.Duration {
 	switch {
 	case w.burst.pending():
-		return time.Until(w.burst.over(w.intervals))
+		return time.Until(w.burst.end(w.intervals))
 	case w.watcher == nil:
-		return time.Until(w.looked.Add(w.intervals.poll))
+		return time.Until(w.scanned.Add(w.intervals.poll))
 	}
-	return time.Until(w.looked.Add(w.intervals.slow))
+	return time.Until(w.scanned.Add(w.intervals.slow))
 }
 
+// notifyAll reports the changes, and begins to collect new ones.
 func (w *watch) notifyAll() {
 	changes := w.changes
 	w.burst, w.changes = burst{}, Changes{}
 	w.notify(changes)
 }
 
-// fail continues without a watch, until the next look makes another one.
+// fail closes the watcher after the error err. The next scan makes another one.
 func (w *watch) fail(ctx context.Context, err error) {
 	w.drop()
 	w.unwatched = err.Error()
@@ -104,6 +106,7 @@ func (w *watch) fail(ctx context.Context, err error) {
 	w.reportProblems(ctx)
 }
 
+// drop closes the watcher, if there is one.
 func (w *watch) drop() {
 	if w.watcher != nil {
 		_ = w.watcher.Close() // it never fails
@@ -111,15 +114,15 @@ func (w *watch) drop() {
 	}
 }
 
-// look adds and removes watches according to the folders that exist now, and records what changed since the last look. The
-// watch sees what changes after look was called.
-func (w *watch) look(ctx context.Context) {
+// scan adds and removes watches according to the folders that exist now, and records what changed since the last scan. The
+// watcher reports what changes after the call of scan.
+func (w *watch) scan(ctx context.Context) {
 	w.unwatched = ""
-	var now *survey
-	for i := range maxLooks {
-		now = look(w.dirs)
+	var now *scan
+	for i := range maxScans {
+		now = scanDirs(w.dirs)
 		if i > 0 && maps.Equal(now.watches, w.watched) {
-			break // no folder appeared before it was watched
+			break // no folder was created before it was watched
 		}
 		if err := w.follow(now.watches); err != nil {
 			w.drop()
@@ -128,26 +131,26 @@ func (w *watch) look(ctx context.Context) {
 		}
 	}
 	w.changes.add(now.since(w.last))
-	w.last, w.looked = now, time.Now()
+	w.last, w.scanned = now, time.Now()
 	w.reportProblems(ctx)
 }
 
-// maxLooks bounds how often one look starts again because folders changed meanwhile.
-const maxLooks = 5
+// maxScans is how often the directories are scanned in one call, because folders changed meanwhile.
+const maxScans = 5
 
-// follow watches folders. If a watched folder has moved, it makes a new watcher: the old one would report the events of that
+// follow watches folders. If a watched folder was renamed or replaced, it makes a new watcher: the old one would report the events of that
 // folder under a path where another folder may be now.
 func (w *watch) follow(folders map[string]stamp) error {
 	if len(folders) > maxWatches {
 		return fmt.Errorf("there are more than %d folders", maxWatches)
 	}
 	old := w.watcher
-	if old == nil || !within(folders, w.watched) {
-		made, err := w.newWatcher()
+	if old == nil || !containsAll(folders, w.watched) {
+		watcher, err := w.newWatcher()
 		if err != nil {
 			return err
 		}
-		if w.watcher = made; old != nil {
+		if w.watcher = watcher; old != nil {
 			defer old.Close() // after the new one is complete
 		}
 	}
@@ -161,8 +164,8 @@ func (w *watch) follow(folders map[string]stamp) error {
 	return nil
 }
 
-// within reports whether all has every entry of some.
-func within(all, some map[string]stamp) bool {
+// containsAll reports whether all has every entry of some.
+func containsAll(all, some map[string]stamp) bool {
 	for dir, id := range some {
 		if all[dir] != id {
 			return false
@@ -171,7 +174,7 @@ func within(all, some map[string]stamp) bool {
 	return true
 }
 
-// reportProblems reports the problems of the last look, and of the watch.
+// reportProblems reports the problems of the last scan and of the watcher.
 func (w *watch) reportProblems(ctx context.Context) {
 	problems := w.last.problems
 	if w.unwatched != "" {

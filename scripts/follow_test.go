@@ -21,10 +21,10 @@ import (
 	"metascript/scripts/mounttest"
 )
 
-// patience is how long a test waits for a call.
+// patience is the time that a test waits for a call.
 const patience = 30 * time.Second
 
-// A following is Folders that Run follows, and a follower that reads all files at each call.
+// A following has running Folders, and a follower that reads all files in each call.
 type following struct {
 	*Folders
 	t       testing.TB
@@ -53,7 +53,7 @@ func (l *bytesLog) String() string {
 	return l.text.String()
 }
 
-// quick are short intervals for tests. The poll beside a watch is off, so that a test needs the watch.
+// quick are short intervals for tests. There is no polling while there is a watch, so that the test depends on the watch.
 var quick = intervals{quiet: 2 * time.Millisecond, longest: 20 * time.Millisecond, poll: 5 * time.Millisecond, slow: time.Hour}
 
 func follow(t testing.TB, p intervals, dirs ...string) *following {
@@ -75,7 +75,7 @@ func follow(t testing.TB, p intervals, dirs ...string) *following {
 	return f
 }
 
-// run follows until the test ends, and waits for the first call.
+// run runs Folders until the end of the test, and waits for the first call.
 func (f *following) run() {
 	stop := f.FollowChanges(func(Changes) {
 		all := f.read()
@@ -104,7 +104,7 @@ func (f *following) wait(what string) {
 	}
 }
 
-// until waits for a call that makes ok true.
+// until waits for a call after which ok returns true.
 func (f *following) until(what string, ok func() bool) {
 	f.t.Helper()
 	for !ok() {
@@ -112,12 +112,12 @@ func (f *following) until(what string, ok func() bool) {
 	}
 }
 
-// reads reports whether the follower read that text at its last call.
+// reads reports whether the follower read that text in its last call.
 func (f *following) reads(file, text string) func() bool {
 	return func() bool { return (*f.known.Load())[file] == text }
 }
 
-// fails reports whether the file did not exist at the follower's last call.
+// fails reports whether the file did not exist in the last call of the follower.
 func (f *following) fails(file string) func() bool {
 	return func() bool {
 		_, ok := (*f.known.Load())[file]
@@ -125,7 +125,7 @@ func (f *following) fails(file string) func() bool {
 	}
 }
 
-// textsBelow reads all files.
+// textsBelow returns the texts of all files.
 func textsBelow(dir string) map[string]string {
 	all := map[string]string{}
 	files := os.DirFS(dir)
@@ -295,7 +295,7 @@ func TestFollowPollsWithoutAWatch(t *testing.T) {
 	mount(t, filepath.Join(dir, "m"), map[string]string{"sync.star": "m = 2"})
 	f.until("mounting", f.reads("m/sync.star", "m = 2"))
 	if n := strings.Count(f.log.String(), "polled"); n != 1 {
-		t.Errorf("said %d times: %s", n, f.log)
+		t.Errorf("logged %d times: %s", n, f.log)
 	}
 	var mended error
 	f.broken.Store(&mended)
@@ -341,11 +341,11 @@ func TestFollowReportsLostEventsAtOnce(t *testing.T) {
 	f.last.Load().Errors <- fsnotify.ErrEventOverflow
 	f.wait("losing events")
 	if !slices.Contains(f.last.Load().WatchList(), filepath.Join(dir, "a")) {
-		t.Error("a folder that came meanwhile is not watched")
+		t.Error("a folder that was created meanwhile is not watched")
 	}
 }
 
-func TestFollowPollsSlowlyBesideAWatch(t *testing.T) {
+func TestFollowPollsSlowlyWithAWatch(t *testing.T) {
 	dir := t.TempDir()
 	f := follow(t, intervals{quiet: time.Hour, longest: time.Hour, poll: time.Hour, slow: 5 * time.Millisecond}, dir)
 	f.run()
@@ -362,12 +362,12 @@ func TestBurst(t *testing.T) {
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	var b burst
 	if b.pending() {
-		t.Error("a burst of nothing")
+		t.Error("a burst without changes is pending")
 	}
 	for _, c := range []struct{ change, over int }{{0, 100}, {50, 150}, {140, 240}, {880, 980}, {950, 1000}, {1200, 1000}} {
 		b.add(at(c.change))
-		if got := b.over(p); !got.Equal(at(c.over)) || !b.pending() {
-			t.Errorf("after a change at %d: over at %s, want %d", c.change, got.Sub(start), c.over)
+		if got := b.end(p); !got.Equal(at(c.over)) || !b.pending() {
+			t.Errorf("after a change at %d: ends at %s, want %d", c.change, got.Sub(start), c.over)
 		}
 	}
 }

@@ -18,7 +18,7 @@ var entries = map[string]string{
 	engine.Jsonnet:    "sync.jsonnet",
 }
 
-// inline returns the name of the entry, and the text and its modules by name.
+// inline returns the name of the entry, and the files of the script, which are its text and its modules, by name.
 func inline(w *Wanted) (entry string, files map[string]string, err error) {
 	entry, known := entries[w.Language]
 	if !known {

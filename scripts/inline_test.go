@@ -8,7 +8,7 @@ import (
 	"metascript/engine"
 )
 
-// script makes one from text and modules.
+// script returns a script with text and modules.
 func script(language, source string, modules map[string]string) (Assembled, error) {
 	return Sources{}.Assemble(Wanted{Language: language, Inline: source, Modules: modules}, false)
 }
@@ -28,7 +28,7 @@ func TestInline(t *testing.T) {
 	}
 }
 
-func TestInlineRefuses(t *testing.T) {
+func TestInlineReturnsErrors(t *testing.T) {
 	for _, c := range []struct{ language, module, want string }{
 		{"Lua", "lib.lua", `language "Lua": want one of JavaScript, Jsonnet, Starlark`},
 		{"", "lib.js", `language "": want one of`},

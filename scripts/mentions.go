@@ -23,7 +23,7 @@ var loaders = map[string]*regexp.Regexp{
 
 var (
 	blankOrComment = regexp.MustCompile(`^(?:\s+|//[^\n]*|#[^\n]*|/\*(?s:.*?)\*/)+`)
-	inSentence     = regexp.MustCompile(`^[ \t]+\w`) // "we require that"
+	inSentence     = regexp.MustCompile(`^[ \t]+\w`) // a word follows the keyword, as in a comment: "we require that"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 )
 
 // mentions lists the files that a text may load, and more: every literal that looks like the name of a file. everything is
-// true if the text may load files that it does not mention, because a name has an escape or is only known match run time.
+// true if the text may load files that it does not mention, because a name has an escape or is only known at run time.
 //
 // It does not parse the text. A literal without escapes is the text between two quotes with no such quote between them, so
 // that no literal is missed. Names in comments are found too, which only adds files that are not needed.
@@ -51,7 +51,7 @@ func mentions(language, text string) (found []mention, everything bool) {
 	return found, everything
 }
 
-// literals returns the texts between quotes that look like names of files, match most maxMentions of them.
+// literals returns the texts between quotes that look like names of files, at most maxMentions of them.
 func literals(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, quote := range []string{`"`, `'`, "`"} {
@@ -92,14 +92,14 @@ func loadedLiterals(language, text string) (found map[string]bool, everything bo
 	return found, everything
 }
 
+// What follows a keyword.
 const (
-	// firstLiteral returns one of these.
 	noName      = iota // no literal
 	isName             // a literal that is the name
 	unknownName        // a literal or expression from which the name cannot be read
 )
 
-// firstLiteral returns the literal match the beginning of text, which follows a keyword.
+// firstLiteral returns the literal at the beginning of text, which follows a keyword. kind is one of the constants above.
 func firstLiteral(language, text string) (name string, kind int) {
 	text = skipBlank(text)
 	if language != engine.Jsonnet {
@@ -128,4 +128,5 @@ func firstLiteral(language, text string) (name string, kind int) {
 	return name, isName
 }
 
+// skipBlank removes white space and comments from the beginning of text.
 func skipBlank(text string) string { return text[len(blankOrComment.FindString(text)):] }

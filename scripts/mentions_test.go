@@ -59,7 +59,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// Text that is made to take long does not.
+// A text that is designed to take much time does not.
 func TestMentionsAreLimited(t *testing.T) {
 	size := 1 << 18
 	if testing.Short() {
@@ -91,7 +91,7 @@ func FuzzMentions(f *testing.F) {
 				everything = everything || m.name == name
 			}
 			if !everything {
-				t.Errorf("%s: %q is not found behind %q", language, name, before)
+				t.Errorf("%s: %q is not found after %q", language, name, before)
 			}
 		}
 	})

@@ -11,7 +11,7 @@ import (
 	"metascript/scripts/mounttest"
 )
 
-// Which file is meant when there are several.
+// If there are several files with a name, the first place in the search path is used.
 func TestPrecedence(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	put(t, first, map[string]string{
@@ -60,7 +60,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// A mount within a mount, names that the kubelet has not shown yet, and those that it has not removed yet.
+// A mount inside a mount, names that the kubelet has not added yet, and names that it has not removed yet.
 func TestUnusualStatesOfMounts(t *testing.T) {
 	dir := t.TempDir()
 	mount(t, dir, map[string]string{"catset/sync.star": "load('shared/x.star', 'x'); load('late.star', 'l'); load('stale.star', 's')", "late.star": "late"})
@@ -118,7 +118,7 @@ func TestWanted(t *testing.T) {
 		t.Error(diff)
 	}
 	if !w.UsesFiles() || (&Wanted{Inline: "x"}).UsesFiles() || !(&Wanted{File: "x"}).UsesFiles() {
-		t.Error("files are used by file, or by a library's file")
+		t.Error("UsesFiles must be true for File, and for File of a library")
 	}
 	for file, want := range map[string]string{"a.star": engine.Starlark, "a.js": engine.JavaScript, "a.jsonnet": engine.Jsonnet, "a.libsonnet": engine.Jsonnet} {
 		if got, err := (&Wanted{}).language(file); got != want || err != nil {
@@ -151,7 +151,7 @@ func TestMounttestDoesNothingWhenNothingChanges(t *testing.T) {
 	}
 }
 
-// A name is no link out of a directory because it reads like the error about one.
+// A file whose name looks like the error about a link that leads out of a directory can be read.
 func TestFileNamesThatLookLikeErrors(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	put(t, second, map[string]string{

@@ -16,16 +16,16 @@ import (
 type reading struct {
 	*snapshot
 	wanted     *Wanted
-	everything bool
+	everything bool // see Sources.Assemble
 
-	searchPath searchPath // its own files, then libraries
+	searchPath searchPath // the script's own files, then its libraries
 }
 
 // An origin describes the entry of a script.
 type origin struct {
 	entry  string
-	source string // of the entry, for errors
-	own    mounted
+	source string            // of the entry, for errors
+	own    mounted           // the files from which the script may load without a library
 	whole  map[string]string // files that belong to the script even if nothing loads them, by name; nil: none
 }
 
@@ -71,6 +71,7 @@ func (r *reading) collect(from origin, language string) (fstest.MapFS, error) {
 	return c.files(), nil
 }
 
+// origin returns the entry of the script.
 func (r *reading) origin() (origin, error) {
 	switch w := r.wanted; {
 	case w.File != "":
@@ -86,7 +87,7 @@ func (r *reading) origin() (origin, error) {
 // file finds an entry in the first directory that has it. The files in its folder and below belong to the script.
 func (r *reading) file(name string) (origin, error) {
 	source := "file " + name
-	if !plain(name) || name == "." {
+	if !validName(name) || name == "." {
 		return origin{}, invalid(source, "is not a path below a scripts directory", "write it like catset/sync.js")
 	}
 	v, err := r.viewOf(name, source)
@@ -107,8 +108,8 @@ func (r *reading) viewOf(name, source string) (*view, error) {
 		if v.has(name) || v.isFolder(name) {
 			return v, nil
 		}
-		there, _ := v.list(path.Dir(name), false)
-		dirs, names = append(dirs, v.dir), append(names, there...)
+		found, _ := v.list(path.Dir(name), false)
+		dirs, names = append(dirs, v.dir), append(names, found...)
 	}
 	if len(dirs) == 0 {
 		return nil, notFound(source, "there is no scripts directory", "start the server with --scripts-dir")
@@ -129,6 +130,7 @@ func (r *reading) key(k Key) (origin, error) {
 	return origin{entry: k.Key, source: found.source + ": key " + k.Key, own: mounted{found, ".", "."}}, nil
 }
 
+// configMap returns the files of a ConfigMap. An error is an [*Error].
 func (r *reading) configMap(k Key) (texts, error) {
 	t := texts{source: "ConfigMap " + k.Namespace + "/" + k.Name}
 	found, err := r.snapshot.configMap(k.Namespace, k.Name)
@@ -147,7 +149,7 @@ func (r *reading) libraries() (searchPath, error) {
 	var found searchPath
 	for _, l := range r.wanted.Libraries {
 		name := l.name()
-		if !plain(name) || name == "." {
+		if !validName(name) || name == "." {
 			return nil, invalid("library "+l.String(), fmt.Sprintf("%q is not a name that scripts can load", name), "give it a name")
 		}
 		if slices.ContainsFunc(found, func(p mounted) bool { return p.name == name }) {
@@ -163,6 +165,7 @@ func (r *reading) libraries() (searchPath, error) {
 	return found, nil
 }
 
+// library returns the files of a library. It does not set their name.
 func (r *reading) library(l Library) (mounted, error) {
 	if l.File == "" {
 		found, err := r.configMap(l.ConfigMap)
@@ -172,7 +175,7 @@ func (r *reading) library(l Library) (mounted, error) {
 		return mounted{files: found, at: cmp.Or(l.ConfigMap.Key, ".")}, err
 	}
 	source := "file " + l.File
-	if !plain(l.File) {
+	if !validName(l.File) {
 		return mounted{}, invalid(source, "is not a path below a scripts directory", "write it like shared/lib.star")
 	}
 	v, err := r.viewOf(l.File, source)

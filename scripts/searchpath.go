@@ -9,6 +9,7 @@ import (
 // has a file is used.
 type searchPath []mounted
 
+// find returns the first place that has a file.
 func (s searchPath) find(name string) (mounted, bool) {
 	i := slices.IndexFunc(s, func(p mounted) bool { return p.has(name) })
 	if i < 0 {
@@ -41,7 +42,7 @@ func (s searchPath) list(folder string, deep bool) ([]string, error) {
 	return slices.Compact(all), errors.Join(failed...)
 }
 
-// names returns the names in a folder. Places that cannot be read are left out.
+// names returns the names in a folder, without those in places that cannot be read.
 func (s searchPath) names(folder string) []string {
 	names, _ := s.list(folder, false)
 	return names

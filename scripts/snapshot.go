@@ -2,11 +2,11 @@ package scripts
 
 import "slices"
 
-// A snapshot is what one attempt reads from the sources: each file and each ConfigMap once.
+// A snapshot reads the sources for one attempt: each file and each ConfigMap once.
 type snapshot struct {
 	sources    Sources
-	views      []*view        // of the scripts directories, once they are open
-	configMaps map[Key]result // without Key.Key
+	views      []*view        // of the scripts directories; nil until open is called
+	configMaps map[Key]result // those that were read; Key.Key is ""
 }
 
 // A result is a ConfigMap, or the error of reading it.
@@ -36,6 +36,7 @@ func (m *snapshot) unchanged() bool {
 	return !slices.ContainsFunc(m.views, func(v *view) bool { return !v.unchanged() })
 }
 
+// configMap returns a ConfigMap. It reads the ConfigMap the first time.
 func (m *snapshot) configMap(namespace, name string) (*ConfigMap, error) {
 	if m.sources.ConfigMaps == nil {
 		return nil, notFound("ConfigMap "+namespace+"/"+name, "there is no cluster to read it from", "")

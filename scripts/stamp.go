@@ -12,10 +12,11 @@ type stamp struct {
 	link    string // the target of a link
 	mode    fs.FileMode
 	size    int64
-	written time.Time
+	written time.Time // mtime
 	id      identity
 }
 
+// stampOf returns the stamp of a file with the results of Stat.
 func stampOf(info os.FileInfo, err error) stamp {
 	switch {
 	case err != nil:
@@ -26,8 +27,8 @@ func stampOf(info os.FileInfo, err error) stamp {
 	return stamp{mode: info.Mode(), size: info.Size(), written: info.ModTime(), id: identify(info)}
 }
 
-// stampDir identifies a directory. It stays the same when something changes inside it.
+// stampDir returns the stamp of a directory. It does not change when something changes in the directory.
 func stampDir(dir string) stamp {
 	s := stampOf(os.Stat(dir))
-	return stamp{failed: s.failed, id: s.id.still()}
+	return stamp{failed: s.failed, id: s.id.withoutTime()}
 }

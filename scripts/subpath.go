@@ -20,18 +20,19 @@ func neverUpdated(mounts, dir string) []string {
 			continue
 		}
 		root, point := unescape.Replace(fields[3]), unescape.Replace(fields[4])
-		if below(point, dir) && (ofVersion(root) || isFile(point)) {
+		if below(point, dir) && (isSubPath(root) || isFile(point)) {
 			points = append(points, point)
 		}
 	}
 	return points
 }
 
-// unescape decodes spaces and similar characters in the list.
+// unescape decodes spaces and similar characters in mountinfo.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// ofVersion reports whether the root of a mount is in the folder of one version, or where the kubelet keeps subPaths.
-func ofVersion(root string) bool {
+// isSubPath reports whether the root of a mount is in the folder of one version of a volume, or in the folder in which the kubelet
+// mounts subPaths.
+func isSubPath(root string) bool {
 	return slices.ContainsFunc(strings.Split(root, "/"), func(part string) bool {
 		return strings.HasPrefix(part, "..") || part == "volume-subpaths"
 	})

@@ -12,8 +12,8 @@ const maxNamed = 10
 
 // suggest returns a hint for a name that is not among names.
 func suggest(name string, names []string) string {
-	if meant := engine.Nearest(name, names); meant != "" {
-		return "did you mean " + meant + "?"
+	if nearest := engine.Nearest(name, names); nearest != "" {
+		return "did you mean " + nearest + "?"
 	}
 	if len(names) == 0 {
 		return ""

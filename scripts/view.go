@@ -24,7 +24,7 @@ type view struct {
 	root *os.Root // nil if there is no such directory
 	err  error    // the reason if root is nil
 
-	self             stamp
+	self             stamp                  // of dir, when the view was opened
 	observed         map[string]observation // by path below dir
 	changedMeanwhile bool                   // a file was replaced between observe and open
 }
@@ -36,7 +36,7 @@ type observation struct {
 	link string // the target of a link that was not followed
 }
 
-// stamp is equal for observations of the same state.
+// stamp returns the stamp of the path, which is equal for observations of the same state.
 func (g observation) stamp() stamp {
 	s := stampOf(g.info, g.err)
 	s.link = g.link
@@ -46,6 +46,7 @@ func (g observation) stamp() stamp {
 // dataLink is the name of the kubelet's link to the current version.
 const dataLink = "..data"
 
+// open opens a scripts directory, which need not exist. The caller must call close.
 func open(dir string) *view {
 	v := &view{dir: dir, observed: map[string]observation{}}
 	v.self = stampDir(dir)
@@ -72,7 +73,7 @@ func (v *view) unchanged() bool {
 	return true
 }
 
-// observe reads the state of a path below dir: the target of the kubelet's link, and for others the file that is there.
+// observe reads the state of a path below dir: the target of the link ..data, and otherwise the file, with links followed.
 func (v *view) observe(file string) (g observation) {
 	if path.Base(file) == dataLink {
 		g.link, g.err = v.root.Readlink(file)
@@ -101,7 +102,7 @@ func (v *view) version(folder string) string {
 	return target
 }
 
-// place returns the path below dir of the file called name.
+// place returns the path below dir of the file called name, which may be in the folder of a version.
 func (v *view) place(name string) string {
 	at := "."
 	for part := range strings.SplitSeq(name, "/") {
@@ -124,13 +125,13 @@ func absent(err error) bool {
 
 // escapes reports whether err is the error of [os.Root] for a link that leads out of it.
 func escapes(err error) bool {
-	var inPath *fs.PathError
-	return errors.As(err, &inPath) && strings.Contains(inPath.Err.Error(), "escapes")
+	var pathError *fs.PathError
+	return errors.As(err, &pathError) && strings.Contains(pathError.Err.Error(), "escapes")
 }
 
 func (v *view) has(name string) bool {
 	switch {
-	case !plain(name):
+	case !validName(name):
 		return false
 	case v.root == nil:
 		return !absent(v.err)
@@ -139,14 +140,14 @@ func (v *view) has(name string) bool {
 	return seen.err == nil && !seen.info.IsDir() || seen.err != nil && !absent(seen.err)
 }
 
-// plain reports whether name can be the name of a file. Names that begin with two dots are reserved for the kubelet.
-func plain(name string) bool {
+// validName reports whether name can be the name of a file. Names that begin with two dots are reserved for the kubelet.
+func validName(name string) bool {
 	return fs.ValidPath(name) && !strings.ContainsRune(name, 0) &&
 		!slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.HasPrefix(part, "..") })
 }
 
 func (v *view) isFolder(name string) bool {
-	if v.root == nil || !plain(name) {
+	if v.root == nil || !validName(name) {
 		return false
 	}
 	seen := v.look(v.place(name))
@@ -196,6 +197,7 @@ func readable(name string, info os.FileInfo, limit int64) error {
 	return nil
 }
 
+// kindOf describes a file that is not a regular file, for errors.
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode&fs.ModeNamedPipe != 0:
@@ -225,9 +227,9 @@ func (v *view) explain(name string, err error) error {
 	case escapes(err):
 		e.Msg, e.Hint = "is a link that leads out of "+v.dir, "put the file itself there; a link inside the directory must be relative"
 	default:
-		var inPath *fs.PathError
-		if errors.As(err, &inPath) {
-			err = inPath.Err
+		var pathError *fs.PathError
+		if errors.As(err, &pathError) {
+			err = pathError.Err
 		}
 		e.Msg = fmt.Sprintf("cannot be read: %v", err)
 	}
@@ -235,12 +237,12 @@ func (v *view) explain(name string, err error) error {
 }
 
 const (
-	maxEntries = 10_000 // entries listed below a folder of which all files are read
-	maxDepth   = 20
+	maxEntries = 10_000 // entries below a folder of which all files are read
+	maxDepth   = 20     // levels of such a folder
 )
 
-// list returns the names in a folder; links to folders are not followed. Without deep it observes nothing, since nothing that
-// is read depends on it, and the result includes the names of folders.
+// list returns the names in a folder; links to folders are not followed. If deep is not set, the result includes the names of
+// folders, and list does not observe the folder: it is for hints, so the script does not depend on it.
 func (v *view) list(folder string, deep bool) ([]string, error) {
 	if v.root == nil {
 		return nil, nil
@@ -250,13 +252,15 @@ func (v *view) list(folder string, deep bool) ([]string, error) {
 	return l.names, err
 }
 
+// A lister collects the names for list.
 type lister struct {
 	*view
 	deep  bool
 	names []string
-	seen  int
+	seen  int // how many entries were listed
 }
 
+// visit adds the names in a folder.
 func (l *lister) visit(folder string, depth int) error {
 	places, err := l.entries(folder)
 	if err != nil {
@@ -284,14 +288,15 @@ func (v *view) isDir(at string) bool {
 	return err == nil && info.IsDir()
 }
 
-// entries returns the names in a folder with their paths: in its current version, or beside that.
+// entries returns the paths of the files in a folder by name. They are in the folder of the current version, or else in the folder
+// itself.
 func (l *lister) entries(folder string) (map[string]string, error) {
 	at := "."
 	if folder != "." {
 		at = l.place(folder)
 	}
 	places := map[string]string{}
-	beside, err := l.readDir(at)
+	outside, err := l.readDir(at)
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +310,7 @@ func (l *lister) entries(folder string) (map[string]string, error) {
 			places[name] = path.Join(at, target, name)
 		}
 	}
-	for _, name := range beside {
+	for _, name := range outside {
 		file := path.Join(at, name)
 		_, found := places[name]
 		stale := target != "" && !found && l.leadsToVersion(file)
@@ -322,6 +327,7 @@ func (v *view) leadsToVersion(file string) bool {
 	return err == nil && strings.HasPrefix(target, dataLink+"/")
 }
 
+// readDir returns the names in the directory at a path below dir.
 func (l *lister) readDir(at string) ([]string, error) {
 	if l.deep {
 		if seen := l.look(at); seen.err != nil {

@@ -29,7 +29,7 @@ type Key struct{ Namespace, Name, Key string }
 // String returns namespace/name or namespace/name/key.
 func (k Key) String() string { return strings.TrimSuffix(k.Namespace+"/"+k.Name+"/"+k.Key, "/") }
 
-// A Library is a file, or a folder with all that is below it, that scripts load as Name or as Name/path.
+// A Library is a file, or a folder with everything below it, that scripts load as Name or as Name/path.
 // Exactly one of File and ConfigMap is set; a ConfigMap without Key is a folder.
 type Library struct {
 	Name      string // "": the last part of File, or the ConfigMap's Key, or its name
@@ -37,6 +37,7 @@ type Library struct {
 	ConfigMap Key
 }
 
+// name returns Name or its default.
 func (l Library) name() string {
 	if l.File != "" {
 		return cmp.Or(l.Name, path.Base(l.File))
@@ -107,4 +108,5 @@ func (w *Wanted) language(entry string) (string, error) {
 	return "", invalid(w.source(), "the language cannot be told from its name", "set language, or let the name end in .star, .js, .jsonnet or .libsonnet")
 }
 
+// limit returns Limit or its default.
 func (w *Wanted) limit() int64 { return engine.Limits{Source: w.Limit}.WithDefaults().Source }

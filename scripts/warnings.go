@@ -13,8 +13,8 @@ import (
 func (r *reading) warnings(files fstest.MapFS) []string {
 	var warnings []string
 	for _, p := range r.searchPath {
-		if gone, ok := p.files.(missing); ok {
-			warnings = append(warnings, gone.err.Error())
+		if unreadable, ok := p.files.(missing); ok {
+			warnings = append(warnings, unreadable.err.Error())
 		}
 	}
 	names := slices.Sorted(maps.Keys(files))

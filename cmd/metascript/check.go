@@ -12,14 +12,14 @@ import (
 	"metascript/cmd/metascript/internal/sandbox"
 )
 
-// checkFlags are the flags of the verb check.
+// checkFlags are the flags of the command check.
 type checkFlags struct {
 	files   []string
 	sandbox sandbox.Flags
 }
 
-// checkCommand is the verb check, for an editor's or a repository's hook: it needs no cluster, and its exit code is 1 if
-// anything is wrong.
+// checkCommand returns the command check, for hooks of editors and of git: it needs no cluster, and its exit code is 1 if an object
+// is not valid.
 func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
@@ -38,11 +38,11 @@ those whose kind has no definition there are not checked.`,
 	return cmd
 }
 
-// errInvalid makes the exit code 1 after check has printed what is wrong.
+// errInvalid makes the exit code 1 after check has printed the errors.
 var errInvalid = errors.New("not all is well")
 
-// runCheck checks every document, also after one that is invalid. Definitions are collected before, so that their order among
-// the files does not matter.
+// runCheck checks every document, also after one that is invalid. It collects the definitions first, so that their order in the
+// files does not matter.
 func runCheck(cmd *cobra.Command, f *checkFlags) error {
 	docs, err := manifest.Read(f.files, cmd.InOrStdin())
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// sound is a controller that is well, as JSON and thus as YAML too.
+// sound is a valid controller, in JSON, which is also YAML.
 func sound(name string) string {
 	return strings.ReplaceAll(`{"apiVersion": "metacontroller.k8s.io/v1alpha1", "kind": "CompositeController", "metadata": {"name": "NAME"},
 	"spec": {"parentResource": {"apiVersion": "example.com/v1", "resource": "widgets"},
@@ -72,13 +72,13 @@ func TestCheckNamesStandardInput(t *testing.T) {
 	metascriptReading(t, "hello", "check", "-f", "-").expect(t, 1, nil, []string{"-, document 1: an object is wanted"})
 }
 
-func TestCheckTakesAFolder(t *testing.T) {
+func TestCheckReadsAFolder(t *testing.T) {
 	inFolder(t, "-- a.yaml --\n"+sound("a")+"-- b.yml --\n"+sound("b")+"-- c.json --\n"+sound("c")+"-- notes.txt --\nhello\n")
 	metascript(t, "check", "-f", ".").expect(t, 0, []string{"a.yaml: CompositeController a: ok", "b.yml: CompositeController b: ok", "c.json: CompositeController c: ok"}, nil)
 	metascript(t, "check", "-f", t.TempDir()).expect(t, 1, nil, []string{"no objects in "})
 }
 
-func TestCheckSaysThatItDoesNotLookIntoFolders(t *testing.T) {
+func TestCheckReportsSubfoldersThatItDoesNotRead(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o700); err != nil {
 		t.Fatal(err)

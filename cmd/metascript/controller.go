@@ -16,8 +16,8 @@ import (
 	"metascript/scripts"
 )
 
-// controllerCommand is the verb controller. The root command has its flags and does the same, since Metacontroller has no
-// verbs.
+// controllerCommand returns the command controller. The root command has the same flags and does the same, since Metacontroller has
+// no commands. asDropIn says that the program replaces Metacontroller's binary.
 func controllerCommand(asDropIn bool) *cobra.Command {
 	var f serverflags.Flags
 	cmd := &cobra.Command{
@@ -39,8 +39,8 @@ order. After SIGTERM it finishes the reconciles that have begun. Flags may have 
 	return cmd
 }
 
-// runServer checks the flags in the order in which a user can fix them: their values, the cluster, what this system can do.
-// The log comes first, since all that follows may write to it.
+// runServer checks the flags in the order in which a user can fix them: their values, the cluster, the features of this system. It
+// opens the log first, since the other steps may write to it.
 func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 	log := f.Log.Open(cmd.ErrOrStderr())
 	if err := f.Check(); err != nil {
@@ -68,7 +68,7 @@ func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 }
 
 // serve runs the server, and serves its endpoints, until ctx is done. The endpoints are served before the server runs, so that
-// an address that is in use is an error at once, and the probes answer while the caches are filled.
+// an address that is in use is an error at once, and the probes respond while the caches are filled.
 func serve(ctx context.Context, f *serverflags.Flags, options controller.Options, in *sandbox.Sandbox, log *slog.Logger) error {
 	registry, err := endpoints.NewRegistry(in.Collector())
 	if err != nil {
@@ -79,7 +79,7 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 	if err != nil {
 		return err
 	}
-	// A server that cannot stop a script is not ready either: nothing but a restart helps, and an operator watches readiness.
+	// A server that cannot stop a script is not ready either: only a restart ends the script, and operators watch readiness.
 	notReady := func() []string { return append(server.Waiting(), in.RestartReasons(time.Now())...) }
 	stop, err := endpoints.Serve(log,
 		endpoints.Endpoint{Flag: "health-probe-bind-address", Address: f.Health, Handler: endpoints.Probes(server.Healthy, notReady)},

@@ -12,7 +12,7 @@ import (
 	"metascript/scripts"
 )
 
-// devFlags are the flags of the verb dev. Those that the server has too mean the same here.
+// devFlags are the flags of the command dev. Flags that the server has too have the same meaning.
 type devFlags struct {
 	files             []string
 	kubeconfig        string
@@ -23,7 +23,7 @@ type devFlags struct {
 	sandbox           sandbox.Flags
 }
 
-// devCommand is the verb dev: a server for one author, who edits files and sees at once what the controllers make of it.
+// devCommand returns the command dev: a server for an author who edits files and sees at once what the controllers do.
 func devCommand() *cobra.Command {
 	var f devFlags
 	cmd := &cobra.Command{
@@ -56,12 +56,12 @@ order. Ctrl-C ends it.`,
 	f.defaults.Register(flags)
 	f.sandbox.Register(flags)
 	f.log.Register(flags)
-	f.log.DefaultToErrors() // the session reports the rest
+	f.log.DefaultToErrors() // the session reports everything else
 	_ = cmd.MarkFlagRequired("filename")
 	return cmd
 }
 
-// runSession reads the files first: most calls that fail do so because of them, and that needs no cluster.
+// runSession reads the files first: most errors are in the files, and reading them needs no cluster.
 func runSession(cmd *cobra.Command, f *devFlags) error {
 	log := f.log.Open(cmd.ErrOrStderr())
 	files, err := devsession.OpenFiles(f.files, cmd.InOrStdin())

@@ -16,10 +16,10 @@ import (
 
 const root = "../.."
 
-// example names a file of an example.
+// example returns the path of a file of an example.
 func example(name, file string) string { return filepath.Join(root, "examples", name, file) }
 
-// exampleNames lists the examples.
+// exampleNames returns the names of the examples.
 func exampleNames(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(root, "examples"))
@@ -47,9 +47,9 @@ func readText(t *testing.T, path string) string {
 	return string(text)
 }
 
-// The script beside a controller is the one inside it: who edits one sees what runs. It is called sync, or like its
-// controller where there are several; modules have the names that they are loaded by.
-func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
+// The script in the folder of an example is equal to the script in the controller object. Its file is called sync, or has the name of
+// its controller if there are several; modules have the names with which they are loaded.
+func TestScriptFilesOfExamplesEqualTheInlineScripts(t *testing.T) {
 	for _, name := range exampleNames(t) {
 		t.Run(name, func(t *testing.T) {
 			docs, err := manifest.Read([]string{example(name, "controller.yaml")}, nil)
@@ -71,13 +71,13 @@ func TestTheScriptOfAnExampleIsTheOneInItsController(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(scriptsBeside(t, name), inside); diff != "" {
-				t.Errorf("the files and the texts in controller.yaml (-files +inline):\n%s", diff)
+				t.Errorf("the files differ from the texts in controller.yaml (-files +inline):\n%s", diff)
 			}
 		})
 	}
 }
 
-// scriptFiles adds the texts of a controller's script, by the names of their files.
+// scriptFiles adds the texts of a controller's script to files, by the names of their files.
 func scriptFiles(t *testing.T, doc manifest.Document, stem string, inside map[string]string) {
 	t.Helper()
 	spec, _ := doc.Object.Object["spec"].(map[string]any)
@@ -97,7 +97,7 @@ func scriptFiles(t *testing.T, doc manifest.Document, stem string, inside map[st
 	}
 }
 
-// scriptsBeside reads the files in the example's folder that are in a language of scripts.
+// scriptsBeside returns the texts of the scripts in the example's folder, by file name.
 func scriptsBeside(t *testing.T, name string) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(example(name, "*"))
@@ -113,7 +113,7 @@ func scriptsBeside(t *testing.T, name string) map[string]string {
 	return texts
 }
 
-func TestTheControllerInTheREADMEIsTheExample(t *testing.T) {
+func TestREADMEHasTheControllerOfTheExample(t *testing.T) {
 	_, rest, _ := strings.Cut(readText(t, filepath.Join(root, "README.md")), "```yaml\n")
 	text, _, found := strings.Cut(rest, "```")
 	if !found {
@@ -125,8 +125,8 @@ func TestTheControllerInTheREADMEIsTheExample(t *testing.T) {
 	}
 }
 
-// The answers are those that the cases expect, and worker processes give the same.
-func TestTheCasesOfTheExamples(t *testing.T) {
+// The answers are those that the cases expect, also with worker processes.
+func TestCasesOfTheExamples(t *testing.T) {
 	for _, isolation := range []string{"InProcess", "Process"} {
 		t.Run(isolation, func(t *testing.T) {
 			metascript(t, "test", filepath.Join(root, "examples"), "--isolation="+isolation).expect(t, 0, []string{" cases: all as expected\n"}, nil)
@@ -134,8 +134,8 @@ func TestTheCasesOfTheExamples(t *testing.T) {
 	}
 }
 
-// Every example has all that a reader looks for.
-func TestTheExamplesAreComplete(t *testing.T) {
+// Each example has all files that an example must have.
+func TestExamplesAreComplete(t *testing.T) {
 	index := readText(t, filepath.Join(root, "examples", "README.md"))
 	for _, name := range exampleNames(t) {
 		for _, file := range []string{"README.md", "controller.yaml", "parent.yaml", "cases", filepath.Join(root, "test", "e2e", "testdata", "example-"+name+".txtar")} {
@@ -169,8 +169,8 @@ func TestCheckOfTheExamples(t *testing.T) {
 	}
 }
 
-// The webhook of the example catset stands in for its script, and nothing else is different.
-func TestTheTwinOfCatSetDiffersInItsHooksOnly(t *testing.T) {
+// The two controllers of the example catset differ only in their hooks: one has a script, the other a webhook.
+func TestWebhookControllerOfCatSetDiffersOnlyInItsHooks(t *testing.T) {
 	spec := func(file string) map[string]any {
 		spec := parseYAML(t, readText(t, example("catset", file)))["spec"].(map[string]any)
 		delete(spec, "script")

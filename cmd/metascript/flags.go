@@ -13,12 +13,12 @@ import (
 	"metascript/engine"
 )
 
-// longName matches a flag with one dash before a name of several letters, as package flag takes it.
+// longName matches a flag with one dash before a name of several letters, which package flag accepts.
 var longName = regexp.MustCompile(`^-[a-z][a-z-]+[a-z](=|$)`)
 
-// twoDashes returns arguments with two dashes where there is one before a long name. It does so for the server and for the
-// verb test, since Metacontroller and "go test" take both. Other verbs have short names, such as -f, which can be combined;
-// their arguments stay as they are.
+// twoDashes returns args with two dashes in the place of one before a long name. It does so for the server and for the command
+// test, since Metacontroller and "go test" accept both. Other commands have flags with short names, such as -f, which can be
+// combined; their arguments do not change.
 func twoDashes(args []string) []string {
 	if len(args) > 0 && args[0] != "controller" && args[0] != "test" && !strings.HasPrefix(args[0], "-") {
 		return args
@@ -26,7 +26,7 @@ func twoDashes(args []string) []string {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		if arg == "--" {
-			break // what follows are no flags
+			break // the arguments after it are not flags
 		}
 		if longName.MatchString(arg) {
 			args[i] = "-" + arg
@@ -35,7 +35,7 @@ func twoDashes(args []string) []string {
 	return args
 }
 
-// explainFlag adds to the error about a flag, or about its value, what would be right.
+// explainFlag adds to the error about a flag, or about its value, which flags or values are valid.
 func explainFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
@@ -53,8 +53,8 @@ func explainFlag(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// wanted says which values a flag takes. pflag's own errors name functions of package strconv; the values of package flagvalue
-// and the like have errors that can be shown as they are.
+// wanted returns which values a flag accepts. The errors of pflag contain names of functions of package strconv; the errors of
+// values that are defined in this program are shown unchanged.
 func wanted(invalid *pflag.InvalidValueError) string {
 	switch invalid.GetFlag().Value.Type() {
 	case "int", "int64":

@@ -24,7 +24,7 @@ func TestLongNamesMayHaveOneDash(t *testing.T) {
 	}
 }
 
-func TestWrongFlagsAreExplained(t *testing.T) {
+func TestErrorsOfFlagsHaveHints(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"-zap-log-levle=4", "unknown flag: --zap-log-levle: did you mean --zap-log-level?"},
 		{"controller --metrics-adress=0", "did you mean --metrics-address?"},
@@ -42,7 +42,7 @@ func TestWrongFlagsAreExplained(t *testing.T) {
 	}
 }
 
-func TestValuesThatMeanNothingAreRefused(t *testing.T) {
+func TestInvalidValuesOfFlags(t *testing.T) {
 	got := metascript(t, strings.Fields("-workers=0 -discovery-interval=0s -cache-flush-interval=-1s -fallback-probe-interval=0 -client-go-qps=-1 -events-qps=0 -events-burst=0")...)
 	got.expect(t, 1, nil, []string{
 		"--workers must be at least 1", "--discovery-interval must be above 0", "--cache-flush-interval must be 0 or above",
@@ -51,7 +51,7 @@ func TestValuesThatMeanNothingAreRefused(t *testing.T) {
 	})
 }
 
-func TestAVariableThatNamesNoFile(t *testing.T) {
+func TestKubeconfigVariableWithoutAFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nosuch")
 	t.Setenv("KUBECONFIG", missing)
 	metascript(t, "controller").expect(t, 1, nil, []string{"the variable KUBECONFIG names " + missing + ", and there is no such file"})

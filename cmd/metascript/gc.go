@@ -12,13 +12,14 @@ import (
 	"metascript/controller/object"
 )
 
-// gcFlags are the flags of the verb gc.
+// gcFlags are the flags of the command gc.
 type gcFlags struct {
 	kubeconfig string
 	dryRun     bool
 }
 
-// gcCommand is the verb gc. It is for a person who removes the server from a cluster, or who finds objects that are not deleted.
+// gcCommand returns the command gc. It is for a person who removes the server from a cluster, or who finds objects that are not
+// deleted.
 func gcCommand() *cobra.Command {
 	var f gcFlags
 	cmd := &cobra.Command{
@@ -40,8 +41,8 @@ order. It looks at all objects that it may list; where it may not, it says so, d
 	return cmd
 }
 
-// collectFinalizers prints each finalizer that is removed, and then how many there were. An error about some objects does not
-// keep it from the others; it is printed last.
+// collectFinalizers prints each finalizer that is removed, and then how many there were. After an error about an object it continues
+// with the others; it prints the errors last.
 func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	config, err := kubeconfig.Load(f.kubeconfig)
 	if err != nil {
@@ -52,16 +53,16 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	if err != nil {
 		return err
 	}
-	did := "took"
+	verb := "took"
 	if f.dryRun {
-		did = "would take"
+		verb = "would take"
 	}
 	collector.DryRun = f.dryRun
 	collector.OnRemoved = func(o *object.Object, finalizer, by string) {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s off: there is no %s\n", object.Describe(o), did, finalizer, by)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s off: there is no %s\n", object.Describe(o), verb, finalizer, by)
 	}
 	found, err := collector.Run(cmd.Context())
-	fmt.Fprintf(cmd.OutOrStdout(), "%s %d off, kept %d of controllers that exist, failed %d\n", did, found.Removed, found.Kept, found.Failed)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s %d off, kept %d of controllers that exist, failed %d\n", verb, found.Removed, found.Kept, found.Failed)
 	if err != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), err)
 		return errors.New("not all finalizers could be looked at, or taken off")

@@ -1,17 +1,17 @@
-// Command metascript runs Kubernetes controllers whose business logic is a small script inside the controller's own
-// object. Without a verb it is the server, as "metascript controller" is; most other verbs work offline.
+// Command metascript runs Kubernetes controllers whose logic is a short script in the controller's own object. Without a command it
+// runs the server, like "metascript controller"; most other commands work offline.
 //
-// There is a file for each verb, with its flags, its help, and the function that its arguments lead to. That function reads
-// files, opens what has to be closed, and calls a package below internal, which does the work:
+// There is a file for each command, with its flags, its help, and the function that it runs. That function reads files, opens and
+// closes resources, and calls a package below internal, which does the work:
 //
 //	controller  serverflags, endpoints
-//	dev         devsession, which prints by report and style
+//	dev         devsession, which prints with report and style
 //	run         hookcall
 //	test        cases, which calls hookcall for each case
 //	check       check
-//	gc          nothing of internal: the package controller does it
+//	gc          none: it uses controller/finalizers
 //
-// Most verbs share manifest, which reads their files, and sandbox, in which scripts run.
+// Most commands use manifest, which reads their files, and sandbox, which runs scripts.
 package main
 
 import (
@@ -28,26 +28,26 @@ import (
 )
 
 func main() {
-	time.Local = time.UTC // what a script makes of a Date must not depend on the machine
+	time.Local = time.UTC // the result of Date in a script must not depend on the machine
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Main{Name: filepath.Base(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}.Run(ctx)
 	stop()
 	os.Exit(code)
 }
 
-// dropIn is the name of Metacontroller's binary. Under this name the program replaces it, and logs as it does.
+// dropIn is the name of Metacontroller's binary. If the program has this name, it replaces Metacontroller, and logs like it.
 const dropIn = "metacontroller"
 
-// Main is the program with what it gets from the system, so that a test can run it.
+// Main is the program with its arguments, input and output, so that a test can run it.
 type Main struct {
-	Name           string   // of the binary that was called
+	Name           string   // of the binary
 	Args           []string // without Name
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// Run runs the program until it ends or ctx is done. The exit code is 1 when something failed, and 2 when the arguments are
-// wrong.
+// Run runs the program until it ends or ctx is done. It returns the exit code: 1 if the command failed, and 2 if the arguments are not
+// valid.
 func (m Main) Run(ctx context.Context) int {
 	if isWorker(m.Args) {
 		return serveAsWorker(ctx, m.Stdin, m.Stdout, m.Stderr)
@@ -57,8 +57,8 @@ func (m Main) Run(ctx context.Context) int {
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
-	// cobra returns the errors of arguments and those of a verb alike. Only the exit code tells them apart, so we have to know
-	// whether the verb was called.
+	// cobra does not distinguish errors of arguments from errors of a command. The exit code depends on that, so we record whether the
+	// command was started.
 	started := false
 	for _, cmd := range append(root.Commands(), root) {
 		if run := cmd.RunE; run != nil {

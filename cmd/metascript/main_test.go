@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A result is what came of running the program.
+// A result is the result of running the program.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -39,11 +39,11 @@ func metascriptReading(t *testing.T, stdin string, args ...string) result {
 	return result{code, stdout.String(), stderr.String()}
 }
 
-// expect checks the exit code and that each text is in the output, "stdout" first.
+// expect checks the exit code, and that each text is in the output.
 func (r result) expect(t *testing.T, code int, stdout, stderr []string) {
 	t.Helper()
 	if r.code != code {
-		t.Errorf("it exits with %d, want %d", r.code, code)
+		t.Errorf("the exit code is %d, want %d", r.code, code)
 	}
 	for name, c := range map[string]struct {
 		got  string
@@ -51,7 +51,7 @@ func (r result) expect(t *testing.T, code int, stdout, stderr []string) {
 	}{"stdout": {r.stdout, stdout}, "stderr": {r.stderr, stderr}} {
 		for _, want := range c.want {
 			if !strings.Contains(c.got, want) {
-				t.Errorf("%s has no %q:\n%s", name, want, c.got)
+				t.Errorf("%s does not contain %q:\n%s", name, want, c.got)
 			}
 		}
 		if len(c.want) == 0 && c.got != "" {
@@ -60,7 +60,7 @@ func (r result) expect(t *testing.T, code int, stdout, stderr []string) {
 	}
 }
 
-// inFolder writes the files of a txtar archive into a new folder, and goes there.
+// inFolder writes the files of a txtar archive into a new folder, and makes it the current one.
 func inFolder(t *testing.T, archive string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func inFolder(t *testing.T, archive string) {
 	t.Chdir(dir)
 }
 
-// parseYAML reads one document as data.
+// parseYAML returns the value of a YAML document.
 func parseYAML(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var data map[string]any
@@ -85,11 +85,11 @@ func parseYAML(t *testing.T, text string) map[string]any {
 func TestVersion(t *testing.T) {
 	got := metascript(t, "version")
 	if line := regexp.MustCompile(`^metascript \S+ go1\.\S+ \w+/\w+\n$`); got.code != 0 || !line.MatchString(got.stdout) {
-		t.Errorf("it exits with %d and prints %q", got.code, got.stdout)
+		t.Errorf("the exit code is %d, and the output %q", got.code, got.stdout)
 	}
 }
 
-func TestHelpNamesEveryVerb(t *testing.T) {
+func TestHelpListsAllCommands(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}} {
 		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  gc ", "  run ", "  test ", "  version ", "--workers"}, nil)
 	}
@@ -98,19 +98,19 @@ func TestHelpNamesEveryVerb(t *testing.T) {
 	}
 }
 
-func TestWithoutAVerbItIsTheServer(t *testing.T) {
+func TestRootCommandRunsTheServer(t *testing.T) {
 	for _, args := range [][]string{{"controller"}, {}} {
 		metascript(t, append(args, "--kubeconfig", "nosuch")...).expect(t, 1, nil, []string{"error: find a cluster: ", "nosuch"})
 	}
 }
 
-func TestCompletionIsForEveryShell(t *testing.T) {
+func TestCompletionForAllShells(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		metascript(t, "completion", shell).expect(t, 0, []string{"metascript"}, nil)
 	}
 }
 
-func TestAWrongCallExitsWith2(t *testing.T) {
+func TestExitCodeOfInvalidArguments(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
@@ -138,8 +138,8 @@ func TestAWrongCallExitsWith2(t *testing.T) {
 	}
 }
 
-// The default registry belongs to nobody, and everybody adds to it.
-func TestNothingIsInTheDefaultRegistry(t *testing.T) {
+// Any package can add metrics to the default registry, so the program does not use it.
+func TestDefaultRegistryIsNotUsed(t *testing.T) {
 	families, err := prometheus.DefaultGatherer.Gather()
 	if err != nil {
 		t.Fatal(err)

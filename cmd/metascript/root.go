@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rootCommand has a command for each verb. Called without a verb it is the server. As a drop-in for Metacontroller the server
-// logs as Metacontroller does.
+// rootCommand returns the root command, which runs the server if no command is given. If asDropIn is set, the server logs like
+// Metacontroller.
 func rootCommand(asDropIn bool) *cobra.Command {
 	server := controllerCommand(asDropIn)
 	root := &cobra.Command{
@@ -26,7 +26,7 @@ func rootCommand(asDropIn bool) *cobra.Command {
 	return root
 }
 
-// noArgs refuses an argument. Without a verb it is a misspelt verb, so the error suggests the verbs that are spelled like it.
+// noArgs returns an error if there is an argument, which is an unknown command. The error suggests commands with similar names.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -16,8 +16,7 @@ import (
 	"metascript/engine"
 )
 
-// runFlags are the flags of the verb run. Each of its lists holds files or folders; "-" is standard input, and can be in one of
-// them.
+// runFlags are the flags of the command run. Each list has files or folders; "-" means standard input, and can be in one of the lists.
 type runFlags struct {
 	files, parents, children, related []string
 	finalizing                        bool
@@ -25,7 +24,7 @@ type runFlags struct {
 	sandbox                           sandbox.Flags
 }
 
-// runCommand is the verb run: one call of a hook, with all that the hook is to know from files.
+// runCommand returns the command run, which calls a hook once, with objects from files.
 func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
@@ -53,8 +52,8 @@ unless an object of the kind is given. With the parent's definition among the fi
 	return cmd
 }
 
-// runHook prints only the answer to standard output, so that it can be used as input: what the script prints, warnings and
-// errors go to standard error.
+// runHook prints only the answer to standard output, so that another program can read it. It prints warnings, errors and what the
+// script prints to standard error.
 func runHook(cmd *cobra.Command, f *runFlags) error {
 	call, err := f.call(cmd.InOrStdin())
 	if err != nil {
@@ -78,8 +77,8 @@ func runHook(cmd *cobra.Command, f *runFlags) error {
 	return printAnswer(cmd.OutOrStdout(), answer)
 }
 
-// call is the call of the hook that the files describe. It reads all of them before it says that a controller or a parent is
-// missing, since a file that cannot be read may have it.
+// call returns the call that the files describe. It reads all files before it checks that there is a controller and a parent, since a
+// file that cannot be read may have them.
 func (f *runFlags) call(stdin io.Reader) (*hookcall.Call, error) {
 	docs, err := manifest.Read(f.files, stdin)
 	if err != nil {
@@ -110,7 +109,7 @@ func (f *runFlags) call(stdin io.Reader) (*hookcall.Call, error) {
 	return call, nil
 }
 
-// printWarnings prints a line for each.
+// printWarnings prints a line for each warning.
 func printWarnings(w io.Writer, warnings []string) {
 	for _, warning := range warnings {
 		fmt.Fprintln(w, "warning:", warning)

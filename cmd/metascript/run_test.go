@@ -83,7 +83,7 @@ func TestRun(t *testing.T) {
 			inFolder(t, controllerFile+parentFile)
 			got := metascript(t, append(flags, c.args...)...)
 			if got.code != 0 {
-				t.Fatalf("it exits with %d and says:\n%s", got.code, got.stderr)
+				t.Fatalf("the exit code is %d, and stderr:\n%s", got.code, got.stderr)
 			}
 			if diff := cmp.Diff(c.want, parseYAML(t, got.stdout)); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
@@ -100,7 +100,7 @@ func TestRunNeedsNoDefinitionOfTheParent(t *testing.T) {
 	metascript(t, "run", "-f", example(name, "controller.yaml"), "--parent", example(name, "parent.yaml")).expect(t, 0, []string{"phoenix-immortalpod"}, nil)
 }
 
-func TestRunTakesAFolder(t *testing.T) {
+func TestRunReadsAFolder(t *testing.T) {
 	inFolder(t, controllerFile+parentFile)
 	metascript(t, "run", "-f", ".", "--parent", "parent.yaml").expect(t, 0, []string{"name: w-part"}, []string{"asked about w"})
 }
@@ -114,7 +114,7 @@ func TestRunReadsStandardInput(t *testing.T) {
 	metascriptReading(t, string(text), "run", "-f", example(name, "controller.yaml"), "--parent", "-").expect(t, 0, []string{"phoenix-immortalpod"}, nil)
 }
 
-func TestRunPrintsWhatIsWrong(t *testing.T) {
+func TestRunPrintsErrors(t *testing.T) {
 	const sync = "\n-- c.yaml --\napiVersion: metacontroller.k8s.io/v1alpha1\nkind: CompositeController\nmetadata: {name: c}\nspec:\n" +
 		"  generateSelector: true\n  parentResource: {apiVersion: example.com/v1, resource: widgets}\n" +
 		"  childResources: [{apiVersion: v1, resource: configmaps}]\n"
@@ -172,7 +172,7 @@ func TestRunWantsOneControllerAndOneParent(t *testing.T) {
 	}
 }
 
-func TestRunWarnsOfWhatCheckRefuses(t *testing.T) {
+func TestRunPrintsErrorsOfCheckAsWarnings(t *testing.T) {
 	inFolder(t, `
 -- c.yaml --
 apiVersion: metacontroller.k8s.io/v1alpha1
@@ -195,7 +195,7 @@ metadata: {name: w}
 		[]string{"warning: c.yaml: ", "resyncPeriodSecond", "timeout"})
 }
 
-func TestAControllerThatAsksForAProcessGetsOne(t *testing.T) {
+func TestIsolationProcessStartsAWorker(t *testing.T) {
 	inFolder(t, strings.Replace(controllerFile, "spec:\n", "spec:\n  isolation: Process\n", 1)+parentFile)
 	got := metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml")
 	got.expect(t, 0, []string{"name: w-part"}, []string{"sync.star:2:10: info: in sync: asked about w"})
@@ -203,8 +203,8 @@ func TestAControllerThatAsksForAProcessGetsOne(t *testing.T) {
 	metascript(t, "check", "-f", "controller.yaml", "--isolation=Process").expect(t, 0, []string{": ok"}, nil)
 }
 
-// What is related is what the customize hook asks for, found as the server finds it.
-func TestRelatedObjectsArePicked(t *testing.T) {
+// The related objects are those that the customize hook selects, as in the server.
+func TestRelatedObjectsAreSelected(t *testing.T) {
 	const controller = `
 -- controller.yaml --
 apiVersion: metacontroller.k8s.io/v1alpha1

@@ -7,13 +7,13 @@ import (
 	"metascript/cmd/metascript/internal/sandbox"
 )
 
-// testFlags are the flags of the verb test.
+// testFlags are the flags of the command test.
 type testFlags struct {
 	update  bool
 	sandbox sandbox.Flags
 }
 
-// testCommand is the verb test. Its help is the reference of the format of cases.
+// testCommand returns the command test. Its help is the reference of the format of cases.
 func testCommand() *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
@@ -45,8 +45,8 @@ With --update the expected part of a case that differs is replaced by the answer
 	return cmd
 }
 
-// runCases reads all suites before it runs the first case: where a controller of any of them needs worker processes, all cases
-// are run with the same sandbox.
+// runCases reads all suites before it runs the first case, to find out whether a controller needs worker processes: all cases use the
+// same sandbox.
 func runCases(cmd *cobra.Command, dirs []string, f *testFlags) error {
 	suites, err := cases.ReadSuites(dirs)
 	if err != nil {

@@ -53,7 +53,7 @@ func writeCase(t *testing.T, text string) {
 	}
 }
 
-func TestTestUpdatesWhatIsExpected(t *testing.T) {
+func TestTestUpdatesTheExpectedPart(t *testing.T) {
 	inCaseFolder(t, input)
 	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it says neither answer nor error; --update writes", expected, "1 case: 1 not as expected\n"}, []string{"error: "})
 	for range 2 {
@@ -93,7 +93,7 @@ func TestTestPrintsADifference(t *testing.T) {
 	}
 }
 
-// A script's error has its position, and what it printed before stands below.
+// The error of a script has its position, and the lines that the script printed are below it.
 func TestTestOfAnErrorInAScript(t *testing.T) {
 	parent := "parent: {apiVersion: example.com/v1, kind: Widget, metadata: {name: w}, spec: {fail: true}}\n"
 	inCaseFolder(t, parent+"error: 'sync.star:3:30: in sync: as asked'\n")
@@ -106,7 +106,7 @@ func TestTestOfAnErrorInAScript(t *testing.T) {
 	metascript(t, "test", ".").expect(t, 1, []string{"sync.star:3:30: in sync: as asked", "asked about w"}, []string{"error: "})
 }
 
-func TestTestRefusesAWrongCase(t *testing.T) {
+func TestTestOfInvalidCases(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"an unknown field", "parnet: {}\nanswer: {}\n", `cases/a.yaml: unknown field "parnet"`},
 		{"input below the answer", "answer: {}\nnow: x\n", `cases/a.yaml: in the expected part, which comes last: unknown field "now"`},
@@ -124,7 +124,7 @@ func TestTestRefusesAWrongCase(t *testing.T) {
 	}
 }
 
-func TestTestWantsFoldersWithCases(t *testing.T) {
+func TestTestOfFoldersWithoutCases(t *testing.T) {
 	inFolder(t, caseController)
 	metascript(t, "test", ".").expect(t, 1, nil, []string{"error: .: there is no folder cases in it"})
 	if err := os.Mkdir("cases", 0o700); err != nil {

@@ -11,7 +11,8 @@ import (
 	"metascript/scripts/lib/editor"
 )
 
-// typesCommand is the verb types. What it writes is embedded in the program, so it fits the library of this version.
+// typesCommand returns the command types. The files that it writes are embedded in the program, so they have the same version as the
+// library.
 func typesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "types [DIR]",
@@ -45,7 +46,7 @@ write is an error, and then nothing is written. The server ignores these files.`
 	}
 }
 
-// typesAdvice says how editors find the files.
+// typesAdvice describes how to use the files in editors.
 const typesAdvice = `
 JavaScript: open the folder in an editor that knows TypeScript, and write above a function
     /** @type {import("metascript").Sync} */

@@ -19,7 +19,7 @@ func TestTypesWritesFilesForEditors(t *testing.T) {
 	}
 	for _, name := range []string{"metascript.d.ts", "jsconfig.json", "metascript.schema.json", "metascript-stubs/yaml.py"} {
 		if !strings.Contains(readText(t, filepath.Join(dir, name)), editor.Header) {
-			t.Errorf("%s does not say who wrote it", name)
+			t.Errorf("%s has no header", name)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // version is set by the linker when a release is built: -ldflags "-X main.version=v1.2.3".
 var version = ""
 
-// versionCommand is the verb version. Its line is what a report of a bug needs: the build, the Go version and the platform.
+// versionCommand returns the command version. It prints what a bug report needs: the version, the Go version and the platform.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -23,7 +23,7 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// buildVersion is the release, or what the Go toolchain recorded about the source.
+// buildVersion returns the version of the release, or else the commit or the module version that the Go toolchain has recorded.
 func buildVersion() string {
 	if version != "" {
 		return version

@@ -67,8 +67,8 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 
 // resultError returns the error for a response that is not valid.
 func (s *Script) resultError(err error) error {
-	if p, ok := s.Program.(engine.Accuser); ok {
-		return p.Accuse(s.Function, err.Error())
+	if p, ok := s.Program.(engine.ErrorMaker); ok {
+		return p.ResultError(s.Function, err.Error())
 	}
 	return &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
 }

@@ -23,8 +23,8 @@ func Thread() Clock {
 	}
 }
 
-// Process returns the clock of a process, which counts from now on. It needs no privilege, whatever the process may do. When
-// it is made, the process must not have been waited for.
+// Process returns the clock of a process, which counts from now on. It needs no privilege, and the process cannot prevent it. The
+// process must not have been waited for before the call.
 func Process(pid int) Clock {
 	id := clockOf(pid, ofProcess)
 	base, ok := read(id)
@@ -37,15 +37,17 @@ func Process(pid int) Clock {
 	}
 }
 
-// What a clock's id says that it counts, besides whose it is: the time on a processor, of a process or of a thread. See
+// The low bits of a clock id: they say that the clock counts CPU time, and whether of a process or of a thread. See
 // clock_getcpuclockid(3) and include/linux/posix-timers_types.h.
 const (
 	ofProcess = 2
 	ofThread  = 4 | 2
 )
 
+// clockOf returns the clock id for the process id or thread id.
 func clockOf(id, what int) int32 { return int32(^id<<3 | what) }
 
+// read returns the time of a clock, and false if it cannot be read.
 func read(clock int32) (time.Duration, bool) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(clock, &t); err != nil {

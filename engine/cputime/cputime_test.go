@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// spin uses the processor until done is closed.
+// spin uses a CPU until done is closed.
 func spin(done <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -30,7 +30,7 @@ func spin(done <-chan struct{}) {
 	}
 }
 
-// until waits for a condition.
+// until waits until a condition is true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -44,7 +44,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// A thread that spins has processor time, one that waits beside it has next to none.
+// A thread that spins uses CPU time, a thread that waits uses almost none.
 func TestThread(t *testing.T) {
 	done := make(chan struct{})
 	clocks := make(chan Clock)
@@ -60,14 +60,14 @@ func TestThread(t *testing.T) {
 	first, second := <-clocks, <-clocks
 	busy.Start(first)
 	waiting.Start(second)
-	until(t, "no thread had 50 ms", func() bool { return max(busy.Had(), waiting.Had()) >= 50*time.Millisecond })
-	if less := min(busy.Had(), waiting.Had()); less > 25*time.Millisecond {
-		t.Errorf("the thread that waits had %s", less)
+	until(t, "no thread had 50 ms", func() bool { return max(busy.CPUTime(), waiting.CPUTime()) >= 50*time.Millisecond })
+	if less := min(busy.CPUTime(), waiting.CPUTime()); less > 25*time.Millisecond {
+		t.Errorf("the thread that waits used %s", less)
 	}
 	close(done)
 }
 
-// A process's time can be read by another while it is there, and stands still afterwards.
+// The CPU time of a process can be read from another process while it runs, and does not change after its end.
 func TestProcess(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -79,14 +79,14 @@ func TestProcess(t *testing.T) {
 	}
 	m := NewMeter()
 	m.Start(Process(child.Process.Pid))
-	until(t, "it had less than 50 ms", func() bool { return m.Had() >= 50*time.Millisecond })
+	until(t, "it had less than 50 ms", func() bool { return m.CPUTime() >= 50*time.Millisecond })
 	if err := child.Process.Kill(); err != nil {
 		t.Error(err)
 	}
 	_ = child.Wait() // it was killed
-	last := m.Had()
-	if again := m.Had(); again != last || last < 50*time.Millisecond {
-		t.Errorf("it had %s, and after its end %s", last, again)
+	last := m.CPUTime()
+	if again := m.CPUTime(); again != last || last < 50*time.Millisecond {
+		t.Errorf("CPU time %s, and %s after its end", last, again)
 	}
 }
 
@@ -94,8 +94,8 @@ func TestMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMeter()
 		time.Sleep(time.Second)
-		if m.Had() != 0 || m.Took() != time.Second {
-			t.Errorf("before it runs: had %s, took %s", m.Had(), m.Took())
+		if m.CPUTime() != 0 || m.Elapsed() != time.Second {
+			t.Errorf("before Start: CPU time %s, elapsed %s", m.CPUTime(), m.Elapsed())
 		}
 		var had time.Duration
 		ok := true
@@ -106,19 +106,19 @@ func TestMeter(t *testing.T) {
 			ok    bool
 			want  time.Duration
 		}{{10, true, 10}, {time.Hour, true, time.Second}, {20, true, 20}, {30, false, 20}} {
-			if had, ok = step.clock, step.ok; m.Had() != step.want {
-				t.Errorf("%v: had %s", step, m.Had())
+			if had, ok = step.clock, step.ok; m.CPUTime() != step.want {
+				t.Errorf("%v: CPU time %s", step, m.CPUTime())
 			}
 		}
 		m.Start(func() (time.Duration, bool) { return 0, false })
 		time.Sleep(time.Minute)
-		if m.Had() != time.Minute {
-			t.Errorf("with a clock that cannot be read: had %s", m.Had())
+		if m.CPUTime() != time.Minute {
+			t.Errorf("with a clock that cannot be read: CPU time %s", m.CPUTime())
 		}
 	})
 }
 
-// What has half of a processor is waited for twice as long, what has none up to the bound.
+// Wait waits twice as long for an activity that gets half of a CPU, and until Bound for one that gets none.
 func TestWait(t *testing.T) {
 	for _, test := range []struct {
 		share int64 // one in so many; 0: it has none
@@ -133,15 +133,15 @@ func TestWait(t *testing.T) {
 				return time.Since(began) / time.Duration(test.share), true
 			})
 			if m.Wait(make(chan struct{}), time.Second) {
-				t.Error("it is done")
+				t.Error("Wait returned true before done was closed")
 			}
-			if took := m.Took(); took < test.want || took > test.want+time.Second {
+			if took := m.Elapsed(); took < test.want || took > test.want+time.Second {
 				t.Errorf("waited for %s, want %s", took, test.want)
 			}
 			done := make(chan struct{})
 			time.AfterFunc(time.Millisecond, func() { close(done) })
 			if !m.Wait(done, time.Second) {
-				t.Error("it is not done")
+				t.Error("Wait returned false after done was closed")
 			}
 		})
 	}

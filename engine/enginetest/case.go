@@ -15,29 +15,29 @@ import (
 	"metascript/engine"
 )
 
-// A testCase is one behaviour: one file of testdata.
+// A testCase is one file of testdata, which tests one behaviour.
 type testCase struct {
-	name    string
-	about   string // the comment
-	scripts map[string]*script
+	name    string             // of the file, without its extension
+	about   string             // the comment at the beginning
+	scripts map[string]*script // by language
 }
 
-// A script is a testCase in one language, with what must come of it.
+// A script is a testCase in one language, with the expected result.
 type script struct {
 	engine.Script
-	function string
-	request  string // JSON
+	function string // the function to call
+	request  string // the argument, as JSON
 	limits   engine.Limits
-	cancel   bool
+	cancel   bool // cancel the call at the first message
 	want     expectation
 }
 
-// A dialect is a language as testdata spells it.
+// A dialect says how files in testdata use a language.
 type dialect struct {
 	language string
-	short    string   // the extension of entries, and what variants of files are called
-	exts     []string // the extensions of files that belong to this language alone
-	comment  []string
+	short    string   // the extension of entry files, and part of the names of variants
+	exts     []string // the extensions of files that only this language uses
+	comment  []string // what comments begin with
 }
 
 var dialects = []dialect{
@@ -46,18 +46,18 @@ var dialects = []dialect{
 	{engine.Jsonnet, "jsonnet", []string{".jsonnet", ".libsonnet"}, []string{"//", "#"}},
 }
 
-// settings are the files of an archive that are no part of a script.
+// settings are the names of files in an archive that are not part of a script.
 var settings = []string{
 	"request.json", "want.json", "error", "log.txt", "functions", "function", "limits", "cancel",
 }
 
-// variant names the variant of a setting for one language: want.json gives want.star.json.
+// variant returns the name of the variant of a setting for one language, such as want.star.json for want.json.
 func (d dialect) variant(setting string) string {
 	ext := path.Ext(setting)
 	return strings.TrimSuffix(setting, ext) + "." + d.short + ext
 }
 
-// loadCases reads all cases of a directory, sorted by name.
+// loadCases reads all cases in a directory, sorted by name.
 func loadCases(dir fs.FS) ([]*testCase, error) {
 	names, err := fs.Glob(dir, "*.txtar")
 	if err != nil {
@@ -78,13 +78,14 @@ func loadCases(dir fs.FS) ([]*testCase, error) {
 	return cases, nil
 }
 
-// An archive is the expanded files of a case, and which of them something was made of.
+// An archive has the files of a case, with their templates expanded.
 type archive struct {
 	files map[string]string
-	used  map[string]bool
+	used  map[string]bool // the files that some script uses
 }
 
-// find returns the name of the file that is a setting for language d: its variant, or the one for all, or "".
+// find returns the name of the file with a setting for language d: the variant for d, or else the file for all languages, or else
+// "".
 func (a *archive) find(d dialect, setting string) string {
 	for _, name := range []string{d.variant(setting), setting} {
 		if _, ok := a.files[name]; ok {
@@ -94,7 +95,7 @@ func (a *archive) find(d dialect, setting string) string {
 	return ""
 }
 
-// setting returns the text of a setting for language d, and whether there is one.
+// setting returns the text of a setting for language d. ok is false if there is none.
 func (a *archive) setting(d dialect, setting string) (text string, ok bool) {
 	name := a.find(d, setting)
 	a.used[name] = true
@@ -102,17 +103,17 @@ func (a *archive) setting(d dialect, setting string) (text string, ok bool) {
 	return text, ok
 }
 
-// parseCase reads one archive, and refuses whatever would be ignored silently.
+// parseCase reads one archive. A file or setting that would have no effect is an error.
 func parseCase(name string, data []byte) (*testCase, error) {
 	t := txtar.Parse(data)
 	c := &testCase{name: name, about: strings.TrimSpace(string(t.Comment)), scripts: map[string]*script{}}
 	if c.about == "" {
-		return nil, fmt.Errorf("the comment does not say what must hold")
+		return nil, fmt.Errorf("the comment does not say what is tested")
 	}
 	a := &archive{files: map[string]string{}, used: map[string]bool{}}
 	for _, f := range t.Files {
-		if _, twice := a.files[f.Name]; twice {
-			return nil, fmt.Errorf("%s is there twice", f.Name)
+		if _, duplicate := a.files[f.Name]; duplicate {
+			return nil, fmt.Errorf("there are two files %s", f.Name)
 		}
 		text, err := expand(string(f.Data))
 		if err != nil {
@@ -137,7 +138,7 @@ func parseCase(name string, data []byte) (*testCase, error) {
 	return c, c.checkLanguages()
 }
 
-// script makes the script in language d, or nil when the archive has none.
+// script returns the script in language d, or nil if there is none.
 func (a *archive) script(d dialect) (*script, error) {
 	files, entry := fstest.MapFS{}, ""
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
@@ -167,14 +168,14 @@ func (a *archive) script(d dialect) (*script, error) {
 
 // belongs reports whether a file is part of a script in language d.
 func (a *archive) belongs(d dialect, name string) bool {
-	for _, each := range dialects {
+	for _, other := range dialects {
 		for _, setting := range settings {
-			if name == setting || name == each.variant(setting) {
+			if name == setting || name == other.variant(setting) {
 				return false
 			}
 		}
-		if slices.Contains(each.exts, path.Ext(name)) {
-			return each.language == d.language
+		if slices.Contains(other.exts, path.Ext(name)) {
+			return other.language == d.language
 		}
 	}
 	return true
@@ -200,7 +201,7 @@ func (a *archive) configure(s *script, d dialect) error {
 	return a.expect(s, d)
 }
 
-// checkLanguages makes sure that a language is missing only for a reason.
+// checkLanguages returns an error if there is no script in a language, and the comment gives no reason for it.
 func (c *testCase) checkLanguages() error {
 	wanted := map[string]bool{}
 	for _, d := range dialects {
@@ -218,14 +219,14 @@ func (c *testCase) checkLanguages() error {
 		}
 	}
 	for _, d := range dialects {
-		if there := c.scripts[d.language] != nil; there != wanted[d.language] {
-			return fmt.Errorf("script in %s: is %v, should be %v", d.language, there, wanted[d.language])
+		if exists := c.scripts[d.language] != nil; exists != wanted[d.language] {
+			return fmt.Errorf("script in %s: exists is %v, want %v", d.language, exists, wanted[d.language])
 		}
 	}
 	return nil
 }
 
-// expand runs the template in text, if there is one.
+// expand executes the templates in text, if there are any.
 func expand(text string) (string, error) {
 	if !strings.Contains(text, "⟪") {
 		return text, nil

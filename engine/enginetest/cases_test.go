@@ -15,8 +15,8 @@ import (
 	"metascript/engine"
 )
 
-// TestTestdata makes sure that the cases are what they seem: enough, each in three languages (parseCase sees to
-// that), and every entry file of every archive run by exactly one subtest.
+// TestTestdata checks that there are enough cases, and that exactly one subtest runs each entry file of each archive. parseCase checks
+// that each case is in three languages.
 func TestTestdata(t *testing.T) {
 	cases, err := loadCases(testdata())
 	if err != nil {
@@ -38,11 +38,11 @@ func TestTestdata(t *testing.T) {
 		delete(run, name)
 	}
 	for name := range run {
-		t.Errorf("%s is run, but is no entry", name)
+		t.Errorf("%s is run, but is not an entry", name)
 	}
 }
 
-// entries lists the entry files of all archives by their names alone, with none of the suite's own parsing.
+// entries returns the entry files of all archives. It finds them by their names, and does not use the parser of the suite.
 func entries(t *testing.T) []string {
 	var names []string
 	files, err := fs.Glob(testdata(), "*")
@@ -63,10 +63,10 @@ func entries(t *testing.T) []string {
 	return names
 }
 
-// only is a comment for cases that need but one language.
+// only is a comment for cases in one language.
 const only = "What holds.\nonly: js: this is a test.\n"
 
-// everything is a case with one of everything.
+// everything is a case with every kind of file and mark.
 const everything = `What holds.
 -- request.json --
 {"n": 1, "f": 1.0}
@@ -119,7 +119,7 @@ func TestParseCase(t *testing.T) {
 	}
 }
 
-// checkStarlark checks the part of TestParseCase's archive that is in Starlark.
+// checkStarlark checks the Starlark script in the archive of TestParseCase.
 func checkStarlark(t *testing.T, s *script) {
 	t.Helper()
 	if s.Entry != "app/sync.star" || s.function != "finalize" || s.limits != (engine.Limits{Timeout: 50 * time.Millisecond, Depth: 7}) {
@@ -150,16 +150,16 @@ func checkStarlark(t *testing.T, s *script) {
 	}
 }
 
-func TestParseCaseRefuses(t *testing.T) {
+func TestParseCaseReturnsErrors(t *testing.T) {
 	js := "-- sync.js --\nx\n"
 	for name, test := range map[string]struct{ text, want string }{
-		"no comment":         {js, "what must hold"},
+		"no comment":         {js, "what is tested"},
 		"no expectation":     {only + js, "no want.json"},
 		"missing language":   {"About.\n" + js + "-- want.json --\n{}\n", "Starlark"},
 		"no reason":          {"About.\nonly: js:\n" + js + "-- want.json --\n{}\n", "no reason"},
 		"needless only":      {only + js + "-- want.json --\n{}\n-- sync.star --\nx\n", "Starlark"},
 		"two entries":        {only + js + "-- a/sync.js --\nx\n", "both entries"},
-		"same file twice":    {only + js + js, "twice"},
+		"same file twice":    {only + js + js, "two files sync.js"},
 		"unused file":        {only + js + "-- want.json --\n{}\n-- lib.star --\n", "lib.star is used by no"},
 		"needless answer":    {only + "-- sync.js --\nx // ERROR Runtime: \"x\"\n-- want.json --\n{}\n", "want.json is used by no"},
 		"unused answer":      {only + js + "-- want.json --\n{}\n-- want.star.json --\n{}\n", "want.star.json is used by no"},
@@ -190,9 +190,9 @@ func containsAny(s string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
 }
 
-// TestPrecedence shows which of several expectations holds.
+// TestPrecedence tests which of several expectations is used.
 func TestPrecedence(t *testing.T) {
-	c, err := parseCase("x", []byte(`What holds.
+	c, err := parseCase("x", []byte(`What is tested.
 -- sync.star --
 x  # ERROR Runtime: "mark"
 -- sync.js --

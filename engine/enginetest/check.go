@@ -18,25 +18,26 @@ import (
 	"metascript/engine"
 )
 
-// A report is what came of running a script.
+// A report is the result of testing a script.
 type report struct {
-	problems []string
-	detail   string // the first error, for people
+	problems []string // differences from what is expected
+	detail   string   // the Detail of the error of the script, if there is one
 }
 
+// addf adds a problem.
 func (r *report) addf(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// An outcome is what came of one call, or of compiling when that failed.
+// An outcome is the result of one call, or of compiling if that failed.
 type outcome struct {
-	called   bool
+	called   bool // compiling did not fail
 	answer   map[string]any
 	err      error
 	messages []engine.Message
 }
 
-// run compiles s, calls it again and again with one argument, and compares all that with what s wants.
+// run compiles s, calls it several times with the same argument, and compares the outcomes with s.want.
 func (s *script) run(ctx context.Context, runtime engine.Runtime) report {
 	var r report
 	arg, err := decodeObject(s.request)
@@ -55,21 +56,22 @@ func (s *script) run(ctx context.Context, runtime engine.Runtime) report {
 	first := s.call(ctx, program, arg)
 	s.check(&r, first)
 	if len(r.problems) > 0 {
-		return r // the others would only repeat them
+		return r // further calls would have the same problems
 	}
-	s.again(ctx, &r, program, arg, first)
+	s.repeat(ctx, &r, program, arg, first)
 	if before, _ := decodeObject(s.request); !reflect.DeepEqual(arg, before) {
 		r.addf("the argument was changed:\n%s", cmp.Diff(before, arg))
 	}
 	return r
 }
 
-// again calls program once more, and then from several goroutines, to see that nothing is kept between calls.
-func (s *script) again(ctx context.Context, r *report, program engine.Program, arg map[string]any, first outcome) {
-	same(r, "the second call", first, s.call(ctx, program, arg))
+// repeat calls program a second time, and then concurrently, and compares the outcomes with the first. They differ if the program
+// keeps state between calls.
+func (s *script) repeat(ctx context.Context, r *report, program engine.Program, arg map[string]any, first outcome) {
+	compare(r, "the second call", first, s.call(ctx, program, arg))
 	var stopped *engine.Error
 	if errors.As(first.err, &stopped) && (stopped.Kind.Limit() || stopped.Kind == engine.KindCanceled) {
-		return // that takes its time
+		return // further calls would take as long as the first
 	}
 	var outcomes [4]outcome
 	var wg sync.WaitGroup
@@ -78,11 +80,11 @@ func (s *script) again(ctx context.Context, r *report, program engine.Program, a
 	}
 	wg.Wait()
 	for _, o := range outcomes {
-		same(r, "a call beside others", first, o)
+		compare(r, "a concurrent call", first, o)
 	}
 }
 
-// call makes one call. It is made with the limits that s was compiled with.
+// call calls the function once, with the limits for compiling.
 func (s *script) call(ctx context.Context, program engine.Program, arg map[string]any) outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -97,8 +99,8 @@ func (s *script) call(ctx context.Context, program engine.Program, arg map[strin
 	return o
 }
 
-// same reports how a later outcome differs from the first. Where a script was stopped may vary from call to call.
-func same(r *report, which string, first, later outcome) {
+// compare adds how a later outcome differs from the first. Scripts that were stopped may have been stopped at different positions.
+func compare(r *report, which string, first, later outcome) {
 	var a, b *engine.Error
 	errors.As(first.err, &a)
 	errors.As(later.err, &b)
@@ -108,15 +110,15 @@ func same(r *report, which string, first, later outcome) {
 			r.addf("%s failed with %s, the first with %s", which, b.Kind, a.Kind)
 		}
 	case !reflect.DeepEqual(a, b):
-		r.addf("%s gave another error:\n%s", which, cmp.Diff(a, b))
+		r.addf("%s returned another error:\n%s", which, cmp.Diff(a, b))
 	case !reflect.DeepEqual(first.answer, later.answer):
-		r.addf("%s gave another answer:\n%s", which, cmp.Diff(first.answer, later.answer))
+		r.addf("%s returned another answer:\n%s", which, cmp.Diff(first.answer, later.answer))
 	case !slices.Equal(first.messages, later.messages):
-		r.addf("%s gave other messages:\n%s", which, cmp.Diff(first.messages, later.messages))
+		r.addf("%s printed other messages:\n%s", which, cmp.Diff(first.messages, later.messages))
 	}
 }
 
-// check compares one outcome with what s wants.
+// check compares an outcome with s.want.
 func (s *script) check(r *report, o outcome) {
 	var fault *engine.Error
 	if errors.As(o.err, &fault) {
@@ -134,7 +136,7 @@ func (s *script) check(r *report, o outcome) {
 	s.checkMessages(r, o.messages)
 }
 
-// checkAnswer compares values and dynamic types, so that an int64 is no float64.
+// checkAnswer compares an answer with the expected one. The dynamic types must be equal too: an int64 is not equal to a float64.
 func (s *script) checkAnswer(r *report, got map[string]any) {
 	want, err := decodeObject(s.want.answer)
 	if err != nil {
@@ -142,11 +144,11 @@ func (s *script) checkAnswer(r *report, got map[string]any) {
 		return
 	}
 	if !reflect.DeepEqual(got, want) {
-		r.addf("the answer is not as wanted (-want +got):\n%s", cmp.Diff(want, got))
+		r.addf("the answer is not the expected one (-want +got):\n%s", cmp.Diff(want, got))
 	}
 }
 
-// checkFault compares an error, or that there is none, with the one that was wanted.
+// checkFault compares the error of an outcome with the expected one.
 func (s *script) checkFault(r *report, o outcome, got *engine.Error) {
 	want := s.want.fault
 	switch {
@@ -176,7 +178,7 @@ func (s *script) checkFault(r *report, o outcome, got *engine.Error) {
 	s.checkFrames(r, got.Trace)
 }
 
-// checkFrames looks for the wanted frames among the trace's, in their order.
+// checkFrames checks that the trace has the expected frames in the expected order.
 func (s *script) checkFrames(r *report, trace []engine.Frame) {
 	rest := trace
 	for _, want := range s.want.frames {
@@ -184,20 +186,20 @@ func (s *script) checkFrames(r *report, trace []engine.Frame) {
 			return f.Pos.File == want.file && f.Pos.Line == want.line && (want.name == "" || f.Func == want.name)
 		})
 		if at < 0 {
-			r.addf("trace: no frame %d %s at %s:%d in its place in %v", want.depth, want.name, want.file, want.line, trace)
+			r.addf("trace: no frame %d %s at %s:%d after the frames before it in %v", want.depth, want.name, want.file, want.line, trace)
 			return
 		}
 		rest = rest[at+1:]
 	}
 }
 
-// The bounds that engine.Error documents.
+// The limits that engine.Error documents.
 const (
 	maxMsg   = 4 << 10
 	maxTrace = 20
 )
 
-// checkError checks what holds for every error, wanted or not.
+// checkError checks what must be true for every error, whether it is expected or not.
 func (s *script) checkError(r *report, e *engine.Error, called bool) {
 	function := ""
 	if called {
@@ -207,13 +209,13 @@ func (s *script) checkError(r *report, e *engine.Error, called bool) {
 		r.addf("error: Func is %q, want %q", e.Func, function)
 	}
 	if e.Msg == "" || len(e.Msg) > maxMsg || !utf8.ValidString(e.Msg) {
-		r.addf("error: the message is empty, too long or no text: %q", engine.Clip(e.Msg, 200))
+		r.addf("error: the message is empty, too long or not UTF-8: %q", engine.Clip(e.Msg, 200))
 	}
 	if e.Pos.File == "" {
-		r.addf("error: it does not say which script: %v", e)
+		r.addf("error: the position has no file: %v", e)
 	}
 	if where := e.Pos.String(); e.Pos.Line > 0 && strings.Contains(e.Msg, where) {
-		r.addf("error: the position %s is in the message, too: %q", where, e.Msg)
+		r.addf("error: the message contains the position %s: %q", where, e.Msg)
 	}
 	if line := s.checkPos(r, "error", e.Pos); line != e.Source {
 		r.addf("error: Source is %q, want %q", e.Source, line)
@@ -229,7 +231,7 @@ func (s *script) checkError(r *report, e *engine.Error, called bool) {
 	}
 }
 
-// checkPos checks that a position, if there is one, is inside a file of the script, and returns that line.
+// checkPos checks that a position is inside a file of the script, unless it is zero. It returns the text of the line.
 func (s *script) checkPos(r *report, what string, pos engine.Pos) string {
 	if pos.File == "" && pos.Line == 0 && pos.Col == 0 {
 		return ""
@@ -254,7 +256,7 @@ func (s *script) checkPos(r *report, what string, pos engine.Pos) string {
 	return line
 }
 
-// checkMessages compares what was printed.
+// checkMessages compares the printed messages with the expected ones.
 func (s *script) checkMessages(r *report, messages []engine.Message) {
 	var got []string
 	var size int64
@@ -271,11 +273,11 @@ func (s *script) checkMessages(r *report, messages []engine.Message) {
 	}
 }
 
-// truncation is room for the message by which an engine says that it dropped the others.
+// truncation is the maximum size of the message with which an engine reports that it dropped further messages.
 const truncation = 64
 
-// matchMessages reports whether the lines got are those wanted: "..." stands for any number of lines, a text that
-// begins with ~ is a regular expression.
+// matchMessages reports whether the lines got match the lines want: "..." matches any number of lines, and a text that begins with
+// ~ is a regular expression.
 func matchMessages(got, want []string) bool {
 	if len(want) == 0 {
 		return len(got) == 0

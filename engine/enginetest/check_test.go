@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fake is a runtime whose programs do what a test says, to see that the suite notices what is wrong.
+// A fake is a runtime whose programs call functions of a test. It tests that the suite reports problems.
 type fake struct {
 	compile error
 	call    func(arg map[string]any, env engine.Env) (map[string]any, error)
@@ -31,12 +31,12 @@ func (f fake) Call(_ context.Context, _ string, arg map[string]any, env engine.E
 	return f.call(arg, env)
 }
 
-// answer makes a call that always answers v.
+// answer returns a function that always returns v.
 func answer(v map[string]any) func(map[string]any, engine.Env) (map[string]any, error) {
 	return func(map[string]any, engine.Env) (map[string]any, error) { return v, nil }
 }
 
-// fails makes a call that always fails with e.
+// fails returns a function that always fails with e.
 func fails(e *engine.Error) func(map[string]any, engine.Env) (map[string]any, error) {
 	return func(map[string]any, engine.Env) (map[string]any, error) { return nil, e }
 }
@@ -61,7 +61,7 @@ warn sync.js:1 ~t[ow]+
 `
 )
 
-// good is the error that failing wants.
+// good returns the error that failing expects.
 func good() *engine.Error {
 	return &engine.Error{
 		Kind: engine.KindRuntime, Pos: engine.Pos{File: "sync.js", Line: 2, Col: 2}, Func: "sync", Msg: "missing xx",
@@ -70,14 +70,14 @@ func good() *engine.Error {
 	}
 }
 
-// with is good with a change.
+// with returns the error good with a change.
 func with(change func(e *engine.Error)) *engine.Error {
 	e := good()
 	change(e)
 	return e
 }
 
-// problems runs a case with a fake.
+// problems returns the problems of a case with a fake.
 func problems(t *testing.T, text string, f fake) string {
 	t.Helper()
 	c, err := parseCase("x", []byte(text))
@@ -118,13 +118,13 @@ func TestCheckReportsWrongAnswers(t *testing.T) {
 		call func(map[string]any, engine.Env) (map[string]any, error)
 		want string
 	}{
-		"other number":   {answer(map[string]any{"n": int64(2)}), "not as wanted"},
-		"float, not int": {answer(map[string]any{"n": 1.0}), "not as wanted"},
-		"one key more":   {answer(map[string]any{"n": int64(1), "m": nil}), "not as wanted"},
+		"other number":   {answer(map[string]any{"n": int64(2)}), "not the expected one"},
+		"float, not int": {answer(map[string]any{"n": 1.0}), "not the expected one"},
+		"one key more":   {answer(map[string]any{"n": int64(1), "m": nil}), "not the expected one"},
 		"an error":       {fails(good()), "failed: sync.js:2:2"},
 		"another next time": {func(map[string]any, engine.Env) (map[string]any, error) {
 			return map[string]any{"n": calls.Add(1)}, nil
-		}, "second call gave another answer"},
+		}, "second call returned another answer"},
 		"argument changed": {func(arg map[string]any, _ engine.Env) (map[string]any, error) {
 			if calls.Add(1) == 2 {
 				arg["list"].([]any)[0] = int64(2)
@@ -158,13 +158,13 @@ func TestCheckReportsWrongErrors(t *testing.T) {
 		"column":            {func(e *engine.Error) { e.Pos.Col = 3 }, "position: got sync.js:2:3"},
 		"column outside":    {func(e *engine.Error) { e.Pos.Col = 100 }, "characters"},
 		"line outside":      {func(e *engine.Error) { e.Pos.Line = 9 }, "the file has"},
-		"no file":           {func(e *engine.Error) { e.Pos = engine.Pos{} }, "which script"},
+		"no file":           {func(e *engine.Error) { e.Pos = engine.Pos{} }, "has no file"},
 		"file":              {func(e *engine.Error) { e.Pos.File = "other.js" }, "other.js"},
 		"function":          {func(e *engine.Error) { e.Func = "" }, "Func is"},
 		"source":            {func(e *engine.Error) { e.Source = "x" }, "Source is"},
 		"empty message":     {func(e *engine.Error) { e.Msg = "" }, "message is empty"},
 		"endless message":   {func(e *engine.Error) { e.Msg = strings.Repeat("missing xx", 1000) }, "too long"},
-		"position in text":  {func(e *engine.Error) { e.Msg += " at sync.js:2:2" }, "is in the message"},
+		"position in text":  {func(e *engine.Error) { e.Msg += " at sync.js:2:2" }, "contains the position"},
 		"no frame":          {func(e *engine.Error) { e.Trace = e.Trace[:1] }, "no frame 1 sync"},
 		"frame's name":      {func(e *engine.Error) { e.Trace[1].Func = "x" }, "no frame 1 sync"},
 		"frame outside":     {func(e *engine.Error) { e.Trace[0].Pos.File = "goja" }, "goja"},
@@ -200,7 +200,7 @@ func TestMatchMessages(t *testing.T) {
 	}
 }
 
-// TestVariants makes sure that no two languages' variants of settings are called the same.
+// TestVariants checks that the variants of settings have different names in different languages.
 func TestVariants(t *testing.T) {
 	seen := map[string]string{}
 	for _, d := range dialects {

@@ -15,18 +15,18 @@ import (
 //go:embed testdata/*.txtar
 var embedded embed.FS
 
-// testdata is the folder of cases.
+// testdata returns the folder with the cases.
 func testdata() fs.FS {
 	dir, err := fs.Sub(embedded, "testdata")
 	if err != nil {
-		panic(err) // only a malformed name gives an error
+		panic(err) // the name is not valid
 	}
 	return dir
 }
 
-// Run runs every case that has a script in language, each as a subtest, through an engine with this one runtime.
-// Goroutines that the runtime may keep are to be named.
-func Run(t *testing.T, language string, runtime engine.Runtime, kept ...goleak.Option) {
+// Run runs each case that has a script in language as a subtest, in an Engine with this runtime. ignore has options for goroutines
+// that may still run after the test.
+func Run(t *testing.T, language string, runtime engine.Runtime, ignore ...goleak.Option) {
 	t.Helper()
 	cases, err := loadCases(testdata())
 	if err != nil {
@@ -39,15 +39,15 @@ func Run(t *testing.T, language string, runtime engine.Runtime, kept ...goleak.O
 			t.Run(c.name, func(t *testing.T) {
 				test(t, e, c, s)
 				if n := len(e.Runaways()); n > 0 {
-					t.Errorf("%d evaluations run on although their time is up", n)
+					t.Errorf("%d evaluations still run after their timeout", n)
 				}
 			})
 		}
 	}
-	goleak.VerifyNone(t, append(kept, others)...)
+	goleak.VerifyNone(t, append(ignore, others)...)
 }
 
-// test runs one script and reports all that is wrong with it.
+// test tests one script, and reports its problems.
 func test(t *testing.T, runtime engine.Runtime, c *testCase, s *script) {
 	t.Log(c.about)
 	var r report
@@ -56,12 +56,12 @@ func test(t *testing.T, runtime engine.Runtime, c *testCase, s *script) {
 		defer close(done)
 		r = s.run(t.Context(), runtime)
 	}()
-	hung := time.NewTimer(hangGuard(s.limits))
-	defer hung.Stop()
+	timeout := time.NewTimer(maxDuration(s.limits))
+	defer timeout.Stop()
 	select {
 	case <-done:
-	case <-hung.C:
-		t.Fatalf("has not returned after %s", hangGuard(s.limits))
+	case <-timeout.C:
+		t.Fatalf("did not return within %s", maxDuration(s.limits))
 	}
 	if r.detail != "" {
 		t.Logf("the error as an author sees it:\n%s", r.detail)
@@ -71,8 +71,8 @@ func test(t *testing.T, runtime engine.Runtime, c *testCase, s *script) {
 	}
 }
 
-// hangGuard is how long a script's calls may take together before the suite gives up: so long that only one that
-// never returns is hit, however slow the machine.
-func hangGuard(l engine.Limits) time.Duration {
+// maxDuration returns how long the calls of a script may take together. Even on a very slow machine, only a call that never returns
+// takes longer.
+func maxDuration(l engine.Limits) time.Duration {
 	return 10 * cputime.Bound(l.WithDefaults().Timeout)
 }

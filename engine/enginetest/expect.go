@@ -14,23 +14,23 @@ import (
 	"metascript/engine"
 )
 
-// An expectation is what must come of calling a script. It has an answer or a fault.
+// An expectation is the expected result of calling a script: an answer or a fault, and the messages.
 type expectation struct {
-	answer    string // JSON
-	fault     *fault
-	frames    []frame
-	messages  []string
-	functions []string // nil when they do not matter
+	answer    string   // JSON
+	fault     *fault   // nil: no error is expected
+	frames    []frame  // of the fault's trace
+	messages  []string // see matchMessages
+	functions []string // nil: they are not checked
 }
 
-// A fault is an expected error; its position is zero when it belongs to no line.
+// A fault is an expected error.
 type fault struct {
-	kinds   []engine.Kind
-	message *regexp.Regexp
-	pos     engine.Pos
+	kinds   []engine.Kind  // one of these
+	message *regexp.Regexp // matches "message (hint)"
+	pos     engine.Pos     // zero: it is not checked
 }
 
-// A frame is an expected part of an error's trace; name is "" when the language does not tell.
+// A frame is an expected frame of an error's trace; name is "" if the language does not report it.
 type frame struct {
 	depth int
 	name  string
@@ -38,8 +38,8 @@ type frame struct {
 	line  int
 }
 
-// expect finds out what s, in language d, must give. A mark in the source wins over a setting, and a setting for
-// one language over one for all; two of the same rank contradict each other.
+// expect sets s.want for a script in language d. A mark in the source has precedence over a setting, and a setting for one language
+// over one for all languages. Two with the same precedence are an error.
 func (a *archive) expect(s *script, d dialect) error {
 	if err := s.want.readMarks(s.Files.(fstest.MapFS), d); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (a *archive) expect(s *script, d dialect) error {
 	return fmt.Errorf("there is no want.json, no error and no ERROR mark")
 }
 
-// readFault reads the file error: kinds, a blank, a regular expression.
+// readFault reads the file error: kinds, a space, a regular expression.
 func (e *expectation) readFault(text string) error {
 	kinds, message, ok := strings.Cut(strings.TrimSpace(text), " ")
 	if !ok {
@@ -81,6 +81,7 @@ func (e *expectation) readFault(text string) error {
 	return e.setFault(kinds, message, engine.Pos{})
 }
 
+// setFault sets the expected error.
 func (e *expectation) setFault(kinds, message string, pos engine.Pos) error {
 	if e.fault != nil {
 		return fmt.Errorf("%s: there is an expected error already", pos)
@@ -97,17 +98,17 @@ func (e *expectation) setFault(kinds, message string, pos engine.Pos) error {
 	return err
 }
 
-// allKinds are the kinds a case may expect: a panic is never right.
+// allKinds are the kinds that a case may expect. A panic is never expected.
 var allKinds = []engine.Kind{
 	engine.KindSyntax, engine.KindModule, engine.KindMissing, engine.KindParams, engine.KindRuntime,
 	engine.KindRaised, engine.KindResult, engine.KindTimeout, engine.KindSteps, engine.KindMemory,
 	engine.KindOutput, engine.KindStack, engine.KindSource, engine.KindCanceled,
 }
 
-// mark matches a comment that says what its line must do.
+// mark matches a comment with ERROR or FRAME.
 var mark = regexp.MustCompile(`(#|//) (ERROR|FRAME) (.*)$`)
 
-// readMarks finds the marks in the source files of d's language.
+// readMarks reads the marks in the source files of language d.
 func (e *expectation) readMarks(files fstest.MapFS, d dialect) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		data, err := fs.ReadFile(files, name)
@@ -130,7 +131,7 @@ func (e *expectation) readMarks(files fstest.MapFS, d dialect) error {
 	return nil
 }
 
-// readMark reads what stands behind ERROR or FRAME.
+// readMark reads text, which follows word in a mark; word is ERROR or FRAME.
 func (e *expectation) readMark(word, text string, pos engine.Pos) error {
 	if word == "FRAME" {
 		depth, name, _ := strings.Cut(text, " ")

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// decodeObject reads a JSON object with the dynamic types of a JSON-shaped value: a number written as digits only
-// is an int64, any other a float64.
+// decodeObject decodes a JSON object to a JSON-shaped value: a number that consists of digits is an int64, any other a float64.
 func decodeObject(text string) (map[string]any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -17,7 +16,7 @@ func decodeObject(text string) (map[string]any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("there is something after the object")
+		return nil, fmt.Errorf("there is more text after the object")
 	}
 	v, err := numbers(m)
 	if err != nil {
@@ -26,7 +25,7 @@ func decodeObject(text string) (map[string]any, error) {
 	return v.(map[string]any), nil
 }
 
-// numbers replaces, in place, every json.Number in v.
+// numbers replaces each json.Number in v, in place.
 func numbers(v any) (any, error) {
 	var err error
 	switch v := v.(type) {

@@ -29,20 +29,21 @@ const maxDepth = 10_000
 // An encoder writes messages to buf.
 type encoder struct {
 	buf      []byte
-	cost     int64        // approximate memory of the decoded values
-	sent     *sentObjects // nil: no objects are stored
-	identify func(map[string]any) (id, version string)
+	cost     int64                                     // approximate memory of the decoded values
+	sent     *sentObjects                              // nil: the other side stores no objects
+	identify func(map[string]any) (id, version string) // see engine.Env; may be nil
 }
 
 func (e *encoder) uint(n uint64) { e.buf = binary.AppendUvarint(e.buf, n) }
 func (e *encoder) int(n int64)   { e.buf = binary.AppendVarint(e.buf, n) }
 func (e *encoder) text(s string) { e.uint(uint64(len(s))); e.buf = append(e.buf, s...) }
 
-// encoders are reused for their buffers, unless these have become large.
+// encoders are reused because of their buffers, unless these have become large.
 var encoders = sync.Pool{New: func() any { return &encoder{} }}
 
 func newEncoder() *encoder { return encoders.Get().(*encoder) }
 
+// free makes e available to newEncoder. The caller must not use e afterwards.
 func (e *encoder) free() {
 	if cap(e.buf) <= 1<<20 {
 		*e = encoder{buf: e.buf[:0]}
@@ -119,7 +120,7 @@ func (e *encoder) list(v []any, depth int) error {
 // identified is the depth down to which maps may have an identity; see [engine.Env].
 const identified = 4
 
-// object writes a map, or its number if the other side has it.
+// object writes a map, or its number if the other side has stored it.
 func (e *encoder) object(v map[string]any, depth int) error {
 	if e.sent == nil || e.identify == nil || depth == 1 || depth > identified {
 		return e.entries(v, depth)
@@ -136,7 +137,7 @@ func (e *encoder) object(v map[string]any, depth int) error {
 	return e.keep(v, id, version, depth)
 }
 
-// keep writes an object that the other side stores.
+// keep writes an object that the other side has to store, and records it in sent.
 func (e *encoder) keep(v map[string]any, id, version string, depth int) error {
 	before := e.cost
 	number := e.sent.number()
@@ -159,6 +160,7 @@ func (e *encoder) keep(v map[string]any, id, version string, depth int) error {
 	return nil
 }
 
+// entries writes a map without an identity.
 func (e *encoder) entries(v map[string]any, depth int) error {
 	e.cost += costMap + costEntry*int64(max(0, len(v)-8))
 	e.buf = append(e.buf, tagMap)
@@ -187,6 +189,7 @@ func newDecoder(s string) *decoder { return &decoder{s: s, nodes: len(s), depth:
 
 var errMalformed = errors.New("malformed message")
 
+// fail sets err, and makes all later reads fail.
 func (d *decoder) fail() {
 	if d.err == nil {
 		d.err = errMalformed
@@ -226,6 +229,7 @@ func (d *decoder) count() int {
 	return int(n)
 }
 
+// take reads n bytes.
 func (d *decoder) take(n int) string {
 	if n > len(d.s) {
 		d.fail()
@@ -334,7 +338,7 @@ func (d *decoder) entries() map[string]any {
 	return m
 }
 
-// object reads an object to store. Its texts are parts of a copy, so that the message itself is not kept in memory.
+// object reads an object and stores it. Its texts are parts of a copy, so that the memory of the message can be released.
 func (d *decoder) object() any {
 	number, id, version := d.uint(), strings.Clone(d.text()), strings.Clone(d.text())
 	s := d.take(int(d.uint32()))
@@ -354,6 +358,7 @@ func (d *decoder) object() any {
 	return v
 }
 
+// known reads the number of a stored object, and returns the object.
 func (d *decoder) known() any {
 	number := d.uint()
 	if d.kept == nil {
@@ -368,7 +373,7 @@ func (d *decoder) known() any {
 	return v
 }
 
-// end returns the error, or one if data is left.
+// end returns the first error. Data that is left is an error.
 func (d *decoder) end() error {
 	if d.s != "" {
 		d.fail()

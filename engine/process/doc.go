@@ -7,24 +7,25 @@
 //
 //	what                     how                                                           where
 //	memory of a call         RLIMIT_DATA, and RLIMIT_AS for single large pieces: what the  guard_linux.go
-//	                         process takes at rest, the values of the request, and         memory.go
-//	                         Limits.Memory; Go collects garbage harder before that, and
-//	                         the worker stops the script shortly before that
-//	stack                    no goroutine's grows beyond 64 MiB                            guard_linux.go
+//	                         process uses without a script, the values of the request,     memory.go
+//	                         and Limits.Memory; near that limit Go collects garbage more
+//	                         often, and then the worker stops the script
+//	stack                    the stack of a goroutine is limited to 64 MiB                 guard_linux.go
 //	time                     the worker ends a call when its time is up; so does the       worker.go
-//	                         parent, who reads the worker's processor time, and ends the
-//	                         worker when that has had 200 ms more and has not obeyed
-//	processors               nice 10, two threads that run at once                         guard_linux.go
+//	                         parent, which reads the worker's CPU time, and kills the
+//	                         worker if it has used 200 ms more and has not ended the call
+//	CPUs                     nice 10, two threads that run at the same time                guard_linux.go
 //	memory of the machine    oom_score_adj 1000: the kernel ends workers first             guard_linux.go
-//	files, network,          seccomp: what is not needed to compute fails with EPERM;      seccomp_linux.go
+//	files, network,          seccomp: system calls that are not needed fail with EPERM;    seccomp_linux.go
 //	processes, signals       no_new_privs; no new executable memory
 //	secrets                  no environment, no open files but three pipes                 worker.go
-//	the parent's memory      answers, logs and stderr are bounded before there is room     message.go, codec.go
-//	                         for them; what a worker sends is not trusted                  stderr.go
-//	other owners             a worker serves one owner at a time, and forgets all objects  pool.go, objects.go
-//	                         before the next; if a script hit a limit it is ended instead
-//	next calls               a worker that died, or sent nonsense, or ran out of memory    pool.go
-//	                         is replaced, by one that was started before
+//	the parent's memory      the sizes of answers, logs and stderr are checked before      message.go, codec.go
+//	                         memory is allocated; what a worker sends is not trusted       stderr.go
+//	other owners             a worker serves one owner at a time, and removes all objects  pool.go, objects.go
+//	                         before the next; if a script exceeded a limit, the worker is
+//	                         killed instead
+//	later calls              a worker that died, sent an invalid message, or ran out of    pool.go
+//	                         memory is replaced by one that was started in advance
 //	orphans                  workers die with the thread that started them, and exit       pool.go, serve.go
 //	                         when their stdin ends
 //
@@ -33,7 +34,7 @@
 //
 // # Errors
 //
-// A script's fault in a worker is the same [engine.Error] as in process. A script whose memory is nearly used up is stopped, and
+// A fault of a script in a worker is the same [engine.Error] as in this process. A script whose memory is nearly used up is stopped, and
 // the error has the position where it was stopped. If the worker dies, for example because of a single operation that uses too
 // much memory, the position is the called function, since no more is known: the error has KindMemory if memory ran out, KindStack
 // if the stack did, KindTimeout if the worker was killed because it was late, and otherwise KindPanic, with the beginning of what

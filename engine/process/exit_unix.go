@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// killedBySystem reports whether a process was ended by the signal KILL. When that was not us, it was the kernel, which
-// has no memory left.
+// killedBySystem reports whether a process was ended by the signal KILL. If this process has not sent it, the kernel has, because
+// no memory is left.
 func killedBySystem(s *os.ProcessState) bool {
 	status, ok := s.Sys().(syscall.WaitStatus)
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL

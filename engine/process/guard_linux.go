@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// missingHere returns what the system lacks, as far as this is known without a worker. A worker checks the rest; see harden.
+// missingHere returns what the system lacks, if this is known without a worker. A worker checks the rest; see harden.
 func missingHere() []string { return nil }
 
 // attributes make a new worker end with the thread that starts it, and protect it from the terminal's signals.
@@ -38,19 +38,19 @@ func enlarge(f *os.File) {
 
 // A guard limits the memory of this process, a worker. It implements [engine.Memory].
 type guard struct {
-	statm   *os.File
+	statm   *os.File     // /proc/self/statm, which the filter does not allow to be opened later
 	base    usage        // before any script has run
-	soft    int64        // Go's memory then
-	allowed atomic.Int64 // how much more than at rest this process may use for the current call
+	soft    int64        // the memory that Go used at that time
+	allowed atomic.Int64 // how much more than base this process may use for the current call
 }
 
 // A usage is the memory that the kernel counts for RLIMIT_DATA and RLIMIT_AS.
 type usage struct{ data, size int64 }
 
 const (
-	threads  = 8
-	niceness = 10 // a tenth of the CPU time that others get on a busy machine; with less, scripts there would never finish
-	oomScore = 1000
+	threads  = 8         // see makeThreads
+	niceness = 10        // a tenth of the CPU time that others get on a busy machine; with less, scripts there would never finish
+	oomScore = 1000      // the kernel kills a worker before all other processes
 	slackAS  = 128 << 20 // address space that Go reserves in large pieces before it uses it
 	largest  = 1 << 30   // the largest request
 )
@@ -81,14 +81,14 @@ func harden(ceiling int64) (g *guard, missing []string) {
 
 // makeThreads creates as many threads as Go will need, so that the limits include their memory.
 func makeThreads() {
-	var there, done sync.WaitGroup
-	there.Add(threads)
+	var started, done sync.WaitGroup
+	started.Add(threads)
 	for range threads {
 		done.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			there.Done()
-			there.Wait() // so that each has one to itself
+			started.Done()
+			started.Wait() // so that each goroutine has its own thread
 		})
 	}
 	done.Wait()
@@ -117,7 +117,7 @@ func setOOMScore() error {
 	return nil
 }
 
-// begin measures, sets hard limits that leave room for the largest call, and checks that the limits are in effect.
+// begin measures base, sets hard limits that are sufficient for the largest call, and checks that the limits are in effect.
 func (g *guard) begin(ceiling int64) (err error) {
 	if g.statm, err = os.Open("/proc/self/statm"); err != nil {
 		return err
@@ -126,10 +126,10 @@ func (g *guard) begin(ceiling int64) (err error) {
 		return err
 	}
 	g.soft = goMemory()
-	most := allowance(ceiling, largest) * weight
+	maximum := allowance(ceiling, largest) * weight
 	for resource, n := range map[int]int64{
 		unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0,
-		unix.RLIMIT_DATA: g.base.data + most, unix.RLIMIT_AS: g.base.size + most + slackAS,
+		unix.RLIMIT_DATA: g.base.data + maximum, unix.RLIMIT_AS: g.base.size + maximum + slackAS,
 	} {
 		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: uint64(n), Max: uint64(n)}); err != nil {
 			return err
@@ -146,17 +146,17 @@ func (g *guard) begin(ceiling int64) (err error) {
 
 // probe checks that a limit prevents a mapping. It tries several times, since memory may be released meanwhile.
 func (g *guard) probe(resource int, protection int) error {
-	const room = 64 << 20
+	const margin = 64 << 20
 	for range 10 {
 		u, err := g.usage()
 		if err != nil {
 			return err
 		}
 		now := map[int]int64{unix.RLIMIT_DATA: u.data, unix.RLIMIT_AS: u.size}
-		if err := setSoft(resource, now[resource]+room); err != nil {
+		if err := setSoft(resource, now[resource]+margin); err != nil {
 			return err
 		}
-		m, err := unix.Mmap(-1, 0, 2*room, protection, unix.MAP_ANON|unix.MAP_PRIVATE)
+		m, err := unix.Mmap(-1, 0, 2*margin, protection, unix.MAP_ANON|unix.MAP_PRIVATE)
 		if err != nil {
 			return nil
 		}
@@ -167,6 +167,7 @@ func (g *guard) probe(resource int, protection int) error {
 	return errors.New("it does not hold")
 }
 
+// setSoft sets the soft limit of a resource.
 func setSoft(resource int, n int64) error {
 	var l unix.Rlimit
 	if err := unix.Prlimit(0, resource, nil, &l); err != nil {
@@ -205,16 +206,16 @@ func (g *guard) Full() bool {
 
 // Fits implements [engine.Memory].
 func (g *guard) Fits(bytes int64) bool {
-	most := g.soft + g.allowed.Load() - reserve
-	if used, _ := goHeap(); used+bytes <= most {
+	maximum := g.soft + g.allowed.Load() - reserve
+	if used, _ := goHeap(); used+bytes <= maximum {
 		return true
 	}
 	runtime.GC()
 	used, _ := goHeap()
-	return used+bytes <= most
+	return used+bytes <= maximum
 }
 
-// mapped returns how much memory was used so far at most; Go does not return it to the system.
+// mapped returns the most memory that this process has used so far, in addition to base: Go does not return memory to the system.
 func (g *guard) mapped() int64 {
 	u, err := g.usage()
 	if err != nil {

@@ -19,24 +19,25 @@ import (
 type kind byte
 
 const (
-	// From the parent. There is one exchange at a time: until the worker has answered, only a cancel may follow.
+	// Messages from the parent. There is one exchange at a time: until the worker has replied, only a cancel may follow.
 	kindSetup   kind = 's' // the first: how much memory calls may take at most
 	kindCompile kind = 'c' // a script
 	kindCall    kind = 'r' // what to call, within which limits
 	kindRequest kind = 'v' // follows a call: the argument
 	kindCancel  kind = 'x' // the number of the exchange to end
 
-	// From the worker.
-	kindReady   kind = 'h' // the answer to setup: what the system lacks
-	kindLog     kind = 'l' // what a script prints, as it does
-	kindProgram kind = 'p' // what a script that was compiled has
+	// Messages from the worker.
+	kindReady   kind = 'h' // the reply to setup: what the system lacks
+	kindLog     kind = 'l' // a line that a script prints, sent at once
+	kindProgram kind = 'p' // the functions of a script that was compiled
 	kindAnswer  kind = 'a' // what a function returned
-	kindFault   kind = 'e' // an error, of either
+	kindFault   kind = 'e' // an error of compiling or of a call
 )
 
+// frameHead is the length of the head of a frame: the length and the kind.
 const frameHead = 5
 
-// begin leaves room for the head of a frame, end fills it in.
+// begin begins a frame of kind k, and returns its offset in buf for end, which writes its length.
 func (e *encoder) begin(k kind) (at int) {
 	at = len(e.buf)
 	e.buf = append(e.buf, 0, 0, 0, 0, byte(k))
@@ -131,8 +132,8 @@ type call struct {
 	owner            string
 	limits           engine.Limits
 	reset            bool     // remove all objects first
-	forget           []uint64 // objects to remove after the call
-	cost, costOfKept int64
+	forget           []uint64 // numbers of objects to remove after the call
+	cost, costOfKept int64    // the memory of the argument, and of the stored objects
 }
 
 func (e *encoder) call(c call) {

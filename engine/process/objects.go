@@ -6,10 +6,11 @@ import (
 )
 
 // Objects are sent once. For every worker the parent records which versions of which objects it has sent, and the worker stores
-// them. Only the parent decides which are removed, and sends that with the next call, so that both always agree:
+// them. Only the parent decides which objects are removed, and sends their numbers with the next call, so that both sides always
+// have the same objects:
 //
-//   - an object is kept when [engine.Env].Identify names it, and is valid for calls of one owner: it is removed
-//     when the worker changes owner;
+//   - an object is stored if [engine.Env].Identify names it, and is used for calls of one owner: it is removed
+//     when the worker serves another owner;
 //   - another version of an object replaces the previous one;
 //   - when all objects of a worker together are too large, those that were used least recently are removed.
 
@@ -18,11 +19,11 @@ const maxKept = 64 << 20
 
 // sentObjects are the objects that the parent has sent to a worker.
 type sentObjects struct {
-	order   list.List // of *sentObject, the one that was used last in front
-	objects map[string]*list.Element
-	cost    int64
-	numbers uint64
-	dropped []uint64 // objects that the worker removes after the call
+	order   list.List                // of *sentObject, the one that was used last in front
+	objects map[string]*list.Element // the elements of order, by id
+	cost    int64                    // of all objects together
+	numbers uint64                   // the last number that was given to an object
+	dropped []uint64                 // objects that the worker removes after the call
 }
 
 // A sentObject describes an object that was sent.
@@ -59,6 +60,7 @@ func (s *sentObjects) add(o *sentObject) {
 	s.cost += o.cost
 }
 
+// drop removes an object here, and in the worker after the next call.
 func (s *sentObjects) drop(e *list.Element) {
 	o := s.order.Remove(e).(*sentObject)
 	delete(s.objects, o.id)
@@ -66,8 +68,8 @@ func (s *sentObjects) drop(e *list.Element) {
 	s.dropped = append(s.dropped, o.number)
 }
 
-// shrink reduces the objects to maxKept, and returns the numbers of all that the worker removes after the current call, which
-// may still use them.
+// shrink removes objects until cost is at most maxKept. It returns the numbers of all objects that the worker has to remove after
+// the current call, which may still use them.
 func (s *sentObjects) shrink() []uint64 {
 	for s.cost > maxKept {
 		s.drop(s.order.Back())
@@ -82,8 +84,8 @@ type identity struct{ id, version string }
 
 // keptObjects are the objects that a worker has stored.
 type keptObjects struct {
-	objects    map[uint64]map[string]any
-	identities map[uintptr]identity // by the address of the map, which is valid while the map is in objects
+	objects    map[uint64]map[string]any // by number
+	identities map[uintptr]identity      // by the address of the map, which is valid while the map is in objects
 }
 
 func newKept() *keptObjects {
@@ -97,6 +99,7 @@ func (k *keptObjects) add(number uint64, i identity, m map[string]any) {
 	k.identities[address(m)] = i
 }
 
+// forget removes objects.
 func (k *keptObjects) forget(numbers []uint64) {
 	for _, n := range numbers {
 		if m, ok := k.objects[n]; ok {

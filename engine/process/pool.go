@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// Command is the argv of a worker, a program that calls [Main]; by default our own executable with [Verb].
 	Command []string
-	// Workers is how many workers serve calls at once; by default GOMAXPROCS and one more.
+	// Workers is how many workers serve calls at the same time; by default GOMAXPROCS and one more.
 	Workers int
 	// Idle is how long a worker without calls is kept alive; by default 5 minutes.
 	Idle time.Duration
@@ -58,22 +58,22 @@ func (o Options) withDefaults() Options {
 }
 
 // A Pool keeps worker processes. A worker serves one owner at a time. An owner gets the worker that served it last, or a new one.
-// When there are as many workers as Options.Workers, it gets an idle one of another owner, which first forgets the objects that
-// it was sent. One more worker is always started in advance, to replace at once a worker that was killed.
+// When there are as many workers as Options.Workers, it gets an idle one of another owner, which first removes the objects that
+// it has stored. One more worker is always started in advance, to replace at once a worker that was killed.
 type Pool struct {
 	options Options
-	slots   chan struct{} // one value for each busy worker
-	launch  chan chan launchResult
-	done    chan struct{} // closed when the launcher has ended
-	started sync.WaitGroup
-	ending  sync.WaitGroup // of workers that are being killed and are in none of the fields below
+	slots   chan struct{}          // one value for each busy worker
+	launch  chan chan launchResult // requests to the launcher to start a process
+	done    chan struct{}          // closed when the launcher has ended
+	started sync.WaitGroup         // of goroutines that start workers
+	ending  sync.WaitGroup         // of workers that are being killed and are in none of the fields below
 
-	mu      sync.Mutex
-	all     map[*worker]bool // true: busy
-	idle    []*worker        // the one that was used last at the end
-	spares  []*startingWorker
+	mu      sync.Mutex               // guards the fields below
+	all     map[*worker]bool         // true: busy
+	idle    []*worker                // the one that was used last at the end
+	spares  []*startingWorker        // started in advance; never empty
 	awaited map[*startingWorker]bool // workers that a caller waits for
-	closed  bool
+	closed  bool                     // Close was called
 }
 
 // A launchResult is a worker process, or the error of starting it.
@@ -117,7 +117,7 @@ func open(o Options) (*Pool, []string, error) {
 		return nil, missing, nil
 	}
 	if len(os.Args) == 2 && os.Args[1] == Verb {
-		return nil, nil, errors.New("a worker cannot have workers") // a program that does not know the verb would start itself forever
+		return nil, nil, errors.New("a worker cannot have workers") // a program that does not handle the verb would start itself forever
 	}
 	o = o.withDefaults()
 	p := &Pool{
@@ -149,9 +149,9 @@ func (e errMissing) Error() string { return strings.Join(e, "; ") }
 func (p *Pool) launcher() {
 	defer close(p.done)
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
-	for answer := range p.launch {
+	for result := range p.launch {
 		w, err := launch(p.options.Command)
-		answer <- launchResult{w, err}
+		result <- launchResult{w, err}
 	}
 }
 
@@ -160,19 +160,19 @@ func (p *Pool) prepare() *startingWorker {
 	f := &startingWorker{done: make(chan struct{})}
 	p.started.Go(func() {
 		defer close(f.done)
-		answer := make(chan launchResult)
-		p.launch <- answer
-		got := <-answer
-		if f.err = got.err; f.err != nil {
+		results := make(chan launchResult)
+		p.launch <- results
+		launched := <-results
+		if f.err = launched.err; f.err != nil {
 			return
 		}
-		missing, err := got.worker.ready(p.options.Memory)
+		missing, err := launched.worker.ready(p.options.Memory)
 		if err == nil && len(missing) > 0 {
-			got.worker.kill()
-			<-got.worker.dead
+			launched.worker.kill()
+			<-launched.worker.dead
 			err = errMissing(missing)
 		}
-		f.worker, f.err = got.worker, err
+		f.worker, f.err = launched.worker, err
 	})
 	return f
 }
@@ -210,7 +210,7 @@ func (p *Pool) Close() {
 type Worker struct {
 	PID   int
 	Owner string // the owner that it serves, or served last
-	Busy  bool
+	Busy  bool   // it serves a call
 }
 
 // Workers returns the worker processes that have served an owner.
@@ -226,7 +226,7 @@ func (p *Pool) Workers() []Worker {
 
 var errClosed = &engine.Error{Kind: engine.KindCanceled, Msg: "canceled: the worker processes are ended"}
 
-// acquire waits for a worker for a call of owner that may use that much memory.
+// acquire waits for a worker for a call of owner. memory is the memory limit of the call.
 func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -260,8 +260,8 @@ func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, e
 	return p.fresh(ctx, spare, owner)
 }
 
-// choose takes an idle worker: one of owner, or any if no more may be started. Without one it returns nil, and then one more may
-// be started; end is a worker that has to be killed for that.
+// choose takes an idle worker: one that served owner, or any if no more may be started. If it returns nil, one more may be started,
+// after the worker end has been killed, if that is not nil.
 func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
 	i := len(p.idle) - 1
 	for i >= 0 && p.idle[i].owner != owner {

@@ -88,8 +88,8 @@ type program struct {
 	digest    string
 	limits    engine.Limits // for compiling
 	functions []string
-	places    map[string]engine.Pos
-	ported    bool
+	places    map[string]engine.Pos // of the functions
+	ported    bool                  // see engine.Ported
 }
 
 // Functions implements [engine.Program].
@@ -116,8 +116,8 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	defer p.pool.release(w)
 	engine.CountBy(ctx, cputime.Process(w.pid))
 	if !w.programs[p.digest] {
-		again := *p // the result of the compilation is known
-		if err := again.compile(ctx, w); err != nil {
+		clone := *p // p must not change: calls are concurrent, and the result of compiling is known
+		if err := clone.compile(ctx, w); err != nil {
 			return nil, p.pool.noteFault(ctx, w, err)
 		}
 	}
@@ -148,7 +148,7 @@ func (p *Pool) noteFault(ctx context.Context, w *worker, err error) error {
 
 // compile makes w compile the script.
 func (p *program) compile(ctx context.Context, w *worker) error {
-	reset := len(w.programs) >= programsKept
+	reset := len(w.programs) >= programsKept // the worker removes all its programs then
 	if reset {
 		clear(w.programs)
 	}
@@ -219,9 +219,10 @@ func (p *program) call(ctx context.Context, w *worker, fn string, arg map[string
 	return nil, w.malformedReply(fmt.Errorf("%w: of kind %q", errMalformed, got.kind))
 }
 
+// errUnsendable is wrapped by the error about an argument that is not JSON-shaped.
 var errUnsendable = errors.New("the request cannot be sent to a worker process")
 
-// writeCall sends a call and its argument.
+// writeCall sends a call and its argument. An error that wraps errUnsendable means that nothing was sent.
 func (w *worker) writeCall(c call, arg map[string]any, identify func(map[string]any) (id, version string)) error {
 	request, head := newEncoder(), newEncoder()
 	defer request.free()
@@ -270,6 +271,7 @@ func (w *worker) fits(owner string, memory int64) bool {
 	return w.mapped <= allowance(memory, w.largest)
 }
 
+// gone reports whether the process has ended.
 func (w *worker) gone() bool {
 	select {
 	case <-w.dead:
@@ -296,6 +298,7 @@ func (w *worker) check(d *decoder) error {
 	return nil
 }
 
+// malformedReply kills the worker, and returns an error about its message.
 func (w *worker) malformedReply(err error) error {
 	w.kill()
 	return malformedError(err, w.stderr.String())

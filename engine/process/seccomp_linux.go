@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a worker may ask of the kernel once it is up: to use what it has open, its memory, its threads and the clock.
-// Everything else fails with EPERM: to open files, make sockets, start programs, send signals.
+// allowed are the system calls that a worker may make after it has restricted itself: for its open files, its memory, its threads
+// and the clock. All others fail with EPERM, such as those that open files, create sockets, start programs or send signals.
 var allowed = append([]uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FCNTL, unix.SYS_FSTAT,
 	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2, // Go's poller
@@ -25,19 +25,20 @@ var allowed = append([]uint32{
 	unix.SYS_GETRANDOM,
 }, allowedHere...)
 
-// A rule allows a call depending on one of its arguments, of which the filter sees the lower half.
+// A rule allows a system call depending on the lower 32 bits of one of its arguments.
 type rule struct {
 	call     uint32
 	argument uint32
 	test     uint16 // how the argument is compared with value: BPF_JEQ or BPF_JSET
 	value    uint32
-	allow    bool // what follows when the test is true; the opposite otherwise
+	allow    bool // whether the call is allowed if the test is true; otherwise the opposite
 }
 
+// rules returns the rules for the system calls that are not in allowed.
 func rules() []rule {
 	return []rule{
-		{unix.SYS_CLONE, 0, unix.BPF_JSET, unix.CLONE_THREAD, true},      // threads, no processes
-		{unix.SYS_MMAP, 2, unix.BPF_JSET, unix.PROT_EXEC, false},         // no new code
+		{unix.SYS_CLONE, 0, unix.BPF_JSET, unix.CLONE_THREAD, true},      // threads, but not processes
+		{unix.SYS_MMAP, 2, unix.BPF_JSET, unix.PROT_EXEC, false},         // no executable memory
 		{unix.SYS_MPROTECT, 2, unix.BPF_JSET, unix.PROT_EXEC, false},     //
 		{unix.SYS_TGKILL, 0, unix.BPF_JEQ, uint32(os.Getpid()), true},    // Go's preemption
 		{unix.SYS_PRLIMIT64, 0, unix.BPF_JEQ, 0, true},                   // its own soft limits
@@ -52,10 +53,10 @@ const (
 	offsetArguments = 16
 )
 
-// filter is the program that the kernel runs for every call.
+// filter returns the BPF program that the kernel runs for every system call.
 func filter() []unix.SockFilter {
 	const deny = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	verdict := map[bool]uint32{true: unix.SECCOMP_RET_ALLOW, false: deny}
+	action := map[bool]uint32{true: unix.SECCOMP_RET_ALLOW, false: deny}
 	f := []unix.SockFilter{
 		load(offsetArch), jump(unix.BPF_JEQ, auditArch, 1, 0), ret(unix.SECCOMP_RET_KILL_PROCESS),
 		load(offsetCall), jump(unix.BPF_JGE, foreignCalls, 0, 1), ret(unix.SECCOMP_RET_KILL_PROCESS),
@@ -65,9 +66,9 @@ func filter() []unix.SockFilter {
 	}
 	for _, r := range rules() {
 		f = append(f, jump(unix.BPF_JEQ, r.call, 0, 4),
-			load(offsetArguments+8*r.argument), jump(r.test, r.value, 0, 1), ret(verdict[r.allow]), ret(verdict[!r.allow]))
+			load(offsetArguments+8*r.argument), jump(r.test, r.value, 0, 1), ret(action[r.allow]), ret(action[!r.allow]))
 	}
-	// Where C's library makes the threads, it falls back to clone, whose flags can be seen, when there is no clone3.
+	// The flags of clone3 are in memory, which a filter cannot read. If clone3 does not exist, the C library uses clone instead.
 	f = append(f, jump(unix.BPF_JEQ, unix.SYS_CLONE3, 0, 1), ret(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)))
 	return append(f, ret(deny))
 }
@@ -80,13 +81,13 @@ func jump(test uint16, value uint32, yes, no uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_K | test, K: value, Jt: yes, Jf: no}
 }
 
-func ret(verdict uint32) unix.SockFilter {
-	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: verdict}
+func ret(action uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
 }
 
-// confine sets the filter, and no_new_privs with it, for all threads at once. It needs no privilege.
+// confine sets no_new_privs and the filter, for all threads at once. It needs no privilege.
 func confine() error {
-	runtime.LockOSThread() // no_new_privs is the thread's, until the filter takes it to the others
+	runtime.LockOSThread() // no_new_privs is set for this thread; setting the filter sets it for the others
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
@@ -103,7 +104,7 @@ func confine() error {
 	return nil
 }
 
-// probeFilter sees whether the filter holds.
+// probeFilter returns an error if the filter is not in effect.
 func probeFilter() error {
 	if fd, err := unix.Open("/proc/self/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
 		return errors.Join(errors.New("a file could be opened"), unix.Close(fd))

@@ -19,9 +19,9 @@ const Verb = "worker"
 // programsKept is how many compiled programs a worker stores; when there are more, it removes all of them.
 const programsKept = 64
 
-// Main is a worker's main loop: it restricts the process until its end, and serves the requests of the parent over in and out.
-// It returns when in ends, even if a script still runs, or when the parent sends an invalid message: the process has to exit
-// then.
+// Main is the main function of a worker: it restricts the process, and serves the requests of the parent over in and out. It
+// returns nil when in ends, even if a script still runs, and an error if the parent sends an invalid message. Then the process has
+// to exit: the restrictions cannot be removed.
 func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader, out io.Writer) error {
 	time.Local = time.UTC
 	runtime.GOMAXPROCS(2) // one for the script, one for the code that must be able to stop it
@@ -45,17 +45,18 @@ func Main(ctx context.Context, runtimes map[string]engine.Runtime, in io.Reader,
 	}
 }
 
-// A server is the worker's side. One goroutine reads messages, and each exchange has a goroutine that works and answers.
+// A server is the worker's side of the pipes. One goroutine reads messages. Each exchange has its own goroutine, which runs the
+// script and replies.
 type server struct {
 	engine   *engine.Engine
-	programs map[string]engine.Program // by digest; only the goroutine of the exchange uses them, and kept
+	programs map[string]engine.Program // by digest; only the goroutine of the current exchange uses programs and kept
 	kept     *keptObjects
 	guard    *guard
 	in       *bufio.Reader
 	out      io.Writer
 
-	mu       sync.Mutex
-	exchange uint64 // the current one, or 0
+	mu       sync.Mutex // guards the fields below
+	exchange uint64     // the number of the current one, or 0
 	cancel   context.CancelFunc
 }
 
@@ -149,7 +150,7 @@ func (s *server) idle() error {
 	return nil
 }
 
-// begin starts to work on an exchange.
+// begin sets the limits for an exchange, and calls work in a new goroutine.
 func (s *server) begin(ctx context.Context, exchange uint64, memory, cost int64, work func(context.Context)) error {
 	if err := s.idle(); err != nil {
 		return err
@@ -168,8 +169,8 @@ func (s *server) begin(ctx context.Context, exchange uint64, memory, cost int64,
 	return nil
 }
 
-// answer ends the exchange with one message, which write writes. If it cannot be sent, the parent has ended, which read will
-// notice.
+// answer ends the exchange with a message of kind k, which write writes. If it cannot be sent, the parent has ended; then the next
+// read fails.
 func (s *server) answer(k kind, write func(*encoder) error) error {
 	e := newEncoder()
 	defer e.free()
@@ -186,6 +187,7 @@ func (s *server) answer(k kind, write func(*encoder) error) error {
 	return nil
 }
 
+// fault ends the exchange with an error.
 func (s *server) fault(err error) {
 	var fault *engine.Error
 	if !errors.As(err, &fault) {
@@ -206,7 +208,7 @@ func (s *server) compile(ctx context.Context, c compilation) {
 			e.bool(ok && ported.Ported())
 			e.texts(p.Functions())
 			for _, fn := range p.Functions() {
-				e.pos(p.(engine.Placed).Place(fn)) // it is an engine's
+				e.pos(p.(engine.Placed).Place(fn)) // programs of an Engine implement Placed
 			}
 			return nil
 		})

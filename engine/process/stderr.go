@@ -14,7 +14,7 @@ const maxStderr = 16 << 10
 
 // A firstBytes is an io.Writer that keeps only the beginning of what is written to it.
 type firstBytes struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards text
 	text []byte
 }
 
@@ -39,35 +39,37 @@ func (h *firstBytes) drain(r io.ReadCloser) {
 	r.Close()
 }
 
-// How Go's runtime reports a fatal error. A segmentation violation in the runtime itself, and not in a goroutine, means that the
-// garbage collector did not get the memory that it needs. The last two of memoryDeaths are from the race detector.
+// Parts of the messages with which Go's runtime reports a fatal error. A segmentation violation in the runtime itself, and not in a
+// goroutine, means that the garbage collector did not get the memory that it needs. The last two of memoryErrors are messages of the
+// race detector.
 var (
-	memoryDeaths = []string{"out of memory", "cannot allocate", "SIGSEGV: segmentation violation\nPC=", "failed to allocate", "address space collisions"}
-	stackDeaths  = []string{"stack exceeds", "stack overflow", "runtime.copystack("} // no memory to make it larger
+	memoryErrors = []string{"out of memory", "cannot allocate", "SIGSEGV: segmentation violation\nPC=", "failed to allocate", "address space collisions"}
+	stackErrors  = []string{"stack exceeds", "stack overflow", "runtime.copystack("} // no memory to make it larger
 )
 
-// died returns the error of an evaluation whose worker died by itself; the cause follows from how it died and from its stderr.
-func died(how string, killed bool, stderr string, at engine.Pos, l engine.Limits) *engine.Error {
-	contains := func(signs []string) bool {
-		for _, sign := range signs {
-			if strings.Contains(stderr, sign) {
+// died returns the error of an evaluation whose worker died by itself. state is the state of the process, and killed says that it
+// was ended by the signal KILL.
+func died(state string, killed bool, stderr string, at engine.Pos, l engine.Limits) *engine.Error {
+	contains := func(messages []string) bool {
+		for _, message := range messages {
+			if strings.Contains(stderr, message) {
 				return true
 			}
 		}
 		return false
 	}
 	switch {
-	case contains(stackDeaths):
+	case contains(stackErrors):
 		return &engine.Error{
 			Kind: engine.KindStack, Pos: at,
 			Msg:  fmt.Sprintf("the script needs more than %s of stack", engine.Size(stackSize)),
 			Hint: "look for recursion that does not end, or for data that is nested very deeply",
 		}
-	case contains(memoryDeaths), killed && stderr == "":
+	case contains(memoryErrors), killed && stderr == "":
 		return engine.TooMuchMemory(at, l, "")
 	}
 	return &engine.Error{
-		Kind: engine.KindPanic, Pos: at, Msg: "the worker process died: " + how, Stack: stderr,
+		Kind: engine.KindPanic, Pos: at, Msg: "the worker process died: " + state, Stack: stderr,
 		Hint: "this is a fault of the interpreter, or of ours; please report it",
 	}
 }

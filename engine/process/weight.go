@@ -2,5 +2,5 @@
 
 package process
 
-// weight is how much memory the system sees for each byte that Go uses.
+// weight is how many bytes of memory the kernel counts for each byte that Go uses.
 const weight = 1

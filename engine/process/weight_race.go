@@ -2,5 +2,5 @@
 
 package process
 
-// weight is how much memory the system sees for each byte that Go uses: the race detector has shadows of it.
+// weight is how many bytes of memory the kernel counts for each byte that Go uses: the race detector has shadow memory.
 const weight = 5

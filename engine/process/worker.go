@@ -17,49 +17,49 @@ import (
 	"metascript/engine/cputime"
 )
 
-// The CPU time after which a worker is killed, and at most cputime.Bound of it by the wall clock. A script that can be
+// The CPU times after which a worker is killed. It is also killed when cputime.Bound of them has passed by the wall clock. A script that can be
 // interrupted needs up to 20 ms to end, since Go lets a goroutine run for 10 ms while others wait; if its other threads wait for
 // a CPU, several times as much.
 const (
-	killAfter  = 200 * time.Millisecond // after the ctx of its evaluation is done, until that ends
-	readyAfter = 5 * time.Second        // until it is ready
-	deadAfter  = time.Second            // after its pipes are closed, until it has ended by itself
+	killAfter  = 200 * time.Millisecond // from when the ctx of its evaluation is done until the evaluation ends
+	readyAfter = 5 * time.Second        // from its start until it is ready
+	deadAfter  = time.Second            // from when its pipes are closed until it has ended by itself
 )
 
 // A worker is the parent's end of a worker process. Its fields belong to the caller that has acquired it, unless a comment says
 // otherwise.
 type worker struct {
 	pid     int
-	in      *os.File // of the worker; guarded by writing
+	in      *os.File // the worker's stdin; guarded by writing
 	out     *bufio.Reader
-	pipe    *os.File // from which out reads
+	pipe    *os.File // the worker's stdout, from which out reads
 	stderr  firstBytes
 	process *os.Process
-	dead    chan struct{} // closed when the process has been waited for; then how may be read
-	how     string
-	killed  bool        // by the signal KILL, from any process
-	ended   atomic.Bool // we have killed it
+	dead    chan struct{} // closed when the process has been waited for; then how and killed may be read
+	how     string        // the state of the process, such as "exit status 1"
+	killed  bool          // by the signal KILL, from any process
+	ended   atomic.Bool   // kill was called
 
 	owner        string
-	served       bool // it has had an owner
-	limited      bool // a script has exceeded a limit in it
-	spent        bool // it must not be used again
-	calls        int
-	mapped       int64 // the most memory it has used
-	largest      int64 // the cost of the values of owner's largest request
-	programs     map[string]bool
+	served       bool            // it has had an owner
+	limited      bool            // a script has exceeded a limit in it
+	spent        bool            // it must not be used again
+	calls        int             // how many calls it has served
+	mapped       int64           // the most memory it has used
+	largest      int64           // the cost of the values of owner's largest request
+	programs     map[string]bool // the digests of the scripts that it has compiled
 	sent         *sentObjects
 	resetObjects bool        // its objects belong to another owner, and must be removed
 	expiry       *time.Timer // ends it if it stays idle
 
-	writing  sync.Mutex
-	mu       sync.Mutex
-	exchange uint64        // the current one, or 0
+	writing  sync.Mutex    // guards in
+	mu       sync.Mutex    // guards the fields below
+	exchange uint64        // the number of the current one, or 0
 	over     chan struct{} // closed when the exchange has ended
 	last     uint64        // the number of the latest exchange
 }
 
-// launch starts a process; it must run on the thread with which the process is to end.
+// launch starts a process. The process ends when the thread that calls launch ends.
 func launch(command []string) (*worker, error) {
 	var files []*os.File
 	closeAll := func(list []*os.File) {
@@ -112,12 +112,12 @@ func (w *worker) wait(cmd *exec.Cmd, stderr *os.File) {
 	close(w.dead)
 }
 
-// kill ends the process. A caller that must know that it has ended waits for dead. A read from it ends at once, although a
-// process needs some processor time to end.
+// kill kills the process, which has ended when dead is closed. A read from it ends at once, although a process needs some CPU time
+// to end.
 func (w *worker) kill() {
 	w.ended.Store(true)
-	_ = w.process.Kill()                        // it fails when it is dead
-	_ = w.pipe.SetReadDeadline(time.Unix(1, 0)) // and this, too
+	_ = w.process.Kill()                        // it fails if the process has ended
+	_ = w.pipe.SetReadDeadline(time.Unix(1, 0)) // this fails then, too
 }
 
 // killUnless kills the worker unless done is closed before the worker has used that much CPU time.
@@ -134,7 +134,7 @@ func (w *worker) endsWithin(done <-chan struct{}, limit time.Duration) bool {
 	return m.Wait(done, limit)
 }
 
-// ready waits until the worker has restricted itself, and returns what it lacks for that.
+// ready waits until the worker has restricted itself, and returns what the system lacks for that.
 func (w *worker) ready(ceiling int64) (missing []string, err error) {
 	ready := make(chan struct{})
 	defer close(ready)
@@ -161,22 +161,22 @@ func (w *worker) ready(ceiling int64) (missing []string, err error) {
 
 // fail kills the worker, and adds what is known about its end to err.
 func (w *worker) fail(err error) error {
-	mine := !gone(err)
+	alive := !gone(err) // it has sent an invalid message
 	late := w.ended.Load()
-	w.waitForEnd(mine)
+	w.waitForEnd(alive)
 	switch {
 	case late:
 		return errors.New("it was not ready in time")
-	case mine:
+	case alive:
 		return err
 	}
 	return fmt.Errorf("%s: %s", w.how, engine.Clip(w.stderr.String(), 1<<10))
 }
 
-// gone reports whether err says that the process at the other end has ended.
+// gone reports whether err means that the process at the other end of a pipe has ended.
 func gone(err error) bool {
-	for _, sign := range [...]error{io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, syscall.EPIPE} {
-		if errors.Is(err, sign) {
+	for _, closed := range [...]error{io.EOF, io.ErrUnexpectedEOF, os.ErrClosed, syscall.EPIPE} {
+		if errors.Is(err, closed) {
 			return true
 		}
 	}
@@ -202,19 +202,19 @@ type reply struct {
 type job struct {
 	entry  string
 	limits engine.Limits
-	write  func(exchange uint64) error // sends it
-	log    func(engine.Message)
+	write  func(exchange uint64) error // sends the request
+	log    func(engine.Message)        // receives what the script prints; may be nil
 }
 
-// run does an exchange, and ends it when ctx is done. A fault of the script is an *engine.Error. If there is no valid reply in
-// time, the worker is not used again.
+// run sends a request and waits for the reply. It cancels the exchange when ctx is done. A fault of the script is an
+// *engine.Error. If there is no valid reply in time, the worker is not used again.
 func (w *worker) run(ctx context.Context, want job) (reply, error) {
 	number, over := w.start()
 	release := context.AfterFunc(ctx, func() { w.interrupt(number, over) })
 	err := want.write(number)
 	var got reply
 	if err == nil {
-		got, err = w.listen(want)
+		got, err = w.readReply(want)
 	}
 	release()
 	w.finish()
@@ -224,6 +224,7 @@ func (w *worker) run(ctx context.Context, want job) (reply, error) {
 	return reply{}, w.explain(ctx, err, want)
 }
 
+// start begins an exchange.
 func (w *worker) start() (number uint64, over chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -232,6 +233,7 @@ func (w *worker) start() (number uint64, over chan struct{}) {
 	return w.exchange, w.over
 }
 
+// finish ends the exchange.
 func (w *worker) finish() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +241,7 @@ func (w *worker) finish() {
 	close(w.over)
 }
 
-// interrupt asks the worker to end an exchange, and kills it if it does not.
+// interrupt cancels an exchange, and kills the worker if it does not end the exchange in time.
 func (w *worker) interrupt(number uint64, over <-chan struct{}) {
 	go w.cancel(number) // the pipe may be full until the worker is dead
 	if w.endsWithin(over, killAfter) {
@@ -252,7 +254,7 @@ func (w *worker) interrupt(number uint64, over <-chan struct{}) {
 	}
 }
 
-// cancel asks the worker to end an exchange. It has no effect when the exchange has ended.
+// cancel sends the message that cancels an exchange. It has no effect if the exchange has ended.
 func (w *worker) cancel(number uint64) {
 	e := newEncoder()
 	defer e.free()
@@ -269,8 +271,8 @@ func (w *worker) write(frames []byte) error {
 	return err
 }
 
-// listen reads until the reply, and passes on what the script prints.
-func (w *worker) listen(want job) (reply, error) {
+// readReply reads messages until the reply, and passes what the script prints to want.log.
+func (w *worker) readReply(want job) (reply, error) {
 	limit := 4*(want.limits.Output+want.limits.Log) + 16*int64(want.limits.Nodes) + 1<<20
 	for {
 		k, text, err := readFrame(w.out, limit)

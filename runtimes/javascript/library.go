@@ -141,8 +141,8 @@ func (m meter) Spend(int64) error {
 	return nil
 }
 
-// Hold implements [lib.Meter].
-func (m meter) Hold(bytes int64, what string) error {
+// CheckSize implements [lib.Meter].
+func (m meter) CheckSize(bytes int64, what string) error {
 	m.r.need(float64(bytes), what)
 	return nil
 }

@@ -135,8 +135,8 @@ func (m meter) Spend(steps int64) error {
 	return nil
 }
 
-// Hold implements [lib.Meter].
-func (m meter) Hold(bytes int64, what string) error {
+// CheckSize implements [lib.Meter].
+func (m meter) CheckSize(bytes int64, what string) error {
 	m.o.what = what
 	m.o.size(float64(bytes))
 	return nil

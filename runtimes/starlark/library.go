@@ -72,8 +72,8 @@ func libraryFunction(f *lib.Function) method {
 // Spend implements [lib.Meter].
 func (ev *evaluation) Spend(steps int64) error { return ev.charge(steps) }
 
-// Hold implements [lib.Meter].
-func (ev *evaluation) Hold(bytes int64, what string) error { return ev.reserve(bytes, what) }
+// CheckSize implements [lib.Meter].
+func (ev *evaluation) CheckSize(bytes int64, what string) error { return ev.reserve(bytes, what) }
 
 // data converts v to a JSON-shaped value. Error messages call it what. Each value in it costs one step.
 func (ev *evaluation) data(v starlark.Value, what string) (any, *engine.Error) {

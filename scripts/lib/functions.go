@@ -1,6 +1,6 @@
 package lib
 
-// functions are all there are.
+// functions are all functions of the library. Those of a group are together.
 var functions = []*Function{
 	{Name: "yaml.encode", Params: params("value", Any), Result: String, run: encodeYAML},
 	{Name: "yaml.decode", Params: params("text", String), Result: Any, run: decodeYAML},
@@ -34,7 +34,7 @@ var functions = []*Function{
 	{Name: "merge", Params: params("target", Any, "patch", Any), Result: Any, run: mergeValues},
 }
 
-// params makes parameters of names and types, in pairs.
+// params returns parameters; pairs has the name and the type of each.
 func params(pairs ...any) []Param {
 	var out []Param
 	for i := 0; i < len(pairs); i += 2 {
@@ -43,7 +43,7 @@ func params(pairs ...any) []Param {
 	return out
 }
 
-// nullable makes parameters for which null is an empty object or list.
+// nullable is like params, for parameters that may be null, which means an empty object or list.
 func nullable(pairs ...any) []Param {
 	out := params(pairs...)
 	for i := range out {

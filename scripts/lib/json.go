@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// maxIndent is by how many blanks a level of JSON may be indented.
+// maxIndent is the maximum number of spaces by which each level of JSON is indented.
 const maxIndent = 8
 
-// encodeJSON writes a value as JSON with sorted keys.
+// encodeJSON returns a value as JSON with sorted keys.
 func encodeJSON(c *call) (any, error) {
 	indent := int64(0)
 	if v := c.args[1]; v != nil {
@@ -25,7 +25,7 @@ func encodeJSON(c *call) (any, error) {
 	}
 	s := &c.sizes[0]
 	length := s.bytes + s.escape + 24*s.nodes + (s.levels+s.nodes)*indent
-	if err := c.meter.Hold(2*length, "the JSON text"); err != nil {
+	if err := c.meter.CheckSize(2*length, "the JSON text"); err != nil {
 		return nil, err
 	}
 	if err := c.meter.Spend(length / 8); err != nil {
@@ -34,25 +34,25 @@ func encodeJSON(c *call) (any, error) {
 	return writeJSON(c.args[0], int(indent)), nil
 }
 
-// writeJSON writes v as JSON. Of a number without a fraction it writes none: 1.0 is 1.
+// writeJSON returns v as JSON. A number without a fraction is written as an integer: 1.0 as 1.
 func writeJSON(v any, indent int) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", strings.Repeat(" ", indent))
-	if err := e.Encode(plain(v)); err != nil {
-		panic(err) // a JSON-shaped value can be encoded: it has been measured
+	if err := e.Encode(withoutMinusZero(v)); err != nil {
+		panic(err) // measure has checked that the value is JSON-shaped
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// plain returns v with zero for minus zero, which differ as text and nowhere else.
-func plain(v any) any {
+// withoutMinusZero returns v with 0 in the place of -0. They are equal, but their texts differ.
+func withoutMinusZero(v any) any {
 	if f, ok := v.(float64); ok && f == 0 {
 		return int64(0)
 	}
 	if hasMinusZero(v) {
-		return rebuilt(v, plain)
+		return rebuilt(v, withoutMinusZero)
 	}
 	return v
 }
@@ -77,7 +77,7 @@ func hasMinusZero(v any) bool {
 	return false
 }
 
-// rebuilt returns a copy of v, a list or an object, with f of what is in it.
+// rebuilt returns a copy of v, a list or an object, in which each element or field is replaced by the result of f for it.
 func rebuilt(v any, f func(any) any) any {
 	switch v := v.(type) {
 	case []any:
@@ -96,17 +96,17 @@ func rebuilt(v any, f func(any) any) any {
 	return v
 }
 
-// decodeJSON reads one value.
+// decodeJSON returns the value of a JSON text.
 func decodeJSON(c *call) (any, error) {
 	text := c.text(0)
-	if err := c.weighJSON(text); err != nil {
+	if err := c.checkJSON(text); err != nil {
 		return nil, err
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, c.wrongJSON(text, err)
+		return nil, c.jsonError(text, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, c.errorf("%s: there is more after the value", lineOf(text, d.InputOffset()))
@@ -114,8 +114,9 @@ func decodeJSON(c *call) (any, error) {
 	return c.numbers(v)
 }
 
-// weighJSON refuses what is nested too deeply, or would be too large.
-func (c *call) weighJSON(text string) error {
+// checkJSON returns an error if a JSON text is nested too deeply, or if its value would be too large. It counts the steps of
+// decoding.
+func (c *call) checkJSON(text string) error {
 	depth, values, quoted := 0, int64(1), false
 	for i := 0; i < len(text); i++ {
 		switch b := text[i]; {
@@ -135,13 +136,14 @@ func (c *call) weighJSON(text string) error {
 			values++
 		}
 	}
-	if err := c.meter.Hold(int64(len(text))+100*values, "the decoded JSON"); err != nil {
+	if err := c.meter.CheckSize(int64(len(text))+100*values, "the decoded JSON"); err != nil {
 		return err
 	}
 	return c.meter.Spend(int64(len(text))/4 + 4*values)
 }
 
-func (c *call) wrongJSON(text string, err error) error {
+// jsonError adds the position to an error of the decoder.
+func (c *call) jsonError(text string, err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
@@ -152,14 +154,14 @@ func (c *call) wrongJSON(text string, err error) error {
 	return c.errorf("%v", err)
 }
 
-// lineOf says where in a text the byte at offset is.
+// lineOf returns the line and the column of the byte at offset, for errors.
 func lineOf(text string, offset int64) string {
 	before := text[:min(max(offset, 0), int64(len(text)))]
 	column := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])) + 1
 	return "line " + strconv.Itoa(strings.Count(before, "\n")+1) + ", column " + strconv.Itoa(column)
 }
 
-// numbers replaces JSON's numbers in v, in place: those of digits alone by int64, others by float64.
+// numbers replaces each json.Number in v, in place: one that consists of digits by an int64, any other by a float64.
 func (c *call) numbers(v any) (any, error) {
 	var err error
 	switch x := v.(type) {
@@ -181,6 +183,7 @@ func (c *call) numbers(v any) (any, error) {
 	return v, nil
 }
 
+// number returns the value of a number in JSON.
 func (c *call) number(digits string) (any, error) {
 	if !strings.ContainsAny(digits, ".eE") {
 		n, err := strconv.ParseInt(digits, 10, 64)
@@ -196,13 +199,14 @@ func (c *call) number(digits string) (any, error) {
 	return f, nil
 }
 
+// tooLong returns the error about an integer that does not fit into 64 bits.
 func (c *call) tooLong(digits string) *Error {
 	err := c.errorf("the whole number %s is beyond 64 bits", short(digits))
 	err.Hint = "have it as a string"
 	return err
 }
 
-// whole returns a number without a fraction as an int64.
+// whole returns a number as an int64. It returns false if v has a fraction, is too large, or is not a number.
 func whole(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -215,11 +219,11 @@ func whole(v any) (int64, bool) {
 	return 0, false
 }
 
-// short is at most a few words of a text, for messages.
+// short returns the beginning of a text that is too long for a message.
 func short(text string) string {
-	const most = 60
-	if len(text) <= most {
+	const limit = 60
+	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	return strings.ToValidUTF8(text[:limit], "") + "…"
 }

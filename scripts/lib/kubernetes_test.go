@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The functions here have to do what Kubernetes does, so they are compared with its own.
+// The functions of the library must have the same results as those of Kubernetes, so these tests compare them.
 
 func TestQuantitiesMatchKubernetes(t *testing.T) {
 	suffixes := strings.Split("n,u,m,,k,M,G,T,P,E,Ki,Mi,Gi,Ti,Pi,Ei,e3,E6,e-3,e0,e2", ",")
@@ -64,7 +64,7 @@ func TestQuantitiesMatchKubernetes(t *testing.T) {
 	}
 }
 
-// canonical is what q is written as when it was not read as it is.
+// canonical returns the canonical text of q.
 func canonical(q resource.Quantity) string {
 	number, suffix := q.CanonicalizeBytes(make([]byte, 0, 64))
 	return string(number) + string(suffix)
@@ -107,11 +107,11 @@ func TestSelectorsMatchKubernetes(t *testing.T) {
 		}
 	}
 	if matched < 1000 {
-		t.Errorf("only %d matched: the cases say little", matched)
+		t.Errorf("only %d matched: there should be more cases that match", matched)
 	}
 }
 
-// jsonShaped returns v as JSON has it.
+// jsonShaped returns v as a JSON-shaped value.
 func jsonShaped(t testing.TB, v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -124,7 +124,7 @@ func jsonShaped(t testing.TB, v any) any {
 	return out
 }
 
-// documents are of YAML, and hold what is read in more than one way.
+// documents are YAML texts that some readers read differently.
 var documents = []string{
 	"", "# nothing\n", "---\n", "a", "a: 1", "- 1\n- 2.5\n- 1e3\n- -0.5\n- .5\n- 1_000\n- 0x1F\n- 0o17\n- 017\n- 0b101\n- +1\n- 1.\n",
 	"[y, Y, yes, Yes, YES, n, N, no, No, NO, on, On, ON, off, Off, OFF, true, True, TRUE, false, False, FALSE]",
@@ -148,7 +148,8 @@ func TestYAMLIsReadAsKubernetesReadsIt(t *testing.T) {
 	}
 }
 
-// differs says whether we mean to differ: in numbers beyond 64 bits, keys that are there twice, and several documents.
+// differs reports whether the library is meant to differ from Kubernetes: for numbers beyond 64 bits, duplicate keys, and several
+// documents.
 func differs(err error) bool {
 	for _, part := range []string{"beyond 64 bits", "is there twice", "documents", "no number that JSON has"} {
 		if err != nil && strings.Contains(err.Error(), part) {
@@ -158,7 +159,7 @@ func differs(err error) bool {
 	return false
 }
 
-// sameYAML sees that what both read is the same, and gives the errors. Kubernetes reads the first document only.
+// sameYAML checks that both return the same value, and returns their errors. Kubernetes reads only the first document.
 func sameYAML(t *testing.T, text string) (ours, theirs error) {
 	t.Helper()
 	got, ours := call("yaml.decode", text)
@@ -170,7 +171,7 @@ func sameYAML(t *testing.T, text string) (ours, theirs error) {
 	return ours, theirs
 }
 
-// asFloats makes all numbers float64, as encoding/json does.
+// asFloats converts all numbers to float64, like encoding/json.
 func asFloats(v any) any {
 	switch v := v.(type) {
 	case int64:
@@ -226,10 +227,10 @@ func writtenAndRead(t *testing.T, v any) {
 	}
 	var theirs any
 	if err := yaml.Unmarshal([]byte(text.(string)), &theirs); err != nil || !cmp.Equal(theirs, asFloats(v)) {
-		t.Errorf("yaml.encode(%q) = %q, in which Kubernetes reads %q, %v", v, text, theirs, err)
+		t.Errorf("yaml.encode(%q) = %q, which Kubernetes reads as %q, %v", v, text, theirs, err)
 	}
 	if ours, err := call("yaml.decode", text); err != nil || !cmp.Equal(asFloats(ours), asFloats(v)) {
-		t.Errorf("yaml.encode(%q) = %q, in which we read %q, %v", v, text, ours, err)
+		t.Errorf("yaml.encode(%q) = %q, which yaml.decode reads as %q, %v", v, text, ours, err)
 	}
 }
 

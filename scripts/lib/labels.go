@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// matchesLabels reports whether a label selector of Kubernetes selects labels. An empty one selects everything, and
-// null nothing.
+// matchesLabels reports whether a Kubernetes label selector selects an object with these labels. An empty selector selects all
+// objects, null selects none.
 func matchesLabels(c *call) (any, error) {
 	selector, labels := c.object(0), c.object(1)
 	for _, key := range slices.Sorted(maps.Keys(selector)) {
@@ -17,15 +17,16 @@ func matchesLabels(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	matches := c.args[0] != nil
-	same, err := c.matchLabels(selector["matchLabels"], labels)
+	selects := c.args[0] != nil
+	labelsMatch, err := c.matchLabels(selector["matchLabels"], labels)
 	if err != nil {
 		return nil, err
 	}
-	fit, err := c.matchExpressions(selector["matchExpressions"], labels)
-	return matches && same && fit, err
+	expressionsMatch, err := c.matchExpressions(selector["matchExpressions"], labels)
+	return selects && labelsMatch && expressionsMatch, err
 }
 
+// matchLabels reports whether labels match v, the matchLabels of a selector.
 func (c *call) matchLabels(v any, labels map[string]any) (bool, error) {
 	wanted, ok := v.(map[string]any)
 	if !ok && v != nil {
@@ -36,12 +37,13 @@ func (c *call) matchLabels(v any, labels map[string]any) (bool, error) {
 		if _, ok := value.(string); !ok {
 			return false, c.errorf("selector.matchLabels has a value that is %s, want a string", typeOf(value))
 		}
-		has, there := labels[key]
-		matches = matches && there && has == value
+		actual, exists := labels[key]
+		matches = matches && exists && actual == value
 	}
 	return matches, nil
 }
 
+// matchExpressions reports whether labels match v, the matchExpressions of a selector.
 func (c *call) matchExpressions(v any, labels map[string]any) (bool, error) {
 	list, ok := v.([]any)
 	if !ok && v != nil {
@@ -59,13 +61,13 @@ func (c *call) matchExpressions(v any, labels map[string]any) (bool, error) {
 	return matches, nil
 }
 
-// A requirement is one of a selector's matchExpressions.
+// A requirement is an element of a selector's matchExpressions.
 type requirement struct {
 	key, operator string
 	values        []any
 }
 
-// expression reads a requirement; at is where it stands.
+// expression returns the requirement v; at is its path, for errors.
 func (c *call) expression(at string, v any) (requirement, error) {
 	fields, ok := v.(map[string]any)
 	if !ok {
@@ -97,15 +99,16 @@ func (c *call) expression(at string, v any) (requirement, error) {
 	return r, nil
 }
 
+// matches reports whether labels meet the requirement.
 func (r *requirement) matches(labels map[string]any) bool {
-	value, there := labels[r.key]
+	value, exists := labels[r.key]
 	switch r.operator {
 	case "In":
-		return there && slices.Contains(r.values, value)
+		return exists && slices.Contains(r.values, value)
 	case "NotIn":
-		return !there || !slices.Contains(r.values, value)
+		return !exists || !slices.Contains(r.values, value)
 	case "Exists":
-		return there
+		return exists
 	}
-	return !there
+	return !exists
 }

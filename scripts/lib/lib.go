@@ -1,19 +1,20 @@
-// Package lib is the library that every script may load: one set of functions for all languages, written once over
+// Package lib is the library that every script may load. It has the same functions for all languages, implemented once for
 // JSON-shaped values.
 //
-// [Functions] lists them. A runtime makes a function of its language of each, converts what it is called with, and
-// does [Function.Call]. What the functions do is deterministic, and the same in every language: they read no clock and
-// no randomness, and never write to what they are given, parts of which may come back by reference.
+// [Functions] lists them. For each function, a runtime defines a function of its language, which converts the arguments and calls
+// [Function.Call]. The functions are deterministic, and the same in every language: they do not read a clock or random numbers.
+// They never modify their arguments. Results may contain parts of the arguments by reference.
 //
-// # Bounds
+// # Limits
 //
-// A function is one step of an interpreter, however much it does. So it asks before it does much: a [Meter] counts
-// work and refuses what is too large. Arguments are trees at most [MaxDepth] levels deep, and so are results.
+// For an interpreter, a call of a function is one step, even if the function does much work. So a function calls a [Meter] before
+// it works: the Meter counts the work, and returns an error if a value would be too large. Arguments and results are nested at
+// most [MaxDepth] levels deep.
 //
 // # Names
 //
 // In a script the library is called metascript: load("metascript.star", "yaml"), require("metascript"),
-// import "metascript.libsonnet". Functions stand alone, such as hash, or in a group, such as yaml.decode.
+// import "metascript.libsonnet". A function is in a group, such as yaml.decode, or in none, such as hash.
 package lib
 
 import (
@@ -22,31 +23,31 @@ import (
 	"strings"
 )
 
-// MaxDepth is how deeply values may be nested.
+// MaxDepth is the maximum nesting of values.
 const MaxDepth = 100
 
-// A Meter is what a call of a function is bounded by. Its errors end the call, and come out of [Function.Call] as they
-// are.
+// A Meter limits one call of a function. If a method returns an error, the call ends, and [Function.Call] returns that error
+// unchanged.
 type Meter interface {
-	// Spend counts steps, each about as much work as an instruction of an interpreter, before they are taken.
+	// Spend counts steps before they are done. A step is about as much work as an instruction of an interpreter.
 	Spend(steps int64) error
-	// Hold refuses to make what takes more bytes than a value may; what names it.
-	Hold(bytes int64, what string) error
+	// CheckSize returns an error if a value of that many bytes is too large. what names the value in the error.
+	CheckSize(bytes int64, what string) error
 }
 
-// An Error is a mistake of the script's that called a function.
+// An Error is a fault of the script that called a function.
 type Error struct {
 	Msg  string // begins with the function's name
-	Hint string // what to do about it, when we know
+	Hint string // what to do about it, or ""
 }
 
-// Error implements error, without the hint.
+// Error returns the message, without the hint.
 func (e *Error) Error() string { return e.Msg }
 
-// A Type is what a parameter takes or a function gives, in the words of its messages.
+// A Type is the type of a parameter or of a result, as errors name it.
 type Type string
 
-// The types there are.
+// The types of parameters and results.
 const (
 	Any      Type = "anything"
 	String   Type = "a string"
@@ -57,15 +58,15 @@ const (
 	Quantity Type = "a quantity" // a string such as 100m, or a number
 )
 
-// A Param is a parameter. Those that are optional come last, and are null when they are left out.
+// A Param is a parameter. Optional parameters come last.
 type Param struct {
 	Name     string
 	Type     Type
-	Nullable bool // null stands for an empty one
-	Optional bool
+	Nullable bool // it may be null, which means an empty object or list
+	Optional bool // it may be left out, and is null then
 }
 
-// A Function is one of the library's.
+// A Function is a function of the library.
 type Function struct {
 	Name   string // with its group, if it is in one: yaml.decode
 	Params []Param
@@ -73,7 +74,7 @@ type Function struct {
 	run    func(*call) (any, error)
 }
 
-// Group returns the name of the group that f is in, "" for none, and f's name within it.
+// Group returns the name of f's group, or "" if it is in none, and the name of f in the group.
 func (f *Function) Group() (group, name string) {
 	if group, name, found := strings.Cut(f.Name, "."); found {
 		return group, name
@@ -81,16 +82,17 @@ func (f *Function) Group() (group, name string) {
 	return "", f.Name
 }
 
-// Functions lists all functions; those of a group are together. The list is shared.
+// Functions returns all functions; those of a group are together. The caller must not modify the list.
 func Functions() []*Function { return functions }
 
-// A Group is functions that have the part of their name before the dot in common, or, without a Name, none.
+// A Group has the functions whose names begin with Name and a dot. If Name is "", it has
+// functions that are in no group.
 type Group struct {
 	Name      string
 	Functions []*Function
 }
 
-// Groups lists all functions by their groups, in the order of Functions. The list is shared.
+// Groups returns all functions by group, in the order of [Functions]. The caller must not modify the list.
 func Groups() []Group { return groups }
 
 var groups = func() []Group {
@@ -106,7 +108,8 @@ var groups = func() []Group {
 	return all
 }()
 
-// Names lists what a script finds in the library: groups, and functions that stand alone. The list is shared.
+// Names returns the names that a script can load from the library: those of groups, and of functions that are in no group. The
+// caller must not modify the list.
 func Names() []string { return names }
 
 var names = func() []string {
@@ -123,7 +126,7 @@ var names = func() []string {
 	return names
 }()
 
-// Call returns the result for args, one JSON-shaped value for each parameter.
+// Call calls f with args, which has one JSON-shaped value for each parameter. An error is an [*Error], or one of m.
 func (f *Function) Call(args []any, m Meter) (any, error) {
 	c := call{Function: f, args: args, meter: m, sizes: make([]size, len(args))}
 	for i, p := range f.Params {
@@ -141,16 +144,16 @@ func (f *Function) Call(args []any, m Meter) (any, error) {
 type call struct {
 	*Function
 	args  []any
-	sizes []size // of the arguments
+	sizes []size // the sizes of args
 	meter Meter
 }
 
-// errorf makes an error of the function's.
+// errorf returns an error whose message begins with the function's name.
 func (c *call) errorf(format string, args ...any) *Error {
 	return &Error{Msg: c.Name + ": " + fmt.Sprintf(format, args...)}
 }
 
-// check refuses an argument of another type than the parameter's.
+// check returns an error if v does not have the type of the parameter p.
 func (c *call) check(p Param, v any) error {
 	if v == nil && (p.Nullable || p.Optional) || p.Type == Any {
 		return nil
@@ -177,7 +180,7 @@ func (c *call) list(i int) []any {
 	return l
 }
 
-// typeOf names the type of v.
+// typeOf returns the type of v, as errors name it.
 func typeOf(v any) Type {
 	switch v.(type) {
 	case bool:

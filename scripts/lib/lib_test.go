@@ -16,13 +16,13 @@ type (
 	arr = []any
 )
 
-// A free meter lets everything pass, and adds up.
+// A free meter has no limits. It records the steps and the largest size.
 type free struct{ steps, bytes int64 }
 
-func (f *free) Spend(n int64) error          { f.steps += n; return nil }
-func (f *free) Hold(n int64, _ string) error { f.bytes = max(f.bytes, n); return nil }
+func (f *free) Spend(n int64) error               { f.steps += n; return nil }
+func (f *free) CheckSize(n int64, _ string) error { f.bytes = max(f.bytes, n); return nil }
 
-// call calls a function by name, with null for what is left out.
+// call calls a function by name, with null for arguments that are left out.
 func call(name string, args ...any) (any, error) { return callWith(&free{}, name, args...) }
 
 func callWith(m lib.Meter, name string, args ...any) (any, error) {
@@ -143,7 +143,7 @@ func withHint(err error) string {
 	return err.Error()
 }
 
-// The examples of RFC 7386.
+// The examples in RFC 7386.
 func TestMergeIsJSONMergePatch(t *testing.T) {
 	for _, c := range [][3]string{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
@@ -172,7 +172,7 @@ func TestMergeIsJSONMergePatch(t *testing.T) {
 	}
 }
 
-// The order that semver.org gives.
+// The order of the example on semver.org.
 func TestVersionOrder(t *testing.T) {
 	order := strings.Fields("0.9.9 1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 v1.0.0 1.0.1 1.2.0 1.10.0 2.0.0 2.1.0 2.1.1")
 	for i, a := range order {
@@ -233,7 +233,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-// A value that is refused was refused in time.
+// A value that is nested too deeply is an error of each function.
 func TestNestingIsLimited(t *testing.T) {
 	deep := any("x")
 	for range 5000 {
@@ -244,14 +244,14 @@ func TestNestingIsLimited(t *testing.T) {
 			continue
 		}
 		if _, err := call(f.Name, deep); err == nil || !strings.Contains(err.Error(), "nested deeper than 100 levels") {
-			t.Errorf("%s of what is nested deeply: %v", f.Name, err)
+			t.Errorf("%s of a value that is nested deeply: %v", f.Name, err)
 		}
 	}
 }
 
 var errEnd = errors.New("the end")
 
-// A meter of little ends what takes more, with the meter's own error.
+// A little meter has low limits. A call that exceeds them must end with the error of the meter.
 type little struct{ left int64 }
 
 func (m *little) Spend(n int64) error {
@@ -261,7 +261,7 @@ func (m *little) Spend(n int64) error {
 	return nil
 }
 
-func (m *little) Hold(n int64, _ string) error {
+func (m *little) CheckSize(n int64, _ string) error {
 	if n > 1<<16 {
 		return errEnd
 	}
@@ -278,12 +278,12 @@ func TestStepsAreCounted(t *testing.T) {
 			given = append(given, args[p.Type])
 		}
 		if _, err := f.Call(given, &little{left: 20_000}); !errors.Is(err, errEnd) {
-			t.Errorf("%s of much: %v, want %v", f.Name, err, errEnd)
+			t.Errorf("%s of a large value: %v, want %v", f.Name, err, errEnd)
 		}
 	}
 }
 
-// FuzzFunctions returns arbitrary text to every function: there is a result or an error.
+// FuzzFunctions passes arbitrary text to every function, which must return a result or an error.
 func FuzzFunctions(f *testing.F) {
 	for _, text := range []string{"", "1.2.3-a.1+b", ">=1 <2 || ^0.1", "1.5Gi", "-.5e3", "[1, {\"a\": null}]", "a: &x [*x]\n---\n!!binary x", "Ready", "YWE="} {
 		f.Add(text)

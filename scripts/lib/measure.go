@@ -5,25 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// A size says how much there is to a value.
+// A size is the size of a value. It is sufficient to estimate the size of its JSON or YAML.
 type size struct {
-	nodes  int64 // values, all nested ones included
+	nodes  int64 // the number of values, with all nested ones
 	bytes  int64 // of strings and keys
-	escape int64 // bytes that JSON adds to those of them which it escapes
-	lines  int64 // ends of lines in strings, each as often as it is nested deep
-	levels int64 // the nodes, each as often as it is nested deep
+	escape int64 // bytes that escape sequences add in JSON
+	lines  int64 // the number of newlines in strings, each multiplied by its depth of nesting plus 1
+	levels int64 // the sum of the depths of nesting of all values
 }
 
-// held is about how many bytes the value takes in memory.
-func (s *size) held() int64 { return s.bytes + 100*s.nodes }
+// memory returns about how many bytes of memory the value needs.
+func (s *size) memory() int64 { return s.bytes + 100*s.nodes }
 
-// spendEvery is how many nodes are gone through between two looks at the meter.
+// spendEvery is the number of values after which Meter.Spend is called again.
 const spendEvery = 1024
 
-// bytesPerStep is how much text is gone through in a step.
+// bytesPerStep is how many bytes of text are read in one step.
 const bytesPerStep = 64
 
-// measure adds v, and refuses what is nested too deeply or is no text in UTF-8.
+// measure adds the size of v, which is nested depth levels deep, to s. It returns an error if v is nested too deeply, or has a
+// string that is not UTF-8 or a number that JSON does not have.
 func (c *call) measure(s *size, v any, depth int) error {
 	if depth > MaxDepth {
 		return c.errorf("a value is nested deeper than %d levels", MaxDepth)
@@ -61,6 +62,7 @@ func (c *call) measure(s *size, v any, depth int) error {
 	return nil
 }
 
+// measureText adds the size of a string or key to s.
 func (c *call) measureText(s *size, text string, depth int) error {
 	s.bytes += int64(len(text))
 	if len(text) >= bytesPerStep {
@@ -79,9 +81,9 @@ func (c *call) measureText(s *size, text string, depth int) error {
 		case b == '"' || b == '\\':
 			s.escape++
 		case b < ' ' || b == 0x7f:
-			s.escape += 5 // \u0001
+			s.escape += 5 // one byte becomes \u0001
 		case b >= utf8.RuneSelf:
-			s.escape += 2 // \u2028 of three, \U0001f600 of four
+			s.escape += 2 // three bytes become \u2028, four become \U0001f600
 		}
 	}
 	return nil

@@ -1,10 +1,10 @@
 package lib
 
-// mergeValues applies a patch to a target as a JSON merge patch, RFC 7386: objects are merged field by field, null
-// removes a field, and all else, lists too, replaces what was there.
+// mergeValues applies a JSON merge patch (RFC 7386) to a target: objects are merged field by field, null removes a field, and any
+// other value, such as a list, replaces the value of the target.
 func mergeValues(c *call) (any, error) {
-	held := c.sizes[0].held() + c.sizes[1].held()
-	if err := c.meter.Hold(held, "the merged value"); err != nil {
+	memory := c.sizes[0].memory() + c.sizes[1].memory()
+	if err := c.meter.CheckSize(memory, "the merged value"); err != nil {
 		return nil, err
 	}
 	if err := c.meter.Spend(c.sizes[0].nodes + 2*c.sizes[1].nodes); err != nil {
@@ -13,6 +13,7 @@ func mergeValues(c *call) (any, error) {
 	return merged(c.args[0], c.args[1]), nil
 }
 
+// merged returns target with the changes in patch. It does not modify them.
 func merged(target, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

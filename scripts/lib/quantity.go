@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// An amount is a quantity of Kubernetes: so many billionths, and how it is written.
+// An amount is a Kubernetes quantity.
 type amount struct {
-	nanos *big.Int
-	style string
+	nanos *big.Int // the value, in billionths
+	style string   // how it is written: one of the styles below
 }
 
 // The styles of quantities.
@@ -31,10 +31,10 @@ var (
 // quantityText matches a quantity: its number and its suffix.
 var quantityText = regexp.MustCompile(`^([+-]?)(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+|)$`)
 
-// maxQuantity is how long the text of a quantity may be.
+// maxQuantity is the maximum length of the text of a quantity.
 const maxQuantity = 64
 
-// amount reads the argument at i.
+// amount returns the argument at i, a quantity.
 func (c *call) amount(i int) (amount, error) {
 	text, ok := c.args[i].(string)
 	if !ok {
@@ -59,12 +59,13 @@ func (c *call) amount(i int) (amount, error) {
 	return a, nil
 }
 
-// readAmount reads a number without sign and its suffix. What is finer than a billionth is rounded up.
+// readAmount returns the quantity with a number without sign and a suffix. It is rounded up to a billionth. It returns false if the
+// quantity is too large.
 func readAmount(number, suffix string) (amount, bool) {
 	before, after, _ := strings.Cut(number, ".")
 	digits, _ := new(big.Int).SetString(before+after, 10)
 	a := amount{nanos: digits, style: decimal}
-	shift := 9 - len(after) // the power of ten by which digits become billionths
+	shift := 9 - len(after) // digits times this power of ten are billionths
 	switch {
 	case strings.HasSuffix(suffix, "i"):
 		a.style = binary
@@ -98,7 +99,7 @@ func divideUp(n, d *big.Int) *big.Int {
 	return n.Add(n, big.NewInt(int64(rest.Sign())))
 }
 
-// parseQuantity returns a quantity as a number.
+// parseQuantity returns the value of a quantity as a number.
 func parseQuantity(c *call) (any, error) {
 	a, err := c.amount(0)
 	if err != nil {
@@ -111,7 +112,7 @@ func parseQuantity(c *call) (any, error) {
 	return f, nil
 }
 
-// milliQuantity returns a quantity in thousandths, rounded up.
+// milliQuantity returns the value of a quantity in thousandths, rounded up.
 func milliQuantity(c *call) (any, error) {
 	a, err := c.amount(0)
 	if err != nil {
@@ -124,7 +125,7 @@ func milliQuantity(c *call) (any, error) {
 	return n.Int64(), nil
 }
 
-// compareQuantities returns -1, 0 or 1.
+// compareQuantities returns -1, 0 or 1 if the first quantity is less than, equal to or greater than the second.
 func compareQuantities(c *call) (any, error) {
 	a, b, err := c.amounts()
 	if err != nil {
@@ -133,7 +134,7 @@ func compareQuantities(c *call) (any, error) {
 	return int64(a.nanos.Cmp(b.nanos)), nil
 }
 
-// addQuantities returns the sum, written like the first, or like the second if the first is zero.
+// addQuantities returns the sum in the style of the first quantity, or of the second if the first is zero.
 func addQuantities(c *call) (any, error) {
 	a, b, err := c.amounts()
 	if err != nil {
@@ -149,6 +150,7 @@ func addQuantities(c *call) (any, error) {
 	return a.String(), nil
 }
 
+// amounts returns the first two arguments, which are quantities.
 func (c *call) amounts() (a, b amount, err error) {
 	if a, err = c.amount(0); err == nil {
 		b, err = c.amount(1)
@@ -156,7 +158,7 @@ func (c *call) amounts() (a, b amount, err error) {
 	return a, b, err
 }
 
-// formatQuantity writes a quantity as Kubernetes does.
+// formatQuantity returns the canonical text of a quantity in Kubernetes.
 func formatQuantity(c *call) (any, error) {
 	a, err := c.amount(0)
 	if err != nil {
@@ -172,7 +174,7 @@ func formatQuantity(c *call) (any, error) {
 	return a.String(), nil
 }
 
-// String writes a with the largest suffix that leaves a whole number.
+// String returns the text of a with the largest suffix with which its number is an integer.
 func (a amount) String() string {
 	n := new(big.Int).Set(a.nanos)
 	if n.Sign() == 0 {
@@ -197,14 +199,14 @@ var (
 	exponentSuffixes = []string{"e-9", "e-6", "e-3", "", "e3", "e6", "e9", "e12", "e15", "e18"}
 )
 
-// reduce divides n by a factor as often as that leaves no rest, at most so many times, and gives how often it did.
-func reduce(n, factor *big.Int, most int) int {
+// reduce divides n by factor until there would be a remainder, at most limit times. It returns the number of divisions.
+func reduce(n, factor *big.Int, limit int) int {
 	quotient, rest := new(big.Int), new(big.Int)
-	for times := range most {
+	for times := range limit {
 		if quotient.QuoRem(n, factor, rest); rest.Sign() != 0 {
 			return times
 		}
 		n.Set(quotient)
 	}
-	return most
+	return limit
 }

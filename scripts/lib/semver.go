@@ -15,14 +15,15 @@ type version struct {
 	build      string
 }
 
-// maxVersion is how long the text of a version may be.
+// maxVersion is the maximum length of the text of a version.
 const maxVersion = 256
 
-// versionText matches a version, also one that begins with a v, as those of Kubernetes do.
+// versionText matches a version. It may begin with a v, like the versions of Kubernetes.
 var versionText = regexp.MustCompile(`^v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
 	`(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?` +
 	`(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?$`)
 
+// readVersion returns the version with that text, or false if there is none.
 func readVersion(text string) (version, bool) {
 	if len(text) > maxVersion {
 		return version{}, false
@@ -42,7 +43,7 @@ func readVersion(text string) (version, bool) {
 	return v, true
 }
 
-// version reads the argument at i.
+// version returns the argument at i, a version.
 func (c *call) version(i int) (version, error) {
 	v, ok := readVersion(c.text(i))
 	if !ok {
@@ -53,7 +54,7 @@ func (c *call) version(i int) (version, error) {
 	return v, c.meter.Spend(int64(len(c.text(i))))
 }
 
-// parseSemver takes a version apart.
+// parseSemver returns the parts of a version.
 func parseSemver(c *call) (any, error) {
 	v, err := c.version(0)
 	if err != nil {
@@ -74,7 +75,7 @@ func validSemver(c *call) (any, error) {
 	return ok, nil
 }
 
-// compareSemver returns -1, 0 or 1, by precedence: what was built does not count.
+// compareSemver returns -1, 0 or 1 if the first version is before, equal to or after the second. Build metadata does not count.
 func compareSemver(c *call) (any, error) {
 	a, err := c.version(0)
 	if err != nil {
@@ -87,6 +88,7 @@ func compareSemver(c *call) (any, error) {
 	return int64(a.compare(b)), nil
 }
 
+// compare returns -1, 0 or 1 if v is before, equal to or after w.
 func (v version) compare(w version) int {
 	for i := range v.numbers {
 		if r := cmp.Compare(v.numbers[i], w.numbers[i]); r != 0 {
@@ -104,7 +106,7 @@ func (v version) compare(w version) int {
 	return comparePrereleases(strings.Split(v.prerelease, "."), strings.Split(w.prerelease, "."))
 }
 
-// comparePrereleases compares part by part: numbers by value, and below words.
+// comparePrereleases compares prereleases part by part. Numbers are compared by value, and are before other parts.
 func comparePrereleases(a, b []string) int {
 	for i := range min(len(a), len(b)) {
 		if r := comparePart(a[i], b[i]); r != 0 {
@@ -115,13 +117,13 @@ func comparePrereleases(a, b []string) int {
 }
 
 func comparePart(a, b string) int {
-	number, also := isDigits(a), isDigits(b)
+	isNumberA, isNumberB := isDigits(a), isDigits(b)
 	switch {
-	case number && also: // neither has zeros in front
+	case isNumberA && isNumberB: // they have no leading zeros
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
-	case number:
+	case isNumberA:
 		return -1
-	case also:
+	case isNumberB:
 		return 1
 	}
 	return cmp.Compare(a, b)
@@ -129,15 +131,16 @@ func comparePart(a, b string) int {
 
 func isDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// A span holds the versions from one up to another, which is not in it; nil is no bound.
-type span struct{ from, to *version }
+// A versionRange has all versions from the first version up to the second, which is not included; nil means no limit.
+type versionRange struct{ from, to *version }
 
-func (s span) holds(v version) bool {
+// contains reports whether v is in the range.
+func (s versionRange) contains(v version) bool {
 	return (s.from == nil || v.compare(*s.from) >= 0) && (s.to == nil || v.compare(*s.to) < 0)
 }
 
-// satisfiesSemver reports whether a version meets a constraint: comparisons that must all hold, separated by blanks or
-// commas, or several such lists with || between them, of which one must.
+// satisfiesSemver reports whether a version meets a constraint. A constraint is one or more lists with || between them, of which one
+// must be met. A list has comparisons, separated by spaces or commas, which must all be met.
 func satisfiesSemver(c *call) (any, error) {
 	v, err := c.version(0)
 	if err != nil {
@@ -152,32 +155,32 @@ func satisfiesSemver(c *call) (any, error) {
 	}
 	satisfied := false
 	for _, list := range strings.Split(constraint, "||") {
-		all, err := c.meets(v, list)
+		met, err := c.meetsAll(v, list)
 		if err != nil {
 			return nil, err
 		}
-		satisfied = satisfied || all
+		satisfied = satisfied || met
 	}
 	return satisfied, nil
 }
 
-// comparison matches one of a constraint's, with the blanks and commas around it.
+// comparison matches a comparison of a constraint, with the spaces and commas around it.
 var comparison = regexp.MustCompile(`^[\s,]*(>=|<=|!=|==|=|>|<|\^|~|)\s*v?([^\s,<>=!^~]+)[\s,]*`)
 
-// meets reports whether v passes all comparisons of a list.
-func (c *call) meets(v version, list string) (bool, error) {
+// meetsAll reports whether v meets all comparisons of a list.
+func (c *call) meetsAll(v version, list string) (bool, error) {
 	if strings.TrimSpace(list) == "" {
-		return false, c.wrongConstraint(list)
+		return false, c.constraintError(list)
 	}
 	all := true
 	for list != "" {
 		m := comparison.FindStringSubmatch(list)
 		if m == nil {
-			return false, c.wrongConstraint(list)
+			return false, c.constraintError(list)
 		}
 		named, given, ok := readPartial(m[2])
 		if !ok {
-			return false, c.wrongConstraint(m[0])
+			return false, c.constraintError(m[0])
 		}
 		all = all && compares(v, m[1], named, given)
 		list = list[len(m[0]):]
@@ -185,16 +188,17 @@ func (c *call) meets(v version, list string) (bool, error) {
 	return all, nil
 }
 
-func (c *call) wrongConstraint(at string) error {
+// constraintError returns an error about the part of a constraint that begins with at.
+func (c *call) constraintError(at string) error {
 	err := c.errorf("the constraint is not understood at %q", short(strings.TrimSpace(at)))
 	err.Hint = "write comparisons such as >=1.2.0 <2, ~1.4, ^1.2.3 or 1.x, and || between alternatives"
 	return err
 }
 
-// partialText matches a version of which the last numbers may be missing, or x or *.
+// partialText matches a version whose last numbers may be missing, x or *.
 var partialText = regexp.MustCompile(`^(\d+|[xX*])(?:\.(\d+|[xX*]))?(?:\.(\d+|[xX*]))?$`)
 
-// readPartial reads a version that may be partial, and how many of its numbers are given.
+// readPartial returns a version that may be partial, and how many of its numbers are given.
 func readPartial(text string) (v version, given int, ok bool) {
 	if v, ok := readVersion(text); ok {
 		return v, 3, true
@@ -213,55 +217,56 @@ func readPartial(text string) (v version, given int, ok bool) {
 	return v, 3, true
 }
 
-// compares reports whether v stands in a relation to a version of which so many numbers are given: 1.2 stands for all
+// compares reports whether v has a relation, such as >=, to the version w, of which only the first numbers are given: 1.2 means all
 // of 1.2.0, 1.2.1 and so on.
 func compares(v version, relation string, w version, given int) bool {
-	all := spanOf(w, given)
+	all := rangeOf(w, given)
 	switch relation {
 	case ">=":
-		return span{from: all.from}.holds(v)
+		return versionRange{from: all.from}.contains(v)
 	case "<":
-		return given > 0 && span{to: all.from}.holds(v)
+		return given > 0 && versionRange{to: all.from}.contains(v)
 	case ">":
-		return given > 0 && !span{to: all.to}.holds(v)
+		return given > 0 && !versionRange{to: all.to}.contains(v)
 	case "<=":
-		return span{to: all.to}.holds(v)
+		return versionRange{to: all.to}.contains(v)
 	case "!=":
-		return !all.holds(v)
+		return !all.contains(v)
 	case "~":
-		return span{all.from, spanOf(w, min(given, 2)).to}.holds(v)
+		return versionRange{all.from, rangeOf(w, min(given, 2)).to}.contains(v)
 	case "^":
 		first := 0 // the first number that is not zero must not change
 		for first < given-1 && w.numbers[first] == 0 {
 			first++
 		}
-		return span{all.from, spanOf(w, min(given, first+1)).to}.holds(v)
+		return versionRange{all.from, rangeOf(w, min(given, first+1)).to}.contains(v)
 	}
-	return all.holds(v)
+	return all.contains(v)
 }
 
-// spanOf returns the versions whose first so many numbers are those of w; with all three, w alone.
-func spanOf(w version, given int) span {
+// rangeOf returns the versions whose first numbers, as many as are given, are those of w. If all three are given, it has only w.
+func rangeOf(w version, given int) versionRange {
 	if given == 0 {
-		return span{}
+		return versionRange{}
 	}
 	from, to := w, w
 	if given == 3 {
-		// Nothing is between a version and the next, which is its prerelease with a part more, or the patch after it.
+		// The next version after a prerelease has one more part, 0. The next one after a release is the first prerelease of the
+		// next patch.
 		to.prerelease += ".0"
 		if w.prerelease == "" {
 			to.prerelease = "0"
 			to.numbers[2] = next(to.numbers[2])
 		}
-		return span{&from, &to}
+		return versionRange{&from, &to}
 	}
-	to.prerelease = "0" // below all prereleases of the next
+	to.prerelease = "0" // the first prerelease of the next version
 	to.numbers[given-1] = next(to.numbers[given-1])
 	clear(to.numbers[given:])
-	return span{&from, &to}
+	return versionRange{&from, &to}
 }
 
-// next is n + 1, or n where there is none.
+// next returns n + 1, or n if that overflows.
 func next(n int64) int64 {
 	if n == math.MaxInt64 {
 		return n

@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// encodeBase64 writes the bytes of a text, in UTF-8, as base64.
+// encodeBase64 returns the UTF-8 bytes of a text in base64.
 func encodeBase64(c *call) (any, error) {
 	text := c.text(0)
-	if err := c.meter.Hold(2*int64(len(text)), "the base64 text"); err != nil {
+	if err := c.meter.CheckSize(2*int64(len(text)), "the base64 text"); err != nil {
 		return nil, err
 	}
 	return base64.StdEncoding.EncodeToString([]byte(text)), c.meter.Spend(int64(len(text)) / bytesPerStep)
 }
 
-// decodeBase64 reads base64 whose bytes are a text.
+// decodeBase64 returns the text whose UTF-8 bytes are encoded in base64.
 func decodeBase64(c *call) (any, error) {
 	text := c.text(0)
-	if err := c.meter.Hold(int64(len(text)), "the decoded base64"); err != nil {
+	if err := c.meter.CheckSize(int64(len(text)), "the decoded base64"); err != nil {
 		return nil, err
 	}
 	if err := c.meter.Spend(int64(len(text)) / bytesPerStep); err != nil {
@@ -47,16 +47,16 @@ func sha256Text(c *call) (any, error) {
 }
 
 const (
-	// hashLetters cannot make words, and are what Kubernetes uses in names.
+	// hashLetters are the characters of a hash. They have no vowels, so a hash is never a word; Kubernetes uses them in names.
 	hashLetters = "bcdfghjklmnpqrstvwxz2456789"
-	// hashLength is for some 47 bits.
+	// hashLength is the length of a hash, which has about 47 bits.
 	hashLength = 10
 )
 
-// hashValue returns a short text that is the same for equal values, for use in names.
+// hashValue returns a short text for use in names. It is the same for equal values.
 func hashValue(c *call) (any, error) {
 	s := &c.sizes[0]
-	if err := c.meter.Hold(2*(s.bytes+s.escape+24*s.nodes), "the value's JSON"); err != nil {
+	if err := c.meter.CheckSize(2*(s.bytes+s.escape+24*s.nodes), "the value's JSON"); err != nil {
 		return nil, err
 	}
 	if err := c.meter.Spend((s.bytes + 24*s.nodes) / 8); err != nil {

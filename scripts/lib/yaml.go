@@ -11,11 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// encodeYAML writes a value as one document of YAML, with sorted keys.
+// encodeYAML returns a value as one YAML document with sorted keys.
 func encodeYAML(c *call) (any, error) {
 	s := &c.sizes[0]
 	length := 2*s.bytes + s.escape + 24*s.nodes + 2*(s.levels+s.lines)
-	if err := c.meter.Hold(3*length+2*nodeSize*s.nodes, "the YAML text"); err != nil {
+	if err := c.meter.CheckSize(3*length+2*nodeSize*s.nodes, "the YAML text"); err != nil {
 		return nil, err
 	}
 	if err := c.meter.Spend(length + 10*s.nodes); err != nil {
@@ -26,15 +26,15 @@ func encodeYAML(c *call) (any, error) {
 	e.SetIndent(2)
 	e.CompactSeqIndent()
 	if err := e.Encode(yamlNode(c.args[0])); err != nil {
-		return nil, c.wrongYAML(err)
+		return nil, c.yamlError(err)
 	}
 	if err := e.Close(); err != nil {
-		return nil, c.wrongYAML(err)
+		return nil, c.yamlError(err)
 	}
 	return b.String(), nil
 }
 
-// yamlNode returns the node that a value is written as.
+// yamlNode returns the YAML node of a value.
 func yamlNode(v any) *yaml.Node {
 	switch v := v.(type) {
 	case string:
@@ -55,19 +55,20 @@ func yamlNode(v any) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: writeJSON(v, 0)}
 }
 
-// sexagesimal matches what is a number in YAML 1.1, and in no reader that we know of.
+// sexagesimal matches a string that is a number in base 60 in YAML 1.1. Most readers do not support such numbers.
 var sexagesimal = regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)
 
-// yamlString returns the node of a string, in quotes where a reader of YAML 1.1 would see something else in it.
+// yamlString returns the node of a string. It is quoted if a reader of YAML 1.1 would not read it as a string without quotes.
 func yamlString(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if _, old := oldBools[s]; old || s == "<<" || s == "=" || sexagesimal.MatchString(s) || !isBlock(s) {
+	if _, isBool := oldBools[s]; isBool || s == "<<" || s == "=" || sexagesimal.MatchString(s) || !isBlock(s) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
 }
 
-// isBlock reports whether a text, if it has lines, can stand as a block: what begins a line is not always taken for its own.
+// isBlock reports whether a text can be written as a block scalar if it has several lines. The reader would not always keep white
+// space at the beginning of a line.
 func isBlock(s string) bool {
 	if !strings.Contains(s, "\n") {
 		return true
@@ -81,11 +82,12 @@ func isBlock(s string) bool {
 	return true
 }
 
-func (c *call) wrongYAML(err error) *Error {
+// yamlError returns the error for an error of the YAML package.
+func (c *call) yamlError(err error) *Error {
 	return c.errorf("%s", short(strings.TrimPrefix(err.Error(), "yaml: ")))
 }
 
-// decodeYAML reads one document; none is null.
+// decodeYAML returns the value of the single document in a text, or null if there is none.
 func decodeYAML(c *call) (any, error) {
 	documents, err := c.documents()
 	if err != nil || len(documents) == 0 {
@@ -99,7 +101,7 @@ func decodeYAML(c *call) (any, error) {
 	return documents[0], nil
 }
 
-// decodeAllYAML reads all documents, without those that are empty.
+// decodeAllYAML returns the values of all documents in a text, without empty ones.
 func decodeAllYAML(c *call) (any, error) {
 	documents, err := c.documents()
 	if err != nil {
@@ -108,10 +110,10 @@ func decodeAllYAML(c *call) (any, error) {
 	return documents, nil
 }
 
-// documents reads the text that is the first argument, and leaves out what is empty or null.
+// documents returns the values of the documents in the first argument, without those that are empty or null.
 func (c *call) documents() ([]any, error) {
 	text := c.text(0)
-	if err := c.weighYAML(text); err != nil {
+	if err := c.checkYAML(text); err != nil {
 		return nil, err
 	}
 	r := yamlReader{call: c}
@@ -122,7 +124,7 @@ func (c *call) documents() ([]any, error) {
 		if err := d.Decode(&n); err == io.EOF {
 			return out, nil
 		} else if err != nil {
-			return nil, c.wrongYAML(err)
+			return nil, c.yamlError(err)
 		}
 		v, err := r.value(&n, 0)
 		if err != nil {
@@ -134,19 +136,18 @@ func (c *call) documents() ([]any, error) {
 	}
 }
 
-// What bounds a text of YAML: its length, its directives, and how many brackets are open or indicators such as "- " stand
-// in a row. Reading it takes a time that grows faster than some of them.
+// Limits of a YAML text. The time to read it grows faster than some of these numbers.
 const (
-	maxYAML   = 1 << 20
-	maxTags   = 100
-	maxNested = 1000
+	maxYAML   = 1 << 20 // bytes
+	maxTags   = 100     // %TAG directives
+	maxNested = 1000    // open brackets, and indicators such as "- " in a row
 )
 
-// nodeSize is what the reader's node takes, and the tokens it was made of.
+// nodeSize is about how many bytes of memory the reader needs for a node and its tokens.
 const nodeSize = 400
 
-// weighYAML refuses what would take the reader too long, or too much memory.
-func (c *call) weighYAML(text string) error {
+// checkYAML returns an error if it would take too much time or memory to read a text. It counts the steps of reading.
+func (c *call) checkYAML(text string) error {
 	if len(text) > maxYAML {
 		return c.errorf("the text is larger than %d bytes", maxYAML)
 	}
@@ -157,14 +158,14 @@ func (c *call) weighYAML(text string) error {
 	if deep >= 0 {
 		return c.errorf("%s: nested too deeply", lineOf(text, int64(deep)))
 	}
-	if err := c.meter.Hold(int64(len(text))+nodeSize*nodes, "the decoded YAML"); err != nil {
+	if err := c.meter.CheckSize(int64(len(text))+nodeSize*nodes, "the decoded YAML"); err != nil {
 		return err
 	}
 	return c.meter.Spend(4*int64(len(text)) + 20*nodes)
 }
 
-// countYAML returns how many nodes there are in a text at most, and where too many brackets are open or indicators in a row, or
-// -1.
+// countYAML returns the maximum number of nodes in a text, and the offset at which there are more than maxNested open brackets, or
+// indicators in a row, or -1.
 func countYAML(text string) (nodes int64, deep int) {
 	nodes, open, row := 1, 0, 0
 	for i := range len(text) {

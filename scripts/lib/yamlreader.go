@@ -10,14 +10,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A yamlReader makes values of YAML's nodes, as Kubernetes does: by the rules of YAML 1.1, where yes and off are booleans,
-// but with times left as strings. What an alias stands for is created again each time, and counts each time.
+// A yamlReader converts YAML nodes to values like Kubernetes: by the rules of YAML 1.1, in which yes and off are booleans, but times
+// remain strings. The value of an alias is created again, and counted again, for each use of the alias.
 type yamlReader struct {
 	*call
-	nodes int64
-	bytes int64
+	nodes int64 // how many nodes were converted
+	bytes int64 // approximate memory of their values
 }
 
+// value returns the value of a node that is nested depth levels deep.
 func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	if err := r.count(n, depth); err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	case yaml.DocumentNode:
 		return r.value(n.Content[0], depth)
 	case yaml.AliasNode:
-		return r.value(n.Alias, depth+1) // one that contains itself gets too deep
+		return r.value(n.Alias, depth+1) // if it contains itself, the depth exceeds MaxDepth
 	case yaml.SequenceNode:
 		return r.list(n, depth)
 	case yaml.MappingNode:
@@ -35,7 +36,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	return r.scalar(n)
 }
 
-// count counts a node, and looks from time to time at how many there are.
+// count counts a node. It returns an error if the node is nested too deeply, or if there are too many nodes.
 func (r *yamlReader) count(n *yaml.Node, depth int) error {
 	if depth > MaxDepth {
 		return r.wrong(n, "nested deeper than %d levels", MaxDepth)
@@ -45,13 +46,13 @@ func (r *yamlReader) count(n *yaml.Node, depth int) error {
 	if r.nodes%spendEvery != 0 {
 		return nil
 	}
-	if err := r.meter.Hold(r.bytes, "the decoded YAML"); err != nil {
+	if err := r.meter.CheckSize(r.bytes, "the decoded YAML"); err != nil {
 		return err
 	}
 	return r.meter.Spend(2 * spendEvery)
 }
 
-// wrong makes an error about a node.
+// wrong returns an error about a node.
 func (r *yamlReader) wrong(n *yaml.Node, format string, args ...any) *Error {
 	return r.errorf("line %d: "+format, append([]any{n.Line}, args...)...)
 }
@@ -95,7 +96,8 @@ func (r *yamlReader) object(n *yaml.Node, depth int) (any, error) {
 	return out, nil
 }
 
-// merge adds the fields of what stands behind a <<, which is an object or a list of them: those that are not there yet.
+// merge adds to out the fields of from, the value of a << key, which is an object or a list of objects. It does not replace fields
+// of out.
 func (r *yamlReader) merge(out map[string]any, from *yaml.Node, depth int) error {
 	v, err := r.value(from, depth)
 	if err != nil {
@@ -111,7 +113,7 @@ func (r *yamlReader) merge(out map[string]any, from *yaml.Node, depth int) error
 			return r.wrong(from, "<< wants an object, or a list of objects")
 		}
 		for key, v := range fields {
-			if _, there := out[key]; !there {
+			if _, exists := out[key]; !exists {
 				out[key] = v
 			}
 		}
@@ -119,7 +121,7 @@ func (r *yamlReader) merge(out map[string]any, from *yaml.Node, depth int) error
 	return nil
 }
 
-// key returns a key as a string, which is what JSON has.
+// key returns the text of a key: in JSON all keys are strings.
 func (r *yamlReader) key(n *yaml.Node) (string, error) {
 	v, err := r.value(n, 0)
 	if err != nil {
@@ -138,12 +140,13 @@ func (r *yamlReader) key(n *yaml.Node) (string, error) {
 	return "", r.wrong(n, "a key is %s, want a string", typeOf(v))
 }
 
-// oldBools are booleans in YAML 1.1 besides true and false.
+// oldBools are the booleans of YAML 1.1 in addition to true and false.
 var oldBools = map[string]bool{
 	"y": true, "Y": true, "yes": true, "Yes": true, "YES": true, "on": true, "On": true, "ON": true,
 	"n": false, "N": false, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false,
 }
 
+// scalar returns the value of a scalar node.
 func (r *yamlReader) scalar(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!null":

@@ -1,4 +1,4 @@
-// Package mounttest writes directories as the kubelet does for volumes of ConfigMaps, for tests of who reads them.
+// Package mounttest writes directories as the kubelet does for volumes of ConfigMaps. It is for tests.
 package mounttest
 
 import (
@@ -15,15 +15,15 @@ const (
 	newDataLink = "..data_tmp"
 )
 
-// Write makes files, by slash-separated paths, be what is in dir, in the steps that the kubelet takes:
+// Write replaces the content of dir by files, which has texts by slash-separated paths. It does the same steps as the kubelet:
 //
-//  1. a new directory with the time in its name, and the files in it
-//  2. a link ..data_tmp to it, renamed to ..data, which is the one moment when all files change
-//  3. links to ..data/NAME for names that are new
-//  4. such links for names that are gone are removed
-//  5. the directory of the version before is removed
+//  1. It creates a directory with the time in its name, and writes the files into it.
+//  2. It creates a link ..data_tmp to that directory, and renames it to ..data. At this moment all files change at once.
+//  3. It creates links to ..data/NAME for new names.
+//  4. It removes such links for names that no longer exist.
+//  5. It removes the directory of the previous version.
 //
-// Dir is made when it is not there. The kubelet, like Write, has one writer for a directory, and does nothing when nothing changes.
+// It creates dir if it does not exist, and does nothing if nothing changes. Calls for the same directory must not be concurrent.
 func Write(dir string, files map[string]string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -78,6 +78,7 @@ func same(version string, files map[string]string) bool {
 	return err == nil && count == len(files)
 }
 
+// newVersion creates the directory of a version, and returns its name.
 func newVersion(dir string, files map[string]string) (string, error) {
 	version, err := os.MkdirTemp(dir, time.Now().UTC().Format("..2006_01_02_15_04_05."))
 	if err != nil {
@@ -95,7 +96,7 @@ func newVersion(dir string, files map[string]string) (string, error) {
 	return filepath.Base(version), os.Chmod(version, 0o755)
 }
 
-// link makes the names that users see.
+// link creates the links of new names.
 func link(dir string, files map[string]string) error {
 	for name := range files {
 		first, _, _ := strings.Cut(name, "/")
@@ -107,19 +108,19 @@ func link(dir string, files map[string]string) error {
 	return nil
 }
 
-// unlink removes the names that users saw in the version before, and that are gone.
+// unlink removes the links of names that the version before has and files does not.
 func unlink(dir, before string, files map[string]string) error {
 	entries, err := os.ReadDir(filepath.Join(dir, before))
 	if err != nil {
 		return err
 	}
-	kept := map[string]bool{}
+	exist := map[string]bool{}
 	for name := range files {
 		first, _, _ := strings.Cut(name, "/")
-		kept[first] = true
+		exist[first] = true
 	}
 	for _, e := range entries {
-		if !kept[e.Name()] {
+		if !exist[e.Name()] {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}

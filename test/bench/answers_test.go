@@ -7,7 +7,7 @@ import (
 	"metascript/engine"
 )
 
-// What is compared does the same.
+// The functions that are compared must return the same answers.
 func TestAnswersAreTheSame(t *testing.T) {
 	arg := request(12)
 	for function, f := range inGo {
@@ -34,7 +34,7 @@ func checkAnswer(t *testing.T, function, by string, call callFunc, arg map[strin
 	}
 }
 
-// The sizes that the tables speak of.
+// The sizes of the objects must be those that docs/benchmarks.md has.
 func TestSizes(t *testing.T) {
 	for _, s := range []struct {
 		name   string

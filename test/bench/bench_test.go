@@ -12,19 +12,19 @@ import (
 	"metascript/engine"
 )
 
-// A callFunc asks a function once.
+// A callFunc calls a function once.
 type callFunc func(ctx context.Context, arg map[string]any) (map[string]any, error)
 
 var entries = map[string]string{engine.Starlark: "sync.star", engine.JavaScript: "sync.js", engine.Jsonnet: "sync.jsonnet"}
 
 var languages = []string{engine.Starlark, engine.JavaScript, engine.Jsonnet}
 
-// load makes a script of a function of testdata.
+// load returns the script of a function in testdata.
 func load(language, function string) engine.Script {
 	return engine.Script{Language: language, Entry: entries[language], Files: os.DirFS("testdata/" + function)}
 }
 
-// script compiles a function of testdata, and gives calls of it.
+// script compiles a function in testdata, and returns a function that calls it.
 func script(tb testing.TB, e *engine.Engine, language, function string) callFunc {
 	tb.Helper()
 	p, err := e.Compile(tb.Context(), load(language, function), engine.Limits{})
@@ -37,7 +37,7 @@ func script(tb testing.TB, e *engine.Engine, language, function string) callFunc
 	}
 }
 
-// BenchmarkCall asks for the answer to the same request again and again, as when a parent is looked at every so often.
+// BenchmarkCall calls a function with the same request each time, as in periodic reconciles of a parent that does not change.
 func BenchmarkCall(b *testing.B) {
 	for _, function := range []string{"noop", "status", "full"} {
 		for _, pods := range []int{1, 10, 100, 1000} {
@@ -49,7 +49,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkChanged has another one of the Pods changed before each call, as when they come up.
+// BenchmarkChanged changes another Pod before each call, as if Pods become ready one after the other.
 func BenchmarkChanged(b *testing.B) {
 	for _, pods := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprintf("function=status/pods=%d", pods), func(b *testing.B) {
@@ -59,7 +59,7 @@ func BenchmarkChanged(b *testing.B) {
 	}
 }
 
-// compare measures a function in every language beside the references. Before is done before the i-th call.
+// compare measures a function in each language and the references. It calls before before the i-th call.
 func compare(b *testing.B, function string, arg map[string]any, before func(i int)) {
 	var ref references
 	b.Run("by=copy", func(b *testing.B) {
@@ -88,13 +88,13 @@ func compare(b *testing.B, function string, arg map[string]any, before func(i in
 	}
 }
 
-// References are times of one operation, that others are divided by; zero is unknown.
+// references are the times of one operation of the references, in nanoseconds, for ratios; zero means unknown.
 type references struct{ copied, posted float64 }
 
-// counter makes every version in this process a new one.
+// counter is the argument of before. It is never the same twice in this process, so that each version of an object is new.
 var counter int
 
-// measure is the loop of a benchmark. It gives the time of one operation, in nanoseconds.
+// measure runs the loop of a benchmark. It returns the time of one operation, in nanoseconds.
 func measure(b *testing.B, ref references, before func(i int), work func(context.Context) error) float64 {
 	ctx := b.Context()
 	once := func() {
@@ -105,7 +105,7 @@ func measure(b *testing.B, ref references, before func(i int), work func(context
 		}
 	}
 	for range 3 {
-		once() // what is kept from call to call is there from now on
+		once() // fills the caches
 	}
 	b.ReportAllocs()
 	cpu := cpuTime(b)
@@ -123,7 +123,7 @@ func measure(b *testing.B, ref references, before func(i int), work func(context
 	return took
 }
 
-// BenchmarkCompile compiles the status function: it is done once for a script and its versions.
+// BenchmarkCompile compiles the status function. A server compiles each version of a script once.
 func BenchmarkCompile(b *testing.B) {
 	for _, language := range languages {
 		for _, isolation := range isolations {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// cpuTime is the processor's time that this process and its children have taken.
+// cpuTime returns the CPU time that this process and its children have used.
 func cpuTime(tb testing.TB) time.Duration {
 	total := time.Duration(0)
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
@@ -24,8 +24,8 @@ func cpuTime(tb testing.TB) time.Duration {
 	return total + runningChildren()
 }
 
-// runningChildren is the time of the children that have not ended, whom getrusage does not count. It is known on Linux
-// alone, in hundredths of a second.
+// runningChildren returns the CPU time of the children that have not ended, which getrusage does not count. It is 0 on systems other than
+// Linux. Its resolution is 10 ms.
 func runningChildren() time.Duration {
 	const tick = 10 * time.Millisecond
 	ticks := 0

@@ -1,10 +1,10 @@
-// Package bench measures what a call of a script costs: its benchmarks are what "make bench" runs, and docs/benchmarks.md
-// is what they say. It has nothing but tests.
+// Package bench measures the cost of a call of a script. "make bench" runs its benchmarks, and writes the results to
+// docs/benchmarks.md. The package has only tests.
 //
-// Every benchmark of a call stands beside two references that are measured next to it: a deep copy of the request, which
-// is what a controller would do at least that hands its objects to code it does not trust, and the same function in Go
-// behind an HTTP webhook on loopback, which is what it would do instead. Their ratios ("copies", "webhooks") are worth
-// more than the times, which depend on the machine and on who else uses it.
+// Each benchmark of a call is compared with two references that are measured at the same time: a deep copy of the request, which is
+// the least work for a controller that passes its objects to code that it does not trust, and the same function in Go behind an
+// HTTP webhook on loopback, which is the alternative to a script. The ratios to them ("copies", "webhooks") are more useful than the
+// times, which depend on the machine and on its other load.
 //
-// The names of benchmarks and their units are read by the program in report, which writes the tables.
+// The program in report reads the names of benchmarks and their units, and writes the tables.
 package bench

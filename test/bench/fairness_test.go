@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	fairFor   = 3 * time.Second      // how long it is looked at
-	fairEvery = 3 * time.Millisecond // how often the well-behaved one calls
-	fairBurn  = time.Second          // the timeout of those that burn it, again and again
-	fairCalls = 4                    // that each of them makes at the same time
-	fairPods  = 100                  // of the well-behaved one
+	fairFor   = 3 * time.Second      // the time of one measurement
+	fairEvery = 3 * time.Millisecond // the interval of the measured calls
+	fairBurn  = time.Second          // the timeout of the endless calls
+	fairCalls = 4                    // concurrent endless calls of each controller
+	fairPods  = 100                  // Pods in the request of the measured calls
 )
 
-// BenchmarkFairness is how long the calls of a well-behaved controller take beside neighbours whose scripts never end:
-// waiting included, and from the neighbours' first call on.
+// BenchmarkFairness measures the calls of a controller while other controllers run endless scripts. The times include waiting, and begin
+// with the first call of the others.
 func BenchmarkFairness(b *testing.B) {
 	for _, isolation := range isolations {
 		for _, neighbours := range []int{0, 1, 8} {
@@ -28,7 +28,7 @@ func BenchmarkFairness(b *testing.B) {
 				e := newEngine(b, isolation)
 				var took []time.Duration
 				for b.Loop() {
-					took = append(took, besides(b, e, neighbours)...)
+					took = append(took, callTimes(b, e, neighbours)...)
 				}
 				slices.Sort(took)
 				for _, p := range []int{50, 99, 100} {
@@ -41,8 +41,8 @@ func BenchmarkFairness(b *testing.B) {
 	}
 }
 
-// besides returns the times of the calls.
-func besides(b *testing.B, e *engine.Engine, neighbours int) []time.Duration {
+// callTimes returns the times of the measured calls.
+func callTimes(b *testing.B, e *engine.Engine, neighbours int) []time.Duration {
 	call, arg := script(b, e, engine.JavaScript, "status"), request(fairPods)
 	for range 10 {
 		if _, err := call(b.Context(), arg); err != nil {
@@ -71,7 +71,7 @@ func besides(b *testing.B, e *engine.Engine, neighbours int) []time.Duration {
 	return took
 }
 
-// burn calls, until ctx is done, what takes all the time it is given.
+// burn calls an endless script again and again until ctx is done.
 func burn(ctx context.Context, b *testing.B, e *engine.Engine, owner string) {
 	s := load(engine.JavaScript, "burn")
 	s.Owner = owner
@@ -82,7 +82,7 @@ func burn(ctx context.Context, b *testing.B, e *engine.Engine, owner string) {
 	}
 	for ctx.Err() == nil {
 		if _, err := p.Call(ctx, "sync", nil, engine.Env{Owner: owner, Limits: engine.Limits{Timeout: fairBurn}}); err == nil {
-			b.Error("it ended by itself")
+			b.Error("the endless script ended")
 			return
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// fixedCalls is how many calls the fixed cost is measured over.
+// fixedCalls is the number of calls in one measurement.
 const fixedCalls = 10_000
 
-// BenchmarkFixed is what a call costs that does nothing: the processor's time of the whole process over many calls, what
-// is prepared for the next call in the background included, and the garbage collected. make bench runs it in a process of its
-// own, where what other benchmarks left is not collected again and again.
+// BenchmarkFixed measures a call that does nothing: the CPU time of the whole process, divided by the number of calls. It includes
+// garbage collection, and work in the background that prepares the next call. make bench runs it in its own process, so that the
+// garbage collector does not have to scan the memory of other benchmarks.
 func BenchmarkFixed(b *testing.B) {
 	for _, language := range languages {
 		for _, isolation := range isolations {

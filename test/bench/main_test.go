@@ -15,16 +15,16 @@ import (
 	"metascript/runtimes"
 )
 
-// Where scripts are run.
+// The isolations of scripts.
 const (
 	inProcess = "InProcess"
 	inWorkers = "Process"
 )
 
-// isolations are those that this system has.
+// isolations are the isolations that this system supports.
 var isolations = []string{inProcess}
 
-// TestMain makes the test binary a worker process too.
+// TestMain runs a worker process if the test binary is started with that argument.
 func TestMain(m *testing.M) {
 	if slices.Equal(os.Args[1:], []string{process.Verb}) {
 		if err := process.Main(context.Background(), runtimes.All(), os.Stdin, os.Stdout); err != nil {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// newRuntimes returns all languages.
+// newRuntimes returns the runtimes of all languages.
 func newRuntimes(tb testing.TB, isolation string) map[string]engine.Runtime {
 	tb.Helper()
 	if isolation == inProcess {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// request is what a CompositeController's sync is asked: a parent of about 1.9 KB and n Pods of about 3.2 KB.
+// request returns a request for sync of a CompositeController, with a parent of about 1.9 KB and n Pods of about 3.2 KB.
 func request(n int) map[string]any {
 	pods := make(map[string]any, n)
 	for i := range n {
@@ -81,7 +81,7 @@ func environment(n int) []any {
 	return env
 }
 
-// pod is one as an informer holds it, managedFields dropped. Every tenth is not ready.
+// pod returns a Pod like one in the cache of an informer, without managedFields. Every tenth Pod is not ready.
 func pod(name string, i int) map[string]any {
 	return map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
@@ -144,7 +144,7 @@ func podStatus(i int) map[string]any {
 	}
 }
 
-// identify names the version of an object, as a controller does for what its caches hold.
+// identify is engine.Env.Identify for objects from the caches of a controller.
 func identify(object map[string]any) (id, version string) {
 	if kind, _ := object["kind"].(string); kind == "" {
 		return "", ""
@@ -165,7 +165,8 @@ func change(arg map[string]any, i, version int) {
 	pods[name] = newVersion(pods[name].(map[string]any), version)
 }
 
-// newVersion is a copy as far as it differs: what was derived from the old one may still be in use.
+// newVersion returns a new version of an object. It copies the maps that change, since data that was derived from the old version may
+// still be in use.
 func newVersion(object map[string]any, version int) map[string]any {
 	metadata := make(map[string]any, 8)
 	for key, value := range object["metadata"].(map[string]any) {

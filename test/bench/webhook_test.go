@@ -14,8 +14,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// webhook serves the functions, in Go, and gives a client's call of one: what controller/hook does, without judging the
-// answer. Connections are kept.
+// webhook serves the functions in Go, and returns a function that calls one of them. It does the same as controller/hook, except that it
+// does not check the answer. Connections are reused.
 func webhook(tb testing.TB, function string) callFunc {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var arg map[string]any
@@ -53,7 +53,7 @@ func webhook(tb testing.TB, function string) callFunc {
 	}
 }
 
-// inGo are the functions of testdata.
+// inGo has the functions in testdata, implemented in Go.
 var inGo = map[string]func(map[string]any) map[string]any{
 	"noop":   func(map[string]any) map[string]any { return map[string]any{} },
 	"status": statusInGo,
@@ -127,7 +127,7 @@ func nameOf(object any) []byte {
 	return []byte(at(object.(map[string]any), "metadata")["name"].(string))
 }
 
-// at goes down to a map within m.
+// at returns the map at a path in m.
 func at(m map[string]any, path ...string) map[string]any {
 	for _, key := range path {
 		m = m[key].(map[string]any)

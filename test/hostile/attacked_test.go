@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// attacked are processes of the command trial: as many as there are scripts at the same time.
+// attacked is a pool of processes of the command trial. There are as many as scripts run at the same time.
 type attacked struct {
 	command, isolation string
-	again              bool // a process runs one script after the other, until one of them ends it or runs on
+	again              bool // a process is used for the next script, unless a script has ended it or still runs
 
-	mu   sync.Mutex
+	mu   sync.Mutex // guards idle
 	idle []*process
 }
 
-// A process runs one script at a time.
+// A process is a process of the command trial, which runs one script at a time.
 type process struct {
 	*exec.Cmd
 	jobs    io.WriteCloser
@@ -27,7 +27,7 @@ type process struct {
 	stderr  bytes.Buffer
 }
 
-// run has a script run. It is an error when the process dies of it.
+// run runs a script. It returns an error if the process dies.
 func (a *attacked) run(j job) (*report, error) {
 	p, err := a.take()
 	if err != nil {
@@ -50,7 +50,7 @@ func (a *attacked) run(j job) (*report, error) {
 	return &r, nil
 }
 
-// take returns a process that has nothing to do.
+// take returns an idle process, or starts one.
 func (a *attacked) take() (*process, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,10 +73,10 @@ func (a *attacked) take() (*process, error) {
 	return p, p.Start()
 }
 
-// end ends the processes, which have nothing to do.
+// end stops the processes, which must be idle.
 func (a *attacked) end() {
 	for _, p := range a.idle {
 		p.jobs.Close()
-		_ = p.Wait() // it has done what it was to do
+		_ = p.Wait() // the result does not matter: it has no job
 	}
 }

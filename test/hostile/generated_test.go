@@ -9,14 +9,14 @@ import (
 	"metascript/engine"
 )
 
-// mebibyte is nearly the limit for source, which is not what is tried here.
+// mebibyte is slightly less than the limit of source, so that this limit is not exceeded.
 const mebibyte = 1<<20 - 1000
 
-// many is s over and over, n bytes in all.
+// many returns s repeated, n bytes in total.
 func many(s string, n int) string { return strings.Repeat(s, n/len(s)) }
 
-// sources are texts that are too large to be kept. They are hard on a parser, a resolver or a compiler, which recurse for
-// every level, and where there is no bracket for every link of a chain; or take the square of a length.
+// sources are texts that are too large for files. A parser, a resolver or a compiler recurses for each level of them, or for each
+// element of a chain without brackets, or needs a time that is the square of their length.
 var sources = map[string]map[string]string{
 	engine.Starlark: {
 		"brackets": many("[", mebibyte), "parentheses": "x=" + many("(", 500_000) + "1" + many(")", 500_000), "objects": many("{1:", mebibyte),

@@ -1,5 +1,6 @@
-// Package editor has the files by which an editor knows what a script is given, what it may return, and the functions
-// of the library: types for JavaScript, stubs for Starlark, and a JSON Schema. [Write] puts them beside scripts.
+// Package editor has the files with which an editor checks and completes scripts: types for JavaScript, stubs for Starlark, and a
+// JSON Schema. They describe the requests and the answers of scripts, and the functions of the library. [Write] writes them into
+// a directory with scripts.
 package editor
 
 import (
@@ -12,13 +13,13 @@ import (
 	"strings"
 )
 
-// Header is in the first lines of every file; one that has it may be written again.
+// Header is a text in the first lines of every file. [Write] overwrites a file that has it.
 const Header = "written by metascript types"
 
 //go:embed all:files
 var embedded embed.FS
 
-// Files are the files by their names, with / between folders.
+// Files returns the files, by slash-separated paths.
 func Files() fs.FS {
 	files, err := fs.Sub(embedded, "files")
 	if err != nil {
@@ -27,8 +28,8 @@ func Files() fs.FS {
 	return files
 }
 
-// Write writes the files below dir, and gives their names. Before it writes any, it looks at what is there: a file
-// without the header is somebody else's, and an error.
+// Write writes the files below dir, and returns their slash-separated paths. If one of them exists and does not have the header, it
+// writes nothing and returns an error.
 func Write(dir string) ([]string, error) {
 	var names []string
 	err := fs.WalkDir(Files(), ".", func(name string, entry fs.DirEntry, err error) error {
@@ -49,9 +50,10 @@ func Write(dir string) ([]string, error) {
 	return names, nil
 }
 
-// headLines is how many lines may be looked through for the header.
+// headLines is the number of lines at the beginning of a file that may have the header.
 const headLines = 3
 
+// checkOurs returns an error if a file exists and does not have the header.
 func checkOurs(path string) error {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -25,7 +25,7 @@ func text(t *testing.T, name string) string {
 	return string(data)
 }
 
-// wanted are the library's functions as they are called: merge(target, patch), json.encode(value, indent?).
+// wanted returns the signatures of the library's functions: merge(target, patch), json.encode(value, indent?).
 func wanted() []string {
 	var all []string
 	for _, f := range lib.Functions() {
@@ -119,7 +119,7 @@ func TestTypesAndSchemaAgree(t *testing.T) {
 	}
 }
 
-// keywords are those of JSON Schema that ours uses.
+// keywords are the keywords of JSON Schema that the schema uses.
 var keywords = []string{"description", "type", "properties", "required", "additionalProperties", "items", "enum", "minimum", "$ref"}
 
 func TestSchemaIsValid(t *testing.T) {
@@ -138,7 +138,7 @@ func checkSchema(t *testing.T, at string, v any, defs map[string]any) {
 	s, ok := v.(map[string]any)
 	if !ok {
 		if _, boolean := v.(bool); !boolean {
-			t.Errorf("%s is no schema: %v", at, v)
+			t.Errorf("%s is not a schema: %v", at, v)
 		}
 		return
 	}
@@ -183,12 +183,12 @@ func TestWriteDoesNotChangeOtherFiles(t *testing.T) {
 		}
 	}
 	if _, err := Write(dir); err == nil || !strings.Contains(err.Error(), "jsconfig.json is there, and was not written by metascript types") {
-		t.Errorf("it overwrote a file of somebody else's: %v", err)
+		t.Errorf("a file without the header was overwritten: %v", err)
 	}
 	if got, _ := os.ReadFile(mine); string(got) != `{"mine": true}` {
 		t.Errorf("the file is now %s", got)
 	}
 	if got, _ := os.ReadFile(stub); string(got) != Header+"\nof before" {
-		t.Error("it wrote others all the same")
+		t.Error("other files were written although there is an error")
 	}
 }

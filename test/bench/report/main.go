@@ -1,10 +1,10 @@
-// Report reads what "go test -bench" prints about test/bench, several runs of it one after the other, prints it on, and
-// writes what comes of them to the tables of a Markdown file:
+// Report reads the output of one or more runs of "go test -bench" for test/bench, copies it to its own output, and writes the results
+// to the tables of a Markdown file:
 //
 //	go test -bench . ./test/bench | go run ./test/bench/report docs/benchmarks.md
 //
-// A table stands between the lines <!-- table NAME --> and <!-- end -->. One that lacks a result is left as it is, so
-// that a run of a few benchmarks updates theirs.
+// A table is between the lines <!-- table NAME --> and <!-- end -->. If a result for a table is missing, the table does not change, so
+// that a run of some benchmarks updates only their tables.
 package main
 
 import (
@@ -26,6 +26,7 @@ func main() {
 	}
 }
 
+// report reads results, copies them to echo, and updates the tables in file.
 func report(from io.Reader, echo io.Writer, file string) error {
 	results, err := read(from, echo)
 	if err != nil {
@@ -42,12 +43,13 @@ func report(from io.Reader, echo io.Writer, file string) error {
 	return os.WriteFile(file, rendered, 0o644)
 }
 
-var place = regexp.MustCompile(`(?s)(<!-- table (\S+) -->\n).*?(<!-- end -->)`)
+// tablePlace matches a table in the file.
+var tablePlace = regexp.MustCompile(`(?s)(<!-- table (\S+) -->\n).*?(<!-- end -->)`)
 
-// fill replaces the tables in text, and tells of those that it leaves.
-func fill(text []byte, r *results, tell io.Writer) (filled []byte, err error) {
-	filled = place.ReplaceAllFunc(text, func(old []byte) []byte {
-		parts := place.FindSubmatch(old)
+// fill replaces the tables in text, and writes a line to log for each table that it does not replace.
+func fill(text []byte, r *results, log io.Writer) (filled []byte, err error) {
+	filled = tablePlace.ReplaceAllFunc(text, func(old []byte) []byte {
+		parts := tablePlace.FindSubmatch(old)
 		name := string(parts[2])
 		render, ok := tables[name]
 		if !ok {
@@ -57,7 +59,7 @@ func fill(text []byte, r *results, tell io.Writer) (filled []byte, err error) {
 		t := &table{results: r}
 		render(t)
 		if t.missing != "" {
-			fmt.Fprintf(tell, "the table %s is left as it is: there is no result of %s\n", name, t.missing)
+			fmt.Fprintf(log, "the table %s is left as it is: there is no result of %s\n", name, t.missing)
 			return old
 		}
 		return bytes.Join([][]byte{parts[1], t.text.Bytes(), parts[3]}, nil)

@@ -48,8 +48,8 @@ func TestTablesAreFilledOrUnchanged(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var told bytes.Buffer
-	if err := report(strings.NewReader(output), &told, file); err != nil {
+	var log bytes.Buffer
+	if err := report(strings.NewReader(output), &log, file); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(file)
@@ -57,12 +57,12 @@ func TestTablesAreFilledOrUnchanged(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("%v: got %s, want %s", err, got, want)
 	}
-	if !strings.Contains(told.String(), "the table fixed is left as it is: there is no result of ") {
-		t.Errorf("it says %s", told.String())
+	if !strings.Contains(log.String(), "the table fixed is left as it is: there is no result of ") {
+		t.Errorf("the log is %s", log.String())
 	}
 }
 
-// Every table of the page is one that we know, and the page has every table.
+// Each table of docs/benchmarks.md is in tables, and the page has all of them.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/benchmarks.md")
 	if err != nil {
@@ -73,11 +73,11 @@ func TestPage(t *testing.T) {
 	}
 	for name := range tables {
 		if !bytes.Contains(text, []byte("<!-- table "+name+" -->")) {
-			t.Errorf("the page lacks the table %s", name)
+			t.Errorf("the page does not have the table %s", name)
 		}
 	}
 	if _, err := fill([]byte("<!-- table x -->\n<!-- end -->"), &results{}, io.Discard); err == nil {
-		t.Error("a table that does not exist is filled")
+		t.Error("no error for a table that does not exist")
 	}
 }
 

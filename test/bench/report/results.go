@@ -10,25 +10,26 @@ import (
 	"strings"
 )
 
-// Results are what the lines of "go test -bench" say, over several runs of the same benchmarks.
+// results are the results of one or more runs of "go test -bench".
 type results struct {
-	samples map[string]map[string][]float64 // by name, without the number of processors, and unit
-	facts   []fact                          // the lines "key: value", and how many processors there are; each key once
+	samples map[string]map[string][]float64 // by the name of the benchmark, without the number of CPUs, and by unit
+	facts   []fact                          // the lines "key: value", and the number of CPUs; each key once
 }
 
-// A fact is about the machine or about what is measured.
+// A fact is information about the machine, or about a version of a program or module.
 type fact struct{ key, value string }
 
-// procs is what "go test" puts behind a name, which is none where there is one processor.
+// procs matches the number of CPUs, which "go test" appends to the name of a benchmark if it is not 1.
 var procs = regexp.MustCompile(`-(\d+)$`)
 
-// isFact tells facts from other lines with a colon, such as errors: what "go test" says of the machine, and versions.
+// isFact matches the lines of facts: those of "go test" about the machine, and versions. It does not match other lines with a colon,
+// such as errors.
 var isFact = regexp.MustCompile(`^((goos|goarch|pkg|cpu|go): \S|\S+/\S+: v\d|\S+\.\S+: v\d)`)
 
-// errFailed says that the benchmarks did not all run.
+// errFailed means that a benchmark failed.
 var errFailed = errors.New("the benchmarks failed: no table is written")
 
-// read reads lines, and copies them to echo as they come.
+// read returns the results in the lines of from, and copies each line to echo at once.
 func read(from io.Reader, echo io.Writer) (*results, error) {
 	r := &results{samples: map[string]map[string][]float64{}}
 	lines := bufio.NewScanner(from)
@@ -44,9 +45,10 @@ func read(from io.Reader, echo io.Writer) (*results, error) {
 	return r, lines.Err()
 }
 
+// line adds the fact or the sample in a line, if it has one.
 func (r *results) line(line string) {
 	if key, value, _ := strings.Cut(line, ": "); isFact.MatchString(line) {
-		r.know(key, strings.TrimSpace(value))
+		r.addFact(key, strings.TrimSpace(value))
 		return
 	}
 	words := strings.Fields(line)
@@ -54,7 +56,7 @@ func (r *results) line(line string) {
 		return
 	}
 	if n := procs.FindStringSubmatch(words[0]); n != nil {
-		r.know("processors", n[1])
+		r.addFact("processors", n[1])
 	}
 	name := strings.TrimPrefix(procs.ReplaceAllString(words[0], ""), "Benchmark")
 	if r.samples[name] == nil {
@@ -67,18 +69,18 @@ func (r *results) line(line string) {
 	}
 }
 
-// know adds a fact, unless there is one of that key.
-func (r *results) know(key, value string) {
+// addFact adds a fact, unless there is one with that key.
+func (r *results) addFact(key, value string) {
 	if !slices.ContainsFunc(r.facts, func(f fact) bool { return f.key == key }) {
 		r.facts = append(r.facts, fact{key, value})
 	}
 }
 
-// A spread is what was measured in several runs. What disturbs a measurement makes it longer, so that the least is the
-// nearest to what something costs.
+// A spread summarizes the samples of several runs. Other load on the machine only makes a time longer, so the minimum is closest to
+// the real cost.
 type spread struct{ least, median, most float64 }
 
-// of returns what was measured, in a unit.
+// of returns the spread of a benchmark in a unit. ok is false if there are no samples.
 func (r *results) of(benchmark, unit string) (s spread, ok bool) {
 	all := slices.Sorted(slices.Values(r.samples[benchmark][unit]))
 	n := len(all)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// tables are what can stand in the file.
+// tables has a function for each table that the file can have, by its name.
 var tables = map[string]func(*table){
 	"machine":  machine,
 	"targets":  targets,
@@ -23,14 +23,14 @@ var tables = map[string]func(*table){
 	"controllers": controllers,
 }
 
-// A table is one in the making.
+// A table is a table that is being written.
 type table struct {
 	results *results
 	text    bytes.Buffer
-	missing string // a benchmark that the table needs, without a result
+	missing string // a result that the table needs and that does not exist; "" if there is none
 }
 
-// get returns what was measured.
+// get returns the spread of a benchmark. If it does not exist, it sets missing.
 func (t *table) get(benchmark, unit string) spread {
 	s, ok := t.results.of(benchmark, unit)
 	if !ok {
@@ -39,17 +39,18 @@ func (t *table) get(benchmark, unit string) spread {
 	return s
 }
 
-// cost returns the least that was measured.
+// cost returns the minimum of a benchmark.
 func (t *table) cost(benchmark, unit string) float64 { return t.get(benchmark, unit).least }
 
-// ratio returns how many times a reference could be done in the time of a benchmark of the same group.
+// ratio returns the time of a benchmark divided by the time of a reference in the same group.
 func (t *table) ratio(group, benchmark, reference string) float64 {
 	return t.cost(group+"/"+benchmark, "ns/op") / t.cost(group+"/by="+reference, "ns/op")
 }
 
+// row writes a row.
 func (t *table) row(cells ...string) { fmt.Fprintf(&t.text, "| %s |\n", strings.Join(cells, " | ")) }
 
-// head writes the first row; all columns but the first are numbers.
+// head writes the first row. All columns except the first are aligned to the right, since they have numbers.
 func (t *table) head(cells ...string) {
 	t.row(cells...)
 	t.row(append([]string{"---"}, repeat("--:", len(cells)-1)...)...)
@@ -65,7 +66,7 @@ var (
 	sizes      = []int{1, 10, 100, 1000}
 )
 
-// by names the benchmark of a language within its group.
+// by returns the name of the benchmark of a language within its group.
 func by(language, isolation string) string {
 	return fmt.Sprintf("by=%s/isolation=%s", language, isolation)
 }
@@ -81,7 +82,7 @@ func machine(t *table) {
 	}
 }
 
-// targets compares with what was asked for.
+// targets compares results with the goals for them.
 func targets(t *table) {
 	t.head("", "at most", "measured", "")
 	status := func(language, isolation, reference string, most float64) {
@@ -102,7 +103,7 @@ func targets(t *table) {
 	}
 }
 
-// label names who answers.
+// label returns the name of a row.
 func label(language, isolation string) string {
 	if isolation == "Process" {
 		return language + ", Process"
@@ -111,14 +112,14 @@ func label(language, isolation string) string {
 }
 
 func (t *table) target(what string, got, most float64) {
-	verdict := "met"
+	result := "met"
 	if got > most {
-		verdict = "**missed**"
+		result = "**missed**"
 	}
-	t.row(what, number(most), number(got), verdict)
+	t.row(what, number(most), number(got), result)
 }
 
-// calls is a table of one function: time, and how many copies of the request could be made in it.
+// calls writes the table for a function: the time of a call, and its ratio to the time of a copy of the request.
 func calls(t *table, name string) {
 	t.head("", "1 Pod", "10 Pods", "100 Pods", "1000 Pods", "allocated at 100")
 	line := func(who, benchmark string) {
@@ -206,7 +207,7 @@ func controllers(t *table) {
 	}
 }
 
-// number writes about three digits.
+// number returns x with about three digits.
 func number(x float64) string {
 	switch {
 	case x >= 100:
@@ -219,7 +220,7 @@ func number(x float64) string {
 	return fmt.Sprintf("%.2g", x)
 }
 
-// duration writes nanoseconds in a unit that fits.
+// duration returns a time in a unit such that the number is not very large or small.
 func duration(ns float64) string {
 	switch {
 	case ns >= 1e6:

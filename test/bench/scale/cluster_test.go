@@ -29,7 +29,7 @@ import (
 
 const root = "../../.."
 
-// A cluster is a control plane that ends with the benchmark.
+// A cluster is a control plane that is stopped at the end of the benchmark.
 type cluster struct {
 	dynamic.Interface
 	kubeconfig string
@@ -96,7 +96,7 @@ spec:
       openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
-// define installs the definitions of the controllers and of widgets.
+// define installs the CustomResourceDefinitions of the controllers and of widgets.
 func (c *cluster) define(b *testing.B) {
 	b.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "manifests", "crds", "*.yaml"))
@@ -119,20 +119,20 @@ func (c *cluster) define(b *testing.B) {
 	}
 }
 
-// wait waits until done says so.
+// wait waits until done returns true.
 func wait(b *testing.B, done func() bool) {
 	b.Helper()
 	for end := time.Now().Add(10 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			b.Fatal("it takes too long")
+			b.Fatal("timed out after 10 minutes")
 		}
 	}
 }
 
-// A server is a running one.
+// A server is a running server.
 type server struct {
 	process *exec.Cmd
-	metrics string // their URL
+	metrics string // the URL of its metrics
 }
 
 // build builds the program into dir.
@@ -173,13 +173,13 @@ func (c *cluster) serve(b *testing.B, binary string, flags ...string) *server {
 	return &server{command, "http://" + metrics + "/metrics"}
 }
 
-// syncs is how many there have been.
+// syncs returns the number of syncs since the start.
 func (s *server) syncs(b *testing.B) float64 { return s.total(b, "metascript_sync_duration_seconds") }
 
-// requests is how many the server has made to the API server.
+// requests returns the number of requests of the server to the API server.
 func (s *server) requests(b *testing.B) float64 { return s.total(b, "rest_client_requests_total") }
 
-// total adds up the series of a metric: the values of counters, and how often histograms have counted.
+// total returns the sum of all series of a metric: the values of counters, and the sample counts of histograms.
 func (s *server) total(b *testing.B, metric string) float64 {
 	b.Helper()
 	resp, err := http.Get(s.metrics)
@@ -195,7 +195,7 @@ func (s *server) total(b *testing.B, metric string) float64 {
 	return n
 }
 
-// cpu is the processor time that the server has used, without the children that it may have.
+// cpu returns the CPU time that the server has used, without its child processes.
 func (s *server) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
@@ -205,10 +205,10 @@ func (s *server) cpu(b *testing.B) time.Duration {
 	must(b, err)
 	system, err := strconv.Atoi(fields[12])
 	must(b, err)
-	return time.Duration(user+system) * 10 * time.Millisecond // a tick is that on every Linux of ours
+	return time.Duration(user+system) * 10 * time.Millisecond // the length of a tick on Linux
 }
 
-// resident is how much memory the server has, in bytes.
+// resident returns the resident memory of the server, in bytes.
 func (s *server) resident(b *testing.B) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.process.Process.Pid))

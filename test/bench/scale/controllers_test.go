@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// BenchmarkControllers measures a server that starts with many controllers about one kind, each of which selects one
-// parent: how long it takes until all of them are ready and all parents synced, and what the server costs at rest.
+// BenchmarkControllers measures a server that starts with many controllers for one kind, each of which selects one parent: the time until
+// all controllers are ready and all parents are synced, and the CPU time and memory of the server after that.
 func BenchmarkControllers(b *testing.B) {
 	binary := build(b, b.TempDir())
 	for _, kind := range []string{"CompositeController", "DecoratorController"} {
@@ -32,8 +32,8 @@ func BenchmarkControllers(b *testing.B) {
 	}
 }
 
-// rest is for how long a server with n controllers is watched at rest. A look at each of them, which comes once a minute or
-// less often, is within.
+// rest returns how long a server with n controllers is measured after it has synced all parents. It includes the periodic check of each
+// controller, which happens at most once a minute.
 func rest(n int) time.Duration {
 	return 15*time.Second + max(time.Minute, time.Duration(n)*time.Second/5)
 }
@@ -58,8 +58,8 @@ func measureControllers(b *testing.B, binary, kind string, n int) {
 	b.ReportMetric(s.memory(b, "VmRSS")/(1<<20), "rest-MiB")
 }
 
-// tenantScript makes one ConfigMap for each parent. A DecoratorController keeps no status, and notes in an annotation that
-// it has synced.
+// tenantScript returns one ConfigMap for each parent. With a DecoratorController the parent has no status, so an annotation shows that it
+// was synced.
 const tenantScript = `
 def sync(%[1]s, %[2]s):
     name = %[1]s["metadata"]["name"]
@@ -67,7 +67,7 @@ def sync(%[1]s, %[2]s):
     return {%[3]s, "%[2]s": [child]}
 `
 
-// tenants makes n controllers, and a parent for each of them.
+// tenants creates n controllers, and a parent for each of them.
 func (c *cluster) tenants(b *testing.B, kind string, n int) {
 	b.Helper()
 	group, ctx := errgroup.WithContext(b.Context())
@@ -94,7 +94,7 @@ func resourceOf(kind string) schema.GroupVersionResource {
 	return resource
 }
 
-// tenant is a controller about the widgets with these labels.
+// tenant returns a controller for the widgets with these labels.
 func tenant(kind, name string, labels map[string]any) *unstructured.Unstructured {
 	parents := map[string]any{"apiVersion": "bench.example.com/v1", "resource": "widgets", "labelSelector": map[string]any{"matchLabels": labels}}
 	children := []any{map[string]any{"apiVersion": "v1", "resource": "configmaps", "updateStrategy": map[string]any{"method": "InPlace"}}}
@@ -123,13 +123,13 @@ func (c *cluster) allReady(b *testing.B, kind string, n int) <-chan struct{} {
 		done.Go(func() error { awaitAll(b.Context(), changes, n, is); return nil })
 	}
 	go func() {
-		_ = done.Wait() // which gives no error
+		_ = done.Wait() // it never returns an error
 		close(ready)
 	}()
 	return ready
 }
 
-// awaitAll waits until n objects are as they should be, or ctx is done.
+// awaitAll waits until is has returned true for n objects, or ctx is done.
 func awaitAll(ctx context.Context, changes watch.Interface, n int, is func(*unstructured.Unstructured) bool) {
 	seen := map[string]bool{}
 	for len(seen) < n {
@@ -159,7 +159,7 @@ func isSynced(o *unstructured.Unstructured) bool {
 	return synced || o.GetAnnotations()["synced"] != ""
 }
 
-// memory is a line of the server's /proc/PID/status, in bytes: VmRSS is what it has now, VmHWM the most that it had.
+// memory returns a value in the server's /proc/PID/status, in bytes: VmRSS is the current resident memory, VmHWM its maximum.
 func (s *server) memory(b *testing.B, line string) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))

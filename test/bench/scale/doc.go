@@ -1,6 +1,6 @@
-// Package scale measures a server on a real control plane with many parents: how long they take to converge, what a
-// sync costs in processor time, an object in memory, and how soon one change is acted on while all others are due. And
-// how soon an edit of a script has its effect, and what many controllers about one kind cost. "make bench-cluster" runs it,
-// with the same function as a script in each language and as a webhook, each on a control plane of its own. It has nothing
-// but benchmarks.
+// Package scale measures a server on a real control plane with many parents: the time until all parents are synced, the CPU time of a
+// sync, the memory for an object, and the time until the server acts on a change while all other parents are due. It also measures
+// the time until an edit of a script has an effect, and the cost of many controllers for one kind. "make bench-cluster" runs the
+// benchmarks. They use the same function as a script in each language and as a webhook, each on its own control plane. The package
+// has only benchmarks.
 package scale

@@ -15,13 +15,13 @@ import (
 	"metascript/scripts/mounttest"
 )
 
-// edited is a script whose only cost is that it is another one each time.
+// edited is a script that does nothing but return its version.
 const edited = `
 def sync(parent):
     return {"status": {"version": %d}, "children": []}
 `
 
-// BenchmarkEdit measures how long it takes from an edit of a script to what it does.
+// BenchmarkEdit measures the time from an edit of a script until it has changed the status of parents.
 func BenchmarkEdit(b *testing.B) {
 	binary := build(b, b.TempDir())
 	for _, source := range []string{"mounted", "ConfigMap"} {
@@ -51,18 +51,18 @@ func measureEdits(b *testing.B, binary, source string, n, edits int) {
 
 	var first, all []time.Duration
 	for version := range edits {
-		time.Sleep(300 * time.Millisecond) // people do not edit faster, and the edit before is to be over
+		time.Sleep(300 * time.Millisecond) // people do not edit faster, and the previous edit must be finished
 		begun := time.Now()
 		edit(version + 1)
-		one, last := effect(b, changes, version+1, n)
-		first, all = append(first, one.Sub(begun)), append(all, last.Sub(begun))
+		earliest, last := effect(b, changes, version+1, n)
+		first, all = append(first, earliest.Sub(begun)), append(all, last.Sub(begun))
 	}
 	reportSpread(b, "first", first)
 	reportSpread(b, "all", all)
 }
 
-// editable returns a script outside of its controller, and how to make it another version: by a ConfigMap that the kubelet
-// mounts below folder, or by one that is read through the API.
+// editable returns the reference to a script outside of its controller, and a function that changes its version. The script is in a
+// ConfigMap that the kubelet mounts below folder, or in one that is read through the API.
 func (c *cluster) editable(b *testing.B, source, folder string) (script map[string]any, edit func(version int)) {
 	if source == "mounted" {
 		return map[string]any{"file": "edited/sync.star"}, func(version int) {
@@ -82,14 +82,14 @@ func (c *cluster) editable(b *testing.B, source, folder string) (script map[stri
 	}
 }
 
-// effect waits until n parents are of that version, and tells when the first and the last came to be so.
+// effect waits until n parents have that version, and returns the times of the first and of the last one.
 func effect(b *testing.B, changes watch.Interface, version, n int) (first, last time.Time) {
 	b.Helper()
 	seen := map[string]bool{}
 	for change := range changes.ResultChan() {
 		parent, ok := change.Object.(*unstructured.Unstructured)
 		if !ok {
-			b.Fatalf("the watch fails: %v", change.Object)
+			b.Fatalf("the watch failed: %v", change.Object)
 		}
 		if got, found, _ := unstructured.NestedInt64(parent.Object, "status", "version"); !found || got != int64(version) {
 			continue
@@ -106,7 +106,7 @@ func effect(b *testing.B, changes watch.Interface, version, n int) (first, last 
 	return first, last
 }
 
-// reportSpread reports the median and the most.
+// reportSpread reports the median and the maximum.
 func reportSpread(b *testing.B, of string, all []time.Duration) {
 	slices.Sort(all)
 	b.ReportMetric(micro(all[len(all)/2])/1000, of+"-p50-ms")

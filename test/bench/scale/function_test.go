@@ -8,10 +8,10 @@ import (
 	"net/http/httptest"
 )
 
-// childrenOfEach is how many a parent has.
+// childrenOfEach is the number of children of a parent.
 const childrenOfEach = 4
 
-// functions is one function in each language: ConfigMaps with what the parent says, and a status that counts them.
+// functions has the same function in each language. It returns ConfigMaps with a value of the parent, and a status with their number.
 var functions = map[string]string{
 	"Starlark": `
 def sync(parent, children):
@@ -48,7 +48,7 @@ function(request) {
 `,
 }
 
-// The parts of a request that the function reads.
+// A request has the fields of a request that the function reads.
 type request struct {
 	Parent struct {
 		Metadata struct{ Name string }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// parents is how many there are, unless PARENTS says otherwise.
+// parents is the number of parents, unless the variable PARENTS is set.
 const parents = 5000
 
 func count(b *testing.B) int {
@@ -38,7 +38,7 @@ func BenchmarkScale(b *testing.B) {
 	}
 }
 
-// measure measures one server from the beginning.
+// measure measures a server, beginning with its start.
 func measure(b *testing.B, binary, by string, n int) {
 	c := newCluster(b)
 	c.define(b)
@@ -54,7 +54,7 @@ func measure(b *testing.B, binary, by string, n int) {
 	b.ReportMetric(micro(s.cpu(b))/s.syncs(b), "cpu-us/sync")
 	b.ReportMetric(s.syncs(b)/float64(n), "syncs/parent")
 
-	// A sync that finds nothing to do: an edit of the controller object brings all parents about.
+	// A sync without changes: after an edit of the controller object all parents are synced.
 	before, cpu := s.syncs(b), s.cpu(b)
 	c.resync(b, 3600)
 	wait(b, func() bool { return s.syncs(b) >= before+float64(n) })
@@ -71,7 +71,7 @@ func measure(b *testing.B, binary, by string, n int) {
 
 func micro(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// control makes the controller, whose function is a script in that language, or a webhook.
+// control creates the controller, whose function is a script in a language, or a webhook.
 func (c *cluster) control(b *testing.B, by string) {
 	b.Helper()
 	spec := map[string]any{
@@ -89,7 +89,7 @@ func (c *cluster) control(b *testing.B, by string) {
 	c.controlBy(b, spec)
 }
 
-// controlBy makes the controller of that spec, with widgets as its parents.
+// controlBy creates a controller with a spec, to which it adds widgets as parents.
 func (c *cluster) controlBy(b *testing.B, spec map[string]any) {
 	b.Helper()
 	spec["generateSelector"] = true
@@ -110,11 +110,11 @@ func (c *cluster) createAll(b *testing.B, n int) {
 	must(b, group.Wait())
 }
 
-// converged waits until every parent's status says that its children are there.
+// converged waits until the status of each parent shows that its children exist.
 func (c *cluster) converged(b *testing.B, n int) {
 	b.Helper()
 	wait(b, func() bool {
-		time.Sleep(time.Second) // a list of all is work for the API server
+		time.Sleep(time.Second) // listing all parents is expensive for the API server
 		done, err := c.done(b.Context())
 		must(b, err)
 		return done == n
@@ -135,7 +135,7 @@ func (c *cluster) done(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// settled waits until there are no more syncs.
+// settled waits until there are no syncs for a second.
 func (s *server) settled(b *testing.B) {
 	b.Helper()
 	for last := -1.; last != s.syncs(b); time.Sleep(time.Second) {
@@ -150,8 +150,7 @@ func (c *cluster) resync(b *testing.B, seconds int) {
 	must(b, err)
 }
 
-// latency is how long it takes from a change of one parent to that of its last child, in milliseconds: the median of
-// several.
+// latency returns the median of the times from a change of a parent to the change of its last child, in milliseconds.
 func (c *cluster) latency(b *testing.B) float64 {
 	b.Helper()
 	last := fmt.Sprintf("w7-%d", childrenOfEach-1)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// up runs the verb up and returns what it announced.
+// up runs the command up and returns the path of the kubeconfig that it printed.
 func (te *tether) up(dir string, env ...string) string {
 	te.t.Helper()
 	up := te.launch("steady", env, "up", "--dir", dir)
@@ -16,7 +16,7 @@ func (te *tether) up(dir string, env ...string) string {
 	return kubeconfig
 }
 
-// down runs the verb down. It is also what ends the cluster of a failed test.
+// down runs the command down. Tests also call it to stop the cluster after a failure.
 func (te *tether) down(dir string, env ...string) *launcherProcess {
 	te.t.Helper()
 	down := te.launch("steady", env, "down", "--dir", dir)
@@ -114,9 +114,9 @@ func TestForeignClusterIsNotChanged(t *testing.T) {
 	te.none()
 }
 
-// Whoever exports the line that up printed must be able to continue with up and
-// down as if it had not been exported.
-func TestExportedKubeconfigIsOurOwn(t *testing.T) {
+// If the user exports the line that up printed, up and down must do the same
+// as without it.
+func TestExportedKubeconfigOfTheClusterIsNotForeign(t *testing.T) {
 	dir := t.TempDir()
 	te := newTether(t)
 	exported := "KUBECONFIG=" + te.up(dir)

@@ -117,15 +117,15 @@ func fakeComponent(name string) int {
 	return 0
 }
 
-// tether is what the components are connected to. The end of a connection is
-// the end of a process, whoever's child it has become by then, so a test can
-// wait for it instead of asking again and again.
+// tether is the server to which the components connect. A connection ends when
+// the process ends, even if it has become the child of another process, so a
+// test can wait for it without polling.
 type tether struct {
 	t        *testing.T
 	listener net.Listener
 }
 
-// leash is the connection of one component.
+// leash is the connection of a component.
 type leash struct {
 	conn net.Conn
 	name string

@@ -34,8 +34,8 @@ func TestFreePorts(t *testing.T) {
 	}
 }
 
-// Every file that an argument names must be there before the component starts,
-// and every address must be of this machine.
+// Each file in an argument must exist before the component starts, and each
+// address must be an address of this machine.
 func TestPlan(t *testing.T) {
 	l := &Launcher{Stages: []string{"kind: Stage"}}
 	f := folder(t.TempDir())
@@ -63,7 +63,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// apiStub answers like an API server whose objects all exist already when exist is set.
+// apiStub responds like an API server. If exist is set, all objects exist already.
 type apiStub struct {
 	mu      sync.Mutex
 	exist   bool

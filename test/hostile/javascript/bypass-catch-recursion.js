@@ -1,5 +1,5 @@
 // class: bypass
-// attacks: catching the end of the stack, over and over
+// attacks: catching the end of the stack, again and again
 // want: Stack|Timeout
 function sync() {
   const f = () => { try { f(); } catch (e) { f(); } finally { f(); } };

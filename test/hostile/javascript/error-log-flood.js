@@ -1,4 +1,4 @@
 // class: error
-// attacks: printing for ever
+// attacks: printing without end
 // want: Timeout
 function sync() { for (;;) console.log('x'.repeat(1000)); }

@@ -1,5 +1,5 @@
 // class: host
-// attacks: methods of Go's on what is given
+// attacks: methods of Go on the request
 // want: answer
 function sync(request) {
   for (const v of [request, request.parent, request.children, console]) {

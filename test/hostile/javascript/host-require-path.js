@@ -1,4 +1,4 @@
 // class: host
-// attacks: a file of the host's
+// attacks: a file of the host
 // want: Module
 function sync() { return require('/etc/passwd'); }

@@ -1,5 +1,5 @@
 // class: memory
-// attacks: a text of JSON with a value for every two bytes
+// attacks: a text of JSON with a value without endy two bytes
 // want: Memory|Steps|Timeout
 const {json} = require("metascript");
 function sync() {

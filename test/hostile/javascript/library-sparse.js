@@ -1,5 +1,5 @@
 // class: memory
-// attacks: an array of 4 billion elements that are not there
+// attacks: an array of 4 billion elements that do not exist
 // want: Memory|Steps|Timeout
 const {hash} = require("metascript");
 function sync() {

@@ -1,5 +1,5 @@
 // class: bypass
-// attacks: a pattern that says that it is none, and whose text nobody has counted
+// attacks: a pattern that says that it is none, and whose text is not counted
 // want: Timeout|Memory
 function sync({parent, children}) {
   const pattern = /x/

@@ -1,5 +1,5 @@
 // class: state
-// attacks: a function of an object of the language's that is replaced
+// attacks: a function of an object of the language that is replaced
 // want: answer
 function sync() {
   if (JSON.stringify(1) !== '1') throw new Error('it is still there');

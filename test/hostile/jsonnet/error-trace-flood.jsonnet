@@ -1,5 +1,5 @@
 // class: error
-// attacks: printing for ever
+// attacks: printing without end
 // want: Steps|Timeout|Memory
 {
   sync(parent, children)::

@@ -1,5 +1,5 @@
 // class: host
-// attacks: a file of the host's
+// attacks: a file of the host
 // want: Module
 {
   sync(parent, children)::

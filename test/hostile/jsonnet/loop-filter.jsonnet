@@ -1,5 +1,5 @@
 // class: loop
-// attacks: a filter over a long list, over and over
+// attacks: a filter over a long list, again and again
 // want: Steps|Timeout|Memory
 {
   sync(parent, children)::

@@ -1,5 +1,5 @@
 // class: error
-// attacks: a panic: an error whose message reads a field that is not there
+// attacks: a panic: an error whose message reads a field that does not exist
 // want: Raised|Runtime
 {
   sync(parent, children)::

@@ -1,5 +1,5 @@
 // class: native
-// attacks: the length of an object of many fields, over and over
+// attacks: the length of an object of many fields, again and again
 // want: Timeout|Steps
 {
   local big(n, c) = std.foldl(function(s, i) s + s, std.range(1, n), c),

@@ -1,6 +1,6 @@
-// Command trial runs hostile scripts, one after the other. It reads what to run from its standard input, as JSON, and writes
-// what came of each to its standard output, until the input ends. The tests of test/hostile build it, without the race
-// detector, whose shadows of memory would hide how much a script takes.
+// Command trial runs hostile scripts, one after the other. It reads jobs from its standard input, as JSON, and writes a report for each
+// to its standard output, until the input ends. The tests of test/hostile build it without the race detector, since its shadow memory
+// would hide how much memory a script uses.
 //
 //	trial InProcess|Process
 package main
@@ -33,19 +33,19 @@ type job struct {
 	Timeout        time.Duration
 }
 
-// A report says what came of a script.
+// A report is the result of running a script.
 type report struct {
-	Kind    engine.Kind    // of the error; "" for an answer
+	Kind    engine.Kind    // of the error; "" if there is an answer
 	Message string         // of the error
 	Answer  map[string]any // of the second call
 	Took    time.Duration  // the longest of compiling and the calls, by the wall clock
-	Used    time.Duration  // processor time of this process and its workers, from the job's beginning to its end
-	Peak    int64          // bytes that this process and its workers had at most, meanwhile
-	Healthy string         // why another owner's script does not do what it should; "" when it does
-	Goes    bool           // an evaluation runs on, seconds after it should have ended
+	Used    time.Duration  // CPU time of this process and its workers, from the beginning of the job to its end
+	Peak    int64          // the most memory of this process and its workers during the job, in bytes
+	Healthy string         // the error of a script of another owner; "" if it has the expected answer
+	Goes    bool           // an evaluation still runs some seconds after it should have ended
 }
 
-// addressSpace keeps a hole from taking the whole machine.
+// addressSpace limits the address space of this process, so that a script that evades the limits does not use all memory of the machine.
 const addressSpace = 6 << 30
 
 func main() {
@@ -87,7 +87,7 @@ func serve(isolation string) error {
 }
 
 func run(isolation string, j job) (*report, error) {
-	forget()
+	releaseMemory()
 	before := used()
 	text, err := os.ReadFile(j.File)
 	if err != nil {
@@ -107,8 +107,8 @@ func run(isolation string, j job) (*report, error) {
 		Language: j.Language, Entry: filepath.Base(j.File), Owner: "attacker",
 		Files: fstest.MapFS{filepath.Base(j.File): {Data: text, Mode: 0o444}},
 	})
-	r.Healthy = neighbour(e)
-	r.Goes = goes(e)
+	r.Healthy = callOther(e)
+	r.Goes = stillRuns(e)
 	r.Peak = peak("self")
 	if pool != nil {
 		r.Peak += peakOfWorkers(pool)
@@ -118,14 +118,14 @@ func run(isolation string, j job) (*report, error) {
 	return r, nil
 }
 
-// forget lets go of what the script before has left: its memory, and how much there was at most. Where that cannot be
-// forgotten, it counts for the scripts that follow.
-func forget() {
+// releaseMemory releases the memory of the previous script, and resets the peak memory of this process. If the peak cannot be reset, it
+// counts for the next scripts too.
+func releaseMemory() {
 	debug.FreeOSMemory()
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// attack compiles the script and calls it; the second time only when the first gave an answer.
+// attack compiles the script and calls it twice, until there is an error.
 func (r *report) attack(e *engine.Engine, l engine.Limits, s engine.Script) {
 	ctx := context.Background()
 	env := engine.Env{Owner: s.Owner, Limits: l, Log: func(engine.Message) {}}
@@ -149,7 +149,7 @@ func (r *report) attack(e *engine.Engine, l engine.Limits, s engine.Script) {
 	}
 }
 
-// used is the processor time of this process, and of its workers, which have ended.
+// used returns the CPU time of this process, and of its workers that have ended.
 func used() time.Duration {
 	var sum time.Duration
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
@@ -161,24 +161,24 @@ func used() time.Duration {
 	return sum
 }
 
-// goes reports whether an evaluation runs on, even after this process has had a processor for some time.
-func goes(e *engine.Engine) bool {
-	const patience = 10 * time.Second
+// stillRuns reports whether an evaluation still runs after this process has used some CPU time.
+func stillRuns(e *engine.Engine) bool {
+	const limit = 10 * time.Second
 	meter := cputime.NewMeter()
 	meter.Start(cputime.Process(os.Getpid()))
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for len(e.Runaways()) > 0 {
 		<-tick.C
-		if meter.Had() > patience || meter.Took() > cputime.Bound(patience) {
+		if meter.CPUTime() > limit || meter.Elapsed() > cputime.Bound(limit) {
 			return true
 		}
 	}
 	return false
 }
 
-// neighbour calls a script of somebody else.
-func neighbour(e *engine.Engine) string {
+// callOther calls a script of another owner. It returns why that failed, or "".
+func callOther(e *engine.Engine) string {
 	s := engine.Script{Language: engine.Starlark, Entry: "sync.star", Owner: "neighbour", Files: fstest.MapFS{
 		"sync.star": {Data: []byte("def sync(children):\n    return {'pods': len(children['Pod.v1'])}\n"), Mode: 0o444},
 	}}
@@ -196,8 +196,7 @@ func neighbour(e *engine.Engine) string {
 	return ""
 }
 
-// peakOfWorkers is how much memory the largest of the workers has had, those included that were ended: they are the ones
-// that took much.
+// peakOfWorkers returns the most memory that a worker has had. It includes workers that have ended: those have often used the most.
 func peakOfWorkers(pool *process.Pool) (most int64) {
 	var ended unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_CHILDREN, &ended); err == nil {
@@ -209,7 +208,7 @@ func peakOfWorkers(pool *process.Pool) (most int64) {
 	return most
 }
 
-// peak is how much memory a process has had at most.
+// peak returns the most memory that a process has had.
 func peak(pid string) int64 {
 	text, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {
@@ -224,10 +223,10 @@ func peak(pid string) int64 {
 	return 0
 }
 
-// pods is how many there are in the request.
+// pods is the number of Pods in the request.
 const pods = 20
 
-// request is what the scripts are called with: an object and 20 Pods of about 3 KB.
+// request returns the request for the scripts: an object and 20 Pods of about 3 KB.
 func request() map[string]any {
 	group := map[string]any{}
 	for i := range pods {

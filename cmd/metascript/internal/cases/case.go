@@ -1,13 +1,13 @@
-// Package cases tests controllers offline: a case says what a hook is called with, and what the hook should answer.
+// Package cases tests controllers offline: a case has the request of a hook, and the expected answer.
 //
-// A [Suite] is a folder with a controller and its cases. A [Runner] runs the cases of suites. For each it calls the hook as
-// package hookcall does, compares the outcome with the expected one, and prints the difference or, if it is told to, replaces
-// the expected outcome in the file. It replaces text, so that comments stay:
+// A [Suite] is a folder with a controller and its cases. A [Runner] runs the cases of suites. For each case it calls the hook with
+// package hookcall, compares the outcome with the expected one, and prints the difference or, if [Runner.Update] is set, replaces
+// the expected outcome in the file. It replaces text, so that comments are kept:
 //
-//	# The first part is what the hook is called with.
+//	# The first part is the request of the hook.
 //	parent: {apiVersion: example.com/v1, kind: Site, metadata: {name: web}}
 //	now: 2026-01-02T15:04:05Z
-//	# The last part is what is expected: answer, or error.
+//	# The last part is the expected outcome: answer, or error.
 //	answer:
 //	  children: []
 package cases
@@ -28,8 +28,8 @@ import (
 	"metascript/controller/object"
 )
 
-// A testCase is a file with one case. Its text is above, followed by the text of want. The two are decoded apart, so that a
-// field in the wrong part is an error, and want can be replaced without a change of what is above it.
+// A testCase is a file with one case. Its text is above, followed by the text of want. The two parts are decoded separately, so that
+// a field in the wrong part is an error, and want can be replaced without changing the text above it.
 type testCase struct {
 	file  string
 	above string // the text above the expected part
@@ -37,20 +37,20 @@ type testCase struct {
 	want  outcome
 }
 
-// input is what the part above the expected one says.
+// input has the fields of the part above the expected one.
 type input struct {
 	Controller  string           `json:"controller"`
 	Parent      map[string]any   `json:"parent"`
-	Object      map[string]any   `json:"object"` // Parent, as decorators call it
+	Object      map[string]any   `json:"object"` // the same as Parent, for decorators
 	Children    []map[string]any `json:"children"`
-	Attachments []map[string]any `json:"attachments"` // Children, as decorators call them
+	Attachments []map[string]any `json:"attachments"` // the same as Children, for decorators
 	Related     []map[string]any `json:"related"`
 	Finalizing  bool             `json:"finalizing"`
 	Now         string           `json:"now"`
 }
 
-// These find the parts of a case by its text, since a decoder does not say where in the file a field is. In a block of text
-// lines are indented, so nothing in one can match.
+// These find the parts of a case in its text, since a decoder does not return the position of a field. The lines of a block scalar
+// are indented, so they cannot match.
 var (
 	expectedPart   = regexp.MustCompile(`(?m)^(answer|error):`)
 	secondDocument = regexp.MustCompile(`(?m)\n---`)
@@ -83,7 +83,8 @@ func readCase(file string) (*testCase, error) {
 	return c, nil
 }
 
-// decodeStrictly reads a document and refuses unknown fields. Whole numbers are int64, since not all of them are float64s.
+// decodeStrictly decodes a document. An unknown field is an error. Integers become int64, since a float64 cannot represent all of
+// them.
 func decodeStrictly(text string, into any) error {
 	asJSON, err := yaml.YAMLToJSONStrict([]byte(text))
 	if err != nil {
@@ -93,7 +94,7 @@ func decodeStrictly(text string, into any) error {
 	return errors.Join(append(strict, err)...)
 }
 
-// call is the call of the hook that the case describes. Its objects are its own, since calls change them.
+// call returns the call that the case describes. It does not share objects with other calls, since a call modifies them.
 func (c *testCase) call(s *Suite) (*hookcall.Call, error) {
 	call := &hookcall.Call{Definitions: s.definitions, Finalizing: c.input.Finalizing, Now: c.input.Now}
 	var err error
@@ -116,7 +117,7 @@ func (c *testCase) call(s *Suite) (*hookcall.Call, error) {
 	return call, err
 }
 
-// controller finds the controller that the case names. It need not name the only one.
+// controller returns the controller that the case names. If there is only one, the case need not name it.
 func (c *testCase) controller(among []manifest.Document) (manifest.Document, error) {
 	var names []string
 	for _, doc := range among {
@@ -128,7 +129,7 @@ func (c *testCase) controller(among []manifest.Document) (manifest.Document, err
 	return manifest.Document{}, fmt.Errorf("controller is %q, want one of those in controller.yaml: %s", c.input.Controller, strings.Join(names, ", "))
 }
 
-// parent is the parent in the case, or else a copy of the suite's.
+// parent returns the parent in the case, or else a copy of the suite's.
 func (c *testCase) parent(ofSuite []manifest.Document) (manifest.Document, error) {
 	var own []map[string]any
 	for _, m := range []map[string]any{c.input.Parent, c.input.Object} {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestADifferenceIsInWordsOrLines(t *testing.T) {
+func TestDifference(t *testing.T) {
 	answer := func(n int64) map[string]any { return map[string]any{"status": map[string]any{"n": n}} }
 	for _, c := range []struct {
 		name      string
@@ -31,7 +31,7 @@ func TestADifferenceIsInWordsOrLines(t *testing.T) {
 	}
 }
 
-func TestTheSummaryCounts(t *testing.T) {
+func TestSummary(t *testing.T) {
 	for want, r := range map[string]Runner{
 		"1 case: all as expected":    {run: 1},
 		"2 cases: all as expected":   {run: 2},
@@ -46,8 +46,8 @@ func TestTheSummaryCounts(t *testing.T) {
 	}
 }
 
-// Whole numbers stay whole numbers, also those that no float64 holds.
-func TestAnUpdateKeepsWhatIsAboveTheExpectedPart(t *testing.T) {
+// Integers remain integers, also those that a float64 cannot represent.
+func TestUpdateKeepsThePartAboveTheExpectedOne(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	const above = "# What it is about.\nnow: 2026-01-02T15:04:05Z # a comment"
 	if err := os.WriteFile(file, []byte(above+"\nanswer: {}\n"), 0o600); err != nil {
@@ -62,11 +62,11 @@ func TestAnUpdateKeepsWhatIsAboveTheExpectedPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c, err = readCase(file); err != nil || c.want.difference(got) != "" || !strings.HasPrefix(c.above, above) {
-		t.Errorf("it reads as %+v, error %v", c, err)
+		t.Errorf("the case is read as %+v, error %v", c, err)
 	}
 }
 
-func TestAFolderStandsForThoseInItThatHaveCases(t *testing.T) {
+func TestReadSuitesReplacesAFolderByItsSubfoldersWithCases(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b"} {
 		if err := os.MkdirAll(filepath.Join(dir, name, "cases"), 0o700); err != nil {

@@ -16,11 +16,12 @@ import (
 // An outcome is the answer of a hook, as the hook returns it, or an error.
 type outcome struct {
 	Answer map[string]any `json:"answer,omitempty"`
-	Error  string         `json:"error,omitempty"` // where one is expected, a part of it
+	Error  string         `json:"error,omitempty"` // in an expected outcome, a part of the error
 }
 
-// outcomeOf returns what came of a call. It encodes and decodes the answer, so that it has the Go types of one that is read
-// from a file, and the two can be compared. An error of the call is an outcome; the error that it returns is not.
+// outcomeOf returns the outcome of a call that returned answer or failed. It encodes and decodes the answer, so that it has the same
+// Go types as an answer from a file, and the two can be compared. An error of the call is an outcome; an error that outcomeOf
+// returns is not.
 func outcomeOf(answer *hook.Response, failed error) (outcome, error) {
 	if failed != nil {
 		return outcome{Error: engine.DetailOf(failed)}, nil
@@ -34,8 +35,8 @@ func outcomeOf(answer *hook.Response, failed error) (outcome, error) {
 	return got, err
 }
 
-// difference describes how got is not what is wanted. It is "" where got is. Errors are compared by a part of the text, since
-// the whole has positions, which change with each edit of a script; answers are compared as values, not as texts.
+// difference returns how got differs from want, or "" if it does not. An error must contain the expected text; the whole text is not
+// compared, since it has positions, which change with each edit of a script. Answers are compared as values, not as texts.
 func (want outcome) difference(got outcome) string {
 	switch {
 	case want.Error == "" && want.Answer == nil:
@@ -46,13 +47,13 @@ func (want outcome) difference(got outcome) string {
 		return "want an answer, got:\n" + got.text()
 	case want.Error == "" && !reflect.DeepEqual(want.Answer, got.Answer):
 		lines := diff.Diff("expected", []byte(want.text()), "answer", []byte(got.text()))
-		_, lines, _ = bytes.Cut(lines, []byte("\n")) // its first line is a command
+		_, lines, _ = bytes.Cut(lines, []byte("\n")) // the first line is a diff command
 		return "the answer differs\n" + string(lines)
 	}
 	return ""
 }
 
-// text is the outcome as a case has it. Its keys are sorted, so that a difference of two texts is one of values.
+// text returns the outcome as YAML for a case. Its keys are sorted, so that equal values have equal texts.
 func (o outcome) text() string {
 	text, err := yaml.Marshal(o)
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 type Runner struct {
 	Out     io.Writer
 	Sandbox *sandbox.Sandbox
-	Folders []string // with scripts; those of a suite are looked for in its own folder last
+	Folders []string // the scripts directories; the folder of a suite is searched after them
 	Update  bool     // write the outcome into the cases that differ
 
-	run, failed, updated int // how many cases
+	run, failed, updated int // numbers of cases
 }
 
-// ErrDiffers is that the outcome of a case is not the expected one, which the Runner printed.
+// ErrDiffers means that the outcome of a case is not the expected one. The Runner has printed the difference.
 var ErrDiffers = errors.New("not every answer is the expected one")
 
-// Run runs all cases, and prints a summary. It returns another error than [ErrDiffers] where a case could not be run.
+// Run runs all cases, and prints a summary. It returns [ErrDiffers], or another error if a case could not be run.
 func (r *Runner) Run(ctx context.Context, suites []*Suite) error {
 	for _, s := range suites {
 		if err := r.runSuite(ctx, s); err != nil {
@@ -41,7 +41,7 @@ func (r *Runner) Run(ctx context.Context, suites []*Suite) error {
 	return nil
 }
 
-// runSuite stops at a case that cannot be read: it is a mistake in the test, and no result.
+// runSuite runs the cases of a suite. It stops at a case that cannot be read: that is an error in the case, and not a result.
 func (r *Runner) runSuite(ctx context.Context, s *Suite) error {
 	for _, file := range s.files {
 		c, err := readCase(file)
@@ -60,8 +60,7 @@ func (r *Runner) runSuite(ctx context.Context, s *Suite) error {
 	return nil
 }
 
-// runCase prints nothing for a case whose outcome is the expected one. For another it prints the difference, and what the script
-// printed.
+// runCase runs a case. If its outcome is not the expected one, it prints the difference, and what the script printed.
 func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call) error {
 	r.run++
 	var log strings.Builder
@@ -83,7 +82,7 @@ func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call) 
 	return err
 }
 
-// summary is the last line of the output.
+// summary returns the last line of the output.
 func (r *Runner) summary() string {
 	cases := "1 case"
 	if r.run != 1 {

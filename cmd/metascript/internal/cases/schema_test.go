@@ -26,8 +26,8 @@ import (
 // examples is the folder of the examples.
 var examples = filepath.Join("..", "..", "..", "..", "examples")
 
-// What the scripts of the examples are given, and what they answer, is as the schema says.
-func TestTheExamplesFitTheSchema(t *testing.T) {
+// The requests and the answers of the scripts of the examples match the schema.
+func TestExamplesMatchTheSchema(t *testing.T) {
 	suites, err := ReadSuites([]string{examples})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestTheExamplesFitTheSchema(t *testing.T) {
 	check := func(name string, value map[string]any) {
 		seen[name]++
 		if problems := schemaOf(t, name).Validate(value).Errors; len(problems) > 0 {
-			t.Errorf("it is no %s: %v\n%v", name, problems, value)
+			t.Errorf("the value is not a %s: %v\n%v", name, problems, value)
 		}
 	}
 	in := sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{})
@@ -64,8 +64,8 @@ func TestTheExamplesFitTheSchema(t *testing.T) {
 	}
 }
 
-// The schema refuses what the server refuses.
-func TestTheSchemaRefuses(t *testing.T) {
+// What is invalid for the server is invalid for the schema too.
+func TestSchemaRejects(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"SyncResponse", `{"childs": []}`},
 		{"SyncResponse", `{"children": [{"kind": "Pod"}]}`},
@@ -80,14 +80,14 @@ func TestTheSchemaRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		if schemaOf(t, c.name).Validate(value).IsValid() {
-			t.Errorf("%s is taken for a %s", c.text, c.name)
+			t.Errorf("%s is accepted as a %s", c.text, c.name)
 		}
 	}
 }
 
 var schemas sync.Map // by name
 
-// schemaOf gives one of the definitions of the schema.
+// schemaOf returns a definition of the schema.
 func schemaOf(t *testing.T, name string) *validate.SchemaValidator {
 	t.Helper()
 	if v, ok := schemas.Load(name); ok {
@@ -115,7 +115,7 @@ func schemaOf(t *testing.T, name string) *validate.SchemaValidator {
 	return v
 }
 
-// expanded puts definitions in the place of what refers to them.
+// expanded replaces references by the definitions.
 func expanded(v any, defs map[string]any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -137,7 +137,7 @@ func expanded(v any, defs map[string]any) any {
 	return v
 }
 
-// recording gives runtimes whose programs show what they are given and what they answer.
+// recording returns runtimes whose programs record their requests and answers.
 func recording(show func(name string, value map[string]any)) map[string]engine.Runtime {
 	all := runtimes.All()
 	for name, r := range maps.Clone(all) {

@@ -12,7 +12,7 @@ import (
 	"metascript/cmd/metascript/internal/manifest"
 )
 
-// A Suite is the folder of a controller, with its cases and what they have in common:
+// A Suite is a folder with a controller and its cases:
 //
 //	controller.yaml  one controller or several, and other objects, such as ConfigMaps with scripts
 //	crd.yaml         definitions, whose defaults are set; optional
@@ -23,29 +23,29 @@ import (
 type Suite struct {
 	dir         string
 	objects     []manifest.Document // of controller.yaml
-	controllers []manifest.Document // those among objects
+	controllers []manifest.Document // the controllers in objects
 	definitions []*apiextensionsv1.CustomResourceDefinition
 	parents     []manifest.Document // of parent.yaml, which need not exist
-	files       []string            // with a case each
+	files       []string            // of the cases
 }
 
-// ReadSuites reads folders. One that has no folder cases stands for the folders in it that have one. It is an error if there are
-// none: most likely the path is wrong, and no test is worse than one that fails.
+// ReadSuites returns the suites in folders. A folder that has no folder cases is replaced by the folders in it that have one. If there
+// are none, that is an error: probably the path is wrong, and a test that tests nothing must not pass.
 func ReadSuites(dirs []string) ([]*Suite, error) {
 	var all []*Suite
 	for _, dir := range dirs {
-		with, err := filepath.Glob(filepath.Join(dir, "*", "cases"))
+		found, err := filepath.Glob(filepath.Join(dir, "*", "cases"))
 		if err != nil {
 			return nil, err
 		}
-		// A folder with cases of its own is one suite, whatever its folders have.
+		// A folder with a folder cases is one suite, even if other folders in it have one too.
 		if info, err := os.Stat(filepath.Join(dir, "cases")); err == nil && info.IsDir() {
-			with = []string{filepath.Join(dir, "cases")}
+			found = []string{filepath.Join(dir, "cases")}
 		}
-		if len(with) == 0 {
+		if len(found) == 0 {
 			return nil, fmt.Errorf("%s: there is no folder cases in it, nor in a folder of it", dir)
 		}
-		for _, cases := range with {
+		for _, cases := range found {
 			s, err := readSuite(filepath.Dir(cases))
 			if err != nil {
 				return nil, err
@@ -56,7 +56,7 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 	return all, nil
 }
 
-// readSuite reads what the cases of a folder have in common.
+// readSuite reads the files of a suite, except for the cases.
 func readSuite(dir string) (*Suite, error) {
 	objects, err := manifest.Read([]string{filepath.Join(dir, "controller.yaml")}, nil)
 	if err != nil {
@@ -82,7 +82,7 @@ func readSuite(dir string) (*Suite, error) {
 	return s, nil
 }
 
-// readIfExists reads no documents from a file that does not exist.
+// readIfExists returns the documents in a file, or none if the file does not exist.
 func readIfExists(path string) ([]manifest.Document, error) {
 	docs, err := manifest.Read([]string{path}, nil)
 	if errors.Is(err, os.ErrNotExist) {
@@ -91,7 +91,7 @@ func readIfExists(path string) ([]manifest.Document, error) {
 	return docs, err
 }
 
-// NeedWorkers reports whether a controller of the suites runs its scripts in worker processes.
+// NeedWorkers reports whether a controller in the suites runs its scripts in worker processes.
 func NeedWorkers(suites []*Suite) bool {
 	return slices.ContainsFunc(suites, func(s *Suite) bool { return manifest.NeedWorkers(s.controllers) })
 }

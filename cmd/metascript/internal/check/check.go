@@ -1,5 +1,5 @@
-// Package check finds what is wrong with objects in files, without a cluster: it validates them against the definitions of
-// their kinds, as the API server does, and compiles the scripts of controllers, as the server of controllers does.
+// Package check checks objects in files, without a cluster: it validates them against the CustomResourceDefinitions of their kinds,
+// like the API server, and compiles the scripts of controllers, like the metascript server.
 package check
 
 import (
@@ -17,18 +17,18 @@ import (
 	"metascript/scripts"
 )
 
-// A Checker checks documents one by one, and prints for each what is wrong with it, or that nothing is.
+// A Checker checks documents one by one, and prints for each its errors, or that it has none.
 type Checker struct {
 	Out     io.Writer
 	Rules   *Rules
 	Sandbox *sandbox.Sandbox // where scripts are compiled
-	Sources scripts.Sources  // where scripts are that are not in the controller object
+	Sources scripts.Sources  // of scripts that are not in the controller object
 }
 
 // Check checks a document. It reports whether the document is valid.
 //
-// A document of an unknown kind is valid: its definition need not be among the files. In our own group all kinds are known, so
-// there it is a misspelt kind. A definition is not checked itself: it could be read, which is all that checking others needs.
+// A document of an unknown kind is valid: its definition need not be in the files. In the group of metascript all kinds are known, so
+// an unknown kind is a spelling error. A definition itself is not checked: it could be decoded, which is sufficient.
 func (c *Checker) Check(ctx context.Context, doc manifest.Document) bool {
 	name := fmt.Sprintf("%s: %s", doc.File, object.Describe(doc.Object))
 	if doc.GetKind() == manifest.KindCRD {
@@ -55,8 +55,8 @@ func (c *Checker) Check(ctx context.Context, doc manifest.Document) bool {
 	return true
 }
 
-// compile checks what no definition can say: that the scripts compile, and define the functions of the hooks; and what the
-// server would warn of in SpecSound. It prints the names of the hooks, by which an author sees a misspelt function.
+// compile compiles the scripts of a controller, and prints the warnings that the server would report in the condition SpecSound. It
+// also prints the names of the hooks, so that an author notices a misspelled function.
 func (c *Checker) compile(ctx context.Context, name string, o *object.Object) bool {
 	hooks, warnings, err := offline.Check(ctx, o, c.Sandbox.Sandbox, c.Sources)
 	if err != nil {
@@ -70,11 +70,11 @@ func (c *Checker) compile(ctx context.Context, name string, o *object.Object) bo
 	return true
 }
 
-// print prints a line. An error of a script has several, of which only the first has the name.
+// print prints a text after the name. If the text has several lines, like an error of a script, only the first has the name.
 func (c *Checker) print(name, text string) { fmt.Fprintf(c.Out, "%s: %s\n", name, text) }
 
-// Warnings are what a Checker would report about a controller, except for its scripts. The verb run prints them and goes on: a
-// draft that the API server would refuse can be tried.
+// Warnings returns what a Checker would report about a controller, except for its scripts. The command run prints them and
+// continues, so that an author can try a draft that the API server would reject.
 func Warnings(doc manifest.Document, in *sandbox.Sandbox) ([]string, error) {
 	rules, err := NewRules()
 	if err != nil {

@@ -47,7 +47,7 @@ func inProcess() *sandbox.Sandbox {
 	return sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{})
 }
 
-func TestWhatACheckerPrints(t *testing.T) {
+func TestCheckerOutput(t *testing.T) {
 	crds, err := manifest.CRDs([]manifest.Document{parse(t, definition)})
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestWhatACheckerPrints(t *testing.T) {
 		var out strings.Builder
 		checker := &Checker{Out: &out, Rules: rules, Sandbox: inProcess()}
 		if valid := checker.Check(t.Context(), parse(t, c.text)); valid != c.valid || !strings.Contains(out.String(), c.want) {
-			t.Errorf("%s: valid %t, and it prints:\n%s", c.name, valid, out.String())
+			t.Errorf("%s: valid %t, output:\n%s", c.name, valid, out.String())
 		}
 	}
 }
@@ -89,10 +89,10 @@ func TestWarningsNameTheFile(t *testing.T) {
 	}
 	want := []string{"a.yaml: the API server would refuse it, or leave it out"}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("of one that cannot be read (-want +got):\n%s", diff)
+		t.Errorf("warnings of a controller that cannot be decoded (-want +got):\n%s", diff)
 	}
 	doc = parse(t, strings.Replace(composite, "Starlark,", "Starlark, limits: {memory: 1Gi},", 1))
 	if got, err = Warnings(doc, inProcess()); err != nil || len(got) != 1 || !strings.HasPrefix(got[0], "a.yaml: script.limits.memory is 1Gi") {
-		t.Errorf("of limits above the ceilings: %q, error %v", got, err)
+		t.Errorf("warnings about limits above the ceilings: %q, error %v", got, err)
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"metascript/manifests"
 )
 
-// Rules are what the API server would check, for each kind whose definition is known. They do not change, and can be used
-// concurrently.
+// Rules validate objects like the API server, for each kind whose definition is known. They are immutable, and safe for concurrent
+// use.
 type Rules struct {
-	validators map[schema.GroupKind]*validation.Validator
+	validators map[schema.GroupKind]*validation.Validator // by kind
 }
 
-// NewRules returns the rules of our own definitions and of others. One that is among both counts as the others have it.
+// NewRules returns the rules of the definitions of metascript, and of others. If others defines the same kind, it has precedence.
 func NewRules(others ...*apiextensionsv1.CustomResourceDefinition) (*Rules, error) {
 	own, err := manifests.CRDs()
 	if err != nil {
@@ -34,8 +34,8 @@ func NewRules(others ...*apiextensionsv1.CustomResourceDefinition) (*Rules, erro
 	return r, nil
 }
 
-// Validate returns what is wrong with an object, and whether its kind is known. Unknown fields are wrong too: the API server
-// would drop them.
+// Validate returns the errors of an object, and whether its kind is known. An unknown field is an error too: the API server would
+// remove it.
 func (r *Rules) Validate(doc manifest.Document) (errs []error, known bool) {
 	v, known := r.validators[doc.GroupVersionKind().GroupKind()]
 	if !known {
@@ -47,7 +47,7 @@ func (r *Rules) Validate(doc manifest.Document) (errs []error, known bool) {
 	return errs, true
 }
 
-// Refusals says, with the file's name, why the API server would not store an object as it is written.
+// Refusals returns why the API server would not store an object unchanged. Each text begins with the name of the file.
 func (r *Rules) Refusals(doc manifest.Document) []string {
 	var all []string
 	errs, _ := r.Validate(doc)

@@ -18,18 +18,19 @@ import (
 	"metascript/controller/object"
 )
 
-// A cluster compares an author's files with the objects of the same names in the cluster, and warns of what will surprise the
-// author. Where it may not read, it warns of nothing: an author need not have the right to read controllers.
+// A cluster compares the files of an author with the objects of the same names in the cluster, and warns of differences that the
+// author may not expect. If it has no permission to read an object, there is no warning: an author need not have the permission to
+// read controllers.
 type cluster struct {
 	client     dynamic.Interface
 	host       string
-	kubeconfig string // the flag, for the kubectl commands that it suggests
+	kubeconfig string // the flag, for the kubectl commands in warnings
 }
 
-// connectTimeout is how long the API server may take to answer.
+// connectTimeout is the timeout of each request.
 const connectTimeout = 10 * time.Second
 
-// connect returns an error if the API server does not answer. The timeout holds for all requests of the cluster.
+// connect returns the cluster of config, or an error if the API server does not respond.
 func connect(config *rest.Config, kubeconfig string) (*cluster, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = connectTimeout
@@ -47,10 +48,10 @@ func connect(config *rest.Config, kubeconfig string) (*cluster, error) {
 	return &cluster{objects, config.Host, kubeconfig}, nil
 }
 
-// crdResource is what the dynamic client calls definitions.
+// crdResource is the resource of CustomResourceDefinitions.
 var crdResource = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
-// missingDefinitions warns of definitions that are in the files and not in the cluster.
+// missingDefinitions returns warnings about definitions that are in the files and not in the cluster.
 func (c *cluster) missingDefinitions(ctx context.Context, docs []manifest.Document) []string {
 	var warnings []string
 	for _, doc := range docs {
@@ -70,8 +71,8 @@ var controllerResources = map[string]schema.GroupVersionResource{
 	v1alpha1.KindDecoratorController: v1alpha1.DecoratorControllers,
 }
 
-// runningControllers warns of controllers that are in the files and in the cluster, unless they are paused there: two servers
-// reconcile their parents.
+// runningControllers returns warnings about controllers that are in the files and in the cluster, unless they are paused in the
+// cluster: two servers reconcile their parents.
 func (c *cluster) runningControllers(ctx context.Context, docs []manifest.Document, dryRun bool) []string {
 	var warnings []string
 	for _, doc := range manifest.Controllers(docs) {
@@ -90,7 +91,7 @@ func (c *cluster) runningControllers(ctx context.Context, docs []manifest.Docume
 	return warnings
 }
 
-// flag is the flag by which kubectl finds the same cluster, or "".
+// flag returns the flag with which kubectl uses the same cluster, with a space before it, or "".
 func (c *cluster) flag() string {
 	if c.kubeconfig == "" {
 		return ""
@@ -98,7 +99,7 @@ func (c *cluster) flag() string {
 	return " --kubeconfig " + c.kubeconfig
 }
 
-// paused reports whether the server leaves the parents of a controller alone.
+// paused reports whether spec.paused of a controller is set.
 func paused(controller *object.Object) bool {
 	spec, _ := controller.Object["spec"].(map[string]any)
 	return spec["paused"] == true

@@ -34,7 +34,7 @@ func parse(t *testing.T, text string) []manifest.Document {
 	return docs
 }
 
-// holding returns a cluster that has the objects in a text.
+// holding returns a cluster with the objects in a text.
 func holding(t *testing.T, text string) (*cluster, *fake.FakeDynamicClient) {
 	var objects []runtime.Object
 	for _, doc := range parse(t, text) {
@@ -49,7 +49,7 @@ func holding(t *testing.T, text string) (*cluster, *fake.FakeDynamicClient) {
 	return &cluster{client: client, host: "https://x"}, client
 }
 
-func TestMissingDefinitionsAreNamed(t *testing.T) {
+func TestWarningsAboutMissingDefinitions(t *testing.T) {
 	c, client := holding(t, "")
 	c.kubeconfig = "cluster.yaml"
 	want := []string{"CustomResourceDefinition sites.example.com is not in the cluster; apply it: kubectl apply --kubeconfig cluster.yaml -f a.yaml"}
@@ -60,14 +60,14 @@ func TestMissingDefinitionsAreNamed(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(crdResource.GroupResource(), "sites.example.com", nil)
 	})
 	if got := c.missingDefinitions(t.Context(), parse(t, edited)); got != nil {
-		t.Errorf("there are warnings where reading is forbidden: %q", got)
+		t.Errorf("there are warnings although reading is forbidden: %q", got)
 	}
 	if c, _ := holding(t, edited); c.missingDefinitions(t.Context(), parse(t, edited)) != nil {
-		t.Error("a definition that the cluster has is missing")
+		t.Error("there is a warning about a definition that the cluster has")
 	}
 }
 
-func TestControllersThatRunInTheClusterAreNamed(t *testing.T) {
+func TestWarningsAboutControllersThatRunInTheCluster(t *testing.T) {
 	paused := strings.Replace(edited, "{name: d}", "{name: d}, spec: {paused: true}", 1)
 	for _, c := range []struct {
 		name, stored string
@@ -86,7 +86,7 @@ func TestControllersThatRunInTheClusterAreNamed(t *testing.T) {
 	}
 }
 
-func TestConnectNamesTheCluster(t *testing.T) {
+func TestErrorOfConnectHasTheHost(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	if _, err := connect(&rest.Config{Host: server.URL}, ""); err == nil || !strings.HasPrefix(err.Error(), "connect to the cluster at "+server.URL+": ") {

@@ -15,17 +15,17 @@ import (
 	"metascript/controller/object"
 )
 
-// Files are the files with controllers that an author edits. After [OpenFiles] nothing in it changes: the watch keeps what it
-// has read to itself.
+// Files are the files with controllers that an author edits. A Files does not change after [OpenFiles]: watch returns what it reads
+// to its caller.
 type Files struct {
 	paths []string // files or folders
-	stdin []byte   // what "-" stands for
+	stdin []byte   // the content of "-"
 
-	first snapshot            // what they held when they were opened
+	first snapshot            // the content of the files when they were opened
 	docs  []manifest.Document // the objects in first
 }
 
-// OpenFiles reads files, and standard input once if "-" is among them. There has to be a controller in them.
+// OpenFiles reads files, and standard input if one of them is "-". It returns an error if there is no controller in them.
 func OpenFiles(paths []string, stdin io.Reader) (*Files, error) {
 	f := &Files{paths: paths}
 	var err error
@@ -41,14 +41,14 @@ func OpenFiles(paths []string, stdin io.Reader) (*Files, error) {
 	return f, nil
 }
 
-// A snapshot is what the files held at one moment, in the order of their paths. Two snapshots can be compared: a file that
-// cannot be read, for one reason, is equal to itself.
+// A snapshot is the content of the files at one time, in the order of their paths. Two snapshots can be compared: a file that cannot
+// be read both times, for the same reason, is equal.
 type snapshot []fileText
 
-// A fileText is the text of a file, or why it could not be read.
+// A fileText is the text of a file, or the error of reading it.
 type fileText struct{ path, text, failed string }
 
-// read reads the files. A folder is read anew, so that files can come and go.
+// read reads the files. It lists folders each time, so that files can be added and removed.
 func (f *Files) read() snapshot {
 	paths, err := manifest.Files(f.paths)
 	if err != nil {
@@ -69,8 +69,8 @@ func (f *Files) read() snapshot {
 	return s
 }
 
-// documents are the objects in a snapshot, with at least one controller among them. An empty file is an error: most likely
-// an editor is writing it.
+// documents returns the objects in a snapshot. It is an error if there is no controller, and if a file is empty: probably an editor is
+// writing it.
 func (s snapshot) documents() ([]manifest.Document, error) {
 	var all []manifest.Document
 	for _, file := range s {
@@ -89,8 +89,8 @@ func (s snapshot) documents() ([]manifest.Document, error) {
 	return all, s.check(manifest.Controllers(all))
 }
 
-// check returns an error if there is no controller, or one is there twice. Of two the server would run one, and the author
-// might edit the other.
+// check returns an error if there is no controller, or if there are two with the same name. The server would run one of them, and
+// the author might edit the other.
 func (s snapshot) check(controllers []manifest.Document) error {
 	if len(controllers) == 0 {
 		var paths []string
@@ -102,7 +102,7 @@ func (s snapshot) check(controllers []manifest.Document) error {
 	first := map[string]string{}
 	for _, doc := range controllers {
 		name := object.Describe(doc.Object)
-		if file, twice := first[name]; twice {
+		if file, duplicate := first[name]; duplicate {
 			return fmt.Errorf("%s: %s is in %s too", doc.File, name, file)
 		}
 		first[name] = doc.File
@@ -110,12 +110,12 @@ func (s snapshot) check(controllers []manifest.Document) error {
 	return nil
 }
 
-// pollInterval is how often the files are read. They are few and small. Reading them notices every edit, on each file system
-// and however the editor saves; notifications of the system do not.
+// pollInterval is the time between two reads of the files, which are few and small. Unlike notifications of the system, reading
+// finds every edit, on any file system and with any editor.
 const pollInterval = 100 * time.Millisecond
 
-// watch calls changed with what the files hold, each time that they have changed since it was called last, until ctx is done.
-// It waits until two reads in a row are equal, so that a file that is being written is not used.
+// watch calls changed with the content of the files each time it has changed, until ctx is done. It waits until two reads in a row
+// are equal, so that a file that is being written is not used.
 func (f *Files) watch(ctx context.Context, changed func(snapshot)) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const someController = `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}}`
 
-// save writes a file of a folder.
+// save writes a file into a folder.
 func save(t *testing.T, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -22,7 +22,7 @@ func save(t *testing.T, dir, name, text string) {
 	}
 }
 
-func TestWhatAnAuthorSavesIsNoticed(t *testing.T) {
+func TestWatchReportsSavedFiles(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, "a.yaml", someController)
 	files, err := OpenFiles([]string{dir}, nil)
@@ -90,7 +90,7 @@ func TestStandardInputIsReadOnce(t *testing.T) {
 	}
 }
 
-func TestFilesWithoutAControllerAreRefused(t *testing.T) {
+func TestFilesWithoutAController(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o700); err != nil {
 		t.Fatal(err)

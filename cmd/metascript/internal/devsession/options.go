@@ -13,11 +13,11 @@ import (
 	"metascript/controller/redact"
 )
 
-// Options say what a session runs, and where.
+// Options configure a [Session].
 type Options struct {
-	Kubeconfig        string // the flag; it is named in suggested commands
+	Kubeconfig        string // the flag, for the kubectl commands in warnings
 	DryRun            bool   // store nothing in the cluster
-	Parent, Namespace string // of the parents that are reconciled; "" is all
+	Parent, Namespace string // the name and the namespace of the parents that are reconciled; "" means all
 	Out               io.Writer
 
 	// Server are the options of the server. The session sets those that are about the controllers, the parents and the
@@ -25,9 +25,9 @@ type Options struct {
 	Server controller.Options
 }
 
-// server completes the options of the server. There is no rate limit on requests: one author's parents are few, and API Priority
-// and Fairness guards the API server. The user agent is that of the server in a cluster, since the API server derives the name
-// of a field manager from it.
+// server returns the options of the server. There is no rate limit for requests: an author has few parents, and API Priority and
+// Fairness protects the API server. The user agent is the same as that of the server in a cluster, since the API server derives the
+// name of a field manager from it.
 func (o *Options) server(to *report.Reporter) controller.Options {
 	options := o.Server
 	options.Config = rest.CopyConfig(options.Config)
@@ -38,7 +38,7 @@ func (o *Options) server(to *report.Reporter) controller.Options {
 	return options
 }
 
-// only selects the parents; nil is all.
+// only returns the function that selects the parents; nil means all.
 func (o *Options) only() func(object.Ref) bool {
 	if o.Parent == "" && o.Namespace == "" {
 		return nil
@@ -51,11 +51,11 @@ func (o *Options) only() func(object.Ref) bool {
 // apiWarnings prints warnings of the API server, such as one of an unknown field.
 type apiWarnings struct{ to *report.Reporter }
 
-// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. 299 is the code of the warnings for people. A warning
-// may quote a value of a Secret, which is not to be printed.
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. 299 is the code of warnings for people. A warning may
+// contain a value of a Secret, which must not be printed.
 func (w apiWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	if code == 299 && text != "" {
 		text = redact.FromContext(ctx).Text(text)
-		w.to.PrintNews("API server: "+text, w.to.Style.Warning("the API server warns: "+text))
+		w.to.PrintNew("API server: "+text, w.to.Style.Warning("the API server warns: "+text))
 	}
 }

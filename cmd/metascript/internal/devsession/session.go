@@ -1,15 +1,15 @@
-// Package devsession runs the controllers in an author's files against a cluster, uses each edit of the files at once, and
-// reports what the controllers do.
+// Package devsession runs the controllers in an author's files against a cluster, reloads the files after each edit, and prints what
+// the controllers do.
 //
 // A [Session] is a [controller.Server] whose controller objects come from [Files], not from the cluster. While it runs there are
 // three goroutines, which end with it:
 //
-//   - the server reconciles, and tells a [report.Reporter] what it does;
-//   - the watch of the files reads them again and again. When they have changed it checks what they hold, and gives it to the
-//     server, which reloads the controllers that differ;
-//   - the third reports what the server waits for, until it is ready.
+//   - one runs the server, which reports what it does to a [report.Reporter];
+//   - one polls the files. When they have changed, it checks the objects in them and passes them to the server, which reloads the
+//     controllers that differ;
+//   - one prints what the server waits for, until it is ready.
 //
-// Scripts in files are not watched here: the server does that, as it does in a cluster.
+// The server itself watches scripts in files, as it does in a cluster.
 package devsession
 
 import (
@@ -28,7 +28,7 @@ import (
 	"metascript/controller/static"
 )
 
-// A Session is a server whose controllers are an author's. [New] returns one, and Run is to be called once.
+// A Session is a server for the controllers in an author's files. [New] returns one. Run must be called only once.
 type Session struct {
 	files       *Files
 	server      *controller.Server
@@ -37,13 +37,13 @@ type Session struct {
 	rules       *check.Rules
 	report      *report.Reporter
 
-	// names are those of the controllers that run. Run sets them before it starts other goroutines; from then on only the one
-	// that watches the files uses them.
+	// names are the names of the controllers that run. Run sets them before it starts other goroutines; after that only the goroutine
+	// that polls the files uses them.
 	names []string
 }
 
-// New returns a session that has not begun. It makes sure that the cluster answers: the server would wait for it, which is
-// right in a Pod, but not for a person who misspelt a name.
+// New returns a session that does not run yet. It returns an error if the API server does not respond: the server would wait for it,
+// which is right in a Pod, but not for a person who misspelled a name.
 func New(files *Files, o Options) (*Session, error) {
 	s := &Session{files: files, report: report.New(o.Out, o.DryRun)}
 	s.controllers = &static.Source{OnStatus: s.report.Status}
@@ -60,8 +60,8 @@ func New(files *Files, o Options) (*Session, error) {
 	return s, err
 }
 
-// Run runs the server until ctx is done or it fails. The controllers are given to it before, so that the first lines that are
-// printed are about them.
+// Run runs the server until ctx is done or the server fails. It loads the controllers before, so that the first lines of the output
+// are about them.
 func (s *Session) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,8 +77,8 @@ func (s *Session) Run(ctx context.Context) error {
 	return err
 }
 
-// printStart says what runs where, since the cluster is that of the kubeconfig's current context, and not always the one that
-// the author means.
+// printStart prints the controllers and the cluster: the current context of the kubeconfig is not always the cluster that the author
+// wants.
 func (s *Session) printStart() {
 	s.report.Print(fmt.Sprintf("%s in the cluster at %s", strings.Join(s.names, ", "), s.cluster.host))
 	if s.report.DryRun {
@@ -86,11 +86,11 @@ func (s *Session) printStart() {
 	}
 }
 
-// waitingInterval is how long the server may take to be ready before what it waits for is reported, and reported again if it
-// has changed.
+// waitingInterval is the time after which reportWaiting prints what the server waits for, and the time until it prints changes of
+// that.
 const waitingInterval = 5 * time.Second
 
-// reportWaiting reports what the server waits for, if it takes long, until it is ready.
+// reportWaiting prints what the server waits for until it is ready.
 func (s *Session) reportWaiting(ctx context.Context) {
 	tick := time.NewTicker(waitingInterval)
 	defer tick.Stop()
@@ -104,31 +104,31 @@ func (s *Session) reportWaiting(ctx context.Context) {
 		if len(waiting) == 0 {
 			return
 		}
-		s.report.PrintNews("waiting", "waiting: "+strings.Join(waiting, "; ")+" (--verbosity=1 tells more)")
+		s.report.PrintNew("waiting", "waiting: "+strings.Join(waiting, "; ")+" (--verbosity=1 tells more)")
 	}
 }
 
-// reload uses what the files hold now, if all of it can be read. Otherwise the controllers from before keep running: one
-// is stopped only after it was removed from files that can be read.
+// reload loads the controllers in now, if all files can be read. Otherwise the previous controllers keep running: a controller is
+// stopped only if all files can be read and it is in none of them.
 func (s *Session) reload(ctx context.Context, now snapshot) {
 	docs, err := now.documents()
 	if err != nil {
-		s.report.PrintNews("files", s.report.Style.Failure(err.Error()), "what was read before goes on")
+		s.report.PrintNew("files", s.report.Style.Failure(err.Error()), "what was read before goes on")
 		return
 	}
-	s.report.PrintNews("files", "")
+	s.report.PrintNew("files", "")
 	s.use(ctx, docs)
 }
 
-// use prints what is wrong with the controllers, and gives them to the server, whatever is wrong: the server reports in their
-// status why it does not run them.
+// use prints the errors of the controllers, and passes them to the server even if there are errors: the server reports in their status
+// why it does not run them.
 func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 	var objects []*object.Object
 	var names []string
 	for _, doc := range manifest.Controllers(docs) {
 		name := object.Describe(doc.Object)
 		objects, names = append(objects, doc.Object), append(names, name)
-		s.report.PrintNews(name+" refused", s.report.Style.Warning(strings.Join(s.rules.Refusals(doc), "\n")))
+		s.report.PrintNew(name+" refused", s.report.Style.Warning(strings.Join(s.rules.Refusals(doc), "\n")))
 	}
 	for _, name := range s.names {
 		if !slices.Contains(names, name) {
@@ -138,7 +138,7 @@ func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 	s.names = names
 	s.report.SetControllers(len(names))
 	for _, warning := range slices.Concat(s.cluster.missingDefinitions(ctx, docs), s.cluster.runningControllers(ctx, docs, s.report.DryRun)) {
-		s.report.PrintNews(warning, s.report.Style.Warning(warning))
+		s.report.PrintNew(warning, s.report.Style.Warning(warning))
 	}
 	s.controllers.Set(objects)
 }

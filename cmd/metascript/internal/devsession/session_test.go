@@ -21,7 +21,7 @@ func TestParentsAreSelected(t *testing.T) {
 		return object.Ref{Key: object.Key{Namespace: namespace, Name: name}}
 	}
 	if (&Options{}).only() != nil {
-		t.Error("without flags some parents are left out")
+		t.Error("without flags some parents are not selected")
 	}
 	for _, c := range []struct {
 		options Options
@@ -39,7 +39,7 @@ func TestParentsAreSelected(t *testing.T) {
 	}
 }
 
-func TestTheServersOptionsAreCompleted(t *testing.T) {
+func TestOptionsOfTheServer(t *testing.T) {
 	var out strings.Builder
 	to, config := report.New(&out, true), &rest.Config{Host: "https://x", QPS: 5}
 	got := (&Options{DryRun: true, Server: controller.Options{Config: config}}).server(to)
@@ -59,11 +59,11 @@ func TestWarningsOfTheAPIServerArePrintedOnce(t *testing.T) {
 	}
 	w.HandleWarningHeaderWithContext(context.Background(), 199, "", "not for people")
 	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, `the API server warns: unknown field "spec.x"`+"\n") {
-		t.Errorf("it prints:\n%s", got)
+		t.Errorf("output:\n%s", got)
 	}
 }
 
-// What cannot be read is reported once, and again after it could be read.
+// An error of reading the files is printed once, and again after the files could be read.
 func TestFilesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	var out strings.Builder
 	s := &Session{report: report.New(&out, false), controllers: &static.Source{}}
@@ -76,7 +76,7 @@ func TestFilesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	}
 }
 
-func TestAnEditIsUsed(t *testing.T) {
+func TestEditsAreUsed(t *testing.T) {
 	var out strings.Builder
 	c, _ := holding(t, "")
 	rules, err := check.NewRules()
@@ -93,6 +93,6 @@ func TestAnEditIsUsed(t *testing.T) {
 	out.Reset()
 	s.use(t.Context(), parse(t, someController))
 	if got := out.String(); strings.Count(got, "\n") != 1 || !strings.HasSuffix(got, "DecoratorController d is in no file any more, and is stopped\n") {
-		t.Errorf("after an edit it prints:\n%s", got)
+		t.Errorf("output after an edit:\n%s", got)
 	}
 }

@@ -1,5 +1,5 @@
-// Package endpoints is what the server serves over HTTP: health probes, metrics and profiles. Each has an address of its own,
-// so that a NetworkPolicy can let Prometheus reach the metrics and nobody reach the profiles.
+// Package endpoints serves health probes, metrics and profiles over HTTP. Each has its own address, so that a NetworkPolicy can allow
+// access to the metrics but not to the profiles.
 package endpoints
 
 import (
@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// An Endpoint is a handler and the address that it is served at.
+// An Endpoint is a handler and its address.
 type Endpoint struct {
-	Flag    string // that sets Address
-	Address string // "0" and "" are off
+	Flag    string // the name of the flag with the address, for errors
+	Address string // "0" and "" mean that it is not served
 	Handler http.Handler
 }
 
-// Serve serves endpoints in the background until stop is called. It listens to all addresses before it returns. On an error,
-// which names the flag, none is served. stop closes connections, and does not wait for answers.
+// Serve serves endpoints in the background until stop is called. It listens on all addresses before it returns. If it returns an
+// error, which names the flag, no endpoint is served. stop closes connections, and does not wait for responses.
 func Serve(log *slog.Logger, endpoints ...Endpoint) (stop func(), err error) {
 	var servers []*http.Server
 	stop = func() {

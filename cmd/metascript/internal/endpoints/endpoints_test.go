@@ -29,7 +29,7 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	return recorder.Code, string(body)
 }
 
-func TestWhatIsServed(t *testing.T) {
+func TestHandlers(t *testing.T) {
 	count := prometheus.NewGauge(prometheus.GaugeOpts{Name: "metascript_things"})
 	registry, err := NewRegistry(count)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestWhatIsServed(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsTaken(t *testing.T) {
+func TestAddressInUse(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -68,8 +68,8 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	}
 }
 
-// A probe has a body that says why it fails: kubectl describe shows it.
-func TestProbesSayWhy(t *testing.T) {
+// The body of the response of a failed probe has the reason, which kubectl describe shows.
+func TestProbesReturnReasons(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		healthy  error
@@ -90,15 +90,15 @@ func TestProbesSayWhy(t *testing.T) {
 	}
 }
 
-// A kubelet gives up after a second, so the question must have ended before.
-func TestTheQuestionWhetherTheServerIsHealthyHasADeadline(t *testing.T) {
+// The timeout of a probe is one second, so the health check must end before that.
+func TestHealthCheckHasADeadline(t *testing.T) {
 	var limited bool
 	probes := Probes(func(ctx context.Context) error {
 		_, limited = ctx.Deadline()
 		return nil
 	}, nil)
 	if get(t, probes, "/healthz"); !limited {
-		t.Error("it has none")
+		t.Error("the context of the health check has no deadline")
 	}
 }
 
@@ -119,10 +119,10 @@ func TestServedUntilStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	if answer.Body.Close(); answer.StatusCode != http.StatusNotFound {
-		t.Errorf("the handler answers %s", answer.Status)
+		t.Errorf("the handler responds with %s", answer.Status)
 	}
 	stop()
 	if _, err := client.Get("http://" + address); err == nil {
-		t.Error("it still answers")
+		t.Error("the server still responds after stop")
 	}
 }

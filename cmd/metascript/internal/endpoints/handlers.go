@@ -13,11 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// probeTimeout is less than the second that a kubelet waits for an answer.
+// probeTimeout is less than the default timeout of probes, which is one second.
 const probeTimeout = 900 * time.Millisecond
 
-// Probes answers /healthz with ok while healthy returns no error, and /readyz while notReady returns no reasons. Otherwise
-// it answers with the error, or with the reasons, which kubectl describe shows. The context of healthy has a deadline.
+// Probes serves /healthz, which responds with ok if healthy returns nil, and /readyz, which responds with ok if notReady returns no
+// reasons. Otherwise they respond with the error or the reasons, which kubectl describe shows. The context of healthy has a deadline.
 func Probes(healthy func(context.Context) error, notReady func() []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
@@ -39,8 +39,8 @@ func Probes(healthy func(context.Context) error, notReady func() []string) http.
 	return mux
 }
 
-// NewRegistry returns a registry of the metrics of the process and of others. It is not the default registry, to which any
-// package may add.
+// NewRegistry returns a registry with the metrics of the process and of others. It is not the default registry, to which any package
+// can add metrics.
 func NewRegistry(others ...prometheus.Collector) (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	process := []prometheus.Collector{collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
@@ -59,7 +59,7 @@ func Metrics(registry prometheus.Gatherer) http.Handler {
 	return mux
 }
 
-// Profiles serves what "go tool pprof" reads.
+// Profiles serves /debug/pprof for "go tool pprof".
 func Profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)

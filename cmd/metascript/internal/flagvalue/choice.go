@@ -1,5 +1,5 @@
-// Package flagvalue holds values of flags that package pflag does not have. Their errors say which values are right, and are
-// shown as they are.
+// Package flagvalue has values of flags that package pflag does not have. Their errors say which values are valid, and can be shown
+// to users unchanged.
 package flagvalue
 
 import (
@@ -15,11 +15,11 @@ import (
 
 // A Choice is the value of a flag that is one of a few words. It implements pflag.Value.
 //
-// The zero value has no words, and no default: make one with [OneOf].
+// The zero value cannot be used: it has no words. [OneOf] returns a Choice.
 type Choice struct {
 	value string   // one of words
 	words []string // in the order in which help lists them
-	set   bool     // on the command line, so that it wins over every default
+	set   bool     // the command line has set it, so that SetDefault has no effect
 }
 
 // OneOf returns a choice of words. The first one is the default.
@@ -28,17 +28,17 @@ func OneOf(words ...string) Choice { return Choice{value: words[0], words: words
 // String returns the value.
 func (c *Choice) String() string { return c.value }
 
-// Type is what help shows as the type of the flag.
+// Type returns the type of the flag for help.
 func (c *Choice) Type() string { return "word" }
 
-// SetDefault makes word the value, unless the command line has one.
+// SetDefault sets the value, unless the command line has set it.
 func (c *Choice) SetDefault(word string) {
 	if !c.set {
 		c.value = word
 	}
 }
 
-// Words lists the words, for help.
+// Words returns the words, separated by commas, for help.
 func (c *Choice) Words() string { return strings.Join(c.words, ", ") }
 
 // Set implements pflag.Value.

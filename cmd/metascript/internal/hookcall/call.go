@@ -1,5 +1,5 @@
-// Package hookcall calls a hook of a controller without a cluster: with a parent, children and related objects that are in
-// files. The hook is given what it would be given in a cluster that has these objects, and its answer is checked as there.
+// Package hookcall calls a hook of a controller without a cluster, with a parent, children and related objects from files. The request
+// of the hook and the checks of its answer are the same as in a cluster that has these objects.
 package hookcall
 
 import (
@@ -22,21 +22,20 @@ import (
 	"metascript/scripts"
 )
 
-// A Call is one call of a hook, with all that the hook is to know. Kinds need no definition: those of Kubernetes are known, and
-// that an object of another kind is given says enough about its kind.
+// A Call is one call of a hook. The kinds of its objects need no definition.
 type Call struct {
 	Controller, Parent manifest.Document
-	Children           []manifest.Document // as they are observed
-	Related            []manifest.Document // those that the customize hook selects from
+	Children           []manifest.Document // the observed children
+	Related            []manifest.Document // the objects from which the customize hook selects
 	Finalizing         bool                // call the finalize hook, not the sync hook
-	Now                string              // request.now, as RFC 3339; "" is the time of the call
+	Now                string              // request.now, in RFC 3339; "" means the time of the call
 
-	Definitions []*apiextensionsv1.CustomResourceDefinition // of kinds that Kubernetes does not have
-	Sources     scripts.Sources                             // where scripts are that are not in the controller object
+	Definitions []*apiextensionsv1.CustomResourceDefinition // for the defaults of objects, and for kinds without an object
+	Sources     scripts.Sources                             // of scripts that are not in the controller object
 }
 
-// Do calls the hook and returns its answer. It writes what the script prints to log. It changes the objects of the call: it
-// sets their defaults, as the API server does, so a Call is for one Do.
+// Do calls the hook and returns its answer. It writes what the script prints to log. It modifies the objects of the call: it sets
+// their defaults, like the API server. So Do must be called only once.
 func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hook.Response, error) {
 	objects := slices.Concat([]manifest.Document{c.Parent}, c.Children, c.Related)
 	if err := setDefaults(c.Definitions, objects); err != nil {
@@ -46,7 +45,7 @@ func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hoo
 	if err != nil {
 		return nil, err
 	}
-	// Without a cluster there is no discovery. The kinds of the objects stand in for it, beside definitions and Kubernetes' own.
+	// Without a cluster there is no discovery. Instead the kinds of the objects are used, with those of Definitions and of Kubernetes.
 	resources := &kube.Offline{Definitions: c.Definitions}
 	for _, doc := range objects {
 		resources.Seen = append(resources.Seen, doc.GroupVersionKind())
@@ -61,7 +60,7 @@ func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hoo
 	return sync.Run(ctx)
 }
 
-// now is what the hook is given as the time; zero is the time of the call.
+// now returns request.now; the zero time means the time of the call.
 func (c *Call) now() (time.Time, error) {
 	if c.Now == "" {
 		return time.Time{}, nil
@@ -73,7 +72,7 @@ func (c *Call) now() (time.Time, error) {
 	return now, nil
 }
 
-// objectsOf leaves out the files.
+// objectsOf returns the objects of documents.
 func objectsOf(docs []manifest.Document) []*object.Object {
 	var all []*object.Object
 	for _, doc := range docs {
@@ -82,8 +81,8 @@ func objectsOf(docs []manifest.Document) []*object.Object {
 	return all
 }
 
-// setDefaults sets the defaults of those objects whose definition is given. Of an object of Kubernetes itself the defaults are
-// missing: they are in the code of the API server, not in a definition.
+// setDefaults sets the defaults of the objects whose kind is in defs. Objects of the kinds of Kubernetes get no defaults: those are in
+// the code of the API server, and not in a definition.
 func setDefaults(defs []*apiextensionsv1.CustomResourceDefinition, docs []manifest.Document) error {
 	for _, crd := range defs {
 		validator, err := validation.New(crd)

@@ -42,7 +42,7 @@ spec:
 {apiVersion: v1, kind: ConfigMap, metadata: {name: one}}
 `
 
-// newCall returns a call about the files, and where scripts run.
+// newCall returns a call with the files, and a sandbox.
 func newCall(t *testing.T) (*Call, *sandbox.Sandbox) {
 	t.Helper()
 	docs, err := manifest.Parse("a.yaml", []byte(files))
@@ -56,7 +56,7 @@ func newCall(t *testing.T) (*Call, *sandbox.Sandbox) {
 	return &Call{Controller: docs[0], Parent: docs[2], Children: docs[3:], Definitions: crds}, sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{Log: 64 << 10})
 }
 
-func TestTheHookIsGivenTheFiles(t *testing.T) {
+func TestRequestHasTheObjectsInTheFiles(t *testing.T) {
 	call, in := newCall(t)
 	call.Now = "2026-01-02T15:04:05+01:00"
 	var log strings.Builder
@@ -73,7 +73,7 @@ func TestTheHookIsGivenTheFiles(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeCalled(t *testing.T) {
+func TestErrorsOfCalls(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*Call)

@@ -1,4 +1,4 @@
-// Package kubeconfig finds the cluster that a command works on.
+// Package kubeconfig finds the cluster that a command uses.
 package kubeconfig
 
 import (
@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Load returns how to reach the cluster. It reads the file at path, if that is not "", else the files of the variable
-// KUBECONFIG, else ~/.kube/config, else it takes the service account of the Pod that the program runs in.
+// Load returns the configuration for the API server. It reads the file at path if that is not "", or else the files in the variable
+// KUBECONFIG, or else ~/.kube/config, or else it uses the service account of the Pod.
 func Load(path string) (*rest.Config, error) {
 	if err := checkVariable(); path == "" && err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 const config = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c}}],
 clusters: [{name: c, cluster: {server: "https://HOST"}}]}`
 
-// write writes a kubeconfig file for the cluster at a host.
+// write writes a kubeconfig file for an API server at a host.
 func write(t *testing.T, host string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config")
@@ -20,7 +20,7 @@ func write(t *testing.T, host string) string {
 	return path
 }
 
-func TestAPathWinsOverTheVariable(t *testing.T) {
+func TestPathHasPrecedenceOverTheVariable(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nosuch")
 	first, second := write(t, "first"), write(t, "second")
 	for _, c := range []struct{ name, path, variable, host string }{
@@ -36,7 +36,7 @@ func TestAPathWinsOverTheVariable(t *testing.T) {
 	}
 }
 
-func TestErrorsNameTheFile(t *testing.T) {
+func TestErrorsHaveTheNameOfTheFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nosuch")
 	for _, c := range []struct{ name, path, variable, want string }{
 		{"a path", missing, "", "find a cluster: stat " + missing},

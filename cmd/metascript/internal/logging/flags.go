@@ -1,5 +1,4 @@
-// Package logging is the log of the program: the flags about it, the handler that they describe, and the formats that
-// Metacontroller, whose logger is zap, writes.
+// Package logging configures the log of the program: its flags, its handler, and the formats of Metacontroller, whose logger is zap.
 package logging
 
 import (
@@ -14,8 +13,8 @@ import (
 	"metascript/cmd/metascript/internal/flagvalue"
 )
 
-// Flags are the flags about the log. Those that begin with zap are Metacontroller's, and mean what they mean there. So does
-// --verbosity: the two set one level.
+// Flags are the flags of the log. Those whose names begin with zap have the same meaning as in Metacontroller. --verbosity and
+// --zap-log-level set the same level.
 type Flags struct {
 	verbosity             int
 	devel                 bool
@@ -35,11 +34,11 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.devel, "zap-devel", false, "the same as --zap-log-level=debug --zap-stacktrace-level=warn, where these are not set")
 }
 
-// DefaultToErrors makes error the level, unless the command line asks for more.
+// DefaultToErrors sets the default level to error. It must be called before the command line is parsed.
 func (f *Flags) DefaultToErrors() { f.level = level{slog.LevelError, "error"} }
 
-// DefaultToMetacontroller makes the defaults those that Metacontroller has, for a server that takes its place: whatever reads
-// the log goes on reading it. It is called after the command line was parsed, since --zap-devel has other defaults.
+// DefaultToMetacontroller sets the defaults of Metacontroller, for a server that replaces it: programs that read its log can read
+// this one. It must be called after the command line was parsed, since --zap-devel has other defaults.
 func (f *Flags) DefaultToMetacontroller() {
 	if f.devel {
 		f.encoder.SetDefault("console")
@@ -50,8 +49,7 @@ func (f *Flags) DefaultToMetacontroller() {
 	f.times.SetDefault("rfc3339")
 }
 
-// chosen is the level that all flags together result in: the most verbose of them, but --zap-log-level wins over
-// --zap-devel.
+// chosen returns the level that results from all flags: the most verbose of them, but --zap-log-level has precedence over --zap-devel.
 func (f *Flags) chosen() slog.Level {
 	verbosity := verbosityLevel(f.verbosity)
 	switch {
@@ -65,22 +63,22 @@ func (f *Flags) chosen() slog.Level {
 	return verbosity
 }
 
-// maxKlog is the highest verbosity that client-go is given. Above it client-go logs the bodies of requests, and those of
-// Secrets too.
+// maxKlog is the maximum verbosity of client-go. With a higher verbosity client-go logs the bodies of requests, which may have
+// Secrets.
 const maxKlog = 7
 
-// Open returns a log that writes to w. It makes client-go log there too, so it is called once.
+// Open returns a log that writes to w. It also sets the log of client-go, which is global, so it must be called only once.
 func (f *Flags) Open(w io.Writer) *slog.Logger {
 	level := f.chosen()
 	log := slog.New(f.handler(w, level))
 	klog.SetSlogLogger(log)
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
-	_ = flags.Set("v", strconv.Itoa(min(max(0, -int(level)), maxKlog))) // it fails for what is no number only
+	_ = flags.Set("v", strconv.Itoa(min(max(0, -int(level)), maxKlog))) // it fails only if the value is not a number
 	return log
 }
 
-// handler returns what formats the log.
+// handler returns the handler with the format in the flags.
 func (f *Flags) handler(w io.Writer, level slog.Level) slog.Handler {
 	format := format{json: f.encoder.String() == "json", times: f.times.String()}
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: format.replace}

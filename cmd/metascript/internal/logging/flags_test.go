@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// parsed returns the flags of a command line.
+// parsed returns the flags after parsing a command line.
 func parsed(t *testing.T, args ...string) *Flags {
 	t.Helper()
 	f := &Flags{}
@@ -24,7 +24,7 @@ func parsed(t *testing.T, args ...string) *Flags {
 	return f
 }
 
-func TestTheLevelOfTheLog(t *testing.T) {
+func TestLevel(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		want slog.Level
@@ -46,7 +46,7 @@ func TestTheLevelOfTheLog(t *testing.T) {
 	}
 }
 
-func TestTheLogAsJSON(t *testing.T) {
+func TestJSONFormat(t *testing.T) {
 	var out bytes.Buffer
 	f := parsed(t, "--zap-encoder=json", "--zap-time-encoding=epoch", "--zap-stacktrace-level=error")
 	log := f.Open(&out).With("controller", "c")
@@ -70,12 +70,12 @@ func TestTheLogAsJSON(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"level": "info", "msg": "started", "controller": "c", "took": "2s"}, first); diff != "" {
 		t.Errorf("a line (-want +got):\n%s", diff)
 	}
-	if trace, _ := second["stacktrace"].(string); !strings.Contains(trace, "TestTheLogAsJSON") {
+	if trace, _ := second["stacktrace"].(string); !strings.Contains(trace, "TestJSONFormat") {
 		t.Errorf("an error has the stack trace %q", trace)
 	}
 }
 
-func TestTheLogOfADropIn(t *testing.T) {
+func TestDefaultsOfMetacontroller(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		want []string // encoder, times, stack traces from
@@ -93,13 +93,13 @@ func TestTheLogOfADropIn(t *testing.T) {
 	}
 }
 
-func TestLevelsAreSpelledAsInZap(t *testing.T) {
+func TestNamesOfLevelsAreThoseOfZap(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelInfo: "info", slog.LevelWarn: "warn", slog.LevelError: "error", panicLevel: "panic",
 		slog.LevelDebug: "debug", -1: "debug", -2: "Level(-2)", -6: "Level(-6)",
 	} {
 		if got := zapLevel(slog.AnyValue(level)); got != want {
-			t.Errorf("level %d is spelled %s, want %s", level, got, want)
+			t.Errorf("the name of level %d is %s, want %s", level, got, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A format says how the attributes of a message are written.
+// A format is the format of the attributes of a message.
 type format struct {
 	json  bool
 	times string // one of the words of --zap-time-encoding
@@ -35,7 +35,7 @@ func (f format) replace(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// zapLevel writes a level as zap does: verbosity 1 is debug, as slog's debug is, and verbosities above it have a number.
+// zapLevel returns the name of a level in zap: debug for verbosity 1 and for slog's debug, and a number for higher verbosities.
 func zapLevel(v slog.Value) string {
 	level, isLevel := v.Any().(slog.Level)
 	switch {
@@ -51,7 +51,7 @@ func zapLevel(v slog.Value) string {
 	return strings.ToLower(level.String())
 }
 
-// timeValue writes a time as --zap-time-encoding says. slog writes times as rfc3339nano by itself.
+// timeValue returns a time in the format encoding, a word of --zap-time-encoding. By default slog uses rfc3339nano.
 func timeValue(encoding string, t time.Time) slog.Value {
 	switch encoding {
 	case "rfc3339":

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// A level is the least level that is logged, as the value of a flag. Levels below slog's debug, which is verbosity 1,
-// are klog's verbosities, negated.
+// A level is the minimum level that is logged, as the value of a flag. Verbosity 1 is slog's debug; levels below debug are negated
+// verbosities of klog.
 type level struct {
 	slog.Level
-	text string // as the command line has it; "" when it has none
+	text string // the value on the command line; "" if there is none
 }
 
 // panicLevel is above everything that is logged, and so turns the log off. zap has a level of this name.
 const panicLevel = slog.LevelError + 4
 
-// levelNames are the names that flags take for levels.
+// levelNames are the names of levels in flags.
 var levelNames = map[string]slog.Level{
 	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError, "panic": panicLevel,
 }
@@ -25,7 +25,7 @@ var levelNames = map[string]slog.Level{
 // String implements pflag.Value.
 func (l *level) String() string { return l.text }
 
-// Type is what help shows as the type of the flag.
+// Type returns the type of the flag for help.
 func (l *level) Type() string { return "level" }
 
 // Set implements pflag.Value.
@@ -42,7 +42,7 @@ func (l *level) Set(text string) error {
 	return nil
 }
 
-// verbosityLevel is the level of a verbosity: info for 0, debug from 1 on, and below debug where the number says so.
+// verbosityLevel returns the level of a verbosity: info for 0, debug for small numbers, and -n for numbers above those.
 func verbosityLevel(n int) slog.Level {
 	if n <= 0 {
 		return slog.LevelInfo

@@ -1,5 +1,5 @@
-// Package manifest reads objects from YAML and JSON files, and finds those among them that the verbs of the program are
-// about: controllers, definitions, and ConfigMaps with scripts.
+// Package manifest reads objects from YAML and JSON files. It finds controllers, CustomResourceDefinitions, and ConfigMaps with
+// scripts among them.
 package manifest
 
 import (
@@ -17,7 +17,7 @@ import (
 // A Document is an object and the file that it is in, which errors and warnings name. A copy of a Document has the same object.
 type Document struct {
 	*object.Object
-	File string // "-" is standard input
+	File string // the path; "-" means standard input
 }
 
 // KindCRD is the kind of an object that defines a kind.
@@ -58,8 +58,8 @@ func Controllers(docs []Document) []Document {
 	return found
 }
 
-// NeedWorkers reports whether one of the controllers among documents runs its scripts in worker processes. A verb that works
-// offline starts none where it does not.
+// NeedWorkers reports whether one of the controllers among documents runs its scripts in worker processes. Otherwise a command that
+// works offline need not start any.
 func NeedWorkers(docs []Document) bool {
 	return slices.ContainsFunc(Controllers(docs), func(doc Document) bool {
 		isolation, _, _ := unstructured.NestedString(doc.Object.Object, "spec", "isolation")

@@ -32,7 +32,7 @@ func parse(t *testing.T, text string) []Document {
 	return docs
 }
 
-// names are the kinds and names of documents, with their files.
+// names returns the kinds and names of documents, with their files.
 func names(docs []Document) []string {
 	all := []string{}
 	for _, doc := range docs {
@@ -41,7 +41,7 @@ func names(docs []Document) []string {
 	return all
 }
 
-func TestReadTakesFilesFoldersAndStandardInput(t *testing.T) {
+func TestReadFilesFoldersAndStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	object := func(name string) string { return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}}" }
 	for name, text := range map[string]string{"b.yml": object("b"), "a.yaml": object("a") + "\n---\n# nothing\n", "notes.txt": "no object", "c.json": `{"apiVersion": "v1", "kind": "List", "items": [` + object("c") + `, ` + object("d") + `]}`} {
@@ -63,10 +63,10 @@ func TestReadTakesFilesFoldersAndStandardInput(t *testing.T) {
 	}
 }
 
-func TestNestedFoldersAreNamed(t *testing.T) {
+func TestHintNested(t *testing.T) {
 	dir := t.TempDir()
 	if hint := HintNested([]string{dir, "-", "nosuch"}); hint != "" {
-		t.Errorf("there is a hint where there are no folders: %s", hint)
+		t.Errorf("there is a hint although there are no subfolders: %s", hint)
 	}
 	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o700); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestNestedFoldersAreNamed(t *testing.T) {
 	}
 }
 
-func TestControllersAreThoseOfOurGroup(t *testing.T) {
+func TestControllersAreThoseOfTheGroup(t *testing.T) {
 	docs := parse(t, controllers)
 	want := []string{"a.yaml: CompositeController c", "a.yaml: DecoratorController d"}
 	if diff := cmp.Diff(want, names(Controllers(docs))); diff != "" {
@@ -88,7 +88,7 @@ func TestControllersAreThoseOfOurGroup(t *testing.T) {
 		}
 	}
 	if NeedWorkers(docs[2:]) {
-		t.Error("what is no controller needs workers")
+		t.Error("documents without a controller need workers")
 	}
 }
 
@@ -103,7 +103,7 @@ func TestCRDsAreDecoded(t *testing.T) {
 	}
 }
 
-// A ConfigMap without a namespace is in default, where kubectl would put it.
+// A ConfigMap without a namespace is in the namespace default, like one that kubectl creates.
 func TestScriptsAreFoundInConfigMapsAmongTheFiles(t *testing.T) {
 	sources := ScriptSources(nil, parse(t, controllers))
 	found, err := sources.ConfigMaps("default", "scripts")

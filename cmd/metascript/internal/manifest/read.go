@@ -17,8 +17,8 @@ import (
 	"metascript/controller/object"
 )
 
-// Read reads the objects in files, in their order; "-" is standard input. A folder stands for the YAML and JSON files in
-// it, but not for those in its own folders. A List counts as its items.
+// Read returns the objects in files, in their order; "-" means standard input. A folder means the YAML and JSON files in it, without
+// those in its subfolders. A List is replaced by its items.
 func Read(paths []string, stdin io.Reader) ([]Document, error) {
 	var all []Document
 	paths, err := Files(paths)
@@ -39,8 +39,8 @@ func Read(paths []string, stdin io.Reader) ([]Document, error) {
 	return all, nil
 }
 
-// Files replaces folders by the YAML and JSON files in them. A path that does not exist stays, so that reading it gives the
-// error.
+// Files replaces folders by the YAML and JSON files in them. A path that does not exist is not replaced, so that reading it returns
+// the error.
 func Files(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -61,8 +61,8 @@ func Files(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// HintNested is what to add to the error that nothing was found at paths: a folder has folders in it, which Read does not
-// read. It is "" where there are none.
+// HintNested returns a hint for the error that nothing was found in paths: a folder has subfolders, which Read does not read. It
+// returns "" if there are no subfolders.
 func HintNested(paths []string) string {
 	for _, path := range paths {
 		entries, err := os.ReadDir(path)
@@ -103,8 +103,7 @@ func Parse(file string, text []byte) ([]Document, error) {
 	}
 }
 
-// parseDocument reads the objects in one YAML document. A key that is there twice is an error. Whole numbers are int64, as
-// client-go has them.
+// parseDocument returns the objects in one YAML document. A duplicate key is an error. Integers become int64, as in client-go.
 func parseDocument(text []byte) ([]*object.Object, error) {
 	asJSON, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
@@ -115,13 +114,13 @@ func parseDocument(text []byte) ([]*object.Object, error) {
 		return nil, errors.New("an object is wanted")
 	}
 	if m == nil {
-		return nil, nil // nothing but comments
+		return nil, nil // there are only comments
 	}
 	return Objects(m)
 }
 
-// Objects returns the object that m is, or the items of the List that it is. It checks what every object has: a kind, an
-// API version, and a name unless it is in a List.
+// Objects returns the object m, or its items if m is a List. It returns an error if an object has no kind or API version, or if an
+// object that is not in a List has no name.
 func Objects(m map[string]any) ([]*object.Object, error) {
 	o := &object.Object{Object: m}
 	if o.GetAPIVersion() == "" || o.GetKind() == "" {
@@ -136,7 +135,7 @@ func Objects(m map[string]any) ([]*object.Object, error) {
 	return items(o)
 }
 
-// items are the objects of a List. They need not have names.
+// items returns the objects in a List. They need not have names.
 func items(list *object.Object) ([]*object.Object, error) {
 	parsed, err := list.ToList()
 	if err != nil {

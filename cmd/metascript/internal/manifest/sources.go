@@ -11,8 +11,8 @@ import (
 	"metascript/scripts"
 )
 
-// ScriptSources is where scripts are found without a cluster: below folders, and in the ConfigMaps among documents. A ConfigMap
-// without a namespace is in the namespace default, as kubectl would create it.
+// ScriptSources returns the sources of scripts without a cluster: the files below folders, and the ConfigMaps among documents. A
+// ConfigMap without a namespace is in the namespace default, like one that kubectl creates.
 func ScriptSources(folders []string, docs []Document) scripts.Sources {
 	return scripts.Sources{
 		Folders: scripts.NewFolders(folders, slog.New(slog.DiscardHandler)),

@@ -14,12 +14,12 @@ import (
 	"metascript/controller/object"
 )
 
-// covered are the reasons of events on a controller that are not printed: its status says the same and more, or they say
-// nothing that an author asks.
+// covered are the reasons of events on a controller that are not printed: its status has the same information and more, or an author
+// does not need it.
 var covered = []string{"Starting", "Started", "Stopping", "Stopped", "CreateError", "ScriptReloaded", "ScriptRejected"}
 
-// Loaded implements reconcile.Observer. What was printed about the controller is forgotten: a problem that it still has is news,
-// since the author has just tried to fix it.
+// Loaded implements reconcile.Observer. A problem that the controller still has is printed again, since the author has just tried to
+// fix it.
 func (r *Reporter) Loaded(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -32,8 +32,8 @@ func (r *Reporter) Loaded(o *object.Object) {
 	r.print(r.Style.Strong(object.Describe(o)) + what)
 }
 
-// Status reports what is new in the status of a controller: why the controller does not run as it is written, warnings, and
-// which hooks it has.
+// Status prints what is new in the status of a controller: why the latest version of the controller does not run, warnings, and the
+// names of its hooks.
 func (r *Reporter) Status(o *object.Object) {
 	var status v1alpha1.ControllerStatus
 	m, _ := o.Object["status"].(map[string]any)
@@ -43,7 +43,7 @@ func (r *Reporter) Status(o *object.Object) {
 	}
 	name := r.Style.Strong(object.Describe(o))
 	if what, why := problem(status.Conditions); what != "" {
-		r.PrintNews(object.Describe(o), name+what, r.Style.Failure(why))
+		r.PrintNew(object.Describe(o), name+what, r.Style.Failure(why))
 	} else if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
 		r.fixed(o)
 	}
@@ -52,23 +52,23 @@ func (r *Reporter) Status(o *object.Object) {
 		if isWarning(c) {
 			text = r.Style.Warning(fmt.Sprintf("%s: %s", c.Type, c.Message))
 		}
-		r.PrintNews(subject, text)
+		r.PrintNew(subject, text)
 	}
 	if script := status.Script; script != nil {
 		r.noteHooks(script.Hooks)
-		r.PrintNews(object.Describe(o)+" hooks", fmt.Sprintf("%s: hooks %s", name, strings.Join(script.Hooks, ", ")))
+		r.PrintNew(object.Describe(o)+" hooks", fmt.Sprintf("%s: hooks %s", name, strings.Join(script.Hooks, ", ")))
 	}
 }
 
-// noteHooks remembers whether there are finalizers, for Stopped.
+// noteHooks records whether there is a finalize hook, for Stopped.
 func (r *Reporter) noteHooks(hooks []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.finalizes = r.finalizes || slices.Contains(hooks, hook.Finalize)
 }
 
-// fixed reports that a controller runs as it is written, if a problem of it was reported before. After a reload that fixed the
-// problem there is nothing to report: Loaded has done it.
+// fixed prints that the latest version of a controller runs, if a problem was printed before. It prints nothing after a reload that
+// fixed the problem, since Loaded has printed the reload.
 func (r *Reporter) fixed(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +78,8 @@ func (r *Reporter) fixed(o *object.Object) {
 	}
 }
 
-// problem says what keeps a controller from running as it is written, and why. A controller that is only starting has none.
+// problem returns what prevents the latest version of a controller from running, and why. It returns "" if there is no problem, also
+// while the controller is starting.
 func problem(conditions []metav1.Condition) (what, why string) {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	script := meta.FindStatusCondition(conditions, v1alpha1.ConditionScriptReady)
@@ -88,14 +89,14 @@ func problem(conditions []metav1.Condition) (what, why string) {
 	case ready.Reason == v1alpha1.ReasonPaused:
 		return ": paused", ready.Message
 	case ready.Reason == v1alpha1.ReasonStarting && !strings.Contains(ready.Message, ": "), ready.Status == metav1.ConditionTrue:
-		return "", "" // only starting: an error would follow a colon
+		return "", "" // it is starting: the message of an error has a colon
 	case script != nil && script.Status == metav1.ConditionFalse:
 		return ": the script does not load (" + script.Reason + ")", script.Message
 	}
 	return ": " + ready.Reason, ready.Message
 }
 
-// isWarning reports whether a condition says that something is wrong although the controller runs.
+// isWarning reports whether a condition is about a problem with which the controller runs nevertheless.
 func isWarning(c metav1.Condition) bool {
 	switch c.Type {
 	case v1alpha1.ConditionSpecSound, v1alpha1.ConditionPermitted:

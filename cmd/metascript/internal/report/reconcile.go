@@ -15,21 +15,22 @@ import (
 	"metascript/engine"
 )
 
-// A reconcileState is what one reconcile of a parent did up to now. It is there from the first thing that the server tells of it, a
-// write, a print or an event, until the server tells its end.
+// A reconcileState has what a reconcile of a parent has done so far. It exists from the first report of the server about the
+// reconcile, which is a write, a printed line or an event, until the server reports its end.
 type reconcileState struct {
-	changes, prints []string
-	stored          map[object.Ref]*object.Object // as its last write of them left them
+	changes, prints []string                      // formatted for the output
+	stored          map[object.Ref]*object.Object // the objects that it wrote, after the last write
 }
 
-// An outcome is what a reconcile had done when it ended. The last one of each parent is kept, to tell what is new in the next.
+// An outcome is the result of a reconcile that has ended. The last one of each parent is stored, to find out what is new in the next
+// one.
 type outcome struct {
-	load             int // how often the hooks of the controller were loaded
+	load             int // how often the hooks of the controller had been loaded
 	changes, failure string
 	prints           []string
 }
 
-// reconcile returns the one that has begun for a parent. It needs the lock.
+// reconcile returns the state of the current reconcile of a parent. The caller holds the lock.
 func (r *Reporter) reconcile(about reconcile.About) *reconcileState {
 	now := r.reconciles[about]
 	if now == nil {
@@ -39,9 +40,9 @@ func (r *Reporter) reconcile(about reconcile.About) *reconcileState {
 	return now
 }
 
-// Wrote implements reconcile.Observer. A write that failed shows in the failure of its reconcile. Where one reconcile writes an
-// object twice, such as its spec and its status, the second write is compared with what the first one stored: the cache may not
-// have it yet.
+// Wrote implements reconcile.Observer. It ignores a write that failed, since the reconcile fails then too. If one reconcile writes an
+// object twice, such as its spec and its status, the second write is compared with the object that the first one stored: the cache
+// may not have it yet.
 func (r *Reporter) Wrote(about reconcile.About, w reconcile.Write) {
 	if w.Err != nil || w.Verb == plan.DryRun {
 		return
@@ -62,8 +63,8 @@ func (r *Reporter) Printed(about reconcile.About, _ string, m engine.Message) {
 	now.prints = append(now.prints, r.Style.Printed(m))
 }
 
-// Reconciled implements reconcile.Observer. Of a reconcile that is soon repeated, or cancelled, only its writes are printed, and
-// its outcome is not kept: it is not for the author to know that an object changed meanwhile.
+// Reconciled implements reconcile.Observer. If the reconcile is repeated soon, or was canceled, it prints only the writes, and does
+// not store the outcome: the author need not know that an object changed meanwhile.
 func (r *Reporter) Reconciled(about reconcile.About, failed error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,49 +85,49 @@ func (r *Reporter) Reconciled(about reconcile.About, failed error) {
 	r.printOutcome(about, before, now, ended.changes)
 }
 
-// Dropped implements reconcile.Observer. A parent that comes back is new.
+// Dropped implements reconcile.Observer. If the parent is reconciled again, it is treated like a new parent.
 func (r *Reporter) Dropped(about reconcile.About) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.outcomes, about)
 }
 
-// printOutcome prints what is new in an outcome. After a reload each parent has a line, even if nothing is new: an author who
-// has saved a script wants to see that it ran.
+// printOutcome prints what is new in an outcome. After a reload it prints a line for each parent, even if nothing is new, so that an
+// author who has saved a script sees that it was called.
 func (r *Reporter) printOutcome(about reconcile.About, before, now outcome, changes []string) {
 	reloaded, idle := before.load != now.load, now.changes == "" && now.failure == ""
 	switch {
-	case r.isNews(before, now) && now.failure != "":
+	case r.isNew(before, now) && now.failure != "":
 		r.printBlock(about, " failed", changes, now.prints, []string{r.Style.Failure(now.failure)})
-	case r.isNews(before, now):
+	case r.isNew(before, now):
 		r.printBlock(about, "", changes, now.prints)
 	case reloaded && !idle: // a dry run repeats its changes
 		r.printBlock(about, ": the same as before", now.prints)
 	case idle && before.failure != "": // the failure is fixed
 		r.printBlock(about, ": nothing to do any more", now.prints)
-	case idle && (reloaded || r.DryRun && before.changes != ""): // or the changes that a dry run showed are made
+	case idle && (reloaded || r.DryRun && before.changes != ""): // or somebody made the changes that the dry run printed
 		r.printBlock(about, ": nothing to do", now.prints)
 	default:
 		r.printNewPrints(about, before, now)
 	}
 }
 
-// printNewPrints prints what the script printed, except for what it printed in the reconcile before too.
+// printNewPrints prints what the script printed, without the lines that it also printed in the previous reconcile.
 func (r *Reporter) printNewPrints(about reconcile.About, before, now outcome) {
-	var news []string
+	var added []string
 	for _, text := range now.prints {
 		if !slices.Contains(before.prints, text) {
-			news = append(news, text)
+			added = append(added, text)
 		}
 	}
-	if len(news) > 0 {
-		r.printBlock(about, "", news)
+	if len(added) > 0 {
+		r.printBlock(about, "", added)
 	}
 }
 
-// isNews reports whether the changes or the failure are new. A write always is, but not in a dry run, which repeats it in
-// each reconcile. A failure is new after a reload, even if it is the same.
-func (r *Reporter) isNews(before, now outcome) bool {
+// isNew reports whether the changes or the failure have to be printed. Changes always have, except in a dry run if they are the same
+// as in the previous reconcile. A failure has if it is another one, or after a reload.
+func (r *Reporter) isNew(before, now outcome) bool {
 	same := withoutTimes(now.changes) == withoutTimes(before.changes) && now.failure == before.failure
 	if now.failure != "" && (before.load != now.load || !same) {
 		return true
@@ -134,7 +135,7 @@ func (r *Reporter) isNews(before, now outcome) bool {
 	return now.changes != "" && !(r.DryRun && same)
 }
 
-// printBlock prints the name of a parent, followed by what happened, and texts below.
+// printBlock prints a line with the name of a parent, followed by what, and the texts below it.
 func (r *Reporter) printBlock(about reconcile.About, what string, below ...[]string) {
 	subject := about.Parent.Kind.Kind + " " + about.Parent.String()
 	if r.several {
@@ -146,8 +147,8 @@ func (r *Reporter) printBlock(about reconcile.About, what string, below ...[]str
 	r.print(r.Style.Strong(subject)+what, slices.Concat(below...)...)
 }
 
-// timestamp matches a time, which may be all that two reconciles differ in.
+// timestamp matches a time. Two reconciles may differ only in times.
 var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\dZ+:-]*`)
 
-// withoutTimes makes the texts of two changes equal that differ in times only, such as a condition's lastTransitionTime.
+// withoutTimes removes times, such as the lastTransitionTime of a condition, so that texts which differ only in times become equal.
 func withoutTimes(text string) string { return timestamp.ReplaceAllString(text, "") }

@@ -1,4 +1,4 @@
-// Package report prints what a server does, for the author of a controller who watches it on a terminal:
+// Package report prints what a server does, for the author of a controller on a terminal:
 //
 //	15:04:05 CompositeController c: reloaded
 //	15:04:05 Site default/web
@@ -10,9 +10,9 @@
 //	15:04:06 Site default/blog failed
 //	  sync.star:12:5: in sync: missing key "title"
 //
-// A server repeats itself: it reconciles a parent because of its own writes, it retries what failed, and it sets a status again.
-// So the [Reporter] remembers what it printed last about each parent and each controller, and prints what is new. A writer who
-// looks for the rules finds those for parents in reconcile.go, and those for controllers in controller.go.
+// A server does the same again and again: it reconciles a parent because of its own writes, it retries what failed, and it sets a
+// status again. So the [Reporter] stores what it printed last about each parent and each controller, and prints only what is new.
+// The rules for parents are in reconcile.go, those for controllers in controller.go.
 package report
 
 import (
@@ -28,11 +28,11 @@ import (
 	"metascript/controller/reconcile"
 )
 
-// A Reporter prints a block for each parent for which a reconcile did something, or failed, and a line for one for which
-// there was nothing to do. What it printed before it does not print again.
+// A Reporter prints a block for each reconcile that did something or failed, and after a reload a line for each parent with nothing
+// to do. It does not print the same twice.
 //
-// It implements reconcile.Observer. All methods may be called concurrently. Each prints what it prints at once, with the lock
-// held, so that blocks are never mixed.
+// It implements reconcile.Observer. All methods may be called concurrently. Each prints its whole text while it holds the lock, so
+// that blocks are not mixed.
 type Reporter struct {
 	Style  style.Styler
 	DryRun bool // nothing is stored in the cluster
@@ -40,11 +40,11 @@ type Reporter struct {
 	out   io.Writer
 	clock func() time.Time
 
-	mu         sync.Mutex                          // guards all below, and the order in which out is written
-	reconciles map[reconcile.About]*reconcileState // that have begun, and not ended
-	outcomes   map[reconcile.About]outcome         // of the last reconcile that ended
+	mu         sync.Mutex                          // guards the fields below, and writing to out
+	reconciles map[reconcile.About]*reconcileState // those that have not ended
+	outcomes   map[reconcile.About]outcome         // of the last reconcile of each parent that has ended
 	loads      map[string]int                      // how often the hooks of a controller were loaded, by its name
-	printed    map[string]string                   // the last text about a subject; see PrintNews
+	printed    map[string]string                   // the last text about a subject; see PrintNew
 	several    bool                                // there is more than one controller
 	finalizes  bool                                // a controller has a finalize hook, and adds finalizers to its parents
 }
@@ -58,16 +58,16 @@ func New(out io.Writer, dryRun bool) *Reporter {
 	}
 }
 
-// Print prints a line, with the time, and the texts that belong to it indented below.
+// Print prints a line with the time before it, and the texts below it, indented.
 func (r *Reporter) Print(line string, below ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.print(line, below...)
 }
 
-// PrintNews prints as Print does, unless the same was printed last about the subject. Without a line it prints nothing, but
-// whatever comes next about the subject is news.
-func (r *Reporter) PrintNews(subject, line string, below ...string) {
+// PrintNew is like Print, but prints nothing if the last text about the subject is the same. If line is "", it prints nothing, and the
+// next text about the subject is printed.
+func (r *Reporter) PrintNew(subject, line string, below ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := line + "\n" + strings.Join(below, "\n")
@@ -80,7 +80,7 @@ func (r *Reporter) PrintNews(subject, line string, below ...string) {
 	}
 }
 
-// print needs the lock.
+// print is Print for a caller that holds the lock.
 func (r *Reporter) print(line string, below ...string) {
 	var b strings.Builder
 	b.WriteString(r.Style.Dim(r.clock().Format(time.TimeOnly)) + " " + line + "\n")
@@ -89,17 +89,17 @@ func (r *Reporter) print(line string, below ...string) {
 			b.WriteString("  " + strings.TrimSuffix(line, "\n") + "\n")
 		}
 	}
-	_, _ = io.WriteString(r.out, b.String()) // if the terminal is closed there is nowhere to report it
+	_, _ = io.WriteString(r.out, b.String()) // an error, such as a closed terminal, cannot be reported anywhere
 }
 
-// SetControllers says how many controllers there are. If there are several, each block names its controller.
+// SetControllers sets the number of controllers. If there are several, each block has the name of its controller.
 func (r *Reporter) SetControllers(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.several = n > 1
 }
 
-// Stopped reports that the server has stopped. If a controller added finalizers it says so: nothing removes them now, and their
+// Stopped prints that the server has stopped. If a controller added finalizers, it prints a hint: no server removes them now, so their
 // objects cannot be deleted.
 func (r *Reporter) Stopped() {
 	r.mu.Lock()
@@ -121,24 +121,24 @@ func (r *Reporter) Event(o *object.Object, kind, reason, note string) {
 		return
 	}
 	if !r.inBlock(o, reason, text) {
-		r.PrintNews(object.Describe(o)+" "+reason, r.Style.Strong(object.Describe(o)), text)
+		r.PrintNew(object.Describe(o)+" "+reason, r.Style.Strong(object.Describe(o)), text)
 	}
 }
 
-// inBlock adds an event to the reconciles of o that have not ended. It reports whether the event is printed, with them or
-// because it is the failure that the last block was about: the server records that event after the reconcile has ended.
+// inBlock adds an event to the reconciles of o that have not ended, so that it is printed with them. It also returns true for an event
+// about a failure that the last block has: the server records that event after the reconcile has ended.
 func (r *Reporter) inBlock(o *object.Object, reason, text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	in, ref := false, object.RefOf(o)
+	found, ref := false, object.RefOf(o)
 	for about, reconcile := range r.reconciles {
 		if about.Parent == ref {
-			reconcile.prints, in = append(reconcile.prints, text), true
+			reconcile.prints, found = append(reconcile.prints, text), true
 		}
 	}
 	isFailure := reason == "SyncError" || reason == "ScriptHeld"
 	for about, last := range r.outcomes {
-		in = in || about.Parent == ref && last.failure != "" && isFailure
+		found = found || about.Parent == ref && last.failure != "" && isFailure
 	}
-	return in
+	return found
 }

@@ -16,7 +16,7 @@ import (
 	"metascript/engine"
 )
 
-// newReporter returns a Reporter at a fixed time, and a function that returns what was printed since it was called last.
+// newReporter returns a Reporter with a fixed time, and a function that returns the output since its previous call.
 func newReporter(dryRun bool) (*Reporter, func() string) {
 	var out strings.Builder
 	r := New(&out, dryRun)
@@ -47,7 +47,7 @@ const someController = `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: Compo
 
 var web = reconcile.About{Controller: "c", Parent: object.Ref{Kind: object.Kind{Kind: "Site"}, Key: object.Key{Namespace: "default", Name: "web"}}}
 
-// pageOf returns a child with that text.
+// pageOf returns a child with a text.
 func pageOf(t *testing.T, text string) *object.Object {
 	return objectOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: page, namespace: default}, data: {text: "+text+"}}")
 }
@@ -57,7 +57,7 @@ func updated(t *testing.T, before, after string) reconcile.Write {
 	return reconcile.Write{Op: op, Before: pageOf(t, before), Stored: pageOf(t, after)}
 }
 
-func TestWhatWasDoneIsReported(t *testing.T) {
+func TestReportOfReconciles(t *testing.T) {
 	reporter, printed := newReporter(false)
 	reporter.Loaded(objectOf(t, someController))
 	expect(t, "loaded", printed(), "CompositeController c: runs\n")
@@ -104,7 +104,7 @@ Site default/web
 	expect(t, "reloaded", printed(), "CompositeController c: reloaded\nSite default/web: nothing to do\n")
 }
 
-func TestADryRunIsReportedOnce(t *testing.T) {
+func TestReportOfADryRunIsNotRepeated(t *testing.T) {
 	reporter, printed := newReporter(true)
 	reporter.Loaded(objectOf(t, someController))
 	printed()
@@ -137,7 +137,7 @@ Site default/web (dry run)
 	expect(t, "none", printed(), "Site default/web (dry run): nothing to do\n")
 }
 
-func TestTheReasonThatAControllerDoesNotRunIsReported(t *testing.T) {
+func TestReportOfAControllerThatDoesNotRun(t *testing.T) {
 	reporter, printed := newReporter(false)
 	status := func(conditions string) string {
 		o := objectOf(t, someController)
@@ -160,7 +160,7 @@ CompositeController c: the script does not load (CompileError)
 	expect(t, "sound again", status(running), "")
 }
 
-func TestAnEventIsInTheBlockOfItsParent(t *testing.T) {
+func TestEventsAreInTheBlockOfTheirParent(t *testing.T) {
 	reporter, printed := newReporter(false)
 	site := objectOf(t, "{kind: Site, metadata: {name: web, namespace: default}}")
 	reporter.Event(site, "Normal", "Scaled", "to two")

@@ -16,10 +16,10 @@ import (
 	"metascript/engine/process"
 )
 
-// Flags are the flags about how scripts run. The verbs that work offline have them too, so that a script does there what
-// it does in a server with the same flags.
+// Flags are the flags about scripts. The commands that work offline have them too, so that a script does the same there as in a
+// server with the same flags.
 type Flags struct {
-	Folders []string // where scripts in files are
+	Folders []string // the scripts directories
 
 	isolation              isolation
 	timeout                time.Duration
@@ -27,13 +27,13 @@ type Flags struct {
 	memory, output, logged resource.QuantityValue
 }
 
-// isolation is the value of a flag. It is not a flagvalue.Choice, since help names its words as its type.
+// isolation is the value of a flag. It is not a flagvalue.Choice, since help shows its words as its type.
 type isolation v1alpha1.Isolation
 
 // String implements pflag.Value.
 func (i *isolation) String() string { return string(*i) }
 
-// Type is what help shows as the type of the flag.
+// Type returns the type of the flag for help.
 func (i *isolation) Type() string { return "InProcess|Process" }
 
 // Set implements pflag.Value.
@@ -59,7 +59,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.Var(&f.logged, "script-log-limit", "how much a script may print in one call")
 }
 
-// ceilings are the limits in the flags. Zero is refused: an engine takes it for its own default.
+// ceilings returns the limits in the flags. Zero is an error, since it would mean the default of the engine.
 func (f *Flags) ceilings() (engine.Limits, error) {
 	l := engine.Limits{Timeout: f.timeout, Steps: f.steps, Memory: f.memory.Value(), Output: f.output.Value(), Log: f.logged.Value()}
 	for _, flag := range []struct {
@@ -76,10 +76,11 @@ func (f *Flags) ceilings() (engine.Limits, error) {
 	return l, nil
 }
 
-// Open starts the sandbox that the flags describe, with worker processes if workers says that a script may need them, or
-// the flags demand them. Where this system cannot have worker processes, that is an error only if the flags demand them.
+// Open returns a sandbox with the configuration in the flags. It has worker processes if workers is set, which means that a script may
+// need them, or if the flags require them. If this system cannot have worker processes, it returns an error only if the flags require
+// them.
 //
-// The caller closes the sandbox.
+// The caller must close the sandbox.
 func (f *Flags) Open(log *slog.Logger, workers bool) (*Sandbox, error) {
 	ceilings, err := f.ceilings()
 	if err != nil {
@@ -90,13 +91,13 @@ func (f *Flags) Open(log *slog.Logger, workers bool) (*Sandbox, error) {
 		return s, nil
 	}
 	if s.Missing = process.Missing(); len(s.Missing) > 0 {
-		return s, f.demand(s.Missing)
+		return s, f.requireWorkers(s.Missing)
 	}
 	return s, s.startWorkers(process.Options{Memory: ceilings.Memory, Log: log})
 }
 
-// demand returns an error if the flags demand worker processes, which this system cannot have for want of what is missing.
-func (f *Flags) demand(missing []string) error {
+// requireWorkers returns an error if the flags require worker processes. missing is what this system lacks for them.
+func (f *Flags) requireWorkers(missing []string) error {
 	if v1alpha1.Isolation(f.isolation) != v1alpha1.IsolationProcess {
 		return nil
 	}

@@ -5,10 +5,10 @@ import "github.com/prometheus/client_golang/prometheus"
 // Collector returns the metrics of the sandbox.
 func (s *Sandbox) Collector() prometheus.Collector { return collector{s} }
 
-// A collector counts the slots that scripts run in, and worker processes. It keeps nothing: each scrape asks the engines.
+// A collector counts the slots of scripts, and worker processes. It has no state: each scrape reads the statistics of the engines.
 type collector struct{ sandbox *Sandbox }
 
-// Labels: isolation is InProcess or Process; lane is fast, or slow for scripts that have run for long; state is busy or idle.
+// The metrics. The label isolation is InProcess or Process; lane is fast, or slow for scripts that run for long; state is busy or idle.
 var (
 	scriptSlots    = prometheus.NewDesc("metascript_script_slots", "Scripts that can run at a time; the slow lane is of those that take long.", []string{"isolation", "lane"}, nil)
 	scriptsRunning = prometheus.NewDesc("metascript_script_slots_busy", "Scripts that run.", []string{"isolation", "lane"}, nil)

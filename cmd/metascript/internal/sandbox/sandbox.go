@@ -1,5 +1,5 @@
-// Package sandbox gives the engines that run scripts, in this process and in worker processes, as the flags of the
-// program describe them; and what the server reports about them: metrics, and scripts that cannot be stopped.
+// Package sandbox creates the engines that run scripts, in this process and in worker processes, with the configuration in the flags of
+// the program. It also has what the server reports about them: metrics, and scripts that cannot be stopped.
 package sandbox
 
 import (
@@ -14,36 +14,37 @@ import (
 	"metascript/runtimes"
 )
 
-// A Sandbox is where scripts run: the engines, and the limits that hold for all scripts. [Flags.Open] returns one. It can be used
-// concurrently until it is closed.
+// A Sandbox has the engines that run scripts, and the limits for all scripts. [Flags.Open] returns one. It is safe for concurrent use
+// until it is closed.
 type Sandbox struct {
 	build.Sandbox
 
-	engines map[v1alpha1.Isolation]*engine.Engine // those of the embedded Sandbox, by their isolation
+	engines map[v1alpha1.Isolation]*engine.Engine // the engines of the embedded Sandbox, by their isolation
 	workers *process.Pool                         // nil: this system cannot have worker processes, or no script needs them
 }
 
-// InProcess returns a sandbox without worker processes. It need not be closed.
+// InProcess returns a sandbox without worker processes. floor is the minimum isolation, ceilings are the maximum limits. It need not be
+// closed.
 func InProcess(floor v1alpha1.Isolation, ceilings engine.Limits) *Sandbox {
-	runs := engine.New(engine.Options{Runtimes: runtimes.All()})
+	e := engine.New(engine.Options{Runtimes: runtimes.All()})
 	s := &Sandbox{
-		Sandbox: build.Sandbox{InProcess: runs, MinIsolation: floor, Ceilings: ceilings},
-		engines: map[v1alpha1.Isolation]*engine.Engine{v1alpha1.IsolationInProcess: runs},
+		Sandbox: build.Sandbox{InProcess: e, MinIsolation: floor, Ceilings: ceilings},
+		engines: map[v1alpha1.Isolation]*engine.Engine{v1alpha1.IsolationInProcess: e},
 	}
 	s.Runaways = s.runaways
 	return s
 }
 
-// startWorkers adds worker processes, and the engine that uses them. There is a second engine since the limits are counted in
-// another way: time is that of the worker, and the kernel bounds the memory.
+// startWorkers starts worker processes, and adds an engine that uses them. It is a second engine, since it counts the CPU time of the
+// workers, and the kernel limits the memory.
 func (s *Sandbox) startWorkers(o process.Options) error {
 	var err error
 	if s.workers, err = process.New(o); err != nil {
 		return fmt.Errorf("start worker processes for scripts: %w", err)
 	}
 	languages := slices.Collect(maps.Keys(runtimes.All()))
-	runs := engine.New(engine.Options{Runtimes: s.workers.Runtimes(languages...), Elsewhere: true})
-	s.Process, s.engines[v1alpha1.IsolationProcess] = runs, runs
+	e := engine.New(engine.Options{Runtimes: s.workers.Runtimes(languages...), Elsewhere: true})
+	s.Process, s.engines[v1alpha1.IsolationProcess] = e, e
 	return nil
 }
 

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// opened returns the sandbox of a command line, without worker processes.
+// opened returns the sandbox for a command line, without worker processes.
 func opened(t *testing.T, args ...string) *Sandbox {
 	t.Helper()
 	var f Flags
@@ -38,7 +38,7 @@ func opened(t *testing.T, args ...string) *Sandbox {
 	return s
 }
 
-// metricsOf returns the metrics of a sandbox, each as its name, its labels and its value.
+// metricsOf returns the metrics of a sandbox, each with its name, its labels and its value.
 func metricsOf(t *testing.T, s *Sandbox) []string {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -69,7 +69,7 @@ func TestSlotsAreCounted(t *testing.T) {
 	}
 	for _, metric := range metrics {
 		if strings.HasPrefix(metric, "metascript_worker_processes") {
-			t.Errorf("there are no worker processes, and a metric: %s", metric)
+			t.Errorf("there are no worker processes, but a metric about them: %s", metric)
 		}
 	}
 }
@@ -82,19 +82,18 @@ func TestFlagsBecomeCeilings(t *testing.T) {
 	}
 }
 
-func TestWhoInsistsOnAProcessIsRefusedWhereItCannotBeHad(t *testing.T) {
+func TestRequiredWorkersOnASystemWithoutThem(t *testing.T) {
 	missing := []string{"seccomp: not permitted", "RLIMIT_AS: it does not hold"}
-	insists := Flags{isolation: "Process"}
-	if err := insists.demand(missing); err == nil || !strings.Contains(err.Error(), "--isolation=Process cannot be had here; the system lacks: seccomp: not permitted; RLIMIT_AS: it does not hold") {
+	flags := Flags{isolation: "Process"}
+	if err := flags.requireWorkers(missing); err == nil || !strings.Contains(err.Error(), "--isolation=Process cannot be had here; the system lacks: seccomp: not permitted; RLIMIT_AS: it does not hold") {
 		t.Errorf("got error %v, want all that is missing", err)
 	}
-	if err := (&Flags{isolation: "InProcess"}).demand(missing); err != nil {
-		t.Errorf("who does not insist is refused: %v", err)
+	if err := (&Flags{isolation: "InProcess"}).requireWorkers(missing); err != nil {
+		t.Errorf("error without --isolation=Process: %v", err)
 	}
 }
 
-// endless is a runtime whose scripts do not stop until it is closed. They keep a processor busy, since an engine counts no
-// other time.
+// endless is a runtime whose scripts do not stop until it is closed. They use a CPU, since an engine counts only CPU time.
 type endless struct{ closed atomic.Bool }
 
 func (e *endless) Compile(context.Context, engine.Script, engine.Limits) (engine.Program, error) {
@@ -103,7 +102,7 @@ func (e *endless) Compile(context.Context, engine.Script, engine.Limits) (engine
 	return nil, errors.New("closed")
 }
 
-// A script that cannot be stopped is in the metrics at once, and keeps the server from being ready after a while.
+// A script that cannot be stopped is in the metrics at once. After some minutes the server is not ready because of it.
 func TestRunawaysAreReported(t *testing.T) {
 	sandbox := opened(t)
 	running := &endless{}
@@ -123,7 +122,7 @@ func TestRunawaysAreReported(t *testing.T) {
 		}
 	}
 	if why := sandbox.RestartReasons(time.Now()); why != nil {
-		t.Errorf("not ready after a moment: %q", why)
+		t.Errorf("there are reasons for a restart too early: %q", why)
 	}
 	why := strings.Join(sandbox.RestartReasons(time.Now().Add(runawayAge)), "\n")
 	for _, want := range []string{"CompositeController/a: compiling sync.star, given up at ", "runs on and cannot be stopped: edit the script or set spec.isolation: Process, and restart the server"} {

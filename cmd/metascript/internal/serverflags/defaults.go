@@ -8,11 +8,11 @@ import (
 	"metascript/controller/api/v1alpha1"
 )
 
-// SpecDefaults are the flags about what a controller object may leave open. The verb dev has them too, so that an author sees
-// what a server with the same flags does.
+// SpecDefaults are the flags with defaults for fields of controller objects. The command dev has them too, so that it does the same as a
+// server with the same flags.
 type SpecDefaults struct{ strategy, missing flagvalue.Choice }
 
-// The apply strategies, as the flag calls them.
+// The apply strategies, as values of the flag.
 const (
 	dynamicApply    = "dynamic-apply"
 	serverSideApply = "server-side-apply"
@@ -26,7 +26,7 @@ func (d *SpecDefaults) Register(flags *pflag.FlagSet) {
 	flags.Var(&d.missing, "missing-children", "what a webhook's answer without children means while there are some, for webhooks that do not say it themselves: "+d.missing.Words()+"; with Hold it is an error, and nothing is deleted")
 }
 
-// Apply sets the options that the flags are about.
+// Apply sets the options for the flags.
 func (d *SpecDefaults) Apply(o *controller.Options) {
 	o.ApplyStrategy, o.MissingChildren = v1alpha1.DynamicApply, v1alpha1.MissingChildren(d.missing.String())
 	if d.strategy.String() == serverSideApply {

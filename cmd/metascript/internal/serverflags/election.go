@@ -14,10 +14,10 @@ import (
 	"metascript/controller"
 )
 
-// electionFlags are the flags about servers that run side by side, of which one is the leader.
+// electionFlags are the flags about leader election.
 type electionFlags struct {
 	on            bool
-	lock          flagvalue.Choice // Metacontroller has the flag; there is nothing to choose
+	lock          flagvalue.Choice // for compatibility with Metacontroller; there is only one value
 	namespace, id string
 }
 
@@ -30,17 +30,17 @@ func (f *electionFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.id, "leader-election-id", "metacontroller", "name of the Lease")
 }
 
-// namespaceFile is where a Pod finds its namespace.
+// namespaceFile has the namespace of the Pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// podNamespace is the namespace of the Pod that the program runs in, or "".
+// podNamespace returns the namespace of the Pod that the program runs in, or "".
 func podNamespace() string {
 	text, _ := os.ReadFile(namespaceFile) // outside of a Pod it does not exist
 	return cmp.Or(os.Getenv("POD_NAMESPACE"), strings.TrimSpace(string(text)))
 }
 
-// election is what the flags ask for, by default in the namespace of the server; nil where they do not. The identity is new for
-// each process: a Pod that is restarted has the name from before, and must not take its own old Lease for one that it holds.
+// election returns the options for leader election, or nil if it is off. The default of the namespace is ofServer. The identity is new
+// for each process: a restarted container has the same host name as before, and must not treat the old Lease as its own.
 func (f *electionFlags) election(ofServer string) (*controller.Election, error) {
 	if !f.on {
 		return nil, nil

@@ -1,4 +1,4 @@
-// Package serverflags holds the flags of the server, and makes options of it from them.
+// Package serverflags has the flags of the server, and converts them to options.
 package serverflags
 
 import (
@@ -22,11 +22,11 @@ import (
 	"metascript/controller/kube"
 )
 
-// Flags are the flags of the server. Names and meanings are Metacontroller's where it has them: a Deployment of it works with
-// this program. docs/server.md lists them all, and a test compares it with Register.
+// Flags are the flags of the server. Flags of Metacontroller have the same names and meanings, so that its Deployment works with this
+// program. docs/server.md lists all flags, and a test compares it with Register.
 type Flags struct {
 	Kubeconfig             string
-	Health, Metrics, Pprof string // addresses; "0" is off
+	Health, Metrics, Pprof string // addresses; "0" means off
 
 	Log     logging.Flags
 	Sandbox sandbox.Flags
@@ -71,8 +71,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.Log.Register(flags)
 }
 
-// Check returns an error for each value that is out of range. They are checked together, so that a user can fix all at once, and
-// before anything is started.
+// Check returns an error about all values that are out of range, so that a user can fix them together.
 func (f *Flags) Check() error {
 	var failed []error
 	for _, flag := range []struct {
@@ -98,8 +97,8 @@ func (f *Flags) Check() error {
 	return errors.Join(failed...)
 }
 
-// Options are the server's, for the cluster of config. The caller sets those that are no flags: sandbox, folders, log and
-// metrics.
+// Options returns the options of the server for the cluster of config. The caller sets the options that are not flags: sandbox,
+// folders, log and metrics.
 func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
 	selector, err := labels.Parse(f.selector)
 	if err != nil {
@@ -119,14 +118,14 @@ func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
 	return options, nil
 }
 
-// withLimits returns a copy of config with the rate limits of the flags. The user agent is Metacontroller's, since the API server
-// derives the name of a field manager from it: otherwise two managers would own the fields of objects that Metacontroller wrote.
+// withLimits returns a copy of config with the rate limits of the flags. It sets the user agent of Metacontroller, since the API server
+// derives the name of a field manager from it: otherwise the fields of objects that Metacontroller wrote would have two managers.
 func (f *Flags) withLimits(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "metacontroller"
 	config.QPS, config.Burst = f.qps, f.burst
 	if f.qps <= 0 {
-		config.QPS = -1 // client-go takes 0 for 5
+		config.QPS = -1 // 0 would mean 5 in client-go
 	}
 	return config
 }

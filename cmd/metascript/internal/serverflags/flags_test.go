@@ -17,7 +17,7 @@ import (
 	"metascript/controller/api/v1alpha1"
 )
 
-// parsed returns the flags of a command line.
+// parsed returns the flags after parsing a command line.
 func parsed(t *testing.T, args ...string) *Flags {
 	t.Helper()
 	f := &Flags{}
@@ -56,7 +56,7 @@ func TestFlagsBecomeOptions(t *testing.T) {
 	}
 }
 
-func TestByDefaultThereAreNoLimitsAndNoElection(t *testing.T) {
+func TestDefaultOptions(t *testing.T) {
 	options, err := parsed(t).Options(testConfig())
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestLeaderElectionNeedsANamespace(t *testing.T) {
 	}
 }
 
-func TestTheDocsHaveEveryFlag(t *testing.T) {
+func TestDocsHaveEveryFlag(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "server.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestDefaultsOfTheSpec(t *testing.T) {
 	}
 }
 
-func TestThePodsNamespaceIsTheDefault(t *testing.T) {
+func TestNamespaceOfThePodIsTheDefault(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "pods")
 	for _, c := range []struct{ args, server, lease string }{
 		{"--leader-election", "pods", "pods"},

@@ -10,21 +10,21 @@ import (
 	"metascript/controller/redact"
 )
 
-// A Change is a write, with the object before and after it. Both are as the API server has them, with its defaults, so that an
-// update shows what really changed.
+// A Change is a write, with the object before and after it. Both are as the API server returned them, with defaults, so that the
+// differences of an update are those in the cluster.
 type Change struct {
 	plan.Op
-	Before, After *object.Object   // nil: there was none, or it is not known
-	Hidden        *redact.Redactor // what is not to be shown of them
+	Before, After *object.Object   // nil: it does not exist, or is not known
+	Hidden        *redact.Redactor // removes secret values from the output
 }
 
-// maxLines is how many lines of one change are shown. A CustomResourceDefinition can have thousands.
+// maxLines is the maximum number of lines for one change. A CustomResourceDefinition can have thousands.
 const maxLines = 120
 
-// signColours are the colours of diff: a sign that is not there has none.
+// signColours are the colours of signs, as in diff. Other signs have no colour.
 var signColours = map[byte]string{'+': green, '-': red, '~': yellow}
 
-// Change formats a write: a line that says what it is, and below it the lines that differ.
+// Change formats a write: a line with the title, and below it the lines that differ.
 func (s Styler) Change(c Change) string {
 	sign, title := c.title()
 	text := s.in(signColours[sign], string(sign)+" "+c.Hidden.Text(title))
@@ -38,7 +38,7 @@ func (s Styler) Change(c Change) string {
 	return text
 }
 
-// title says what the write does to which object, and the sign that stands for it.
+// title returns a text about the write with the name of the object, and the sign for the kind of write.
 func (c *Change) title() (sign byte, title string) {
 	title = object.Describe(c.Object)
 	switch {
@@ -52,7 +52,7 @@ func (c *Change) title() (sign byte, title string) {
 	return '~', title + ": " + c.Why
 }
 
-// lines are those that the write changed. A ControllerRevision has none: nobody edits what a rollout stores in it.
+// lines returns the lines that the write changed. It returns none for a ControllerRevision: authors do not edit its data.
 func (c *Change) lines() []changes.Line {
 	switch {
 	case c.Object.GetKind() == v1alpha1.KindControllerRevision || c.Verb == plan.Delete:
@@ -64,7 +64,7 @@ func (c *Change) lines() []changes.Line {
 	}
 	before, after := c.Before, c.After
 	if c.Verb == plan.UpdateStatus {
-		before, after = statusOf(before), statusOf(after) // the rest is from a write before this one, which a dry run did not store
+		before, after = statusOf(before), statusOf(after) // other fields differ because of an earlier write, which a dry run did not store
 	}
 	if lines := changes.Of(before, after, c.Hidden); len(lines) > 0 {
 		return lines
@@ -75,7 +75,7 @@ func (c *Change) lines() []changes.Line {
 	return []changes.Line{{Sign: ' ', Text: "the API server keeps it as it was"}}
 }
 
-// statusOf is an object with nothing but the status of o.
+// statusOf returns an object with only the status of o.
 func statusOf(o *object.Object) *object.Object {
 	only := &object.Object{Object: map[string]any{}}
 	if status, exists := o.Object["status"]; exists {

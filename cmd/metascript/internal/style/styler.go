@@ -1,5 +1,5 @@
-// Package style formats for people, on a terminal, what a server does: a write and the lines that it changed, what a script
-// printed, an event, a failure.
+// Package style formats the output of a server for a terminal: a write with the lines that it changed, what a script printed, an event,
+// a failure.
 package style
 
 import (
@@ -13,8 +13,8 @@ import (
 	"metascript/engine"
 )
 
-// A Styler formats text, with colours or without. The zero value is without. A text is the same in both but for the escape
-// sequences. It has no newline at its end.
+// A Styler formats text, with or without colours; the zero value without. With colours a text has additional escape sequences. It has no
+// newline at its end.
 type Styler struct{ colours bool }
 
 // For returns the Styler for a writer. It uses colours on a terminal, unless the variable NO_COLOR is set.
@@ -23,7 +23,7 @@ func For(out io.Writer) Styler {
 	return Styler{ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))}
 }
 
-// The parameters of ANSI's escape sequence SGR.
+// Parameters of the ANSI escape sequence SGR.
 const (
 	bold   = "1"
 	faint  = "2"
@@ -32,7 +32,7 @@ const (
 	yellow = "33"
 )
 
-// in returns text between escape sequences. Nothing is added to no text, so that it stays comparable with "".
+// in returns text between escape sequences, or "" if text is "".
 func (s Styler) in(style, text string) string {
 	if !s.colours || style == "" || text == "" {
 		return text
@@ -40,17 +40,16 @@ func (s Styler) in(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// Strong is for the subject of a line.
+// Strong formats the subject of a line.
 func (s Styler) Strong(text string) string { return s.in(bold, text) }
 
-// Dim is for what is less important than the text beside it.
+// Dim formats a text that is less important than the text beside it.
 func (s Styler) Dim(text string) string { return s.in(faint, text) }
 
-// Warning is for a warning.
+// Warning formats a warning.
 func (s Styler) Warning(text string) string { return s.in(yellow, text) }
 
-// Failure is for an error. Only its first line has a colour, so that the lines of a script and the caret below it stay
-// readable.
+// Failure formats an error. Only the first line has a colour, so that the lines of a script and the caret below it are easy to read.
 func (s Styler) Failure(text string) string {
 	first, rest, more := strings.Cut(text, "\n")
 	if first = s.in(red, first); more {

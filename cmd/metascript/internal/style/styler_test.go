@@ -22,7 +22,7 @@ func objectOf(t *testing.T, text string) *object.Object {
 	return o
 }
 
-// pageOf returns a ConfigMap with that text.
+// pageOf returns a ConfigMap with a text.
 func pageOf(t *testing.T, text string) *object.Object {
 	return objectOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: page, namespace: default}, data: {text: "+text+"}}")
 }
@@ -39,7 +39,7 @@ func TestColours(t *testing.T) {
 	want := "\x1b[33m~ ConfigMap default/page: data.text differs\x1b[0m\n    data:\n  \x1b[31m-   text: a\x1b[0m\n  \x1b[32m+   text: b\x1b[0m"
 	expect(t, "a change", Styler{colours: true}.Change(change), want)
 	if For(&strings.Builder{}).colours {
-		t.Error("there are colours where there is no terminal")
+		t.Error("there are colours although the output is not a terminal")
 	}
 }
 
@@ -50,7 +50,7 @@ func TestOnlyTheFirstLineOfAFailureHasAColour(t *testing.T) {
 	expect(t, "no warning", s.Warning(""), "")
 }
 
-func TestAChangeShowsWhatWasWritten(t *testing.T) {
+func TestChange(t *testing.T) {
 	op := func(verb plan.Verb, o *object.Object) plan.Op { return plan.Op{Verb: verb, Object: o, Why: "why"} }
 	withStatus := func(text, status string) *object.Object {
 		o := pageOf(t, text)
@@ -80,7 +80,7 @@ func TestAChangeShowsWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestALongChangeIsCut(t *testing.T) {
+func TestLongChange(t *testing.T) {
 	long := pageOf(t, "a")
 	lines := map[string]any{}
 	for n := range maxLines {
@@ -89,11 +89,11 @@ func TestALongChangeIsCut(t *testing.T) {
 	long.Object["data"] = lines
 	got := Styler{}.Change(Change{Op: plan.Op{Verb: plan.Create, Object: long}, After: long})
 	if !strings.HasSuffix(got, "\n    ... and 1 lines more") || strings.Count(got, "\n") != maxLines+1 {
-		t.Errorf("it has %d lines and ends with %q", strings.Count(got, "\n"), got[len(got)-60:])
+		t.Errorf("the text has %d lines and ends with %q", strings.Count(got, "\n"), got[len(got)-60:])
 	}
 }
 
-func TestWhatAScriptPrintsAndEvents(t *testing.T) {
+func TestPrintedAndEvent(t *testing.T) {
 	at := engine.Pos{File: "sync.star", Line: 3}
 	plain, coloured := Styler{}, Styler{colours: true}
 	expect(t, "printed", plain.Printed(engine.Message{Level: engine.Info, Text: "one\ntwo", Pos: at}), "| one\n| two  (sync.star:3)")

@@ -1,5 +1,5 @@
 // class: native
-// attacks: a list that is said to be none when the guard asks, and to be one when concat does
+// attacks: a list that is not spreadable when the guard checks it, and is spreadable when concat does
 // want: answer
 function sync({parent, children}) {
   let asked = 0

@@ -1,5 +1,5 @@
 // class: native
-// attacks: a method that matches, which is there when the guard asks, and not when match does: a pattern that nobody counted
+// attacks: a Symbol.match that exists when the guard checks it, and does not exist when match does: the pattern is not counted
 // want: answer
 function sync({parent, children}) {
   let asked = 0

@@ -1,5 +1,5 @@
 // class: native
-// attacks: an iterator that is there when the guard asks, and not when Array.from does
+// attacks: an iterator that exists when the guard checks it, and does not exist when Array.from does
 // want: Runtime
 function sync({parent, children}) {
   let asked = 0

@@ -1,5 +1,5 @@
 // class: memory
-// attacks: a method that splits, which is there when the guard asks, and not when split does
+// attacks: a Symbol.split that exists when the guard checks it, and does not exist when split does
 // want: answer
 function sync({parent, children}) {
   let asked = 0

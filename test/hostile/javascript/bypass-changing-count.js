@@ -1,5 +1,5 @@
 // class: bypass
-// attacks: a way around a guard: lying count
+// attacks: a count that changes after the guard has checked it
 // want: answer
 function sync({parent, children}) {
   let n = 0; return {a: 'ab'.repeat({valueOf: () => n++ ? 2 ** 62 : 1})}
