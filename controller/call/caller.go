@@ -2,7 +2,7 @@
 //
 //   - A [Version] is the hooks of a Reconciler, with the breakers and the canary that watch their calls.
 //   - A [Caller] calls them about one parent, and about its older revisions.
-//   - [Related] keeps the responses of the customize hook for a parent, which name its related objects.
+//   - [CustomizeCache] keeps the responses of the customize hook for a parent, which name its related objects.
 package call
 
 import (

@@ -17,7 +17,7 @@ import (
 	"metascript/controller/throttle"
 )
 
-// Related is the cached responses of the customize hook for one parent, and the caches of the objects that they select.
+// A CustomizeCache has the cached responses of the customize hook for one parent, and the caches of the objects that they select.
 type CustomizeCache struct {
 	// mu guards Responses, which NamesGroup reads concurrently with a reconcile. The reconcile of the parent is the only writer,
 	// and reads without it.
@@ -41,7 +41,7 @@ type customizeResult struct {
 	rules    []hook.RelatedRule
 }
 
-// NewRelated returns a Related without responses.
+// NewCustomizeCache returns a CustomizeCache without responses.
 func NewCustomizeCache() *CustomizeCache {
 	return &CustomizeCache{Responses: map[string]*customizeResult{}}
 }

@@ -95,7 +95,8 @@ type reconciliation struct {
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
 func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
-	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key, state: r.states.of(key)}
+	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key}
+	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
 	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, applier: &r.applier, status: &r.status, events: r.events}
 	return c

@@ -133,6 +133,21 @@ func TestCustomizeResponseIsCachedPerParentGeneration(t *testing.T) {
 	}
 }
 
+// A swap stores the new version before it marks the states as outdated. A reconcile can begin in between.
+func TestCustomizeResponseOfAnotherVersionIsNotUsed(t *testing.T) {
+	c := newCustomizedReconciler(t)
+	c.relateAll(t, objecttest.Widget(nil))
+	c.relateAll(t, objecttest.Widget(nil))
+	if len(c.called) != 1 {
+		t.Errorf("it was called %d times for one version, want once", len(c.called))
+	}
+	reset(c.Reconciler)
+	c.relateAll(t, objecttest.Widget(nil))
+	if len(c.called) != 2 {
+		t.Errorf("it was called %d times for two versions, want twice", len(c.called))
+	}
+}
+
 func TestRelatedCacheIsClosedAfterLastUse(t *testing.T) {
 	c := newCustomizedReconciler(t)
 	c.rules["a"] = []hook.RelatedRule{secretsRule}

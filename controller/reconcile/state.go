@@ -38,11 +38,15 @@ type parentState struct {
 	// read hookState.customize, with states.mu locked.
 	hookState
 
+	// version is the version of the hooks that hookState belongs to. The goroutine that processes the parent reads and writes
+	// it, and replaces hookState with it: a reconcile never uses what another version returned.
+	version *call.Version
+
 	// These fields are guarded by states.mu.
 
-	// outdated says that the hooks were replaced, so that hookState does not fit any more. requeueAll sets it for all parents,
-	// through states.outdate. The next reconcile resets hookState before anything else, and clears it. A reconcile that is
-	// under way when the hooks are replaced ends with the hookState that it began with.
+	// outdated says that something else is called for a hook than before, so that hookState does not fit any more. requeueAll
+	// sets it for all parents, through states.outdate. The next reconcile resets hookState before anything else, and clears
+	// it. A reconcile that is under way meanwhile ends with the hookState that it began with.
 	outdated bool
 
 	// failure is the last error that was reported. The worker counts it; outdate and a reconcile without an error clear it.
@@ -122,7 +126,7 @@ type states struct {
 	notify func()
 
 	// mu guards the fields below, the fields of each parentState that say so, and two maps of the status writer. While it is
-	// locked, the locks of the queue, the caches, the events and call.Related may be taken. Code that has one of these locked
+	// locked, the locks of the queue, the caches, the events and call.CustomizeCache may be taken. Code that has one of these locked
 	// must not use states.
 	mu sync.Mutex
 
@@ -143,6 +147,19 @@ func (s *states) of(parent object.Ref) *parentState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ofLocked(parent)
+}
+
+// forVersion returns the state of a parent for a reconcile with a version of the hooks. It resets the hookState if that is of
+// another version: a reconcile can begin after a swap has replaced the version, and before outdate. It must be called by the
+// goroutine that processes the parent.
+func (s *states) forVersion(parent object.Ref, version *call.Version) *parentState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.ofLocked(parent)
+	if state.version != version {
+		state.version, state.hookState = version, newHookState()
+	}
+	return state
 }
 
 // ofLocked is the same as of. The caller must have locked mu.
