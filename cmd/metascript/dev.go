@@ -35,8 +35,8 @@ or of a script below --scripts-dir, the new version is used. If it cannot be rea
 the previous version keeps running.
 
 Parents and children are read from the cluster. The controller objects are read only from the files. They are not written
-to the cluster; instead of updating their status, the command prints it. CustomResourceDefinitions in the files are not
-applied.
+to the cluster; the command prints the errors and warnings that would be in their status. CustomResourceDefinitions in the
+files are not applied.
 
 With --dry-run nothing is written. Each write is sent to the API server as a dry run, so that you see its errors and what
 it would store.
