@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BUILD := build
 GO    ?= go
 
-# One binary with etcd, kube-apiserver and the rest; see test/cluster.
+# One binary with all components of a control plane; see test/cluster.
 CLUSTER_VERSION := v1.36.3
 CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum
 CLUSTER_STATE   := $(BUILD)/cluster-state
@@ -15,8 +15,8 @@ FUZZTIME        ?= 5m
 SHORT           ?=
 BENCH           ?= .
 PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$\|/test/layout$$')
-# With -short the race detector leaves out packages that mostly compute: it makes their tests four times as long, and finds
-# what it looks for in the packages that call them.
+# With -short, packages that mostly compute are tested without the race detector: their tests would take four times as long, and
+# the tests of the packages that call them find their data races.
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
@@ -34,42 +34,42 @@ $(BUILD)/cluster: $(CLUSTER_SOURCES)
 	@echo "building the test cluster; the first time this takes some minutes" >&2
 	cd test/cluster && $(GO) build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(CLUSTER_VERSION)" -o $(CURDIR)/$(BUILD)/cluster .
 
-demo: build cluster ## watch the examples at work on a real control plane, then clean up
+demo: build cluster ## run four of the examples on a real control plane, then clean up
 	@BUILD=$(BUILD) test/demo/demo.sh
 
-run: build cluster ## the same setting-up, and stay: a cluster with the examples to play with
+run: build cluster ## start a cluster with the server and these examples, and keep it running until Ctrl-C
 	@BUILD=$(BUILD) test/demo/demo.sh stay
 
 cluster-up: cluster ## start the test cluster in the background and print its KUBECONFIG
 	@$(BUILD)/cluster up --dir $(CLUSTER_STATE)
 
-cluster-down: cluster ## end it
+cluster-down: cluster ## stop the test cluster
 	@$(BUILD)/cluster down --dir $(CLUSTER_STATE)
 
-test: lint ## everything that a change can break: what CI runs; about six minutes once all is built
+test: lint ## run lint and all tests, some of them shortened, as CI does; about six minutes when everything is built
 	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## the same at full length: every rerun, more rounds, every process with the race detector; about half an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## run all tests without shortening, and every server with the race detector; about half an hour
 
-test-unit: ## unit tests, the inputs of fuzz targets and the conformance suite, with the race detector
+test-unit: ## unit tests, seed inputs of fuzz targets, and the conformance suite, with the race detector
 	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
 	$(if $(SHORT),$(GO) test -vet=off $(SHORT) -timeout 40m $(COMPUTING))
 	$(GO) test -vet=off -count=1 ./test/layout
 	$(GO) test -C test/tools -count=1 ./...
 
-test-hostile: ## scripts that attack the server
+test-hostile: ## run scripts that attack the server
 	$(GO) test -vet=off $(SHORT) -count=1 -timeout 60m ./test/hostile
 
-test-fuzz: ## every fuzz target for 2,000 inputs: by count, since the clock's end is a race in Go 1.26
+test-fuzz: ## run every fuzz target with 2,000 inputs
 	test/fuzz.sh 2000x
 
-test-cluster: cluster ## the tests of the test cluster itself
+test-cluster: cluster ## run the tests of the test cluster
 	cd test/cluster && $(GO) test -race -count=1 ./controlplane/... ./smoke/...
 
-test-e2e: cluster ## the built binary against a real control plane; KUBECONFIG names another cluster
+test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBECONFIG to use another cluster
 	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
 
-bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
+bench: ## run benchmarks and write the tables of docs/benchmarks.md
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
 	$(GO) test -c -o $(BUILD)/bench.test ./test/bench
 	@set -o pipefail; { $(FACTS); \
@@ -77,19 +77,19 @@ bench: ## benchmarks; the tables of docs/benchmarks.md are written anew
 	$(CURDIR)/$(BUILD)/bench.test -test.run '^$$' -test.bench . -test.$$only BenchmarkFixed -test.benchtime 200ms || exit; done; done; } \
 	| $(GO) run ./test/bench/report docs/benchmarks.md
 
-bench-cluster: cluster ## 5,000 parents on a real control plane, as scripts and as a webhook, edits, and up to 1,000 controllers: about 25 minutes; BENCH=Edit or BENCH=Controllers for those
+bench-cluster: cluster ## run benchmarks on a real control plane: 5,000 parents, edits, 1,000 controllers; about 25 minutes; BENCH=Scale, Edit or Controllers for one of them
 	@set -o pipefail; { $(FACTS); $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 60m ./test/bench/scale; } | $(GO) run ./test/bench/report docs/benchmarks.md
 
-fuzz: ## every fuzz target for FUZZTIME, 5m unless given
+fuzz: ## run every fuzz target for FUZZTIME, 5m by default
 	test/fuzz.sh $(FUZZTIME)
 
-lint: ## gofmt, go vet, staticcheck
+lint: ## run gofmt, go vet and staticcheck
 	@unformatted=$$(gofmt -l cmd controller engine examples manifests runtimes scripts test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
-generate: ## make CRDs and deep copies from the Go types
+generate: ## generate the CRDs and the deep copy methods from the Go types
 	$(GO) generate ./controller/api/...
 
-clean: ## remove what was built
+clean: ## remove the directory build
 	rm -rf $(BUILD)

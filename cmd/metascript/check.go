@@ -25,14 +25,14 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check -f FILE",
 		Short: "Check controllers, and other objects, without a cluster",
-		Long: `Check the objects in files without a cluster. A controller is validated against its definition, as the API server would
-do it, and its scripts are compiled. Other objects are validated against the CustomResourceDefinitions among the files;
-those whose kind has no definition there are not checked.`,
+		Long: `Check the objects in files without a cluster. A controller is validated as the API server would validate it, and its
+scripts are compiled. Other objects are validated against the CustomResourceDefinitions in the files. An object whose
+kind has no CustomResourceDefinition in the files is not checked.`,
 		Example: `  metascript check -f examples/pythonlambda/controller.yaml -f examples/pythonlambda/crd.yaml`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runCheck(cmd, &f) },
 	}
-	cmd.Flags().StringSliceVarP(&f.files, "filename", "f", nil, `files or folders with the objects; "-" is standard input`)
+	cmd.Flags().StringSliceVarP(&f.files, "filename", "f", nil, `files or directories with the objects; "-" is standard input`)
 	f.sandbox.Register(cmd.Flags())
 	_ = cmd.MarkFlagRequired("filename")
 	return cmd

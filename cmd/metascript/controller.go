@@ -22,11 +22,12 @@ func controllerCommand(asDropIn bool) *cobra.Command {
 	var f serverflags.Flags
 	cmd := &cobra.Command{
 		Use:   "controller",
-		Short: "Run the server: the controllers of a cluster",
-		Long: `Run the server: follow the CompositeController and DecoratorController objects of a cluster and do what they say.
+		Short: "Run the server, which runs the controllers of a cluster",
+		Long: `Run the server. It watches the CompositeController and DecoratorController objects of a cluster, and runs these
+controllers.
 
-It finds the cluster by --kubeconfig, the KUBECONFIG variable, ~/.kube/config, or the Pod that it runs in, in this
-order. After SIGTERM it finishes the reconciles that have begun. Flags may have one dash or two.`,
+The server finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
+of its Pod, in this order. After SIGTERM it finishes running reconciles and exits. Flags work with one dash or two.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asDropIn {

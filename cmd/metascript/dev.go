@@ -29,26 +29,27 @@ func devCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev [--scripts-dir DIR] -f controller.yaml",
 		Short: "Run the controllers in files against a cluster, and show what they change",
-		Long: `Run the controllers in files against a cluster, as its server would, and show what they do to each parent's children: a
-diff of what is created, changed and deleted, what the script prints, and where it fails. An edited file, the controller's
-or one of a script below --scripts-dir, is used as soon as it is saved. If it cannot be read or compiled, the error is
-printed, and the version before keeps running.
+		Long: `Run the controllers in files against a cluster, as the server would, and show what they change for each parent: a diff
+of what is created, changed and deleted, what the script prints, and where it fails. When you save the file of a controller
+or of a script below --scripts-dir, the new version is used. If it cannot be read or compiled, the error is printed, and
+the previous version keeps running.
 
-Parents and children are the cluster's. The controller objects are the files' alone: none is read from the cluster or
-written there, and what their status would say is printed. CustomResourceDefinitions in the files are not applied.
+Parents and children are read from the cluster. The controller objects are read only from the files. They are not written
+to the cluster; the command prints the errors and warnings that would be in their status. CustomResourceDefinitions in the
+files are not applied.
 
-With --dry-run nothing at all is written. The API server is asked what it would make of each write, so that its checks
-and defaults are seen.
+With --dry-run nothing is written. Each write is sent to the API server as a dry run, so that you see its errors and what
+it would store.
 
-It finds the cluster by --kubeconfig, the KUBECONFIG variable, ~/.kube/config, or the Pod that it runs in, in this
-order. Ctrl-C ends it.`,
+The command finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
+of its Pod, in this order. Ctrl-C stops it.`,
 		Example: `  metascript dev -f examples/immortalcontainer/controller.yaml --dry-run
   metascript dev --scripts-dir scripts -f controller.yaml --namespace playground`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSession(cmd, &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or folders with the controllers; "-" is standard input`)
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or directories with the controllers; "-" is standard input`)
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing to the cluster, and show what would be written")
 	flags.StringVar(&f.parent, "parent", "", "only the parents with this name")

@@ -25,19 +25,20 @@ func gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove finalizers of deleted controllers from the objects that still have them",
-		Long: `Remove the finalizers of CompositeControllers and DecoratorControllers that do not exist from every object that has one.
+		Long: `Remove the finalizers of CompositeControllers and DecoratorControllers that do not exist any more from all objects.
 
-The server does so a minute after a controller is deleted. This is for controllers that were deleted while no server ran:
-an object with the finalizer of a controller that does not exist is never deleted. Finalizers of controllers that exist
+The server removes them one minute after a controller is deleted. Use this command if a controller was deleted while no
+server ran: an object with the finalizer of a deleted controller is never deleted. Finalizers of existing controllers
 stay.
 
-It finds the cluster by --kubeconfig, the KUBECONFIG variable, ~/.kube/config, or the Pod that it runs in, in this
-order. It looks at all objects that it may list; where it may not, it says so, does the rest, and exits with 1.`,
+The command finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
+of its Pod, in this order. If it is not permitted to list a resource, it prints an error, continues with the other
+resources, and exits with 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return collectFinalizers(cmd, &f) },
 	}
 	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "only list what would be done")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "write nothing, and list the finalizers that would be removed")
 	return cmd
 }
 

@@ -13,7 +13,7 @@ func rootCommand(asDropIn bool) *cobra.Command {
 	server := controllerCommand(asDropIn)
 	root := &cobra.Command{
 		Use:           "metascript",
-		Short:         "Kubernetes controllers whose logic is a script inside their own object",
+		Short:         "Run Kubernetes controllers whose logic is a script in the controller object",
 		Args:          noArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

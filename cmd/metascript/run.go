@@ -29,23 +29,25 @@ func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run -f controller.yaml --parent parent.yaml",
-		Short: "Run one sync offline and print what the hook wants",
-		Long: `Run one sync offline: ask the hook of a controller what a parent's children and status should be, and print its
-answer as YAML. No cluster is needed and nothing is written. What the script prints goes to standard error.
+		Short: "Call a hook once, without a cluster, and print its answer",
+		Long: `Call the hook of a controller once, with a parent and children from files, and print its answer as YAML: the desired
+children, and the status of the parent. The command needs no cluster and writes nothing. Text that the script prints goes
+to standard error.
 
-Kinds of Kubernetes itself are known. Give the CustomResourceDefinition of another child kind with -f as well,
-unless an object of the kind is given. With the parent's definition among the files, its defaults are set.`,
+The kinds of Kubernetes are known. For a child of another kind, also pass the CustomResourceDefinition with -f, unless
+the files contain an object of this kind. If the files contain the CustomResourceDefinition of the parent, its defaults
+are set.`,
 		Example: `  metascript run -f examples/pythonlambda/controller.yaml --parent examples/pythonlambda/parent.yaml`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runHook(cmd, &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or folders with the controller, and with definitions; "-" is standard input`)
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or directories with the controller, and with CustomResourceDefinitions; "-" is standard input`)
 	flags.StringSliceVar(&f.parents, "parent", nil, "file with the parent")
-	flags.StringSliceVar(&f.children, "children", nil, "files with the children that are observed")
+	flags.StringSliceVar(&f.children, "children", nil, "files with the observed children")
 	flags.StringSliceVar(&f.related, "related", nil, "files with other objects, from which the customize hook selects")
 	flags.BoolVar(&f.finalizing, "finalizing", false, "call the finalize hook")
-	flags.StringVar(&f.now, "now", "", "the time that the script sees as request.now, such as 2026-01-02T15:04:05Z; the current time when absent")
+	flags.StringVar(&f.now, "now", "", "the time that the script sees as request.now, such as 2026-01-02T15:04:05Z; defaults to the current time")
 	f.sandbox.Register(flags)
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.MarkFlagRequired("parent")

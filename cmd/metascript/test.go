@@ -18,23 +18,23 @@ func testCommand() *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
 		Use:   "test DIR...",
-		Short: "Run the cases of controllers offline and compare the answers",
-		Long: `Run the cases of controllers offline: call the hook with what each case says and compare the answer with the expected one.
-No cluster is needed and nothing is written. A difference is printed, and the exit code is 1.
+		Short: "Run test cases of controllers, without a cluster",
+		Long: `Run test cases of controllers: call the hook with the input in each case, and compare the answer with the expected answer.
+The command needs no cluster. It prints the differences, and exits with 1 if there are any.
 
-DIR has a controller.yaml, a crd.yaml if its kinds have definitions, and cases/*.yaml; or it is a folder of such folders.
-Scripts in files are looked for below --scripts-dir, and then in DIR itself. A case is one document:
+DIR contains controller.yaml, crd.yaml if the kinds are custom resources, and cases/*.yaml. It can also be a directory of
+such directories. Scripts in files are read from --scripts-dir, or else from DIR. A case is one document:
 
-  controller: widgets          # which one, if controller.yaml has several
-  parent: {...}                # or "object:"; without it, the object in parent.yaml
-  children: [...]              # or "attachments:"; what is observed
-  related: [...]               # other objects, from which the customize hook selects
+  controller: widgets          # the name of the controller, if controller.yaml has several
+  parent: {...}                # or "object:"; defaults to the object in parent.yaml
+  children: [...]              # or "attachments:"; the observed children; defaults to none
+  related: [...]               # other existing objects, from which the customize hook selects
   finalizing: true             # call the finalize hook
-  now: 2026-01-02T15:04:05Z    # what the script sees as request.now
-  answer: {...}                # what is expected, as "metascript run" prints it; it comes last
-  error: missing key           # or, in its place, a part of the error that is expected
+  now: 2026-01-02T15:04:05Z    # the time that the script gets
+  answer: {...}                # the expected answer, as "metascript run" prints it; must be the last field
+  error: missing key           # instead of answer: a text that the error must contain
 
-With --update the expected part of a case that differs is replaced by the answer; what is above it stays as it is.`,
+With --update, the expected part of each case that differs is replaced. The text above it does not change.`,
 		Example: `  metascript test examples/immortalcontainer
   metascript test --update examples`,
 		Args: cobra.MinimumNArgs(1),

@@ -16,12 +16,12 @@ import (
 func typesCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "types [DIR]",
-		Short: "Write types of requests, answers and the library, for editors",
-		Long: `Write files beside scripts, by which an editor completes and checks them: what a function is given, what it
-returns, and the functions of the library that every script may load.
+		Short: "Write type definitions of requests, answers and the library, for editors",
+		Long: `Write type definitions into a directory of scripts. Editors use them to complete and check scripts. They describe the
+requests, the answers, and the functions of the library.
 
-They go to DIR, or to the current folder. Files that it wrote before are replaced; a file of the same name that it did not
-write is an error, and then nothing is written. The server ignores these files.`,
+DIR defaults to the current directory. The command overwrites only files that it wrote itself. If another file has the
+same name, this is an error, and nothing is written. The server ignores these files.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."

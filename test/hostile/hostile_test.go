@@ -15,7 +15,7 @@ import (
 	"metascript/engine"
 )
 
-var table = flag.Bool("table", false, "print what each script came to, how long it took, and its memory")
+var table = flag.Bool("table", false, "print for each script the kind of its error, its duration and its memory")
 
 // languages are by the names of their folders, which hold files of that extension.
 var languages = []struct{ folder, name, extension, comment string }{
@@ -26,16 +26,16 @@ var languages = []struct{ folder, name, extension, comment string }{
 
 // classes are what scripts attack by; there is something of each in each language.
 var classes = map[string]string{
-	"loop":   "loops of every kind the language has",
-	"native": "one operation of the interpreter's that works without end",
-	"memory": "repetition, doubling, growth, amplification",
-	"stack":  "recursion, deep data",
-	"source": "texts that are hard to parse; made in generated_test.go",
-	"output": "answers without end, and answers that are no data",
-	"error":  "messages and logs without end",
-	"state":  "what one call leaves for the next, writing into the request",
-	"host":   "files, environment, clock, sockets, names of Go's",
-	"bypass": "ways around a guard: other names, callbacks, catching its refusal",
+	"loop":   "every kind of loop that the language has",
+	"native": "a single operation of the interpreter that takes very long or never ends",
+	"memory": "repeating, doubling and growing values; a small input with a large result",
+	"stack":  "recursion, deeply nested data",
+	"source": "source texts that are hard to parse; generated in generated_test.go",
+	"output": "very large or endless answers, and answers that are not data",
+	"error":  "very large or endless error messages and logs",
+	"state":  "keeping state between calls, modifying the request",
+	"host":   "files, environment, clock, sockets, names of Go functions and types",
+	"bypass": "avoiding a check: other names, callbacks, catching its error",
 }
 
 // A trial is a script and what must happen.

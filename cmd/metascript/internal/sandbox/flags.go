@@ -50,13 +50,13 @@ func (i *isolation) Set(text string) error {
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.isolation = isolation(v1alpha1.IsolationInProcess)
 	f.memory, f.output, f.logged = flagvalue.Bytes(256<<20), flagvalue.Bytes(16<<20), flagvalue.Bytes(64<<10)
-	flags.StringArrayVar(&f.Folders, "scripts-dir", nil, "a folder below which the files of script.file are; it can be given several times, and the first folder that has a file is used")
-	flags.Var(&f.isolation, "isolation", "the minimum isolation of scripts; Process runs all of them in worker processes, whatever spec.isolation says")
-	flags.DurationVar(&f.timeout, "max-script-timeout", 30*time.Second, "the maximum of script.timeout")
-	flags.Int64Var(&f.steps, "max-script-steps", 1_000_000_000, "the maximum of script.limits.steps")
-	flags.Var(&f.memory, "max-script-memory", "the maximum of script.limits.memory")
-	flags.Var(&f.output, "max-script-output", "the maximum of script.limits.output")
-	flags.Var(&f.logged, "script-log-limit", "how much a script may print in one call")
+	flags.StringArrayVar(&f.Folders, "scripts-dir", nil, "directory for the files in script.file; the flag can be repeated, and the first directory that has a file is used")
+	flags.Var(&f.isolation, "isolation", "minimum isolation of scripts; Process runs all scripts in worker processes, also if spec.isolation is InProcess")
+	flags.DurationVar(&f.timeout, "max-script-timeout", 30*time.Second, "maximum of script.timeout")
+	flags.Int64Var(&f.steps, "max-script-steps", 1_000_000_000, "maximum of script.limits.steps")
+	flags.Var(&f.memory, "max-script-memory", "maximum of script.limits.memory")
+	flags.Var(&f.output, "max-script-output", "maximum of script.limits.output")
+	flags.Var(&f.logged, "script-log-limit", "maximum size of the text that a script can print in one call")
 }
 
 // ceilings returns the limits in the flags. Zero is an error, since it would mean the default of the engine.

@@ -22,8 +22,8 @@ const (
 func (d *SpecDefaults) Register(flags *pflag.FlagSet) {
 	d.strategy = flagvalue.OneOf(dynamicApply, serverSideApply)
 	d.missing = flagvalue.OneOf(string(v1alpha1.MissingChildrenDelete), string(v1alpha1.MissingChildrenHold))
-	flags.Var(&d.strategy, "apply-strategy", "how objects are updated by controllers that do not say it themselves: "+d.strategy.Words())
-	flags.Var(&d.missing, "missing-children", "what a webhook's answer without children means while there are some, for webhooks that do not say it themselves: "+d.missing.Words()+"; with Hold it is an error, and nothing is deleted")
+	flags.Var(&d.strategy, "apply-strategy", "how objects are updated, for controllers that do not set spec.applyStrategy: "+d.strategy.Words())
+	flags.Var(&d.missing, "missing-children", "what an answer without children means while children exist, for webhooks that do not set missingChildren: "+d.missing.Words()+"; with Hold it is an error, and nothing is deleted")
 }
 
 // Apply sets the options for the flags.

@@ -24,9 +24,9 @@ type electionFlags struct {
 // register adds the flags to a set.
 func (f *electionFlags) register(flags *pflag.FlagSet) {
 	f.lock = flagvalue.OneOf("leases")
-	flags.BoolVar(&f.on, "leader-election", false, "work only while this server is the leader of those that run beside it; the others wait")
-	flags.Var(&f.lock, "leader-election-resource-lock", "the kind of lock; Kubernetes has only leases")
-	flags.StringVar(&f.namespace, "leader-election-namespace", "", "namespace of the Lease; by default the Pod's")
+	flags.BoolVar(&f.on, "leader-election", false, "work only while this server holds the Lease; the other servers are on standby")
+	flags.Var(&f.lock, "leader-election-resource-lock", "the kind of the lock; Kubernetes supports only leases")
+	flags.StringVar(&f.namespace, "leader-election-namespace", "", "namespace of the Lease; defaults to the namespace of the Pod")
 	flags.StringVar(&f.id, "leader-election-id", "metacontroller", "name of the Lease")
 }
 
