@@ -45,7 +45,7 @@ func (d *deleter) finish(ctx context.Context, id spec.ID) error {
 func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Object) error {
 	declaration, err := spec.Read(o)
 	if err != nil {
-		d.Log.Warn("the controller is deleted, and there is no telling what its parents were: metascript gc takes its finalizers off", "controller", id.Name, "error", err)
+		d.Log.Warn("the controller is deleted, and its parents are not known: metascript gc removes its finalizers", "controller", id.Name, "error", err)
 		return nil
 	}
 	remover := finalizers.Remover{
@@ -54,10 +54,10 @@ func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Ob
 	}
 	n, err := remover.Remove(ctx, declaration)
 	if err != nil {
-		d.Log.Warn("the controller is deleted, and not all of its finalizers came off; trying again", "controller", id.Name, "taken", n, "error", err)
+		d.Log.Warn("the controller is deleted, and not all of its finalizers could be removed; trying again", "controller", id.Name, "taken", n, "error", err)
 		return err
 	}
-	d.Log.Info("the controller is deleted; its finalizers are off its parents", "controller", id.Name, "parents", n)
+	d.Log.Info("the controller is deleted; its finalizers are removed from its parents", "controller", id.Name, "parents", n)
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (s *Server) Healthy(ctx context.Context) error {
 	case <-passed:
 		return nil
 	case <-ctx.Done():
-		return errors.New("a lock of the server's is held and not given back")
+		return errors.New("a lock in the server is not released")
 	}
 }
 

@@ -127,7 +127,7 @@ func (r *reporter) notePruned(o *object.Object) error {
 const definitionLag = 10 * time.Second
 
 // oldDefinitions is reported once, if the server was updated without its CustomResourceDefinitions.
-const oldDefinitions = "the CustomResourceDefinitions of the controllers are older than this server, and keep neither spec.script nor the status: apply those of its release, in manifests/crds; no status is written until they change"
+const oldDefinitions = "the CustomResourceDefinitions of the controllers are older than this server, and store neither spec.script nor the status: apply those of its release, in manifests/crds; until then no status is written"
 
 func hasConditions(o *object.Object) bool {
 	_, found, err := unstructured.NestedSlice(o.Object, "status", "conditions")
@@ -153,7 +153,7 @@ func releaseWarning(d *spec.Declaration, built *build.Built) []string {
 	if built.Finalize == nil || d.Object.Annotations[reconcile.RemoveFinalizers] != "true" {
 		return nil
 	}
-	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: take it off, so that finalizers are held if the hook is lost", reconcile.RemoveFinalizers)}
+	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: remove it, so that finalizers are held if the hook is lost", reconcile.RemoveFinalizers)}
 }
 
 // runawayCheck is how often the server checks for scripts that still run after their timeout.

@@ -39,7 +39,7 @@ kind has no CustomResourceDefinition in the files is not checked.`,
 }
 
 // errInvalid makes the exit code 1 after check has printed the errors.
-var errInvalid = errors.New("not all is well")
+var errInvalid = errors.New("not all objects are valid")
 
 // runCheck checks every document, also after one that is invalid. It collects the definitions first, so that their order in the
 // files does not matter.

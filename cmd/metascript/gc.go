@@ -66,7 +66,7 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	fmt.Fprintf(cmd.OutOrStdout(), "%s %d off, kept %d of controllers that exist, failed %d\n", verb, found.Removed, found.Kept, found.Failed)
 	if err != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), err)
-		return errors.New("not all finalizers could be looked at, or taken off")
+		return errors.New("some finalizers could not be read or removed")
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func writeCase(t *testing.T, text string) {
 
 func TestTestUpdatesTheExpectedPart(t *testing.T) {
 	inCaseFolder(t, input)
-	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it says neither answer nor error; --update writes", expected, "1 case: 1 not as expected\n"}, []string{"error: "})
+	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it has neither answer nor error; --update writes", expected, "1 case: 1 not as expected\n"}, []string{"error: "})
 	for range 2 {
 		metascript(t, "test", "--update", ".").expect(t, 0, []string{"1 case: "}, nil)
 		if diff := cmp.Diff(input+expected, readText(t, "cases/a.yaml")); diff != "" {

@@ -21,7 +21,7 @@ func (h InvalidHook) Call(context.Context, *hook.Request) (*hook.Response, error
 
 // missingSync returns the sync hook for a controller that has spec.hooks, but no sync hook in it.
 func (w *loading) missingSync() hook.Hook {
-	err := errors.New("hooks.sync is missing or empty, so that nothing says what the children should be: give it a webhook or a script")
+	err := errors.New("hooks.sync is missing or empty, so that the desired children are not known: give it a webhook or a script")
 	w.warn(err.Error() + "; until then every sync fails")
 	return InvalidHook{Err: err}
 }

@@ -214,7 +214,7 @@ func (w *loading) checkSync() error {
 		return &functionError{fmt.Errorf("%[1]s: it defines no function sync: did you mean %[2]s? Call it sync, or name it in hooks.sync.script.function", w.own.entry, w.misspelledSync())}
 	case w.built.Finalize != nil:
 		if w.declaration.Hook(hook.Finalize) == nil {
-			w.warn(fmt.Sprintf("%s defines no function sync: parents are finalized, and otherwise left alone; list hooks.finalize.script: {} to say that this is meant", w.own.entry))
+			w.warn(fmt.Sprintf("%s defines no function sync: parents are finalized, and otherwise not changed; if this is intended, list hooks.finalize.script: {}", w.own.entry))
 		}
 		return nil
 	case w.own != nil:

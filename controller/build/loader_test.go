@@ -214,7 +214,7 @@ func TestControllerWithOnlyAFinalizeHook(t *testing.T) {
 		if loaded.Sync != nil || loaded.Finalize == nil {
 			t.Errorf("%s: sync %v, finalize %v, want finalize alone", name, loaded.Sync, loaded.Finalize)
 		}
-		if got := strings.Contains(strings.Join(loaded.Warnings, ""), "defines no function sync: parents are finalized, and otherwise left alone"); got != c.warning {
+		if got := strings.Contains(strings.Join(loaded.Warnings, ""), "defines no function sync: parents are finalized, and otherwise not changed"); got != c.warning {
 			t.Errorf("%s: warnings %q, want one about sync: %t", name, loaded.Warnings, c.warning)
 		}
 	}

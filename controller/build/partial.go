@@ -76,7 +76,7 @@ func (w *loading) withoutScript(name string, why error) (hook.Hook, error) {
 	w.missing.hooks = append(w.missing.hooks, why)
 	text := fmt.Sprintf("the script that answers for the hook %s is not loaded: %v", name, why)
 	if name == hook.Finalize {
-		text += fmt.Sprintf("; correct it, or take finalizer %s off this object", w.declaration.ID().Finalizer())
+		text += fmt.Sprintf("; correct it, or remove finalizer %s from this object", w.declaration.ID().Finalizer())
 	}
 	return UnloadedHook{Err: errors.New(text)}, nil
 }

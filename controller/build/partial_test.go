@@ -84,7 +84,7 @@ func TestErrorOfAnUnloadedFinalizeHookNamesTheFinalizer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := servedPartially(t, hooks.Finalize); !strings.HasSuffix(got, "; correct it, or take finalizer metacontroller.io/compositecontroller-c off this object") {
+	if got := servedPartially(t, hooks.Finalize); !strings.HasSuffix(got, "; correct it, or remove finalizer metacontroller.io/compositecontroller-c from this object") {
 		t.Errorf("error %q", got)
 	}
 }

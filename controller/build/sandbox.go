@@ -52,7 +52,7 @@ type IsolationError struct{ missing []string }
 
 // Error implements error.
 func (e *IsolationError) Error() string {
-	return "isolation Process cannot be had here, and scripts are not run with less; the system lacks: " + strings.Join(e.missing, "; ")
+	return "isolation Process is not available on this system, and scripts do not run with less isolation; the system lacks: " + strings.Join(e.missing, "; ")
 }
 
 // Isolation returns the isolation of the scripts of a controller that sets this one, or "".
@@ -79,7 +79,7 @@ func (s *Sandbox) Warnings(d *spec.Declaration) []string {
 	var warnings []string
 	switch {
 	case d.Settings.Isolation == v1alpha1.IsolationInProcess && s.MinIsolation == v1alpha1.IsolationProcess:
-		warnings = append(warnings, "isolation InProcess is less than this server insists on: the scripts run with --isolation=Process")
+		warnings = append(warnings, "isolation InProcess is less than this server requires: the scripts run with --isolation=Process")
 	case d.Settings.Isolation == v1alpha1.IsolationProcess && !d.HasScript():
 		warnings = append(warnings, "isolation Process has no effect: no hook is a script")
 	}
@@ -100,7 +100,7 @@ func (s *Sandbox) aboveCeilings(path string, source v1alpha1.ScriptSource) []str
 	var warnings []string
 	for _, limit := range settableLimits {
 		if value, ceiling := limit.of(&wanted), limit.of(&ceilings); value > ceiling {
-			warnings = append(warnings, fmt.Sprintf("%s.%s is %s, above the server's ceiling, which counts: %s=%s", path, limit.field, limit.show(value), limit.flag, limit.show(ceiling)))
+			warnings = append(warnings, fmt.Sprintf("%s.%s is %s, above the server's maximum, which is used: %s=%s", path, limit.field, limit.show(value), limit.flag, limit.show(ceiling)))
 		}
 	}
 	return warnings
@@ -174,7 +174,7 @@ func (s *Sandbox) explain(err error, l engine.Limits) error {
 			continue
 		}
 		corrected := *e // a copy, since e may be shared
-		corrected.Hint = fmt.Sprintf("%s; %s is at the server's ceiling, %s=%s", strings.TrimSuffix(e.Hint, advice), limit.field, limit.flag, limit.show(ceiling))
+		corrected.Hint = fmt.Sprintf("%s; %s is at the server's maximum, %s=%s", strings.TrimSuffix(e.Hint, advice), limit.field, limit.flag, limit.show(ceiling))
 		return &corrected
 	}
 	return err

@@ -41,7 +41,7 @@ func TestIsolationIsTheStricterOfControllerAndServer(t *testing.T) {
 		{"in worker processes if the controller sets it", inProcess, process, process, ""},
 		{"in worker processes if the server sets it", process, "", process, ""},
 		{"in worker processes if both set it", process, process, process, ""},
-		{"never less than the server sets", process, inProcess, process, "isolation InProcess is less than this server insists on"},
+		{"never less than the server sets", process, inProcess, process, "isolation InProcess is less than this server requires"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			engines := map[v1alpha1.Isolation]*recordingEngine{inProcess: {Runtime: newSandbox().InProcess}, process: {Runtime: newSandbox().InProcess}}
@@ -95,10 +95,10 @@ func TestLimitsAreAtMostTheCeilings(t *testing.T) {
 			engine.Limits{Timeout: time.Second, Steps: 10, Memory: 1 << 20, Output: 100, Source: maxInline, Log: 5}, nil},
 		{"at the ceilings", "{timeout: 2s, limits: {steps: 1000, memory: 8Mi, output: 1Ki}}", capped, nil},
 		{"above them", "{timeout: 1m, limits: {steps: 1001, memory: 1G, output: 2Ki}}", capped, []string{
-			"script.timeout is 1m0s, above the server's ceiling, which counts: --max-script-timeout=2s",
-			"script.limits.steps is 1001, above the server's ceiling, which counts: --max-script-steps=1000",
-			"script.limits.memory is 1000000000, above the server's ceiling, which counts: --max-script-memory=8Mi",
-			"script.limits.output is 2Ki, above the server's ceiling, which counts: --max-script-output=1Ki",
+			"script.timeout is 1m0s, above the server's maximum, which is used: --max-script-timeout=2s",
+			"script.limits.steps is 1001, above the server's maximum, which is used: --max-script-steps=1000",
+			"script.limits.memory is 1000000000, above the server's maximum, which is used: --max-script-memory=8Mi",
+			"script.limits.output is 2Ki, above the server's maximum, which is used: --max-script-output=1Ki",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestLimitsAreAtMostTheCeilings(t *testing.T) {
 		})
 	}
 	spec := spectest.Composite(t, "hooks: {sync: {script: {}}, finalize: {script: {timeout: 3s}}}")
-	if diff := cmp.Diff([]string{"hooks.finalize.script.timeout is 3s, above the server's ceiling, which counts: --max-script-timeout=2s"}, append(sandbox.Warnings(spec), spec.Warnings()...)); diff != "" {
+	if diff := cmp.Diff([]string{"hooks.finalize.script.timeout is 3s, above the server's maximum, which is used: --max-script-timeout=2s"}, append(sandbox.Warnings(spec), spec.Warnings()...)); diff != "" {
 		t.Errorf("warnings about hooks (-want +got):\n%s", diff)
 	}
 }
@@ -136,10 +136,10 @@ func TestHintDoesNotAdviseToRaiseALimitAtTheCeiling(t *testing.T) {
 		want  string // at the ceiling
 		below string
 	}{
-		{engine.Stopped(expired, engine.Pos{}, at), "look for a loop that does not end; timeout is at the server's ceiling, --max-script-timeout=1s", "look for a loop that does not end, or raise timeout"},
-		{engine.TooManySteps(engine.Pos{}, at), "look for a loop that does not end; limits.steps is at the server's ceiling, --max-script-steps=1000", "look for a loop that does not end, or raise limits.steps"},
-		{engine.TooMuchMemory(engine.Pos{}, at, ""), "build less at a time; limits.memory is at the server's ceiling, --max-script-memory=8Mi", "build less at a time, or raise limits.memory"},
-		{engine.NewWalk(at).Count(2 << 10), "return less; limits.output is at the server's ceiling, --max-script-output=1Ki", "return less, or raise limits.output"},
+		{engine.Stopped(expired, engine.Pos{}, at), "look for a loop that does not end; timeout is at the server's maximum, --max-script-timeout=1s", "look for a loop that does not end, or raise timeout"},
+		{engine.TooManySteps(engine.Pos{}, at), "look for a loop that does not end; limits.steps is at the server's maximum, --max-script-steps=1000", "look for a loop that does not end, or raise limits.steps"},
+		{engine.TooMuchMemory(engine.Pos{}, at, ""), "build less at a time; limits.memory is at the server's maximum, --max-script-memory=8Mi", "build less at a time, or raise limits.memory"},
+		{engine.NewWalk(at).Count(2 << 10), "return less; limits.output is at the server's maximum, --max-script-output=1Ki", "return less, or raise limits.output"},
 		{&engine.Error{Kind: engine.KindSteps, Hint: "something else"}, "something else", "something else"},
 	} {
 		before := *c.fault
@@ -163,7 +163,7 @@ func TestErrorOfAScriptThatExceedsALimit(t *testing.T) {
 	const loop = "def sync():\n    return {'children': [x for x in range(1000000)]}\n"
 	for settings, want := range map[string]string{
 		"limits: {steps: 1000}":          "ran more than 1000 steps (look for a loop that does not end, or raise limits.steps)",
-		"limits: {steps: 2000000000000}": "ran more than 5000 steps (look for a loop that does not end; limits.steps is at the server's ceiling, --max-script-steps=5000)",
+		"limits: {steps: 2000000000000}": "ran more than 5000 steps (look for a loop that does not end; limits.steps is at the server's maximum, --max-script-steps=5000)",
 	} {
 		l := newLoader()
 		l.Sandbox.Ceilings.Steps = 5000

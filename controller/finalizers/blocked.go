@@ -46,7 +46,7 @@ func (w *BlockedReporter) Report(d *spec.Declaration, why, remedy string) error 
 		w.Forget(d.ID())
 		return nil
 	}
-	text := fmt.Sprintf("%s %s, so that its finalize hook cannot be asked: %s, or take finalizer %s off this object", d.ID(), why, remedy, d.ID().Finalizer())
+	text := fmt.Sprintf("%s %s, so that its finalize hook cannot be called: %s, or remove finalizer %s from this object", d.ID(), why, remedy, d.ID().Finalizer())
 	w.mu.Lock()
 	known := w.blocked[d.ID()]
 	w.mu.Unlock()

@@ -41,7 +41,7 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, with its hook and its writes.", buckets, nameLabel, typeLabel),
 		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, with the waiting for its turn.", buckets, nameLabel, typeLabel, "hook"),
 		errors:  r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
-		reloads: r.counters("metascript_script_reloads_total", "Versions of scripts, by what came of them: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
+		reloads: r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
 	}
 	return m, *r.failed
 }

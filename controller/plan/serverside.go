@@ -289,7 +289,7 @@ func AfterDryRun(op Op, result *object.Object) *Op {
 }
 
 // ErrImmutable is the error of a dry run if a child cannot be changed as desired, but a new one could be created.
-var ErrImmutable = errors.New("it cannot be changed so, only made anew")
+var ErrImmutable = errors.New("a field that would change is immutable, so that it is recreated")
 
 // RecreateImmutable returns the write that follows a dry run with the error ErrImmutable: a Delete.
 func RecreateImmutable(op Op) Op {

@@ -91,7 +91,7 @@ func (f *finalizerKeeper) reportHeld(v *call.Version, parent *object.Object) {
 // reportPaused reports a parent that is being deleted and cannot be finalized because it is paused.
 func (f *finalizerKeeper) reportPaused(parent *object.Object) {
 	if object.Deleting(parent) && f.binding.HasFinalizer(parent) {
-		f.events.Warning(parent, "FinalizeWaiting", "it is paused by the annotation %s, so that its finalize hook is not asked: take the annotation off, or finalizer %s", pausedAnnotation, f.binding.Finalizer)
+		f.events.Warning(parent, "FinalizeWaiting", "it is paused by the annotation %s, so that its finalize hook is not called: remove the annotation, or finalizer %s", pausedAnnotation, f.binding.Finalizer)
 	}
 }
 
@@ -119,12 +119,12 @@ func (h HeldFinalizers) Message(of spec.ID) string {
 	}
 	waiting := ""
 	if h.Deleted > 0 {
-		waiting = fmt.Sprintf(", of which %d cannot go before it is off", h.Deleted)
+		waiting = fmt.Sprintf(", of which %d cannot be deleted before it is removed", h.Deleted)
 	}
 	return fmt.Sprintf("the controller has no finalize hook any more, and its finalizer %s stays %s%s: %s; or %s", of.Finalizer(), parents, waiting, h.HowToFinalize, howToRemove(of))
 }
 
 // howToRemove describes how to have the finalizers of a controller removed.
 func howToRemove(of spec.ID) string {
-	return fmt.Sprintf("if that is meant, have the finalizers taken off, by the annotation %[1]s: \"true\" on the controller (kubectl annotate %[2]s %[3]s %[1]s=true)", RemoveFinalizers, of.Resource(), of.Name)
+	return fmt.Sprintf("if that is intended, have the finalizers removed, by the annotation %[1]s: \"true\" on the controller (kubectl annotate %[2]s %[3]s %[1]s=true)", RemoveFinalizers, of.Resource(), of.Name)
 }

@@ -151,7 +151,7 @@ func (w *statusWriter) noteStatusRemoved(parent *object.Object, err error) bool 
 	w.states.mu.Lock()
 	w.withoutStatus[kind] = true
 	w.states.mu.Unlock()
-	w.events.Warning(parent, "StatusNotStored", "%v: no status is written until it is; children are looked after", &spec.NoStatusError{Resource: resource})
+	w.events.Warning(parent, "StatusNotStored", "%v: the status is not written until it is; children are reconciled as usual", &spec.NoStatusError{Resource: resource})
 	return true
 }
 

@@ -35,7 +35,7 @@ const (
 	// Mark replaces a value of a Secret.
 	Mark = "[redacted]"
 	// tooMuch replaces a whole text.
-	tooMuch = "[redacted: the Secrets at hand are too large to look for what they hold in this text]"
+	tooMuch = "[redacted: the Secrets of this object are too large to search this text for their values]"
 )
 
 // maxScanned is how many bytes one Redactor searches at most, which takes about a second.

@@ -22,7 +22,7 @@ func Withholding() *Redactor {
 }
 
 // unread says why a message of the API server is not shown.
-const unread = "what the API server says is not shown, since it may quote Secrets that are not read yet"
+const unread = "the message of the API server is not shown, since it may contain values of Secrets that are not read yet"
 
 // withheld returns err without the message of the API server.
 func withheld(err error) error {

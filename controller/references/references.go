@@ -184,7 +184,7 @@ func (w *Watcher) Stale(user any) []string {
 	var all []string
 	for o, there := range w.of(user) {
 		if err := there.Stale(); err != nil {
-			all = append(all, fmt.Sprintf("changes of %s go unnoticed: %v", o, err))
+			all = append(all, fmt.Sprintf("changes of %s are not observed: %v", o, err))
 		}
 	}
 	slices.Sort(all)

@@ -213,7 +213,7 @@ func TestAnObjectWhoseWatchIsForbiddenLaterIsStale(t *testing.T) {
 	<-watches
 	<-watches // so that the error of the first one is known
 	c.expect(t, token, "one")
-	if stale := c.Stale("a"); len(stale) != 1 || stale[0] != "changes of Secret ns/token go unnoticed: you cannot watch" {
+	if stale := c.Stale("a"); len(stale) != 1 || stale[0] != "changes of Secret ns/token are not observed: you cannot watch" {
 		t.Errorf("stale are %q", stale)
 	}
 	if stale := c.Stale("b"); len(stale) > 0 {

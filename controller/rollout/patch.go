@@ -22,14 +22,14 @@ func Paths(declared []string) (paths, warnings []string) {
 		fields := strings.Split(path, ".")
 		switch {
 		case slices.Contains(fields, ""):
-			warnings = append(warnings, fmt.Sprintf("%q is no path of a field, such as spec.template: it is left out", path))
+			warnings = append(warnings, fmt.Sprintf("%q is no path of a field, such as spec.template: it is ignored", path))
 		case fields[0] == "status":
-			warnings = append(warnings, path+" is left out: a status changes with every step of a rollout")
+			warnings = append(warnings, path+" is ignored: a status changes with every step of a rollout")
 		case path == "metadata":
-			warnings = append(warnings, "metadata stands for its labels and annotations: the rest changes with every write")
+			warnings = append(warnings, "metadata means its labels and annotations: the rest changes with every write")
 			paths = append(paths, "metadata.labels", "metadata.annotations")
 		case fields[0] == "metadata" && fields[1] != "labels" && fields[1] != "annotations":
-			warnings = append(warnings, path+" is left out: of the metadata only labels and annotations make revisions")
+			warnings = append(warnings, path+" is ignored: of the metadata only labels and annotations make revisions")
 		default:
 			paths = append(paths, path)
 		}

@@ -62,7 +62,7 @@ func resourcesDiscovered(r *Result) metav1.Condition {
 	case r.Resources == nil, spec.LacksStatus(r.Resources):
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonDiscovered, "the API server serves every resource that the spec names")
 	case errors.As(r.Resources, &notServed):
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonResourceNotFound, r.Resources.Error()+"; work starts by itself when it appears")
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonResourceNotFound, r.Resources.Error()+"; the controller starts by itself when it is served")
 	}
 	return condition(metav1.ConditionUnknown, v1alpha1.ReasonDiscoveryFailed, r.Resources.Error())
 }
@@ -93,7 +93,7 @@ func scriptRunaway(r *Result) metav1.Condition {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonNotStopped, fmt.Sprintf(
-		"%s%s runs on although its time is up, keeps a processor of the server busy, and cannot be stopped: its text is refused; edit the script, and restart the server to end what runs; spec.isolation: Process ends such scripts", r.Runaways[0], more))
+		"%s%s still runs after its timeout, uses one CPU of the server, and cannot be stopped: calls of the same script are refused; edit the script, and restart the server to end it; with spec.isolation: Process such scripts are ended", r.Runaways[0], more))
 }
 
 func finalizersHeld(d *spec.Declaration, r *Result) metav1.Condition {
@@ -153,7 +153,7 @@ func ready(d *spec.Declaration, r *Result) metav1.Condition {
 	case !r.Synced:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonStarting, starting().Message)
 	case r.CacheError != nil:
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonCachesStale, "changes go unnoticed: "+r.CacheError.Error())
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonCachesStale, "changes are not observed: "+r.CacheError.Error())
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonRunning, fmt.Sprintf("generation %d runs", r.Active.Generation))
 }

@@ -97,7 +97,7 @@ func TestConditionsOfAController(t *testing.T) {
 			[]string{"ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"}, "Ready", []string{"hooks.sync.webhook"}},
 		{"a parent kind that is not served", soundSpec, parentNotServed, 0,
 			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
-			"ResourcesDiscovered", []string{"parentResource", `"widgets"`, "example.com/v1", "by itself when it appears"}},
+			"ResourcesDiscovered", []string{"parentResource", `"widgets"`, "example.com/v1", "the controller starts by itself when it is served"}},
 		{"a child kind that is not served", soundSpec, notServed, 0,
 			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
 			"ResourcesDiscovered", []string{"childResources[0]", `"configmaps"`}},
@@ -250,7 +250,7 @@ func TestScriptRunawayNamesTheScriptsOfItsController(t *testing.T) {
 	}}
 	r := &Result{Runaways: sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "a"})}
 	c := scriptRunaway(r)
-	want := "compiling sync.js, given up at 2026-03-04T05:06:07Z (and 1 more) runs on although its time is up"
+	want := "compiling sync.js, given up at 2026-03-04T05:06:07Z (and 1 more) still runs after its timeout"
 	if c.Status != "True" || c.Reason != v1alpha1.ReasonNotStopped || !strings.HasPrefix(c.Message, want) || !strings.Contains(c.Message, "restart the server") {
 		t.Errorf("got %+v, want %q", c, want)
 	}

@@ -18,7 +18,7 @@ func TestDifference(t *testing.T) {
 	}{
 		{"equal", outcome{Answer: answer(1)}, outcome{Answer: answer(1)}, ""},
 		{"a part of the error", outcome{Error: "missing key"}, outcome{Error: "sync.star:1:2: missing key name"}, ""},
-		{"nothing is expected", outcome{}, outcome{Answer: answer(1)}, "it says neither answer nor error; --update writes what comes:\nanswer:\n  status:\n    \"n\": 1\n"},
+		{"nothing is expected", outcome{}, outcome{Answer: answer(1)}, "it has neither answer nor error; --update writes the actual result:\nanswer:\n  status:\n    \"n\": 1\n"},
 		{"another error", outcome{Error: "missing key"}, outcome{Error: "timed out"}, "want an error with \"missing key\", got:\nerror: timed out\n"},
 		{"an answer, not an error", outcome{Error: "missing key"}, outcome{Answer: answer(1)}, "want an error with \"missing key\", got:\nanswer:\n  status:\n    \"n\": 1\n"},
 		{"an error, not an answer", outcome{Answer: answer(1)}, outcome{Error: "timed out"}, "want an answer, got:\nerror: timed out\n"},

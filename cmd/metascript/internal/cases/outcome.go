@@ -40,7 +40,7 @@ func outcomeOf(answer *hook.Response, failed error) (outcome, error) {
 func (want outcome) difference(got outcome) string {
 	switch {
 	case want.Error == "" && want.Answer == nil:
-		return "it says neither answer nor error; --update writes what comes:\n" + got.text()
+		return "it has neither answer nor error; --update writes the actual result:\n" + got.text()
 	case want.Error != "" && !strings.Contains(got.Error, want.Error):
 		return fmt.Sprintf("want an error with %q, got:\n%s", want.Error, got.text())
 	case want.Error == "" && got.Error != "":

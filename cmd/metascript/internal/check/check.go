@@ -32,7 +32,7 @@ type Checker struct {
 func (c *Checker) Check(ctx context.Context, doc manifest.Document) bool {
 	name := fmt.Sprintf("%s: %s", doc.File, object.Describe(doc.Object))
 	if doc.GetKind() == manifest.KindCRD {
-		c.print(name, "ok, its objects are held against it")
+		c.print(name, "ok, its objects are validated against it")
 		return true
 	}
 	errs, known := c.Rules.Validate(doc)
@@ -51,7 +51,7 @@ func (c *Checker) Check(ctx context.Context, doc manifest.Document) bool {
 		c.print(name, "there is no such kind in "+v1alpha1.Group)
 		return false
 	}
-	c.print(name, "passed over, its definition is not among the files")
+	c.print(name, "not checked, its definition is not in the files")
 	return true
 }
 

@@ -61,10 +61,10 @@ func TestCheckerOutput(t *testing.T) {
 		valid      bool
 		want       string // a part of what is printed
 	}{
-		{"a definition", definition, true, "a.yaml: CustomResourceDefinition parts.example.com: ok, its objects are held against it\n"},
+		{"a definition", definition, true, "a.yaml: CustomResourceDefinition parts.example.com: ok, its objects are validated against it\n"},
 		{"an object", "{apiVersion: example.com/v1, kind: Part, metadata: {name: p}, spec: {size: 1}}", true, "a.yaml: Part p: ok\n"},
 		{"an invalid object", "{apiVersion: example.com/v1, kind: Part, metadata: {name: p}, spec: {size: x}}", false, "a.yaml: Part p: spec.size: "},
-		{"an unknown kind", "{apiVersion: v1, kind: Pod, metadata: {name: p}}", true, "a.yaml: Pod p: passed over, its definition is not among the files\n"},
+		{"an unknown kind", "{apiVersion: v1, kind: Pod, metadata: {name: p}}", true, "a.yaml: Pod p: not checked, its definition is not in the files\n"},
 		{"an unknown kind of our group", "{apiVersion: metacontroller.k8s.io/v1alpha1, kind: Controller, metadata: {name: p}}", false, "a.yaml: Controller p: there is no such kind in metacontroller.k8s.io\n"},
 		{"a controller", composite, true, "a.yaml: CompositeController c: ok, hooks: sync\n"},
 		{"a script that does not compile", strings.Replace(composite, "return {}", "return {", 1), false, "a.yaml: CompositeController c: sync.star:1:"},

@@ -83,7 +83,7 @@ func (c *cluster) runningControllers(ctx context.Context, docs []manifest.Docume
 		}
 		text := fmt.Sprintf("%s is in the cluster too", object.Describe(doc.Object))
 		if !dryRun {
-			text += fmt.Sprintf(", whose server undoes what this one does; pause it there: kubectl patch%s %s %s --type=merge -p '{\"spec\":{\"paused\":true}}'",
+			text += fmt.Sprintf(", whose server reverts what this one does; pause it there: kubectl patch%s %s %s --type=merge -p '{\"spec\":{\"paused\":true}}'",
 				c.flag(), resource.Resource, doc.GetName())
 		}
 		warnings = append(warnings, text)

@@ -76,7 +76,7 @@ func TestWarningsAboutControllersThatRunInTheCluster(t *testing.T) {
 	}{
 		{"none", "", false, nil},
 		{"one is paused", paused, false, []string{
-			`CompositeController c is in the cluster too, whose server undoes what this one does; pause it there: kubectl patch compositecontrollers c --type=merge -p '{"spec":{"paused":true}}'`}},
+			`CompositeController c is in the cluster too, whose server reverts what this one does; pause it there: kubectl patch compositecontrollers c --type=merge -p '{"spec":{"paused":true}}'`}},
 		{"a dry run", edited, true, []string{"CompositeController c is in the cluster too", "DecoratorController d is in the cluster too"}},
 	} {
 		cluster, _ := holding(t, c.stored)

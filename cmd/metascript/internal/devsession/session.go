@@ -113,7 +113,7 @@ func (s *Session) reportWaiting(ctx context.Context) {
 func (s *Session) reload(ctx context.Context, now snapshot) {
 	docs, err := now.documents()
 	if err != nil {
-		s.report.PrintNew("files", s.report.Style.Failure(err.Error()), "what was read before goes on")
+		s.report.PrintNew("files", s.report.Style.Failure(err.Error()), "what was read before stays in use")
 		return
 	}
 	s.report.PrintNew("files", "")

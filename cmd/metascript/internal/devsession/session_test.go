@@ -71,7 +71,7 @@ func TestFilesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	for range 2 {
 		s.reload(t.Context(), broken)
 	}
-	if got := out.String(); strings.Count(got, "permission denied") != 1 || !strings.Contains(got, "\n  what was read before goes on\n") {
+	if got := out.String(); strings.Count(got, "permission denied") != 1 || !strings.Contains(got, "\n  what was read before stays in use\n") {
 		t.Errorf("it prints:\n%s", got)
 	}
 }

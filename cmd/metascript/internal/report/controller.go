@@ -74,7 +74,7 @@ func (r *Reporter) fixed(o *object.Object) {
 	defer r.mu.Unlock()
 	if _, reported := r.printed[object.Describe(o)]; reported {
 		delete(r.printed, object.Describe(o))
-		r.print(r.Style.Strong(object.Describe(o)) + ": runs as it is written again")
+		r.print(r.Style.Strong(object.Describe(o)) + ": the latest version runs again")
 	}
 }
 

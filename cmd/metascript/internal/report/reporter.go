@@ -106,7 +106,7 @@ func (r *Reporter) Stopped() {
 	defer r.mu.Unlock()
 	var below []string
 	if r.finalizes && !r.DryRun {
-		below = append(below, "objects with a finalizer of a controller that does not run cannot go; metascript gc takes it off")
+		below = append(below, "objects with a finalizer of a controller that does not run cannot be deleted; metascript gc removes it")
 	}
 	r.print("stopped", below...)
 }

@@ -155,7 +155,7 @@ CompositeController c: the script does not load (CompileError)
 `)
 	expect(t, "broken still", status(broken), "")
 	running := `{type: Ready, status: "True", reason: Running}`
-	expect(t, "fixed", status(running), "CompositeController c: runs as it is written again\n")
+	expect(t, "fixed", status(running), "CompositeController c: the latest version runs again\n")
 	expect(t, "doubtful", status(running+`, {type: SpecSound, status: "False", message: a doubt}`), "SpecSound: a doubt\n")
 	expect(t, "sound again", status(running), "")
 }

@@ -101,5 +101,5 @@ func (f *Flags) requireWorkers(missing []string) error {
 	if v1alpha1.Isolation(f.isolation) != v1alpha1.IsolationProcess {
 		return nil
 	}
-	return fmt.Errorf("--isolation=Process cannot be had here; the system lacks: %s", strings.Join(missing, "; "))
+	return fmt.Errorf("--isolation=Process is not available on this system, which lacks: %s", strings.Join(missing, "; "))
 }

@@ -13,8 +13,8 @@ var (
 	scriptSlots    = prometheus.NewDesc("metascript_script_slots", "Scripts that can run at a time; the slow lane is of those that take long.", []string{"isolation", "lane"}, nil)
 	scriptsRunning = prometheus.NewDesc("metascript_script_slots_busy", "Scripts that run.", []string{"isolation", "lane"}, nil)
 	scriptsWaiting = prometheus.NewDesc("metascript_scripts_waiting", "Scripts that wait for a slot.", []string{"isolation", "lane"}, nil)
-	scriptsRunaway = prometheus.NewDesc("metascript_scripts_runaway", "Scripts that still run although their time is up, and cannot be stopped.", []string{"isolation"}, nil)
-	runawaysTotal  = prometheus.NewDesc("metascript_script_runaways_total", "How many scripts could not be stopped when their time was up, since the server started.", []string{"isolation"}, nil)
+	scriptsRunaway = prometheus.NewDesc("metascript_scripts_runaway", "Scripts that still run after their timeout, and cannot be stopped.", []string{"isolation"}, nil)
+	runawaysTotal  = prometheus.NewDesc("metascript_script_runaways_total", "How many scripts could not be stopped after their timeout, since the server started.", []string{"isolation"}, nil)
 	processes      = prometheus.NewDesc("metascript_worker_processes", "Worker processes that have served a script.", []string{"state"}, nil)
 )
 

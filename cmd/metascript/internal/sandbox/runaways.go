@@ -35,7 +35,7 @@ func (s *Sandbox) RestartReasons(now time.Time) []string {
 	}
 	var reasons []string
 	for _, runaway := range all {
-		reasons = append(reasons, fmt.Sprintf("%s: %s, runs on and cannot be stopped: edit the script or set spec.isolation: Process, and restart the server", runaway.Owner, runaway))
+		reasons = append(reasons, fmt.Sprintf("%s: %s, still runs and cannot be stopped: edit the script or set spec.isolation: Process, and restart the server", runaway.Owner, runaway))
 	}
 	return reasons
 }

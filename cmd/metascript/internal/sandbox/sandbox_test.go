@@ -85,7 +85,7 @@ func TestFlagsBecomeCeilings(t *testing.T) {
 func TestRequiredWorkersOnASystemWithoutThem(t *testing.T) {
 	missing := []string{"seccomp: not permitted", "RLIMIT_AS: it does not hold"}
 	flags := Flags{isolation: "Process"}
-	if err := flags.requireWorkers(missing); err == nil || !strings.Contains(err.Error(), "--isolation=Process cannot be had here; the system lacks: seccomp: not permitted; RLIMIT_AS: it does not hold") {
+	if err := flags.requireWorkers(missing); err == nil || !strings.Contains(err.Error(), "--isolation=Process is not available on this system, which lacks: seccomp: not permitted; RLIMIT_AS: it does not hold") {
 		t.Errorf("got error %v, want all that is missing", err)
 	}
 	if err := (&Flags{isolation: "InProcess"}).requireWorkers(missing); err != nil {
@@ -125,7 +125,7 @@ func TestRunawaysAreReported(t *testing.T) {
 		t.Errorf("there are reasons for a restart too early: %q", why)
 	}
 	why := strings.Join(sandbox.RestartReasons(time.Now().Add(runawayAge)), "\n")
-	for _, want := range []string{"CompositeController/a: compiling sync.star, given up at ", "runs on and cannot be stopped: edit the script or set spec.isolation: Process, and restart the server"} {
+	for _, want := range []string{"CompositeController/a: compiling sync.star, given up at ", "still runs and cannot be stopped: edit the script or set spec.isolation: Process, and restart the server"} {
 		if !strings.Contains(why, want) {
 			t.Errorf("%q lacks %q", why, want)
 		}

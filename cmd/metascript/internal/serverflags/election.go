@@ -47,7 +47,7 @@ func (f *electionFlags) election(ofServer string) (*controller.Election, error) 
 	}
 	namespace := cmp.Or(f.namespace, ofServer)
 	if namespace == "" {
-		return nil, errors.New("--leader-election needs --leader-election-namespace, since this is no Pod, which would know its own")
+		return nil, errors.New("--leader-election needs --leader-election-namespace, since it does not run in a Pod, whose namespace would be the default")
 	}
 	if f.id == "" {
 		return nil, errors.New("--leader-election-id must be a name")
