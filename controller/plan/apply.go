@@ -208,8 +208,8 @@ func WithoutNulls(m map[string]any) map[string]any {
 	return clean
 }
 
-// dropNulls removes the null fields of maps, at every depth. The API server does not store them, so there would always be a
-// difference.
+// dropNulls removes the null fields of maps, at every depth. The API server does not store the null of a field that has a
+// type, so there would always be a difference.
 func dropNulls(value any) {
 	switch v := value.(type) {
 	case map[string]any:
