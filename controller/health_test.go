@@ -18,7 +18,7 @@ func TestAnAnswerIsKeptForAsLongAsItTookManyTimes(t *testing.T) {
 		r.get(look)
 		r.get(look)
 		if looks != 2 {
-			t.Errorf("it was looked %d times, want each time while that takes no time", looks)
+			t.Errorf("it was computed %d times, want each time while that takes no time", looks)
 		}
 		took = time.Millisecond
 		for range 100 { // some 10 ms
@@ -26,11 +26,11 @@ func TestAnAnswerIsKeptForAsLongAsItTookManyTimes(t *testing.T) {
 			time.Sleep(100 * time.Microsecond)
 		}
 		if looks != 3 {
-			t.Errorf("it was looked %d times", looks)
+			t.Errorf("it was computed %d times, want 3", looks)
 		}
 		time.Sleep(20 * time.Millisecond)
 		if got := r.get(look); looks != 4 || len(got) != 1 {
-			t.Errorf("it was looked %d times, and the answer is %v", looks, got)
+			t.Errorf("it was computed %d times, and the result is %v", looks, got)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"metascript/controller/selection"
 )
 
-// An Overlap is what is known of the parents of a controller, and of the other controllers that select some of them.
+// An Overlap says how many parents a controller selects, and which other controllers select some of them.
 type Overlap[W comparable] struct {
 	Parents int        // that the controller selects
 	Others  []Other[W] // the first ones
@@ -22,7 +22,7 @@ type Other[W comparable] struct {
 }
 
 // Overlap returns how many parents who selects, and the other controllers for which counts is true, in this order: the first ones
-// up to the limit, and the number of the rest. It takes no look at objects.
+// up to the limit, and the number of the rest. It does not read objects.
 func (h *Hub[W]) Overlap(who W, counts func(other W) bool, order func(a, b W) int, limit int) Overlap[W] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,7 +47,7 @@ func (h *Hub[W]) Overlap(who W, counts func(other W) bool, order func(a, b W) in
 	return found
 }
 
-// parentsOf are the feeds with parents of who, each once.
+// parentsOf returns the feeds with parents of who, each once.
 func (h *Hub[W]) parentsOf(who W) iter.Seq[*feed[W]] {
 	return func(yield func(*feed[W]) bool) {
 		seen := map[*feed[W]]bool{}
@@ -60,13 +60,13 @@ func (h *Hub[W]) parentsOf(who W) iter.Seq[*feed[W]] {
 	}
 }
 
-// A selector is a controller that selects objects of one resource. Those of other versions of a kind select the same objects.
+// A selector is a controller that selects objects of one resource. The objects of all versions of a kind are the same.
 type selector[W comparable] struct {
 	who  W
 	feed *feed[W]
 }
 
-// selecting are those who select an object, in whatever version of its kind, in no order.
+// selecting returns the selectors of an object, in all versions of its kind, in no order.
 func (h *Hub[W]) selecting(o *object.Object) []selector[W] {
 	var all []selector[W]
 	for _, f := range h.about[o.GroupVersionKind().GroupKind()] {
@@ -77,8 +77,8 @@ func (h *Hub[W]) selecting(o *object.Object) []selector[W] {
 	return all
 }
 
-// index records in every version of the kind what a selector selects that joins f. The objects of f, if it is the first
-// selector there, are not in the index yet.
+// index records, for every version of the kind, the objects that a selector selects. It is called before the selector joins f.
+// If it is the first selector of f, the objects of f are not in the index yet, and are added.
 func (f *feed[W]) index(by selector[W], queries []selection.Query) {
 	for _, version := range f.hub.about[f.kind] {
 		if len(version.parents) > 0 {
@@ -93,7 +93,7 @@ func (f *feed[W]) index(by selector[W], queries []selection.Query) {
 	}
 }
 
-// selected are the objects in the cache that match one of these queries. Some may be given more than once.
+// selected returns the objects in the cache that match one of these queries. Some may be returned more than once.
 func (f *feed[W]) selected(queries []selection.Query) iter.Seq[object.Key] {
 	return func(yield func(object.Key) bool) {
 		for _, q := range queries {

@@ -156,7 +156,7 @@ func TestUsersAreNotifiedOnlyOfChangesOfContent(t *testing.T) {
 		t.Error("a label was taken for a change of the content")
 	}
 	if len(other) > 0 {
-		t.Error("who does not refer to the ConfigMap was told of it")
+		t.Error("a listener that does not refer to the ConfigMap was called")
 	}
 }
 
@@ -169,7 +169,7 @@ func TestUsersThatLeftAreNotNotified(t *testing.T) {
 	c.update(t, with(lib, "two"))
 	<-stayed
 	if len(left) > 0 {
-		t.Error("it was told")
+		t.Error("the listener was called")
 	}
 }
 
