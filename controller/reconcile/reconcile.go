@@ -28,8 +28,7 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 		w.r.queue.Forget(key)
 		return
 	}
-	w.r.states.resetOutdated(key)
-	state := w.r.states.find(key)
+	state := w.r.states.forVersion(key, w.r.current.Load())
 	if wait := max(w.cacheDelay(state), w.churnDelay(state, why)); wait > 0 {
 		w.r.queue.Postpone(key, why, wait)
 		return

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"metascript/controller/call"
 	"metascript/controller/hook"
@@ -43,6 +44,7 @@ type customizedReconciler struct {
 	*Reconciler
 	rules  map[string][]hook.RelatedRule
 	called []string // the names of the parents in the calls of the customize hook
+	client *fake.FakeDynamicClient
 	caches *informer.Factory
 }
 
@@ -51,7 +53,7 @@ func newCustomizedReconciler(t *testing.T, objects ...runtime.Object) *customize
 	r, _ := newTestReconciler(t, wants(), nil)
 	kinds := map[schema.GroupVersionResource]string{secretObjects.GroupVersionResource: "SecretList", related.Namespaces.GroupVersionResource: "NamespaceList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
-	c := &customizedReconciler{r, map[string][]hook.RelatedRule{}, nil, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
+	c := &customizedReconciler{r, map[string][]hook.RelatedRule{}, nil, client, informer.NewFactory(client, slog.New(slog.DiscardHandler))}
 	r.binding.Customize = hookFunc(func(req *hook.Request) (*hook.Response, error) {
 		c.called = append(c.called, req.Parent.GetName())
 		return &hook.Response{Related: c.rules[req.Parent.GetName()]}, nil
@@ -101,7 +103,11 @@ func (c *customizedReconciler) relateAll(t *testing.T, parent *object.Object) []
 func TestRelatedObjectsWaitForCache(t *testing.T) {
 	c := newCustomizedReconciler(t, secretOf("default", "a", nil), secretOf("other", "b", nil))
 	c.rules["w"] = []hook.RelatedRule{secretsRule}
-	if set, err := c.related(t, objecttest.Widget(nil)); set != nil || !errors.Is(err, kube.ErrRequeue) {
+	listed := make(chan struct{})
+	c.client.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { <-listed; return false, nil, nil })
+	set, err := c.related(t, objecttest.Widget(nil))
+	close(listed)
+	if set != nil || !errors.Is(err, kube.ErrRequeue) {
 		t.Errorf("got %v, %v, want ErrRequeue", set, err)
 	}
 	if diff := cmp.Diff([]string{"Secret default/a", "Secret other/b"}, c.relateAll(t, objecttest.Widget(nil))); diff != "" {

@@ -93,9 +93,6 @@ func (w *worker) reportFailure(key object.Ref, reason string, err error) {
 // cacheDelay returns how long a parent has to wait because the caches do not yet show what its last reconcile wrote; zero if
 // it does not wait. Without the wait the next reconcile would repeat writes, such as the status or the creation of a child.
 func (w *worker) cacheDelay(state *parentState) time.Duration {
-	if state == nil {
-		return 0
-	}
 	pending := &state.pending
 	for len(pending.shown) > 0 && pending.shown[0]() {
 		pending.shown = pending.shown[1:]
@@ -110,7 +107,7 @@ func (w *worker) cacheDelay(state *parentState) time.Duration {
 // churnDelay returns how long a parent has to wait because its hook returns something else each time; zero if it does not
 // wait. A reconcile that was requested by annotation does not wait.
 func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration {
-	if state == nil || why&queue.Requested != 0 {
+	if why&queue.Requested != 0 {
 		return 0
 	}
 	return state.churn.Delay(time.Now())

@@ -38,16 +38,12 @@ type parentState struct {
 	// read hookState.customize, with states.mu locked.
 	hookState
 
-	// version is the version of the hooks that hookState belongs to. The goroutine that processes the parent reads and writes
-	// it, and replaces hookState with it: a reconcile never uses what another version returned.
-	version *call.Version
-
 	// These fields are guarded by states.mu.
 
-	// outdated says that something else is called for a hook than before, so that hookState does not fit any more. requeueAll
-	// sets it for all parents, through states.outdate. The next reconcile resets hookState before anything else, and clears
-	// it. A reconcile that is under way meanwhile ends with the hookState that it began with.
-	outdated bool
+	// version is the version of the hooks that hookState belongs to; nil if hookState does not fit any more, because something
+	// else is called for a hook than before. outdate sets it to nil for all parents, and forVersion resets hookState with it. A
+	// reconcile that is under way meanwhile ends with the hookState that it began with.
+	version *call.Version
 
 	// failure is the last error that was reported. The worker counts it; outdate and a reconcile without an error clear it.
 	failure failure
@@ -149,9 +145,9 @@ func (s *states) of(parent object.Ref) *parentState {
 	return s.ofLocked(parent)
 }
 
-// forVersion returns the state of a parent for a reconcile with a version of the hooks. It resets the hookState if that is of
-// another version: a reconcile can begin after a swap has replaced the version, and before outdate. It must be called by the
-// goroutine that processes the parent.
+// forVersion returns the state of a parent for a reconcile with a version of the hooks. It resets the hookState if that is
+// outdated or of another version: a reconcile can begin after a swap has replaced the version, and before outdate. It must be
+// called by the goroutine that processes the parent.
 func (s *states) forVersion(parent object.Ref, version *call.Version) *parentState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,22 +175,12 @@ func (s *states) find(parent object.Ref) *parentState {
 	return s.all[parent]
 }
 
-// resetOutdated resets the hookState of a parent if it is outdated. It must be called by the goroutine that processes the
-// parent, before the reconcile begins.
-func (s *states) resetOutdated(parent object.Ref) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if state := s.all[parent]; state != nil && state.outdated {
-		state.hookState, state.outdated = newHookState(), false
-	}
-}
-
 // outdate marks every hookState as outdated and clears every failure, since the hooks of the controller were replaced.
 func (s *states) outdate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, state := range s.all {
-		state.outdated, state.failure = true, failure{}
+		state.version, state.failure = nil, failure{}
 	}
 }
 

@@ -74,6 +74,7 @@ func TestSwapResetsState(t *testing.T) {
 		r.queue.Backoff(key)
 	}
 	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
+	r.states.forVersion(key, r.current.Load())
 	for range throttle.ChurnLimit {
 		r.states.of(key).churn.Note(update, true)
 		r.states.of(key).churn.End(objecttest.Widget(nil), time.Now())
@@ -83,7 +84,7 @@ func TestSwapResetsState(t *testing.T) {
 	}
 	r.states.countFailure(key, fmt.Errorf("x"))
 	r.Swap(call.NewVersion(build.Hooks{Sync: wants()}, nil, func() {}))
-	r.states.resetOutdated(key)
+	r.states.forVersion(key, r.current.Load())
 	if n := r.queue.NumRequeues(key); n != 0 || r.worker.churnDelay(r.states.find(key), queue.Retry) != 0 || r.states.of(key).failure.times != 0 {
 		t.Errorf("after a swap the back-off counts %d failures, the delay is %s, and %d failures are counted", n, r.worker.churnDelay(r.states.find(key), queue.Retry), r.states.of(key).failure.times)
 	}
