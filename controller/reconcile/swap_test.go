@@ -62,31 +62,39 @@ func TestReconcileUsesOneVersion(t *testing.T) {
 	}
 }
 
-func TestSwapResetsState(t *testing.T) {
-	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
-	key := object.RefOf(objecttest.Widget(nil))
-	for range 9 {
-		r.queue.Backoff(key)
-	}
-	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
-	r.states.forVersion(key, r.current.Load())
-	for range throttle.ChurnLimit {
-		r.states.of(key).churn.Note(update, true)
-		r.states.of(key).churn.End(objecttest.Widget(nil), time.Now())
-	}
-	if r.worker.churnDelay(r.states.find(key), queue.Retry) == 0 {
-		t.Fatal("it is not delayed before the swap")
-	}
-	r.states.countFailure(key, fmt.Errorf("x"))
-	r.Swap(call.NewVersion(build.Hooks{Sync: wants()}, nil, func() {}))
-	r.states.forVersion(key, r.current.Load())
-	if n := r.queue.NumRequeues(key); n != 0 || r.worker.churnDelay(r.states.find(key), queue.Retry) != 0 || r.states.of(key).failure.times != 0 {
-		t.Errorf("after a swap the back-off counts %d failures, the delay is %s, and %d failures are counted", n, r.worker.churnDelay(r.states.find(key), queue.Retry), r.states.of(key).failure.times)
+// A swap, and a fallback that begins or ends, have something else called for a hook than before.
+func TestStateIsResetWhenAnotherHookIsCalled(t *testing.T) {
+	for name, change := range map[string]func(*Reconciler){
+		"a swap":                   func(r *Reconciler) { r.Swap(call.NewVersion(build.Hooks{Sync: wants()}, nil, func() {})) },
+		"a fallback that switches": func(r *Reconciler) { r.fallbacks.onSwitch(r.current.Load(), hook.Sync, false, nil) },
+	} {
+		r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
+		t.Cleanup(r.close)
+		t.Cleanup(r.queue.ShutDown)
+		if !r.waitForSync(t.Context()) {
+			t.Fatal("the caches did not fill")
+		}
+		key := object.RefOf(objecttest.Widget(nil))
+		for range 9 {
+			r.queue.Backoff(key)
+		}
+		delay := func() time.Duration {
+			return r.worker.churnDelay(r.states.forVersion(key, r.current.Load()), queue.Retry)
+		}
+		update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
+		delay()
+		for range throttle.ChurnLimit {
+			r.states.of(key).churn.Note(update, true)
+			r.states.of(key).churn.End(objecttest.Widget(nil), time.Now())
+		}
+		if delay() == 0 {
+			t.Fatalf("it is not delayed before %s", name)
+		}
+		r.states.countFailure(key, fmt.Errorf("x"))
+		change(r)
+		if backoff, churn, failures := r.queue.NumRequeues(key), delay(), r.states.of(key).failure.times; backoff != 0 || churn != 0 || failures != 0 {
+			t.Errorf("after %s the back-off counts %d failures, the delay is %s, and %d failures are counted", name, backoff, churn, failures)
+		}
 	}
 }
 
