@@ -85,7 +85,7 @@ func open(t testing.TB, q *queue, objects ...runtime.Object) *Caches {
 	return cs
 }
 
-// watch has a parent look for rules and waits until its caches are filled.
+// watch has a parent look for rules and waits until its caches are filled and have queued the parents that wait for them.
 func watch(t testing.TB, cs *Caches, q *queue, name string, rules ...Rule) View {
 	t.Helper()
 	view := cs.Watch(Parent{q, parent(name)}, rules)
@@ -100,6 +100,9 @@ func watch(t testing.TB, cs *Caches, q *queue, name string, rules ...Rule) View 
 			}
 			<-q.came
 		}
+	}
+	for _, c := range view {
+		<-c.waited
 	}
 	return view
 }
