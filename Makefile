@@ -15,8 +15,8 @@ FUZZTIME        ?= 5m
 SHORT           ?=
 BENCH           ?= .
 PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|/test/hostile$$\|/test/layout$$')
-# With -short, packages that mostly compute are tested without the race detector: their tests would take four times as long, and
-# the tests of the packages that call them find their data races.
+# With -short, these packages are tested without the race detector, because with it their tests take four times as long. The tests
+# of the packages that call them find their data races.
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
@@ -28,16 +28,16 @@ help: ## list the targets
 build: ## build build/metascript
 	$(GO) build -trimpath -ldflags "-s -w" -o $(BUILD)/metascript ./cmd/metascript
 
-cluster: $(BUILD)/cluster ## build build/cluster, the test cluster: 5 to 10 minutes the first time
+cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first build takes 5 to 10 minutes
 
 $(BUILD)/cluster: $(CLUSTER_SOURCES)
-	@echo "building the test cluster; the first time this takes some minutes" >&2
+	@echo "building the test cluster; the first build takes 5 to 10 minutes" >&2
 	cd test/cluster && $(GO) build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(CLUSTER_VERSION)" -o $(CURDIR)/$(BUILD)/cluster .
 
 demo: build cluster ## run four of the examples on a real control plane, then clean up
 	@BUILD=$(BUILD) test/demo/demo.sh
 
-run: build cluster ## start a cluster with the server and these examples, and keep it running until Ctrl-C
+run: build cluster ## start a cluster, the server and these examples, and stop them on Ctrl-C
 	@BUILD=$(BUILD) test/demo/demo.sh stay
 
 cluster-up: cluster ## start the test cluster in the background and print its KUBECONFIG
@@ -46,13 +46,13 @@ cluster-up: cluster ## start the test cluster in the background and print its KU
 cluster-down: cluster ## stop the test cluster
 	@$(BUILD)/cluster down --dir $(CLUSTER_STATE)
 
-test: lint ## run lint and all tests, some of them shortened, as CI does; about six minutes when everything is built
-	@$(MAKE) --no-print-directory -j3 SHORT=-short test-e2e test-cluster test-unit test-hostile
+test: lint ## run lint and all tests with -short, as CI does; about six minutes when everything is built
+	@$(MAKE) --no-print-directory -j4 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
-test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## run all tests without shortening, and every server with the race detector; about half an hour
+test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## run lint and all tests without -short, and build every server with the race detector; about half an hour
 
-test-unit: ## unit tests, seed inputs of fuzz targets, and the conformance suite, with the race detector
-	$(GO) test -vet=off -race $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
+test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
+	$(GO) test -vet=off -race -p 4 $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
 	$(if $(SHORT),$(GO) test -vet=off $(SHORT) -timeout 40m $(COMPUTING))
 	$(GO) test -vet=off -count=1 ./test/layout
 	$(GO) test -C test/tools -count=1 ./...
@@ -84,7 +84,7 @@ fuzz: ## run every fuzz target for FUZZTIME, 5m by default
 	test/fuzz.sh $(FUZZTIME)
 
 lint: ## run gofmt, go vet and staticcheck
-	@unformatted=$$(gofmt -l cmd controller engine examples manifests runtimes scripts test); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted" >&2; exit 1; fi
+	@unformatted=$$(gofmt -l cmd controller engine examples manifests runtimes scripts test); if [ -n "$$unformatted" ]; then echo "not formatted with gofmt: $$unformatted" >&2; exit 1; fi
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# fuzz.sh TIME|COUNTx: runs every native fuzz target there is for TIME each, such as 5m, or for so many inputs, such as
-# 2000x. What makes one fail is left in its package's testdata/fuzz, and is a unit test from then on. Before Go 1.27 a run
-# that ends by the clock fails now and then with "context deadline exceeded" and no input (go.dev/issue/75804); a count cannot.
+# fuzz.sh TIME|COUNTx: runs every fuzz target for TIME (such as 5m) or with COUNT inputs (such as 2000x). An input that makes a
+# target fail is written to testdata/fuzz in the package of the target. From then on, "go test" runs it as a seed input. Before
+# Go 1.27, a run with TIME sometimes fails with "context deadline exceeded" although no input fails (go.dev/issue/75804). A run with
+# COUNT does not have this problem.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 grep -rl --include='*_test.go' '^func Fuzz' cmd controller engine runtimes scripts | xargs -n1 dirname | sort -u |
 	while read -r package; do
 		${GO:-go} test -list '^Fuzz' "./$package" | grep '^Fuzz' | while read -r target; do
-			# Shrinking what is merely interesting would take most of a short run.
+			# Limit minimization: minimizing every input that increases coverage would take most of a short run.
 			${GO:-go} test -run '^$' -fuzz "^$target\$" -fuzztime "$1" -fuzzminimizetime 10x "./$package" </dev/null
 		done
 	done

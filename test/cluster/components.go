@@ -6,13 +6,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // CronJobs name time zones
+	_ "time/tzdata" // CronJobs can have a time zone
 
 	"github.com/spf13/pflag"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	_ "k8s.io/client-go/plugin/pkg/client/auth" // kubectl: a KUBECONFIG may name an auth provider
+	_ "k8s.io/client-go/plugin/pkg/client/auth" // for kubectl: a kubeconfig can have an auth provider
 	"k8s.io/component-base/cli"
 	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
@@ -31,8 +31,8 @@ import (
 	"sigs.k8s.io/kwok/pkg/utils/lifecycle"
 )
 
-// components are the programs in this binary. Each does what its own main
-// function does and returns the exit code.
+// components are the programs in this binary, by name. Each function does the
+// same as the main function of the program and returns the exit code.
 var components = map[string]func() int{
 	"etcd": func() int { etcdmain.Main(os.Args); return 0 },
 
@@ -43,8 +43,9 @@ var components = map[string]func() int{
 	"kwok":                    runKwok,
 }
 
-// stages say how nodes and pods come to life: at once, since tests wait for
-// it. kwok publishes them as Go packages, so the binary needs no file of its.
+// stages are the kwok Stages for nodes and Pods. They change the status without
+// a delay, because tests wait for it. kwok publishes them as Go packages, so
+// the binary does not need the files of kwok.
 var stages = []string{
 	nodestages.DefaultNodeInit,
 	podstages.DefaultPodReady,
@@ -52,8 +53,8 @@ var stages = []string{
 	podstages.DefaultPodDelete,
 }
 
-// runKubectl sets the verbosity before the command exists, because kubectl
-// logs while it is being built.
+// runKubectl runs kubectl and returns the exit code. It sets the verbosity
+// before it creates the command, because creating the command already logs.
 func runKubectl() int {
 	if _, err := logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)); err != nil {
 		fmt.Fprintln(os.Stderr, "kubectl: set verbosity:", err)
@@ -65,8 +66,9 @@ func runKubectl() int {
 	return 0
 }
 
-// runKwok parses the flags that kwok keeps outside its command, the
-// configuration and the log level, and hands them to the command in a context.
+// runKwok runs kwok and returns the exit code. The command of kwok does not
+// define the flags for the configuration and the log level. So runKwok parses
+// them, and passes the result to the command in a context.
 func runKwok() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -85,7 +87,7 @@ func runKwok() int {
 	}
 	command := kwok.NewCommand(ctx)
 	command.PersistentFlags().AddFlagSet(flags)
-	command.Version = "" // the others in this binary have registered a --version of another type
+	command.Version = "" // other components of this binary have registered a flag --version of another type
 	if err := command.ExecuteContext(ctx); err != nil {
 		logger.Error("kwok", "err", err)
 		return 1
@@ -93,13 +95,14 @@ func runKwok() int {
 	return 0
 }
 
-// fillCaches makes one stage for each kind of object that kwok hands to stages.
-// Its controllers do so too, all at the same time, and what they use below
-// caches Go types in maps without a lock, which Go punishes by ending the
-// process. Once every type is there, the maps are only read.
+// fillCaches matches one Stage with each type of object that kwok matches with
+// Stages, so that the library that kwok uses has all these Go types in its
+// caches. The caches are maps without a lock. Without fillCaches, the controllers
+// of kwok can write the maps at the same time, which is a fatal error in Go.
+// When all types are in the maps, the controllers only read them.
 func fillCaches(ctx context.Context) error {
 	config := &internalversion.Stage{}
-	config.Spec.Selector = &internalversion.StageSelector{} // matches all
+	config.Spec.Selector = &internalversion.StageSelector{} // matches every object
 	for _, object := range []any{&corev1.Node{}, &corev1.Pod{}, &unstructured.Unstructured{}} {
 		stages := lifecycle.Lifecycle{lifecycle.NewStage(config)}
 		if _, err := stages.Match(ctx, &lifecycle.Event{Data: object}); err != nil {

@@ -1,10 +1,12 @@
 // Command cluster is a Kubernetes control plane in one binary, for tests and
-// demonstrations: real etcd, kube-apiserver, kube-controller-manager and
-// kube-scheduler, nodes and pods simulated by kwok, and kubectl to look at it.
+// demonstrations. It contains the real etcd, kube-apiserver,
+// kube-controller-manager and kube-scheduler, and kubectl. kwok simulates the
+// nodes and Pods.
 //
-// Its first argument names either one of these programs, which then gets the
-// rest of the command line, or a verb of the launcher (run, up, down), which
-// starts this same binary once for each of them; see package controlplane.
+// The first argument is the name of one of these programs or a command of the
+// launcher: run, up or down. A program gets the rest of the command line. The
+// launcher starts this binary once for each component; see package
+// controlplane.
 package main
 
 import (
@@ -20,7 +22,7 @@ import (
 func main() {
 	if len(os.Args) > 1 {
 		if component, ok := components[os.Args[1]]; ok {
-			// Each program reads os.Args itself and expects its own name first.
+			// Each program reads os.Args and expects its own name in os.Args[0].
 			os.Args = os.Args[1:]
 			os.Exit(component())
 		}
@@ -28,9 +30,9 @@ func main() {
 	os.Exit(launch())
 }
 
-// launch runs a verb of the launcher. A hang-up counts as a request to stop, so
-// that closing the terminal removes the temporary folder too, unless whoever
-// started it (nohup) wants it to be ignored.
+// launch runs a command of the launcher and returns the exit code. SIGHUP also
+// stops the launcher, so that the temporary directory is removed when the user
+// closes the terminal. If SIGHUP is ignored, as with nohup, it stays ignored.
 func launch() int {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -40,7 +42,7 @@ func launch() int {
 	defer stop()
 	executable, err := os.Executable()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "cluster: find own executable:", err)
+		fmt.Fprintln(os.Stderr, "cluster: find the path of this executable:", err)
 		return 1
 	}
 	launcher := &controlplane.Launcher{

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The demo: the examples at work on a real control plane. With "stay" it sets everything up, says how to talk to it,
-# and stays until Ctrl-C. It ends all that it started, however it ends; in a cluster that KUBECONFIG names it removes
-# the objects that it made.
+# demo.sh [stay]: runs the examples on a real control plane. With "stay", it starts the cluster, the server and the examples, prints
+# how to use them, and waits until Ctrl-C. When the script exits, it stops all processes that it started. If KUBECONFIG is set, it
+# uses that cluster, and deletes the controllers, the CRDs and the parents of the examples at the end.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -21,12 +21,12 @@ kubectl() { "$build/cluster" kubectl "$@"; }
 k()       { kubectl "$@" >/dev/null; }
 show()    { printf '%s' "$dim"; "$@" | sed 's/^/    /'; printf '%s' "$plain"; }
 
-# until_is WANT COMMAND...: wait until the command prints WANT.
+# until_is WANT COMMAND...: wait until the output of the command is WANT.
 until_is() {
   local want=$1 got='' tries=0; shift
   until got=$("$@" 2>/dev/null) && [ "$got" = "$want" ]; do
     tries=$((tries + 1))
-    if [ "$tries" -ge 300 ]; then echo "waited in vain for \"$want\" from: $* (last: \"$got\")" >&2; return 1; fi
+    if [ "$tries" -ge 300 ]; then echo "timeout: $* does not print \"$want\" (last output: \"$got\")" >&2; return 1; fi
     sleep 0.1
   done
 }
@@ -36,8 +36,8 @@ finish() {
   local code=$?
   trap - EXIT INT TERM
   if [ "$code" -ne 0 ]; then
-    printf '\n%sfailed%s during: %s\n' "$red" "$plain" "${watching:-the start}" >&2
-    [ -f "$dir/server.log" ] && { echo "the last lines of the server's log:" >&2; tail -n 15 "$dir/server.log" >&2; }
+    printf '\n%sfailed%s in the step: %s\n' "$red" "$plain" "${watching:-start}" >&2
+    [ -f "$dir/server.log" ] && { echo "the last lines of the log of the server:" >&2; tail -n 15 "$dir/server.log" >&2; }
   fi
   if [ -n "$theirs" ] && [ -n "$server_pid" ]; then
     for e in "${examples[@]}"; do
@@ -46,9 +46,9 @@ finish() {
   fi
   if [ -n "$server_pid" ]; then
     kill -TERM "$server_pid" 2>/dev/null || true
-    if wait "$server_pid"; then :; else echo "the server ended with code $?" >&2; [ "$code" -ne 0 ] || code=1; fi
+    if wait "$server_pid"; then :; else echo "the server exited with code $?" >&2; [ "$code" -ne 0 ] || code=1; fi
   fi
-  exec 3>&- || true # the cluster ends when its input does
+  exec 3>&- || true # the cluster stops at the end of its standard input
   [ -z "$cluster_pid" ] || wait "$cluster_pid" 2>/dev/null || true
   rm -rf "$dir"
   exit "$code"
@@ -78,11 +78,11 @@ start_server() {
   k wait --for=condition=Established crd/compositecontrollers.metacontroller.k8s.io crd/decoratorcontrollers.metacontroller.k8s.io --timeout=30s
   "$build/metascript" controller --health-probe-bind-address=0 >"$dir/server.log" 2>&1 &
   server_pid=$!
-  ok "the server runs, process $server_pid"
+  ok "the server is running, process $server_pid"
 }
 
 apply_examples() {
-  chapter "Four controllers, each a script inside its own object"
+  chapter "Four controllers, each with a script in its own object"
   for e in "${examples[@]}"; do k apply -f "examples/$e/crd.yaml" -f "examples/$e/controller.yaml"; done
   for c in immortalcontainers immortalcontainersjs immortalcontainersjsonnet pythonlambdas; do
     k wait --for=condition=Ready "compositecontroller/$c" --timeout=60s
@@ -93,18 +93,18 @@ apply_examples() {
   until_is lazarus-immortalpod field immortalcontainersjs lazarus '{.status.currentPod}'
   until_is osiris-immortalpod field immortalcontainersjsonnet osiris '{.status.currentPod}'
   k wait --for=condition=Ready pod/phoenix-immortalpod pod/lazarus-immortalpod pod/osiris-immortalpod --timeout=60s
-  ok "Starlark, JavaScript and Jsonnet: three parents have their Pods, and the Pods are Ready"
+  ok "controllers in Starlark, JavaScript and Jsonnet: each of the three parents has its Pod, and the Pods are Ready"
   until_is 3 field pythonlambdas hello '{.status.readyReplicas}'
-  ok "a PythonLambda has its ConfigMap, its Service and a Deployment with 3 Pods Ready"
+  ok "a PythonLambda has its ConfigMap, its Service and its Deployment with 3 ready Pods"
   show kubectl get immortalcontainers,immortalcontainersjs,immortalcontainersjsonnet,pythonlambdas
 }
 
 uid() { field pod "$1" '{.metadata.uid}'; }
-new_pod() { # NAME OLD-UID: prints yes once another Pod of that name runs
+new_pod() { # NAME OLD-UID: print yes if a new Pod with this name is Running
   [ "$(uid "$1")" != "$2" ] && [ "$(field pod "$1" '{.status.phase}')" = Running ] && echo yes
 }
 
-come_back() { # NAME: delete the Pod and wait for its successor
+come_back() { # NAME: delete the Pod and wait until a new Pod with this name is Running
   local old; old=$(uid "$1")
   k delete pod "$1" --wait=false
   until_is yes new_pod "$1" "$old"
@@ -114,51 +114,51 @@ pod_deleted() {
   chapter "Somebody deletes the Pods"
   for name in phoenix lazarus osiris; do
     come_back "$name-immortalpod"
-    ok "$name-immortalpod is back"
+    ok "$name-immortalpod was created again"
   done
 }
 
 image_changed() {
-  chapter "Somebody changes spec.image of a parent, and spec.code of another"
+  chapter "Somebody changes spec.image of one parent, and spec.code of another"
   local old; old=$(uid lazarus-immortalpod)
   k patch immortalcontainersjs lazarus --type=merge -p '{"spec":{"image":"nginx:1.30"}}'
   until_is yes new_pod lazarus-immortalpod "$old"
   until_is nginx:1.30 field pod lazarus-immortalpod '{.spec.containers[0].image}'
-  ok "the Pod was replaced (updateStrategy Recreate) and runs nginx:1.30"
+  ok "the Pod was deleted and created again with nginx:1.30 (updateStrategy Recreate)"
   k patch pythonlambdas hello --type=merge -p '{"spec":{"code":"print(\"hello again\")\n"}}'
   until_is 2 field deployment hello '{.metadata.annotations.deployment\.kubernetes\.io/revision}'
-  ok "the Deployment rolls: its template carries a hash of the code (updateStrategy InPlace)"
+  ok "the Deployment was updated and rolls out new Pods: its Pod template has a hash of the code (updateStrategy InPlace)"
 }
 
 script_edited() {
-  chapter "Somebody edits a script in place: Pods shall be called <name>-forever"
+  chapter "Somebody edits a script: Pods get the name <parent>-forever"
   sed 's/-immortalpod/-forever/' examples/immortalcontainer/controller.yaml | k apply -f -
   until_is phoenix-forever field immortalcontainers phoenix '{.status.currentPod}'
   k wait --for=delete pod/phoenix-immortalpod --timeout=60s
-  ok "a moment later phoenix-forever runs, and phoenix-immortalpod is gone; nothing was built or restarted"
+  ok "phoenix-forever was created, and phoenix-immortalpod was deleted; nothing was built or restarted"
 }
 
 script_broken() {
-  chapter "Somebody breaks the script"
+  chapter "Somebody edits the script and makes a syntax error"
   sed 's/-immortalpod/-forever/; s/if name in pods else ""/if name in pods els ""/' examples/immortalcontainer/controller.yaml | k apply -f -
   k wait --for=condition=ScriptReady=false compositecontroller/immortalcontainers --timeout=60s
-  say "the condition ScriptReady says:"
+  say "the message of the condition ScriptReady:"
   show field compositecontroller immortalcontainers '{.status.conditions[?(@.type=="ScriptReady")].message}{"\n"}'
   show kubectl get compositecontroller immortalcontainers -o wide
   come_back phoenix-forever
-  ok "the version before keeps running: a deleted Pod came back under it"
+  ok "the previous version keeps running: it created a deleted Pod again"
 }
 
 parent_deleted() {
   chapter "Somebody deletes the parents"
-  say "(the garbage collector of Kubernetes learns of new kinds every 30 s, so this takes a while)"
+  say "(this can take 30 s, because the garbage collector of Kubernetes looks for new kinds only every 30 s)"
   k delete immortalcontainers/phoenix pythonlambdas/hello
   k wait --for=delete pod/phoenix-forever deployment/hello service/hello configmap/hello --timeout=60s
-  ok "their children are gone"
+  ok "their children were deleted"
 }
 
 stay() {
-  chapter "It stays until Ctrl-C"
+  chapter "The cluster and the server run until Ctrl-C. Commands to try:"
   say "export KUBECONFIG=$KUBECONFIG"
   say "alias kubectl=\"$PWD/$build/cluster kubectl\""
   say "kubectl get compositecontrollers,immortalcontainers,pods"

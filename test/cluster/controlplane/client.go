@@ -13,18 +13,19 @@ import (
 	"time"
 )
 
-// client is the little of a Kubernetes client that a start needs. It spares
-// this package client-go, which would make its tests slow to compile.
+// client is a small Kubernetes client with the requests that a start needs. With
+// client-go, the tests of this package would take long to compile.
 type client struct {
 	url   string
 	token string
 	http  *http.Client
 }
 
+// newClient returns a client of the API server at url.
 func newClient(url string, id *identity) (*client, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(id.ca) {
-		return nil, errors.New("kube-apiserver: no certificate authority to verify it with")
+		return nil, errors.New("kube-apiserver: the CA certificate is not valid")
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
 	return &client{
@@ -34,7 +35,8 @@ func newClient(url string, id *identity) (*client, error) {
 	}, nil
 }
 
-// get reads the JSON at a path; a nil into only checks that it is there.
+// get requests a path and decodes the JSON of the response into into. If into is
+// nil, get only checks that the status code is 200.
 func (c *client) get(ctx context.Context, path string, into any) error {
 	status, body, err := c.do(ctx, http.MethodGet, path, nil)
 	if err != nil {
@@ -52,7 +54,7 @@ func (c *client) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// create makes an object; that it exists already is no error.
+// create creates an object. If the object exists already, this is not an error.
 func (c *client) create(ctx context.Context, path string, object any) error {
 	content, err := json.Marshal(object)
 	if err != nil {
@@ -68,6 +70,7 @@ func (c *client) create(ctx context.Context, path string, object any) error {
 	return nil
 }
 
+// do sends a request and returns the status code and the body of the response.
 func (c *client) do(ctx context.Context, method, path string, content []byte) (int, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(content))
 	if err != nil {
@@ -84,6 +87,7 @@ func (c *client) do(ctx context.Context, method, path string, content []byte) (i
 	return response.StatusCode, body, err
 }
 
+// describe returns a status code and a body as text for an error.
 func describe(status int, body []byte) string {
 	return fmt.Sprintf("%d %s: %s", status, http.StatusText(status), bytes.TrimSpace(body))
 }

@@ -11,21 +11,25 @@ import (
 // cluster is a running control plane.
 type cluster struct {
 	folder    folder
-	temporary bool
-	lock      *os.File // held until this process ends, which tells down that it has
-	group     *group
+	temporary bool // stop removes the whole directory
+
+	// lock is not closed: the kernel releases the lock when this process exits,
+	// and the command down waits until then.
+	lock *os.File
+
+	group *group
 }
 
-// errTimeout is the cause of a start's end when it took too long.
+// errTimeout is the cause of a context whose time limit has passed.
 var errTimeout = errors.New("not ready in time")
 
-// start starts a cluster in dir, in a new temporary folder if dir is empty,
-// and returns when it can be used. If that fails, all that was started has
-// ended and a temporary folder is gone.
+// start starts a cluster in dir, or in a new temporary directory if dir is
+// empty, and returns when the cluster is ready. If start returns an error, all
+// started processes have exited, and the temporary directory is removed.
 func (l *Launcher) start(ctx context.Context, dir string) (*cluster, error) {
 	c := &cluster{temporary: dir == ""}
 	if err := c.open(dir); err != nil {
-		return nil, fmt.Errorf("open the folder of the cluster: %w", err)
+		return nil, fmt.Errorf("open the directory of the cluster: %w", err)
 	}
 	c.group = newGroup(c.folder, l.Executable, l.stopGrace())
 	if err := l.startPlan(ctx, c); err != nil {
@@ -34,14 +38,14 @@ func (l *Launcher) start(ctx context.Context, dir string) (*cluster, error) {
 	return c, nil
 }
 
-// open makes the folder ready for use.
+// open creates the directory if it does not exist, and locks it.
 func (c *cluster) open(dir string) error {
 	if c.temporary {
-		made, err := os.MkdirTemp("", "cluster-")
+		created, err := os.MkdirTemp("", "cluster-")
 		if err != nil {
 			return err
 		}
-		dir = made
+		dir = created
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -50,13 +54,14 @@ func (c *cluster) open(dir string) error {
 	c.folder = folder(dir)
 	c.lock, err = c.folder.acquire()
 	if err != nil && c.temporary {
-		os.RemoveAll(dir) // best effort: the first error is the one to tell
+		os.RemoveAll(dir) // open returns the first error, not the error of RemoveAll
 	}
 	return err
 }
 
-// startPlan starts the components wave by wave: those of a wave start
-// together, and the next wave waits until they all do their work.
+// startPlan starts the components and writes the kubeconfig. A wave is a list
+// of components that start at the same time. The next wave starts when all
+// components of the wave before are ready.
 func (l *Launcher) startPlan(ctx context.Context, c *cluster) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.startTimeout(), errTimeout)
 	defer cancel()
@@ -72,6 +77,7 @@ func (l *Launcher) startPlan(ctx context.Context, c *cluster) error {
 	return c.folder.publish(plan.kubeconfig)
 }
 
+// startWave starts the components of a wave and waits until they are ready.
 func (l *Launcher) startWave(ctx context.Context, g *group, wave []component) error {
 	var started []*process
 	for _, component := range wave {
@@ -90,8 +96,9 @@ func (l *Launcher) startWave(ctx context.Context, g *group, wave []component) er
 	return nil
 }
 
-// await waits until a component does its work. The end of any component is an
-// error, and then it is that component which the error names.
+// await waits until the component of p is ready; a nil ready means that await
+// does not wait. If any component of the group exits, await returns an error
+// that names the component that has exited.
 func await(ctx context.Context, g *group, p *process, ready func(context.Context) error) error {
 	if ready == nil {
 		return nil
@@ -106,8 +113,8 @@ func await(ctx context.Context, g *group, p *process, ready func(context.Context
 	return err
 }
 
-// stop ends all processes and removes the files. What remains of a folder that
-// the caller named are its logs.
+// stop stops all processes and removes the files of the cluster. In a directory
+// that --dir names, the logs remain.
 func (c *cluster) stop() error {
 	c.group.stop()
 	err := c.folder.clean()

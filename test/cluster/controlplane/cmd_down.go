@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// down ends the cluster in a folder, if there is one, and returns when all of
-// it has ended. The environment's KUBECONFIG does not matter: a cluster that
-// was not started here has no launcher in the folder.
+// down stops the cluster in a directory, if one runs there, and returns when
+// all its processes have exited. It ignores KUBECONFIG: if up used the cluster
+// of KUBECONFIG, no launcher has the lock of the directory.
 func (l *Launcher) down(ctx context.Context, args []string) error {
 	flags, dir := newFlags("down", l.backgroundDir())
 	if err := parse(flags, args); err != nil {
@@ -29,24 +29,25 @@ func (l *Launcher) down(ctx context.Context, args []string) error {
 	return nil
 }
 
-// launcherGrace is how long a launcher may take, beside the grace that it gives
-// its own children, before it is killed. Only files would be left then.
+// launcherGrace is added to the grace period of the child processes. After both,
+// the launcher is killed. Then only files can be left, and tidy removes them.
 const launcherGrace = 10 * time.Second
 
-// endHolder asks the launcher to end and, if it does not in good time, kills
-// it; the kernel then kills what it started.
+// endHolder sends SIGTERM to the launcher that has the lock, and SIGKILL if the
+// launcher does not exit in time. After SIGKILL, the kernel kills the child
+// processes of the launcher (on Linux).
 func (l *Launcher) endHolder(ctx context.Context, f folder) error {
 	launcher, err := findHolder(f)
 	if err != nil {
 		return err
 	}
 	if launcher == nil {
-		l.progress("no cluster is up in %s", f)
+		l.progress("no cluster is running in %s", f)
 		return tidy(f)
 	}
-	l.progress("ending the launcher, process %d", launcher.Pid)
+	l.progress("stopping the launcher, process %d", launcher.Pid)
 	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		launcher.Signal(signal) // an error means that it has ended
+		launcher.Signal(signal) // an error means that it has exited
 		err = awaitRelease(ctx, f, launcher.Pid, l.stopGrace()+launcherGrace)
 		if !errors.Is(err, errTimeout) {
 			break
@@ -58,10 +59,10 @@ func (l *Launcher) endHolder(ctx context.Context, f folder) error {
 	return tidy(f)
 }
 
-// findHolder returns the launcher of a folder, nil if there is none. It asks
-// for the lock's holder a second time once it has a handle of the process: the
-// handle cannot come to mean another process any more, and the second answer
-// says that it meant the right one.
+// findHolder returns the launcher that has the lock of a directory, or nil if
+// none has it. It reads the process id from the lock, opens the process, and
+// reads the id again. If both ids are equal, the os.Process is the launcher, and
+// stays so even if the id is reused later.
 func findHolder(f folder) (*os.Process, error) {
 	pid, err := f.holder()
 	if err != nil || pid == 0 {
@@ -71,32 +72,33 @@ func findHolder(f folder) (*os.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	again, err := f.holder()
-	if err != nil || again != pid {
+	current, err := f.holder()
+	if err != nil || current != pid {
 		return nil, err
 	}
 	return process, nil
 }
 
+// awaitRelease waits until the process pid does not have the lock any more.
 func awaitRelease(ctx context.Context, f folder, pid int, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
 	defer cancel()
 	return poll(ctx, nil, func(context.Context) error {
 		holder, err := f.holder()
 		if err == nil && holder == pid {
-			err = fmt.Errorf("process %d still holds %s", pid, f)
+			err = fmt.Errorf("process %d still has the lock of %s", pid, f)
 		}
 		return err
 	})
 }
 
-// tidy removes what a killed launcher has left. If a new one has come in the
-// meantime, the folder is its own.
+// tidy removes the files that a killed launcher has left. If another launcher
+// has the lock now, the files belong to its cluster, and tidy does nothing.
 func tidy(f folder) error {
 	if _, err := os.Stat(f.path("lock")); err != nil {
 		return nil
 	}
-	lock, err := f.acquire() // cleans
+	lock, err := f.acquire() // removes the files
 	if errors.Is(err, errBusy) {
 		return nil
 	}

@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// run keeps a cluster until ctx ends, stdin does (--until-eof) or a component
-// ends by itself, which is an error. With a KUBECONFIG from outside it starts
-// nothing and only waits.
+// run starts a cluster and stops it when ctx is done, at the end of stdin (with
+// --until-eof), or when a component exits. The last is an error. If KUBECONFIG
+// is set, run starts no cluster and only waits.
 func (l *Launcher) run(ctx context.Context, args []string) (err error) {
 	flags, dir := newFlags("run", "")
 	untilEOF := flags.Bool("until-eof", false, "")
@@ -19,7 +19,7 @@ func (l *Launcher) run(ctx context.Context, args []string) (err error) {
 	defer cancel()
 	if *untilEOF {
 		go func() {
-			io.Copy(io.Discard, l.Stdin) // however it ends, it has ended
+			io.Copy(io.Discard, l.Stdin) // an error also means the end of stdin
 			cancel()
 		}()
 	}
@@ -29,6 +29,8 @@ func (l *Launcher) run(ctx context.Context, args []string) (err error) {
 	return l.runOwn(ctx, *dir)
 }
 
+// runOwn starts a cluster in dir, and stops it when ctx is done or a component
+// exits.
 func (l *Launcher) runOwn(ctx context.Context, dir string) (err error) {
 	c, err := l.start(ctx, dir)
 	if err != nil {
@@ -50,6 +52,7 @@ func (l *Launcher) runOwn(ctx context.Context, dir string) (err error) {
 	}
 }
 
+// runForeign prints the path of kubeconfig and waits until ctx is done.
 func (l *Launcher) runForeign(ctx context.Context, kubeconfig string) error {
 	if err := l.adopt(ctx, kubeconfig); err != nil {
 		return err

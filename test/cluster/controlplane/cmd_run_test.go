@@ -79,7 +79,7 @@ func TestRunFailsWhenComponentIsNeverReady(t *testing.T) {
 	te := newTether(t)
 	run := te.launch("steady,mute", []string{envTimeout + "=1s"}, "run")
 	run.end(1)
-	run.wantStderr(": not ready in time, last answer: ", "last lines of ")
+	run.wantStderr(": not ready in time, last error: ", "last lines of ")
 	te.next().awaitEnd()
 	run.wantNoFiles()
 }
@@ -114,7 +114,7 @@ func TestRunKeepsNamedFolder(t *testing.T) {
 	}
 	second := te.launch("steady", nil, "run", "--dir", dir)
 	second.end(1)
-	second.wantStderr("another launcher keeps its cluster there")
+	second.wantStderr("another launcher runs a cluster there")
 	run.cmd.Process.Signal(syscall.SIGTERM)
 	run.end(0)
 	wantExists(t, filepath.Join(dir, "kubeconfig"), false)
@@ -131,7 +131,7 @@ func TestRunUsesForeignCluster(t *testing.T) {
 	run.end(0)
 	te.none()
 	if !strings.HasSuffix(path, "/a/config:/b") {
-		t.Errorf("announced %s", path)
+		t.Errorf("printed %s", path)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// up makes sure that a cluster runs in the background and returns when it can
-// be used. One that already runs, or is just being started, is taken as it is.
+// up starts a cluster in the background, unless it already runs or starts, and
+// returns when the cluster is ready.
 func (l *Launcher) up(ctx context.Context, args []string) error {
 	flags, dir := newFlags("up", l.backgroundDir())
 	if err := parse(flags, args); err != nil {
@@ -31,16 +31,17 @@ func (l *Launcher) up(ctx context.Context, args []string) error {
 	if err := l.ensure(ctx, f); err != nil {
 		return err
 	}
-	l.progress("to end it: %s down --dir %s", l.Executable, f)
+	l.progress("to stop it: %s down --dir %s", l.Executable, f)
 	return l.announce(f.kubeconfig())
 }
 
-// errGone says that the launcher that was waited for has ended.
-var errGone = errors.New("its launcher has ended")
+// errGone is the error of awaitHolder if the launcher has exited.
+var errGone = errors.New("its launcher has exited")
 
-// ensure starts a launcher unless one is there. If two do so at the same time,
-// the lock lets one of them in and both wait for its cluster; if the launcher
-// turns out to be ending, the next one is started after it.
+// ensure starts a launcher, unless one runs. If two processes call ensure at
+// the same time, only one of the two launchers gets the lock, and both
+// processes wait for its cluster. If the running launcher exits, ensure starts
+// a new one.
 func (l *Launcher) ensure(ctx context.Context, f folder) error {
 	for {
 		pid, err := f.holder()
@@ -62,14 +63,15 @@ func (l *Launcher) ensure(ctx context.Context, f folder) error {
 	}
 }
 
-// spawn starts a launcher in a session of its own, so that it outlives this
-// process and its terminal, and waits until it announces its cluster.
+// spawn starts a launcher and waits until it prints the path of the kubeconfig.
+// The launcher has its own session (setsid), so it keeps running after this
+// process exits and its terminal is closed.
 func (l *Launcher) spawn(ctx context.Context, f folder) error {
 	if err := os.MkdirAll(f.path("logs"), 0o755); err != nil {
 		return fmt.Errorf("up: %w", err)
 	}
-	// Appending keeps the log whole if two launchers write to it, one of which
-	// only says that the other was first.
+	// With O_APPEND, two launchers do not overwrite each other's lines. The one
+	// that does not get the lock writes only this error.
 	log, err := os.OpenFile(f.log("launcher"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("up: %w", err)
@@ -94,18 +96,20 @@ func (l *Launcher) spawn(ctx context.Context, f folder) error {
 	return l.spawnFailed(cmd, stdout, f)
 }
 
-// spawnFailed waits for a launcher that gave up and tells why.
+// spawnFailed waits until a launcher that failed has exited, and returns its
+// log as an error.
 func (l *Launcher) spawnFailed(cmd *exec.Cmd, stdout io.Closer, f folder) error {
 	stdout.Close()
-	cmd.Wait() // its log says why
-	reason, err := os.ReadFile(f.log("launcher"))
+	cmd.Wait() // the error is in the log
+	output, err := os.ReadFile(f.log("launcher"))
 	if err != nil {
-		return fmt.Errorf("up: the launcher failed, and its log is gone: %w", err)
+		return fmt.Errorf("up: the launcher failed, and its log cannot be read: %w", err)
 	}
-	return fmt.Errorf("up: the launcher failed:\n%s", strings.TrimSpace(string(reason)))
+	return fmt.Errorf("up: the launcher failed:\n%s", strings.TrimSpace(string(output)))
 }
 
-// awaitHolder waits until the cluster of another launcher answers.
+// awaitHolder waits until the cluster of a running launcher is ready. The error
+// is errGone if the launcher has exited.
 func (l *Launcher) awaitHolder(ctx context.Context, f folder) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.startTimeout(), errTimeout)
 	defer cancel()

@@ -24,7 +24,7 @@ func (te *tether) down(dir string, env ...string) *launcherProcess {
 	return down
 }
 
-// holder returns the id of the launcher in the background.
+// holder returns the process id of the launcher in the background, or 0.
 func (te *tether) holder(dir string) int {
 	te.t.Helper()
 	pid, err := folder(dir).holder()
@@ -44,17 +44,17 @@ func TestUpAndDownTwice(t *testing.T) {
 	wantExists(t, kubeconfig, true)
 
 	if again := te.up(dir); again != kubeconfig {
-		t.Errorf("second up announced %s, first %s", again, kubeconfig)
+		t.Errorf("the second up printed %s, want %s", again, kubeconfig)
 	}
 	te.none()
 	if again := te.holder(dir); again != holder {
-		t.Errorf("second up left launcher %d, first %d", again, holder)
+		t.Errorf("after the second up, the launcher is process %d, want %d", again, holder)
 	}
 
 	te.down(dir)
 	component.awaitEnd()
 	wantExists(t, kubeconfig, false)
-	te.down(dir).wantStderr("no cluster is up")
+	te.down(dir).wantStderr("no cluster is running")
 }
 
 func TestUpAtTheSameTime(t *testing.T) {
@@ -64,7 +64,7 @@ func TestUpAtTheSameTime(t *testing.T) {
 	first := te.launch("steady", nil, "up", "--dir", dir)
 	second := te.launch("steady", nil, "up", "--dir", dir)
 	if a, b := first.kubeconfig(), second.kubeconfig(); a != b {
-		t.Errorf("announced %s and %s", a, b)
+		t.Errorf("the commands printed %s and %s, want the same path", a, b)
 	}
 	first.end(0)
 	second.end(0)
@@ -90,7 +90,7 @@ func TestUpInterruptedStartsNothing(t *testing.T) {
 	steady.awaitEnd()
 	mute.awaitEnd()
 	if pid := te.holder(dir); pid != 0 {
-		t.Errorf("launcher %d is left", pid)
+		t.Errorf("launcher %d still runs", pid)
 	}
 }
 
@@ -108,9 +108,9 @@ func TestForeignClusterIsNotChanged(t *testing.T) {
 	dir := t.TempDir()
 	te := newTether(t)
 	if got := te.up(dir, "KUBECONFIG=/config"); got != "/config" {
-		t.Errorf("announced %s", got)
+		t.Errorf("printed %s", got)
 	}
-	te.down(dir, "KUBECONFIG=/config").wantStderr("no cluster is up")
+	te.down(dir, "KUBECONFIG=/config").wantStderr("no cluster is running")
 	te.none()
 }
 
@@ -141,7 +141,7 @@ func TestDownAtTheSameTime(t *testing.T) {
 	downs.Wait()
 	component.awaitEnd()
 	if pid := te.holder(dir); pid != 0 {
-		t.Errorf("launcher %d is left", pid)
+		t.Errorf("launcher %d still runs", pid)
 	}
 }
 

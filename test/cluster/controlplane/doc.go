@@ -1,18 +1,18 @@
-// Package controlplane starts a Kubernetes control plane from processes of one
-// binary and ends every one of them again.
+// Package controlplane starts and stops a Kubernetes control plane. Each
+// component is a process of the same binary.
 //
-// [Launcher] is the command line: its verbs run (cmd_run.go), up (cmd_up.go)
-// and down (cmd_down.go). Below it, plan.go decides what is to be started, as
-// data: the programs in their order, their arguments, and how to see that each
-// does its work. group.go starts them and owns the processes. folder.go knows
-// the files of a cluster and holds the lock that says whose they are.
+// [Launcher] is the command line. Its commands are run (cmd_run.go), up
+// (cmd_up.go) and down (cmd_down.go). plan.go returns the components to start,
+// in their order, each with its arguments and its readiness check. group.go
+// starts and stops the processes. folder.go knows the files in the directory of
+// a cluster, and locks the directory.
 //
-// What is guaranteed: no process outlives its launcher, whether the launcher
-// ends by itself, by a signal, after a failed start or, on Linux, by SIGKILL.
-// No process is signalled but the launcher's own children and, by down, the
-// launcher that holds the lock. Nothing listens on an address other than
-// 127.0.0.1.
+// Guarantees: All components have exited when the launcher has exited: after an
+// error, a signal, a failed start and, on Linux, also after SIGKILL. The
+// launcher sends signals only to its own child processes; the command down also
+// sends signals to the launcher that has the lock. All processes listen on
+// 127.0.0.1 only.
 //
-// What is not: data survives nothing (etcd does not even sync its files), and
-// nothing runs in the pods, so logs, exec and port-forward have no answer.
+// Limits: No data remains after the cluster stops, and etcd does not sync its
+// files. No containers run, so logs, exec and port-forward do not work.
 package controlplane

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// folder is the absolute path of a cluster's files:
+// folder is the absolute path of the directory of a cluster. It contains:
 //
-//	lock         held by the launcher for as long as it lives
-//	kubeconfig   appears when the cluster is ready, vanishes when it stops
-//	state/       what the components need; gone after a stop
-//	logs/        one file a component; kept for reading until the next start
+//	lock         locked by the launcher until it exits
+//	kubeconfig   created when the cluster is ready, removed when it stops
+//	state/       the files of the components, removed when the cluster stops
+//	logs/        one file per component, kept until the next start
 type folder string
 
+// path returns the path of a file in the directory.
 func (f folder) path(elements ...string) string {
 	return filepath.Join(append([]string{string(f)}, elements...)...)
 }
@@ -26,17 +27,17 @@ func (f folder) kubeconfig() string { return f.path("kubeconfig") }
 
 func (f folder) log(component string) string { return f.path("logs", component+".log") }
 
-// errBusy says that another launcher holds the folder.
-var errBusy = errors.New("another launcher keeps its cluster there")
+// errBusy is the error of acquire if another launcher has the lock.
+var errBusy = errors.New("another launcher runs a cluster there")
 
-// acquire creates the folder if need be, takes its lock and removes what a
-// launcher that was killed has left. The lock lasts until the file is closed
-// or the process ends.
+// acquire creates the directory if it does not exist, locks it, and removes the
+// files that a killed launcher has left. The lock is released when the returned
+// file is closed or the process exits.
 //
-// It is a POSIX record lock, not a file with a process id in it: the kernel
-// drops it with the process however that ended, and tells who holds it, so the
-// answer of [folder.holder] is never a stale id that some other program has
-// been given since.
+// The lock is a POSIX record lock, and not a file with a process id. The kernel
+// releases it whenever the process exits, and returns the id of the process
+// that has the lock. So [folder.holder] never returns an old id that now belongs
+// to another process.
 func (f folder) acquire() (*os.File, error) {
 	if err := os.MkdirAll(f.path("logs"), 0o755); err != nil {
 		return nil, err
@@ -55,14 +56,14 @@ func (f folder) acquire() (*os.File, error) {
 	}
 	if err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("folder %s: %w", f, err)
+		return nil, fmt.Errorf("directory %s: %w", f, err)
 	}
 	return lock, nil
 }
 
-// holder returns the id of the process that holds the lock, 0 if none does.
-// It must not be called by the holder itself: closing any descriptor of the
-// file would drop the lock.
+// holder returns the id of the process that has the lock, or 0 if no process has
+// it. The process that has the lock must not call holder: closing any file
+// descriptor of the file releases the lock.
 func (f folder) holder() (int, error) {
 	lock, err := os.OpenFile(f.path("lock"), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +75,7 @@ func (f folder) holder() (int, error) {
 	defer lock.Close()
 	request := syscall.Flock_t{Type: syscall.F_WRLCK}
 	if err := syscall.FcntlFlock(lock.Fd(), syscall.F_GETLK, &request); err != nil {
-		return 0, fmt.Errorf("folder %s: ask who holds the lock: %w", f, err)
+		return 0, fmt.Errorf("directory %s: find the process that has the lock: %w", f, err)
 	}
 	if request.Type == syscall.F_UNLCK {
 		return 0, nil
@@ -82,9 +83,9 @@ func (f folder) holder() (int, error) {
 	return int(request.Pid), nil
 }
 
-// clean removes the files of an ended cluster, except its logs. It tries again
-// for a moment, because processes whose launcher was killed are ended by the
-// kernel just after the lock is free and may write until then.
+// clean removes the files of a stopped cluster, except its logs. It retries for
+// some seconds: when a launcher is killed, the kernel first releases its lock
+// and then kills its child processes, which may still write files.
 func (f folder) clean() error {
 	var err error
 	for range 100 {
@@ -97,7 +98,8 @@ func (f folder) clean() error {
 	return err
 }
 
-// publish makes the kubeconfig appear, whole, which says that all is ready.
+// publish creates the kubeconfig, which means that the cluster is ready. It uses
+// a rename, so that nobody reads an incomplete file.
 func (f folder) publish(kubeconfig []byte) error {
 	temporary := f.path("state", "kubeconfig.new")
 	if err := os.WriteFile(temporary, kubeconfig, 0o600); err != nil {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// foreign returns the KUBECONFIG that the environment names, unless it is that
-// of the cluster in dir: whoever exported what up printed still means ours.
+// foreign returns the value of the environment variable KUBECONFIG, or "" if it
+// is the kubeconfig of the cluster in dir. So users can export the line that up
+// printed and still use up and down.
 func foreign(dir string) string {
 	kubeconfig := os.Getenv("KUBECONFIG")
 	if dir == "" {
@@ -24,8 +25,8 @@ func foreign(dir string) string {
 	return kubeconfig
 }
 
-// adopt uses a cluster that this program did not start: it checks that it
-// answers and announces it. Nothing of it is ever changed or ended.
+// adopt checks that a cluster that this program did not start is ready, and
+// prints the path of its kubeconfig. It does not change the cluster.
 func (l *Launcher) adopt(ctx context.Context, kubeconfig string) error {
 	kubeconfig, err := absoluteList(kubeconfig)
 	if err != nil {
@@ -34,12 +35,12 @@ func (l *Launcher) adopt(ctx context.Context, kubeconfig string) error {
 	if err := l.answers(ctx, kubeconfig); err != nil {
 		return err
 	}
-	l.progress("KUBECONFIG is set: using that cluster, starting none")
+	l.progress("KUBECONFIG is set: using this cluster, not starting one")
 	return l.announce(kubeconfig)
 }
 
-// answers asks the cluster whether it is ready. It asks through kubectl, which
-// knows every way of authentication that a kubeconfig can name.
+// answers returns an error unless the cluster is ready. It runs kubectl, which
+// supports every kind of authentication that a kubeconfig can have.
 func (l *Launcher) answers(ctx context.Context, kubeconfig string) error {
 	cmd := exec.CommandContext(ctx, l.Executable, "kubectl", "get", "--raw", "/readyz", "--request-timeout=15s")
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
@@ -49,13 +50,14 @@ func (l *Launcher) answers(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-// absoluteList makes each path of a KUBECONFIG absolute; it may hold several.
+// absoluteList returns the value of KUBECONFIG with absolute paths. KUBECONFIG
+// can be a list of paths.
 func absoluteList(list string) (string, error) {
 	paths := filepath.SplitList(list)
 	for i, path := range paths {
 		absolute, err := filepath.Abs(path)
 		if err != nil {
-			return "", fmt.Errorf("path of KUBECONFIG: %w", err)
+			return "", fmt.Errorf("make the paths in KUBECONFIG absolute: %w", err)
 		}
 		paths[i] = absolute
 	}

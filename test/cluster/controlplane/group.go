@@ -11,37 +11,39 @@ import (
 	"time"
 )
 
-// group owns child processes: those it started are those it ends.
+// group starts child processes and stops them.
 //
-// start and stop are for one goroutine; failed may be read by any.
+// Only one goroutine may call start and stop. Any goroutine may receive from
+// failed.
 type group struct {
 	folder     folder
 	executable string
-	grace      time.Duration
+	grace      time.Duration // the time between SIGTERM and SIGKILL
 
-	// failed gets the error of the first process that ends. Ending is always a
-	// failure: nobody reads it once the group is being stopped.
+	// failed gets the error of the first process that exits. A component must
+	// not exit before stop, and after stop nothing receives from failed.
 	failed chan error
 
-	forks   chan fork
-	members []*process
+	forks   chan fork  // requests for serveForks
+	members []*process // in the order of their start
 }
 
-// process is a started component. done is closed when it has ended and has
-// been waited for.
+// process is a started component.
 type process struct {
 	name string
-	log  string
+	log  string // the path of the log
 	cmd  *exec.Cmd
-	done chan struct{}
+	done chan struct{} // closed after cmd.Wait has returned
 }
 
-// fork asks the thread that starts all processes to start one more.
+// fork is a request to serveForks to start a process.
 type fork struct {
 	cmd    *exec.Cmd
-	result chan error
+	result chan error // gets what cmd.Start returns
 }
 
+// newGroup returns a group without processes. Its processes run executable in
+// the directory f.
 func newGroup(f folder, executable string, grace time.Duration) *group {
 	g := &group{
 		folder:     f,
@@ -54,10 +56,10 @@ func newGroup(f folder, executable string, grace time.Duration) *group {
 	return g
 }
 
-// serveForks starts the processes from one thread that lives as long as the
-// group. The kernel's promise to kill a child with its parent, which is how
-// none survives a killed launcher, is about the parent thread: a child started
-// from a thread of the Go scheduler's would die whenever that thread does.
+// serveForks starts all processes from one thread, which exists until stop
+// returns. On Linux, the kernel kills the child processes of a killed launcher
+// (Pdeathsig). But it kills a child process when the thread that started it
+// exits, and the Go runtime can end other threads at any time.
 func (g *group) serveForks() {
 	runtime.LockOSThread()
 	for f := range g.forks {
@@ -65,14 +67,14 @@ func (g *group) serveForks() {
 	}
 }
 
-// start starts a component, its output going to its log.
+// start starts a component. Its output goes to its log.
 func (g *group) start(c component) (*process, error) {
 	p := &process{name: c.name, log: g.folder.log(c.name), done: make(chan struct{})}
 	log, err := os.Create(p.log)
 	if err != nil {
 		return nil, fmt.Errorf("%s: create log: %w", c.name, err)
 	}
-	defer log.Close() // the child has a descriptor of its own
+	defer log.Close() // the child process has its own file descriptor
 	p.cmd = exec.Command(g.executable, append([]string{c.name}, c.args...)...)
 	p.cmd.Dir = string(g.folder)
 	p.cmd.Env = environment()
@@ -88,17 +90,18 @@ func (g *group) start(c component) (*process, error) {
 	return p, nil
 }
 
+// wait waits until p has exited, and reports this to failed.
 func (g *group) wait(p *process) {
-	p.cmd.Wait() // ProcessState says more than the error
+	p.cmd.Wait() // errorf below reports ProcessState instead of the error
 	close(p.done)
 	select {
 	case g.failed <- p.errorf("ended: %v", p.cmd.ProcessState):
-	default: // only the first is the cause, the others are consequences
+	default: // the first process that exits is the cause; others exit because of it
 	}
 }
 
-// stop ends all processes, in the reverse order of their start so that none
-// loses what it depends on, and returns when all have ended.
+// stop sends SIGTERM to all processes, and SIGKILL after the grace period. It
+// returns when all processes have exited.
 func (g *group) stop() {
 	g.signal(syscall.SIGTERM)
 	kill := time.AfterFunc(g.grace, func() { g.signal(syscall.SIGKILL) })
@@ -109,29 +112,30 @@ func (g *group) stop() {
 	close(g.forks)
 }
 
-// signal is safe against reused ids: the os package knows which processes have
-// been waited for, and signals none of these.
+// signal sends s to all processes, in the reverse order of their start, because
+// later components depend on earlier ones. It cannot signal another process
+// with a reused id: os.Process sends no signal after Wait has returned.
 func (g *group) signal(s os.Signal) {
 	for i := len(g.members) - 1; i >= 0; i-- {
-		g.members[i].cmd.Process.Signal(s) // an error means that it has ended
+		g.members[i].cmd.Process.Signal(s) // an error means that it has exited
 	}
 }
 
-// errorf returns an error about the component that shows the end of its log.
+// errorf returns an error about the component, with the last lines of its log.
 func (p *process) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %s\n%s", p.name, fmt.Sprintf(format, args...), tail(p.log))
 }
 
-// tail returns the last lines of a log, indented below the error they explain.
+// tail returns the last lines of a log, indented.
 func tail(path string) string {
-	const most = 15
+	const maxLines = 15
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Sprintf("  (no log: %v)", err)
 	}
 	lines := strings.Split(string(bytes.TrimSpace(content)), "\n")
-	if len(lines) > most {
-		lines = lines[len(lines)-most:]
+	if len(lines) > maxLines {
+		lines = lines[len(lines)-maxLines:]
 	}
 	return fmt.Sprintf("  last lines of %s:\n  | %s", path, strings.Join(lines, "\n  | "))
 }

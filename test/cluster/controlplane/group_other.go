@@ -4,9 +4,9 @@ package controlplane
 
 import "syscall"
 
-// childAttributes returns each child a process group of its own, so that an
-// interrupt typed at the terminal reaches only the launcher, which then ends
-// the children in order.
+// childAttributes returns the attributes of a child process. Each child process
+// has its own process group: Ctrl-C in the terminal sends SIGINT only to the
+// launcher, which then stops the child processes in order.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }

@@ -14,34 +14,37 @@ import (
 	"time"
 )
 
-// identity is what a cluster and its administrator prove themselves with, made
-// again for each start. The keys are of elliptic curves, because making an RSA
-// key takes a good part of a second.
+// identity has the certificates and keys of a cluster, and the token of its
+// administrator. Each start creates new ones. The keys are ECDSA keys, because
+// generating an RSA key takes much longer.
 type identity struct {
-	ca                    []byte // PEM, as all below
+	// PEM
+	ca                    []byte
 	serverCert, serverKey []byte
 	serviceAccountKey     []byte
-	token                 string
+
+	token string
 }
 
+// newIdentity generates an identity.
 func newIdentity() (*identity, error) {
 	id := &identity{token: rand.Text()}
 	if err := id.certify(); err != nil {
-		return nil, fmt.Errorf("make the server's certificate: %w", err)
+		return nil, fmt.Errorf("create the certificate of the API server: %w", err)
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err == nil {
 		id.serviceAccountKey, err = encodeKey(key)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the service account key: %w", err)
+		return nil, fmt.Errorf("create the service account key: %w", err)
 	}
 	return id, nil
 }
 
-// certify makes a certificate authority and with it the certificate of the API
-// server. The latter is for the address alone, so a client that reaches the
-// server through another port, a proxy's, verifies it as well.
+// certify creates the CA certificate, and with it the certificate of the API
+// server, which is valid for 127.0.0.1 and localhost and every port. So clients
+// can verify the API server through a local proxy too.
 func (id *identity) certify() error {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -68,7 +71,8 @@ func (id *identity) certify() error {
 	return err
 }
 
-// certificate is valid from an hour ago, for clocks that are set back.
+// certificate returns a template of a certificate. It is valid from one hour ago
+// (in case the clock is set back) for one year.
 func certificate(serial int64, name string) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: big.NewInt(serial),
@@ -78,6 +82,7 @@ func certificate(serial int64, name string) *x509.Certificate {
 	}
 }
 
+// sign returns cert, signed by parent, in PEM.
 func sign(cert, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.CreateCertificate(rand.Reader, cert, parent, &key.PublicKey, parentKey)
 	if err != nil {
@@ -86,6 +91,7 @@ func sign(cert, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) ([]b
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
 }
 
+// encodeKey returns a private key in PEM.
 func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalECPrivateKey(key)
 	if err != nil {
@@ -94,11 +100,13 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
 }
 
-// tokens is the API server's list of those it knows: one administrator.
+// tokens returns the static token file of the API server. Its only user is the
+// administrator.
 func (id *identity) tokens() []byte {
 	return fmt.Appendf(nil, "%s,admin,admin,\"system:masters\"\n", id.token)
 }
 
+// kubeconfig returns a kubeconfig for the administrator, in YAML.
 func (id *identity) kubeconfig(serverURL string) []byte {
 	return fmt.Appendf(nil, `apiVersion: v1
 kind: Config

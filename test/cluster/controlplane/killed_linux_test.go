@@ -24,8 +24,8 @@ func TestLauncherKilledDuringStartLeavesNoProcess(t *testing.T) {
 	second.awaitEnd()
 }
 
-// awaitRelease waits until a killed launcher has ended. Its children may have
-// ended before: the kernel kills them with the thread that started them.
+// awaitRelease waits until a killed launcher has exited. Its child processes can
+// exit before it: the kernel kills them when the thread that started them exits.
 func (te *tether) awaitRelease(dir string, pid int) {
 	te.t.Helper()
 	if err := awaitRelease(te.t.Context(), folder(dir), pid, time.Minute); err != nil {
@@ -47,7 +47,7 @@ func TestUpAfterKilledLauncher(t *testing.T) {
 	te.up(dir)
 	second := te.next()
 	if te.holder(dir) == holder {
-		t.Error("the killed launcher still holds the lock")
+		t.Error("the killed launcher still has the lock")
 	}
 	te.down(dir)
 	second.awaitEnd()

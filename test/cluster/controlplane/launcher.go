@@ -15,51 +15,57 @@ import (
 
 const usage = `usage:
   cluster run [--dir DIR] [--until-eof] [--audit-log FILE]
-                                          start a cluster and keep it until a signal;
-                                          FILE gets a JSON line for each write
+                                          start a cluster, and stop it on a signal;
+                                          FILE gets a line of JSON for each write
   cluster up [--dir DIR]                  start a cluster in the background
-  cluster down [--dir DIR]                end the one that up started
-  cluster kubectl ARGS...                 kubectl; likewise etcd, kube-apiserver,
+  cluster down [--dir DIR]                stop the cluster that up started
+  cluster kubectl ARGS...                 run kubectl; also etcd, kube-apiserver,
                                           kube-controller-manager, kube-scheduler, kwok`
 
-// Launcher is the command line that starts and ends clusters.
+// Launcher is the command line that starts and stops clusters.
 type Launcher struct {
-	// Executable is the binary to start for each component, with the name of
-	// the component as its first argument. The same binary must pass the verbs
-	// run, up and down to a Launcher, because up starts it with run.
+	// Executable is the path of the binary that is started for each component,
+	// with the name of the component as its first argument. The command up
+	// starts the same binary with the argument run. So the binary must call
+	// Launcher.Run for the commands run, up and down.
 	Executable string
 
-	// Stages are the documents that tell kwok how nodes and pods behave.
+	// Stages are YAML documents, the Stages of kwok for nodes and Pods.
 	Stages []string
 
-	// Stdin ends a cluster of run --until-eof when it reaches its end. Stdout
-	// gets the line KUBECONFIG=PATH and nothing else, Stderr everything else.
-	Stdin  io.Reader
+	// With run --until-eof, the cluster stops at the end of Stdin.
+	Stdin io.Reader
+
+	// Stdout gets only the line KUBECONFIG=PATH.
 	Stdout io.Writer
+
+	// Stderr gets the progress messages.
 	Stderr io.Writer
 
-	// StartTimeout bounds a start. Zero means two minutes, ample even for a
-	// machine that is busy compiling.
+	// StartTimeout is the time limit of a start. Zero means two minutes, which
+	// is enough on a machine that compiles at the same time.
 	StartTimeout time.Duration
 
-	// StopGrace is the time between SIGTERM and SIGKILL. Zero means a second:
-	// kube-apiserver uses up any grace while a client watches, and what the
-	// components would save in theirs is thrown away.
+	// StopGrace is the time between SIGTERM and SIGKILL. Zero means one second.
+	// A longer time has no use: while a client watches, kube-apiserver does
+	// not exit before SIGKILL, and the data of the components is removed.
 	StopGrace time.Duration
 
-	// auditLog is the file that gets an audit event for each write, without
-	// its content. There is none if it is empty.
+	// auditLog is the file for the audit log, with an event for each write,
+	// without the objects. If it is empty, there is no audit log.
 	auditLog string
 
-	// plan makes the plan of a cluster; tests set it to start other programs.
+	// plan returns the plan of a cluster. If it is nil, the plan has the real
+	// components; tests set it to start fake components.
 	plan func(folder) (*plan, error)
 }
 
-// Run runs one verb. It returns after ctx ends, at the latest when everything
-// that it started has ended.
+// Run runs the command args[0] with the flags in the rest of args. When ctx is
+// done, it stops the processes that it has started, waits until they have
+// exited, and returns.
 func (l *Launcher) Run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("no verb given\n" + usage)
+		return errors.New("no command given\n" + usage)
 	}
 	switch args[0] {
 	case "run":
@@ -69,17 +75,17 @@ func (l *Launcher) Run(ctx context.Context, args []string) error {
 	case "down":
 		return l.down(ctx, args[1:])
 	}
-	return fmt.Errorf("unknown verb %q\n%s", args[0], usage)
+	return fmt.Errorf("unknown command %q\n%s", args[0], usage)
 }
 
-// newFlags returns the flags that every verb has.
-func newFlags(verb, defaultDir string) (*flag.FlagSet, *string) {
-	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
+// newFlags returns the flags that every command has, and the value of --dir.
+func newFlags(command, defaultDir string) (*flag.FlagSet, *string) {
+	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	return flags, flags.String("dir", defaultDir, "")
 }
 
-// parse reads the flags of a verb; there are no arguments besides them.
+// parse parses the flags of a command. An argument after the flags is an error.
 func parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return fmt.Errorf("%s: %w\n%s", flags.Name(), err, usage)
@@ -90,13 +96,13 @@ func parse(flags *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// backgroundDir is where up keeps its cluster when no --dir says otherwise:
-// beside the binary, so that it is found again from any working directory.
+// backgroundDir returns the default of --dir for up and down. It is next to the
+// binary, so it does not depend on the working directory.
 func (l *Launcher) backgroundDir() string {
 	return filepath.Join(filepath.Dir(l.Executable), "cluster-state")
 }
 
-// announce prints the one line that scripts read.
+// announce prints the line KUBECONFIG=PATH, which scripts read.
 func (l *Launcher) announce(kubeconfig string) error {
 	if _, err := fmt.Fprintf(l.Stdout, "KUBECONFIG=%s\n", kubeconfig); err != nil {
 		return fmt.Errorf("print the path of the kubeconfig: %w", err)
@@ -104,11 +110,12 @@ func (l *Launcher) announce(kubeconfig string) error {
 	return nil
 }
 
-// progress tells a person what is going on.
+// progress prints a message for the user on Stderr.
 func (l *Launcher) progress(format string, args ...any) {
 	fmt.Fprintf(l.Stderr, "cluster: "+format+"\n", args...)
 }
 
+// startTimeout returns StartTimeout or its default.
 func (l *Launcher) startTimeout() time.Duration {
 	if l.StartTimeout == 0 {
 		return 2 * time.Minute
@@ -116,6 +123,7 @@ func (l *Launcher) startTimeout() time.Duration {
 	return l.StartTimeout
 }
 
+// stopGrace returns StopGrace or its default.
 func (l *Launcher) stopGrace() time.Duration {
 	if l.StopGrace == 0 {
 		return time.Second
@@ -123,8 +131,8 @@ func (l *Launcher) stopGrace() time.Duration {
 	return l.StopGrace
 }
 
-// environment is the environment of the components: that of the launcher
-// without the variables that etcd, kubectl and kwok would take options from.
+// environment returns the environment variables of the launcher without those
+// that set options of etcd, kubectl and kwok.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "ETCD_") ||

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// The tests start this test binary again, as the launcher and as the
-// components, so that real processes with real signals are tested. Its
-// environment says what to do:
+// The tests start this test binary again, as the launcher and as the components.
+// So they test real processes and real signals. These environment variables
+// configure the processes:
 const (
-	envComponents = "FAKE_COMPONENTS"   // names of the components, each a wave
+	envComponents = "FAKE_COMPONENTS"   // names of the components, separated by commas
 	envTether     = "FAKE_TETHER"       // address that each component connects to
 	envTimeout    = "FAKE_TIMEOUT"      // the launcher's StartTimeout
-	envForeign    = "FAKE_UNREACHABLE"  // if set, kubectl finds no cluster
+	envForeign    = "FAKE_UNREACHABLE"  // if set, kubectl fails
 	envExecutable = "FAKE_NO_COMPONENT" // if set, the components cannot be started
 )
 
@@ -31,16 +31,17 @@ func TestMain(m *testing.M) {
 	if os.Getenv(envComponents) == "" || len(os.Args) < 2 {
 		os.Exit(m.Run())
 	}
-	switch verb := os.Args[1]; verb {
+	switch program := os.Args[1]; program {
 	case "run", "up", "down":
 		os.Exit(fakeLauncher())
 	case "kubectl":
 		os.Exit(fakeKubectl())
 	default:
-		os.Exit(fakeComponent(verb))
+		os.Exit(fakeComponent(program))
 	}
 }
 
+// fakeLauncher runs a Launcher with fake components and returns the exit code.
 func fakeLauncher() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -51,7 +52,7 @@ func fakeLauncher() int {
 	if os.Getenv(envExecutable) != "" {
 		executable = "/nonexistent/cluster"
 	}
-	timeout, _ := time.ParseDuration(os.Getenv(envTimeout)) // unset: the default
+	timeout, _ := time.ParseDuration(os.Getenv(envTimeout)) // 0, the default, if the variable is not set
 	l := &Launcher{
 		Executable:   executable,
 		Stdin:        os.Stdin,
@@ -68,7 +69,8 @@ func fakeLauncher() int {
 	return 0
 }
 
-// fakePlan has a wave for each component, so that they start in a known order.
+// fakePlan returns a plan with one component per wave, so that the components
+// start in the order of their names in FAKE_COMPONENTS.
 func fakePlan(f folder) (*plan, error) {
 	p := &plan{kubeconfig: []byte("fake")}
 	if err := os.MkdirAll(f.path("state"), 0o700); err != nil {
@@ -85,6 +87,7 @@ func fakePlan(f folder) (*plan, error) {
 	return p, nil
 }
 
+// fakeKubectl runs as kubectl and returns the exit code.
 func fakeKubectl() int {
 	if os.Getenv(envForeign) != "" {
 		fmt.Fprintln(os.Stderr, "connection refused")
@@ -93,7 +96,9 @@ func fakeKubectl() int {
 	return 0
 }
 
-// fakeComponent behaves as the first word of its name says.
+// fakeComponent runs as a component and returns the exit code. The first word of
+// its name says what it does: "quits" exits at once, "stubborn" ignores SIGTERM,
+// "mute" never becomes ready, "steady" runs until it is stopped.
 func fakeComponent(name string) int {
 	conn, err := net.Dial("tcp", os.Getenv(envTether))
 	if err != nil {
@@ -113,19 +118,19 @@ func fakeComponent(name string) int {
 			panic(err)
 		}
 	}
-	io.Copy(io.Discard, conn) // nothing comes: stay until ended
+	io.Copy(io.Discard, conn) // waits until the test closes the connection
 	return 0
 }
 
-// tether is the server to which the components connect. A connection ends when
-// the process ends, even if it has become the child of another process, so a
-// test can wait for it without polling.
+// tether is a server to which the components connect. The kernel closes the
+// connection when the process exits. So a test can wait for the exit of a
+// process that is not its child process, without polling.
 type tether struct {
 	t        *testing.T
 	listener net.Listener
 }
 
-// leash is the connection of a component.
+// leash is the connection of a component to a tether.
 type leash struct {
 	conn net.Conn
 	name string
@@ -142,7 +147,7 @@ func newTether(t *testing.T) *tether {
 	return &tether{t: t, listener: listener}
 }
 
-// next waits for the next component to start.
+// next waits until a component starts, and returns its connection.
 func (te *tether) next() *leash {
 	te.t.Helper()
 	conn, err := te.listener.Accept()
@@ -157,17 +162,17 @@ func (te *tether) next() *leash {
 	return l
 }
 
-// awaitEnd returns when the component has ended. A component that was killed
-// may break the connection rather than close it; both mean the same.
+// awaitEnd waits until the component has exited. An error of the connection also
+// means that the component has exited.
 func (l *leash) awaitEnd() { io.Copy(io.Discard, l.conn) }
 
-// none fails if another component has started than those seen.
+// none fails the test if a component has started since the last call of next.
 func (te *tether) none() {
 	te.t.Helper()
 	te.listener.(*net.TCPListener).SetDeadline(time.Now())
 	if conn, err := te.listener.Accept(); err == nil {
 		conn.Close()
-		te.t.Error("a component was started")
+		te.t.Error("a component has started, want none")
 	}
 }
 
@@ -181,7 +186,8 @@ type launcherProcess struct {
 	tmp    string
 }
 
-// launch starts a launcher whose temporary folders are in a folder of the test.
+// launch starts a launcher whose temporary directory is in a temporary directory
+// of the test.
 func (te *tether) launch(components string, env []string, args ...string) *launcherProcess {
 	te.t.Helper()
 	p := &launcherProcess{t: te.t, cmd: exec.Command(os.Args[0], args...), stderr: &strings.Builder{}, tmp: te.t.TempDir()}
@@ -223,7 +229,8 @@ func (p *launcherProcess) kubeconfig() string {
 	return path
 }
 
-// end waits for the end and checks the exit code and that stdout has no more.
+// end waits until the launcher has exited. It checks the exit code, and that
+// nothing else is printed on stdout.
 func (p *launcherProcess) end(exitCode int) {
 	p.t.Helper()
 	rest, _ := io.ReadAll(p.stdout)
@@ -232,31 +239,33 @@ func (p *launcherProcess) end(exitCode int) {
 		p.t.Fatalf("exit code %d, want %d; stderr:\n%s", got, exitCode, p.stderr)
 	}
 	if len(rest) > 0 {
-		p.t.Errorf("stdout goes on: %q", rest)
+		p.t.Errorf("more output on stdout: %q", rest)
 	}
 }
 
+// wantStderr checks that the standard error contains the parts.
 func (p *launcherProcess) wantStderr(parts ...string) {
 	p.t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(p.stderr.String(), part) {
-			p.t.Errorf("stderr lacks %q:\n%s", part, p.stderr)
+			p.t.Errorf("stderr does not contain %q:\n%s", part, p.stderr)
 		}
 	}
 }
 
-// wantNoFiles checks that no temporary folder is left.
+// wantNoFiles checks that the launcher has removed its temporary directory.
 func (p *launcherProcess) wantNoFiles() {
 	p.t.Helper()
 	entries, err := os.ReadDir(p.tmp)
 	if err != nil || len(entries) > 0 {
-		p.t.Errorf("left in the temporary folder: %v, %v", entries, err)
+		p.t.Errorf("files left in the temporary directory: %v, %v", entries, err)
 	}
 }
 
+// wantExists checks whether a file exists.
 func wantExists(t *testing.T, path string, exists bool) {
 	t.Helper()
 	if _, err := os.Stat(path); (err == nil) != exists {
-		t.Errorf("stat %s: %v", path, err)
+		t.Errorf("stat %s: %v, want exists: %v", path, err, exists)
 	}
 }

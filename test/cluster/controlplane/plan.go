@@ -9,19 +9,23 @@ import (
 	"strings"
 )
 
-// plan is what makes up a cluster, before anything of it is started.
+// plan has the components of a cluster that is not started yet, and the
+// kubeconfig of the cluster.
 type plan struct {
-	waves      [][]component
+	// waves are lists of components that start at the same time. A wave starts
+	// when all components of the wave before are ready.
+	waves [][]component
+
 	kubeconfig []byte
 }
 
 // component is a program of the binary.
 type component struct {
-	name string
+	name string // the first argument of the binary
 	args []string
 
-	// ready returns nil once the component does its work, else what is still
-	// missing. A nil ready means that nothing has to wait for it.
+	// ready returns nil if the component is ready, and an error that says what
+	// is missing otherwise. If ready is nil, nothing waits for the component.
 	ready func(context.Context) error
 }
 
@@ -59,7 +63,7 @@ func (l *Launcher) newPlan(f folder) (*plan, error) {
 	}, nil
 }
 
-// Files in the state folder.
+// Names of the files in the directory state.
 const (
 	caFile              = "ca.crt"
 	serverCertFile      = "apiserver.crt"
@@ -71,6 +75,7 @@ const (
 	auditPolicyFile     = "audit-policy.yaml"
 )
 
+// writeState writes the files that the components read.
 func writeState(f folder, id *identity, kubeconfig []byte, stages []string) error {
 	if err := os.MkdirAll(f.path("state"), 0o700); err != nil {
 		return err
@@ -94,8 +99,8 @@ func writeState(f folder, id *identity, kubeconfig []byte, stages []string) erro
 	return nil
 }
 
-// etcd keeps its data in files that it never syncs: they are thrown away, and
-// syncing is what makes it slow.
+// etcd returns etcd. It does not sync its files (--unsafe-no-fsync): the files
+// are removed when the cluster stops, and syncing makes etcd slow.
 func etcd(f folder, url, peerURL string) component {
 	return component{
 		name: "etcd",
@@ -113,9 +118,10 @@ func etcd(f folder, url, peerURL string) component {
 	}
 }
 
-// apiServer leaves out the ServiceAccount admission plugin, because no pod
-// runs that could use a token, and the endpoints of the kubernetes service,
-// because they must not be loopback addresses. All else is as by default.
+// apiServer returns kube-apiserver with the default settings, with two
+// exceptions. The ServiceAccount admission plugin is off, because no container
+// runs that could use a token. The Service kubernetes has no endpoints, because
+// an endpoint must not be a loopback address.
 func apiServer(f folder, etcdURL string, port int, api *client) component {
 	return component{
 		name: "kube-apiserver",
@@ -139,7 +145,7 @@ func apiServer(f folder, etcdURL string, port int, api *client) component {
 	}
 }
 
-// auditPolicy has writes logged, once each, when they are complete.
+// auditPolicy logs one event for each write, when the write is complete.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -148,8 +154,9 @@ rules:
 - {level: Metadata}
 `
 
-// audit returns the arguments of kube-apiserver for the audit log, if there is
-// one. Each event is written before its request is answered.
+// audit returns the arguments of kube-apiserver for the audit log, or nil if
+// there is no audit log. The API server writes each event to the log before it
+// responds to the request (blocking).
 func (l *Launcher) audit(f folder) []string {
 	if l.auditLog == "" {
 		return nil
@@ -161,14 +168,15 @@ func (l *Launcher) audit(f folder) []string {
 	}
 }
 
-// with returns the component with further arguments.
+// with returns the component with additional arguments.
 func (c component) with(args ...string) component {
 	c.args = append(c.args, args...)
 	return c
 }
 
-// controllerManager may ask more often than by default, since tests make many
-// objects at once and nobody shares the server with it.
+// controllerManager returns kube-controller-manager. Its limit of requests per
+// second is above the default, because tests create many objects at the same
+// time, and no other users need the API server.
 func controllerManager(f folder, api *client) component {
 	return component{
 		name: "kube-controller-manager",
@@ -176,7 +184,7 @@ func controllerManager(f folder, api *client) component {
 			"--kubeconfig=" + f.path("state", componentConfigFile),
 			"--root-ca-file=" + f.path("state", caFile),
 			"--service-account-private-key-file=" + f.path("state", serviceAccountFile),
-			"--flex-volume-plugin-dir=" + f.path("state", "flexvolume"), // else it makes one in /usr
+			"--flex-volume-plugin-dir=" + f.path("state", "flexvolume"), // the default is a directory in /usr, which it would create
 			"--leader-elect=false",
 			"--secure-port=0",
 			"--kube-api-qps=200",
@@ -186,6 +194,7 @@ func controllerManager(f folder, api *client) component {
 	}
 }
 
+// scheduler returns kube-scheduler. Nothing waits until it is ready.
 func scheduler(f folder) component {
 	return component{
 		name: "kube-scheduler",
@@ -199,8 +208,9 @@ func scheduler(f folder) component {
 	}
 }
 
-// kwok stands in for the kubelets of all nodes and renews their leases, so
-// that the controller manager does not take them for dead.
+// kwok returns kwok, which simulates the kubelets of all nodes. It also renews
+// the Leases of the nodes, so that kube-controller-manager does not set their
+// condition Ready to Unknown.
 func kwok(f folder, api *client) component {
 	return component{
 		name: "kwok",
@@ -215,10 +225,11 @@ func kwok(f folder, api *client) component {
 	}
 }
 
-// freePorts returns ports that nothing listens on. They are below those that
-// the system gives to connections and to listeners on port 0: of those, another
-// may have one before the component does. They are held together until all are
-// known, so that they differ.
+// freePorts returns n different ports of 127.0.0.1 that no process listens on.
+// They are below the range from which the kernel takes the ports of outgoing
+// connections and of listeners on port 0. A port of this range could be in use
+// before the component listens on it. All listeners are closed at the end, so
+// that the ports are different.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	for tries := 100 * n; len(ports) < n; tries-- {

@@ -23,7 +23,7 @@ func TestFreePorts(t *testing.T) {
 	seen := map[int]bool{}
 	for _, port := range ports {
 		if seen[port] {
-			t.Errorf("port %d twice", port)
+			t.Errorf("port %d is returned twice", port)
 		}
 		seen[port] = true
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -34,8 +34,8 @@ func TestFreePorts(t *testing.T) {
 	}
 }
 
-// Each file in an argument must exist before the component starts, and each
-// address must be an address of this machine.
+// Each file in an argument must exist before the component starts, except the
+// directories that components create. Each address must be 127.0.0.1.
 func TestPlan(t *testing.T) {
 	l := &Launcher{Stages: []string{"kind: Stage"}}
 	f := folder(t.TempDir())
@@ -43,16 +43,16 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := []string{f.path("state", "etcd"), f.path("state", "flexvolume")}
+	created := []string{f.path("state", "etcd"), f.path("state", "flexvolume")}
 	for _, wave := range p.waves {
 		for _, component := range wave {
 			for _, arg := range component.args {
 				_, value, _ := strings.Cut(arg, "=")
-				if strings.HasPrefix(value, "/") && value != made[0] && value != made[1] {
+				if strings.HasPrefix(value, "/") && value != created[0] && value != created[1] {
 					wantExists(t, value, true)
 				}
 				if strings.Contains(arg, "-address") && !strings.HasSuffix(arg, "=127.0.0.1") {
-					t.Errorf("%s: %s", component.name, arg)
+					t.Errorf("%s: argument %s, want 127.0.0.1", component.name, arg)
 				}
 			}
 		}
@@ -94,7 +94,8 @@ func (s *apiStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Of four nodes, two are ready: the third is tainted and the fourth is not.
+// Two of the four nodes are ready: the third has a taint, and the fourth is not
+// Ready.
 const nodesJSON = `{"items": [
 	{"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
 	{"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
@@ -102,8 +103,8 @@ const nodesJSON = `{"items": [
 	{"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
 ]}`
 
-// serve starts a stub with the certificate of a new identity. Its port is any,
-// as that of a proxy is.
+// serve starts the stub with the certificate of a new identity, and returns a
+// client for it. The certificate must be valid for any port.
 func (s *apiStub) serve(t *testing.T) *client {
 	t.Helper()
 	id, err := newIdentity()
@@ -116,7 +117,7 @@ func (s *apiStub) serve(t *testing.T) *client {
 	}
 	server := httptest.NewUnstartedServer(s)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are wanted
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // TLS handshakes that fail are part of the tests
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	c, err := newClient(server.URL, id)
@@ -161,6 +162,6 @@ func TestClientVerifiesTheServer(t *testing.T) {
 	c, other := stub.serve(t), stub.serve(t)
 	c.url = other.url
 	if err := c.get(t.Context(), "/readyz", nil); err == nil {
-		t.Error("accepted a server with the certificate of another cluster")
+		t.Error("the client accepted the certificate of another cluster")
 	}
 }

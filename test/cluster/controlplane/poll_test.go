@@ -8,26 +8,28 @@ import (
 
 func TestPollReturnsTheRelevantError(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	refused, cut, late := errors.New("refused"), errors.New("cut short"), errors.New("too late")
-	answers := []error{refused, cut}
+	// cause is the cause of ctx. The other errors are what done returns before
+	// and after ctx is canceled.
+	before, after, cause := errors.New("refused"), errors.New("canceled"), errors.New("timeout")
+	results := []error{before, after}
 	err := poll(ctx, nil, func(context.Context) error {
-		answer := answers[0]
-		if answers = answers[1:]; len(answers) == 0 {
-			cancel(late)
+		result := results[0]
+		if results = results[1:]; len(results) == 0 {
+			cancel(cause)
 		}
-		return answer
+		return result
 	})
-	if !errors.Is(err, late) || !errors.Is(err, refused) || errors.Is(err, cut) {
+	if !errors.Is(err, cause) || !errors.Is(err, before) || errors.Is(err, after) {
 		t.Error(err)
 	}
 }
 
 func TestPollEndsWithAFailure(t *testing.T) {
 	failed := make(chan error, 1)
-	broken := errors.New("broken")
-	failed <- broken
+	failure := errors.New("failure")
+	failed <- failure
 	err := poll(t.Context(), failed, func(context.Context) error { return errors.New("not yet") })
-	if err != broken {
+	if err != failure {
 		t.Error(err)
 	}
 }

@@ -7,17 +7,18 @@ import (
 	"net/http"
 )
 
+// How many nodes and PersistentVolumes seed creates.
 const (
 	nodeCount   = 3
 	volumeCount = 12
 )
 
-// object is an API object as it is sent.
+// object is an API object that is sent as JSON.
 type object = map[string]any
 
-// releasedVolumeStage makes a volume available again when its claim is gone. Without it
-// the volumes would be used up after as many claims, because one that was made
-// by hand stays Released until somebody has looked after its data.
+// releasedVolumeStage is a Stage of kwok that makes a PersistentVolume available
+// again when its claim is deleted. Without it, a volume with the reclaim policy
+// Retain stays Released, and no volume is available after 12 claims.
 const releasedVolumeStage = `apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage
 metadata:
@@ -42,7 +43,7 @@ spec:
         claimRef: null
 `
 
-// etcdHealth asks etcd's own health check.
+// etcdHealth returns an error unless the health check of etcd succeeds.
 func etcdHealth(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/health", nil)
 	if err != nil {
@@ -59,8 +60,8 @@ func etcdHealth(ctx context.Context, url string) error {
 	return nil
 }
 
-// seed waits for the API server and makes the objects that somebody makes in
-// every cluster before it can be used: nodes, and storage for claims.
+// seed creates the nodes, the default StorageClass and the PersistentVolumes. It
+// returns an error if the API server is not ready yet.
 func (c *client) seed(ctx context.Context) error {
 	if err := c.get(ctx, "/readyz", nil); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (c *client) seed(ctx context.Context) error {
 	return nil
 }
 
-// node has the labels that a kubelet would give it; kwok does the rest.
+// node returns node i with the labels that a kubelet sets. kwok sets its status.
 func node(i int) object {
 	name := fmt.Sprintf("node-%d", i)
 	return object{
@@ -102,6 +103,7 @@ func node(i int) object {
 	}
 }
 
+// storageClass returns the default StorageClass. It has no provisioner.
 func storageClass() object {
 	return object{
 		"apiVersion": "storage.k8s.io/v1",
@@ -115,7 +117,8 @@ func storageClass() object {
 	}
 }
 
-// volume names a path on the host that nothing ever opens.
+// volume returns PersistentVolume i. Nothing opens its path on the host, because
+// no containers run.
 func volume(i int) object {
 	name := fmt.Sprintf("volume-%02d", i)
 	return object{
@@ -132,13 +135,14 @@ func volume(i int) object {
 	}
 }
 
-// controllersWork looks for something that only the controller manager makes.
+// controllersWork returns an error unless the ServiceAccount default exists,
+// which only kube-controller-manager creates.
 func (c *client) controllersWork(ctx context.Context) error {
 	return c.get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
 }
 
-// nodesReady waits for the nodes to be Ready and for the taint to go that kept
-// pods away from them until then.
+// nodesReady returns an error unless all nodes are Ready and have no taints. A
+// new node has a taint until it is Ready, so that no Pods are scheduled to it.
 func (c *client) nodesReady(ctx context.Context) error {
 	var list struct {
 		Items []struct {

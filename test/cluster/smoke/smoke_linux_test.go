@@ -1,6 +1,6 @@
-// Package smoke tests the built binary: that its control plane does what
-// controllers rely on, and that none of its processes is left behind, however
-// it ends. The tests are skipped where the binary has not been built.
+// Package smoke tests the built binary. It tests that the control plane does what
+// controllers need, and that all processes exit with the launcher. The tests
+// fail if the binary is not built.
 package smoke
 
 import (
@@ -23,17 +23,18 @@ import (
 
 var binary = flag.String("cluster", "../../../build/cluster", "the binary to test")
 
-// cluster is a launcher with its cluster.
+// cluster is a launcher process with its cluster.
 type cluster struct {
 	t          *testing.T
 	binary     string
 	cmd        *exec.Cmd
 	stdin      io.Closer
 	kubeconfig string
-	children   []int
+	children   []int // process ids
 }
 
-// start starts a cluster with `cluster run`, in a temporary folder of the test.
+// start starts a cluster with `cluster run`, in a temporary directory of the
+// test.
 func start(t *testing.T) *cluster {
 	t.Helper()
 	path, err := filepath.Abs(*binary)
@@ -41,7 +42,7 @@ func start(t *testing.T) *cluster {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("\"make cluster\" builds it: %v", err)
+		t.Fatalf("the binary is not built (\"make cluster\" builds it): %v", err)
 	}
 	c := &cluster{t: t, binary: path, cmd: exec.Command(path, "run", "--until-eof")}
 	c.cmd.Env = append(os.Environ(), "KUBECONFIG=", "TMPDIR="+t.TempDir())
@@ -61,15 +62,15 @@ func start(t *testing.T) *cluster {
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		c.cmd.Wait()
-		t.Fatalf("not ready: %v\n%s", err, stderr)
+		t.Fatalf("the cluster is not ready: %v\n%s", err, stderr)
 	}
 	c.kubeconfig = strings.TrimPrefix(strings.TrimSpace(line), "KUBECONFIG=")
 	c.children = c.childIDs()
 	return c
 }
 
-// childIDs asks the kernel which processes the launcher has started, rather
-// than the launcher which it knows of.
+// childIDs returns the ids of the child processes of the launcher. It reads them
+// from /proc, so that it also finds processes that the launcher does not know.
 func (c *cluster) childIDs() []int {
 	c.t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", c.cmd.Process.Pid))
@@ -90,7 +91,7 @@ func (c *cluster) childIDs() []int {
 	return ids
 }
 
-// kubectl runs kubectl with manifests on its standard input.
+// kubectl runs kubectl and returns its output. stdin is its standard input.
 func (c *cluster) kubectl(stdin string, args ...string) (string, error) {
 	cmd := exec.Command(c.binary, append([]string{"kubectl", "--kubeconfig", c.kubeconfig}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -98,7 +99,7 @@ func (c *cluster) kubectl(stdin string, args ...string) (string, error) {
 	return string(output), err
 }
 
-// do is kubectl where it has to succeed.
+// do runs kubectl and returns its output. If kubectl fails, the test fails.
 func (c *cluster) do(stdin string, args ...string) string {
 	c.t.Helper()
 	output, err := c.kubectl(stdin, args...)
@@ -108,7 +109,8 @@ func (c *cluster) do(stdin string, args ...string) string {
 	return output
 }
 
-// eventually tries until a condition holds; a minute is for busy machines.
+// eventually calls condition until it returns nil. The test fails after a minute,
+// which is long enough for a busy machine.
 func eventually(t *testing.T, condition func() error) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -146,14 +148,14 @@ func (c *cluster) testDeployment(t *testing.T) {
 	}
 	before := pods()
 	if len(before) != 3 {
-		t.Fatalf("pods: %v", before)
+		t.Fatalf("Pods: %v, want 3", before)
 	}
 	c.do("", "delete", before[0])
 	c.do("", "rollout", "status", "deployment/web", "--timeout=60s")
 	eventually(t, func() error {
 		after := pods()
 		if strings.Contains(strings.Join(after, " "), before[0]) || len(after) != 3 {
-			return fmt.Errorf("pods before %v, after %v", before, after)
+			return fmt.Errorf("before the deletion the Pods are %v, after it %v", before, after)
 		}
 		return nil
 	})
@@ -178,15 +180,15 @@ spec:
     spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `
 
-// testClaims uses all volumes, twice.
+// testClaims uses all volumes, and then uses them again.
 func (c *cluster) testClaims(t *testing.T) {
 	for range 2 {
 		c.do(claims, "apply", "-f", "-")
 		c.do("", "wait", "--for=jsonpath={.status.readyReplicas}=12", "statefulset/db", "--timeout=60s")
 		c.do("", "delete", "statefulset", "db")
 		eventually(t, func() error {
-			if left := c.do("", "get", "pvc", "-o", "name"); left != "" {
-				return fmt.Errorf("left: %s", left)
+			if pvcs := c.do("", "get", "pvc", "-o", "name"); pvcs != "" {
+				return fmt.Errorf("claims that are not deleted: %s", pvcs)
 			}
 			return nil
 		})
@@ -223,29 +225,29 @@ func (c *cluster) testCustomResource(t *testing.T) {
 	c.do(fmt.Sprintf(box, 4), "apply", "-f", "-")
 	output, err := c.kubectl(fmt.Sprintf(box, 5), "apply", "-f", "-")
 	if err == nil || !strings.Contains(output, "the box is too large") {
-		t.Errorf("%v: %s", err, output)
+		t.Errorf("an object that is not valid: %v: %s", err, output)
 	}
 }
 
-// testLoopbackOnly looks at what the cluster's processes listen on: two ports
-// of etcd, one of the API server.
+// testLoopbackOnly checks the addresses that the processes of the cluster listen
+// on: two of etcd and one of the API server.
 func (c *cluster) testLoopbackOnly(t *testing.T) {
 	var addresses []string
 	for _, pid := range c.children {
 		addresses = append(addresses, listening(t, pid)...)
 	}
-	const loopback = "0100007F" // 127.0.0.1 as the kernel writes it
+	const loopback = "0100007F" // 127.0.0.1 in the format of /proc/net/tcp
 	if want := []string{loopback, loopback, loopback}; !slices.Equal(addresses, want) {
 		t.Errorf("listening on %v, want %v", addresses, want)
 	}
 }
 
-// listener matches a line of /proc/net/tcp in the state LISTEN, 0A, and takes
-// the local address and the socket's inode from it.
+// listener matches a line of /proc/net/tcp with the state LISTEN (0A). The groups
+// are the local address and the inode of the socket.
 var listener = regexp.MustCompile(`(?m)^ *\d+: ([0-9A-F]+):[0-9A-F]{4} \S+ 0A (?:\S+ +){5}(\d+)`)
 
-// listening returns the addresses that a process listens on: those in the
-// kernel's tables whose sockets are among its descriptors.
+// listening returns the addresses that a process listens on, from the lines of
+// /proc/net/tcp and tcp6 whose sockets are file descriptors of the process.
 func listening(t *testing.T, pid int) []string {
 	t.Helper()
 	sockets := map[string]bool{}
@@ -254,13 +256,13 @@ func listening(t *testing.T, pid int) []string {
 		t.Fatal(err)
 	}
 	for _, link := range links {
-		target, _ := os.Readlink(link) // one closed meanwhile does not matter
+		target, _ := os.Readlink(link) // an error means that the descriptor is closed now
 		sockets[target] = true
 	}
 	var addresses []string
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		content, err := os.ReadFile(table)
-		if err != nil && !errors.Is(err, os.ErrNotExist) { // no IPv6, no table
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // without IPv6, tcp6 does not exist
 			t.Fatal(err)
 		}
 		for _, match := range listener.FindAllStringSubmatch(string(content), -1) {
@@ -282,7 +284,7 @@ func TestNoProcessIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := start(t)
 			if len(c.children) != 5 {
-				t.Fatalf("children: %v", c.children)
+				t.Fatalf("child processes: %v, want 5", c.children)
 			}
 			end(c)
 			err := c.cmd.Wait()
@@ -296,8 +298,8 @@ func TestNoProcessIsLeft(t *testing.T) {
 	}
 }
 
-// ended returns nil if a process has ended. One that nobody has waited for yet,
-// as is init's duty for those of a killed launcher, has ended too.
+// ended returns nil if a process has exited. This includes zombies: after SIGKILL
+// of the launcher, init has to wait for its child processes.
 func ended(pid int) error {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
@@ -306,5 +308,5 @@ func ended(pid int) error {
 	if err == nil && strings.Contains(string(stat), ") Z ") {
 		return nil
 	}
-	return fmt.Errorf("process %d is left: %s, %v", pid, stat, err)
+	return fmt.Errorf("process %d still runs: %s, %v", pid, stat, err)
 }
