@@ -27,7 +27,7 @@ import (
 // An activator starts, replaces and stops the Reconcilers of controllers.
 type activator struct {
 	*environment
-	versions *versions
+	versions *goodVersions
 }
 
 // discover looks up the resources that d names. If a kind of children rolls, it also checks that the API server serves
@@ -45,12 +45,12 @@ func (a *activator) discover(d *spec.Declaration) (spec.Resolved, error) {
 
 // activate runs c with the hooks that l has built. If only the scripts differ from what runs, it replaces the hooks of the
 // running Reconciler; otherwise it starts another one.
-func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate, l *build.Loader, built build.Built) error {
-	loaded := &build.Version{
+func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate, builder *build.Builder, built build.Built) error {
+	loaded := &build.Loaded{
 		UID: c.Object.GetUID(), Generation: c.Object.GetGeneration(), Resolved: c.Resolved, Built: built, Identity: c.Identity,
 		LoadedAt: build.LoadedAt(c.Status.Script, built.Status.Digest, time.Now()), Candidate: c,
 	}
-	scripts := a.scriptVersions(c, l, &loaded.Built)
+	scripts := a.scriptVersions(c, builder, &loaded.Built)
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
 		a.observeLoaded(c.Object)
 		r.Swap(a.nextVersion(ctx, m, r.Reconciler, loaded, scripts))
@@ -68,7 +68,7 @@ func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate
 }
 
 // nextVersion returns the next version of the hooks for a Reconciler that runs.
-func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Reconciler, loaded *build.Version, scripts *store.ScriptVersions) *call.Version {
+func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Reconciler, loaded *build.Loaded, scripts *store.ScriptVersions) *call.Version {
 	var with *revisions.Revisions
 	if r.Binding().Revisions != nil {
 		copied := *r.Binding().Revisions
@@ -83,16 +83,16 @@ func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Re
 
 // scriptVersions returns the versions of c's scripts, or nil if scripts are not part of revisions. Older versions use the
 // webhooks of now, the current version.
-func (a *activator) scriptVersions(c *build.Candidate, l *build.Loader, now *build.Built) *store.ScriptVersions {
+func (a *activator) scriptVersions(c *build.Candidate, builder *build.Builder, now *build.Built) *store.ScriptVersions {
 	if !c.ScriptRevisions || now.Digest == "" {
 		return nil
 	}
-	older := *l
+	older := *builder
 	older.Before = now
 	return &store.ScriptVersions{
 		DryRun: a.DryRun, Store: a.versions.store, Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
 		Load: func(ctx context.Context, then build.ScriptVersion) (build.Built, error) {
-			return older.LoadVersion(ctx, c, then)
+			return older.BuildVersion(ctx, c, then)
 		},
 	}
 }
@@ -162,7 +162,7 @@ func sooner(a, b time.Duration) time.Duration {
 }
 
 // start starts a Reconciler. It stops the one that runs for the same object, if any.
-func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, loaded *build.Version) {
+func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, loaded *build.Loaded) {
 	o := loaded.Candidate.Object
 	inner, cancel := context.WithCancel(ctx)
 	options := reconcile.Options{

@@ -36,7 +36,7 @@ func (d *deleter) finish(ctx context.Context, id spec.ID) error {
 		err = d.removeFinalizers(ctx, id, gone.object)
 	}
 	if err == nil {
-		d.records.drop(id, gone)
+		d.records.finishDeletion(id, gone)
 	}
 	return err
 }

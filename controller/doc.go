@@ -12,14 +12,15 @@
 //   - status: computes the status of a controller object from the result of loading it
 //   - reconcile: reconciles the parents of one controller
 //   - offline: one sync without a cluster, for the command line
-//   - call: calls the hooks for a parent; binding: what a controller object means; related: the caches of related objects
+//   - call: decides which hooks are called for a parent, and whether; binding: what a controller object means
+//   - related: the caches of related objects
 //   - finalizers: removes the finalizers of deleted controllers; static: controller objects that are not in a cluster
 //   - revisions: stores revisions of parents in ControllerRevisions; store: stores versions of scripts in ConfigMaps
 //   - build: makes the hooks that a controller object declares, from scripts and webhooks
 //   - references: watches the Secrets and ConfigMaps that controller objects refer to
 //   - queue: the work queue of a controller, with the reasons of each key; claim: finds, adopts and releases children
 //   - spec: reads controller objects of both kinds into one form
-//   - hook: the requests and responses of hooks
+//   - hook: scripts and webhooks, with the format of their requests and responses
 //   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
 //   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions
 //   - kube: requests to the API server, except those of informers
@@ -33,15 +34,17 @@
 //
 // # The life of a controller object
 //
-// The watches (watch.go) get an event and add the name of the object to one queue. The event is dropped. A worker takes the name
-// (server.go) and loads the object (load.go), in these steps:
+// The watches (watch.go) get an event and add the name of the object to one queue. Only a deletion is remembered, with
+// the last state of the object, until the deletion is finished (managed.go). A worker takes the name (server.go) and loads the
+// object (load.go), in these steps:
 //
-//   - find the record of the object (managed.go), which has all state that the server has about it. It belongs to the UID:
-//     another object of the same name has another record
 //   - if the object was deleted, stop what runs, drop the record, and after some time remove the finalizers of the controller
 //     from its parents (deletion.go)
-//   - if it is paused, stop what runs
-//   - read the spec, and discover the resources that it names
+//   - find the record of the object (managed.go), which has the state that the server has about it. It belongs to the UID:
+//     another object of the same name has another record
+//   - read the spec
+//   - if it is paused, stop what runs, also if the rest of the spec cannot be read
+//   - validate the spec, and discover the resources that it names
 //   - read the scripts, from the object, files or ConfigMaps (sources.go). From now on a change of a source queues the object
 //   - if the version was given up, do not try it again before it is edited (rollback.go)
 //   - make all hooks, with package build
@@ -49,10 +52,25 @@
 //     another Reconciler replaces the one that runs. A record has one pointer to what runs
 //   - if the version cannot be built, the spec and the scripts that run stay active. If nothing runs, or what runs was given up,
 //     activate the last good version (lastgood.go, rollback.go)
-//   - write the result to the status of the object, as conditions, log it, and record events (status.go)
+//   - if this server leads, write the result to the status of the object, as conditions, log it, and record events (status.go)
 //
-// The queue gives a name to one worker at a time, so most of a record needs no lock. After an error the
-// name is added again, after a back-off.
+// The queue gives a name to one worker at a time, so most of a record needs no lock. After an error the name is added
+// again, after a back-off.
+//
+// # The forms of a controller object
+//
+// While it is loaded, a controller object takes these forms, each made of those before:
+//
+//   - object.Object: the object as it is stored; the caches of the watches have it
+//   - spec.Declaration: what its spec says, in one form for both kinds; spec.Read makes it
+//   - build.Candidate: the declaration and what it refers to. The loader makes it; Resolved has the resources, from
+//     activator.discover, and Parts has the scripts, from Candidate.Read
+//   - build.Built: the hooks, and what the status reports about them; build.Builder.Build makes them of the declaration and the Parts
+//   - build.Loaded: the candidate with its Built, as the version that runs; activator.activate makes it
+//   - binding.Binding: what a Reconciler needs. binding.Bind fills in what follows from the declaration and from Resolved, and
+//     activator.bind adds the hooks, the caches and the clients
+//   - call.Version: the hooks with their breakers and canary; Loaded is the build.Loaded. reconcile.New makes the first one, of the
+//     Binding. If only the scripts change, activator.nextVersion makes the next one, and the Binding stays
 //
 // # The life of a parent
 //
@@ -60,14 +78,17 @@
 // its queue, with the reason. A worker takes a key, waits until the caches show what the last reconcile of this parent wrote,
 // and reconciles the parent, with one version of the hooks from the beginning to the end:
 //
-//   - the parent is read from the cache. If it does not exist, or is not selected, nothing is done
+//   - the parent is read from the cache. If it does not exist, or is not selected, what is remembered of it is dropped. If it is
+//     paused by its annotation, nothing is done
 //   - the finalizer keeper adds our finalizer if there is a finalize hook
 //   - package claim lists the children, and adopts and releases
 //   - the caller calls the customize hook, selects the related objects, and calls the sync or finalize hook: a script or a
 //     webhook. A script that exceeded a limit for this parent repeatedly is not called
 //   - if kinds of children roll, the roller calls the hook for each revision of the parent, and stores the next step in
 //     ControllerRevisions before any child is written
-//   - the applier plans the writes with package plan, and does them one by one; after an error it continues with the others
+//   - for a DecoratorController, the status writer writes the labels and annotations of the parent, if they differ
+//   - the applier plans the writes to children with package plan, and does them one by one; after an error it continues with the
+//     others
 //   - the status writer writes the status of the parent if it differs. Then our finalizer is removed, if the hook has finalized
 //
 // After an error before the plan, nothing is deleted. At the end the Reconciler decides, in retry.go, whether and when the

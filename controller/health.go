@@ -78,7 +78,7 @@ func (s *Server) probeLocks() {
 // A recent caches a result that takes long to compute, so that frequent probes use at most a twentieth of a CPU. The zero
 // value has no result. It is safe for concurrent use.
 type recent struct {
-	mu     sync.Mutex // guards the fields below
+	mu     sync.Mutex // guards the fields below; compute is called with it locked, so that one call at a time computes
 	result []string
 	until  time.Time
 }

@@ -26,14 +26,14 @@ import (
 // server while the source is broken or missing. Its name contains the digest of its content, and the status of the
 // controller object names it. So a crash between the two writes leaves the previous copy valid, and a user who can only
 // write ConfigMaps cannot make the server run a script. The copy is compiled and validated like any other version.
-type versions struct {
+type goodVersions struct {
 	*environment
 	store *store.Store
 	warn  warnings
 }
 
-func newVersions(e *environment) *versions {
-	return &versions{environment: e, store: &store.Store{Namespace: e.Namespace, Writer: e.write, GetLive: e.write.Get}}
+func newGoodVersions(e *environment) *goodVersions {
+	return &goodVersions{environment: e, store: &store.Store{Namespace: e.Namespace, Writer: e.write, GetLive: e.write.Get}}
 }
 
 // storedFor is how long the server assumes that a stored version still exists unchanged.
@@ -43,9 +43,9 @@ const storedFor = 10 * time.Minute
 // times.
 const storeAgain = 30 * time.Second
 
-// settle records the version that runs as the last good one, if it is good. It returns the name of the stored copy of the
+// keepIfGood records the version that runs as the last good one, if it is good. It returns the name of the stored copy of the
 // last good version, or "".
-func (v *versions) settle(ctx context.Context, m *managed) string {
+func (v *goodVersions) keepIfGood(ctx context.Context, m *managed) string {
 	r := m.active.Load()
 	if r == nil || !v.leads() {
 		return "" // nothing has run on this server
@@ -58,7 +58,7 @@ func (v *versions) settle(ctx context.Context, m *managed) string {
 }
 
 // keep records that c is good, and stores it if it has a script.
-func (v *versions) keep(ctx context.Context, m *managed, c *build.Candidate) {
+func (v *goodVersions) keep(ctx context.Context, m *managed, c *build.Candidate) {
 	if !c.HasScript() {
 		m.lastKnownGood.Store(nil)
 		return
@@ -79,7 +79,7 @@ func (g *goodVersion) toBeStored(now time.Time) bool {
 }
 
 // put stores a version and records the result.
-func (v *versions) put(ctx context.Context, g *goodVersion) {
+func (v *goodVersions) put(ctx context.Context, g *goodVersion) {
 	err := v.store.PutVersion(ctx, &g.Candidate)
 	switch {
 	case err == nil:
@@ -94,20 +94,20 @@ func (v *versions) put(ctx context.Context, g *goodVersion) {
 
 // warnNotStored logs that good versions cannot be stored, once for each cause: the cause is most often the same for all
 // controllers.
-func (v *versions) warnNotStored(of spec.ID, err error) {
+func (v *goodVersions) warnNotStored(of spec.ID, err error) {
 	cause := string(apierrors.ReasonForError(err))
 	if apierrors.IsNotFound(err) {
 		err = fmt.Errorf("%w: create the namespace, or choose another by --namespace", err)
 	}
 	if v.warn.first(cause) {
-		v.Log.Warn("good versions of scripts are not kept for a restart; trying again", "namespace", v.Namespace, "controller", of.Name, "error", err)
+		v.Log.Warn("the last good versions of scripts are not stored for a restart; trying again", "namespace", v.Namespace, "controller", of.Name, "error", err)
 	}
 }
 
 // warnings remembers the causes that were logged. It is safe for concurrent use.
 type warnings struct {
-	mu     sync.Mutex
-	causes map[string]bool // guarded by mu
+	mu     sync.Mutex // guards causes
+	causes map[string]bool
 }
 
 // first reports whether it is called with this cause for the first time.
@@ -122,9 +122,9 @@ func (w *warnings) first(cause string) bool {
 	return !known
 }
 
-// last returns the last good version of a controller: the one that this server remembers, or else the stored one that the
+// findLast returns the last good version of a controller: the one that this server remembers, or else the stored one that the
 // status names.
-func (v *versions) last(ctx context.Context, m *managed, c *build.Candidate) (*build.Candidate, error) {
+func (v *goodVersions) findLast(ctx context.Context, m *managed, c *build.Candidate) (*build.Candidate, error) {
 	if g := m.lastKnownGood.Load(); g != nil && v.leads() { // while another server leads, only the status is up to date
 		before := g.Candidate
 		return &before, nil
@@ -135,7 +135,7 @@ func (v *versions) last(ctx context.Context, m *managed, c *build.Candidate) (*b
 	name := c.Status.Script.LastGood
 	before, err := v.store.Version(ctx, name, c.Object)
 	if err != nil {
-		return nil, fmt.Errorf("the version that was good last, in ConfigMap %s/%s, cannot be used: %w", v.Namespace, name, err)
+		return nil, fmt.Errorf("the last good version, in ConfigMap %s/%s, cannot be used: %w", v.Namespace, name, err)
 	}
 	if v.leads() {
 		m.lastKnownGood.Store(&goodVersion{Candidate: *before, storedAt: time.Now()})
@@ -143,7 +143,7 @@ func (v *versions) last(ctx context.Context, m *managed, c *build.Candidate) (*b
 	return before, nil
 }
 
-var errNoneGood = errors.New("no version was good before")
+var errNoneGood = errors.New("there is no earlier good version")
 
 // mayPass reports whether err, from reading or loading the last good version, may not occur at a later try: a request to the
 // API server failed, or a script ran out of time. It is false if there is no such version, or if the version does not load.
@@ -160,9 +160,9 @@ func mayPass(err error) bool {
 }
 
 // notStored returns a warning if the last good version cannot be stored because of its content; nil otherwise.
-func (v *versions) notStored(m *managed) []string {
+func (v *goodVersions) notStored(m *managed) []string {
 	if g := m.lastKnownGood.Load(); g != nil && g.notStored != nil {
-		return []string{fmt.Sprintf("the version that runs is not kept for a restart of the server while its source is broken: %v", g.notStored)}
+		return []string{fmt.Sprintf("the version that runs is not stored, so that it is lost if the server restarts while its source is broken: %v", g.notStored)}
 	}
 	return nil
 }
@@ -170,11 +170,11 @@ func (v *versions) notStored(m *managed) []string {
 // canary returns the Canary for c, which is about to run in r. The version counts as good from the start if the spec does
 // not request rollback, if it was good before, or if there is no version to roll back to. Failures for the parents in
 // excused do not count.
-func (v *versions) canary(ctx context.Context, m *managed, c *build.Candidate, r *reconcile.Reconciler, excused map[object.Ref]bool) *throttle.Canary {
+func (v *goodVersions) canary(ctx context.Context, m *managed, c *build.Candidate, r *reconcile.Reconciler, excused map[object.Ref]bool) *throttle.Canary {
 	if c.Script == nil || c.Script.Rollback != v1alpha1.RollbackOnError {
 		return throttle.NoCanary()
 	}
-	if before, err := v.last(ctx, m, c); err != nil && !mayPass(err) || err == nil && before.Identity == c.Identity {
+	if before, err := v.findLast(ctx, m, c); err != nil && !mayPass(err) || err == nil && before.Identity == c.Identity {
 		return throttle.NoCanary()
 	}
 	parents := func() int {

@@ -16,7 +16,7 @@ type loader struct {
 	*environment
 	watches   *watches
 	sources   *sources
-	versions  *versions
+	versions  *goodVersions
 	activator *activator
 	rollback  *rollbacker
 	reporter  *reporter
@@ -24,7 +24,7 @@ type loader struct {
 }
 
 func newLoader(e *environment, w *watches) *loader {
-	l := &loader{environment: e, watches: w, sources: newSources(e), versions: newVersions(e), deleter: &deleter{e}}
+	l := &loader{environment: e, watches: w, sources: newSources(e), versions: newGoodVersions(e), deleter: &deleter{e}}
 	l.activator = &activator{e, l.versions}
 	l.rollback = &rollbacker{e, l.versions, l.sources, l.activator}
 	l.reporter = newReporter(e, w)
@@ -79,7 +79,7 @@ type loading struct {
 	*loader
 	record    *managed
 	candidate *build.Candidate // the object as it is written
-	builder   *build.Loader    // makes the candidate's hooks
+	builder   *build.Builder   // makes the candidate's hooks
 	result    status.Result
 	retry     error // why the object is loaded again although nothing changes; nil: the result decides
 }
@@ -93,7 +93,7 @@ func (l *loading) run(ctx context.Context, unreadable error) error {
 		l.warn(l.sandbox.Warnings(d)...)
 		l.warn(d.Warnings()...)
 	case unreadable != nil:
-		l.result.Spec = unreadable
+		l.result.SpecErr = unreadable
 	default:
 		l.loadSpec(ctx)
 	}
@@ -119,10 +119,10 @@ func (l *loading) loadSpec(ctx context.Context) {
 	l.warn(l.sandbox.Warnings(d)...)
 	l.warn(d.Warnings()...)
 	l.releaseFinalizers()
-	if l.result.Spec = d.Validate(); l.result.Spec != nil {
+	if l.result.SpecErr = d.Validate(); l.result.SpecErr != nil {
 		return
 	}
-	l.candidate.Resolved, l.result.Resources = l.activator.discover(d)
+	l.candidate.Resolved, l.result.ResourcesErr = l.activator.discover(d)
 	l.result.Discovered = true
 	l.rollback.noteOutcome(ctx, l.record)
 	built, err := l.build(ctx)
@@ -130,7 +130,7 @@ func (l *loading) loadSpec(ctx context.Context) {
 	switch {
 	case err == nil:
 		l.promote(ctx, built)
-	case l.result.Resources == nil && d.Script != nil:
+	case l.result.ResourcesErr == nil && d.HasScript():
 		l.rollBack(ctx)
 		l.startPartial(ctx)
 	}
@@ -151,20 +151,20 @@ func (l *loading) releaseFinalizers() {
 // build reads and compiles the scripts. If they run already, it returns what runs.
 func (l *loading) build(ctx context.Context) (build.Built, error) {
 	c, m := l.candidate, l.record
-	l.builder = l.sources.loader(m, c)
+	l.builder = l.sources.builder(m, c)
 	if err := l.sources.read(ctx, m, c, l.builder); err != nil {
 		return build.Built{}, err
 	}
-	if err := l.rollback.check(ctx, m, c); err != nil {
+	if err := l.rollback.refuseGivenUp(ctx, m, c); err != nil {
 		return build.Built{}, err
 	}
-	if r := m.runs(c); r != nil {
+	if r := m.runningAs(c); r != nil {
 		return r.Current().Loaded.Built, nil
 	}
 	if err := m.loadBackoff.Blocked(c.Identity, time.Now()); err != nil {
 		return build.Built{}, err
 	}
-	built, err := l.builder.Load(ctx, c.Declaration, c.Parts)
+	built, err := l.builder.Build(ctx, c.Declaration, c.Parts)
 	if err != nil {
 		return build.Built{}, err // without the hooks that were made before the error
 	}
@@ -190,8 +190,8 @@ func (l *loading) promote(ctx context.Context, built build.Built) {
 	l.result.Built = built
 	l.warn(built.Warnings...)
 	l.warn(releaseWarning(c.Declaration, &built)...)
-	if l.result.Resources == nil && m.runs(c) == nil {
-		l.result.Spec = l.replace(ctx, built)
+	if l.result.ResourcesErr == nil && m.runningAs(c) == nil {
+		l.result.SpecErr = l.replace(ctx, built)
 	}
 	m.clearIfEdited(c.Identity)
 }
@@ -230,20 +230,20 @@ func (l *loading) startPartial(ctx context.Context) {
 		return
 	}
 	c := *l.candidate
-	built, err := l.builder.LoadPartial(ctx, &c)
-	if err != nil || built.Missing == "" || l.record.runs(&c) != nil {
+	built, err := l.builder.BuildPartial(ctx, &c)
+	if err != nil || built.Missing == "" || l.record.runningAs(&c) != nil {
 		return // the error is in the result already, or has gone since
 	}
-	l.result.Spec = l.activator.activate(ctx, l.record, &c, l.builder, built)
+	l.result.SpecErr = l.activator.activate(ctx, l.record, &c, l.builder, built)
 }
 
 // observe adds the state of what runs to the result.
 func (l *loading) observe(ctx context.Context) {
 	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id)
 	if r := l.record.active.Load(); r != nil {
-		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.settle(ctx, l.record)
+		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record)
 		l.result.Snapshot = r.Snapshot()
 		l.warn(l.result.Snapshot.Warnings...)
 	}
-	l.result.GivenUp = l.record.rejectedIdentity()
+	l.result.GivenUp = l.record.givenUpIdentity()
 }

@@ -19,8 +19,8 @@ import (
 	"metascript/scripts"
 )
 
-// A managed is the record of one controller object: all state that the server has about it. It belongs to a UID: another
-// object of the same name has its own record, and the record of a deleted object is dropped as a whole.
+// A managed is the record of one controller object: what the server remembers of it between its loads. It belongs to a UID:
+// another object of the same name has its own record, and the record of a deleted object is dropped as a whole.
 //
 // Fields whose comment does not mention a lock are used only by the worker that loads the controller. The queue gives a key
 // to one worker at a time, so they need no lock.
@@ -28,9 +28,6 @@ type managed struct {
 	id        spec.ID   // does not change
 	uid       types.UID // does not change
 	firstSeen time.Time // does not change
-
-	// deletion is set while the object does not exist. The lock of records guards it, since the watch sets it.
-	deletion *deletion
 
 	// loaded is set after the first load of the object, also if it failed. Any goroutine may read it.
 	loaded atomic.Bool
@@ -47,8 +44,8 @@ type managed struct {
 	// only the Identity of its Candidate.
 	lastKnownGood atomic.Pointer[goodVersion]
 
-	rejection       *rejection           // nil: no version was given up
-	rejectionKnown  bool                 // rejection is newer than what the status says
+	lastGivenUp     *givenUpVersion      // nil: no version was given up
+	givenUpKnown    bool                 // lastGivenUp is newer than what the status says
 	loadBackoff     throttle.LoadBackoff // of the candidate
 	rollbackBackoff throttle.LoadBackoff // of the last good version
 	reported        string               // the last result that was logged and recorded as an event
@@ -64,13 +61,6 @@ type running struct {
 	object *object.Object // the controller object
 	stop   context.CancelFunc
 	end    func() // waits, after stop, until the Reconciler has ended
-}
-
-// A deletion records that a controller object does not exist in the cache any more. The object may have been deleted; or it
-// is about to be created again, since a replacement deletes first; or it has lost the labels that the server selects.
-type deletion struct {
-	object *object.Object // its last state
-	at     time.Time
 }
 
 // readSources are the sources of a controller's scripts, and what was read from them.
@@ -114,14 +104,14 @@ type goodVersion struct {
 	notStored error     // why it can never be stored; nil if it may be possible
 }
 
-// A rejection is a version that was given up, and why.
-type rejection struct {
+// A givenUpVersion is a version that was given up, and why.
+type givenUpVersion struct {
 	identity string
 	why      error
 }
 
-// runs returns what runs if that is c; nil otherwise.
-func (m *managed) runs(c *build.Candidate) *running {
+// runningAs returns what runs if that is c; nil otherwise.
+func (m *managed) runningAs(c *build.Candidate) *running {
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) && r.Current().Loaded.Identity == c.Identity {
 		return r
 	}
@@ -134,38 +124,38 @@ func (m *managed) runsPartial() bool {
 	return r == nil || r.Current().Loaded.Built.Missing != ""
 }
 
-// rejected returns why the version with that identity was given up, or nil.
-func (m *managed) rejected(identity string) error {
-	if m.rejection != nil && m.rejection.identity == identity {
-		return m.rejection.why
+// givenUp returns why the version with that identity was given up, or nil.
+func (m *managed) givenUp(identity string) error {
+	if m.lastGivenUp != nil && m.lastGivenUp.identity == identity {
+		return m.lastGivenUp.why
 	}
 	return nil
 }
 
-// reject records that a version was given up.
-func (m *managed) reject(identity string, why error) { m.rejection = &rejection{identity, why} }
+// giveUp records that a version was given up.
+func (m *managed) giveUp(identity string, why error) { m.lastGivenUp = &givenUpVersion{identity, why} }
 
-// clearRollback accepts a version that was given up, since there is none to roll back to.
-func (m *managed) clearRollback() {
-	m.rejection = nil
+// acceptGivenUp accepts a version that was given up, since there is none to roll back to.
+func (m *managed) acceptGivenUp() {
+	m.lastGivenUp = nil
 	if r := m.active.Load(); r != nil {
 		r.Current().Canary.Accept()
 	}
 }
 
-// clearIfEdited drops the rejection if it is of another version than this one.
+// clearIfEdited drops lastGivenUp if it is of another version than this one.
 func (m *managed) clearIfEdited(identity string) {
-	if m.rejected(identity) == nil {
-		m.rejection = nil
+	if m.givenUp(identity) == nil {
+		m.lastGivenUp = nil
 	}
 }
 
-// rejectedIdentity returns the identity of the version that was given up, or "".
-func (m *managed) rejectedIdentity() string {
-	if m.rejection == nil {
+// givenUpIdentity returns the identity of the version that was given up, or "".
+func (m *managed) givenUpIdentity() string {
+	if m.lastGivenUp == nil {
 		return ""
 	}
-	return m.rejection.identity
+	return m.lastGivenUp.identity
 }
 
 // storedGood returns the name of the stored copy of the last good version, or "".
@@ -183,13 +173,23 @@ func (m *managed) statusDelay() time.Duration { return introduction - time.Since
 // updates it with the resourceVersion that came back must not get a conflict.
 const introduction = time.Second
 
-// records has the record of each controller object. It is safe for concurrent use.
+// records has the record of each controller object, and the deletions that are not finished. It is safe for concurrent use.
 type records struct {
-	mu   sync.Mutex // guards byID, and the deletion of each record
-	byID map[spec.ID]*managed
+	mu        sync.Mutex // guards the fields below
+	byID      map[spec.ID]*managed
+	deletions map[spec.ID]*deletion
 }
 
-func newRecords() *records { return &records{byID: map[spec.ID]*managed{}} }
+// A deletion records that a controller object does not exist in the cache any more. The object may have been deleted; or it
+// is about to be created again, since a replacement deletes first; or it has lost the labels that the server selects.
+type deletion struct {
+	object *object.Object // its last state
+	at     time.Time
+}
+
+func newRecords() *records {
+	return &records{byID: map[spec.ID]*managed{}, deletions: map[spec.ID]*deletion{}}
+}
 
 // get returns the record of that name, or nil.
 func (r *records) get(id spec.ID) *managed {
@@ -230,64 +230,44 @@ func (r *records) open(o *object.Object) (m, replaced *managed) {
 		return before, nil
 	}
 	m = newManaged(o)
-	if before != nil {
-		m.deletion = before.deletion // it may even be that of o; see exists
-	}
 	r.byID[m.id] = m
 	return m, before
 }
 
-// deleted records that an object does not exist in the cache any more. The watch calls deleted and exists in the order of
-// the events.
-func (r *records) deleted(o *object.Object) {
+// forget drops the record of that name.
+func (r *records) forget(id spec.ID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m := r.byID[spec.IDOf(o)]
-	if m == nil {
-		m = newManaged(o)
-		r.byID[m.id] = m
-	}
-	m.deletion = &deletion{o, time.Now()}
+	delete(r.byID, id)
 }
 
-// exists records that an object of that name exists.
-func (r *records) exists(id spec.ID) {
+// noteDeleted records that an object does not exist in the cache any more. The watch calls noteDeleted and noteExists in the
+// order of the events.
+func (r *records) noteDeleted(o *object.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := r.byID[id]; m != nil {
-		m.deletion = nil
-	}
+	r.deletions[spec.IDOf(o)] = &deletion{o, time.Now()}
+}
+
+// noteExists records that an object of that name exists.
+func (r *records) noteExists(id spec.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.deletions, id)
 }
 
 // deletionOf returns the deletion of the object of that name, or nil.
 func (r *records) deletionOf(id spec.ID) *deletion {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if m := r.byID[id]; m != nil {
-		return m.deletion
-	}
-	return nil
+	return r.deletions[id]
 }
 
-// forget drops the record of that name, except its deletion, which is not finished yet.
-func (r *records) forget(id spec.ID) {
+// finishDeletion forgets a deletion, unless the object was deleted again meanwhile.
+func (r *records) finishDeletion(id spec.ID, finished *deletion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m := r.byID[id]
-	if m == nil {
-		return
-	}
-	delete(r.byID, id)
-	if m.deletion != nil {
-		r.byID[id] = &managed{id: m.id, uid: m.uid, firstSeen: m.firstSeen, deletion: m.deletion}
-	}
-}
-
-// drop drops the record of an object whose deletion is finished.
-func (r *records) drop(id spec.ID, finished *deletion) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if m := r.byID[id]; m != nil && m.deletion == finished {
-		delete(r.byID, id)
+	if r.deletions[id] == finished {
+		delete(r.deletions, id)
 	}
 }

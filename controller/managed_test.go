@@ -31,13 +31,13 @@ func controllerObject(uid types.UID) *object.Object {
 
 var idOfC = spec.ID{Kind: "CompositeController", Name: "c"}
 
-func TestAnotherObjectOfTheSameNameHasARecordOfItsOwn(t *testing.T) {
+func TestObjectWithAnotherUIDHasItsOwnRecord(t *testing.T) {
 	r := newRecords()
 	first, replaced := r.open(controllerObject("1"))
 	if replaced != nil {
 		t.Error("a record was replaced, and there was none")
 	}
-	first.reject("v", errors.New("it failed"))
+	first.giveUp("v", errors.New("it failed"))
 	first.loaded.Store(true)
 	if again, replaced := r.open(controllerObject("1")); again != first || replaced != nil {
 		t.Error("the same object has another record than before")
@@ -46,60 +46,57 @@ func TestAnotherObjectOfTheSameNameHasARecordOfItsOwn(t *testing.T) {
 	if replaced != first || second == first || r.get(idOfC) != second {
 		t.Error("the other object did not take the place of the first")
 	}
-	if second.rejected("v") != nil || second.loaded.Load() || second.lastKnownGood.Load() != nil {
-		t.Error("the other object has facts of the first")
+	if second.givenUp("v") != nil || second.loaded.Load() || second.lastKnownGood.Load() != nil {
+		t.Error("the other object has state of the first")
 	}
 }
 
-func TestARecordIsDroppedAsAWholeButItsDeletion(t *testing.T) {
+func TestDeletionOutlivesRecord(t *testing.T) {
 	r := newRecords()
 	m, _ := r.open(controllerObject("1"))
-	m.reject("v", errors.New("it failed"))
-	m.reported = "Running"
-	m.sources.Store(&readSources{fingerprint: "f"})
+	m.giveUp("v", errors.New("it failed"))
 	last := controllerObject("1")
-	r.deleted(last)
+	r.noteDeleted(last)
 	r.forget(idOfC)
-	rest := r.get(idOfC)
-	if rest == nil || rest == m || rest.rejection != nil || rest.reported != "" || rest.sources.Load() != nil {
-		t.Fatalf("what is left is %+v", rest)
+	if r.get(idOfC) != nil || len(r.all()) > 0 {
+		t.Error("the record is still there")
 	}
-	over := r.deletionOf(idOfC)
-	if over == nil || over.object != last {
-		t.Fatal("the object as it was last is not known any more")
+	deletion := r.deletionOf(idOfC)
+	if deletion == nil || deletion.object != last {
+		t.Fatal("the last state of the object is not known any more")
 	}
-	r.drop(idOfC, over)
-	if r.get(idOfC) != nil {
-		t.Error("the record is still there after the deletion was finished")
+	r.finishDeletion(idOfC, deletion)
+	if r.deletionOf(idOfC) != nil {
+		t.Error("the deletion is still there after it was finished")
 	}
 	r.forget(idOfC) // of which there is none
 }
 
-func TestADeletionIsKnownInTheOrderInWhichTheWatchTellsIt(t *testing.T) {
+func TestDeletionsFollowOrderOfWatch(t *testing.T) {
 	exists, gone := true, false
 	for _, c := range []struct {
 		name string
 		do   func(r *records)
 		want bool
 	}{
-		{"deleted before it was loaded", func(r *records) { r.deleted(controllerObject("1")) }, gone},
-		{"deleted and back", func(r *records) { r.deleted(controllerObject("1")); r.exists(idOfC) }, exists},
+		{"deleted before it was loaded", func(r *records) { r.noteDeleted(controllerObject("1")) }, gone},
+		{"deleted and created again", func(r *records) { r.noteDeleted(controllerObject("1")); r.noteExists(idOfC) }, exists},
 		{"deleted while it is loaded", func(r *records) {
-			r.deleted(controllerObject("1"))
+			r.noteDeleted(controllerObject("1"))
 			r.open(controllerObject("1"))
 		}, gone},
 		{"deleted while the next of its name is loaded", func(r *records) {
 			r.open(controllerObject("1"))
-			r.deleted(controllerObject("2"))
+			r.noteDeleted(controllerObject("2"))
 			r.open(controllerObject("2"))
 		}, gone},
-		{"replaced, and the watch tells it late", func(r *records) {
+		{"replaced, and the watch reports it late", func(r *records) {
 			r.open(controllerObject("1"))
 			r.open(controllerObject("2"))
-			r.deleted(controllerObject("1"))
-			r.exists(idOfC)
+			r.noteDeleted(controllerObject("1"))
+			r.noteExists(idOfC)
 		}, exists},
-		{"not loaded yet", func(r *records) { r.exists(idOfC) }, exists},
+		{"not loaded yet", func(r *records) { r.noteExists(idOfC) }, exists},
 	} {
 		r := newRecords()
 		c.do(r)
@@ -109,12 +106,12 @@ func TestADeletionIsKnownInTheOrderInWhichTheWatchTellsIt(t *testing.T) {
 	}
 }
 
-func TestADeletionThatIsNotTheLastDropsNothing(t *testing.T) {
+func TestFinishedDeletionKeepsLaterOne(t *testing.T) {
 	r := newRecords()
-	r.deleted(controllerObject("1"))
+	r.noteDeleted(controllerObject("1"))
 	first := r.deletionOf(idOfC)
-	r.deleted(controllerObject("2"))
-	r.drop(idOfC, first)
+	r.noteDeleted(controllerObject("2"))
+	r.finishDeletion(idOfC, first)
 	if r.deletionOf(idOfC) == nil {
 		t.Error("the second deletion is not known any more")
 	}
@@ -123,7 +120,7 @@ func TestADeletionThatIsNotTheLastDropsNothing(t *testing.T) {
 // run has m run a version of that identity.
 func run(t *testing.T, m *managed, identity string, canary *throttle.Canary) {
 	t.Helper()
-	loaded := &build.Version{UID: m.uid, Identity: identity}
+	loaded := &build.Loaded{UID: m.uid, Identity: identity}
 	binding := &binding.Binding{ID: m.id}
 	reconciler := reconcile.New(binding, reconcile.Options{Log: slog.New(slog.DiscardHandler), Loaded: loaded})
 	reconciler.Current().Canary = canary
@@ -133,17 +130,17 @@ func run(t *testing.T, m *managed, identity string, canary *throttle.Canary) {
 func TestOnlyTheCandidateWithTheSameObjectAndScriptsRuns(t *testing.T) {
 	m := newManaged(controllerObject("1"))
 	c := &build.Candidate{Object: controllerObject("1"), Identity: "v"}
-	if m.runs(c) != nil || !m.runsPartial() {
+	if m.runningAs(c) != nil || !m.runsPartial() {
 		t.Error("something runs, and nothing was started")
 	}
 	run(t, m, "v", nil)
-	if m.runs(c) == nil || m.runsPartial() {
+	if m.runningAs(c) == nil || m.runsPartial() {
 		t.Error("the candidate does not run")
 	}
 	edited := controllerObject("1")
 	edited.SetGeneration(2)
 	for _, other := range []*build.Candidate{{Object: c.Object, Identity: "w"}, {Object: edited, Identity: "v"}, {Object: controllerObject("2"), Identity: "v"}} {
-		if m.runs(other) != nil {
+		if m.runningAs(other) != nil {
 			t.Errorf("%s of %s at generation %d is said to run", other.Identity, other.Object.GetUID(), other.Object.GetGeneration())
 		}
 	}
@@ -156,26 +153,26 @@ func TestOnlyTheCandidateWithTheSameObjectAndScriptsRuns(t *testing.T) {
 func TestARejectionIsOfOneVersionUntilItIsEditedOrCleared(t *testing.T) {
 	m := newManaged(controllerObject("1"))
 	why := errors.New("it failed")
-	m.reject("v", why)
-	if m.rejected("v") != why || m.rejected("w") != nil || m.rejectedIdentity() != "v" {
+	m.giveUp("v", why)
+	if m.givenUp("v") != why || m.givenUp("w") != nil || m.givenUpIdentity() != "v" {
 		t.Error("not v alone is rejected")
 	}
 	m.clearIfEdited("v")
-	if m.rejected("v") != why {
+	if m.givenUp("v") != why {
 		t.Error("v is not rejected any more, and was not edited")
 	}
 	m.clearIfEdited("w")
-	if m.rejectedIdentity() != "" {
+	if m.givenUpIdentity() != "" {
 		t.Error("v is still rejected after it was edited")
 	}
 
 	canary := throttle.NewCanary(0, nil, func() int { return 1 }, func() {})
 	canary.GiveUp(why)
 	run(t, m, "v", canary)
-	m.reject("v", why)
-	m.clearRollback()
-	if outcome, _ := canary.Outcome(time.Now()); m.rejected("v") != nil || outcome != throttle.Good {
-		t.Errorf("after it was cleared, the outcome of what runs is %d, and the rejection %v", outcome, m.rejected("v"))
+	m.giveUp("v", why)
+	m.acceptGivenUp()
+	if outcome, _ := canary.Outcome(time.Now()); m.givenUp("v") != nil || outcome != throttle.Good {
+		t.Errorf("after it was cleared, the outcome of what runs is %d, and the rejection %v", outcome, m.givenUp("v"))
 	}
 }
 

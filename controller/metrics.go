@@ -40,7 +40,7 @@ var (
 	cachedObjects = prometheus.NewDesc("metascript_cached_objects", "Objects in caches.", []string{"group", "version", "resource"}, nil)
 	fallbacks     = prometheus.NewDesc("metascript_fallback_active", "Whether the webhook of a hook answers in place of its script: 1 or 0.", []string{"controller_name", "controller_type", "hook"}, nil)
 	leading       = prometheus.NewDesc("leader_election_master_status", "Whether this server holds the Lease of that name: 1 or 0.", []string{"name"}, nil)
-	leader        = prometheus.NewDesc("metascript_leader", "Whether this server works: 1, or 0 while it stands by.", nil, nil)
+	leader        = prometheus.NewDesc("metascript_leader", "Whether this server runs the controllers: 1, or 0 while it is on standby.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -13,7 +13,7 @@ import (
 // A rollbacker activates the last good version of a controller if the current one does not load, or was given up.
 type rollbacker struct {
 	*environment
-	versions  *versions
+	versions  *goodVersions
 	sources   *sources
 	activator *activator
 }
@@ -27,29 +27,29 @@ func (r *rollbacker) noteOutcome(ctx context.Context, m *managed) {
 	version := active.Current()
 	switch outcome, why := version.Canary.Outcome(time.Now()); outcome {
 	case throttle.Good:
-		r.versions.settle(ctx, m)
+		r.versions.keepIfGood(ctx, m)
 	case throttle.GivenUp:
-		m.reject(version.Loaded.Identity, why)
+		m.giveUp(version.Loaded.Identity, why)
 	}
 }
 
-// check returns an error if c was given up, by this server or by the one that led before. It accepts c if there is no other
+// refuseGivenUp returns an error if c was given up, by this server or by the one that led before. It accepts c if there is no other
 // version to roll back to.
-func (r *rollbacker) check(ctx context.Context, m *managed, c *build.Candidate) error {
+func (r *rollbacker) refuseGivenUp(ctx context.Context, m *managed, c *build.Candidate) error {
 	// The status has what the previous leader recorded. Once this server leads, its own record is newer.
-	if !m.rejectionKnown && c.Status.Script != nil && m.rejected(c.Identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.Identity {
-		m.reject(c.Identity, &throttle.GivenUpError{Reason: status.RejectionReason(c.Status.Conditions)})
+	if !m.givenUpKnown && c.Status.Script != nil && m.givenUp(c.Identity) == nil && c.Status.Script.GivenUp == "sha256:"+c.Identity {
+		m.giveUp(c.Identity, &throttle.GivenUpError{Reason: status.GivenUpReason(c.Status.Conditions)})
 	}
-	m.rejectionKnown = m.rejectionKnown || r.leads()
-	why := m.rejected(c.Identity)
+	m.givenUpKnown = m.givenUpKnown || r.leads()
+	why := m.givenUp(c.Identity)
 	if why == nil {
 		return nil // another version that was given up and still runs is replaced when c is activated
 	}
-	before, err := r.versions.last(ctx, m, c)
+	before, err := r.versions.findLast(ctx, m, c)
 	if mayPass(err) || err == nil && before.Identity != c.Identity {
 		return why
 	}
-	m.clearRollback()
+	m.acceptGivenUp()
 	return nil
 }
 
@@ -60,20 +60,20 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 	var rejected error
 	if active := m.active.Load(); active != nil {
 		loaded := active.Current().Loaded
-		if rejected = m.rejected(loaded.Identity); rejected == nil && loaded.Built.Missing == "" {
+		if rejected = m.givenUp(loaded.Identity); rejected == nil && loaded.Built.Missing == "" {
 			return nil
 		}
 	}
-	before, err := r.versions.last(ctx, m, c)
+	before, err := r.versions.findLast(ctx, m, c)
 	if err == nil {
-		err = r.load(ctx, m, before)
+		err = r.activateLast(ctx, m, before)
 	}
 	if err == nil && rejected != nil {
 		r.events.Warning(c.Object, "ScriptRolledBack", "%v", rejected)
 		r.counts.Controller(c.Kind, m.id.Name).Reloaded("rolledback")
 	}
 	if err != nil && rejected != nil && !mayPass(err) {
-		m.clearRollback()
+		m.acceptGivenUp()
 	}
 	if errors.Is(err, errNoneGood) || ctx.Err() != nil {
 		return nil
@@ -81,19 +81,19 @@ func (r *rollbacker) rollBack(ctx context.Context, m *managed, c *build.Candidat
 	return err
 }
 
-// load loads and activates the last good version.
-func (r *rollbacker) load(ctx context.Context, m *managed, c *build.Candidate) (err error) {
+// activateLast loads and activates the last good version.
+func (r *rollbacker) activateLast(ctx context.Context, m *managed, c *build.Candidate) (err error) {
 	if err := m.rollbackBackoff.Blocked(c.Identity, time.Now()); err != nil {
 		return err
 	}
 	if c.Resolved, err = r.activator.discover(c.Declaration); err != nil {
 		return err
 	}
-	loader := r.sources.loader(m, c)
-	built, err := loader.Load(ctx, c.Declaration, c.Parts)
+	builder := r.sources.builder(m, c)
+	built, err := builder.Build(ctx, c.Declaration, c.Parts)
 	m.rollbackBackoff.Note(c.Identity, err, time.Now())
 	if err != nil {
 		return err
 	}
-	return r.activator.activate(ctx, m, c, loader, built)
+	return r.activator.activate(ctx, m, c, builder, built)
 }

@@ -66,7 +66,7 @@ func version(t *testing.T, text string) *build.Candidate {
 		t.Fatal(err)
 	}
 	c := &build.Candidate{Declaration: d, Object: o}
-	if err := c.Read(&build.Loader{Sandbox: build.Sandbox{}.WithDefaults()}); err != nil {
+	if err := c.Read(&build.Builder{Sandbox: build.Sandbox{}.WithDefaults()}); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -94,7 +94,7 @@ func newGivenUp(t *testing.T) *givenUp {
 	why := &throttle.GivenUpError{Reason: "it failed"}
 	g.canary.GiveUp(why)
 	run(t, g.record, g.now.Identity, g.canary)
-	g.record.reject(g.now.Identity, why)
+	g.record.giveUp(g.now.Identity, why)
 	return g
 }
 
@@ -107,7 +107,7 @@ func (g *givenUp) before(t *testing.T) {
 // stillGivenUp reports whether the version that runs is not accepted.
 func (g *givenUp) stillGivenUp() bool {
 	outcome, _ := g.canary.Outcome(time.Now())
-	return g.record.rejected(g.now.Identity) != nil && outcome == throttle.GivenUp
+	return g.record.givenUp(g.now.Identity) != nil && outcome == throttle.GivenUp
 }
 
 var away = &url.Error{Op: "Get", URL: "https://api", Err: errors.New("connection refused")}
@@ -167,7 +167,7 @@ func TestAVersionThatWasGivenUpIsCheckedAgainstTheOneBefore(t *testing.T) {
 	} {
 		g := newGivenUp(t)
 		c.setUp(t, g)
-		if err := g.loader.rollback.check(t.Context(), g.record, g.now); (err != nil) != c.still || g.stillGivenUp() != c.still {
+		if err := g.loader.rollback.refuseGivenUp(t.Context(), g.record, g.now); (err != nil) != c.still || g.stillGivenUp() != c.still {
 			t.Errorf("%s: error %v, and it is still given up: %t", c.name, err, g.stillGivenUp())
 		}
 	}

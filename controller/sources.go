@@ -28,22 +28,22 @@ func newSources(e *environment) *sources {
 	return &sources{environment: e, edited: make(chan struct{}, 1)}
 }
 
-// loader returns a Loader for the hooks of c.
-func (s *sources) loader(m *managed, c *build.Candidate) *build.Loader {
-	l := &build.Loader{
+// builder returns a Builder for the hooks of c.
+func (s *sources) builder(m *managed, c *build.Candidate) *build.Builder {
+	b := &build.Builder{
 		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: build.ConfigMaps(s.references)},
 		Log: s.logPrint(c.Object.GetName()), Observe: s.counts.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery,
 		MissingChildren: s.MissingChildren, InFlight: s.webhookResponses, Cached: s.cachedResponses,
 	}
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
-		l.Before = &r.Current().Loaded.Built
+		b.Before = &r.Current().Loaded.Built
 	}
-	return l
+	return b
 }
 
 // read watches the sources that c names, waits until they can be read, and reads them.
-func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, l *build.Loader) error {
-	wanted := l.Wanted(c.Declaration)
+func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, b *build.Builder) error {
+	wanted := b.Wanted(c.Declaration)
 	// A change from now on may or may not be in what is read.
 	m.sources.Store(&readSources{wanted: wanted})
 	var configMaps []references.Object
@@ -54,7 +54,7 @@ func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, l *b
 		return err
 	}
 	s.references.WaitForSyncOrError(ctx, m.id)
-	err := c.Read(l)
+	err := c.Read(b)
 	m.sources.Store(&readSources{wanted, c.Fingerprint(err)})
 	return err
 }
@@ -99,7 +99,7 @@ func (s *sources) haveChanged(m *managed, o *object.Object) bool {
 		return true
 	}
 	c := &build.Candidate{Declaration: d, Object: o}
-	return c.Fingerprint(c.Read(s.loader(m, c))) != before.fingerprint
+	return c.Fingerprint(c.Read(s.builder(m, c))) != before.fingerprint
 }
 
 // forget stops watching the sources of a controller.

@@ -115,11 +115,11 @@ func (w *watches) queueAll(after time.Duration) {
 
 func (w *watches) onController(old, current *object.Object) {
 	if current == nil {
-		w.records.deleted(old)
+		w.records.noteDeleted(old)
 		w.queue.Add(spec.IDOf(old))
 		return
 	}
-	w.records.exists(spec.IDOf(current))
+	w.records.noteExists(spec.IDOf(current))
 	if old == nil || w.concerns(old, current) {
 		w.queue.Add(spec.IDOf(current))
 	}

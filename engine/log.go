@@ -4,7 +4,7 @@ import "sync"
 
 // A boundedLog passes messages to emit, up to a total number of bytes, and none after close.
 type boundedLog struct {
-	mu      sync.Mutex    // guards the fields below
+	mu      sync.Mutex    // guards the fields below; emit is called with it locked
 	emit    func(Message) // nil: messages are dropped
 	left    int64         // how many more bytes are allowed
 	attempt int           // the number of the latest attempt, from 1

@@ -65,7 +65,7 @@ func (r *refusals) check(t task) *Error {
 	case why.runaway != nil:
 		return &Error{
 			Kind: KindTimeout, Pos: Pos{File: t.entry},
-			Msg: fmt.Sprintf("refused: %s, did not stop when its time was up and ran on for %s: this text is not run again",
+			Msg: fmt.Sprintf("refused: %s, did not stop at its timeout and ran for %s after it: this text is not run again",
 				why.runaway, why.ran.Round(time.Second)),
 			Hint: "edit the script: look for an operation on very large values; the same text runs again after a restart of the server",
 		}

@@ -62,7 +62,7 @@ func run[T any](ctx context.Context, e *Engine, t task, work func(context.Contex
 // interrupted returns the error of an evaluation that was stopped for a reason other than its own fault, and is not started again:
 // it has had too many attempts, or they have used up its timeout.
 func interrupted(at Pos) *Error {
-	return &Error{Kind: KindCanceled, Pos: at, Msg: "stopped several times since others needed the memory: it will be tried again"}
+	return &Error{Kind: KindCanceled, Pos: at, Msg: "stopped several times since other calls needed the memory: it will be tried again"}
 }
 
 // A usage is the time that an evaluation has used in earlier attempts. All attempts together have Limits.Timeout. Attempts that
@@ -91,7 +91,7 @@ func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error)
 	}
 	turn, err := e.lanes.admit(ctx, scriptKey{t.owner, t.digest}, attempt)
 	if err != nil {
-		return nil, &Error{Kind: KindCanceled, Pos: Pos{File: t.entry}, Msg: "canceled before it could run: others were running"}
+		return nil, &Error{Kind: KindCanceled, Pos: Pos{File: t.entry}, Msg: "canceled before it could run: other calls were running"}
 	}
 	if fault := e.runaways.check(t); fault != nil { // an evaluation of it may have been abandoned meanwhile
 		turn.slots.release()
@@ -245,7 +245,7 @@ func stopped(ctx context.Context, at Pos, l Limits) *Error {
 		if s, ok := ctx.Value(evaluationKey{}).(*evaluation); ok && s.meter.CPUTime() < l.Timeout {
 			kind = KindCanceled // it did not get the CPU time of its timeout
 		}
-		return &Error{Kind: kind, Pos: at, Msg: "could not be interrupted when others waited"}
+		return &Error{Kind: kind, Pos: at, Msg: "could not be interrupted when other calls waited"}
 	}
 	return &Error{Kind: KindCanceled, Pos: at, Msg: "canceled by its caller"}
 }
@@ -308,7 +308,7 @@ func (a *attempt[T]) end() {
 func panicked(x any) *Error {
 	e := &Error{
 		Kind: KindPanic, Stack: Clip(string(debug.Stack()), maxStack),
-		Hint: "this is a fault of the interpreter, or of ours; please report it",
+		Hint: "this is a bug in the interpreter or in metascript; please report it",
 	}
 	switch x := x.(type) {
 	case goruntime.Error:

@@ -32,7 +32,7 @@ func (r Runaway) String() string {
 type runaways struct {
 	refused *refusals // the texts of runaways that ran for long
 
-	mu    sync.Mutex // guards the fields below
+	mu    sync.Mutex // guards the fields below; the lock of refused may be taken while it is locked
 	all   map[*Runaway]bool
 	total int64 // how many there have been since the start
 }
@@ -88,8 +88,8 @@ func (r *runaways) check(t task) *Error {
 		if runaway.Digest == t.digest {
 			return &Error{
 				Kind: KindTimeout, Pos: Pos{File: t.entry},
-				Msg:  fmt.Sprintf("refused: an earlier call is still running although its time was up (%s)", runaway),
-				Hint: "edit the script: look for an operation on very large values; to end what still runs, restart the server",
+				Msg:  fmt.Sprintf("refused: an earlier call is still running after its timeout (%s)", runaway),
+				Hint: "edit the script: look for an operation on very large values; to end the earlier call, restart the server",
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func TestTextOfARunawayIsRefused(t *testing.T) {
 			t.Errorf("%d runaways, %d since the start; want 0 and 1", stats.Runaways, stats.RanAway)
 		}
 		_, err = p.Call(t.Context(), "sync", nil, Env{})
-		want := "ran on for 10s: this text is not run again (edit the script: look for an operation on very large values; the same text runs again after a restart of the server)"
+		want := "ran for 10s after it: this text is not run again (edit the script: look for an operation on very large values; the same text runs again after a restart of the server)"
 		if wantKind(t, err, KindTimeout); !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got  %v\nwant …%s", err, want)
 		}

@@ -65,7 +65,7 @@ func (w *Walk) Count(n int) *Error {
 	if w.nodes > w.limits.Nodes {
 		return &Error{
 			Kind: KindOutput, Msg: fmt.Sprintf("the answer has more than %d values", w.limits.Nodes),
-			Hint: "return less, or split the controller: this limit is the same for all",
+			Hint: "return less, or split the controller: this limit cannot be changed",
 		}
 	}
 	if w.bytes > w.limits.Output {

@@ -89,7 +89,7 @@ func (f *Folders) report(ctx context.Context, problems []string) {
 	}
 	for _, p := range before {
 		if !slices.Contains(problems, p) {
-			f.log.InfoContext(ctx, "scripts: no longer so: "+p)
+			f.log.InfoContext(ctx, "scripts: fixed: "+p)
 		}
 	}
 }

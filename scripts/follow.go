@@ -142,7 +142,7 @@ const maxScans = 5
 // folder under a path where another folder may be now.
 func (w *watch) follow(folders map[string]stamp) error {
 	if len(folders) > maxWatches {
-		return fmt.Errorf("there are more than %d folders", maxWatches)
+		return fmt.Errorf("there are more than %d directories", maxWatches)
 	}
 	old := w.watcher
 	if old == nil || !containsAll(folders, w.watched) {

@@ -269,7 +269,7 @@ func TestFollowADirectoryThatDoesNotExistYet(t *testing.T) {
 	mount(t, dir, map[string]string{"sync.star": "x = 1"})
 	f.until("mounting", f.reads("sync.star", "x = 1"))
 	f.until("mounting", f.hasProblems(0))
-	if log := f.log.String(); !strings.Contains(log, "level=WARN msg=\"scripts: the scripts directory "+dir+" does not exist") || !strings.Contains(log, "no longer so") {
+	if log := f.log.String(); !strings.Contains(log, "level=WARN msg=\"scripts: the scripts directory "+dir+" does not exist") || !strings.Contains(log, "scripts: fixed: ") {
 		t.Errorf("got log %s", log)
 	}
 }

@@ -27,10 +27,10 @@ func inline(w *Wanted) (entry string, files map[string]string, err error) {
 	files = map[string]string{entry: w.Inline}
 	for name, text := range w.Modules {
 		if !fs.ValidPath(name) || name == "." {
-			return "", nil, fmt.Errorf("module %q: the name of a file is wanted, such as lib/labels%s", name, path.Ext(entry))
+			return "", nil, fmt.Errorf("module %q: want a file name, such as lib/labels%s", name, path.Ext(entry))
 		}
 		if name == entry {
-			return "", nil, fmt.Errorf("module %q: that is the name of the script itself; give the module another", name)
+			return "", nil, fmt.Errorf("module %q: that is the name of the script itself; give the module another name", name)
 		}
 		files[name] = text
 	}

@@ -32,9 +32,9 @@ func TestInlineReturnsErrors(t *testing.T) {
 	for _, c := range []struct{ language, module, want string }{
 		{"Lua", "lib.lua", `language "Lua": want one of JavaScript, Jsonnet, Starlark`},
 		{"", "lib.js", `language "": want one of`},
-		{engine.JavaScript, "../lib.js", `module "../lib.js": the name of a file is wanted`},
-		{engine.JavaScript, "/lib.js", `module "/lib.js": the name of a file is wanted`},
-		{engine.JavaScript, "", `module "": the name of a file is wanted`},
+		{engine.JavaScript, "../lib.js", `module "../lib.js": want a file name`},
+		{engine.JavaScript, "/lib.js", `module "/lib.js": want a file name`},
+		{engine.JavaScript, "", `module "": want a file name`},
 		{engine.JavaScript, "sync.js", `module "sync.js": that is the name of the script itself`},
 	} {
 		_, err := script(c.language, "", map[string]string{c.module: ""})

@@ -225,7 +225,7 @@ func (v *view) explain(name string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		e.Msg, e.Hint = "cannot be read: permission denied", "let the server's user read it and the directories above it"
 	case escapes(err):
-		e.Msg, e.Hint = "is a link that leads out of "+v.dir, "put the file itself there; a link inside the directory must be relative"
+		e.Msg, e.Hint = "is a link to a path outside of "+v.dir, "put the file itself there; a link inside the directory must be relative"
 	default:
 		var pathError *fs.PathError
 		if errors.As(err, &pathError) {
@@ -267,7 +267,7 @@ func (l *lister) visit(folder string, depth int) error {
 		return l.explain(folder, err)
 	}
 	if l.seen += len(places); l.seen > maxEntries || depth > maxDepth {
-		return invalid("folder "+folder, fmt.Sprintf("has more than %d entries, or folders deeper than %d", maxEntries, maxDepth), "let the script load files by plain names, so that no others are looked at")
+		return invalid("directory "+folder, fmt.Sprintf("has more than %d entries, or directories deeper than %d", maxEntries, maxDepth), "use string literals as the names of the files to load, so that no other files are read")
 	}
 	for _, base := range slices.Sorted(maps.Keys(places)) {
 		name := path.Join(folder, base)

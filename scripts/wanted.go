@@ -105,7 +105,7 @@ func (w *Wanted) language(entry string) (string, error) {
 	if language := cmp.Or(w.Language, LanguageOf(entry)); language != "" {
 		return language, nil
 	}
-	return "", invalid(w.source(), "the language cannot be told from its name", "set language, or let the name end in .star, .js, .jsonnet or .libsonnet")
+	return "", invalid(w.source(), "its name does not imply a language", "set language, or use a name that ends in .star, .js, .jsonnet or .libsonnet")
 }
 
 // limit returns Limit or its default.

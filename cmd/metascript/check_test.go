@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 		{"what has no definition", "{apiVersion: v1, kind: Pod, metadata: {name: p}}", 0, []string{"a.yaml: Pod p: not checked"}, nil},
 		{"an empty file", "", 1, nil, []string{"a.yaml"}},
 		{"nothing but comments", "# nothing\n---\n# nothing\n", 1, nil, []string{"a.yaml"}},
-		{"text", "hello", 1, nil, []string{"a.yaml, document 1: an object is wanted"}},
+		{"text", "hello", 1, nil, []string{"a.yaml, document 1: want an object"}},
 		{"garbage in the second document", sound("c") + "---\n{a: [}\n", 1, nil, []string{"a.yaml, document 2: "}},
 		{"a key twice", "apiVersion: v1\nkind: Pod\nkind: Pod\n", 1, nil, []string{"a.yaml, document 1: ", `"kind"`}},
 		{"no kind", "apiVersion: v1\nmetadata: {name: x}\n", 1, nil, []string{"a.yaml, document 1: apiVersion or kind is missing"}},
@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 
 func TestCheckNamesStandardInput(t *testing.T) {
 	metascriptReading(t, sound("c"), "check", "-f", "-").expect(t, 0, []string{"-: CompositeController c: ok"}, nil)
-	metascriptReading(t, "hello", "check", "-f", "-").expect(t, 1, nil, []string{"-, document 1: an object is wanted"})
+	metascriptReading(t, "hello", "check", "-f", "-").expect(t, 1, nil, []string{"-, document 1: want an object"})
 }
 
 func TestCheckReadsAFolder(t *testing.T) {
@@ -83,5 +83,5 @@ func TestCheckReportsSubfoldersThatItDoesNotRead(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	metascript(t, "check", "-f", dir).expect(t, 1, nil, []string{"no objects in " + dir, "folders in " + dir + " are not looked into"})
+	metascript(t, "check", "-f", dir).expect(t, 1, nil, []string{"no objects in " + dir, "directories in " + dir + " are not read"})
 }

@@ -54,16 +54,16 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	if err != nil {
 		return err
 	}
-	verb := "took"
+	verb := "removed"
 	if f.dryRun {
-		verb = "would take"
+		verb = "would remove"
 	}
 	collector.DryRun = f.dryRun
 	collector.OnRemoved = func(o *object.Object, finalizer, by string) {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s off: there is no %s\n", object.Describe(o), verb, finalizer, by)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s: there is no %s\n", object.Describe(o), verb, finalizer, by)
 	}
 	found, err := collector.Run(cmd.Context())
-	fmt.Fprintf(cmd.OutOrStdout(), "%s %d off, kept %d of controllers that exist, failed %d\n", verb, found.Removed, found.Kept, found.Failed)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s %d, kept %d of controllers that exist, failed %d\n", verb, found.Removed, found.Kept, found.Failed)
 	if err != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), err)
 		return errors.New("some finalizers could not be read or removed")

@@ -126,7 +126,7 @@ func TestTestOfInvalidCases(t *testing.T) {
 
 func TestTestOfFoldersWithoutCases(t *testing.T) {
 	inFolder(t, caseController)
-	metascript(t, "test", ".").expect(t, 1, nil, []string{"error: .: there is no folder cases in it"})
+	metascript(t, "test", ".").expect(t, 1, nil, []string{"error: .: it has no directory cases"})
 	if err := os.Mkdir("cases", 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ same name, this is an error, and nothing is written. The server ignores these fi
 			if info, err := os.Stat(dir); err != nil {
 				return err
 			} else if !info.IsDir() {
-				return fmt.Errorf("%s is not a folder", dir)
+				return fmt.Errorf("%s is not a directory", dir)
 			}
 			names, err := editor.Write(dir)
 			if err != nil {
@@ -48,7 +48,7 @@ same name, this is an error, and nothing is written. The server ignores these fi
 
 // typesAdvice describes how to use the files in editors.
 const typesAdvice = `
-JavaScript: open the folder in an editor that knows TypeScript, and write above a function
+JavaScript: open the directory in an editor that knows TypeScript, and write above a function
     /** @type {import("metascript").Sync} */
 Starlark: starlark-lsp start --builtin-paths metascript-stubs
 Requests and answers as JSON: metascript.schema.json#/$defs/SyncRequest, SyncResponse, ...

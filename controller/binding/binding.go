@@ -28,7 +28,7 @@ import (
 
 // A Binding is what a controller object means. It says which parents and children the controller has, which hooks are called,
 // and how children are written. Bind fills in what the declaration says; package controller adds the hooks, caches and
-// clients. No field changes while the controller runs, except RelatedKinds.
+// clients. No field changes while the controller runs, except RelatedKinds and versioned.
 type Binding struct {
 	spec.ID                   // of the controller object
 	Controller *object.Object // the controller object as hooks see it
@@ -48,7 +48,7 @@ type Binding struct {
 	// RelatedKinds has the kinds of related objects so far as its keys, of type object.Kind.
 	RelatedKinds sync.Map
 
-	// Owner finds, adopts and releases the children of a parent.
+	// Claimer finds, adopts and releases the children of a parent.
 	Claimer claim.Claimer
 	// Rules say how children are updated, by their kind.
 	Rules plan.Rules

@@ -78,7 +78,7 @@ func (s *Share) Size() int64 { return s.of.size }
 type fullError struct{ want, size int64 }
 
 func (e *fullError) Error() string {
-	return fmt.Sprintf("there is no room for an answer of up to %d bytes beside those that are in flight, for which --webhook-memory is %d bytes: it is tried again; raise --webhook-memory if this comes often", e.want, e.size)
+	return fmt.Sprintf("there is not enough memory for an answer of up to %d bytes: all answers in flight can have at most %d bytes together; it is tried again; raise --webhook-memory if this happens often", e.want, e.size)
 }
 
 // A Lease is the memory of one reconcile. All of it is of the share of the first Take. It is safe for concurrent use. The zero

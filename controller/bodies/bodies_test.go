@@ -25,7 +25,7 @@ func TestTakeWaitsForMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	var full *fullError
-	if err := second.Take(canceled(t), b.Share(), 30); !errors.As(err, &full) || !strings.Contains(err.Error(), "--webhook-memory is 100 bytes") {
+	if err := second.Take(canceled(t), b.Share(), 30); !errors.As(err, &full) || !strings.Contains(err.Error(), "at most 100 bytes together") {
 		t.Errorf("error %v, want a fullError with the name of the flag", err)
 	}
 	taken := make(chan error)

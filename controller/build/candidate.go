@@ -20,8 +20,8 @@ type Candidate struct {
 	Identity string        // of spec and scripts together, set by Read
 }
 
-// A Version describes the version of a controller that runs. The status of the controller object reports it.
-type Version struct {
+// Loaded is a controller object as it was loaded: the version of it that runs. The status of the controller object reports it.
+type Loaded struct {
 	UID        types.UID // of the controller object
 	Generation int64     // of the controller object
 	Resolved   spec.Resolved
@@ -31,14 +31,14 @@ type Version struct {
 	Candidate  *Candidate // of which the version was made
 }
 
-// SameBinding reports whether v and c differ in no more than the scripts. It is false if v is nil.
-func (v *Version) SameBinding(c *Candidate) bool {
-	return v != nil && v.UID == c.Object.GetUID() && v.Generation == c.Object.GetGeneration() && reflect.DeepEqual(v.Resolved, c.Resolved)
+// SameBinding reports whether l and c differ in no more than the scripts. It is false if l is nil.
+func (l *Loaded) SameBinding(c *Candidate) bool {
+	return l != nil && l.UID == c.Object.GetUID() && l.Generation == c.Object.GetGeneration() && reflect.DeepEqual(l.Resolved, c.Resolved)
 }
 
 // Read reads the scripts of c from their sources. It sets Parts and Identity.
-func (c *Candidate) Read(loader *Loader) (err error) {
-	if c.Parts, err = loader.read(c.Declaration); err == nil {
+func (c *Candidate) Read(b *Builder) (err error) {
+	if c.Parts, err = b.read(c.Declaration); err == nil {
 		c.Identity, err = Identity(c.Object.Object["spec"], c.Parts)
 	}
 	return err

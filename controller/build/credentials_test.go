@@ -46,7 +46,7 @@ func openWebhookIn(t *testing.T, settings string, prepare func(*fake.FakeDynamic
 	kinds := map[schema.GroupVersionResource]string{secrets: "SecretList", objecttest.ConfigMaps: "ConfigMapList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, objects...)
 	prepare(client)
-	loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+settings+"}}}")
+	loaded := load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+settings+"}}}")
 	clients := &loaded.Clients
 	if err := clients.Open(references.NewWatcher(informer.NewFactory(client, slog.New(slog.DiscardHandler))), nil); err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestMissingPermissionIsNamedInTheError(t *testing.T) {
 }
 
 func TestCredentialsCannotBeReadWithoutACluster(t *testing.T) {
-	loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+tokenSettings+"}}}")
+	loaded := load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'https://127.0.0.1:1/', "+tokenSettings+"}}}")
 	_, err := loaded.Sync.Call(t.Context(), widgetRequest())
 	if want := "webhook https://127.0.0.1:1/: authorization: Secret ns/token cannot be read without a cluster"; errorText(err) != want {
 		t.Errorf("error %v, want %q", err, want)

@@ -65,7 +65,7 @@ func TestWebhookRefersToTheObjectsInItsSettings(t *testing.T) {
 		"its own settings in place of an entry": {"{endpointConfigs: [{host: x, " + caSettings + "}], " + hooks(", "+tokenSettings) + "}", "Secret ns/token"},
 		"an entry for another host":             {"{endpointConfigs: [{host: elsewhere, " + caSettings + "}], " + hooks("") + "}", ""},
 	} {
-		if got := strings.Join(refs(load(t, newLoader(), c.spec)), ", "); got != c.want {
+		if got := strings.Join(refs(load(t, newBuilder(), c.spec)), ", "); got != c.want {
 			t.Errorf("%s: the webhook refers to %q, want %q", name, got, c.want)
 		}
 	}
@@ -73,7 +73,7 @@ func TestWebhookRefersToTheObjectsInItsSettings(t *testing.T) {
 
 func TestEndpointConfigsApplyToDecoratorControllers(t *testing.T) {
 	d := spectest.Decorator(t, "{resources: [{apiVersion: v1, resource: pods}], endpointConfigs: [{host: x, "+caSettings+"}], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
-	loaded, err := newLoader().ReadAndLoad(t.Context(), d)
+	loaded, err := newBuilder().ReadAndBuild(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestEndpointConfigsApplyToDecoratorControllers(t *testing.T) {
 
 func TestUnusedEndpointConfigIsAWarning(t *testing.T) {
 	entry := func(host string) string { return "{host: " + host + ", " + caSettings + "}" }
-	loaded := load(t, newLoader(), "{endpointConfigs: ["+entry("x")+", "+entry("elsewhere")+", "+entry("x:443")+"], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
+	loaded := load(t, newBuilder(), "{endpointConfigs: ["+entry("x")+", "+entry("elsewhere")+", "+entry("x:443")+"], hooks: {sync: {webhook: {url: 'https://x/'}}}}")
 	if len(loaded.Warnings) != 2 || !strings.HasPrefix(loaded.Warnings[0], "endpointConfigs[1] has no effect: no webhook at elsewhere takes") || !strings.HasPrefix(loaded.Warnings[1], "endpointConfigs[2] ") {
 		t.Errorf("warnings: %q, want one about each of [1] and [2]", loaded.Warnings)
 	}
@@ -97,15 +97,15 @@ func TestInvalidConnectionSettingsAreErrors(t *testing.T) {
 		"Basic":                        {"authorization: {type: ' basic', " + strings.TrimPrefix(tokenSettings, "authorization: {"), "use basicAuth"},
 		"no CA":                        {"caBundle: {}", "caBundle: give it exactly one of inline, secretRef and configMapRef"},
 		"two CAs":                      {"caBundle: {" + secret + ", configMapRef: {name: c, namespace: ns}}", "exactly one"},
-		"no certificate":               {"caBundle: {inline: hunter2}", "caBundle: inline: there is no certificate in it, in PEM"},
-		"an empty bundle":              {"caBundle: {inline: ''}", "there is no certificate in it"},
+		"no certificate":               {"caBundle: {inline: hunter2}", "caBundle: inline: it contains no certificate in PEM format"},
+		"an empty bundle":              {"caBundle: {inline: ''}", "it contains no certificate"},
 		"an empty bundle and a Secret": {"caBundle: {inline: '', " + secret + "}", "exactly one"},
 	} {
 		for path, spec := range map[string]string{
 			"hooks.sync.webhook": "hooks: {sync: {webhook: {url: 'https://x/', " + c.settings + "}}}",
 			"endpointConfigs[0]": "{endpointConfigs: [{host: x, " + c.settings + "}], hooks: {sync: {webhook: {url: 'https://x/'}}}}",
 		} {
-			_, err := newLoader().ReadAndLoad(t.Context(), spectest.Composite(t, spec))
+			_, err := newBuilder().ReadAndBuild(t.Context(), spectest.Composite(t, spec))
 			if err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%s: error %v, want one that begins with %s and has %q", name, err, path, c.want)
 			}
@@ -115,7 +115,7 @@ func TestInvalidConnectionSettingsAreErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	load(t, newLoader(), "hooks: {sync: {webhook: {url: 'https://x/', caBundle: {inline: \""+strings.ReplaceAll(ca.PEM, "\n", `\n`)+"\"}}}}")
+	load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'https://x/', caBundle: {inline: \""+strings.ReplaceAll(ca.PEM, "\n", `\n`)+"\"}}}}")
 }
 
 func TestMalformedURLIsReportedButNotShown(t *testing.T) {
@@ -124,7 +124,7 @@ func TestMalformedURLIsReportedButNotShown(t *testing.T) {
 		"{service: {name: s, namespace: ns}, path: hunter2}",
 	} {
 		const want = "hooks.sync.webhook: its URL must be http:// or https://, a host and a path"
-		loaded, err := newLoader().ReadAndLoad(t.Context(), spectest.Composite(t, "hooks: {sync: {webhook: "+webhook+"}}"))
+		loaded, err := newBuilder().ReadAndBuild(t.Context(), spectest.Composite(t, "hooks: {sync: {webhook: "+webhook+"}}"))
 		if err != nil || len(loaded.Warnings) != 1 || loaded.Warnings[0] != want+"; until then every call fails" {
 			t.Errorf("%s: error %v, warnings %q", webhook, err, loaded.Warnings)
 			continue

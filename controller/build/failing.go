@@ -20,14 +20,14 @@ func (h InvalidHook) Call(context.Context, *hook.Request) (*hook.Response, error
 }
 
 // missingSync returns the sync hook for a controller that has spec.hooks, but no sync hook in it.
-func (w *loading) missingSync() hook.Hook {
+func (w *building) missingSync() hook.Hook {
 	err := errors.New("hooks.sync is missing or empty, so that the desired children are not known: give it a webhook or a script")
 	w.warn(err.Error() + "; until then every sync fails")
 	return InvalidHook{Err: err}
 }
 
 // malformedURL returns a hook for a webhook whose URL cannot be called. path is where the webhook is in the spec.
-func (w *loading) malformedURL(path string, why error) hook.Hook {
+func (w *building) malformedURL(path string, why error) hook.Hook {
 	err := fmt.Errorf("%s: %w", path, why)
 	w.warn(err.Error() + "; until then every call fails")
 	return InvalidHook{Err: err}

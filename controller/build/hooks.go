@@ -10,7 +10,7 @@ import (
 	"metascript/controller/spec"
 )
 
-// Built is what a Loader makes: the hooks of one controller object, and what its status reports about them.
+// Built is what a Builder makes: the hooks of one controller object, and what its status reports about them.
 type Built struct {
 	Sync      hook.Hook // nil if the controller only finalizes parents
 	Finalize  hook.Hook // nil if there is none
@@ -106,7 +106,7 @@ func (h *Hooks) ProbeDue(parent object.Ref) bool {
 func (h *Hooks) HowToFinalize(of spec.ID) string {
 	switch h.form {
 	case oneFunction:
-		return fmt.Sprintf(`have the script's function finalize too, by hooks.finalize.script: {} (kubectl patch %s %s --type=merge -p '{"spec":{"hooks":{"finalize":{"script":{}}}}}')`, of.Resource(), of.Name)
+		return fmt.Sprintf(`use the script's function for finalize too, with hooks.finalize.script: {} (kubectl patch %s %s --type=merge -p '{"spec":{"hooks":{"finalize":{"script":{}}}}}')`, of.Resource(), of.Name)
 	case namedFunctions:
 		return "define a function finalize in the script (hooks.finalize.script: {} names it, hooks.finalize.script.function another one)"
 	}

@@ -19,7 +19,7 @@ func TestMissingChildrenIsSetByTheWebhookOrTheServer(t *testing.T) {
 		{v1alpha1.MissingChildrenHold, "", true},
 		{v1alpha1.MissingChildrenHold, "missingChildren: Delete", false},
 	} {
-		l := newLoader()
+		l := newBuilder()
 		l.MissingChildren = c.server
 		spec := `
 script: {language: Starlark, inline: "def finalize(): return {}"}

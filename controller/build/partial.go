@@ -11,16 +11,16 @@ import (
 	"metascript/controller/hook"
 )
 
-// LoadPartial makes the hooks of c although some of its scripts do not load. A hook whose script is missing is its webhook, if
-// it has one, or else an [UnloadedHook]. LoadPartial also sets Parts and Identity of c.
-func (l *Loader) LoadPartial(ctx context.Context, c *Candidate) (Built, error) {
+// BuildPartial makes the hooks of c although some of its scripts do not load. A hook whose script is missing is its webhook, if
+// it has one, or else an [UnloadedHook]. BuildPartial also sets Parts and Identity of c.
+func (b *Builder) BuildPartial(ctx context.Context, c *Candidate) (Built, error) {
 	missing := &missingScripts{parts: map[string]error{}}
-	parts, failed := l.Sources.AssembleAll(l.Wanted(c.Declaration), false)
+	parts, failed := b.Sources.AssembleAll(b.Wanted(c.Declaration), false)
 	for name, err := range failed {
 		missing.parts[name] = fmt.Errorf("%s: %w", SpecPath(name), err)
 	}
 	c.Parts = parts
-	built, err := l.load(ctx, c.Declaration, c.Parts, missing)
+	built, err := b.build(ctx, c.Declaration, c.Parts, missing)
 	if err != nil {
 		return Built{}, err
 	}
@@ -69,7 +69,7 @@ func (m *missingScripts) String() string {
 }
 
 // withoutScript makes a hook whose script does not load, for the reason why. If all scripts must load, it returns why.
-func (w *loading) withoutScript(name string, why error) (hook.Hook, error) {
+func (w *building) withoutScript(name string, why error) (hook.Hook, error) {
 	if w.missing == nil {
 		return nil, why
 	}
@@ -84,7 +84,7 @@ func (w *loading) withoutScript(name string, why error) (hook.Hook, error) {
 // mayDefine reports whether spec.script does not load but may define a hook that spec.hooks does not list. A sync or finalize
 // hook may always exist: if there may be a finalize hook, finalizers are not changed. A customize hook is assumed if there was
 // one when the scripts were loaded last.
-func (w *loading) mayDefine(name string) bool {
+func (w *building) mayDefine(name string) bool {
 	if w.missing.reason("") == nil {
 		return false
 	}
@@ -93,7 +93,7 @@ func (w *loading) mayDefine(name string) bool {
 }
 
 // fallback makes a hook that is a script with a webhook as its fallback.
-func (w *loading) fallback(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+func (w *building) fallback(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
 	script, unloaded := w.listedScript(ctx, name, set)
 	if unloaded != nil {
 		if _, err := w.withoutScript(name, unloaded); err != nil {

@@ -57,11 +57,11 @@ func TestWebhooksReplaceScriptsThatDoNotLoad(t *testing.T) {
 			"the script that answers for the hook sync is not loaded: " + noFile, "webhook, since ", "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLoader()
+			l := newBuilder()
 			d := spectest.Composite(t, c.spec)
 			d.Status.Script = &v1alpha1.ScriptStatus{Hooks: c.last}
 			candidate := &Candidate{Declaration: d, Object: &object.Object{Object: map[string]any{}}}
-			hooks, err := l.LoadPartial(t.Context(), candidate)
+			hooks, err := l.BuildPartial(t.Context(), candidate)
 			if err != nil || hooks.Missing == "" || candidate.Identity == "" || hooks.Status.Digest != "" {
 				t.Fatalf("error %v, missing %q", err, hooks.Missing)
 			}
@@ -78,9 +78,9 @@ func TestWebhooksReplaceScriptsThatDoNotLoad(t *testing.T) {
 }
 
 func TestErrorOfAnUnloadedFinalizeHookNamesTheFinalizer(t *testing.T) {
-	l := newLoader()
+	l := newBuilder()
 	d := spectest.Composite(t, "{script: {file: gone.star}, hooks: {sync: {script: {}, webhook: {url: 'http://x/'}}}}")
-	hooks, err := l.LoadPartial(t.Context(), &Candidate{Declaration: d, Object: &object.Object{Object: map[string]any{}}})
+	hooks, err := l.BuildPartial(t.Context(), &Candidate{Declaration: d, Object: &object.Object{Object: map[string]any{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,8 +76,8 @@ func (p Parts) status(hooks []string) (v1alpha1.ScriptStatus, error) {
 }
 
 // read reads the scripts of d from their sources. All are of the same moment, also if files change meanwhile.
-func (l *Loader) read(d *spec.Declaration) (Parts, error) {
-	parts, failed := l.Sources.AssembleAll(l.Wanted(d), false)
+func (b *Builder) read(d *spec.Declaration) (Parts, error) {
+	parts, failed := b.Sources.AssembleAll(b.Wanted(d), false)
 	for _, name := range slices.Sorted(maps.Keys(failed)) {
 		return nil, fmt.Errorf("%s: %w", SpecPath(name), failed[name])
 	}
@@ -85,14 +85,14 @@ func (l *Loader) read(d *spec.Declaration) (Parts, error) {
 }
 
 // Wanted returns the sources that d names. The keys are those of Parts.
-func (l *Loader) Wanted(d *spec.Declaration) map[string]scripts.Wanted {
+func (b *Builder) Wanted(d *spec.Declaration) map[string]scripts.Wanted {
 	all := map[string]scripts.Wanted{}
 	if d.Script != nil {
-		all[""] = l.wantedOf(d.Script.ScriptSource, d.Script)
+		all[""] = b.wantedOf(d.Script.ScriptSource, d.Script)
 	}
 	for _, h := range d.Hooks {
 		if h.Hook != nil && h.Script != nil && hasSource(h.Script.ScriptSource) {
-			all[h.Name] = l.wantedOf(h.Script.ScriptSource, d.Script)
+			all[h.Name] = b.wantedOf(h.Script.ScriptSource, d.Script)
 		}
 	}
 	return all
@@ -104,10 +104,10 @@ func hasSource(s v1alpha1.ScriptSource) bool {
 }
 
 // wantedOf returns the source of one script. The libraries of spec.script are for all scripts. own is spec.script, or nil.
-func (l *Loader) wantedOf(s v1alpha1.ScriptSource, own *v1alpha1.ControllerScript) scripts.Wanted {
+func (b *Builder) wantedOf(s v1alpha1.ScriptSource, own *v1alpha1.ControllerScript) scripts.Wanted {
 	w := scripts.Wanted{
 		Language: string(s.Language), Inline: s.Inline, File: s.File,
-		Libraries: librariesOf(own), Limit: l.limits(s, own).Source,
+		Libraries: librariesOf(own), Limit: b.limits(s, own).Source,
 	}
 	if s.ConfigMapRef != nil {
 		w.ConfigMap = scripts.Key{Namespace: s.ConfigMapRef.Namespace, Name: s.ConfigMapRef.Name, Key: s.ConfigMapRef.Key}
@@ -123,8 +123,8 @@ func (l *Loader) wantedOf(s v1alpha1.ScriptSource, own *v1alpha1.ControllerScrip
 
 // limits returns the limits of a script. A script that is not completely in the controller object may be larger than an object
 // can be.
-func (l *Loader) limits(s v1alpha1.ScriptSource, own *v1alpha1.ControllerScript) engine.Limits {
-	limits := l.Sandbox.limits(s)
+func (b *Builder) limits(s v1alpha1.ScriptSource, own *v1alpha1.ControllerScript) engine.Limits {
+	limits := b.Sandbox.limits(s)
 	if s.Inline == "" || own != nil && len(own.Libraries) > 0 {
 		limits.Source = engine.Limits{}.WithDefaults().Source
 	}

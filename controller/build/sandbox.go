@@ -55,7 +55,7 @@ func (e *IsolationError) Error() string {
 	return "isolation Process is not available on this system, and scripts do not run with less isolation; the system lacks: " + strings.Join(e.missing, "; ")
 }
 
-// Isolation returns the isolation of the scripts of a controller that sets this one, or "".
+// isolation returns the isolation of the scripts of a controller that sets this one, or "".
 func (s *Sandbox) isolation(wanted v1alpha1.Isolation) v1alpha1.Isolation {
 	if wanted == v1alpha1.IsolationProcess || s.MinIsolation == v1alpha1.IsolationProcess {
 		return v1alpha1.IsolationProcess

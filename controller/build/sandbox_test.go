@@ -47,8 +47,8 @@ func TestIsolationIsTheStricterOfControllerAndServer(t *testing.T) {
 			engines := map[v1alpha1.Isolation]*recordingEngine{inProcess: {Runtime: newSandbox().InProcess}, process: {Runtime: newSandbox().InProcess}}
 			sandbox := Sandbox{InProcess: engines[inProcess], Process: engines[process], MinIsolation: c.min}.WithDefaults()
 			cc := spectest.Composite(t, "{"+script+", isolation: '"+string(c.set)+"'}")
-			l := &Loader{Sandbox: sandbox}
-			if _, err := l.ReadAndLoad(t.Context(), cc); err != nil {
+			b := &Builder{Sandbox: sandbox}
+			if _, err := b.ReadAndBuild(t.Context(), cc); err != nil {
 				t.Fatal(err)
 			}
 			for where, e := range engines {
@@ -67,13 +67,13 @@ func TestIsolationIsTheStricterOfControllerAndServer(t *testing.T) {
 
 func TestMissingIsolationIsAnErrorOnlyForScripts(t *testing.T) {
 	cc := spectest.Composite(t, "{isolation: Process, script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+"}")
-	_, err := newLoader().ReadAndLoad(t.Context(), cc)
+	_, err := newBuilder().ReadAndBuild(t.Context(), cc)
 	var refused *IsolationError
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "no seccomp") {
 		t.Errorf("got error %v, want what is missing", err)
 	}
 	cc = spectest.Composite(t, "{isolation: Process, hooks: {sync: {webhook: {url: 'http://x/'}}}}")
-	if _, err := newLoader().ReadAndLoad(t.Context(), cc); err != nil {
+	if _, err := newBuilder().ReadAndBuild(t.Context(), cc); err != nil {
 		t.Errorf("a controller without a script: error %v", err)
 	}
 	if got := strings.Join(append(newSandbox().Warnings(cc), cc.Warnings()...), "; "); !strings.Contains(got, "isolation Process has no effect") {
@@ -165,7 +165,7 @@ func TestErrorOfAScriptThatExceedsALimit(t *testing.T) {
 		"limits: {steps: 1000}":          "ran more than 1000 steps (look for a loop that does not end, or raise limits.steps)",
 		"limits: {steps: 2000000000000}": "ran more than 5000 steps (look for a loop that does not end; limits.steps is at the server's maximum, --max-script-steps=5000)",
 	} {
-		l := newLoader()
+		l := newBuilder()
 		l.Sandbox.Ceilings.Steps = 5000
 		loaded := load(t, l, "script: {language: Starlark, "+settings+", inline: "+objecttest.Quoted(loop)+"}")
 		_, err := loaded.Sync.Call(t.Context(), widgetRequest())

@@ -32,7 +32,7 @@ func ported(p engine.Program) bool {
 }
 
 // form returns the form of spec.script. While the script is not loaded, this is namedFunctions.
-func (w *loading) form() scriptForm {
+func (w *building) form() scriptForm {
 	if w.own != nil && ported(w.own.Program) {
 		return oneFunction
 	}
@@ -40,7 +40,7 @@ func (w *loading) form() scriptForm {
 }
 
 // compile compiles the part of that name.
-func (w *loading) compile(ctx context.Context, name string, limits engine.Limits) (*compiled, error) {
+func (w *building) compile(ctx context.Context, name string, limits engine.Limits) (*compiled, error) {
 	if err := w.missing.reason(name); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (w *loading) compile(ctx context.Context, name string, limits engine.Limits
 	return &compiled{program, part.Entry}, nil
 }
 
-func (w *loading) compilePart(ctx context.Context, part scripts.Assembled, limits engine.Limits) (engine.Program, error) {
+func (w *building) compilePart(ctx context.Context, part scripts.Assembled, limits engine.Limits) (engine.Program, error) {
 	script := part.Script
 	script.Owner = w.owner
 	return w.engine.Compile(ctx, script, limits)
@@ -72,7 +72,7 @@ func missesFile(err error) bool {
 }
 
 // listedScript makes a hook that spec.hooks lists with a script: its own script, or a function of spec.script.
-func (w *loading) listedScript(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+func (w *building) listedScript(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
 	function := cmp.Or(set.Script.Function, name)
 	settings, script := set.Script.ScriptSource, w.own
 	if w.script != nil {
@@ -116,7 +116,7 @@ func inherit(settings *v1alpha1.ScriptSource, from v1alpha1.ScriptSource) {
 
 // scriptHook makes a hook that calls a function of a script. The hook must not refer to w: w refers to the hooks that ran
 // before, so all earlier versions would stay in memory.
-func (w *loading) scriptHook(name, function string, set *v1alpha1.Hook, settings v1alpha1.ScriptSource, script *compiled) hook.Hook {
+func (w *building) scriptHook(name, function string, set *v1alpha1.Hook, settings v1alpha1.ScriptSource, script *compiled) hook.Hook {
 	limits, sandbox, log := w.limits(settings, w.script), w.Sandbox, w.Log
 	made := &hook.Script{
 		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,

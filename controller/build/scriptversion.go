@@ -55,27 +55,27 @@ func (v *ScriptVersion) IsInline() bool {
 	return true
 }
 
-// LoadVersion makes the hooks of c with an older version of its scripts. Everything else, such as the webhooks, is as in c.
-func (l *Loader) LoadVersion(ctx context.Context, c *Candidate, v ScriptVersion) (Built, error) {
+// BuildVersion makes the hooks of c with an older version of its scripts. Everything else, such as the webhooks, is as in c.
+func (b *Builder) BuildVersion(ctx context.Context, c *Candidate, v ScriptVersion) (Built, error) {
 	d, parts := v.declaration(c.Declaration, nil), v.Parts
 	if parts == nil {
 		var err error
-		if parts, err = l.read(d); err != nil {
+		if parts, err = b.read(d); err != nil {
 			return Built{}, err
 		}
 	}
-	if !slices.Equal(parts.names(), slices.Sorted(maps.Keys(l.Wanted(d)))) {
+	if !slices.Equal(parts.names(), slices.Sorted(maps.Keys(b.Wanted(d)))) {
 		return Built{}, errOtherParts
 	}
 	digest, err := parts.versionDigest()
 	if err != nil {
 		return Built{}, err
 	}
-	built, err := l.Load(ctx, d, parts)
+	built, err := b.Build(ctx, d, parts)
 	if later := v.later(c, built.Names); len(later) > 0 && (err == nil || errors.As(err, new(*functionError))) {
 		all := maps.Clone(parts)
 		maps.Copy(all, later)
-		built, err = l.Load(ctx, v.declaration(c.Declaration, later), all)
+		built, err = b.Build(ctx, v.declaration(c.Declaration, later), all)
 	}
 	built.Digest = digest
 	return built, err

@@ -25,10 +25,10 @@ func returning(text string, functions ...string) string {
 }
 
 // candidate returns a Candidate whose scripts were read.
-func candidate(t *testing.T, l *Loader, spec string) *Candidate {
+func candidate(t *testing.T, b *Builder, spec string) *Candidate {
 	t.Helper()
 	c := &Candidate{Declaration: spectest.Composite(t, spec), Object: &object.Object{Object: map[string]any{}}}
-	if err := c.Read(l); err != nil {
+	if err := c.Read(b); err != nil {
 		t.Fatal(err)
 	}
 	return c
@@ -59,7 +59,7 @@ func TestDigestOfSpecScriptAloneIsThatOfTheScript(t *testing.T) {
 }
 
 func TestDigestChangesWithTheScriptsOfSingleHooks(t *testing.T) {
-	digest := func(spec string) string { return load(t, newLoader(), spec).Digest }
+	digest := func(spec string) string { return load(t, newBuilder(), spec).Digest }
 	spec := func(script, sync, more string) string {
 		return "{" + script + "hooks: {sync: {script: " + sync + more + "}}}"
 	}
@@ -113,20 +113,20 @@ func TestOlderVersionHasItsOwnScripts(t *testing.T) {
 			"{script: " + returning("now", "g") + ", hooks: {sync: {script: {function: g}}, finalize: {script: " + returning("now", "finalize") + "}}}", [3]string{"then", "then"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLoader()
+			l := newBuilder()
 			then, now := candidate(t, l, c.then), candidate(t, l, c.now)
-			before, err := l.Load(t.Context(), then.Declaration, then.Parts)
+			before, err := l.Build(t.Context(), then.Declaration, then.Parts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			built, err := l.Load(t.Context(), now.Declaration, now.Parts)
+			built, err := l.Build(t.Context(), now.Declaration, now.Parts)
 			if err != nil {
 				t.Fatal(err)
 			}
 			older := *l
 			older.Before = &built
 			for _, stored := range []ScriptVersion{then.ScriptVersion(), {Script: then.ScriptVersion().Script, Hooks: then.ScriptVersion().Hooks}} {
-				found, err := older.LoadVersion(t.Context(), now, stored)
+				found, err := older.BuildVersion(t.Context(), now, stored)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -141,10 +141,10 @@ func TestOlderVersionHasItsOwnScripts(t *testing.T) {
 
 // Earlier servers stored only spec.script, also if hooks had their own scripts.
 func TestVersionStoredWithoutScriptsOfHooksGetsTheCurrentOnes(t *testing.T) {
-	l := newLoader()
+	l := newBuilder()
 	now := candidate(t, l, "{script: "+returning("now", "sync")+", hooks: {finalize: {script: "+returning("finalizer", "finalize")+"}, customize: {script: "+returning("customizer", "customize")+"}}}")
 	then := candidate(t, l, "script: "+returning("then", "sync"))
-	found, err := l.LoadVersion(t.Context(), now, then.ScriptVersion())
+	found, err := l.BuildVersion(t.Context(), now, then.ScriptVersion())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,35 +155,35 @@ func TestVersionStoredWithoutScriptsOfHooksGetsTheCurrentOnes(t *testing.T) {
 		t.Errorf("digest %s, want that of the stored version, %s", found.Digest, want)
 	}
 	helpers := candidate(t, l, "{script: "+returning("now", "f")+", hooks: {sync: {script: "+returning("sync", "sync")+"}}}")
-	found, err = l.LoadVersion(t.Context(), helpers, ScriptVersion{Script: helpers.Script})
+	found, err = l.BuildVersion(t.Context(), helpers, ScriptVersion{Script: helpers.Script})
 	if err != nil || servedBy(t, found.Sync) != "sync" {
 		t.Errorf("error %v; sync must be served by the script of the hook", err)
 	}
 }
 
 func TestInvalidVersionsAreErrors(t *testing.T) {
-	l := newLoader()
+	l := newBuilder()
 	now := candidate(t, l, "hooks: {sync: {script: "+returning("now", "sync")+"}}")
 	more := now.ScriptVersion()
 	more.Hooks["finalize"] = v1alpha1.Hook{Script: more.Hooks["sync"].Script}
-	if _, err := l.LoadVersion(t.Context(), now, more); !errors.Is(err, errOtherParts) {
+	if _, err := l.BuildVersion(t.Context(), now, more); !errors.Is(err, errOtherParts) {
 		t.Errorf("a hook was added to the stored version: error %v", err)
 	}
 	broken := candidate(t, l, "script: "+objecttest.Inline("Starlark", "def sync(:"))
 	var inScript *engine.Error
-	if _, err := l.LoadVersion(t.Context(), now, broken.ScriptVersion()); !errors.As(err, &inScript) {
+	if _, err := l.BuildVersion(t.Context(), now, broken.ScriptVersion()); !errors.As(err, &inScript) {
 		t.Errorf("a script that does not compile: error %v", err)
 	}
 	missing := ScriptVersion{Script: &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{File: "gone.star"}}}
-	if _, err := l.LoadVersion(t.Context(), now, missing); err == nil {
+	if _, err := l.BuildVersion(t.Context(), now, missing); err == nil {
 		t.Error("a version without its script loads")
 	}
 }
 
 func TestControllerWithMissingScriptsHasNoDigest(t *testing.T) {
-	l := newLoader()
+	l := newBuilder()
 	d := spectest.Composite(t, "{script: "+returning("one", "sync")+", hooks: {finalize: {script: "+objecttest.Inline("Starlark", "def finalize(:")+", webhook: {url: 'http://x/'}}}}")
-	built, err := l.LoadPartial(t.Context(), &Candidate{Declaration: d, Object: &object.Object{Object: map[string]any{}}})
+	built, err := l.BuildPartial(t.Context(), &Candidate{Declaration: d, Object: &object.Object{Object: map[string]any{}}})
 	if err != nil || built.Missing == "" || built.Digest != "" {
 		t.Errorf("error %v, missing %q, digest %q", err, built.Missing, built.Digest)
 	}

@@ -79,7 +79,7 @@ func (c *WebhookClients) Close() {
 
 // webhook makes a hook that is a webhook, and adds its client to built.Clients. If Before is set, it returns the webhook in
 // Before.
-func (w *loading) webhook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
+func (w *building) webhook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
 	path := fmt.Sprintf("hooks.%s.webhook", name)
 	address, err := addressOf(set.Webhook)
 	if errors.Is(err, errMalformed) {
@@ -111,7 +111,7 @@ func (w *loading) webhook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
 }
 
 // newWebhook makes a webhook without its connection settings.
-func (w *loading) newWebhook(set *v1alpha1.Hook, address string) *hook.Webhook {
+func (w *building) newWebhook(set *v1alpha1.Hook, address string) *hook.Webhook {
 	made := &hook.Webhook{URL: address, Version: VersionOf(set, nil), Cache: responseCacheOf(set.Webhook.Etag)}
 	made.Strict = cmp.Or(set.Webhook.ResponseUnmarshallMode, defaultModes[made.Version]) == v1alpha1.ResponseUnmarshallModeStrict
 	made.RefuseMissing = cmp.Or(set.Webhook.MissingChildren, w.MissingChildren) == v1alpha1.MissingChildrenHold
@@ -129,12 +129,12 @@ func (w *loading) newWebhook(set *v1alpha1.Hook, address string) *hook.Webhook {
 }
 
 // warnWebhook adds warnings about the settings of a webhook. path is where it is in the spec.
-func (w *loading) warnWebhook(path string, set *v1alpha1.Webhook) {
+func (w *building) warnWebhook(path string, set *v1alpha1.Webhook) {
 	if deref(set.URL) != "" && set.Service != nil {
 		w.warn(path + " has both url and service: url is used")
 	}
 	if limit, isSet := maxResponseSize(set); isSet && w.inFlight != nil && limit > w.inFlight.Size() {
-		w.warn(fmt.Sprintf("%s.maxResponseSize is %s, above what all answers in flight may have together, which counts: --webhook-memory=%s", path, showBytes(limit), showBytes(w.inFlight.Size())))
+		w.warn(fmt.Sprintf("%s.maxResponseSize is %s, above the maximum for all answers in flight together, which is used instead: --webhook-memory=%s", path, showBytes(limit), showBytes(w.inFlight.Size())))
 	}
 }
 
@@ -145,13 +145,13 @@ func maxResponseSize(set *v1alpha1.Webhook) (limit int64, isSet bool) {
 }
 
 // labels returns the labels of a webhook's metrics.
-func (w *loading) labels(of *hook.Webhook) prometheus.Labels {
+func (w *building) labels(of *hook.Webhook) prometheus.Labels {
 	kind, name, _ := strings.Cut(w.owner, "/")
 	return prometheus.Labels{"url": of.Address(), "controller_name": name, "controller_type": kind}
 }
 
 // unusedEntries returns a warning for each of the endpointConfigs that applies to no webhook.
-func (w *loading) unusedEntries() []string {
+func (w *building) unusedEntries() []string {
 	var warnings []string
 	for i, entry := range w.declaration.EndpointConfigs {
 		if !w.usedEntries[i] {
@@ -198,7 +198,7 @@ func serviceURL(s *v1alpha1.ServiceReference) string {
 	return fmt.Sprintf("%s://%s.%s:%d", protocol, s.Name, s.Namespace, port)
 }
 
-// answersOf returns the cache of responses by ETag, or nil if it is not enabled.
+// responseCacheOf returns the cache of responses by ETag, or nil if it is not enabled.
 func responseCacheOf(etag *v1alpha1.WebhookEtagConfig) *hook.ResponseCache {
 	if etag == nil || !spec.IsTrue(etag.Enabled) {
 		return nil

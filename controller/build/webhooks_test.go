@@ -13,7 +13,7 @@ import (
 func TestMetricsAreRegisteredWhileAControllerRuns(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	open := func() *WebhookClients {
-		loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'http://admin:hunter2@x/sync?token=hunter3'}}, finalize: {webhook: {url: 'http://x/finalize'}}}")
+		loaded := load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'http://admin:hunter2@x/sync?token=hunter3'}}, finalize: {webhook: {url: 'http://x/finalize'}}}")
 		if err := loaded.Clients.Open(references.NewWatcher(nil), registry); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,5 @@
-// Package call calls the hooks of a controller about a parent.
+// Package call decides which hooks are called for a parent, and with which related objects, and whether a call is made at all. One
+// call of a script or a webhook is in package hook.
 //
 //   - A [Version] is the hooks of a Reconciler, with the breakers and the canary that watch their calls.
 //   - A [Caller] calls them about one parent, and about its older revisions.
@@ -70,7 +71,7 @@ type RevisionError struct {
 func (e *RevisionError) Unwrap() error { return e.error }
 
 func (e *RevisionError) Error() string {
-	return fmt.Sprintf("asked about the object as ControllerRevision %s has it: %v; have the hook answer about it too, or delete that ControllerRevision: its children then move to the latest revision one by one", e.revision, e.error)
+	return fmt.Sprintf("called for the object as in ControllerRevision %s: %v; change the hook so that it supports this revision too, or delete that ControllerRevision: its children then move to the latest revision one by one", e.revision, e.error)
 }
 
 // forRevision returns req for an older variant of the parent. The kind of the parent is not in Versioned, since the variant
@@ -199,7 +200,7 @@ func (c *Caller) callAll(ctx context.Context, req hook.Request, variants []Varia
 func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (response *hook.Response, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			c.Log.Error("panic while a hook was asked, please report it", "parent", object.RefOf(v.Parent), "panic", r, "stack", string(debug.Stack()))
+			c.Log.Error("panic while a hook was called, please report it", "parent", object.RefOf(v.Parent), "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", r)
 		}
 	}()

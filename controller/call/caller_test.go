@@ -300,7 +300,7 @@ func TestCallRevisions(t *testing.T) {
 			t.Errorf("%s: error %v, want %v", c.name, err, c.want)
 		}
 		var ofRevision *RevisionError
-		if errors.As(err, &ofRevision) != (c.ofRevision != "") || ofRevision != nil && !strings.Contains(err.Error(), "as ControllerRevision "+c.ofRevision+" has it: "+c.want.Error()+"; have the hook") {
+		if errors.As(err, &ofRevision) != (c.ofRevision != "") || ofRevision != nil && !strings.Contains(err.Error(), "as in ControllerRevision "+c.ofRevision+": "+c.want.Error()+"; change the hook") {
 			t.Errorf("%s: error %v, want one of revision %q", c.name, err, c.ofRevision)
 		}
 		if c.want != nil {

@@ -13,7 +13,7 @@ import (
 // It is safe for concurrent use.
 type Version struct {
 	build.Hooks
-	Loaded           *build.Version       // what the hooks were made of; nil: not known. This package does not use it.
+	Loaded           *build.Loaded        // what the hooks were made of; nil: not known. This package does not use it.
 	Revisions        *revisions.Revisions // with the scripts that they refer to; nil: no kind of children has a rolling update method
 	Breaker          *throttle.Breaker    // of the sync and the finalize hook
 	CustomizeBreaker *throttle.Breaker    // of the customize hook

@@ -142,13 +142,13 @@ func (c *BySelector) mayAdopt(ctx context.Context, parent *object.Object) error 
 	fresh, err := c.GetLive(ctx, parent)
 	switch {
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s is gone by now: %w", object.Describe(parent), kube.ErrRequeue)
+		return fmt.Errorf("%s no longer exists: %w", object.Describe(parent), kube.ErrRequeue)
 	case err != nil:
-		return fmt.Errorf("read %s before it adopts: %w", object.Describe(parent), err)
+		return fmt.Errorf("read %s before the adoption: %w", object.Describe(parent), err)
 	case fresh.GetUID() != parent.GetUID():
 		return fmt.Errorf("%s: its uid is now %s: %w", object.Describe(parent), fresh.GetUID(), kube.ErrRequeue)
 	case object.Deleting(fresh):
-		return fmt.Errorf("%s: it is being deleted by now: %w", object.Describe(parent), kube.ErrRequeue)
+		return fmt.Errorf("%s: it is now being deleted: %w", object.Describe(parent), kube.ErrRequeue)
 	}
 	return nil
 }

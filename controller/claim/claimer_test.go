@@ -220,7 +220,7 @@ func TestAParentThatIsNotWhatTheCacheSaysAdoptsNothing(t *testing.T) {
 		{"it is gone", nil, apierrors.NewNotFound(resource, "w"), true, "Widget default/w"},
 		{"it is another of the same name", objecttest.Widget(func(o *object.Object) { o.SetUID("u2") }), nil, true, "u2"},
 		{"it is being deleted", objecttest.Widget(objecttest.Deleting), nil, true, "being deleted"},
-		{"it cannot be read", nil, errors.New("no answer today"), false, "read Widget default/w before it adopts: no answer today"},
+		{"it cannot be read", nil, errors.New("no answer today"), false, "read Widget default/w before the adoption: no answer today"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			parent, reads := objecttest.Widget(nil), 0

@@ -49,6 +49,8 @@ type Children struct {
 // A Hub passes events to all controllers of a server; W names a controller. The zero value has none. It is safe for concurrent
 // use.
 type Hub[W comparable] struct {
+	// mu guards the fields below, and the fields of every feed. While it is locked, the locks of package informer and of
+	// selection.Index may be taken. Handlers are called, and caches are closed, without it.
 	mu      sync.Mutex
 	feeds   map[schema.GroupVersionResource]*feed[W]
 	joined  map[W][]*feed[W]                // one for each of its Parents and Children
@@ -65,7 +67,8 @@ type adopter[W comparable] struct {
 	parent object.Ref
 }
 
-// A feed is the events of one resource, and the controllers that get them. It lasts as long as there are some.
+// A feed is the events of one resource, and the controllers that get them. It lasts as long as there are some. Hub.mu guards its
+// fields; hub and cache do not change. Its methods need Hub.mu, except on and concerned, which lock it.
 type feed[W comparable] struct {
 	hub   *Hub[W]
 	cache *informer.Informer // a handle of its own
@@ -211,7 +214,8 @@ func (h *Hub[W]) Adopts(who W, parent object.Ref, queries ...selection.Query) {
 	h.adopting[who][parent] = true
 }
 
-// Adopters are the controllers whose parents may adopt an object, with these parents. There are none if it has an owner.
+// Adopters are the controllers whose parents may adopt an object, with these parents. There are none if it has an owner. It does
+// not lock mu, since asOrphan calls it with mu locked: adopters has a lock of its own.
 func (h *Hub[W]) Adopters(o *object.Object) map[W][]object.Ref {
 	if object.ControllerOf(o) != nil {
 		return nil
@@ -264,7 +268,8 @@ func (f *feed[W]) concerned(old, current *object.Object) []Handler {
 	return handlers
 }
 
-// asParent are the controllers of which an object is a parent, or was one before the event.
+// asParent are the controllers of which an object is a parent, or was one before the event. It also records in overlaps which
+// controllers select the object now, and counts that as one of the Changes, if its labels or annotations differ.
 func (f *feed[W]) asParent(old, current *object.Object) map[W]bool {
 	if len(f.parents) == 0 {
 		return nil

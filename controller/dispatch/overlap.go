@@ -22,7 +22,8 @@ type Other[W comparable] struct {
 }
 
 // Overlap returns how many parents who selects, and the other controllers for which counts is true, in this order: the first ones
-// up to the limit, and the number of the rest. It does not read objects.
+// up to the limit, and the number of the rest. It does not read objects. It calls counts and order with mu locked, so that they
+// must not use the Hub.
 func (h *Hub[W]) Overlap(who W, counts func(other W) bool, order func(a, b W) int, limit int) Overlap[W] {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -137,7 +137,7 @@ func (c *collection) collect(ctx context.Context, o *object.Object, finalizer st
 	if !c.exists[by] {
 		exists, err := Exists(ctx, by, c.client)
 		if err != nil {
-			return fmt.Errorf("%s: is there still a %s? %w", object.Describe(o), by, err)
+			return fmt.Errorf("%s: check whether %s exists: %w", object.Describe(o), by, err)
 		}
 		c.exists[by] = exists
 	}

@@ -82,7 +82,7 @@ func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64
 	}
 	size := w.InFlight.Size()
 	if length > size {
-		return nil, fmt.Errorf("the answer has %d bytes, and all answers in flight may have %d together: raise --webhook-memory", length, size)
+		return nil, fmt.Errorf("the answer has %d bytes, and all answers in flight can have at most %d bytes together: raise --webhook-memory", length, size)
 	}
 	lease := bodies.FromContext(ctx)
 	own := lease == nil || req.Shape == Customizing
@@ -109,13 +109,13 @@ func (w *Webhook) reserve(ctx context.Context, req *Request, length, limit int64
 // aboveBudget returns the error for a response that is larger than n bytes, which were reserved of a budget of size bytes.
 func aboveBudget(n, size int64) error {
 	if n == size {
-		return fmt.Errorf("the answer is larger than %d bytes, which all answers in flight may have together: raise --webhook-memory", size)
+		return fmt.Errorf("the answer is larger than the %d bytes that all answers in flight can have together: raise --webhook-memory", size)
 	}
-	return fmt.Errorf("the answer is larger than %d bytes: all answers in flight may have %d together, of which others about the same parent have the rest: raise --webhook-memory", n, size)
+	return fmt.Errorf("the answer is larger than %d bytes: all answers in flight can have at most %d bytes together, and other answers for the same parent use the rest: raise --webhook-memory", n, size)
 }
 
 func tooLarge(limit int64) error {
-	return fmt.Errorf("the answer is larger than %d bytes: answer with less, or raise maxResponseSize of the webhook", limit)
+	return fmt.Errorf("the answer is larger than %d bytes: return less, or raise maxResponseSize of the webhook", limit)
 }
 
 // A body reads a response body up to a limit. Reading more is an error.

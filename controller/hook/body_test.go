@@ -109,8 +109,8 @@ func TestALargeAnswerThatBreaksOffSaysSo(t *testing.T) {
 func TestAnAnswerAboveTheRoomForAllIsRefusedByTheNameOfTheFlag(t *testing.T) {
 	body := large(2)
 	for length, want := range map[bool]string{
-		true:  fmt.Sprintf("the answer has %d bytes, and all answers in flight may have 1048576 together: raise --webhook-memory", len(body)),
-		false: "the answer is larger than 1048576 bytes, which all answers in flight may have together: raise --webhook-memory",
+		true:  fmt.Sprintf("the answer has %d bytes, and all answers in flight can have at most 1048576 bytes together: raise --webhook-memory", len(body)),
+		false: "the answer is larger than the 1048576 bytes that all answers in flight can have together: raise --webhook-memory",
 	} {
 		h := answering(t, body, length)
 		budget := bodies.New(1 << 20)
@@ -138,7 +138,7 @@ func TestACallThatFindsNoRoomSaysSoAndKeepsNone(t *testing.T) {
 	}
 	bodies.FromContext(ctx).Shrink(1, 1)
 	_, err := h.Call(ctx, newRequest(t)) // which does not wait, since no other reconcile holds room
-	if got := fault(t, h, err); !strings.HasPrefix(got, "there is no room for an answer of up to ") || !strings.Contains(got, "raise --webhook-memory if this comes often") {
+	if got := fault(t, h, err); !strings.HasPrefix(got, "there is not enough memory for an answer of up to ") || !strings.Contains(got, "raise --webhook-memory if this happens often") {
 		t.Errorf("error %q", got)
 	}
 	budget.GiveBack(4<<20 - 1)
@@ -213,7 +213,7 @@ func TestAnAnswerBesideOthersOfItsReconcileIsRefusedByTheNameOfTheFlag(t *testin
 		t.Fatal(err)
 	}
 	_, err := h.Call(ctx, newRequest(t))
-	if got := fault(t, h, err); !strings.Contains(got, "all answers in flight may have 3145728 together, of which others about the same parent have the rest: raise --webhook-memory") {
+	if got := fault(t, h, err); !strings.Contains(got, "all answers in flight can have at most 3145728 bytes together, and other answers for the same parent use the rest: raise --webhook-memory") {
 		t.Errorf("error %q", got)
 	}
 }

@@ -35,9 +35,9 @@ func desired(items []any, req *Request, how decodeOptions) (*object.Set, []strin
 		id := object.RefOf(o)
 		if before, seen := first[id]; seen {
 			if how.strict {
-				return nil, nil, fmt.Errorf("%s: it is there already, as %s[%d]", name, field, before)
+				return nil, nil, fmt.Errorf("%s: it is in the list already, as %s[%d]", name, field, before)
 			}
-			warnings = append(warnings, fmt.Sprintf("%s: it is there already, as %s[%d]; the last one counts", name, field, before))
+			warnings = append(warnings, fmt.Sprintf("%s: it is in the list already, as %s[%d]; the last one is used", name, field, before))
 		}
 		first[id] = i
 		set.Put(o)
@@ -129,7 +129,7 @@ func place(o *object.Object, req *Request) error {
 	namespaced, declared := req.Expect.Kinds[o.GroupVersionKind()]
 	if declared && !namespaced {
 		if home != "" {
-			return fmt.Errorf("it is cluster-scoped and its parent %s is not: the garbage collector would delete it, since an owner must be in reach", object.Describe(req.Parent))
+			return fmt.Errorf("it is cluster-scoped and its parent %s is not: the garbage collector would delete it, since a cluster-scoped object cannot have an owner in a namespace", object.Describe(req.Parent))
 		}
 		if o.GetNamespace() != "" {
 			return fmt.Errorf("it is cluster-scoped and cannot have metadata.namespace %q", o.GetNamespace())
@@ -143,7 +143,7 @@ func place(o *object.Object, req *Request) error {
 		return fmt.Errorf("metadata.namespace is %q, but its parent is in %q: the garbage collector would delete it, since an owner must be in the same namespace", o.GetNamespace(), home)
 	}
 	if declared && home == "" && o.GetNamespace() == "" {
-		return fmt.Errorf("metadata.namespace is missing: its parent %s is cluster-scoped and has none to give", object.Describe(req.Parent))
+		return fmt.Errorf("metadata.namespace is missing: its parent %s is cluster-scoped and has no namespace", object.Describe(req.Parent))
 	}
 	return nil
 }

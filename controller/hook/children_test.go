@@ -105,10 +105,10 @@ func TestADuplicateIsRefusedFromAScript(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, []refusal{
 		{
 			"of the same text", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, {apiVersion: v1, kind: Pod, metadata: {name: a}}]}`,
-			`children[1] (Pod "a"): it is there already, as children[0]`,
+			`children[1] (Pod "a"): it is in the list already, as children[0]`,
 		}, {
 			"that names the namespace", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: b}}, {apiVersion: v1, kind: Pod, metadata: {name: a}}, {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {}}]}`,
-			`children[2] (Pod "a"): it is there already, as children[1]`,
+			`children[2] (Pod "a"): it is in the list already, as children[1]`,
 		},
 	})
 }
@@ -127,7 +127,7 @@ func TestOfDuplicatesFromAWebhookTheLastCountsWithAWarning(t *testing.T) {
 		if diff := cmp.Diff(any(map[string]any{"n1": int64(2)}), last.Object["spec"]); diff != "" {
 			t.Errorf("%s: spec (-want +got):\n%s", speaker, diff)
 		}
-		if diff := cmp.Diff([]string{`children[2] (Pod "a"): it is there already, as children[0]; the last one counts`}, resp.Warnings); diff != "" {
+		if diff := cmp.Diff([]string{`children[2] (Pod "a"): it is in the list already, as children[0]; the last one is used`}, resp.Warnings); diff != "" {
 			t.Errorf("%s: warnings (-want +got):\n%s", speaker, diff)
 		}
 	}
@@ -226,10 +226,10 @@ func TestAChildOutOfItsParentsReachIsRefused(t *testing.T) {
 			`children[0] (Pod "a"): metadata.namespace is "other", but its parent is in "default": the garbage collector would delete it, since an owner must be in the same namespace`,
 		}, {
 			"cluster-scoped", `{children: [{apiVersion: example.com/v1, kind: Zone, metadata: {name: a}}]}`,
-			`children[0] (Zone "a"): it is cluster-scoped and its parent CatSet default/cats is not: the garbage collector would delete it, since an owner must be in reach`,
+			`children[0] (Zone "a"): it is cluster-scoped and its parent CatSet default/cats is not: the garbage collector would delete it, since a cluster-scoped object cannot have an owner in a namespace`,
 		}, {
 			"cluster-scoped, with the parent's namespace", `{children: [{apiVersion: example.com/v1, kind: Zone, metadata: {name: a, namespace: default}}]}`,
-			`children[0] (Zone "a"): it is cluster-scoped and its parent CatSet default/cats is not: the garbage collector would delete it, since an owner must be in reach`,
+			`children[0] (Zone "a"): it is cluster-scoped and its parent CatSet default/cats is not: the garbage collector would delete it, since a cluster-scoped object cannot have an owner in a namespace`,
 		},
 	})
 }
@@ -250,7 +250,7 @@ func TestTheChildOfAClusterScopedParentSaysWhereItIs(t *testing.T) {
 	checkRefusals(t, req, all, []refusal{
 		{
 			"a namespaced child without a namespace", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}`,
-			`children[0] (Pod "a"): metadata.namespace is missing: its parent CatSet cats is cluster-scoped and has none to give`,
+			`children[0] (Pod "a"): metadata.namespace is missing: its parent CatSet cats is cluster-scoped and has no namespace`,
 		}, {
 			"a cluster-scoped child with one", `{children: [{apiVersion: example.com/v1, kind: Zone, metadata: {name: a, namespace: x}}]}`,
 			`children[0] (Zone "a"): it is cluster-scoped and cannot have metadata.namespace "x"`,

@@ -18,6 +18,8 @@ type Client struct {
 	Endpoint func() (Endpoint, error)                       // how to connect now; nil: the zero value
 	Wrap     func(next http.RoundTripper) http.RoundTripper // wraps the transport of all requests; may be nil
 
+	// mu guards the fields below. Endpoint and Wrap are called with it locked, so they must not use the Client; Endpoint locks
+	// references.Watcher.
 	mu      sync.Mutex
 	with    TLS // the settings of current
 	current *http.Client
@@ -73,7 +75,7 @@ func redirect(to *http.Request, via []*http.Request) error {
 	case len(via) >= maxRedirects:
 		return fmt.Errorf("it was redirected %d times", maxRedirects)
 	case from != there:
-		return fmt.Errorf("status %s: it was redirected from %s to %s, which is not followed: set the webhook's URL to where it is", to.Response.Status, from, there)
+		return fmt.Errorf("status %s: it was redirected from %s to %s, which is not followed: set the webhook's URL to the new address", to.Response.Status, from, there)
 	}
 	return nil
 }
@@ -134,7 +136,7 @@ func (t TLS) config() (*tls.Config, error) {
 	if t.CA != (Material{}) {
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM([]byte(t.CA.PEM)) {
-			return nil, fmt.Errorf("caBundle: %s: there is no certificate in it, in PEM", t.CA.Where)
+			return nil, fmt.Errorf("caBundle: %s: it contains no certificate in PEM format", t.CA.Where)
 		}
 	}
 	if t.Certificate != (Material{}) {
@@ -151,7 +153,7 @@ func (t TLS) config() (*tls.Config, error) {
 func explain(err error) error {
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w: name its certificate authority in caBundle", err)
+		return fmt.Errorf("%w: set caBundle to its certificate authority", err)
 	}
 	return err
 }

@@ -99,7 +99,7 @@ func TestAServerIsVerifiedByTheCABundle(t *testing.T) {
 	for name, with := range map[string]TLS{"another bundle": trusting(other), "none": {}} {
 		h := s.calling(t, always(Endpoint{TLS: with}))
 		_, err := h.Call(t.Context(), newRequest(t))
-		if got := fault(t, h, err); !strings.Contains(got, "certificate signed by unknown authority: name its certificate authority in caBundle") {
+		if got := fault(t, h, err); !strings.Contains(got, "certificate signed by unknown authority: set caBundle to its certificate authority") {
 			t.Errorf("%s: error %q", name, got)
 		}
 	}
@@ -138,7 +138,7 @@ func TestAMaterialThatCannotBeUsedIsNamedAndNotShown(t *testing.T) {
 		with TLS
 		want string
 	}{
-		"text for an authority":  {TLS{CA: Material{"hunter2", "key ca.crt of Secret ns/s"}}, "caBundle: key ca.crt of Secret ns/s: there is no certificate in it, in PEM"},
+		"text for an authority":  {TLS{CA: Material{"hunter2", "key ca.crt of Secret ns/s"}}, "caBundle: key ca.crt of Secret ns/s: it contains no certificate in PEM format"},
 		"text for a certificate": {showing(ours, authority.Pair{Certificate: "hunter2", Key: one.Key}), "clientTLS: key tls.crt of Secret ns/s and key tls.key of Secret ns/s: tls: failed to find any PEM data in certificate input"},
 		"text for a key":         {showing(ours, authority.Pair{Certificate: one.Certificate, Key: "hunter2"}), "clientTLS: key tls.crt of Secret ns/s and key tls.key of Secret ns/s: tls: failed to find any PEM data in key input"},
 		"another's key":          {showing(ours, authority.Pair{Certificate: one.Certificate, Key: two.Key}), "clientTLS: key tls.crt of Secret ns/s and key tls.key of Secret ns/s: tls: private key does not match public key"},
@@ -288,7 +288,7 @@ func TestARedirectToAnotherServerIsNotFollowed(t *testing.T) {
 			_, err := h.Call(t.Context(), newRequest(t))
 			from, _ := url.Parse(h.URL)
 			there, _ := from.Parse(to)
-			want := fmt.Sprintf("status %d %s: it was redirected from http://%s to http://%s, which is not followed: set the webhook's URL to where it is", code, http.StatusText(code), from.Host, there.Host)
+			want := fmt.Sprintf("status %d %s: it was redirected from http://%s to http://%s, which is not followed: set the webhook's URL to the new address", code, http.StatusText(code), from.Host, there.Host)
 			if got := fault(t, h, err); got != want {
 				t.Errorf("status %d: error %q, want %q", code, got, want)
 			}

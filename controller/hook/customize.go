@@ -45,7 +45,7 @@ func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) 
 		return nil, fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", fieldRelated, typeName(answer[fieldRelated]))
 	}
 	if len(items) > maxRelated {
-		return nil, fmt.Errorf("%s in the answer has %d rules, and %d are the most: select by labels or by namespaces", fieldRelated, len(items), maxRelated)
+		return nil, fmt.Errorf("%s in the answer has %d rules, and at most %d are allowed: select by labels or by namespaces", fieldRelated, len(items), maxRelated)
 	}
 	names := 0
 	for i, item := range items {
@@ -112,9 +112,9 @@ func decodeQuery(m map[string]any, how decodeOptions) (q selection.Query, err er
 	}
 	switch {
 	case q.Names != nil && byLabels:
-		err = errors.New("names and labelSelector exclude each other: make two rules of it")
+		err = errors.New("names and labelSelector exclude each other: use two rules")
 	case q.Names != nil && byNamespaces:
-		err = errors.New("names and namespaceSelector exclude each other: make two rules of it")
+		err = errors.New("names and namespaceSelector exclude each other: use two rules")
 	case q.Namespace != "" && byNamespaces:
 		err = errors.New("namespace and namespaceSelector exclude each other: a namespace has the label kubernetes.io/metadata.name")
 	}

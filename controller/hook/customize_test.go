@@ -92,8 +92,8 @@ func TestWhatACustomizeHookMustNotAnswer(t *testing.T) {
 		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [a, 1]}]}`, `relatedResources[0]: names[1] is a number, want a string`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [""]}]}`, `relatedResources[0]: names[0] is empty, want a string`, strict},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, namespace: [x]}]}`, `relatedResources[0]: namespace is a list, want a string`, all},
-		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [a], labelSelector: {}}]}`, `relatedResources[0]: names and labelSelector exclude each other: make two rules of it`, all},
-		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [a], namespaceSelector: {}}]}`, `relatedResources[0]: names and namespaceSelector exclude each other: make two rules of it`, all},
+		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [a], labelSelector: {}}]}`, `relatedResources[0]: names and labelSelector exclude each other: use two rules`, all},
+		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [a], namespaceSelector: {}}]}`, `relatedResources[0]: names and namespaceSelector exclude each other: use two rules`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, namespace: x, namespaceSelector: {}}]}`, `relatedResources[0]: namespace and namespaceSelector exclude each other: a namespace has the label kubernetes.io/metadata.name`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: app}]}`, `relatedResources[0]: labelSelector is a string, want an object with matchLabels or matchExpressions`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {app: web}}]}`, `relatedResources[0]: unknown key labelSelector.app: it may have matchLabels and matchExpressions`, strict},
@@ -102,7 +102,7 @@ func TestWhatACustomizeHookMustNotAnswer(t *testing.T) {
 		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {matchExpressions: [{key: a, operator: In, values: [1]}]}}]}`, `relatedResources[0]: labelSelector.matchExpressions[0].values[0] is a number, want a string: put it in quotes`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {matchExpressions: [{key: a, operatr: In}]}}]}`, `relatedResources[0]: unknown key namespaceSelector.matchExpressions[0].operatr: did you mean "operator"?`, strict},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {matchExpressions: [{key: a, operator: Is, values: [b]}]}}]}`, `relatedResources[0]: labelSelector: "Is" is not a valid label selector operator`, all},
-		{`{relatedResources: [` + strings.Repeat(`{apiVersion: v1, resource: pods}, `, 1001) + `]}`, `relatedResources in the answer has 1001 rules, and 1000 are the most: select by labels or by namespaces`, all},
+		{`{relatedResources: [` + strings.Repeat(`{apiVersion: v1, resource: pods}, `, 1001) + `]}`, `relatedResources in the answer has 1001 rules, and at most 1000 are allowed: select by labels or by namespaces`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [` + strings.Repeat(`a, `, 10_001) + `]}]}`, `relatedResources[0]: there are more than 10000 names in the answer: select by labels or by namespaces`, all},
 	} {
 		for _, speaker := range c.who {

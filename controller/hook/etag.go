@@ -32,7 +32,7 @@ type ResponseCache struct {
 	timeout, cleanup time.Duration
 	now              func() time.Time
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards the fields below; the lock of Budget may be taken while it is locked
 	kept  *simplelru.LRU[cacheKey, cachedResponse]
 	bytes int
 	swept time.Time

@@ -37,6 +37,8 @@ type Fallback struct {
 
 	Now func() time.Time // default time.Now
 
+	// mu guards the fields below. Switched and Now are called with it locked. So it is taken before all locks that Switched takes,
+	// and code that has one of those locked must not use the Fallback.
 	mu      sync.Mutex
 	tally   tally
 	active  bool  // the webhook is called
@@ -124,6 +126,7 @@ func (f *Fallback) end(a assignment, err error) (active bool) {
 	return f.active
 }
 
+// change switches to the webhook, or back to the script. The caller has locked mu.
 func (f *Fallback) change(active bool, why error) {
 	f.active, f.why = active, why
 	f.period++

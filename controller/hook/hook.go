@@ -1,7 +1,8 @@
-// Package hook calls the hooks of a controller. A [Hook] takes a [Request], which has the observed state, and returns a
-// [Response], which has the desired state. There are two kinds: [Script] calls a function in our own process, [Webhook]
-// posts the same JSON to a server. Both have the format of wire.go, which is Metacontroller's. A [Fallback] is a script with
-// a webhook that is called while the script is broken.
+// Package hook has the hooks of a controller, which are scripts and webhooks, and the format of their requests and responses.
+//
+// A [Hook] takes a [Request], which has the observed state, and returns a [Response], which has the desired state. There are two
+// kinds: [Script] calls a function of a script, [Webhook] posts the same JSON to a server. Both have the format of wire.go, which is
+// Metacontroller's. A [Fallback] is a script with a webhook that is called while the script is broken.
 //
 // An [Endpoint] says how to connect to the server of a webhook, and may change while calls are made; a [Client] has
 // the connections for it. A [ResponseCache] caches responses by their ETags, and [Metrics] counts calls.
@@ -84,7 +85,7 @@ type Request struct {
 	Shape      Shape
 	Controller *object.Object // without status and managedFields
 	Parent     *object.Object
-	Children   *object.Set // a group for every declared kind; a customize hook does not get them
+	Children   *object.Set // a group for every declared kind; they are not encoded for a customize hook, which does not get them
 	Related    *object.Set
 	Finalizing bool
 	Expect     Expect

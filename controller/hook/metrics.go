@@ -27,8 +27,8 @@ func NewMetrics(hook string, labels prometheus.Labels) *Metrics {
 			Namespace: "metacontroller", Subsystem: hook, Name: "requests_total", Help: "Requests that the webhook answered.", ConstLabels: labels,
 		}, []string{"code", "method"}),
 		duration: histogram("request_duration_histogram_seconds", "How long the webhook took to begin its answer.", "method", prometheus.DefBuckets),
-		dns:      histogram("dns_duration_histogram_seconds", "When the webhook's name was looked up, since the request began.", "event", []float64{.005, .01, .025, .05}),
-		tls:      histogram("tls_duration_histogram_seconds", "When the TLS handshake was, since the request began.", "event", []float64{.05, .1, .25, .5}),
+		dns:      histogram("dns_duration_histogram_seconds", "Time from the beginning of the request to the start and to the end of the DNS lookup.", "event", []float64{.005, .01, .025, .05}),
+		tls:      histogram("tls_duration_histogram_seconds", "Time from the beginning of the request to the start and to the end of the TLS handshake.", "event", []float64{.05, .1, .25, .5}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "metacontroller", Subsystem: hook, Name: "in_flight_requests", Help: "Requests that wait for the webhook now.", ConstLabels: labels,
 		}),

@@ -158,7 +158,7 @@ type printer struct {
 	log      func(engine.Message)
 	redactor *redact.Redactor
 
-	mu   sync.Mutex
+	mu   sync.Mutex // guards kept; the lock of redactor may be taken, and log is called, while it is locked
 	kept []engine.Message
 }
 

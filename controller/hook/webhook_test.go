@@ -351,7 +351,7 @@ func TestABodyIsReadUpToTheBoundAndNoFurther(t *testing.T) {
 }
 
 // larger is the error of an answer that is larger than the default.
-const larger = "the answer is larger than 16777216 bytes: answer with less, or raise maxResponseSize of the webhook"
+const larger = "the answer is larger than 16777216 bytes: return less, or raise maxResponseSize of the webhook"
 
 func TestAHugeBodyIsNotReadToItsEnd(t *testing.T) {
 	var sent atomic.Int64 // MiB

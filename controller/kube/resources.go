@@ -51,7 +51,7 @@ type Resources struct {
 	keep    time.Duration
 	flights singleflight.Group
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below; no request is sent while it is locked
 	known   map[schema.GroupVersion]result
 	changed map[string]time.Time // when a group was forgotten last
 }

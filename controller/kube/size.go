@@ -34,11 +34,11 @@ func tooLarge(err error, o *object.Object) string {
 	case isTooLong(err, "metadata.annotations"):
 		return annotationsOf(o)
 	case holdsData && isTooLong(err, "[]", "", "data"):
-		return fmt.Sprintf("the API server takes 1 MiB in the data of one %s; split it into several", kind.Kind)
+		return fmt.Sprintf("the API server accepts at most 1 MiB of data in one %s; split it into several", kind.Kind)
 	case strings.Contains(text, "etcdserver: request is too large"), strings.Contains(text, "message larger than max"):
-		return "etcd takes 1.5 MiB at a time, unless its --max-request-bytes says otherwise; make it smaller, or split it into several objects" + statusOf(o)
+		return "etcd accepts at most 1.5 MiB in one request, unless its flag --max-request-bytes is set; make it smaller, or split it into several objects" + statusOf(o)
 	case apierrors.IsRequestEntityTooLargeError(err):
-		return "the API server takes 3 MiB in one request, and some proxies less; make it smaller, or split it into several objects" + statusOf(o)
+		return "the API server accepts at most 3 MiB in one request, and some proxies less; make it smaller, or split it into several objects" + statusOf(o)
 	}
 	return ""
 }
@@ -65,7 +65,7 @@ func annotationsOf(o *object.Object) string {
 	for key, value := range o.GetAnnotations() {
 		all += len(key) + len(value)
 	}
-	text := fmt.Sprintf("its annotations are %s, of which the API server takes %s", kibibytes(all), kibibytes(plan.MaxAnnotations))
+	text := fmt.Sprintf("its annotations are %s, and the API server accepts at most %s", kibibytes(all), kibibytes(plan.MaxAnnotations))
 	if copied := len(o.GetAnnotations()[plan.LastApplied]); copied > 0 {
 		text += fmt.Sprintf("; %s of it is the copy that dynamic apply keeps in %s: set spec.applyStrategy: ServerSideApply, or make it smaller", kibibytes(copied), plan.LastApplied)
 	}

@@ -89,11 +89,11 @@ func TestAnErrorOfSizeNamesTheObjectItsSizeAndTheLimit(t *testing.T) {
 	}{
 		"annotations": {func() *metav1.Status { return invalid("ConfigMap", "metadata.annotations") },
 			[]string{"its annotations are 301 KiB", "256 KiB", "300 KiB of it is the copy that dynamic apply keeps", "ServerSideApply"}},
-		"data": {func() *metav1.Status { return invalid("ConfigMap", "") }, []string{"1 MiB in the data of one ConfigMap"}},
-		"etcd": {func() *metav1.Status { return internal("etcdserver: request is too large") }, []string{"etcd takes 1.5 MiB", "its status is 1601 KiB"}},
+		"data": {func() *metav1.Status { return invalid("ConfigMap", "") }, []string{"1 MiB of data in one ConfigMap"}},
+		"etcd": {func() *metav1.Status { return internal("etcdserver: request is too large") }, []string{"etcd accepts at most 1.5 MiB", "its status is 1601 KiB"}},
 		"grpc": {func() *metav1.Status {
 			return internal("rpc error: code = ResourceExhausted desc = trying to send message larger than max (1 vs. 2097152)")
-		}, []string{"etcd takes 1.5 MiB"}},
+		}, []string{"etcd accepts at most 1.5 MiB"}},
 		"request": {func() *metav1.Status { return &apierrors.NewRequestEntityTooLargeError("limit is 3145728").ErrStatus }, []string{"3 MiB in one request"}},
 	} {
 		_, err := refusing(t, c.status).Do(t.Context(), plan.Op{Verb: plan.Create, Object: thing("ConfigMap")})

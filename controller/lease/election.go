@@ -112,7 +112,7 @@ func (c *Candidate) Run(ctx context.Context, call Callbacks) error {
 		log.Warn("the Lease was not released; another server leads when it expires", "error", released)
 	}
 	if errors.Is(why, ErrLost) {
-		return fmt.Errorf("lease %s: %w; the server ends, to be started again", lock.Describe(), why)
+		return fmt.Errorf("lease %s: %w; the server ends, so that it is started again", lock.Describe(), why)
 	}
 	return err
 }

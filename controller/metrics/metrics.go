@@ -38,8 +38,8 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 	r := registry{to, new(error)}
 	m := &Metrics{
 		queues: newQueues(r), Requests: newRequests(r),
-		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, with its hook and its writes.", buckets, nameLabel, typeLabel),
-		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, with the waiting for its turn.", buckets, nameLabel, typeLabel, "hook"),
+		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
+		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
 		errors:  r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
 		reloads: r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
 	}

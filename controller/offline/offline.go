@@ -53,7 +53,7 @@ func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	built, err := s.loader().ReadAndLoad(ctx, d)
+	built, err := s.builder().ReadAndBuild(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
@@ -124,7 +124,7 @@ func (s *Sync) mayBeParent(d *spec.Declaration) error {
 		}
 		want = append(want, rule.Resource+" in "+rule.APIVersion)
 	}
-	return fmt.Errorf("%s is of %s, and %s is about %s", object.Describe(s.Parent), have, object.Describe(s.Controller), strings.Join(want, ", "))
+	return fmt.Errorf("%s is of %s, but the parents of %s are %s", object.Describe(s.Parent), have, object.Describe(s.Controller), strings.Join(want, ", "))
 }
 
 // resources returns Resources, with the kind of the parent if it can be derived: if the controller has exactly one parent
@@ -144,23 +144,23 @@ func (s *Sync) resources(d *spec.Declaration) *kube.Offline {
 	return &resources
 }
 
-// loader returns the Loader for the scripts.
-func (s *Sync) loader() *build.Loader {
-	l := &build.Loader{Sandbox: s.Sandbox.WithDefaults(), Sources: s.Sources}
+// builder returns the Builder for the scripts.
+func (s *Sync) builder() *build.Builder {
+	b := &build.Builder{Sandbox: s.Sandbox.WithDefaults(), Sources: s.Sources}
 	if s.Log != nil {
-		l.Log = func(name string, _ *hook.Request, m engine.Message) { s.Log(name, m) }
+		b.Log = func(name string, _ *hook.Request, m engine.Message) { s.Log(name, m) }
 	}
 	if !s.Now.IsZero() {
-		l.Now = func() time.Time { return s.Now }
+		b.Now = func() time.Time { return s.Now }
 	}
-	return l
+	return b
 }
 
 // request returns the request for the hook. It calls the customize hook.
 func (s *Sync) request(ctx context.Context, d *spec.Declaration, resolved spec.Resolved, b *binding.Binding) (*hook.Request, error) {
 	rule := b.Rule(s.Parent.GroupVersionKind())
 	if rule == nil {
-		return nil, fmt.Errorf("%s is a %s, and %s is about %s", object.Describe(s.Parent), s.Parent.GroupVersionKind(), object.Describe(s.Controller), kindsOf(b.Parents))
+		return nil, fmt.Errorf("%s is a %s, but the parents of %s are %s", object.Describe(s.Parent), s.Parent.GroupVersionKind(), object.Describe(s.Controller), kindsOf(b.Parents))
 	}
 	parent := object.Copy(s.Parent)
 	if parent.GetUID() == "" {
@@ -191,7 +191,7 @@ func (s *Sync) observe(req *hook.Request, field spec.ChildField) error {
 	for _, child := range s.Children {
 		namespaced, declared := req.Expect.Kinds[child.GroupVersionKind()]
 		if !declared {
-			return fmt.Errorf("the observed child %s is not of a kind among the controller's %s", object.Describe(child), field)
+			return fmt.Errorf("the observed child %s is of a kind that is not in the controller's %s", object.Describe(child), field)
 		}
 		o := object.Copy(child)
 		if namespaced && o.GetNamespace() == "" {
@@ -207,7 +207,7 @@ func (s *Sync) observe(req *hook.Request, field spec.ChildField) error {
 func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request) (*object.Set, error) {
 	if b.Customize == nil {
 		if len(s.Related) > 0 {
-			return nil, fmt.Errorf("%s has no customize hook, which would ask for related objects", object.Describe(s.Controller))
+			return nil, fmt.Errorf("%s has no customize hook, which would select related objects", object.Describe(s.Controller))
 		}
 		return nil, nil
 	}
@@ -282,6 +282,6 @@ func Check(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources
 		return nil, nil, err
 	}
 	withDefaults := sandbox.WithDefaults()
-	loaded, err := (&build.Loader{Sandbox: withDefaults, Sources: sources}).ReadAndLoad(ctx, d)
+	loaded, err := (&build.Builder{Sandbox: withDefaults, Sources: sources}).ReadAndBuild(ctx, d)
 	return loaded.Names, append(append(withDefaults.Warnings(d), d.Warnings()...), loaded.Warnings...), err
 }

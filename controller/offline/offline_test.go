@@ -275,13 +275,13 @@ func TestObjectsThatDoNotFitTheController(t *testing.T) {
 	}{
 		"a child of another kind": {sync, func(s *Sync) {
 			s.Children = parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}}`)
-		}, "the observed child Pod default/p is not of a kind among the controller's childResources"},
+		}, "the observed child Pod default/p is of a kind that is not in the controller's childResources"},
 		"a related object without a customize hook": {sync, func(s *Sync) {
 			s.Related = parse(t, `{apiVersion: v1, kind: Secret, metadata: {name: a}}`)
-		}, "CompositeController c has no customize hook, which would ask for related objects"},
+		}, "CompositeController c has no customize hook, which would select related objects"},
 		"a parent of another apiVersion": {sync, func(s *Sync) {
 			s.Parent.SetAPIVersion("example.com/v2")
-		}, "Widget w is of example.com/v2, and CompositeController c is about widgets in example.com/v1"},
+		}, "Widget w is of example.com/v2, but the parents of CompositeController c are widgets in example.com/v1"},
 		"a related resource of which no kind is known": {selects(`{"apiVersion": "example.org/v1", "resource": "gadgets"}`), func(*Sync) {
 		}, `relatedResources[0] of the customize hook: what kind is resource "gadgets" in example.org/v1? give its CustomResourceDefinition, or an object of it`},
 	} {
@@ -325,7 +325,7 @@ spec:
 		t.Errorf("attachments (-want +got):\n%s", diff)
 	}
 	s.Children = parse(t, `{apiVersion: v1, kind: Pod, metadata: {name: p}}`)
-	if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "among the controller's attachments") {
+	if _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "that is not in the controller's attachments") {
 		t.Errorf("error %v, want that a Pod is no attachment", err)
 	}
 }

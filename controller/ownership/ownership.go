@@ -194,7 +194,7 @@ func keyOf(item map[string]any, names []string) *value.FieldList {
 	return &key
 }
 
-// Leads reports whether element identifies the value v, which is at key or index to of its map or list. managedFields identify
+// Identifies reports whether element identifies the value v, which is at key or index to of its map or list. managedFields identify
 // the items of a list by their keys, their value or their index.
 func Identifies(element fieldpath.PathElement, to, v any) bool {
 	switch {

@@ -129,7 +129,7 @@ type judgement struct {
 
 // Reasons to apply to a child in which no field differs.
 const (
-	notApplied  = "it was not applied on the server's side so far"
+	notApplied  = "it was not applied with server-side apply before"
 	changed     = "somebody changed it"
 	lessDesired = "something in it is no longer desired"
 	unread      = "what was applied to it cannot be read from its managedFields"
@@ -342,7 +342,7 @@ func (p Policy) comeBack(have, want *object.Object, method Method) (*Op, error) 
 	if err != nil || sizeOf(back.GetAnnotations()) > MaxAnnotations {
 		return nil, err // the annotation does not fit beside the other ones
 	}
-	return &Op{Verb: Update, Object: back, Why: "from server-side back to dynamic apply"}, nil
+	return &Op{Verb: Update, Object: back, Why: "from server-side apply back to dynamic apply"}, nil
 }
 
 // dropMarks removes the annotations that record what was applied.

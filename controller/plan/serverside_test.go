@@ -290,7 +290,7 @@ func TestAChildOfDynamicApplyIsHandedOver(t *testing.T) {
 		op      string
 		migrate bool
 	}{
-		{"it is as desired", InPlace, stored(t, want), "apply Pod default/a: it was not applied on the server's side so far", true},
+		{"it is as desired", InPlace, stored(t, want), "apply Pod default/a: it was not applied with server-side apply before", true},
 		{"it is as desired, and Recreate", Recreate, stored(t, want), "", false},
 		{"it is as desired, and OnDelete", OnDelete, stored(t, want), "", false},
 		{"it drifted", InPlace, edited(stored(t, want), set("z", "spec", "image")), "apply Pod default/a: spec.image differs", false},
@@ -339,7 +339,7 @@ func TestNothingIsKnownOfAChildThatWasNotApplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkOps(t, plan.Ops, verb+" Pod default/a: it was not applied on the server's side so far")
+		checkOps(t, plan.Ops, verb+" Pod default/a: it was not applied with server-side apply before")
 		if !plan.Ops[0].Migrate || plan.Ops[0].Again {
 			t.Errorf("got %+v", plan.Ops[0])
 		}
@@ -461,7 +461,7 @@ func TestServerSideApplySettles(t *testing.T) {
 
 func TestDynamicApplyTakesAChildBack(t *testing.T) {
 	want := parseObject(t, wanted)
-	const update = "update Pod default/a: from server-side back to dynamic apply"
+	const update = "update Pod default/a: from server-side apply back to dynamic apply"
 	for _, c := range []struct {
 		name    string
 		method  Method

@@ -20,11 +20,11 @@ const (
 	ParentChanged Reason = 1 << iota
 	ChildChanged
 	RelatedChanged
-	Requested     // an annotation of the parent requests a reconcile
-	ScriptChanged // the script, or another field of the controller object, changed
-	Resync        // resyncPeriodSeconds or resyncAfterSeconds have passed, or the server started
-	Retry         // the previous reconcile failed
-	KeyChanged    // a certificate or a credential of a webhook changed
+	Requested         // an annotation of the parent requests a reconcile
+	ScriptChanged     // the script, or another field of the controller object, changed
+	Resync            // resyncPeriodSeconds or resyncAfterSeconds have passed, or the server started
+	Retry             // the previous reconcile failed
+	CredentialChanged // a certificate or a credential of a webhook changed
 )
 
 // urgentReasons are the reasons of urgent keys, which are returned before the others.

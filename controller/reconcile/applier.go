@@ -20,11 +20,11 @@ import (
 	"metascript/controller/throttle"
 )
 
-// An applier plans and does the writes to the children of a parent.
+// An applier plans and does the writes to the children of one parent in one reconcile.
 type applier struct {
 	binding *binding.Binding
 	events  *parentEvents
-	states  *states
+	state   *parentState
 }
 
 // plan returns the writes that make the children what the hook returned. It returns none if the parent is being deleted and the
@@ -34,7 +34,7 @@ func (a *applier) plan(parent *object.Object, children *object.Set, response *ho
 	if object.Deleting(parent) && !a.binding.FinalizesChildren(parent) {
 		return plan.Plan{}, nil
 	}
-	a.states.of(object.RefOf(parent)).prune(children, time.Now())
+	a.state.prune(children, time.Now())
 	planned, err := plan.Children(children, response.Children, a.policy(parent))
 	if response.Finalized && object.Deleting(parent) {
 		// The parent is about to be gone, and the garbage collector would delete what we create.
@@ -46,7 +46,7 @@ func (a *applier) plan(parent *object.Object, children *object.Set, response *ho
 // policy returns how the children of a parent are compared and written.
 func (a *applier) policy(parent *object.Object) plan.Policy {
 	return plan.Policy{
-		Rules: a.binding.Rules, ServerSide: a.binding.ServerSide, Memory: a.states.of(object.RefOf(parent)).applied,
+		Rules: a.binding.Rules, ServerSide: a.binding.ServerSide, Memory: a.state.applied,
 		SetControllerReference: func(child *object.Object) error { return a.binding.Claimer.SetControllerReference(parent, child) },
 		Owned:                  a.binding.Owned,
 	}
@@ -79,14 +79,14 @@ func (a *applier) applyOne(ctx context.Context, parent *object.Object, op plan.O
 	case err != nil:
 		return 0, a.writeError(ctx, parent, op, err)
 	}
-	a.countWrite(parent, op)
+	a.countWrite(op)
 	if op.Verb == plan.DryRun {
 		if next := plan.AfterDryRun(op, stored); next != nil {
 			return a.applyOne(ctx, parent, *next, write)
 		}
 	}
 	if op.Verb == plan.DryRun || op.Verb == plan.Apply {
-		return a.rolloutDelay(op, stored), a.states.of(object.RefOf(parent)).applied.Note(stored, op.Object)
+		return a.rolloutDelay(op, stored), a.state.applied.Note(stored, op.Object)
 	}
 	return 0, nil
 }
@@ -157,12 +157,14 @@ func (a *applier) alreadyExists(ctx context.Context, parent, child *object.Objec
 }
 
 // delayUpdate returns how long op has to wait because the same content was written too often before; zero if it does not
-// wait. Something else changes the child each time, and only an edit of the hook or of the other controller can end that.
+// wait. Something else changes the child each time, and only an edit of the hook or of the other controller can end that. It also
+// begins a new count of the writes of the child, if there is none, if op writes other content than before, or if the last write
+// was long ago; and it reports a conflict when a delay begins. countWrite counts op.
 func (a *applier) delayUpdate(ctx context.Context, parent *object.Object, op plan.Op) time.Duration {
 	if op.Differs == nil {
 		return 0
 	}
-	contentions, child := a.states.of(object.RefOf(parent)).contentions, object.RefOf(op.Object)
+	contentions, child := a.state.contentions, object.RefOf(op.Object)
 	contention := contentions[child]
 	if contention == nil || !op.Again || contention.Forgotten(time.Now()) {
 		contention = &throttle.Contention{}
@@ -176,8 +178,8 @@ func (a *applier) delayUpdate(ctx context.Context, parent *object.Object, op pla
 }
 
 // countWrite counts op, which was done, for delayUpdate.
-func (a *applier) countWrite(parent *object.Object, op plan.Op) {
-	if contention := a.states.of(object.RefOf(parent)).contentions[object.RefOf(op.Object)]; contention != nil && op.Differs != nil && op.Verb != plan.DryRun {
+func (a *applier) countWrite(op plan.Op) {
+	if contention := a.state.contentions[object.RefOf(op.Object)]; contention != nil && op.Differs != nil && op.Verb != plan.DryRun {
 		contention.Count(time.Now())
 	}
 }
@@ -218,9 +220,10 @@ func (a *applier) otherManagers(ctx context.Context, op plan.Op) string {
 }
 
 // delayDelete returns how long op has to wait because it deletes a child that was deleted too often before; zero if it does not
-// wait, and then counts op.
+// wait. It also counts op, if that deletes and does not wait, and reports a conflict when a delay begins. deletionContention
+// begins and ends the count.
 func (a *applier) delayDelete(parent *object.Object, op plan.Op) time.Duration {
-	contention := a.states.of(object.RefOf(parent)).deletionContention(op)
+	contention := a.state.deletionContention(op)
 	if contention == nil {
 		return 0
 	}
@@ -235,7 +238,8 @@ func (a *applier) delayDelete(parent *object.Object, op plan.Op) time.Duration {
 }
 
 // deletionContention returns the count of the deletions of the child that op deletes because the hook does not return it; nil if
-// op does something else. The count starts at zero again when the hook has the child created.
+// op does something else. It creates the count if there is none, or if the last deletion was long ago, and removes it when the hook
+// has the child created.
 func (s *parentState) deletionContention(op plan.Op) *throttle.Contention {
 	child := object.RefOf(op.Object)
 	if op.Creates() {
@@ -255,14 +259,13 @@ func (s *parentState) deletionContention(op plan.Op) *throttle.Contention {
 // reportSuppressed records an event for each child with a difference that its update method does not permit to fix, unless the
 // last reconcile had the same difference.
 func (a *applier) reportSuppressed(parent *object.Object, left []plan.Suppressed) {
-	state := a.states.of(object.RefOf(parent))
 	reported := make(map[object.Ref]string, len(left))
 	for _, l := range left {
 		child, difference := object.RefOf(l.Child), l.Field.String()+" "+l.Wanted
-		if state.suppressed[child] != difference {
+		if a.state.suppressed[child] != difference {
 			a.events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: delete the child, or set another method", object.Describe(l.Child), l.Field)
 		}
 		reported[child] = difference
 	}
-	state.suppressed = reported
+	a.state.suppressed = reported
 }

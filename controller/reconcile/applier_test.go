@@ -11,13 +11,13 @@ import (
 )
 
 // writeTimes does op n times, and fails if one of them has to wait.
-func writeTimes(t *testing.T, r *Reconciler, parent *object.Object, op plan.Op, n int) {
+func writeTimes(t *testing.T, a *applier, parent *object.Object, op plan.Op, n int) {
 	t.Helper()
 	for i := range n {
-		if wait := r.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
+		if wait := a.delayUpdate(t.Context(), parent, op); wait > 0 {
 			t.Fatalf("write %d has to wait for %s", i, wait)
 		}
-		r.applier.countWrite(parent, op)
+		a.countWrite(op)
 	}
 }
 
@@ -28,9 +28,10 @@ func TestRepeatedWritesOfChildAreDelayed(t *testing.T) {
 			t.Cleanup(r.close)
 			t.Cleanup(r.queue.ShutDown)
 			parent, field := objecttest.Widget(nil), plan.Path{"data"}
+			a := r.newReconciliation(object.RefOf(parent)).applier
 			again := plan.Op{Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field, Again: true}
-			writeTimes(t, r, parent, again, throttle.ContentionAllowed)
-			if wait := r.applier.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
+			writeTimes(t, a, parent, again, throttle.ContentionAllowed)
+			if wait := a.delayUpdate(t.Context(), parent, again); wait <= 0 || wait > 10*time.Second {
 				t.Fatalf("after %d writes it waits %s, want up to 10s", throttle.ContentionAllowed, wait)
 			}
 			for name, op := range map[string]plan.Op{
@@ -38,12 +39,12 @@ func TestRepeatedWritesOfChildAreDelayed(t *testing.T) {
 				"a deletion of an undesired child": {Verb: plan.Delete, Object: objecttest.ConfigMap("c", nil)},
 				"other content":                    {Verb: verb, Object: objecttest.ConfigMap("c", nil), Differs: field},
 			} {
-				if wait := r.applier.delayUpdate(t.Context(), parent, op); wait > 0 {
+				if wait := a.delayUpdate(t.Context(), parent, op); wait > 0 {
 					t.Errorf("%s waits %s", name, wait)
 				}
 			}
 			// After a write of other content the count begins anew.
-			writeTimes(t, r, parent, again, throttle.ContentionAllowed)
+			writeTimes(t, a, parent, again, throttle.ContentionAllowed)
 		})
 	}
 }

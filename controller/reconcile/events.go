@@ -17,7 +17,9 @@ import (
 type eventHandler struct {
 	r *Reconciler
 
-	adopterMu sync.Mutex // is locked while a parent is read from the cache and its queries are set; see readAdopter
+	// adopterMu makes reading a parent from the cache and setting its queries one step; see readAdopter. While it is locked, the
+	// locks of the cache and of the Hub are taken.
+	adopterMu sync.Mutex
 }
 
 // onParent queues a parent that is new, has changed, or was deleted.
@@ -49,7 +51,7 @@ func (e *eventHandler) onCredential() {
 		return
 	}
 	for parent := range e.r.binding.ReconciledParents() {
-		e.r.queue.Enqueue(object.RefOf(parent), queue.KeyChanged)
+		e.r.queue.Enqueue(object.RefOf(parent), queue.CredentialChanged)
 	}
 }
 

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"maps"
 	"sync"
 	"time"
 
@@ -19,7 +20,7 @@ type fallbackReporter struct {
 	mu sync.Mutex // guards reported
 
 	// reported has, by the names of the hooks, whether the last report said that the webhook is called. A Reconciler that replaces
-	// this one takes the map over.
+	// this one begins with a copy.
 	reported map[string]bool
 }
 
@@ -31,8 +32,18 @@ func (f *fallbackReporter) follow(v *call.Version) {
 	}
 }
 
+// wereReported returns a copy of reported.
+func (f *fallbackReporter) wereReported() map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.reported)
+}
+
 // onSwitch is called when the hook of this name begins to call its webhook, which is active then, or its script again. It
 // requeues all parents, also those for which the script was held.
+//
+// It is called with the lock of the Fallback locked. So neither it nor what it calls may wait for a call of a hook or a request, or
+// call a method of the Fallback, as reportAll, probe, Snapshot, and FallbackActive and Forget of v do.
 func (f *fallbackReporter) onSwitch(v *call.Version, name string, active bool, why error) {
 	if f.r.current.Load() != v {
 		return // v was replaced, and a reconcile that still uses it has called the hook

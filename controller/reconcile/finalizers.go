@@ -126,5 +126,5 @@ func (h HeldFinalizers) Message(of spec.ID) string {
 
 // howToRemove describes how to have the finalizers of a controller removed.
 func howToRemove(of spec.ID) string {
-	return fmt.Sprintf("if that is intended, have the finalizers removed, by the annotation %[1]s: \"true\" on the controller (kubectl annotate %[2]s %[3]s %[1]s=true)", RemoveFinalizers, of.Resource(), of.Name)
+	return fmt.Sprintf("if that is intended, remove the finalizers with the annotation %[1]s: \"true\" on the controller (kubectl annotate %[2]s %[3]s %[1]s=true)", RemoveFinalizers, of.Resource(), of.Name)
 }

@@ -46,11 +46,11 @@ func compareNames(a, b *Reconciler) int { return strings.Compare(a.binding.Name,
 func overlapWarnings(r *Reconciler, found dispatch.Overlap[*Reconciler]) []string {
 	var warnings []string
 	for _, other := range found.Others {
-		warnings = append(warnings, fmt.Sprintf("%s is about %s too, such as %s: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors",
+		warnings = append(warnings, fmt.Sprintf("%s selects %s too, such as %s: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors",
 			other.Who.binding.ID, r.binding.Rule(other.Parent.Kind).Resource.Resource, other.Parent))
 	}
 	if found.More > 0 {
-		warnings = append(warnings, fmt.Sprintf("so are %d other CompositeControllers", found.More))
+		warnings = append(warnings, fmt.Sprintf("so do %d other CompositeControllers", found.More))
 	}
 	return warnings
 }

@@ -16,10 +16,10 @@ func TestOverlapWarnings(t *testing.T) {
 	also := joined(t, beside(t, a, "also-a", "tenant in (a,c)"))
 	other := joined(t, beside(t, a, "b", "tenant=b"))
 	warnings := a.findOverlap().warnings
-	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "CompositeController also-a is about widgets too, such as default/x: ") {
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "CompositeController also-a selects widgets too, such as default/x: ") {
 		t.Errorf("a has the warnings %q", warnings)
 	}
-	if warnings := also.findOverlap().warnings; len(warnings) != 1 || !strings.HasPrefix(warnings[0], "CompositeController a is") {
+	if warnings := also.findOverlap().warnings; len(warnings) != 1 || !strings.HasPrefix(warnings[0], "CompositeController a selects") {
 		t.Errorf("also-a has the warnings %q", warnings)
 	}
 	if o := other.findOverlap(); len(o.warnings) > 0 || o.parents != 1 {
@@ -49,7 +49,7 @@ func TestOverlapWarningsNameFirstControllers(t *testing.T) {
 		joined(t, beside(t, a, fmt.Sprintf("other-%02d", n), "tenant"))
 	}
 	warnings := a.findOverlap().warnings
-	if len(warnings) != maxNamedControllers+1 || warnings[maxNamedControllers] != "so are 5 other CompositeControllers" {
+	if len(warnings) != maxNamedControllers+1 || warnings[maxNamedControllers] != "so do 5 other CompositeControllers" {
 		t.Errorf("the warnings are %q", warnings)
 	}
 }
@@ -63,7 +63,7 @@ func TestOverlapOfThousandControllers(t *testing.T) {
 	}
 	for _, r := range all {
 		o := r.findOverlap()
-		if len(o.warnings) != maxNamedControllers+1 || o.warnings[maxNamedControllers] != "so are 989 other CompositeControllers" || o.parents != 3 {
+		if len(o.warnings) != maxNamedControllers+1 || o.warnings[maxNamedControllers] != "so do 989 other CompositeControllers" || o.parents != 3 {
 			t.Fatalf("%s has %d parents and the warnings %q", r.binding.Name, o.parents, o.warnings)
 		}
 	}

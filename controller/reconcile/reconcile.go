@@ -28,15 +28,15 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 		w.r.queue.Forget(key)
 		return
 	}
-	state := w.r.states.forVersion(key, w.r.current.Load())
-	if wait := max(w.cacheDelay(state), w.churnDelay(state, why)); wait > 0 {
+	c := w.r.newReconciliation(key)
+	if wait := max(w.cacheDelay(c.state), w.churnDelay(c.state, why)); wait > 0 {
 		w.r.queue.Postpone(key, why, wait)
 		return
 	}
 	ctx, done := w.r.redactors.begin(ctx, key)
 	defer done()
 	began := time.Now()
-	again, err := w.reconcileRecovering(ctx, key)
+	again, err := w.reconcileRecovering(ctx, c)
 	w.r.metrics.Synced(time.Since(began))
 	w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	w.r.states.noteDenied(key, err)
@@ -49,36 +49,17 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 }
 
 // reconcileRecovering calls reconcile. It turns a panic into an error, and redacts the error.
-func (w *worker) reconcileRecovering(ctx context.Context, key object.Ref) (again time.Duration, err error) {
+func (w *worker) reconcileRecovering(ctx context.Context, c *reconciliation) (again time.Duration, err error) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
-			w.r.events.log.Error("panic in a reconcile, please report it", "kind", key.Kind.Kind, "parent", key, "panic", recovered, "stack", string(debug.Stack()))
+			w.r.events.log.Error("panic in a reconcile, please report it", "kind", c.key.Kind.Kind, "parent", c.key, "panic", recovered, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", recovered)
 		}
 		err = redact.FromContext(ctx).Error(err)
 	}()
 	ctx, release := bodies.WithLease(ctx)
 	defer release()
-	return w.r.reconcile(ctx, key)
-}
-
-// reconcile makes the children and the status of a parent what its hook wants. It returns the time after which the parent is
-// to be reconciled again although nothing changed; zero for none.
-func (r *Reconciler) reconcile(ctx context.Context, key object.Ref) (time.Duration, error) {
-	parent := r.binding.Parent(key)
-	if parent == nil || !r.binding.Reconciles(parent) {
-		r.forget(key)
-		return 0, nil
-	}
-	if isPaused(parent) {
-		r.finalizers.reportPaused(parent)
-		return 0, nil
-	}
-	// Without this check we could add a finalizer that we cannot remove later.
-	if err := r.binding.CheckSelector(parent); err != nil {
-		return 0, err
-	}
-	return r.newReconciliation(key).run(ctx, parent)
+	return c.reconcile(ctx)
 }
 
 // A reconciliation is one reconcile of one parent. It uses one version of the hooks from its beginning to its end, even if
@@ -90,6 +71,8 @@ type reconciliation struct {
 	state   *parentState
 	caller  *call.Caller
 	roller  *roller
+	applier *applier
+	status  *statusWriter
 }
 
 // newReconciliation returns a reconciliation with the current version of the hooks.
@@ -97,8 +80,29 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
-	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, applier: &r.applier, status: &r.status, events: r.events}
+	c.applier = &applier{binding: r.binding, events: r.events, state: c.state}
+	c.status = &statusWriter{binding: r.binding, events: r.events, states: r.states, state: c.state, kinds: &r.statusKinds}
+	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, applier: c.applier, status: c.status, events: r.events}
 	return c
+}
+
+// reconcile makes the children and the status of the parent what its hook wants. It returns the time after which the parent is
+// to be reconciled again although nothing changed; zero for none.
+func (c *reconciliation) reconcile(ctx context.Context) (time.Duration, error) {
+	parent := c.binding.Parent(c.key)
+	if parent == nil || !c.binding.Reconciles(parent) {
+		c.forget(c.key)
+		return 0, nil
+	}
+	if isPaused(parent) {
+		c.finalizers.reportPaused(parent)
+		return 0, nil
+	}
+	// Without this check we could add a finalizer that we cannot remove later.
+	if err := c.binding.CheckSelector(parent); err != nil {
+		return 0, err
+	}
+	return c.run(ctx, parent)
 }
 
 // run adds our finalizer, claims the children, calls the hook, writes the children and the status, and removes our finalizer
@@ -115,7 +119,7 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil {
 		return 0, err
 	}
-	response, children, err := c.roller.desiredState(ctx, parent, children, write)
+	response, children, err := c.desiredState(ctx, parent, children, write)
 	if err != nil {
 		return 0, err
 	}
@@ -129,6 +133,16 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	childDelay, applyErr := c.applier.apply(ctx, parent, changes.Ops, write)
 	statusDelay, err := c.finish(ctx, parent, response, write, kube.Join(planErr, applyErr))
 	return shorterDelay(response.ResyncAfter, shorterDelay(childDelay, statusDelay)), err
+}
+
+// desiredState calls the hook. It returns its response, and the observed children to which the plan applies. If kinds of children
+// roll, the response has the children of the next step of the rollout.
+func (c *reconciliation) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
+	if c.version.Revisions != nil && (!object.Deleting(parent) || c.binding.FinalizesChildren(parent)) {
+		return c.roller.roll(ctx, parent, children, write)
+	}
+	response, err := c.caller.CallHook(ctx, parent, children)
+	return response, children, err
 }
 
 // isDone reports whether a reconcile ends after the finalizer was added or removed: because the API server deletes the parent

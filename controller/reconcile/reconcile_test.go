@@ -104,7 +104,7 @@ func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]str
 	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
-	_, err := r.worker.reconcileRecovering(t.Context(), objecttest.WidgetRef("default", "w"))
+	_, err := r.worker.reconcileRecovering(t.Context(), r.newReconciliation(objecttest.WidgetRef("default", "w")))
 	return write.Recorded(), err
 }
 

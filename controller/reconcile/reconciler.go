@@ -68,15 +68,14 @@ type Reconciler struct {
 	stops     []func()                     // functions that stop what Begin started; Begin adds them, and End calls them after Begin has returned
 	overlap   overlap                      // the last result of findOverlap, the only one that uses it
 
-	// These are the parts of a reconcile, each with its own state.
+	// These are the parts with a state that all parents share; see reconciliation for the others.
 
-	redactors  *redactors
-	finalizers finalizerKeeper
-	applier    applier
-	status     statusWriter
-	worker     worker
-	handler    eventHandler
-	fallbacks  fallbackReporter
+	redactors   *redactors
+	finalizers  finalizerKeeper
+	statusKinds statusKinds
+	worker      worker
+	handler     eventHandler
+	fallbacks   fallbackReporter
 }
 
 // Options are what a Reconciler needs in addition to its Binding. Events and Log are required.
@@ -93,9 +92,9 @@ type Options struct {
 	Shared   *Shared     // is shared by all Reconcilers of a server; nil stands for one that is not shared
 	Leading  *lease.Gate // the workers begin once it is open; nil is open
 
-	Loaded             *build.Version // what the hooks of the Binding were made of; nil if it is not known
-	Before             *Reconciler    // the Reconciler that this one replaces; nil if there is none
-	FinalizersReleased bool           // the initial value for ReleaseFinalizers
+	Loaded             *build.Loaded // what the hooks of the Binding were made of; nil if it is not known
+	Before             *Reconciler   // the Reconciler that this one replaces; nil if there is none
+	FinalizersReleased bool          // the initial value for ReleaseFinalizers
 }
 
 // New returns a Reconciler for b. It does nothing before Begin. End must be called after Begin.
@@ -116,15 +115,11 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	r.events = &parentEvents{o.Events, r.redactors, log}
 	r.finalizers.binding, r.finalizers.events = b, r.events
 	r.finalizers.released.Store(o.FinalizersReleased)
-	r.applier = applier{binding: b, events: r.events, states: r.states}
-	r.status = statusWriter{
-		binding: b, events: r.events, states: r.states, queue: r.queue,
-		withoutTransitionTimes: map[object.Kind]bool{}, withoutStatus: map[object.Kind]bool{},
-	}
+	r.statusKinds.withoutTransitionTimes, r.statusKinds.withoutStatus = map[object.Kind]bool{}, map[object.Kind]bool{}
 	r.worker.r, r.handler.r, r.fallbacks.r = r, r, r
 	r.fallbacks.reported = map[string]bool{}
 	if o.Before != nil {
-		r.initialReason, r.fallbacks.reported = queue.ScriptChanged, o.Before.fallbacks.reported
+		r.initialReason, r.fallbacks.reported = queue.ScriptChanged, o.Before.fallbacks.wereReported()
 	}
 	first := call.NewVersion(b.Hooks, b.Revisions, o.Changed)
 	first.Loaded = o.Loaded
@@ -335,11 +330,15 @@ func (r *Reconciler) Rediscover(group string) {
 // EnqueueParent implements related.Controller.
 func (r *Reconciler) EnqueueParent(parent object.Ref) { r.queue.Enqueue(parent, queue.RelatedChanged) }
 
-// RetryStatus queues the parents whose status was not stored as it was written, or not written, and forgets that. It is called
-// when the definition of the parents' kind has changed.
-func (r *Reconciler) RetryStatus() { r.status.retry() }
-
-// forget drops what is remembered of a parent that the controller does not have any more.
+// forget drops what is remembered of a parent that the controller does not have any more:
+//
+//   - its back-off in the queue
+//   - its failures and results in the breakers, the canary and the tallies of the fallbacks, of the current version
+//   - the responses of the customize hook, and its queries in related.Caches
+//   - its parentState
+//
+// Two things are dropped elsewhere: its Redactor when the reconcile ends, by redactors, and its queries in the Hub when an event
+// shows that it is gone, by updateAdopter.
 func (r *Reconciler) forget(key object.Ref) {
 	r.queue.Forget(key)
 	r.current.Load().Forget(key)

@@ -24,14 +24,14 @@ import (
 //   - the log of the Reconciler, and events: they find the Redactor by the parent that they are about
 //   - the log of client-go, with warnings of the API server: by the logger in the context
 //   - errors of writes before the hooks are called: beforeHooks
-//   - messages that we write into the status of a parent: withUpdatedCondition; objects that an Observer shows: Write.Hidden
+//   - messages that we write into the status of a parent: withUpdatedCondition; objects that an Observer shows: Write.Redactor
 
 // redactors are the Redactors of the reconciles that are running.
 type redactors struct {
 	binding *binding.Binding
 	states  *states
 	handler slog.Handler // for the log of client-go
-	running sync.Map     // map[object.Ref]*redact.Redactor, by parent
+	running sync.Map     // map[object.Ref]*redact.Redactor, by parent; an entry lasts as long as a reconcile
 }
 
 // begin returns the context for a reconcile of a parent. The caller must call done when the reconcile has ended. Both must be

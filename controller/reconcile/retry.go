@@ -40,7 +40,8 @@ const (
 var eventPrefixes = map[string]string{"SyncError": "Sync error: "}
 
 // scheduleNext decides when a parent is reconciled next, after a reconcile that returned again and err. No other code decides
-// about retries.
+// what follows from an error. The time in again is the shortest delay that the hook, the roller, the applier or the status writer
+// requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay.
 func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Duration, err error) {
 	var retryAfter *hook.RetryAfter
 	var held *throttle.HeldError
@@ -91,7 +92,8 @@ func (w *worker) reportFailure(key object.Ref, reason string, err error) {
 }
 
 // cacheDelay returns how long a parent has to wait because the caches do not yet show what its last reconcile wrote; zero if
-// it does not wait. Without the wait the next reconcile would repeat writes, such as the status or the creation of a child.
+// it does not wait. It also removes the pending writes that the caches show from the state, and all when it returns zero. Without
+// the wait the next reconcile would repeat writes, such as the status or the creation of a child.
 func (w *worker) cacheDelay(state *parentState) time.Duration {
 	pending := &state.pending
 	for len(pending.shown) > 0 && pending.shown[0]() {

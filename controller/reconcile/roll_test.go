@@ -185,7 +185,7 @@ func TestOnlyConditionIsWrittenWhenHookFailsForOlderRevision(t *testing.T) {
 		hook hookFunc
 		want string
 	}{
-		"an error": {failing, "asked about the object as ControllerRevision 1 has it: version 1 is none of mine; have the hook answer about it too, or delete that ControllerRevision"},
+		"an error": {failing, "called for the object as in ControllerRevision 1: version 1 is none of mine; change the hook so that it supports this revision too, or delete that ControllerRevision"},
 		"a panic": {func(req *hook.Request) (*hook.Response, error) {
 			response, err := failing(req)
 			if err != nil {
@@ -240,7 +240,7 @@ func TestMergeOfRevisionResponses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, observed, err := r.newReconciliation(object.RefOf(parent)).roller.desiredState(t.Context(), parent, children, write)
+	got, observed, err := r.newReconciliation(object.RefOf(parent)).desiredState(t.Context(), parent, children, write)
 	if err != nil {
 		t.Fatal(err)
 	}

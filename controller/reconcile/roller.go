@@ -21,8 +21,7 @@ import (
 	"metascript/engine"
 )
 
-// A roller finds the desired state of the children of one parent. If some kinds of children roll, it takes the next step of the
-// rollout.
+// A roller takes the next step of the rollout of the children of one parent in one reconcile.
 type roller struct {
 	binding *binding.Binding
 	version *call.Version
@@ -32,14 +31,10 @@ type roller struct {
 	events  *parentEvents
 }
 
-// desiredState calls the hook. It returns its response, and the observed children to which the plan applies. If kinds roll, it
-// calls the hook for each revision of the parent, and stores the next step in the ControllerRevisions. That must come before
-// any write to a child, so that a server that stops in between continues with the same step.
-func (r *roller) desiredState(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
-	if r.version.Revisions == nil || object.Deleting(parent) && !r.binding.FinalizesChildren(parent) {
-		response, err := r.caller.CallHook(ctx, parent, children)
-		return response, children, err
-	}
+// roll calls the hook for each revision of the parent, and stores the next step in the ControllerRevisions. That must come before
+// any write to a child, so that a server that stops in between continues with the same step. It returns the response with the
+// children of the step, and the observed children to which the plan applies.
+func (r *roller) roll(ctx context.Context, parent *object.Object, children *object.Set, write plan.Writer) (*hook.Response, *object.Set, error) {
 	latest, older, err := r.version.Revisions.Read(ctx, parent, write)
 	if err != nil {
 		return nil, nil, err

@@ -16,8 +16,9 @@ import (
 	"metascript/controller/throttle"
 )
 
-// A parentState is all that a Reconciler remembers of one parent between its reconciles. It is lost when the server restarts,
-// so that nothing may depend on it but the number of writes, calls and reports.
+// A parentState is what the parts of a reconcile remember of one parent between its reconciles; see Reconciler.forget for what else
+// is remembered of a parent. It is lost when the server restarts, so that nothing may depend on it but the number of writes, calls
+// and reports, and how much of a text is redacted.
 //
 // Two kinds of goroutines use it: the one that processes the parent, of which there is at most one since the queue gives a
 // key to one worker at a time, and others that do something for all parents, such as Swap.
@@ -34,8 +35,9 @@ type parentState struct {
 	// there were none. The redactors read it when a reconcile begins, and write it when it ends.
 	secrets *redact.Redactor
 
-	// hookState is replaced as a whole, with states.mu locked, by the goroutine that processes the parent. Others may only
-	// read hookState.customize, with states.mu locked.
+	// The goroutine that processes the parent reads and writes the fields of hookState, and replaces it as a whole with states.mu
+	// locked. Other goroutines may only read hookState.customize, with states.mu locked, as Rediscover does.
+
 	hookState
 
 	// These fields are guarded by states.mu.
@@ -121,9 +123,9 @@ type states struct {
 	// not block.
 	notify func()
 
-	// mu guards the fields below, the fields of each parentState that say so, and two maps of the status writer. While it is
-	// locked, the locks of the queue, the caches, the events and call.CustomizeCache may be taken. Code that has one of these locked
-	// must not use states.
+	// mu guards the fields below, and the fields of each parentState that say so. While it is locked, the locks of the queue,
+	// statusKinds, the caches, the events and call.CustomizeCache may be taken. Code that has one of these locked must not use
+	// states.
 	mu sync.Mutex
 
 	// all has at most one parentState for each parent, and none for a parent that the controller does not have any more. Only the

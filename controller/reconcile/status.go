@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,17 +20,22 @@ import (
 	"metascript/controller/transition"
 )
 
-// A statusWriter writes the status of parents, and the labels and annotations of those that a DecoratorController decorates.
+// A statusWriter writes the status of one parent in one reconcile, and the labels and annotations of a parent that a
+// DecoratorController decorates.
 type statusWriter struct {
 	binding *binding.Binding
 	events  *parentEvents
 	states  *states
-	queue   *queue.Queue
+	state   *parentState
+	kinds   *statusKinds
+}
 
-	// These fields are guarded by states.mu. The reconciles of all parents read them and add to them, and retry clears them.
-
-	withoutTransitionTimes map[object.Kind]bool // the kinds of parents whose schema has no lastTransitionTime
-	withoutStatus          map[object.Kind]bool // the kinds of parents that have lost their status subresource
+// statusKinds are what the definitions of the parents' kinds lack. The reconciles of all parents read it and add to it, and
+// Reconciler.RetryStatus clears it.
+type statusKinds struct {
+	mu                     sync.Mutex           // guards the fields below; states.mu may be locked before it
+	withoutTransitionTimes map[object.Kind]bool // the kinds whose schema has no lastTransitionTime
+	withoutStatus          map[object.Kind]bool // the kinds that have lost their status subresource
 }
 
 // UntilServed is how long an API server may take until it serves a definition that was changed.
@@ -61,7 +67,7 @@ func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, r
 	if err != nil {
 		return nil, 0, err
 	}
-	w.states.of(object.RefOf(parent)).statusContention.Count(time.Now())
+	w.state.statusContention.Count(time.Now())
 	w.noteStored(stored, changed, response.FillTimes || w.binding.Revisions != nil)
 	return stored, 0, nil
 }
@@ -81,9 +87,9 @@ func (w *statusWriter) withCurrentStatus(parent *object.Object, response *hook.R
 // hasStatus reports whether the kind of parent has the status subresource.
 func (w *statusWriter) hasStatus(parent *object.Object) bool {
 	kind := parent.GroupVersionKind()
-	w.states.mu.Lock()
-	defer w.states.mu.Unlock()
-	return w.binding.Rule(kind).HasStatus && !w.withoutStatus[kind]
+	w.kinds.mu.Lock()
+	defer w.kinds.mu.Unlock()
+	return w.binding.Rule(kind).HasStatus && !w.kinds.withoutStatus[kind]
 }
 
 // withStatus returns a copy of parent with the status of the response.
@@ -102,28 +108,25 @@ func (w *statusWriter) withStatus(parent *object.Object, response *hook.Response
 
 // hasNoTransitionTimes reports whether the schema of the kind of parent is known to have no lastTransitionTime.
 func (w *statusWriter) hasNoTransitionTimes(parent *object.Object) bool {
-	w.states.mu.Lock()
-	defer w.states.mu.Unlock()
-	return w.withoutTransitionTimes[parent.GroupVersionKind()]
+	w.kinds.mu.Lock()
+	defer w.kinds.mu.Unlock()
+	return w.kinds.withoutTransitionTimes[parent.GroupVersionKind()]
 }
 
 // isUnstored reports whether the status of changed was written before, and the API server stored what parent has now.
 func (w *statusWriter) isUnstored(parent, changed *object.Object) bool {
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
-	state := w.states.all[object.RefOf(parent)]
-	if state == nil || state.unstored == nil {
-		return false
-	}
-	unstored := state.unstored
-	return unstored.uid == parent.GetUID() &&
+	unstored := w.state.unstored
+	return unstored != nil && unstored.uid == parent.GetUID() &&
 		plan.Difference(unstored.written, object.StatusOf(changed)) == "" && plan.Difference(unstored.stored, object.StatusOf(parent)) == ""
 }
 
 // delayStatus returns how long a status has to wait because the same status was written too often before, and something else
-// changed it each time; zero if it does not wait.
+// changed it each time; zero if it does not wait. It also begins a new count if the status is another one or the last write was
+// long ago, and reports a conflict when a delay begins.
 func (w *statusWriter) delayStatus(parent, changed *object.Object, response *hook.Response) time.Duration {
-	state := w.states.of(object.RefOf(parent))
+	state := w.state
 	wanted := map[string]any{"status": response.Status, "generation": parent.GetGeneration()}
 	if c := state.statusContention; c == nil || plan.Difference(state.status, wanted) != "" || c.Forgotten(time.Now()) {
 		state.status, state.statusContention = wanted, &throttle.Contention{}
@@ -148,9 +151,9 @@ func (w *statusWriter) noteStatusRemoved(parent *object.Object, err error) bool 
 	if err != nil || resource.HasStatus {
 		return false
 	}
-	w.states.mu.Lock()
-	w.withoutStatus[kind] = true
-	w.states.mu.Unlock()
+	w.kinds.mu.Lock()
+	w.kinds.withoutStatus[kind] = true
+	w.kinds.mu.Unlock()
 	w.events.Warning(parent, "StatusNotStored", "%v: the status is not written until it is; children are reconciled as usual", &spec.NoStatusError{Resource: resource})
 	return true
 }
@@ -159,22 +162,21 @@ func (w *statusWriter) noteStatusRemoved(parent *object.Object, err error) bool 
 // not all of its fields, so that it is not written again in each reconcile. It reports that once. Transition times that
 // only we added are left out from then on, and that is not reported.
 func (w *statusWriter) noteStored(stored, written *object.Object, addedTimes bool) {
-	key := object.RefOf(written)
 	lost := plan.Difference(object.StatusOf(stored), object.StatusOf(written))
+	if addedTimes && transition.Lost(stored, written) {
+		w.kinds.mu.Lock()
+		w.kinds.withoutTransitionTimes[written.GroupVersionKind()] = true
+		w.kinds.mu.Unlock()
+		lost = ""
+	}
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
-	if addedTimes && transition.Lost(stored, written) {
-		w.withoutTransitionTimes[key.Kind], lost = true, ""
-	}
 	if lost == "" {
-		if state := w.states.all[key]; state != nil {
-			state.unstored = nil
-		}
+		w.state.unstored = nil
 		return
 	}
-	state := w.states.ofLocked(key)
-	reported := state.unstored != nil && state.unstored.uid == stored.GetUID()
-	state.unstored = &unstoredStatus{stored.GetUID(), object.StatusOf(written), object.StatusOf(stored)}
+	reported := w.state.unstored != nil && w.state.unstored.uid == stored.GetUID()
+	w.state.unstored = &unstoredStatus{stored.GetUID(), object.StatusOf(written), object.StatusOf(stored)}
 	if !reported && lost != "status.observedGeneration" {
 		w.events.Warning(stored, "StatusNotStored", "%s", w.notStoredMessage(stored, lost))
 	}
@@ -184,29 +186,31 @@ func (w *statusWriter) noteStored(stored, written *object.Object, addedTimes boo
 func (w *statusWriter) notStoredMessage(parent *object.Object, field string) string {
 	kind := w.binding.Rule(parent.GroupVersionKind()).GroupResource()
 	if w.binding.Revisions != nil && field == "status.conditions" {
-		return fmt.Sprintf("the API server does not store status.conditions, where the condition Updated tells how far a rollout is: give the schema of %s the field", kind)
+		return fmt.Sprintf("the API server does not store status.conditions, where the condition Updated shows the progress of a rollout: add the field to the schema of %s", kind)
 	}
 	return fmt.Sprintf("the API server does not store %s as the hook returned it: does the schema of %s have the field?", field, kind)
 }
 
-// retry queues the parents whose status was not stored as it was written, or not written, and forgets that, since the definition of
-// the parents' kind has changed.
-func (w *statusWriter) retry() {
-	w.states.mu.Lock()
-	defer w.states.mu.Unlock()
-	for key, state := range w.states.all {
+// RetryStatus queues the parents whose status was not stored as it was written, or not written, and forgets that. It is called
+// when the definition of the parents' kind has changed.
+func (r *Reconciler) RetryStatus() {
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
+	r.statusKinds.mu.Lock()
+	defer r.statusKinds.mu.Unlock()
+	for key, state := range r.states.all {
 		if state.unstored != nil {
-			w.queue.EnqueueAfter(key, queue.Resync, UntilServed)
+			r.queue.EnqueueAfter(key, queue.Resync, UntilServed)
 			state.unstored = nil
 		}
 	}
-	for parent := range w.binding.ReconciledParents() {
-		if w.withoutStatus[parent.GroupVersionKind()] {
-			w.queue.EnqueueAfter(object.RefOf(parent), queue.Resync, UntilServed)
+	for parent := range r.binding.ReconciledParents() {
+		if r.statusKinds.withoutStatus[parent.GroupVersionKind()] {
+			r.queue.EnqueueAfter(object.RefOf(parent), queue.Resync, UntilServed)
 		}
 	}
-	clear(w.withoutTransitionTimes)
-	clear(w.withoutStatus)
+	clear(r.statusKinds.withoutTransitionTimes)
+	clear(r.statusKinds.withoutStatus)
 }
 
 // decorate writes the labels and annotations that the hook of a DecoratorController returned, and the status if the kind of parent

@@ -42,7 +42,7 @@ func TestStatusWriteNotFound(t *testing.T) {
 			if c.noStatus && err != nil || !c.noStatus && !errors.Is(err, kube.ErrRequeue) {
 				t.Errorf("error %v", err)
 			}
-			if has := r.status.hasStatus(objecttest.Widget(nil)); has == c.noStatus {
+			if has := r.newReconciliation(objecttest.WidgetRef("default", "w")).status.hasStatus(objecttest.Widget(nil)); has == c.noStatus {
 				t.Errorf("hasStatus returns %v", has)
 			}
 		})
@@ -85,17 +85,18 @@ func TestRepeatedWritesOfStatusAreDelayed(t *testing.T) {
 	parent, response := objecttest.Widget(nil), &hook.Response{Status: map[string]any{"by": "one"}}
 	changed := object.Copy(parent)
 	changed.Object["status"] = response.Status
+	writer := r.newReconciliation(object.RefOf(parent)).status
 	for range throttle.ContentionAllowed {
-		if wait := r.status.delayStatus(parent, changed, response); wait != 0 {
+		if wait := writer.delayStatus(parent, changed, response); wait != 0 {
 			t.Fatalf("it waits %s", wait)
 		}
-		r.states.of(object.RefOf(parent)).statusContention.Count(time.Now())
+		writer.state.statusContention.Count(time.Now())
 	}
-	if wait := r.status.delayStatus(parent, changed, response); wait <= 0 {
+	if wait := writer.delayStatus(parent, changed, response); wait <= 0 {
 		t.Error("it does not wait")
 	}
 	edited := objecttest.Widget(func(o *object.Object) { o.SetGeneration(2) })
-	if wait := r.status.delayStatus(edited, changed, response); wait != 0 {
+	if wait := writer.delayStatus(edited, changed, response); wait != 0 {
 		t.Errorf("after an edit it waits %s", wait)
 	}
 }
@@ -104,15 +105,16 @@ func TestNotStoredMessage(t *testing.T) {
 	r, _ := newTestReconciler(t, at(), nil)
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
+	writer := r.newReconciliation(objecttest.WidgetRef("default", "w")).status
 	const generic = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
-	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != generic {
+	if got := writer.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != generic {
 		t.Errorf("got %q, want %q", got, generic)
 	}
 	roll(r)
-	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated tells how far a rollout is: give the schema of widgets.example.com the field") {
+	if got := writer.notStoredMessage(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated shows the progress of a rollout: add the field to the schema of widgets.example.com") {
 		t.Errorf("got %q", got)
 	}
-	if got := r.status.notStoredMessage(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
+	if got := writer.notStoredMessage(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -28,7 +28,7 @@ func (r *Redactor) AddPast(before *Redactor) *Redactor {
 	return r
 }
 
-// outdated returns the past Secrets that have changed since, or were deleted, the oldest first.
+// outdated returns the past Secrets that have changed since, or were deleted, the oldest first. The caller has locked mu.
 func (r *Redactor) outdated() []*object.Object {
 	now, size := map[string]bool{}, 0
 	for _, o := range r.secrets {

@@ -50,10 +50,10 @@ type Redactor struct {
 	public    map[string]bool // words that stay, in lower case
 	withholds bool            // see Withholding
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below; it is not locked together with that of another Redactor
 	seen    map[*object.Object]bool
 	secrets []*object.Object // those that were seen, in this order
-	past    []*object.Object // see After
+	past    []*object.Object // see AddPast
 	texts   []string         // secret texts that are not from a Secret
 	scanned int
 }

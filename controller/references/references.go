@@ -38,6 +38,8 @@ func (o Object) spec() informer.Spec {
 type Watcher struct {
 	caches *informer.Factory
 
+	// mu guards watched, and the users of each. While it is locked, the locks of package informer may be taken. The functions of the
+	// users are called, and caches are closed, without it.
 	mu      sync.Mutex
 	watched map[Object]*watched
 }

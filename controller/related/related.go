@@ -45,7 +45,9 @@ type Caches struct {
 	Open func(kube.Resource) *informer.Informer // opens the cache of a resource
 	Log  *slog.Logger                           // nil: nothing is logged
 
-	mu      sync.Mutex                             // guards the fields below, and makes each change of the queries one step
+	// mu guards the fields below, and makes each change of the queries one step. While it is locked, the locks of package informer
+	// and of selection.Index may be taken. Parents are queued, and caches are closed, without it.
+	mu      sync.Mutex
 	caches  map[schema.GroupVersionResource]*cache // those that a parent needs
 	parents map[Controller]map[object.Ref]bool     // the parents with queries
 }

@@ -67,7 +67,7 @@ func New(d *spec.Declaration, resolved spec.Resolved) (*Revisions, error) {
 		return nil, nil
 	}
 	if r.Parent = resolved.Parents[0]; !r.Parent.Namespaced {
-		return nil, fmt.Errorf("%s %s is cluster-scoped, and its children cannot roll: how far they are is kept in ControllerRevisions, which are in the namespace of the parent; use method Recreate or InPlace", d.Parents[0].Field, r.Parent.Resource)
+		return nil, fmt.Errorf("%s %s is cluster-scoped, and its children cannot have a rolling update method: the progress of a rolling update is stored in ControllerRevisions, which are in the namespace of the parent; use method Recreate or InPlace", d.Parents[0].Field, r.Parent.Resource)
 	}
 	r.Paths, _ = rollout.Paths(d.FieldPaths)
 	return r, nil

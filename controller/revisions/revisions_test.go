@@ -318,7 +318,7 @@ func TestWhichKindsRoll(t *testing.T) {
 		}
 	}
 	parent.Namespaced = false
-	if _, err := New(declared(plan.RollingInPlace)); err == nil || !strings.Contains(err.Error(), "parentResource widgets is cluster-scoped, and its children cannot roll") {
+	if _, err := New(declared(plan.RollingInPlace)); err == nil || !strings.Contains(err.Error(), "parentResource widgets is cluster-scoped, and its children cannot have a rolling update method") {
 		t.Errorf("error %v, want that a cluster-scoped parent cannot roll", err)
 	}
 }

@@ -95,7 +95,7 @@ func unaware(o *object.Object) string {
 		seen = int64(n)
 	}
 	if seen > 0 && seen < o.GetGeneration() {
-		return fmt.Sprintf("has not taken note of its update yet: status.observedGeneration is %d, and its generation %d", seen, o.GetGeneration())
+		return fmt.Sprintf("has not observed its update yet: status.observedGeneration is %d, and its generation %d", seen, o.GetGeneration())
 	}
 	return ""
 }

@@ -406,7 +406,7 @@ func (m *model) checkCondition(v view, step Step) {
 			ok = ok && !like(have, get(v.latest.Desired, name))
 		case strings.HasPrefix(what, "has condition"), strings.HasPrefix(what, "has no condition"):
 			ok = ok && !isReady(have)
-		case strings.HasPrefix(what, "has not taken note"):
+		case strings.HasPrefix(what, "has not observed its update"):
 			ok = ok && unaware(have) != ""
 		default:
 			ok = false

@@ -22,14 +22,14 @@ func Paths(declared []string) (paths, warnings []string) {
 		fields := strings.Split(path, ".")
 		switch {
 		case slices.Contains(fields, ""):
-			warnings = append(warnings, fmt.Sprintf("%q is no path of a field, such as spec.template: it is ignored", path))
+			warnings = append(warnings, fmt.Sprintf("%q is not a field path, such as spec.template: it is ignored", path))
 		case fields[0] == "status":
 			warnings = append(warnings, path+" is ignored: a status changes with every step of a rollout")
 		case path == "metadata":
-			warnings = append(warnings, "metadata means its labels and annotations: the rest changes with every write")
+			warnings = append(warnings, "metadata means only its labels and annotations: its other fields change with every write")
 			paths = append(paths, "metadata.labels", "metadata.annotations")
 		case fields[0] == "metadata" && fields[1] != "labels" && fields[1] != "annotations":
-			warnings = append(warnings, path+" is ignored: of the metadata only labels and annotations make revisions")
+			warnings = append(warnings, path+" is ignored: only changes of labels and annotations in metadata create revisions")
 		default:
 			paths = append(paths, path)
 		}
@@ -71,7 +71,7 @@ func transfer(into, from map[string]any, path string) error {
 	fields := strings.Split(path, ".")
 	value, found, err := unstructured.NestedFieldCopy(from, fields...)
 	if err != nil {
-		return errors.New("what it goes through is no object") // err has values of the parent in it
+		return errors.New("a field on this path is not an object") // err has values of the parent in it
 	}
 	if !found {
 		return nil

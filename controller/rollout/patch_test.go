@@ -59,7 +59,7 @@ func TestPatch(t *testing.T) {
 
 func TestAPathThroughWhatIsNoObject(t *testing.T) {
 	_, err := Patch(parseObject(t, parent), []string{"spec.replicas.x"})
-	want := "Set default/web: revisionHistory.fieldPaths names spec.replicas.x: what it goes through is no object"
+	want := "Set default/web: revisionHistory.fieldPaths names spec.replicas.x: a field on this path is not an object"
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -173,7 +173,7 @@ func TestNext(t *testing.T) {
 			desired: "a@v2 b@v2 c@v1", revisions: "v2: a b, v1: c", condition: "RolloutProgressing: updating Pod b",
 		}, {
 			name: "in place: not before it has taken note", latest: "v2: a b c | a", older: "v1: a b c | b c", observed: "a@v2? b@v1 c@v1", rule: Rule{InPlace: true},
-			desired: "a@v2 b@v1 c@v1", revisions: "v2: a, v1: b c", condition: "RolloutWaiting: Pod a has not taken note of its update yet: status.observedGeneration is 1, and its generation 2",
+			desired: "a@v2 b@v1 c@v1", revisions: "v2: a, v1: b c", condition: "RolloutWaiting: Pod a has not observed its update yet: status.observedGeneration is 1, and its generation 2",
 		}, {
 			name: "recreated: a generation does not count", latest: "v2: a b c | a", older: "v1: a b c | b c", observed: "a@v2? b@v1 c@v1",
 			desired: "a@v2 b@v2 c@v1", revisions: "v2: a b, v1: c", condition: "RolloutProgressing: updating Pod b",

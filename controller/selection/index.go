@@ -14,7 +14,7 @@ import (
 // required labels, the query is put into the buckets with the fewest queries, so that a label that all queries require fills
 // no bucket. For an object, only the queries in the buckets for its features are compared with it.
 type Index[K comparable] struct {
-	mu      sync.RWMutex
+	mu      sync.RWMutex // guards the fields below; no other lock is taken while it is locked
 	queries map[K][]*standing[K]
 	buckets map[bucket][]*standing[K]
 }

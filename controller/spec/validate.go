@@ -31,7 +31,7 @@ func oneVersionOfEach(d *Declaration) error {
 		}
 		name := rule.Resource + "." + group
 		if first, found := rules[name]; found && d.Children[first].APIVersion != rule.APIVersion {
-			return fmt.Errorf("%s and [%d] are about %s in two versions, %s and %s: keep one", d.Field.at(first), i, rule.Resource, d.Children[first].APIVersion, rule.APIVersion)
+			return fmt.Errorf("%s and [%d] name %s in two versions, %s and %s: keep one", d.Field.at(first), i, rule.Resource, d.Children[first].APIVersion, rule.APIVersion)
 		}
 		rules[name] = i
 	}
@@ -43,7 +43,7 @@ func (d *Declaration) Warnings() []string {
 	warnings := resourceWarnings(d)
 	for i, child := range d.Children {
 		if len(child.Checks) > 0 && !child.Method.Rolls() {
-			warnings = append(warnings, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods wait for it", d.Field.at(i), child.Method))
+			warnings = append(warnings, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods use it", d.Field.at(i), child.Method))
 		}
 	}
 	_, ignored := rollout.Paths(d.FieldPaths)
@@ -63,5 +63,5 @@ func resourceWarnings(d *Declaration) []string {
 	if d.Kind != v1alpha1.KindDecoratorController || len(d.Parents) > 0 {
 		return nil
 	}
-	return []string{"resources is empty, so that no object is decorated: name a resource"}
+	return []string{"resources is empty, so that no object is decorated: add a resource"}
 }

@@ -35,7 +35,7 @@ type Objects interface {
 type Source struct {
 	OnStatus func(o *object.Object) // is called with each new status; may be nil
 
-	mu       sync.Mutex                 // guards the fields below
+	mu       sync.Mutex                 // guards the fields below; handlers are called with it locked, OnStatus without it
 	versions int64                      // the last resourceVersion
 	lastSet  map[spec.ID]*object.Object // the arguments of the last Set
 	objects  map[spec.ID]*object.Object // with the fields that an API server sets

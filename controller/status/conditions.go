@@ -59,12 +59,12 @@ func resourcesDiscovered(r *Result) metav1.Condition {
 	switch {
 	case !r.Discovered:
 		return notChecked()
-	case r.Resources == nil, spec.LacksStatus(r.Resources):
+	case r.ResourcesErr == nil, spec.LacksStatus(r.ResourcesErr):
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonDiscovered, "the API server serves every resource that the spec names")
-	case errors.As(r.Resources, &notServed):
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonResourceNotFound, r.Resources.Error()+"; the controller starts by itself when it is served")
+	case errors.As(r.ResourcesErr, &notServed):
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonResourceNotFound, r.ResourcesErr.Error()+"; the controller starts by itself when it is served")
 	}
-	return condition(metav1.ConditionUnknown, v1alpha1.ReasonDiscoveryFailed, r.Resources.Error())
+	return condition(metav1.ConditionUnknown, v1alpha1.ReasonDiscoveryFailed, r.ResourcesErr.Error())
 }
 
 // scriptsHeld counts the parents for which the script is not called.
@@ -79,7 +79,7 @@ func scriptsHeld(r *Result) metav1.Condition {
 	if r.Held.Parents > 1 {
 		parents = fmt.Sprintf("%d parents, the first of them", r.Held.Parents)
 	}
-	return condition(metav1.ConditionTrue, v1alpha1.ReasonLimitExceeded, fmt.Sprintf("the script is not run for %s %s, before the parent's spec or the script changes, since it hit a limit %d times in a row: %s",
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonLimitExceeded, fmt.Sprintf("the script is not run for %s %s, until the parent's spec or the script changes, since it hit a limit %d times in a row: %s",
 		parents, r.Held.First, throttle.StrikesAllowed, engine.DetailOf(r.Held.Err)))
 }
 
@@ -130,7 +130,7 @@ func specSound(r *Result) metav1.Condition {
 	switch {
 	case len(r.Warnings) > 0:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonDoubtful, strings.Join(r.Warnings, "; "))
-	case !r.Discovered || r.Spec != nil || r.Script != nil:
+	case !r.Discovered || r.SpecErr != nil || r.ScriptErr != nil:
 		return notChecked()
 	case r.Active != nil && !r.Synced:
 		return starting()
@@ -166,9 +166,9 @@ func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
 	case r.Active.Generation != d.Object.Generation || r.Active.UID != d.Object.UID:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
 			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, r.Active.Generation, err))
-	case r.Script != nil && r.Active.Built.Missing != "":
+	case r.ScriptErr != nil && r.Active.Built.Missing != "":
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonScriptNotReady, fmt.Sprintf("%s: %s", whatRuns(d, r.Active), err))
-	case r.Script != nil:
+	case r.ScriptErr != nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("the script as it is now cannot be used, and %s: %s", whatRuns(d, r.Active), err))
 	}
 	return condition(metav1.ConditionFalse, notReadyReason(r), fmt.Sprintf("%v; what was started before keeps running", err))
@@ -178,15 +178,15 @@ func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
 func notReadyReason(r *Result) string {
 	var isolation *build.IsolationError
 	switch {
-	case errors.Is(r.Spec, build.ErrNoHooks):
+	case errors.Is(r.SpecErr, build.ErrNoHooks):
 		return v1alpha1.ReasonNoHooks
-	case errors.As(r.Spec, &isolation):
+	case errors.As(r.SpecErr, &isolation):
 		return v1alpha1.ReasonIsolationUnavailable
-	case r.Spec != nil:
+	case r.SpecErr != nil:
 		return v1alpha1.ReasonInvalidSpec
-	case spec.LacksStatus(r.Resources):
+	case spec.LacksStatus(r.ResourcesErr):
 		return v1alpha1.ReasonNoStatusSubresource
-	case r.Resources != nil:
+	case r.ResourcesErr != nil:
 		return v1alpha1.ReasonResourcesNotDiscovered
 	}
 	return v1alpha1.ReasonScriptNotReady

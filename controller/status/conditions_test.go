@@ -127,7 +127,7 @@ func TestConditionsOfAController(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cc := spectest.Composite(t, c.spec)
-			var active *build.Version
+			var active *build.Loaded
 			if c.runs > 0 {
 				active = runningVersion(c.runs, build.Built{})
 			}
@@ -173,7 +173,7 @@ func TestAControllerIsReadyOnceItsCachesAreFilled(t *testing.T) {
 func TestAnUnreadableSpecIsNotChecked(t *testing.T) {
 	cc := &spec.Declaration{Kind: v1alpha1.KindCompositeController}
 	want := sorted(idle, []string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"})
-	if diff := cmp.Diff(want, differing(Of(cc, &Result{Spec: errors.New("unreadable")}))); diff != "" {
+	if diff := cmp.Diff(want, differing(Of(cc, &Result{SpecErr: errors.New("unreadable")}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -218,8 +218,8 @@ func TestScriptsHeldCountsTheParentsAndNamesTheFirst(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
 	fault := &engine.Error{Kind: engine.KindSteps, Pos: engine.Pos{File: "sync.star", Line: 2}, Func: "sync", Msg: "ran more than 5 steps"}
 	for parents, want := range map[int]string{
-		1: "the script is not run for one parent, default/w, before the parent's spec or the script changes, since it hit a limit 2 times in a row: sync.star:2: in sync: ran more than 5 steps",
-		3: "the script is not run for 3 parents, the first of them default/w, before ",
+		1: "the script is not run for one parent, default/w, until the parent's spec or the script changes, since it hit a limit 2 times in a row: sync.star:2: in sync: ran more than 5 steps",
+		3: "the script is not run for 3 parents, the first of them default/w, until ",
 	} {
 		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
 		r.Held = throttle.Held{Parents: parents, First: objecttest.WidgetRef("default", "w"), Err: fault}
@@ -261,7 +261,7 @@ func TestScriptRunawayNamesTheScriptsOfItsController(t *testing.T) {
 }
 
 func TestAMessageFitsIntoACondition(t *testing.T) {
-	status := Of(spectest.Composite(t, webhookSpec), &Result{Spec: errors.New(strings.Repeat("é", v1alpha1.MaxConditionMessage))})
+	status := Of(spectest.Composite(t, webhookSpec), &Result{SpecErr: errors.New(strings.Repeat("é", v1alpha1.MaxConditionMessage))})
 	if n := len(messageOf(t, status, v1alpha1.ConditionReady)); n > v1alpha1.MaxConditionMessage {
 		t.Errorf("the message has %d bytes, and the API server takes %d", n, v1alpha1.MaxConditionMessage)
 	}

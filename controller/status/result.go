@@ -10,25 +10,25 @@ import (
 // A Result is what came of loading a controller object, and the state of what runs. If all three errors are nil, the object
 // runs as it is written, or is paused.
 type Result struct {
-	Discovered bool        // discovery was tried for this spec
-	Resources  error       // of discovery
-	Script     error       // of reading or compiling the scripts, or of finding the hooks in them
-	Spec       error       // anything else
-	Built      build.Built // of the spec that was last written; without names of hooks, it was not loaded
-	Warnings   []string    // all of them, also those of the Snapshot
-	ConfigMaps []string    // that the scripts were read from
-	Unreported bool        // the result may be different in a moment, and no event reports it
-	GivenUp    string      // the identity of the version that was rolled back
-	LastGood   string      // the ConfigMap that stores the last good version
-	Runaways   []engine.Runaway
+	Discovered   bool        // discovery was tried for this spec
+	ResourcesErr error       // of discovery
+	ScriptErr    error       // of reading or compiling the scripts, or of finding the hooks in them
+	SpecErr      error       // anything else
+	Built        build.Built // of the spec that was last written; without names of hooks, it was not loaded
+	Warnings     []string    // all of them, also those of the Snapshot
+	ConfigMaps   []string    // that the scripts were read from
+	Unreported   bool        // the result may be different in a moment, and no event reports it
+	GivenUp      string      // the identity of the version that was rolled back
+	LastGood     string      // the ConfigMap that stores the last good version
+	Runaways     []engine.Runaway
 
-	Active             *build.Version // what runs now; nil: nothing
-	reconcile.Snapshot                // of Active
+	Active             *build.Loaded // what runs now; nil: nothing
+	reconcile.Snapshot               // of Active
 }
 
 // Err is the first reason why the object does not run as it is written.
 func (r *Result) Err() error {
-	for _, err := range []error{r.Spec, r.Resources, r.Script} {
+	for _, err := range []error{r.SpecErr, r.ResourcesErr, r.ScriptErr} {
 		if err != nil {
 			return err
 		}
@@ -40,17 +40,17 @@ func (r *Result) Err() error {
 // CustomResourceDefinition announces may be served later, and a script that exceeded its time may compile when the machine
 // is less busy.
 func (r *Result) Retry() error {
-	if throttle.Transient(r.Script) {
-		return r.Script
+	if throttle.Transient(r.ScriptErr) {
+		return r.ScriptErr
 	}
-	return r.Resources
+	return r.ResourcesErr
 }
 
 // SetError records an error of loading hooks as one of the script or of the spec.
 func (r *Result) SetError(err error) {
 	if build.IsScriptError(err) || throttle.IsGivenUp(err) {
-		r.Script = err
+		r.ScriptErr = err
 	} else {
-		r.Spec = err
+		r.SpecErr = err
 	}
 }

@@ -23,9 +23,9 @@ import (
 // scripts is True: nothing has to be loaded, and a wait for all controllers must end.
 func scriptReady(d *spec.Declaration, r *Result) metav1.Condition {
 	switch {
-	case r.Script != nil:
-		return condition(metav1.ConditionFalse, scriptReason(r.Script), scriptMessage(d, r))
-	case !d.HasScript() && r.Spec == nil: // a spec that cannot be read looks as if it had none
+	case r.ScriptErr != nil:
+		return condition(metav1.ConditionFalse, scriptReason(r.ScriptErr), scriptMessage(d, r))
+	case !d.HasScript() && r.SpecErr == nil: // a spec that cannot be read looks as if it had none
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonNoScript, "the controller has no script")
 	case !d.HasScript(), len(r.Built.Names) == 0:
 		return notChecked()
@@ -37,7 +37,7 @@ func scriptReady(d *spec.Declaration, r *Result) metav1.Condition {
 const inConfigMap = "in ConfigMap "
 
 func scriptMessage(d *spec.Declaration, r *Result) string {
-	message := engine.DetailOf(r.Script)
+	message := engine.DetailOf(r.ScriptErr)
 	if len(r.ConfigMaps) > 0 {
 		message += "\n" + inConfigMap + strings.Join(r.ConfigMaps, ", ")
 	}
@@ -47,9 +47,9 @@ func scriptMessage(d *spec.Declaration, r *Result) string {
 	return message
 }
 
-// RejectionReason returns why a version was given up, from the condition ScriptReady that an earlier server wrote: the message
+// GivenUpReason returns why a version was given up, from the condition ScriptReady that an earlier server wrote: the message
 // that scriptMessage made, without the lines that it added. It returns "" if no version was given up.
-func RejectionReason(conditions []metav1.Condition) string {
+func GivenUpReason(conditions []metav1.Condition) string {
 	before := meta.FindStatusCondition(conditions, v1alpha1.ConditionScriptReady)
 	if before == nil || before.Reason != v1alpha1.ReasonRolledBack {
 		return ""
@@ -84,7 +84,7 @@ func scriptReason(err error) string {
 }
 
 // whatRuns says what runs in place of what is written.
-func whatRuns(d *spec.Declaration, active *build.Version) string {
+func whatRuns(d *spec.Declaration, active *build.Loaded) string {
 	if active.Built.Missing != "" {
 		return fmt.Sprintf("generation %d runs with webhooks in place of scripts", active.Generation)
 	}
@@ -97,7 +97,7 @@ func whatRuns(d *spec.Declaration, active *build.Version) string {
 // PreviousScriptRuns reports whether an older version of the scripts runs with the spec that was last written, because the
 // current version of the scripts cannot be used.
 func (r *Result) PreviousScriptRuns(d *spec.Declaration) bool {
-	return r.Script != nil && r.Spec == nil && r.Active != nil && r.Active.Generation == d.Object.Generation && r.Active.Built.Missing == "" && !throttle.IsGivenUp(r.Script)
+	return r.ScriptErr != nil && r.SpecErr == nil && r.Active != nil && r.Active.Generation == d.Object.Generation && r.Active.Built.Missing == "" && !throttle.IsGivenUp(r.ScriptErr)
 }
 
 // fallbackActive says what answers for the hooks that have both a script and a webhook.

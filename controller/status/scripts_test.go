@@ -86,7 +86,7 @@ func TestFallbackActiveReportsWhatAnswers(t *testing.T) {
 		{"both", build.Hooks{Sync: broken(mistake), Finalize: unloaded}, condition("True", "ScriptFailing",
 			"the webhook answers for the hook sync: the script failed for 1 of 1 parents, last for default/w: mistake\nthe webhook answers for the hook finalize: no file")},
 	} {
-		if diff := cmp.Diff(c.want, fallbackActive(&Result{Active: &build.Version{}, Snapshot: reconcile.Snapshot{Fallbacks: c.hooks.Fallbacks()}})); diff != "" {
+		if diff := cmp.Diff(c.want, fallbackActive(&Result{Active: &build.Loaded{}, Snapshot: reconcile.Snapshot{Fallbacks: c.hooks.Fallbacks()}})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -100,11 +100,11 @@ func TestRejectionReasonIsReadFromTheCondition(t *testing.T) {
 		{"RolledBack", throttle.NotTriedAgain, ""},
 		{"CompileError", throttle.NotTriedAgain + ": x\ny", ""},
 	} {
-		if got := RejectionReason([]metav1.Condition{{Type: "ScriptReady", Reason: c.reason, Message: c.message}}); got != c.want {
+		if got := GivenUpReason([]metav1.Condition{{Type: "ScriptReady", Reason: c.reason, Message: c.message}}); got != c.want {
 			t.Errorf("of %s %q: got %q, want %q", c.reason, c.message, got, c.want)
 		}
 	}
-	if got := RejectionReason(nil); got != "" {
+	if got := GivenUpReason(nil); got != "" {
 		t.Errorf("of no condition: got %q", got)
 	}
 }

@@ -41,16 +41,16 @@ hooks: {sync: {webhook: {url: 'http://x/'}}}
 `
 )
 
-// newLoader returns a loader with every language and without worker processes.
-func newLoader() *build.Loader {
+// newBuilder returns a Builder with every language and without worker processes.
+func newBuilder() *build.Builder {
 	sandbox := build.Sandbox{InProcess: engine.New(engine.Options{Runtimes: runtimes.All()}), Missing: []string{"no seccomp"}}
-	return &build.Loader{Sandbox: sandbox.WithDefaults()}
+	return &build.Builder{Sandbox: sandbox.WithDefaults()}
 }
 
 // load loads a spec that must be sound.
-func load(t *testing.T, l *build.Loader, spec string) build.Built {
+func load(t *testing.T, b *build.Builder, spec string) build.Built {
 	t.Helper()
-	built, err := l.ReadAndLoad(t.Context(), spectest.Composite(t, spec))
+	built, err := b.ReadAndBuild(t.Context(), spectest.Composite(t, spec))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
@@ -63,16 +63,16 @@ func withScript(source string) string {
 }
 
 // resultOf loads a controller as a server without a cluster would; active is what runs.
-func resultOf(t *testing.T, cc *spec.Declaration, in names, active *build.Version) *Result {
+func resultOf(t *testing.T, cc *spec.Declaration, in names, active *build.Loaded) *Result {
 	t.Helper()
-	r := &Result{Active: active, Snapshot: reconcile.Snapshot{Synced: active != nil}, Warnings: append(newLoader().Sandbox.Warnings(cc), cc.Warnings()...)}
+	r := &Result{Active: active, Snapshot: reconcile.Snapshot{Synced: active != nil}, Warnings: append(newBuilder().Sandbox.Warnings(cc), cc.Warnings()...)}
 	if cc.Settings.Paused {
 		return r
 	}
-	_, r.Resources = spec.Resolve(cc, in)
+	_, r.ResourcesErr = spec.Resolve(cc, in)
 	r.Discovered = true
 	var err error
-	if r.Built, err = newLoader().ReadAndLoad(t.Context(), cc); err != nil {
+	if r.Built, err = newBuilder().ReadAndBuild(t.Context(), cc); err != nil {
 		r.SetError(err)
 	}
 	r.Warnings = append(r.Warnings, r.Built.Warnings...)
@@ -80,8 +80,8 @@ func resultOf(t *testing.T, cc *spec.Declaration, in names, active *build.Versio
 }
 
 // runningVersion is the version of this generation that runs.
-func runningVersion(generation int64, hooks build.Built) *build.Version {
-	return &build.Version{UID: "controller-uid", Generation: generation, Built: hooks, LoadedAt: time.Date(2026, 3, 4, 5, 6, 7, 8e8, time.FixedZone("", 3600))}
+func runningVersion(generation int64, hooks build.Built) *build.Loaded {
+	return &build.Loaded{UID: "controller-uid", Generation: generation, Built: hooks, LoadedAt: time.Date(2026, 3, 4, 5, 6, 7, 8e8, time.FixedZone("", 3600))}
 }
 
 func TestTheTimeOfAConditionIsThatOfItsLastChangeOfStatus(t *testing.T) {
@@ -120,7 +120,7 @@ func TestTheStatusOfAnUnchangedControllerIsEqual(t *testing.T) {
 		"running": soundSpec, "paused": soundSpec + "paused: true", "webhooks": webhookSpec, "broken": withScript("def sync("),
 		"doubts": webhookSpec + "endpointConfigs: [{host: elsewhere}]",
 	} {
-		for _, active := range []*build.Version{nil, runningVersion(7, build.Built{})} {
+		for _, active := range []*build.Loaded{nil, runningVersion(7, build.Built{})} {
 			cc := spectest.Composite(t, text)
 			first := Of(cc, resultOf(t, cc, nil, active))
 			for i := range first.Conditions {
@@ -136,7 +136,7 @@ func TestTheStatusOfAnUnchangedControllerIsEqual(t *testing.T) {
 
 func TestTheStatusDescribesTheScriptThatRuns(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
-	hooks := load(t, newLoader(), soundSpec)
+	hooks := load(t, newBuilder(), soundSpec)
 	loadedAt := metav1.NewTime(time.Date(2026, 3, 4, 4, 6, 7, 0, time.UTC))
 	want := &v1alpha1.ScriptStatus{
 		Language: "Starlark", Hooks: []string{"finalize", "sync"}, Source: "inline", Digest: "sha256:" + hooks.Digest, LoadedAt: &loadedAt,
@@ -159,7 +159,7 @@ func TestZeroParentsAreInTheStatus(t *testing.T) {
 }
 
 func TestAScriptIsLoadedAtTheTimeWhenItChanged(t *testing.T) {
-	hooks := load(t, newLoader(), soundSpec)
+	hooks := load(t, newBuilder(), soundSpec)
 	first := metav1.NewTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	for name, c := range map[string]struct {
 		before *v1alpha1.ScriptStatus
@@ -189,7 +189,7 @@ func TestTheStatusOfAControllerThatDoesNotRunDescribesNoScript(t *testing.T) {
 }
 
 func TestTheStatusDescribesTheOlderScriptWhileItRuns(t *testing.T) {
-	older := load(t, newLoader(), soundSpec)
+	older := load(t, newBuilder(), soundSpec)
 	cc := spectest.Composite(t, withScript("def sync("))
 	status := Of(cc, resultOf(t, cc, nil, runningVersion(3, older)))
 	if status.ActiveGeneration != 3 || status.Script == nil || status.Script.Digest != "sha256:"+older.Digest {

@@ -150,7 +150,9 @@ type ScriptVersions struct {
 	// Load compiles a stored version.
 	Load func(context.Context, build.ScriptVersion) (build.Built, error)
 
-	mu    sync.Mutex             // guards Older
+	// mu guards Older. It is locked while a version is read and loaded, so that this happens once. While it is locked, the locks of
+	// the hook.Fallbacks in Older may be taken.
+	mu    sync.Mutex
 	Older map[string]build.Built // the loaded older versions, by digest; not nil
 }
 

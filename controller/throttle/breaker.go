@@ -25,7 +25,7 @@ import (
 type Breaker struct {
 	notify func() // called when the first parent is held, and when none is any more
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex // guards the fields below; notify is called with it locked
 	parents map[object.Ref]*record
 	held    int // how many parents are
 	order   int // of the parent that was held last
@@ -70,7 +70,7 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("the script hit a limit %d times in a row and is not run for this object before its spec or the script changes: %v", StrikesAllowed, e.err)
+	return fmt.Sprintf("the script hit a limit %d times in a row and is not run for this object until its spec or the script changes: %v", StrikesAllowed, e.err)
 }
 
 func (e *HeldError) Unwrap() error { return e.err }

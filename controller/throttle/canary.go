@@ -27,7 +27,7 @@ type Canary struct {
 	parents func() int          // how many there are
 	decided func()              // called once, when it is decided
 
-	mu      sync.Mutex          // guards what follows
+	mu      sync.Mutex          // guards the fields below; parents is called with it locked, decided without it
 	began   time.Time           // when it was run for a parent first; zero: never yet, since this server stands by
 	failed  map[object.Ref]bool // for each parent for which it was run
 	bad     int                 // how many of them failed

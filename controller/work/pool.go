@@ -33,7 +33,9 @@ type Pool struct {
 	spare int
 	long  time.Duration
 
-	// mu guards the fields below, and all queues of the pool.
+	// mu guards the fields below, and all queues of the pool. All methods of the Pool are called with it locked, except run,
+	// discount, measure and addDue, which lock it. All unexported methods of Queue are called with it locked too. While it is
+	// locked, the lock that an Order uses may be taken, such as that of queue.Queue, and those of metrics.
 	mu sync.Mutex
 
 	// served are the queues for which Serve was called and that are not shut down.

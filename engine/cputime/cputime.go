@@ -31,7 +31,7 @@ type Clock func() (cpu time.Duration, ok bool)
 type Meter struct {
 	began time.Time // when it was made
 
-	mu      sync.Mutex    // guards the fields below
+	mu      sync.Mutex    // guards the fields below; clock is called with it locked
 	clock   Clock         // nil until Start
 	started time.Time     // when Start was called last
 	cpu     time.Duration // the last result of clock

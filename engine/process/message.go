@@ -15,7 +15,7 @@ import (
 	"metascript/engine"
 )
 
-// A frame is four bytes of length, a kind, and a message of that length.
+// A kind says what a message is. A frame is four bytes of length, a kind, and a message of that length.
 type kind byte
 
 const (
@@ -56,7 +56,7 @@ func readFrame(r *bufio.Reader, limit int64) (kind, string, error) {
 	}
 	n, k := int64(binary.LittleEndian.Uint32(head)), kind(head[4])
 	if n > limit {
-		return 0, "", fmt.Errorf("%w: %d bytes, at most %d may be", errMalformed, n, limit)
+		return 0, "", fmt.Errorf("%w: %d bytes, at most %d are allowed", errMalformed, n, limit)
 	}
 	if _, err := r.Discard(frameHead); err != nil {
 		return 0, "", err

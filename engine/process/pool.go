@@ -106,7 +106,7 @@ func Missing() []string {
 func New(o Options) (*Pool, error) {
 	p, missing, err := open(o)
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("scripts cannot be run in processes of their own: this system lacks %s", strings.Join(missing, "; "))
+		return nil, fmt.Errorf("scripts cannot be run in separate processes: this system lacks %s", strings.Join(missing, "; "))
 	}
 	return p, err
 }
@@ -224,7 +224,7 @@ func (p *Pool) Workers() []Worker {
 	return list
 }
 
-var errClosed = &engine.Error{Kind: engine.KindCanceled, Msg: "canceled: the worker processes are ended"}
+var errClosed = &engine.Error{Kind: engine.KindCanceled, Msg: "canceled: the worker processes are stopped"}
 
 // acquire waits for a worker for a call of owner. memory is the memory limit of the call.
 func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker, error) {

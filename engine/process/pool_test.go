@@ -83,8 +83,8 @@ func TestErrorsOfDeadWorkers(t *testing.T) {
 		"panic":    {engine.KindPanic, "on purpose"},
 		"crash":    {engine.KindPanic, "exit status 2"},
 		"exit":     {engine.KindPanic, "exit status 3"},
-		"garbage":  {engine.KindPanic, "nonsense"},
-		"huge":     {engine.KindPanic, "nonsense"},
+		"garbage":  {engine.KindPanic, "sent an invalid message"},
+		"huge":     {engine.KindPanic, "sent an invalid message"},
 	} {
 		t.Run(fn, func(t *testing.T) {
 			limits := engine.Limits{Timeout: time.Minute}

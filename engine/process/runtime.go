@@ -306,6 +306,6 @@ func (w *worker) malformedReply(err error) error {
 
 func malformedError(err error, stderr string) *engine.Error {
 	return &engine.Error{
-		Kind: engine.KindPanic, Msg: engine.Clip("the worker process sent nonsense: "+err.Error(), 4<<10), Stack: stderr,
+		Kind: engine.KindPanic, Msg: engine.Clip("the worker process sent an invalid message: "+err.Error(), 4<<10), Stack: stderr,
 	}
 }

@@ -70,7 +70,7 @@ func died(state string, killed bool, stderr string, at engine.Pos, l engine.Limi
 	}
 	return &engine.Error{
 		Kind: engine.KindPanic, Pos: at, Msg: "the worker process died: " + state, Stack: stderr,
-		Hint: "this is a fault of the interpreter, or of ours; please report it",
+		Hint: "this is a bug in the interpreter or in metascript; please report it",
 	}
 }
 

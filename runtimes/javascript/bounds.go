@@ -96,7 +96,7 @@ func (r *run) product(n float64) {
 	if n > maxProduct {
 		r.refuse(&engine.Error{
 			Kind: engine.KindTimeout, Msg: "the search would take too long: the texts are too large",
-			Hint: "look for less at a time",
+			Hint: "search in smaller texts",
 		})
 	}
 }

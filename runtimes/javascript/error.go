@@ -76,7 +76,7 @@ func (r *run) interpreterFault(x any) *engine.Error {
 	}
 	return &engine.Error{
 		Kind: engine.KindPanic, Pos: engine.Pos{File: r.p.entry},
-		Msg: "the interpreter gave up: " + engine.Clip(text, maxText/2),
+		Msg: "the interpreter failed: " + engine.Clip(text, maxText/2),
 	}
 }
 
@@ -242,9 +242,9 @@ var absent = map[string]string{
 // advices are hints for messages of goja that begin with start.
 var advices = []struct{ start, hint string }{
 	{"Cannot read property", "use ?. where a field may be missing"},
-	{"Cannot convert undefined or null", "what stands to the left is undefined or null"},
-	{"Value is not object coercible", "what is taken apart with {…} is undefined or null"},
-	{"object is not iterable", "of an object, go through Object.values or Object.entries"},
+	{"Cannot convert undefined or null", "the value on the left is undefined or null"},
+	{"Value is not object coercible", "the value that is destructured with {…} is undefined or null"},
+	{"object is not iterable", "to loop over an object, use Object.values or Object.entries"},
 }
 
 // advice returns the hint for an error of goja, or "".
@@ -315,7 +315,7 @@ func (m *module) invalid(name string, err error) *engine.Error {
 	case "import":
 		e.Hint = "import is not supported: use const lib = require(\"./lib.js\")"
 	case "export":
-		e.Hint = "export is not supported and not needed: leave the word out, or use module.exports = {…}"
+		e.Hint = "export is not supported and not needed: remove the word, or use module.exports = {…}"
 	}
 	return e
 }

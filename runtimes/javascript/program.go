@@ -28,7 +28,7 @@ type program struct {
 	functions  []string // sorted
 	unexported []string // functions that are declared but cannot be called, because others are exported
 	ported     bool
-	measuring  sync.Mutex    // guards tally
+	measuring  sync.Mutex    // serialises store, and guards tally
 	tally      measure.Tally // the cost of all modules
 	modules    sync.Map      // path -> *module: each file is compiled once, when it is first required
 	library    sync.Map      // {file, name} of each require that means the library; a cache, since to search a file is slow
@@ -117,7 +117,7 @@ func (r *run) settled(v goja.Value) (goja.Value, error) {
 	}
 	return nil, &engine.Error{
 		Kind: engine.KindResult, Msg: "the promise that was returned never settled",
-		Hint: "nothing happens later here: there are no timers and no network to wait for",
+		Hint: "a script cannot wait: there are no timers and no network",
 	}
 }
 
@@ -174,7 +174,7 @@ func (p *program) tooManyParameters(name string, n int64, arg map[string]any) *e
 	return &engine.Error{
 		Kind: engine.KindParams, Pos: p.Place(name),
 		Msg:  fmt.Sprintf("takes %d parameters, but is called with one object, whose fields are %s", n, engine.Clip(fields, 400)),
-		Hint: fmt.Sprintf("take it apart with braces: function %s({…})", name),
+		Hint: fmt.Sprintf("destructure it with braces: function %s({…})", name),
 	}
 }
 

@@ -178,7 +178,7 @@ func (p *patternFeatures) add(pattern, flags string) (ok bool) {
 }
 
 // tooManyStates is the message for a pattern that exceeds a limit.
-var tooManyStates = fmt.Sprintf("the regular expression has more than %d states, or too large classes of characters without case", maxPattern)
+var tooManyStates = fmt.Sprintf("the regular expression has more than %d states, or too large character classes that ignore case", maxPattern)
 
 // pattern checks a pattern that the script makes at run time, and ends the call if the pattern exceeds a limit.
 func (r *run) pattern(pattern goja.String, flags string) {
@@ -308,7 +308,7 @@ func matched(r *run, call goja.FunctionCall, f native) goja.Value {
 		r.refuse(&engine.Error{
 			Kind: engine.KindTimeout,
 			Msg:  fmt.Sprintf("a regular expression would take too long on a text of %d characters", s.Length()),
-			Hint: "take the text apart first, or use a smaller pattern",
+			Hint: "split the text first, or use a smaller pattern",
 		})
 	}
 	if r.patterns.backtracks || work*float64(s.Length()) > maxMatch {
@@ -356,7 +356,7 @@ func (r *run) searchAgain(restore func(), search func() goja.Value) goja.Value {
 	}
 	r.refuse(&engine.Error{
 		Kind: engine.KindTimeout, Msg: fmt.Sprintf("a regular expression took longer than %s", matchTimeout),
-		Hint: "repetitions within repetitions, look-around and back-references may take for ever",
+		Hint: "repetitions within repetitions, look-around and back-references can take very long",
 	})
 	return nil
 }

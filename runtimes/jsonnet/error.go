@@ -85,7 +85,7 @@ func (g *guard) fault(err error, f function) error {
 		e.Hint = g.hint(e.Msg)
 	}
 	if g.failedMessage != nil {
-		e.Hint = cmp.Or(e.Hint, "this came up while the message of the error at "+position(g.failedMessage).String()+" was made")
+		e.Hint = cmp.Or(e.Hint, "this error occurred while the message of the error at "+position(g.failedMessage).String()+" was made")
 	}
 	return e
 }
@@ -100,8 +100,8 @@ const (
 
 	// The interpreter panics with this when a call with tailstrict evaluates the default of a parameter.
 	msgNoVariable = "RUNTIME: Unknown variable: "
-	hintStrict    = "a call with tailstrict evaluates the defaults of parameters before there is anything they could use: give all arguments"
-	hintCrash     = "this is a mistake of go-jsonnet, the interpreter: write it in another way"
+	hintStrict    = "a call with tailstrict evaluates the defaults of parameters too early: give all arguments"
+	hintCrash     = "this is a bug in go-jsonnet, the interpreter: write the code in another way"
 )
 
 // goType matches what the interpreter calls values that are not indexable, such as *jsonnet.valueNull.
@@ -126,7 +126,7 @@ func (g *guard) crash(err error) error {
 		e.Msg, e.Hint = "the interpreter cannot evaluate this: "+clip(what), hintCrash
 		if name, ok := strings.CutPrefix(what, msgNoVariable); ok {
 			name, _, _ = strings.Cut(name, " ")
-			e.Msg, e.Hint = "the variable "+engine.Clip(name, naming.Max)+" is not there yet", hintStrict
+			e.Msg, e.Hint = "the variable "+engine.Clip(name, naming.Max)+" is not defined yet", hintStrict
 		}
 	}
 	return e

@@ -177,7 +177,7 @@ func TestNothingCompilesWithoutHook(t *testing.T) {
 func TestCrash(t *testing.T) {
 	for what, msg := range map[string]string{
 		"index out of range": "the interpreter cannot evaluate this: index out of range",
-		"RUNTIME: Unknown variable: x (we should have caught this statically)": "the variable x is not there yet",
+		"RUNTIME: Unknown variable: x (we should have caught this statically)": "the variable x is not defined yet",
 	} {
 		g := guard{limits: engine.Limits{}.WithDefaults()}
 		err := g.fault(fmt.Errorf("(CRASH) %s\ngoroutine 1 [running]:\n...", what), function{})

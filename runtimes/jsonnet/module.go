@@ -52,7 +52,7 @@ func (l *loader) load(ctx context.Context, file string, at *ast.LocationRange) e
 	}
 	if len(l.chain) >= maxChain {
 		return &engine.Error{
-			Kind: engine.KindModule, Pos: position(at), Msg: fmt.Sprintf("more than %d files import each the next", maxChain),
+			Kind: engine.KindModule, Pos: position(at), Msg: fmt.Sprintf("more than %d files import one another in a chain", maxChain),
 		}
 	}
 	text, err := host.ReadFile(l.files, file)

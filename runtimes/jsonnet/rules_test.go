@@ -177,7 +177,7 @@ func TestErrorsInMessages(t *testing.T) {
 		`error { a: {}.b }`:                             {engine.KindRuntime, "Field does not exist: b", 2, 12, ""},
 		`error error error { a: error 'x' }`:            {engine.KindRaised, "x", 2, 24, "x.jsonnet:2:19"},
 		`std.substr('abc', 1e300, 1)`:                   {engine.KindRuntime, "substr second parameter should be at most 2^53, got 1e+300", 2, 1, ""},
-		`local f(a, b=a) = b; f(1) tailstrict`:          {engine.KindRuntime, "the variable a is not there yet", 2, 14, "tailstrict"},
+		`local f(a, b=a) = b; f(1) tailstrict`:          {engine.KindRuntime, "the variable a is not defined yet", 2, 14, "tailstrict"},
 		`{ assert false: { assert false: self } } + ''`: {engine.KindRaised, "{ }", 2, 19, "2:17"},
 	} {
 		_, err := evaluatedBy(t, text)

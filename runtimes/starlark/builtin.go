@@ -110,7 +110,7 @@ func checkLocation(name string) error {
 	}
 	return &fault{
 		kind: engine.KindRuntime, msg: "there is no time zone " + naming.Quote(name) + ": only UTC",
-		hint: "work in UTC: what other zones are depends on the machine",
+		hint: "use UTC: other time zones depend on the machine",
 	}
 }
 

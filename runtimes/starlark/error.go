@@ -100,7 +100,7 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 		out.Msg = clip(own.Error())
 		out.Kind, out.Hint = own.advice()
 	case errors.As(err, &crashed):
-		out.Hint = "this is a mistake of the interpreter: write it in another way"
+		out.Hint = "this is a bug in the interpreter: write the code in another way"
 		out.Stack = engine.Clip(string(crashed.stack), maxStack)
 	default:
 		out.Hint = hintFor(out.Msg)
@@ -166,8 +166,8 @@ var hints = []struct {
 	{regexp.MustCompile(`NoneType\[|^NoneType has no \.`), `the value before it is None, as a field that is null: test it first, or read with .get("key", {})`},
 	{regexp.MustCompile(`^dict has no \.\w+ field or method`), `dot access works on what comes from the request; on a dict of your own write x["key"]`},
 	{regexp.MustCompile(`unknown binary op: (string \+ \w+|\w+ \+ string)`), "make a string of it with str(x), or use \"%s\" % x"},
-	{regexp.MustCompile(`frozen (hash table|list)|frozen (dict|set)`), "what the top level of a file makes cannot change in a call: copy it with dict(x) or list(x)"},
-	{regexp.MustCompile(`during iteration`), "go through a copy: for x in list(xs)"},
+	{regexp.MustCompile(`frozen (hash table|list)|frozen (dict|set)`), "a value made at the top level of a file cannot be changed in a call: copy it with dict(x) or list(x)"},
+	{regexp.MustCompile(`during iteration`), "loop over a copy: for x in list(xs)"},
 	{regexp.MustCompile(`^cannot reassign (global|top-level) `), "a name of the top level is set once: use a function, or another name"},
 	{regexp.MustCompile(`^undefined: (try|raise|except)`), "Starlark has no exceptions: test first, and end with fail(message)"},
 	{regexp.MustCompile(`got (import|from|class|try|raise|with|async|yield|is|del|assert|except|global|nonlocal)\b`), "Starlark has no such statement: load(\"file.star\", \"name\") imports, fail(message) raises"},

@@ -165,7 +165,7 @@ func (l *loader) resolve(name string, at engine.Pos) (string, error) {
 	if cycle := l.chain.Cycle(file); cycle != "" {
 		return "", &engine.Error{
 			Kind: engine.KindModule, Pos: at, Msg: "load: a cycle: " + clip(cycle),
-			Hint: "move what both need to a file of its own",
+			Hint: "move the parts that both need to another file",
 		}
 	}
 	return file, nil

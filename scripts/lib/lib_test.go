@@ -61,7 +61,7 @@ func TestFunctions(t *testing.T) {
 		{"base64.decode", arr{"aMO2aGU="}, "höhe"},
 		{"base64.decode", arr{"aMO2\naGU=\n"}, "höhe"},
 		{"base64.decode", arr{"a?"}, errors.New("illegal base64 data at input byte 1")},
-		{"base64.decode", arr{"/w=="}, errors.New("not UTF-8 (pass binary data on as it is")},
+		{"base64.decode", arr{"/w=="}, errors.New("not UTF-8 (pass binary data on in its encoded form")},
 		{"sha256", arr{"abc"}, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
 
 		{"hash", arr{obj{"image": "nginx", "replicas": int64(3)}}, "w45cd7nncz"},
@@ -91,7 +91,7 @@ func TestFunctions(t *testing.T) {
 		{"labels.matches", arr{obj{"matchExpressions": arr{obj{"key": "a", "operator": "in"}}}, obj{}}, errors.New(`selector.matchExpressions[0] has operator "in", want In,`)},
 
 		{"semver.parse", arr{"v1.29.3-gke.100+x.y"}, obj{"major": int64(1), "minor": int64(29), "patch": int64(3), "prerelease": "gke.100", "build": "x.y"}},
-		{"semver.parse", arr{"1.2"}, errors.New(`semver.parse: "1.2" is no version`)},
+		{"semver.parse", arr{"1.2"}, errors.New(`semver.parse: "1.2" is not a version`)},
 		{"semver.valid", arr{"1.2.3"}, true},
 		{"semver.valid", arr{"01.2.3"}, false},
 		{"semver.valid", arr{int64(1)}, false},
@@ -104,7 +104,7 @@ func TestFunctions(t *testing.T) {
 		{"quantity.parse", arr{"7Ei"}, int64(7 << 60)},
 		{"quantity.parse", arr{"8Ei"}, errors.New("larger than a quantity may be")},
 		{"quantity.parse", arr{"1e999999999"}, errors.New("larger than a quantity may be")},
-		{"quantity.parse", arr{"1 Gi"}, errors.New(`"1 Gi" is no quantity (a quantity is a number with a suffix`)},
+		{"quantity.parse", arr{"1 Gi"}, errors.New(`"1 Gi" is not a quantity (a quantity is a number with a suffix`)},
 		{"quantity.parse", arr{true}, errors.New("quantity.parse: quantity is a boolean, want a quantity")},
 		{"quantity.milli", arr{"0.1"}, int64(100)},
 		{"quantity.milli", arr{"1u"}, int64(1)},

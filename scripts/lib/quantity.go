@@ -45,7 +45,7 @@ func (c *call) amount(i int) (amount, error) {
 	}
 	m := quantityText.FindStringSubmatch(text[:min(len(text), maxQuantity+1)])
 	if m == nil || len(text) > maxQuantity {
-		err := c.errorf("%q is no quantity", short(text))
+		err := c.errorf("%q is not a quantity", short(text))
 		err.Hint = "a quantity is a number with a suffix, such as 100m, 2, 1.5Gi or 1e3"
 		return amount{}, err
 	}

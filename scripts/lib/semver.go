@@ -47,7 +47,7 @@ func readVersion(text string) (version, bool) {
 func (c *call) version(i int) (version, error) {
 	v, ok := readVersion(c.text(i))
 	if !ok {
-		err := c.errorf("%q is no version", short(c.text(i)))
+		err := c.errorf("%q is not a version", short(c.text(i)))
 		err.Hint = "a version has three numbers, such as 1.2.3 or v1.2.3-rc.1+build"
 		return v, err
 	}

@@ -30,8 +30,8 @@ func decodeBase64(c *call) (any, error) {
 		return nil, c.errorf("%v", err)
 	}
 	if !utf8.Valid(data) {
-		err := c.errorf("what is encoded is no text: it is not UTF-8")
-		err.Hint = "pass binary data on as it is, encoded"
+		err := c.errorf("the decoded data is not text: it is not UTF-8")
+		err.Hint = "pass binary data on in its encoded form"
 		return nil, err
 	}
 	return string(data), nil

@@ -177,7 +177,7 @@ func (r *yamlReader) boolean(n *yaml.Node) (any, error) {
 	case "false", "False", "FALSE":
 		return false, nil
 	}
-	return nil, r.wrong(n, "%q is no boolean", short(n.Value))
+	return nil, r.wrong(n, "%q is not a boolean", short(n.Value))
 }
 
 func (r *yamlReader) integer(n *yaml.Node) (any, error) {
@@ -196,7 +196,7 @@ func (r *yamlReader) float(n *yaml.Node) (any, error) {
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
-		return nil, r.wrong(n, "%s is no number that JSON has", short(n.Value))
+		return nil, r.wrong(n, "%s is not a number that JSON has", short(n.Value))
 	}
 	return f, nil
 }

@@ -46,7 +46,7 @@ const (
 // Hook defines what answers: a webhook, a script, or a script with a webhook
 // as its fallback.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.fallback) || (has(self.script) && has(self.webhook))",fieldPath=".fallback",message="fallback says when the webhook beside a script answers: a hook that has it needs both script and webhook"
+// +kubebuilder:validation:XValidation:rule="!has(self.fallback) || (has(self.script) && has(self.webhook))",fieldPath=".fallback",message="fallback can only be set together with script and webhook: it says when the webhook is called instead of the script"
 type Hook struct {
 	// version defines the keys of the objects that the hook gets. v1: the key is
 	// the name, or namespace/name for namespaced objects of a cluster-scoped

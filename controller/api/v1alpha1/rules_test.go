@@ -83,13 +83,13 @@ func indent(text string) string {
 }
 
 const (
-	exactlyOne = `a script has exactly one of inline, file and configMapRef`
-	atMostOne  = `a hook's script has at most one of inline, file and configMapRef`
-	language   = `say the language: Starlark, JavaScript or Jsonnet; it may be left out only beside a file, or a configMapRef with a key, that ends in .star, .js, .jsonnet or .libsonnet`
-	modules    = `modules go with inline; a file can load the files beside it, and a configMapRef the other keys, without them`
-	nowhere    = `a hook that only names a function needs a script to find it in: give this hook inline, file or configMapRef, or the controller a spec.script`
-	path       = `file is a path below the scripts directory, such as catset/sync.js, without . and ..`
-	duration   = `timeout is a duration above zero, such as 500ms, 5s or 1m30s`
+	exactlyOne = `a script must have exactly one of inline, file and configMapRef`
+	atMostOne  = `a hook's script can have at most one of inline, file and configMapRef`
+	language   = `set language to Starlark, JavaScript or Jsonnet; it can be omitted only if the file, or the key of the configMapRef, ends in .star, .js, .jsonnet or .libsonnet`
+	modules    = `modules can only be set together with inline; a file can load the other files in its directory, and a configMapRef the other keys of its ConfigMap, without modules`
+	nowhere    = `a hook that only names a function needs a script: set inline, file or configMapRef in this hook, or set spec.script`
+	path       = `file must be a path below the scripts directory, such as catset/sync.js, without . and ..`
+	duration   = `timeout must be a duration above zero, such as 500ms, 5s or 1m30s`
 )
 
 // Every rule on the new fields, kept and broken. Specs stand for both kinds unless kind says otherwise.
@@ -115,7 +115,7 @@ var rules = []struct {
 	{"sync has nowhere to look", "", `hooks: {sync: {script: {function: f}}}`, `spec.hooks.sync.script: Required value: ` + nowhere},
 	{"finalize has nowhere to look", "", `hooks: {sync: {script: {file: a.js}}, finalize: {script: {}}}`, `spec.hooks.finalize.script: Required value: ` + nowhere},
 	{"customize has nowhere to look", "", `hooks: {sync: {script: {file: a.js}}, customize: {script: {timeout: 1s}}}`, `spec.hooks.customize.script: Required value: ` + nowhere},
-	{"hook without a source has a language", "", "script: {file: a.js}\nhooks: {sync: {script: {language: JavaScript}}}", `spec.hooks.sync.script.language: Invalid value: a hook that only names a function has the language of spec.script`},
+	{"hook without a source has a language", "", "script: {file: a.js}\nhooks: {sync: {script: {language: JavaScript}}}", `spec.hooks.sync.script.language: Invalid value: a hook that only names a function uses the language of spec.script, so that language cannot be set`},
 
 	{"language of a .libsonnet", "", `script: {file: lib/a.libsonnet}`, ""},
 	{"language of a key", "", `script: {configMapRef: {name: a, namespace: b, key: a.jsonnet}}`, ""},
@@ -128,8 +128,8 @@ var rules = []struct {
 	{"unknown language", "", `script: {language: Lua, inline: x}`, `spec.script.language: Unsupported value: "Lua": supported values: "Starlark", "JavaScript", "Jsonnet"`},
 
 	{"modules", "", `script: {language: Jsonnet, inline: "{}", modules: {lib.libsonnet: "{}", lib/b.libsonnet: ""}}`, ""},
-	{"module outside", "", `script: {language: Jsonnet, inline: "{}", modules: {../lib.libsonnet: "{}"}}`, `spec.script.modules: Invalid value: a module's name is a file name or a path, such as lib.star, without . and ..`},
-	{"module without a name", "", `script: {language: Jsonnet, inline: "{}", modules: {"": "{}"}}`, `spec.script.modules: Invalid value: a module's name is a file name or a path, such as lib.star, without . and ..`},
+	{"module outside", "", `script: {language: Jsonnet, inline: "{}", modules: {../lib.libsonnet: "{}"}}`, `spec.script.modules: Invalid value: a module's name must be a file name or a path, such as lib.star, without . and ..`},
+	{"module without a name", "", `script: {language: Jsonnet, inline: "{}", modules: {"": "{}"}}`, `spec.script.modules: Invalid value: a module's name must be a file name or a path, such as lib.star, without . and ..`},
 	{"modules beside a file", "", `script: {file: a.js, modules: {b.js: ""}}`, `spec.script.modules: Invalid value: ` + modules},
 	{"modules of a hook without inline", "", "script: {file: a.js}\nhooks: {sync: {script: {modules: {b.js: \"\"}}}}", `spec.hooks.sync.script.modules: Invalid value: ` + modules},
 
@@ -151,21 +151,21 @@ var rules = []struct {
 
 	{"limits", "", `script: {file: a.js, limits: {steps: 1000000000000, memory: 64Mi, output: 1000000}}`, ""},
 	{"no steps", "", `script: {file: a.js, limits: {steps: 0}}`, `spec.script.limits.steps: Invalid value: 0: spec.script.limits.steps in body should be greater than or equal to 1`},
-	{"no memory", "", `script: {file: a.js, limits: {memory: 0}}`, `spec.script.limits.memory: Invalid value: 0: memory is a quantity above zero, such as 64Mi`},
-	{"no memory, in words", "", `script: {file: a.js, limits: {memory: 0Gi}}`, `spec.script.limits.memory: Invalid value: "0Gi": memory is a quantity above zero, such as 64Mi`},
-	{"negative output", "", `script: {file: a.js, limits: {output: -4Mi}}`, `spec.script.limits.output: Invalid value: "-4Mi": output is a quantity above zero, such as 4Mi`},
-	{"negative output of a hook", "", `hooks: {sync: {script: {file: a.js, limits: {output: -1}}}}`, `spec.hooks.sync.script.limits.output: Invalid value: -1: output is a quantity above zero, such as 4Mi`},
+	{"no memory", "", `script: {file: a.js, limits: {memory: 0}}`, `spec.script.limits.memory: Invalid value: 0: memory must be a quantity above zero, such as 64Mi`},
+	{"no memory, in words", "", `script: {file: a.js, limits: {memory: 0Gi}}`, `spec.script.limits.memory: Invalid value: "0Gi": memory must be a quantity above zero, such as 64Mi`},
+	{"negative output", "", `script: {file: a.js, limits: {output: -4Mi}}`, `spec.script.limits.output: Invalid value: "-4Mi": output must be a quantity above zero, such as 4Mi`},
+	{"negative output of a hook", "", `hooks: {sync: {script: {file: a.js, limits: {output: -1}}}}`, `spec.hooks.sync.script.limits.output: Invalid value: -1: output must be a quantity above zero, such as 4Mi`},
 
 	{"libraries", "", `script: {file: a.js, libraries: [{file: lib/b.js}, {name: c.js, configMapRef: {name: a, namespace: b, key: c}}]}`, ""},
-	{"library without a source", "", `script: {file: a.js, libraries: [{name: b}]}`, `spec.script.libraries[0]: Invalid value: a library has exactly one of file and configMapRef`},
-	{"library with two sources", "", `script: {file: a.js, libraries: [{file: b, configMapRef: {name: a, namespace: b, key: c}}]}`, `spec.script.libraries[0]: Invalid value: a library has exactly one of file and configMapRef`},
-	{"library outside", "", `script: {file: a.js, libraries: [{file: ..}]}`, `spec.script.libraries[0].file: Invalid value: "..": file is a path below the scripts directory, such as lib/conditions.star, without . and ..`},
+	{"library without a source", "", `script: {file: a.js, libraries: [{name: b}]}`, `spec.script.libraries[0]: Invalid value: a library must have exactly one of file and configMapRef`},
+	{"library with two sources", "", `script: {file: a.js, libraries: [{file: b, configMapRef: {name: a, namespace: b, key: c}}]}`, `spec.script.libraries[0]: Invalid value: a library must have exactly one of file and configMapRef`},
+	{"library outside", "", `script: {file: a.js, libraries: [{file: ..}]}`, `spec.script.libraries[0].file: Invalid value: "..": file must be a path below the scripts directory, such as lib/conditions.star, without . and ..`},
 
-	{"ConfigMap of no name", "", `script: {configMapRef: {name: ../x, namespace: b, key: a.js}}`, `spec.script.configMapRef.name: Invalid value: "../x": name is that of a ConfigMap: lower case letters, digits, - and .`},
-	{"namespace of no name", "", `script: {configMapRef: {name: x, namespace: B, key: a.js}}`, `spec.script.configMapRef.namespace: Invalid value: "B": namespace is the name of one: lower case letters, digits and -`},
-	{"key of no name", "", `script: {configMapRef: {name: x, namespace: b, key: a/b.js}}`, `spec.script.configMapRef.key: Invalid value: "a/b.js": key is one of a ConfigMap: letters, digits, -, _ and .`},
-	{"library of no name", "", `script: {file: a.js, libraries: [{configMapRef: {name: X, namespace: b}}]}`, `spec.script.libraries[0].configMapRef.name: Invalid value: "X": name is that of a ConfigMap: lower case letters, digits, - and .`},
-	{"library whose name leads out", "", `script: {file: a.js, libraries: [{file: b, name: ../b}]}`, `spec.script.libraries[0].name: Invalid value: "../b": name is a file name or a path, such as lib or conditions.star, without . and ..`},
+	{"ConfigMap of no name", "", `script: {configMapRef: {name: ../x, namespace: b, key: a.js}}`, `spec.script.configMapRef.name: Invalid value: "../x": name must be the name of a ConfigMap: lower case letters, digits, - and .`},
+	{"namespace of no name", "", `script: {configMapRef: {name: x, namespace: B, key: a.js}}`, `spec.script.configMapRef.namespace: Invalid value: "B": namespace must be the name of a namespace: lower case letters, digits and -`},
+	{"key of no name", "", `script: {configMapRef: {name: x, namespace: b, key: a/b.js}}`, `spec.script.configMapRef.key: Invalid value: "a/b.js": key must be a key of a ConfigMap: letters, digits, -, _ and .`},
+	{"library of no name", "", `script: {file: a.js, libraries: [{configMapRef: {name: X, namespace: b}}]}`, `spec.script.libraries[0].configMapRef.name: Invalid value: "X": name must be the name of a ConfigMap: lower case letters, digits, - and .`},
+	{"library whose name leads out", "", `script: {file: a.js, libraries: [{file: b, name: ../b}]}`, `spec.script.libraries[0].name: Invalid value: "../b": name must be a file name or a path, such as lib or conditions.star, without . and ..`},
 	{"version and rollback", "", `script: {file: a.js, version: v2, rollback: OnError, rollbackPercent: 5}`, ""},
 	{"a library that is a folder, or all of a ConfigMap", "", `script: {file: a.js, libraries: [{file: lib}, {name: shared, configMapRef: {name: a, namespace: b}}]}`, ""},
 	{"a rollback for none", "", `script: {file: a.js, rollbackPercent: 100}`, `spec.script.rollbackPercent: Invalid value: 100: spec.script.rollbackPercent in body should be less than or equal to 99`},
@@ -173,8 +173,8 @@ var rules = []struct {
 
 	{"fallback", "", `hooks: {sync: {script: {file: a.js}, webhook: {url: "http://a"}, fallback: OnError}}`, ""},
 	{"script and webhook", "", `hooks: {sync: {script: {file: a.js}, webhook: {url: "http://a"}}}`, ""},
-	{"fallback without a script", "", `hooks: {sync: {webhook: {url: "http://a"}, fallback: OnError}}`, `spec.hooks.sync.fallback: Invalid value: fallback says when the webhook beside a script answers: a hook that has it needs both script and webhook`},
-	{"fallback without a webhook", "", `hooks: {sync: {script: {file: a.js}, fallback: Never}}`, `spec.hooks.sync.fallback: Invalid value: fallback says when the webhook beside a script answers: a hook that has it needs both script and webhook`},
+	{"fallback without a script", "", `hooks: {sync: {webhook: {url: "http://a"}, fallback: OnError}}`, `spec.hooks.sync.fallback: Invalid value: fallback can only be set together with script and webhook: it says when the webhook is called instead of the script`},
+	{"fallback without a webhook", "", `hooks: {sync: {script: {file: a.js}, fallback: Never}}`, `spec.hooks.sync.fallback: Invalid value: fallback can only be set together with script and webhook: it says when the webhook is called instead of the script`},
 	{"unknown fallback", "", `hooks: {sync: {script: {file: a.js}, webhook: {url: "http://a"}, fallback: Always}}`, `spec.hooks.sync.fallback: Unsupported value: "Always": supported values: "Never", "OnUnavailable", "OnError"`},
 
 	{"settings", "", "script: {file: a.js}\nisolation: Process\napplyStrategy: ServerSideApply\nmaxConcurrentSyncs: 3\npaused: true", ""},

@@ -20,8 +20,8 @@ const (
 // ScriptSource holds the fields that the script of a controller and the script
 // of a hook have in common: the source, and the limits of a call.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.language) || !(has(self.inline) || has(self.file) || has(self.configMapRef)) || (has(self.file) && self.file.matches('[.](star|js|jsonnet|libsonnet)$')) || (has(self.configMapRef) && self.configMapRef.key.matches('[.](star|js|jsonnet|libsonnet)$'))",fieldPath=".language",reason=FieldValueRequired,message="say the language: Starlark, JavaScript or Jsonnet; it may be left out only beside a file, or a configMapRef with a key, that ends in .star, .js, .jsonnet or .libsonnet"
-// +kubebuilder:validation:XValidation:rule="!has(self.modules) || has(self.inline)",fieldPath=".modules",message="modules go with inline; a file can load the files beside it, and a configMapRef the other keys, without them"
+// +kubebuilder:validation:XValidation:rule="has(self.language) || !(has(self.inline) || has(self.file) || has(self.configMapRef)) || (has(self.file) && self.file.matches('[.](star|js|jsonnet|libsonnet)$')) || (has(self.configMapRef) && self.configMapRef.key.matches('[.](star|js|jsonnet|libsonnet)$'))",fieldPath=".language",reason=FieldValueRequired,message="set language to Starlark, JavaScript or Jsonnet; it can be omitted only if the file, or the key of the configMapRef, ends in .star, .js, .jsonnet or .libsonnet"
+// +kubebuilder:validation:XValidation:rule="!has(self.modules) || has(self.inline)",fieldPath=".modules",message="modules can only be set together with inline; a file can load the other files in its directory, and a configMapRef the other keys of its ConfigMap, without modules"
 type ScriptSource struct {
 	// language is Starlark, JavaScript or Jsonnet. It is required for inline. For
 	// file and configMapRef it defaults to the language of the file name or key,
@@ -39,7 +39,7 @@ type ScriptSource struct {
 	// inline can load them by this name. Defaults to none.
 	//
 	// +kubebuilder:validation:MaxProperties=256
-	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[^/]+(/[^/]+)*$') && !name.matches('(^|/)[.][.]?(/|$)'))",message="a module's name is a file name or a path, such as lib.star, without . and .."
+	// +kubebuilder:validation:XValidation:rule="self.all(name, name.matches('^[^/]+(/[^/]+)*$') && !name.matches('(^|/)[.][.]?(/|$)'))",message="a module's name must be a file name or a path, such as lib.star, without . and .."
 	Modules map[string]ModuleText `json:"modules,omitempty"`
 
 	// file is the path of the source file, relative to the scripts directory of
@@ -47,7 +47,7 @@ type ScriptSource struct {
 	// its directory. An edit takes effect without a restart.
 	//
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file is a path below the scripts directory, such as catset/sync.js, without . and .."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file must be a path below the scripts directory, such as catset/sync.js, without . and .."
 	File string `json:"file,omitempty"`
 
 	// configMapRef is the key of a ConfigMap that holds the source text. The
@@ -63,7 +63,7 @@ type ScriptSource struct {
 	//
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="timeout is a duration above zero, such as 500ms, 5s or 1m30s"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]*)?(ns|us|µs|ms|s|m|h))+$') && duration(self) > duration('0s')",message="timeout must be a duration above zero, such as 500ms, 5s or 1m30s"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// limits are the limits of one call. A limit that a hook does not set defaults
@@ -84,21 +84,21 @@ type ConfigMapKeyRef struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name is that of a ConfigMap: lower case letters, digits, - and ."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name must be the name of a ConfigMap: lower case letters, digits, - and ."
 	Name string `json:"name"`
 
 	// namespace is the namespace of the ConfigMap.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace is the name of one: lower case letters, digits and -"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be the name of a namespace: lower case letters, digits and -"
 	Namespace string `json:"namespace"`
 
 	// key is the key that holds the source text, such as sync.js.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$')",message="key is one of a ConfigMap: letters, digits, -, _ and ."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$')",message="key must be a key of a ConfigMap: letters, digits, -, _ and ."
 	Key string `json:"key"`
 }
 
@@ -124,21 +124,21 @@ type ScriptLimits struct {
 	// Defaults to 64Mi. The maximum is the server's flag --max-script-memory,
 	// 256Mi unless it is set.
 	//
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory is a quantity above zero, such as 64Mi"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory must be a quantity above zero, such as 64Mi"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// output is the maximum size of the answer as JSON, as a quantity such as 4Mi.
 	// Defaults to 4Mi. The maximum is the server's flag --max-script-output, 16Mi
 	// unless it is set.
 	//
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="output is a quantity above zero, such as 4Mi"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="output must be a quantity above zero, such as 4Mi"
 	Output *resource.Quantity `json:"output,omitempty"`
 }
 
 // ControllerScript is the script of a controller. Its functions are the hooks
 // of the controller.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() == 1",message="a script has exactly one of inline, file and configMapRef"
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() == 1",message="a script must have exactly one of inline, file and configMapRef"
 type ControllerScript struct {
 	ScriptSource `json:",inline"`
 
@@ -182,7 +182,7 @@ const (
 
 // ScriptLibrary is code that several controllers share.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.file) != has(self.configMapRef)",message="a library has exactly one of file and configMapRef"
+// +kubebuilder:validation:XValidation:rule="has(self.file) != has(self.configMapRef)",message="a library must have exactly one of file and configMapRef"
 type ScriptLibrary struct {
 	// name is the name by which scripts load the library, such as conditions.star.
 	// For a directory or a whole ConfigMap it is the first part of the name, such
@@ -191,14 +191,14 @@ type ScriptLibrary struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="name is a file name or a path, such as lib or conditions.star, without . and .."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="name must be a file name or a path, such as lib or conditions.star, without . and .."
 	Name string `json:"name,omitempty"`
 
 	// file is the path of a source file, relative to the scripts directory of the
 	// server, such as lib/conditions.star, or of a directory with source files.
 	//
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file is a path below the scripts directory, such as lib/conditions.star, without . and .."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file must be a path below the scripts directory, such as lib/conditions.star, without . and .."
 	File string `json:"file,omitempty"`
 
 	// configMapRef is the key of a ConfigMap that holds the source text, or a
@@ -213,29 +213,29 @@ type LibraryConfigMapRef struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name is that of a ConfigMap: lower case letters, digits, - and ."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name must be the name of a ConfigMap: lower case letters, digits, - and ."
 	Name string `json:"name"`
 
 	// namespace is the namespace of the ConfigMap.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace is the name of one: lower case letters, digits and -"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be the name of a namespace: lower case letters, digits and -"
 	Namespace string `json:"namespace"`
 
 	// key is the key that holds the source text. If it is not set, scripts can
 	// load all keys, as name/key with the name of the library.
 	//
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$')",message="key is one of a ConfigMap: letters, digits, -, _ and ."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$')",message="key must be a key of a ConfigMap: letters, digits, -, _ and ."
 	Key string `json:"key,omitempty"`
 }
 
 // HookScript is the script of one hook. It has its own source, or it is a
 // function of spec.script.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() <= 1",message="a hook's script has at most one of inline, file and configMapRef"
-// +kubebuilder:validation:XValidation:rule="!has(self.language) || has(self.inline) || has(self.file) || has(self.configMapRef)",fieldPath=".language",message="a hook that only names a function has the language of spec.script"
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() <= 1",message="a hook's script can have at most one of inline, file and configMapRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.language) || has(self.inline) || has(self.file) || has(self.configMapRef)",fieldPath=".language",message="a hook that only names a function uses the language of spec.script, so that language cannot be set"
 type HookScript struct {
 	ScriptSource `json:",inline"`
 

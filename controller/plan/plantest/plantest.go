@@ -13,7 +13,7 @@ import (
 type Recorder struct {
 	Fail func(plan.Op) error
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below; Fail is called with it locked
 	ops     []string
 	written []*object.Object
 }

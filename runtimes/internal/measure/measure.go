@@ -36,20 +36,20 @@ func (b *Bound) Exceeded(at engine.Pos) *engine.Error {
 var (
 	// Brackets, JsonnetBrackets, Chain and Operators limit what parsers recurse for or read again: goja's parser uses up to
 	// 4 KB of Go's stack for each open bracket, and Jsonnet's 9 KiB.
-	Brackets        = &Bound{50_000, "brackets and question marks", "spread it over several files"}
+	Brackets        = &Bound{50_000, "brackets and question marks", "split it into several files"}
 	JsonnetBrackets = &Bound{20_000, "brackets", "move data to a file for importstr and std.parseJson"}
-	Chain           = &Bound{20_000, "words and operators in a row, with no bracket, comma or semicolon between them", "take it apart into several statements"}
-	Operators       = &Bound{20_000, "operators in a row", "take it apart into several expressions"}
+	Chain           = &Bound{20_000, "words and operators in a row, with no bracket, comma or semicolon between them", "split it into several statements"}
+	Operators       = &Bound{20_000, "operators in a row", "split it into several expressions"}
 	// Runs are operators without blanks between them; the time of Jsonnet's lexer grows with the square of their length.
 	Runs = &Bound{20_000_000, "operators without blanks between them, by the square of how long their rows are", "put blanks between them"}
 	// Labels: each label is compared with all enclosing labels.
 	Labels = &Bound{1000, "labels in a row", "a statement needs one label at most"}
 	// Tree limits the nesting of the syntax tree: resolvers and compilers recurse. An operator in a chain is a level too.
-	Tree         = &Bound{3000, "levels of nesting; an operator in a chain is a level too", "take it apart into several statements"}
-	StarlarkTree = &Bound{5000, "levels of nesting; an operator in a chain and an elif are levels too", "take it apart into several statements"}
-	JsonnetTree  = &Bound{20_000, "words and operators around one place, each of which may be a level of nesting", "take it apart into several locals or elements"}
+	Tree         = &Bound{3000, "levels of nesting; an operator in a chain is a level too", "split it into several statements"}
+	StarlarkTree = &Bound{5000, "levels of nesting; an operator in a chain and an elif are levels too", "split it into several statements"}
+	JsonnetTree  = &Bound{20_000, "words and operators around one place, each of which may be a level of nesting", "split it into several locals or elements"}
 	// JsonnetNesting limits nested brackets. For each, Jsonnet's parser and the later steps use up to 25 KB.
-	JsonnetNesting = &Bound{500, "brackets in one another", "take it apart into several locals"}
+	JsonnetNesting = &Bound{500, "brackets in one another", "split it into several locals"}
 	// Arrows limits arrow functions that are nested in default values of parameters: goja's parser reads the parameters of
 	// each function twice, so the time doubles with each level.
 	Arrows = &Bound{8, "arrow functions in the parameters of one another", "give the inner functions names of their own before"}
@@ -77,10 +77,10 @@ var (
 	States = &Bound{300_000, "states in its regular expressions", "make them from fewer alternatives and repetitions, or in the function that needs them"}
 	// Cases: for each character in a class of a case-insensitive regular expression, the other case is looked up, some 30 ns for
 	// each.
-	Cases = &Bound{32 << 20, "characters in the classes of its regular expressions that take no notice of case", "use smaller ranges, or make them in the function that needs them"}
+	Cases = &Bound{32 << 20, "characters in the classes of its regular expressions that ignore case", "use smaller ranges, or make them in the function that needs them"}
 	// Products: Jsonnet's analysis lists the names that are used in each expression and the names that are visible in each
 	// scope, some 500 ns for each name.
-	Products = &Bound{2_200_000, "expressions times the names that are used in them, and scopes times the names that are visible", "spread it over several files, or nest less, and move data to a file for importstr and std.parseJson"}
+	Products = &Bound{2_200_000, "expressions times the names that are used in them, and scopes times the names that are visible", "split it into several files, or nest less, and move data to a file for importstr and std.parseJson"}
 	// Imports: for each expression, the imports in it are listed.
 	Imports = &Bound{20_000_000, "comparisons of imports, for expressions around many of them", "import fewer files, or from several files"}
 )

@@ -66,7 +66,7 @@ func checkOurs(path string) error {
 	if strings.Contains(strings.Join(head[:min(len(head), headLines)], "\n"), Header) {
 		return nil
 	}
-	return fmt.Errorf("%s is there, and was not %s: move it, or choose another folder", path, Header)
+	return fmt.Errorf("%s exists already, and was not %s: move it, or choose another directory", path, Header)
 }
 
 func write(dir, name string) error {

@@ -182,7 +182,7 @@ func TestWriteDoesNotChangeOtherFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Write(dir); err == nil || !strings.Contains(err.Error(), "jsconfig.json is there, and was not written by metascript types") {
+	if _, err := Write(dir); err == nil || !strings.Contains(err.Error(), "jsconfig.json exists already, and was not written by metascript types") {
 		t.Errorf("a file without the header was overwritten: %v", err)
 	}
 	if got, _ := os.ReadFile(mine); string(got) != `{"mine": true}` {

@@ -43,7 +43,7 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 			found = []string{filepath.Join(dir, "cases")}
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: there is no folder cases in it, nor in a folder of it", dir)
+			return nil, fmt.Errorf("%s: it has no directory cases, and no directory in it has one", dir)
 		}
 		for _, cases := range found {
 			s, err := readSuite(filepath.Dir(cases))

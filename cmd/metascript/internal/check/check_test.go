@@ -87,7 +87,7 @@ func TestWarningsNameTheFile(t *testing.T) {
 	for n, text := range got {
 		got[n], _, _ = strings.Cut(text, ": spec.generateSelector")
 	}
-	want := []string{"a.yaml: the API server would refuse it, or leave it out"}
+	want := []string{"a.yaml: the API server would reject it, or drop it"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings of a controller that cannot be decoded (-want +got):\n%s", diff)
 	}

@@ -52,7 +52,7 @@ func (r *Rules) Refusals(doc manifest.Document) []string {
 	var all []string
 	errs, _ := r.Validate(doc)
 	for _, err := range errs {
-		all = append(all, fmt.Sprintf("%s: the API server would refuse it, or leave it out: %v", doc.File, err))
+		all = append(all, fmt.Sprintf("%s: the API server would reject it, or drop it: %v", doc.File, err))
 	}
 	return all
 }

@@ -97,7 +97,7 @@ func TestFilesWithoutAController(t *testing.T) {
 	}
 	save(t, dir, "a.yaml", "{kind: Site, apiVersion: v1, metadata: {name: s}}")
 	_, err := OpenFiles([]string{dir}, nil)
-	if err == nil || !strings.Contains(err.Error(), "no CompositeController and no DecoratorController in "+filepath.Join(dir, "a.yaml")) || !strings.Contains(err.Error(), "are not looked into") {
+	if err == nil || !strings.Contains(err.Error(), "no CompositeController and no DecoratorController in "+filepath.Join(dir, "a.yaml")) || !strings.Contains(err.Error(), "are not read, name them one by one") {
 		t.Errorf("the error is %v", err)
 	}
 }

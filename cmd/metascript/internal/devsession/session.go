@@ -82,7 +82,7 @@ func (s *Session) Run(ctx context.Context) error {
 func (s *Session) printStart() {
 	s.report.Print(fmt.Sprintf("%s in the cluster at %s", strings.Join(s.names, ", "), s.cluster.host))
 	if s.report.DryRun {
-		s.report.Print("dry run: nothing is written to the cluster; what follows is what would be")
+		s.report.Print("dry run: nothing is written to the cluster; the following is what would be written")
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Session) reportWaiting(ctx context.Context) {
 		if len(waiting) == 0 {
 			return
 		}
-		s.report.PrintNew("waiting", "waiting: "+strings.Join(waiting, "; ")+" (--verbosity=1 tells more)")
+		s.report.PrintNew("waiting", "waiting: "+strings.Join(waiting, "; ")+" (--verbosity=1 shows more)")
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *Session) reportWaiting(ctx context.Context) {
 func (s *Session) reload(ctx context.Context, now snapshot) {
 	docs, err := now.documents()
 	if err != nil {
-		s.report.PrintNew("files", s.report.Style.Failure(err.Error()), "what was read before stays in use")
+		s.report.PrintNew("files", s.report.Style.Failure(err.Error()), "the controllers that were read before stay in use")
 		return
 	}
 	s.report.PrintNew("files", "")

@@ -71,7 +71,7 @@ func TestFilesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	for range 2 {
 		s.reload(t.Context(), broken)
 	}
-	if got := out.String(); strings.Count(got, "permission denied") != 1 || !strings.Contains(got, "\n  what was read before stays in use\n") {
+	if got := out.String(); strings.Count(got, "permission denied") != 1 || !strings.Contains(got, "\n  the controllers that were read before stay in use\n") {
 		t.Errorf("it prints:\n%s", got)
 	}
 }
@@ -85,7 +85,7 @@ func TestEditsAreUsed(t *testing.T) {
 	}
 	s := &Session{report: report.New(&out, false), controllers: &static.Source{}, cluster: c, rules: rules}
 	s.use(t.Context(), parse(t, edited))
-	for _, want := range []string{"a.yaml: the API server would refuse it, or leave it out: spec", "sites.example.com is not in the cluster"} {
+	for _, want := range []string{"a.yaml: the API server would reject it, or drop it: spec", "sites.example.com is not in the cluster"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}

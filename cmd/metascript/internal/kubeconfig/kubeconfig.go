@@ -22,7 +22,7 @@ func Load(path string) (*rest.Config, error) {
 	rules.ExplicitPath = path
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("find a cluster: this is no Pod, and there is no kubeconfig file: name one with --kubeconfig or the variable KUBECONFIG, or put it at ~/.kube/config")
+		return nil, errors.New("find a cluster: this is not a Pod, and there is no kubeconfig file: name one with --kubeconfig or the variable KUBECONFIG, or put it at ~/.kube/config")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find a cluster: %w", err)

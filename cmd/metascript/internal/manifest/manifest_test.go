@@ -71,7 +71,7 @@ func TestHintNested(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if hint := HintNested([]string{"-", dir}); !strings.Contains(hint, "the folders in "+dir+" are not looked into") {
+	if hint := HintNested([]string{"-", dir}); !strings.Contains(hint, "the directories in "+dir+" are not read") {
 		t.Errorf("the hint is %q", hint)
 	}
 }

@@ -67,7 +67,7 @@ func HintNested(paths []string) string {
 	for _, path := range paths {
 		entries, err := os.ReadDir(path)
 		if err == nil && slices.ContainsFunc(entries, os.DirEntry.IsDir) {
-			return fmt.Sprintf(": the folders in %s are not looked into, name them one by one", path)
+			return fmt.Sprintf(": the directories in %s are not read, name them one by one", path)
 		}
 	}
 	return ""
@@ -111,7 +111,7 @@ func parseDocument(text []byte) ([]*object.Object, error) {
 	}
 	var m map[string]any
 	if err := utiljson.Unmarshal(asJSON, &m); err != nil {
-		return nil, errors.New("an object is wanted")
+		return nil, errors.New("want an object")
 	}
 	if m == nil {
 		return nil, nil // there are only comments

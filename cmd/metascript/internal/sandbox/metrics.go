@@ -10,7 +10,7 @@ type collector struct{ sandbox *Sandbox }
 
 // The metrics. The label isolation is InProcess or Process; lane is fast, or slow for scripts that run for long; state is busy or idle.
 var (
-	scriptSlots    = prometheus.NewDesc("metascript_script_slots", "Scripts that can run at a time; the slow lane is of those that take long.", []string{"isolation", "lane"}, nil)
+	scriptSlots    = prometheus.NewDesc("metascript_script_slots", "Scripts that can run at a time; the slow lane is for those that take long.", []string{"isolation", "lane"}, nil)
 	scriptsRunning = prometheus.NewDesc("metascript_script_slots_busy", "Scripts that run.", []string{"isolation", "lane"}, nil)
 	scriptsWaiting = prometheus.NewDesc("metascript_scripts_waiting", "Scripts that wait for a slot.", []string{"isolation", "lane"}, nil)
 	scriptsRunaway = prometheus.NewDesc("metascript_scripts_runaway", "Scripts that still run after their timeout, and cannot be stopped.", []string{"isolation"}, nil)

@@ -1,7 +1,7 @@
 // Package build makes the hooks of a controller object. It reads the scripts from their sources and compiles them, and it
 // prepares the calls of webhooks.
 //
-// A good order to read it: loader.go ([Loader.Load] makes all hooks) and hooks.go (the result). Then parts.go and digest.go
+// A good order to read it: builder.go ([Builder.Build] makes all hooks) and hooks.go (the result). Then parts.go and digest.go
 // (scripts that were read), scripthooks.go and sandbox.go (hooks that are scripts), webhooks.go, endpoint.go and
 // credentials.go (hooks that are webhooks). partial.go and failing.go are about scripts that do not load and hooks that are
 // missing. candidate.go and scriptversion.go are about versions of a controller.
@@ -25,8 +25,8 @@ import (
 // ErrNoHooks is the error for a controller without spec.script and spec.hooks. The text is Metacontroller's.
 var ErrNoHooks = errors.New("no hooks defined")
 
-// A Loader makes the hooks of a controller object. It can be copied.
-type Loader struct {
+// A Builder makes the hooks of a controller object. It can be copied.
+type Builder struct {
 	// Sandbox has the engines that run scripts, and their limits.
 	Sandbox *Sandbox
 	// Sources are where scripts in files and ConfigMaps are read.
@@ -55,34 +55,34 @@ type Loader struct {
 	Cached *bodies.Budget
 }
 
-// Load makes the hooks of d from its scripts, which were read before. A script that does not compile is an error with an
+// Build makes the hooks of d from its scripts, which were read before. A script that does not compile is an error with an
 // [*engine.Error] in it.
-func (l *Loader) Load(ctx context.Context, d *spec.Declaration, parts Parts) (Built, error) {
-	return l.load(ctx, d, parts, nil)
+func (b *Builder) Build(ctx context.Context, d *spec.Declaration, parts Parts) (Built, error) {
+	return b.build(ctx, d, parts, nil)
 }
 
-// load is Load, except that scripts may be missing if missing is not nil.
-func (l *Loader) load(ctx context.Context, d *spec.Declaration, parts Parts, missing *missingScripts) (Built, error) {
-	w := l.newLoading(d, parts, missing)
+// build is Build, except that scripts may be missing if missing is not nil.
+func (b *Builder) build(ctx context.Context, d *spec.Declaration, parts Parts, missing *missingScripts) (Built, error) {
+	w := b.newBuilding(d, parts, missing)
 	err := w.run(ctx)
 	return w.built, err
 }
 
-// ReadAndLoad reads the scripts of d from their sources and makes the hooks. The warnings about the sources are among those
+// ReadAndBuild reads the scripts of d from their sources and makes the hooks. The warnings about the sources are among those
 // of the result.
-func (l *Loader) ReadAndLoad(ctx context.Context, d *spec.Declaration) (Built, error) {
-	parts, err := l.read(d)
+func (b *Builder) ReadAndBuild(ctx context.Context, d *spec.Declaration) (Built, error) {
+	parts, err := b.read(d)
 	if err != nil {
 		return Built{}, err
 	}
-	built, err := l.Load(ctx, d, parts)
+	built, err := b.Build(ctx, d, parts)
 	built.Warnings = append(built.Warnings, parts.Warnings()...)
 	return built, err
 }
 
-// A loading is one call of Load: what it reads, and what it has made so far.
-type loading struct {
-	*Loader
+// A building is one call of Build: what it reads, and what it has made so far.
+type building struct {
+	*Builder
 	declaration *spec.Declaration
 	script      *v1alpha1.ControllerScript // spec.script, or nil
 	parts       Parts
@@ -99,23 +99,23 @@ type loading struct {
 	built Built
 }
 
-func (l *Loader) newLoading(d *spec.Declaration, parts Parts, missing *missingScripts) *loading {
-	w := &loading{
-		Loader: l, declaration: d, script: d.Script, parts: parts, wanted: l.Wanted(d), owner: d.ID().Owner(),
+func (b *Builder) newBuilding(d *spec.Declaration, parts Parts, missing *missingScripts) *building {
+	w := &building{
+		Builder: b, declaration: d, script: d.Script, parts: parts, wanted: b.Wanted(d), owner: d.ID().Owner(),
 		missing: missing, usedEntries: map[int]bool{},
 	}
 	w.built = Built{Clients: WebhookClients{Credentials: newCredentials()}, webhooks: map[string]*hook.Webhook{}}
-	if l.Before != nil {
-		w.built.Clients, w.built.webhooks = l.Before.Clients, l.Before.webhooks
+	if b.Before != nil {
+		w.built.Clients, w.built.webhooks = b.Before.Clients, b.Before.webhooks
 	}
-	if l.InFlight != nil {
-		w.inFlight = l.InFlight.Share()
+	if b.InFlight != nil {
+		w.inFlight = b.InFlight.Share()
 	}
 	return w
 }
 
 // run makes the hooks, checks them, and describes the scripts.
-func (w *loading) run(ctx context.Context) error {
+func (w *building) run(ctx context.Context) error {
 	if err := w.compileOwn(ctx); err != nil {
 		return err
 	}
@@ -140,10 +140,10 @@ func (w *loading) run(ctx context.Context) error {
 	return err
 }
 
-func (w *loading) warn(warnings ...string) { w.built.Warnings = append(w.built.Warnings, warnings...) }
+func (w *building) warn(warnings ...string) { w.built.Warnings = append(w.built.Warnings, warnings...) }
 
 // compileOwn chooses the engine for all scripts, and compiles spec.script if there is one.
-func (w *loading) compileOwn(ctx context.Context) (err error) {
+func (w *building) compileOwn(ctx context.Context) (err error) {
 	if w.declaration.HasScript() {
 		w.built.Isolation = w.Sandbox.isolation(w.declaration.Settings.Isolation)
 		if w.engine, err = w.Sandbox.engine(w.built.Isolation); err != nil {
@@ -164,7 +164,7 @@ func (w *loading) compileOwn(ctx context.Context) (err error) {
 
 // hook makes the hook of that name, and adds the name to built.Names. It returns nil if there is no such hook. set is the
 // entry in spec.hooks, or nil.
-func (w *loading) hook(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+func (w *building) hook(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
 	made, err := w.makeHook(ctx, name, set)
 	if err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (w *loading) hook(ctx context.Context, name string, set *v1alpha1.Hook) (ho
 	return made, nil
 }
 
-func (w *loading) makeHook(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
+func (w *building) makeHook(ctx context.Context, name string, set *v1alpha1.Hook) (hook.Hook, error) {
 	switch {
 	case set == nil || set.Script == nil && set.Webhook == nil:
 		return w.functionHook(name, set)
@@ -193,20 +193,20 @@ func (w *loading) makeHook(ctx context.Context, name string, set *v1alpha1.Hook)
 
 // functionHook makes a hook that spec.hooks does not list, or lists without a script and a webhook: the function of the same
 // name in spec.script, if there is one.
-func (w *loading) functionHook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
+func (w *building) functionHook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
 	switch {
 	case w.own.defines(name):
 		return w.scriptHook(name, name, set, w.script.ScriptSource, w.own), nil
 	case w.mayDefine(name):
 		return w.withoutScript(name, w.missing.reason(""))
 	case set != nil:
-		w.warn(fmt.Sprintf("hooks.%s is empty and is left out: give it a webhook or a script", name))
+		w.warn(fmt.Sprintf("hooks.%s is empty and is ignored: give it a webhook or a script", name))
 	}
 	return nil, nil
 }
 
 // checkSync checks that there is a sync hook, or that a finalize hook alone is enough.
-func (w *loading) checkSync() error {
+func (w *building) checkSync() error {
 	switch {
 	case w.built.Sync != nil:
 		return nil
@@ -214,11 +214,11 @@ func (w *loading) checkSync() error {
 		return &functionError{fmt.Errorf("%[1]s: it defines no function sync: did you mean %[2]s? Call it sync, or name it in hooks.sync.script.function", w.own.entry, w.misspelledSync())}
 	case w.built.Finalize != nil:
 		if w.declaration.Hook(hook.Finalize) == nil {
-			w.warn(fmt.Sprintf("%s defines no function sync: parents are finalized, and otherwise not changed; if this is intended, list hooks.finalize.script: {}", w.own.entry))
+			w.warn(fmt.Sprintf("%s defines no function sync: parents are finalized, and otherwise not changed; if this is intended, set hooks.finalize.script: {}", w.own.entry))
 		}
 		return nil
 	case w.own != nil:
-		return &functionError{fmt.Errorf("%s: it defines no function sync, and no function finalize, which can be without it; it defines %s", w.own.entry, list(w.own.Functions()))}
+		return &functionError{fmt.Errorf("%s: it defines no function sync and no function finalize; it defines %s", w.own.entry, list(w.own.Functions()))}
 	case w.declaration.Hooks == nil:
 		return ErrNoHooks
 	}
@@ -227,7 +227,7 @@ func (w *loading) checkSync() error {
 }
 
 // misspelledSync returns a function of spec.script whose name is similar to sync, or "".
-func (w *loading) misspelledSync() string {
+func (w *building) misspelledSync() string {
 	others := slices.DeleteFunc(slices.Clone(w.own.Functions()), func(name string) bool { return name == hook.Finalize || name == hook.Customize })
 	return engine.Nearest(hook.Sync, others)
 }

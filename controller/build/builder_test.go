@@ -28,15 +28,15 @@ func newSandbox() *Sandbox {
 	}.WithDefaults()
 }
 
-// newLoader returns a Loader with all languages.
-func newLoader() *Loader {
-	return &Loader{Sandbox: newSandbox()}
+// newBuilder returns a Builder with all languages.
+func newBuilder() *Builder {
+	return &Builder{Sandbox: newSandbox()}
 }
 
 // load loads a spec, which must be valid.
-func load(t *testing.T, l *Loader, spec string) Built {
+func load(t *testing.T, b *Builder, spec string) Built {
 	t.Helper()
-	loaded, err := l.ReadAndLoad(t.Context(), spectest.Composite(t, spec))
+	loaded, err := b.ReadAndBuild(t.Context(), spectest.Composite(t, spec))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, spec)
 	}
@@ -112,7 +112,7 @@ func TestHookIsAsListedOrTheFunctionOfItsName(t *testing.T) {
 			`hooks: {sync: {script: {language: JavaScript, inline: "const {name} = require('./names.js'); exports.sync = () => ({status: {from: name}, children: []});", modules: {names.js: "exports.name = 'module';"}}}}`, "module", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loaded := load(t, newLoader(), c.spec)
+			loaded := load(t, newBuilder(), c.spec)
 			if got := servedBy(t, loaded.Sync); got != c.sync {
 				t.Errorf("sync is served by %q, want %q", got, c.sync)
 			}
@@ -135,7 +135,7 @@ func TestHookIsAsListedOrTheFunctionOfItsName(t *testing.T) {
 
 func TestHooksWithoutScriptOrWebhookFailEachCall(t *testing.T) {
 	for _, spec := range []string{"hooks: {}", "hooks: {sync: {}}"} {
-		loaded, err := newLoader().ReadAndLoad(t.Context(), spectest.Composite(t, spec))
+		loaded, err := newBuilder().ReadAndBuild(t.Context(), spectest.Composite(t, spec))
 		if err != nil || !strings.Contains(strings.Join(loaded.Warnings, "; "), "hooks.sync is missing or empty") {
 			t.Errorf("%s: error %v, warnings %q", spec, err, loaded.Warnings)
 			continue
@@ -158,7 +158,7 @@ func TestErrorsOfLoadingHooks(t *testing.T) {
 		{"a script with a misspelled sync and with finalize", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("synk", "finalize")), true,
 			[]string{"defines no function sync", "did you mean synk?"}},
 		{"a script with other functions", "script: " + objecttest.Inline("Starlark", objecttest.Starlark("reconcile", "helper")), true,
-			[]string{"defines no function sync, and no function finalize", "it defines helper, reconcile"}},
+			[]string{"defines no function sync and no function finalize", "it defines helper, reconcile"}},
 		{"a script without any function", "script: " + objecttest.Inline("Starlark", "x = 1"), true,
 			[]string{"defines no function sync", "it defines none"}},
 		{"a function that does not exist", "{script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync")) + ", hooks: {finalize: {script: {function: tidy}}}}", true,
@@ -181,7 +181,7 @@ func TestErrorsOfLoadingHooks(t *testing.T) {
 		{"a path without a service", "hooks: {sync: {webhook: {path: /sync}}}", false, []string{"hooks.sync.webhook", "a service"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := newLoader().ReadAndLoad(t.Context(), spectest.Composite(t, c.spec))
+			_, err := newBuilder().ReadAndBuild(t.Context(), spectest.Composite(t, c.spec))
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -210,7 +210,7 @@ func TestControllerWithOnlyAFinalizeHook(t *testing.T) {
 		"a script of the hook":    {"hooks: {finalize: {script: " + own + "}}", false},
 		"a script with a webhook": {"{script: " + own + ", hooks: {finalize: {script: {}, webhook: {url: 'http://x/'}}}}", false},
 	} {
-		loaded := load(t, newLoader(), c.spec)
+		loaded := load(t, newBuilder(), c.spec)
 		if loaded.Sync != nil || loaded.Finalize == nil {
 			t.Errorf("%s: sync %v, finalize %v, want finalize alone", name, loaded.Sync, loaded.Finalize)
 		}
@@ -221,11 +221,11 @@ func TestControllerWithOnlyAFinalizeHook(t *testing.T) {
 }
 
 func TestEmptyHookIsIgnoredWithAWarning(t *testing.T) {
-	loaded := load(t, newLoader(), "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {}}}")
+	loaded := load(t, newBuilder(), "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {}}}")
 	if loaded.Finalize != nil {
 		t.Error("there is a finalize hook: parents would get a finalizer that is never removed")
 	}
-	if got := strings.Join(loaded.Warnings, ""); !strings.Contains(got, "hooks.finalize is empty and is left out") {
+	if got := strings.Join(loaded.Warnings, ""); !strings.Contains(got, "hooks.finalize is empty and is ignored") {
 		t.Errorf("warnings: %q", got)
 	}
 }
@@ -240,7 +240,7 @@ func TestExplicitDefaultsAreAccepted(t *testing.T) {
 			cc := spectest.Composite(t, spec)
 			var err error
 			if cc.Hooks != nil {
-				_, err = newLoader().ReadAndLoad(t.Context(), cc)
+				_, err = newBuilder().ReadAndBuild(t.Context(), cc)
 			}
 			if err != nil {
 				t.Errorf("error: %v", err)
@@ -261,7 +261,7 @@ func TestURLOfAWebhook(t *testing.T) {
 		{"an empty url", "{url: '', service: {name: catset, namespace: hooks}, path: /sync}", "http://catset.hooks:80/sync", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loaded := load(t, newLoader(), "hooks: {sync: {webhook: "+c.webhook+"}}")
+			loaded := load(t, newBuilder(), "hooks: {sync: {webhook: "+c.webhook+"}}")
 			if got := servedBy(t, loaded.Sync); got != c.url {
 				t.Errorf("the URL is %s, want %s", got, c.url)
 			}
@@ -273,7 +273,7 @@ func TestURLOfAWebhook(t *testing.T) {
 }
 
 func TestTimeoutOfAWebhook(t *testing.T) {
-	loaded := load(t, newLoader(), "hooks: {sync: {webhook: {url: 'http://x/', timeout: 90s}}}")
+	loaded := load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'http://x/', timeout: 90s}}}")
 	if got := loaded.Sync.(*hook.Webhook).Timeout; got != 90*time.Second {
 		t.Errorf("the timeout is %s, want 1m30s", got)
 	}
@@ -290,7 +290,7 @@ func TestVersionsOfListedAndUnlistedHooks(t *testing.T) {
 		{"a listed hook of v2", "{script: {language: Starlark, " + functions + "}, hooks: {finalize: {version: v2, script: {}}}}", "[old]", "[default/old]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loaded := load(t, newLoader(), c.spec)
+			loaded := load(t, newBuilder(), c.spec)
 			if got := fmt.Sprint(statusFrom(t, loaded.Sync)["keys"]); got != c.sync {
 				t.Errorf("sync gets the keys %s, want %s", got, c.sync)
 			}
@@ -299,14 +299,14 @@ func TestVersionsOfListedAndUnlistedHooks(t *testing.T) {
 			}
 		})
 	}
-	loaded := load(t, newLoader(), "hooks: {sync: {version: v2, webhook: {url: 'http://x/'}}}")
+	loaded := load(t, newBuilder(), "hooks: {sync: {version: v2, webhook: {url: 'http://x/'}}}")
 	if got := loaded.Sync.(*hook.Webhook).Version; got != hook.V2 {
 		t.Errorf("the webhook has version %s, want v2", got)
 	}
 }
 
 func TestHooksInheritLimitsOfTheScript(t *testing.T) {
-	loaded := load(t, newLoader(), `
+	loaded := load(t, newBuilder(), `
 script:
   language: Starlark
   inline: "def sync(): return {'children': []}"
@@ -337,10 +337,10 @@ func TestErrorForTooMuchSource(t *testing.T) {
 		spec.Script.Modules = map[string]v1alpha1.ModuleText{"lib.star": v1alpha1.ModuleText(module)}
 		return spec
 	}
-	if _, err := newLoader().ReadAndLoad(t.Context(), script("")); err != nil {
+	if _, err := newBuilder().ReadAndBuild(t.Context(), script("")); err != nil {
 		t.Errorf("half of the allowed source: error %v", err)
 	}
-	_, err := newLoader().ReadAndLoad(t.Context(), script(half))
+	_, err := newBuilder().ReadAndBuild(t.Context(), script(half))
 	var fault *engine.Error
 	if !errors.As(err, &fault) || fault.Kind != engine.KindSource {
 		t.Fatalf("got error %v, want that the source is too large", err)
@@ -354,7 +354,7 @@ func TestErrorForTooMuchSource(t *testing.T) {
 
 func TestMessagesOfScriptsAreLoggedWithHookAndParent(t *testing.T) {
 	var got []string
-	l := newLoader()
+	l := newBuilder()
 	l.Log = func(name string, req *hook.Request, m engine.Message) {
 		got = append(got, fmt.Sprintf("%s of %s at %s: %s", name, object.Describe(req.Parent), m.Pos, m.Text))
 	}
@@ -366,7 +366,7 @@ func TestMessagesOfScriptsAreLoggedWithHookAndParent(t *testing.T) {
 }
 
 func TestScriptGetsTheTimeOfTheLoader(t *testing.T) {
-	l := newLoader()
+	l := newBuilder()
 	l.Now = func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 6, time.FixedZone("", 3600)) }
 	loaded := load(t, l, "script: "+objecttest.Inline("Starlark", "def sync(now): return {'status': {'now': now}, 'children': []}"))
 	if got := statusFrom(t, loaded.Sync)["now"]; got != "2026-01-02T14:04:05Z" {
@@ -375,7 +375,7 @@ func TestScriptGetsTheTimeOfTheLoader(t *testing.T) {
 }
 
 func TestDigestChangesWithTheScriptAndItsModules(t *testing.T) {
-	digest := func(spec string) string { return load(t, newLoader(), spec).Digest }
+	digest := func(spec string) string { return load(t, newBuilder(), spec).Digest }
 	one := "script: {language: Starlark, inline: \"def sync(): return {}\""
 	base := digest(one + "}")
 	if again := digest(one + ", timeout: 3s}"); again != base || base == "" {
@@ -398,7 +398,7 @@ func TestStrictDependsOnModeAndVersion(t *testing.T) {
 		"version: v1, webhook: {url: 'http://x/', responseUnMarshallMode: strict}": true,
 	} {
 		cc := spectest.Composite(t, "hooks: {sync: {"+settings+"}}")
-		loaded, err := newLoader().ReadAndLoad(t.Context(), cc)
+		loaded, err := newBuilder().ReadAndBuild(t.Context(), cc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -415,7 +415,7 @@ func TestErrorForAnInvalidResultHasTheLineOfTheFunction(t *testing.T) {
 		"Jsonnet":    "{\n  sync(parent):: { childs: [] },\n}\n",
 	} {
 		t.Run(language, func(t *testing.T) {
-			_, err := load(t, newLoader(), "script: "+objecttest.Inline(language, source)).Sync.Call(t.Context(), widgetRequest())
+			_, err := load(t, newBuilder(), "script: "+objecttest.Inline(language, source)).Sync.Call(t.Context(), widgetRequest())
 			var fault *engine.Error
 			if !errors.As(err, &fault) || fault.Kind != engine.KindResult || fault.Pos.Line != 2 || !strings.Contains(fault.Source, "sync(") {
 				t.Errorf("got %v, want an error at line 2 with its text", engine.DetailOf(err))
@@ -429,16 +429,16 @@ func TestHooksDoNotReferToTheHooksBefore(t *testing.T) {
 	d := spectest.Composite(t, "{script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+", hooks: {finalize: {webhook: {url: 'http://x/'}}}}")
 	var before weak.Pointer[hook.Script]
 	second := func() Built {
-		first := newLoader()
+		first := newBuilder()
 		first.Log = func(string, *hook.Request, engine.Message) {}
-		hooks, err := first.ReadAndLoad(t.Context(), d)
+		hooks, err := first.ReadAndBuild(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before = weak.Make(hooks.Sync.(*hook.Script))
 		next := *first
 		next.Before = &hooks
-		again, err := next.ReadAndLoad(t.Context(), d)
+		again, err := next.ReadAndBuild(t.Context(), d)
 		if err != nil {
 			t.Fatal(err)
 		}
