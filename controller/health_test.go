@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestAnAnswerIsKeptForAsLongAsItTookManyTimes(t *testing.T) {
+func TestHealthResultIsCachedInProportionToItsCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r recent
 		looks, took := 0, time.Duration(0)

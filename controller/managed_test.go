@@ -127,7 +127,7 @@ func run(t *testing.T, m *managed, identity string, canary *throttle.Canary) {
 	m.active.Store(&running{Reconciler: reconciler, stop: func() {}, end: func() {}})
 }
 
-func TestOnlyTheCandidateWithTheSameObjectAndScriptsRuns(t *testing.T) {
+func TestRunningAsComparesObjectAndScripts(t *testing.T) {
 	m := newManaged(controllerObject("1"))
 	c := &build.Candidate{Object: controllerObject("1"), Identity: "v"}
 	if m.runningAs(c) != nil || !m.runsPartial() {
@@ -141,16 +141,16 @@ func TestOnlyTheCandidateWithTheSameObjectAndScriptsRuns(t *testing.T) {
 	edited.SetGeneration(2)
 	for _, other := range []*build.Candidate{{Object: c.Object, Identity: "w"}, {Object: edited, Identity: "v"}, {Object: controllerObject("2"), Identity: "v"}} {
 		if m.runningAs(other) != nil {
-			t.Errorf("%s of %s at generation %d is said to run", other.Identity, other.Object.GetUID(), other.Object.GetGeneration())
+			t.Errorf("runningAs returns a version for %s of %s at generation %d", other.Identity, other.Object.GetUID(), other.Object.GetGeneration())
 		}
 	}
 	m.active.Load().Current().Loaded.Built.Missing = "hooks.sync.script"
 	if !m.runsPartial() {
-		t.Error("what runs is said to be whole")
+		t.Error("runsPartial is false for a partial version")
 	}
 }
 
-func TestARejectionIsOfOneVersionUntilItIsEditedOrCleared(t *testing.T) {
+func TestVersionIsGivenUpUntilEditedOrAccepted(t *testing.T) {
 	m := newManaged(controllerObject("1"))
 	why := errors.New("it failed")
 	m.giveUp("v", why)
@@ -176,7 +176,7 @@ func TestARejectionIsOfOneVersionUntilItIsEditedOrCleared(t *testing.T) {
 	}
 }
 
-func TestTheNameOfWhatIsStored(t *testing.T) {
+func TestStoredGood(t *testing.T) {
 	m := newManaged(controllerObject("1"))
 	if got := m.storedGood(); got != "" {
 		t.Errorf("no version was good, and %s is stored", got)
@@ -192,7 +192,7 @@ func TestTheNameOfWhatIsStored(t *testing.T) {
 	}
 }
 
-func TestAVersionIsStoredAgainAfterAWhile(t *testing.T) {
+func TestVersionIsStoredAgainLater(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
 		name string
@@ -212,7 +212,7 @@ func TestAVersionIsStoredAgainAfterAWhile(t *testing.T) {
 	}
 }
 
-func TestTheStatusOfANewObjectWaits(t *testing.T) {
+func TestStatusDelayOfNewObject(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newManaged(controllerObject("1"))
 		if got := m.statusDelay(); got != introduction {
@@ -225,7 +225,7 @@ func TestTheStatusOfANewObjectWaits(t *testing.T) {
 	})
 }
 
-func TestSourcesThatAreInFiles(t *testing.T) {
+func TestUsesFiles(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		of   *readSources
@@ -242,7 +242,7 @@ func TestSourcesThatAreInFiles(t *testing.T) {
 	}
 }
 
-func TestWhatEndedByItselfIsNotActiveAnyMore(t *testing.T) {
+func TestFailedVersionIsNotActive(t *testing.T) {
 	s := newServer(t)
 	m, _ := s.records.open(controllerObject("1"))
 	run(t, m, "v", nil)

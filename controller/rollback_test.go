@@ -112,7 +112,7 @@ func (g *givenUp) stillGivenUp() bool {
 
 var away = &url.Error{Op: "Get", URL: "https://api", Err: errors.New("connection refused")}
 
-func TestAVersionThatWasGivenUpIsAcceptedOnlyIfThereIsNoneToGoBackTo(t *testing.T) {
+func TestGivenUpVersionIsAcceptedWithoutPredecessor(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		setUp func(t *testing.T, g *givenUp)
@@ -154,7 +154,7 @@ func TestAVersionThatWasGivenUpIsAcceptedOnlyIfThereIsNoneToGoBackTo(t *testing.
 	}
 }
 
-func TestAVersionThatWasGivenUpIsCheckedAgainstTheOneBefore(t *testing.T) {
+func TestGivenUpVersionIsComparedWithPredecessor(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		setUp func(t *testing.T, g *givenUp)
@@ -173,7 +173,7 @@ func TestAVersionThatWasGivenUpIsCheckedAgainstTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestThePredecessorIsLoadedAgainWithTheLoadBackoff(t *testing.T) {
+func TestPredecessorIsLoadedWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGivenUp(t)
 		g.before(t)
@@ -200,7 +200,7 @@ func TestThePredecessorIsLoadedAgainWithTheLoadBackoff(t *testing.T) {
 	})
 }
 
-func TestAVersionHasACanaryWhileItIsNotKnownIfThereIsOneToGoBackTo(t *testing.T) {
+func TestCanaryNeedsPossiblePredecessor(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		setUp func(t *testing.T, g *givenUp)
@@ -220,8 +220,8 @@ func TestAVersionHasACanaryWhileItIsNotKnownIfThereIsOneToGoBackTo(t *testing.T)
 	}
 }
 
-func TestDefiniteErrorsDoNotPass(t *testing.T) {
+func TestDefiniteErrorsAreNotTransient(t *testing.T) {
 	if mayPass(nil) || mayPass(&scripts.Error{Reason: scripts.NotFound}) {
-		t.Error("no error, or a definite one, is said to pass")
+		t.Error("mayPass is true for no error or for a definite one")
 	}
 }

@@ -21,7 +21,7 @@ func newServer(t *testing.T) *Server {
 	return s
 }
 
-func TestAServerIsReadyOnceAndForAll(t *testing.T) {
+func TestServerStaysReady(t *testing.T) {
 	s := newServer(t)
 	if diff := cmp.Diff([]string{"the server is about to start"}, s.Waiting()); diff != "" {
 		t.Errorf("it waits for (-want +got):\n%s", diff)
@@ -36,7 +36,7 @@ func TestAServerIsReadyOnceAndForAll(t *testing.T) {
 	}
 }
 
-func TestAServerWhoseLockIsHeldIsNotHealthy(t *testing.T) {
+func TestServerWithHeldLockIsNotHealthy(t *testing.T) {
 	s := newServer(t)
 	if err := s.Healthy(t.Context()); err != nil {
 		t.Errorf("it is not healthy: %v", err)

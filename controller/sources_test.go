@@ -47,7 +47,7 @@ func edits(t *testing.T, dir string) func(name string) scripts.Changes {
 	}
 }
 
-func TestAnEditConcernsOnlyTheControllersThatMayReadIt(t *testing.T) {
+func TestEditConcernsOnlyControllersThatReadIt(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b", "lib"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {

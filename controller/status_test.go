@@ -12,7 +12,7 @@ import (
 	"metascript/engine"
 )
 
-func TestWhyAFinalizeHookCannotBeCalled(t *testing.T) {
+func TestReasonFinalizeHookCannotBeCalled(t *testing.T) {
 	active := &build.Loaded{}
 	paused := &spec.Declaration{Settings: v1alpha1.ControllerSettings{Paused: true}}
 	for _, c := range []struct {
@@ -35,7 +35,7 @@ func TestWhyAFinalizeHookCannotBeCalled(t *testing.T) {
 	}
 }
 
-func TestRunawaysAreCountedByTheirController(t *testing.T) {
+func TestRunawaysAreCountedPerController(t *testing.T) {
 	r := &reporter{environment: &environment{sandbox: &build.Sandbox{Runaways: func() []engine.Runaway {
 		return []engine.Runaway{{Owner: "CompositeController/a"}, {Owner: "CompositeController/a"}, {Owner: "DecoratorController/a"}}
 	}}}}

@@ -8,7 +8,7 @@ import (
 	"metascript/controller/throttle"
 )
 
-func TestWhatRunsAsItIsWritten(t *testing.T) {
+func TestRunsAsWritten(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		setUp func(m *managed)
@@ -34,11 +34,11 @@ func TestWhatRunsAsItIsWritten(t *testing.T) {
 		}
 	}
 	if newServer(t).runsAsWritten(controllerObject("1")) {
-		t.Error("an object that was never loaded is said to run")
+		t.Error("a version that was never loaded runs as written")
 	}
 }
 
-func TestTheLastKnownGoodVersionIsInUse(t *testing.T) {
+func TestLastKnownGoodVersionIsInUse(t *testing.T) {
 	s := newServer(t)
 	m, _ := s.records.open(controllerObject("1"))
 	s.records.open(controllerObject("1"))

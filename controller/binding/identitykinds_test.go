@@ -8,7 +8,7 @@ import (
 	"metascript/controller/object"
 )
 
-func TestOnlyTheFirstVersionOfAKindCounts(t *testing.T) {
+func TestOnlyFirstVersionOfKindHasIdentity(t *testing.T) {
 	v1, beta := object.Kind{Group: "g", Version: "v1", Kind: "K"}, object.Kind{Group: "g", Version: "v1beta1", Kind: "K"}
 	pod := object.Kind{Version: "v1", Kind: "Pod"}
 	k := NewIdentityKinds()

@@ -82,7 +82,7 @@ func TestBodiesOfOneReconcileWaitForEachOther(t *testing.T) {
 	})
 }
 
-func TestALeaseWithMemoryIsServedBeforeOneWithout(t *testing.T) {
+func TestLeaseWithMemoryIsServedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		share, l, other := New(128).Share(), &Lease{}, &Lease{}
 		take(t, l, share, 16, 5)
@@ -183,7 +183,7 @@ func TestTakeUpToTakesTheRestOfTheBudget(t *testing.T) {
 }
 
 // Each reconcile reads three bodies, takes more than they need, and in the end has a sixth of the budget.
-func TestManyReconcilesWithManyBodiesAllEnd(t *testing.T) {
+func TestManyReconcilesWithManyBodiesEnd(t *testing.T) {
 	share := New(240).Share()
 	var all sync.WaitGroup
 	for range 8 {
@@ -215,7 +215,7 @@ func TestManyReconcilesWithManyBodiesAllEnd(t *testing.T) {
 	}
 }
 
-func TestAControllerHasHalfOfTheBudgetUnlessABodyIsLarger(t *testing.T) {
+func TestControllerHasHalfOfBudgetUnlessBodyIsLarger(t *testing.T) {
 	b := New(100)
 	share, first, second := b.Share(), &Lease{}, &Lease{}
 	if err := first.Take(t.Context(), share, 40); err != nil {

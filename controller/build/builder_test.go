@@ -72,7 +72,7 @@ func servedBy(t *testing.T, h hook.Hook) string {
 	return fmt.Sprint(statusFrom(t, h)["from"])
 }
 
-func TestHookIsAsListedOrTheFunctionOfItsName(t *testing.T) {
+func TestHookIsListedOrNamedFunction(t *testing.T) {
 	const url = "http://hooks.example.com/sync"
 	portedJS := objecttest.Inline("JavaScript", "module.exports = async function (context) { return {status: 200, body: {status: {from: 'ported'}, children: []}}; };")
 	portedJsonnet := objecttest.Inline("Jsonnet", "function(request) { status: { from: 'ported' }, children: [] }")

@@ -128,7 +128,7 @@ func TestCredentialsCannotBeReadWithoutACluster(t *testing.T) {
 	}
 }
 
-func TestOnlyAChangeOfTheContentOfASecretIsReported(t *testing.T) {
+func TestOnlyChangedContentOfSecretIsReported(t *testing.T) {
 	h, clients, client := openWebhook(t, tokenSettings)
 	changes := make(chan struct{}, 10)
 	if err := clients.Credentials.OnChange(func() { changes <- struct{}{} }); err != nil {

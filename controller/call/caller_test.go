@@ -96,7 +96,7 @@ func TestGuard(t *testing.T) {
 }
 
 // The canary is given the error of the script, and the breaker replaces it afterwards.
-func TestTheBreakerHoldsAParentAfterRepeatedErrors(t *testing.T) {
+func TestBreakerHoldsParentAfterRepeatedErrors(t *testing.T) {
 	script := &countedHook{err: tooManySteps}
 	caller, _ := newCaller(build.Hooks{Sync: script})
 	var held *throttle.HeldError
@@ -142,7 +142,7 @@ func TestTheBreakerHoldsAParentAfterRepeatedErrors(t *testing.T) {
 	}
 }
 
-func TestATimeoutPausesTheCalls(t *testing.T) {
+func TestTimeoutPausesCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := &countedHook{err: &engine.Error{Kind: engine.KindTimeout, Msg: "late"}}
 		caller, _ := newCaller(build.Hooks{Sync: script})
@@ -167,7 +167,7 @@ func TestATimeoutPausesTheCalls(t *testing.T) {
 }
 
 // A Caller calls the hooks of the version that it was made with, and reports the results to it, whatever replaces it.
-func TestAVersionThatIsReplacedDuringACall(t *testing.T) {
+func TestVersionIsReplacedDuringCall(t *testing.T) {
 	current, previous := &countedHook{}, 0
 	var version *Version // that a Reconciler would use next
 	caller, _ := newCaller(build.Hooks{Sync: hookFunc(func(*hook.Request) (*hook.Response, error) {
@@ -200,7 +200,7 @@ func TestAVersionThatIsReplacedDuringACall(t *testing.T) {
 	}
 }
 
-func TestHooksOfAVersionThatWasGivenUpAreNotCalled(t *testing.T) {
+func TestHooksOfRejectedVersionAreNotCalled(t *testing.T) {
 	sync := &countedHook{}
 	caller, _ := newCaller(build.Hooks{Sync: sync})
 	caller.Version.Canary = guardCanary()
@@ -245,7 +245,7 @@ func TestWhichHookIsCalled(t *testing.T) {
 	}
 }
 
-func TestEventsAreRecordedForASuccessfulCall(t *testing.T) {
+func TestEventsAreRecordedForSuccessfulCall(t *testing.T) {
 	sync := &countedHook{response: hook.Response{Warnings: []string{"a % sign"}, Events: []hook.Event{{Type: "Normal", Reason: "Done", Message: "all"}}}}
 	caller, recorded := newCaller(build.Hooks{Sync: sync})
 	if _, err := caller.call(t, nil); err != nil {
@@ -320,7 +320,7 @@ func TestCallRevisions(t *testing.T) {
 	}
 }
 
-func TestTheRequestForAnOlderRevision(t *testing.T) {
+func TestRequestForOlderRevision(t *testing.T) {
 	widget, other := objecttest.Widget(nil).GroupVersionKind(), object.Kind{Version: "v1", Kind: "Pod"}
 	latest := hook.Request{
 		Parent: objecttest.Widget(nil), Expect: hook.Expect{Selector: labels.Everything(), Labels: map[string]string{"a": "b"}},
@@ -340,7 +340,7 @@ func TestTheRequestForAnOlderRevision(t *testing.T) {
 }
 
 // If the fallback switches during calls for several revisions, their responses may be of different implementations.
-func TestASwitchOfTheFallbackDuringACall(t *testing.T) {
+func TestFallbackSwitchDuringCall(t *testing.T) {
 	for _, several := range []bool{false, true} {
 		script := &countedHook{err: tooManySteps}
 		f := &hook.Fallback{Script: script, Webhook: &countedHook{response: hook.Response{Status: map[string]any{"from": "webhook"}}}}
@@ -365,7 +365,7 @@ func TestASwitchOfTheFallbackDuringACall(t *testing.T) {
 	}
 }
 
-func TestAPanicInAHookIsAnError(t *testing.T) {
+func TestPanicInHookIsAnError(t *testing.T) {
 	panics := hookFunc(func(*hook.Request) (*hook.Response, error) { panic("out of range") })
 	for name, c := range map[string]struct{ current, older hook.Hook }{
 		"for the current parent":    {panics, &countedHook{}},

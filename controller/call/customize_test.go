@@ -20,7 +20,7 @@ func (c *Caller) relate(t *testing.T, change func(*object.Object)) error {
 	return c.Relate(t.Context(), parent, []Variant{c.Latest(parent)})
 }
 
-func TestTheCustomizeHookIsCalledOncePerVersionOfAParent(t *testing.T) {
+func TestCustomizeHookIsCalledOncePerVersionOfParent(t *testing.T) {
 	customize := &countedHook{}
 	caller, _ := newCaller(build.Hooks{Sync: &countedHook{}, Customize: customize})
 	version := func(uid string, generation int64, resourceVersion string) func(*object.Object) {
@@ -57,7 +57,7 @@ func TestTheCustomizeHookIsCalledOncePerVersionOfAParent(t *testing.T) {
 	}
 }
 
-func TestHowLongAResponseOfTheCustomizeHookIsCached(t *testing.T) {
+func TestCustomizeResponseExpires(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		customizeFor time.Duration
@@ -91,7 +91,7 @@ func TestHowLongAResponseOfTheCustomizeHookIsCached(t *testing.T) {
 }
 
 // A use of a cached response does not make it valid for longer.
-func TestTheTimeOfACachedResponseIsThatOfItsCall(t *testing.T) {
+func TestCachedResponseHasTimeOfItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		customize := &countedHook{}
 		caller, _ := newCaller(build.Hooks{Customize: customize, CustomizeTTL: time.Minute})
@@ -109,7 +109,7 @@ func TestTheTimeOfACachedResponseIsThatOfItsCall(t *testing.T) {
 	})
 }
 
-func TestAnErrorOfTheCustomizeHookIsNotCached(t *testing.T) {
+func TestCustomizeErrorIsNotCached(t *testing.T) {
 	customize, sync := &countedHook{err: errors.New("refused")}, &countedHook{}
 	caller, _ := newCaller(build.Hooks{Sync: sync, Customize: customize})
 	for range 2 {
@@ -134,7 +134,7 @@ func TestAnErrorOfTheCustomizeHookIsNotCached(t *testing.T) {
 }
 
 // The customize hook has a breaker of its own, so that its errors do not hold the parent for the sync hook.
-func TestTheCustomizeHookHasItsOwnBreaker(t *testing.T) {
+func TestCustomizeHookHasOwnBreaker(t *testing.T) {
 	customize := &countedHook{err: tooManySteps}
 	caller, _ := newCaller(build.Hooks{Sync: &countedHook{}, Customize: customize})
 	for range 5 {
@@ -150,7 +150,7 @@ func TestTheCustomizeHookHasItsOwnBreaker(t *testing.T) {
 	}
 }
 
-func TestTheCustomizeHookIsCalledAgainAfterASwitchOfTheFallback(t *testing.T) {
+func TestCustomizeHookIsCalledAgainAfterSwitch(t *testing.T) {
 	script, webhook := &countedHook{}, &countedHook{}
 	f := &hook.Fallback{Script: script, Webhook: webhook}
 	caller, _ := newCaller(build.Hooks{Customize: f})
@@ -173,7 +173,7 @@ func TestTheCustomizeHookIsCalledAgainAfterASwitchOfTheFallback(t *testing.T) {
 	}
 }
 
-func TestTheCustomizeHookIsCalledForEachRevision(t *testing.T) {
+func TestCustomizeHookIsCalledForEachRevision(t *testing.T) {
 	customize, older := &countedHook{}, &countedHook{}
 	caller, _ := newCaller(build.Hooks{Sync: &countedHook{}, Customize: customize})
 	parent := objecttest.Widget(nil)
@@ -205,7 +205,7 @@ func TestTheCustomizeHookIsCalledForEachRevision(t *testing.T) {
 	}
 }
 
-func TestWithoutACustomizeHookThereAreNoRelatedObjects(t *testing.T) {
+func TestNoRelatedObjectsWithoutCustomizeHook(t *testing.T) {
 	caller, _ := newCaller(build.Hooks{Sync: &countedHook{}})
 	all := variants(caller, nil, nil)
 	if err := caller.Relate(t.Context(), objecttest.Widget(nil), all); err != nil || all[0].Related != nil || caller.Customized.Selected {
@@ -213,7 +213,7 @@ func TestWithoutACustomizeHookThereAreNoRelatedObjects(t *testing.T) {
 	}
 }
 
-func TestARuleForAResourceThatIsNotServed(t *testing.T) {
+func TestRuleForUnservedResource(t *testing.T) {
 	customize := &countedHook{response: hook.Response{Related: []hook.RelatedRule{{APIVersion: "example.org/v1", Resource: "gadgets"}}}}
 	caller, _ := newCaller(build.Hooks{Sync: &countedHook{}, Customize: customize})
 	for range 2 { // the response is cached; discovery is asked each time

@@ -174,7 +174,7 @@ func TestAdoptingAndReleasingKeepOtherReferences(t *testing.T) {
 	}
 }
 
-func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
+func TestNonControllerReferenceToParentIsReplaced(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	plain := object.ControllerRef(parent)
 	plain.Controller, plain.BlockOwnerDeletion = nil, nil
@@ -193,7 +193,7 @@ func TestAReferenceToTheParentThatDoesNotControlIsReplaced(t *testing.T) {
 	}
 }
 
-func TestWhatIsAdoptedIsACopy(t *testing.T) {
+func TestAdoptionDoesNotChangeCache(t *testing.T) {
 	parent, orphan := objecttest.Widget(nil), objecttest.Matching("a", objecttest.Widget(nil))
 	cache, write := openCache(t, orphan), &plantest.Recorder{}
 	owner := &BySelector{Children: []Cache{cache}, Selector: GeneratedSelector, GetLive: func(context.Context, *object.Object) (*object.Object, error) { return parent, nil }}
@@ -207,7 +207,7 @@ func TestWhatIsAdoptedIsACopy(t *testing.T) {
 }
 
 // Before it adopts, a parent is read past the caches, once.
-func TestAParentThatIsNotWhatTheCacheSaysAdoptsNothing(t *testing.T) {
+func TestChangedParentAdoptsNothing(t *testing.T) {
 	resource := schema.GroupResource{Group: "example.com", Resource: "widgets"}
 	for _, c := range []struct {
 		name string
@@ -242,7 +242,7 @@ func TestAParentThatIsNotWhatTheCacheSaysAdoptsNothing(t *testing.T) {
 	}
 }
 
-func TestTheParentIsNotReadWhenThereIsNothingToAdopt(t *testing.T) {
+func TestParentIsReadOnlyForAdoption(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	live := func() (*object.Object, error) {
 		t.Error("the parent was read past the caches")
@@ -251,7 +251,7 @@ func TestTheParentIsNotReadWhenThereIsNothingToAdopt(t *testing.T) {
 	claimOnce(t, parent, live, nil, objecttest.ConfigMap("a", parent), unmatched("b", parent), objecttest.ConfigMap("c", nil))
 }
 
-func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
+func TestConflictOfAdoptionOrReleaseRequeues(t *testing.T) {
 	resource := schema.GroupResource{Resource: "configmaps"}
 	for name, late := range map[string]error{
 		"conflict":  apierrors.NewConflict(resource, "x", errors.New("it was modified")),
@@ -274,7 +274,7 @@ func TestBeingTooLateToAdoptOrReleaseIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
+func TestFailedReleaseDoesNotStopAdoption(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	fails := func(op plan.Op) error {
 		if op.Object.GetName() == "c" {
@@ -292,7 +292,7 @@ func TestAFailedReleaseDoesNotStopAdoption(t *testing.T) {
 	}
 }
 
-// To look again is no failure, and must not hide one: the loop tells of failures only.
+// ErrRequeue is no failure, and must not hide one: the reconciler reports only failures.
 func TestClaimReturnsAnotherErrorInPlaceOfErrRequeue(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	fails := func(plan.Op) error { return errors.New("no release today") }
@@ -333,7 +333,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-func TestSelectorsInTheParentsSpec(t *testing.T) {
+func TestSelectorInSpecOfParent(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		selector any // nil: there is none
@@ -370,7 +370,7 @@ func TestSelectorsInTheParentsSpec(t *testing.T) {
 	}
 }
 
-func TestTheGeneratedSelectorMatchesTheParentsUID(t *testing.T) {
+func TestGeneratedSelectorMatchesUIDOfParent(t *testing.T) {
 	selector, err := GeneratedSelector(objecttest.Widget(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -385,7 +385,7 @@ func TestTheGeneratedSelectorMatchesTheParentsUID(t *testing.T) {
 	}
 }
 
-func TestASelectorThatCannotBeReadClaimsNothing(t *testing.T) {
+func TestInvalidSelectorClaimsNothing(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	write := &plantest.Recorder{}
 	owner := &BySelector{Selector: SpecSelector}

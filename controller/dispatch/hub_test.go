@@ -128,7 +128,7 @@ func configMap(labels map[string]string, owner string) *object.Object {
 
 func of(tenant string) map[string]string { return map[string]string{"tenant": tenant} }
 
-func TestAParentsEventsGoToThoseThatLookAfterIt(t *testing.T) {
+func TestEventsOfParents(t *testing.T) {
 	w := newWorld(t)
 	for who, selector := range map[string]string{"a": "tenant=a", "b": "tenant=b", "either": "tenant in (a,b)", "some": "tenant", "not-a": "tenant!=a", "all": ""} {
 		w.join(t, who, selector)
@@ -146,12 +146,12 @@ func TestAParentsEventsGoToThoseThatLookAfterIt(t *testing.T) {
 		{"a finalizer comes off", widget("w", nil, "finalizer/b"), widget("w", nil), "all, b, not-a"},
 	} {
 		if got := w.event(widgets, c.old, c.current); got != c.want {
-			t.Errorf("%s: told are %s, want %s", c.name, got, c.want)
+			t.Errorf("%s: notified %s, want %s", c.name, got, c.want)
 		}
 	}
 }
 
-func TestAChildsEventsGoToThoseThatLookAfterItsParent(t *testing.T) {
+func TestEventsOfChildren(t *testing.T) {
 	w := newWorld(t, widget("of-a", of("a")), widget("of-b", of("b")), widget("left", nil, "finalizer/a"))
 	w.join(t, "a", "tenant=a")
 	w.join(t, "b", "tenant=b")
@@ -167,12 +167,12 @@ func TestAChildsEventsGoToThoseThatLookAfterItsParent(t *testing.T) {
 		{"there is no parent", nil, configMap(nil, ""), ""},
 	} {
 		if got := w.event(configMaps, c.old, c.current); got != c.want {
-			t.Errorf("%s: told are %s, want %s", c.name, got, c.want)
+			t.Errorf("%s: notified %s, want %s", c.name, got, c.want)
 		}
 	}
 }
 
-func TestAnOrphansEventsGoToThoseThatMayAdoptIt(t *testing.T) {
+func TestEventsOfOrphans(t *testing.T) {
 	w := newWorld(t)
 	w.join(t, "a", "tenant=a")
 	w.join(t, "b", "tenant=b")
@@ -182,21 +182,21 @@ func TestAnOrphansEventsGoToThoseThatMayAdoptIt(t *testing.T) {
 	w.Adopts("b", first, selection.Query{Namespace: "default", Labels: labels.SelectorFromSet(of("2"))})
 	w.Adopts("nobody", first, selection.Query{})
 	if got := w.event(configMaps, nil, configMap(of("1"), "")); got != "a for first" {
-		t.Errorf("told are %s", got)
+		t.Errorf("notified %s", got)
 	}
 	if got := w.event(configMaps, configMap(of("1"), ""), configMap(of("1"), "")); got != "" {
-		t.Errorf("told of one that did not change are %s", got)
+		t.Errorf("notified of an unchanged orphan: %s", got)
 	}
 	if got := w.event(configMaps, configMap(of("1"), ""), configMap(of("1"), "somebody")); got != "" {
-		t.Errorf("told of one that has an owner are %s", got)
+		t.Errorf("notified of an object with an owner: %s", got)
 	}
 	w.Adopts("a", first)
 	if got := w.event(configMaps, nil, configMap(of("1"), "")); got != "" {
-		t.Errorf("told are %s", got)
+		t.Errorf("notified %s", got)
 	}
 }
 
-func TestWhoLeavesIsForgotten(t *testing.T) {
+func TestLeaveRemovesController(t *testing.T) {
 	w := newWorld(t, widget("w", of("a")))
 	w.join(t, "a", "tenant=a")
 	w.join(t, "b", "tenant=b")
@@ -206,7 +206,7 @@ func TestWhoLeavesIsForgotten(t *testing.T) {
 	w.Leave("a")
 	w.Adopts("a", object.RefOf(widget("w", nil)), selection.Query{}) // by an event that was under way
 	if got := w.event(widgets, nil, widget("w", of("a"), "finalizer/a")); got != "" {
-		t.Errorf("told are %s", got)
+		t.Errorf("notified %s", got)
 	}
 	if w.adopters.Len() != 0 || len(w.adopting) != 0 || w.Changes(widgetKind.GroupKind()) == before {
 		t.Errorf("%d adopters are left of %d controllers", w.adopters.Len(), len(w.adopting))
@@ -217,7 +217,7 @@ func TestWhoLeavesIsForgotten(t *testing.T) {
 	}
 }
 
-func TestChangesDiffersAfterAJoinOrAnEvent(t *testing.T) {
+func TestChangesDiffersAfterJoinOrEvent(t *testing.T) {
 	w := newWorld(t, widget("w", of("a")))
 	before := w.Changes(widgetKind.GroupKind())
 	w.join(t, "a", "tenant=a")
@@ -254,7 +254,7 @@ func (w *world) overlap(who string) string {
 	return text
 }
 
-func TestControllersThatSelectTheSameParentsAreFound(t *testing.T) {
+func TestOverlapOfControllers(t *testing.T) {
 	w := newWorld(t, widget("x", of("a")), widget("y", of("a")), widget("z", of("b")), widget("none", nil))
 	for _, c := range []struct{ who, selector string }{{"a", "tenant=a"}, {"b", "tenant=b"}, {"c", "tenant=c"}, {"not-a", "tenant!=a"}, {"all", ""}, {"ignored", ""}} {
 		w.join(t, c.who, c.selector)
@@ -284,7 +284,7 @@ func TestControllersThatSelectTheSameParentsAreFound(t *testing.T) {
 }
 
 // Objects of a kind are the same objects in all its versions.
-func TestControllersThatSelectTheSameParentsInOtherVersionsAreFound(t *testing.T) {
+func TestOverlapAcrossVersions(t *testing.T) {
 	w := newWorld(t, widget("x", of("a")), widget("y", of("b")), in("v2", widget("x", of("a"))), in("v2", widget("y", of("b"))))
 	w.join(t, "old", "tenant=a")
 	w.joinVersion(t, widgetsV2, "new", "tenant")
@@ -310,7 +310,7 @@ func TestControllersThatSelectTheSameParentsInOtherVersionsAreFound(t *testing.T
 }
 
 // The children of one controller may be the parents of another one.
-func TestAResourceThatBecomesOneOfParentsIsIndexed(t *testing.T) {
+func TestChildResourceBecomesParentResource(t *testing.T) {
 	first := configMap(of("a"), "")
 	w := newWorld(t, first)
 	w.join(t, "children", "")
@@ -327,8 +327,8 @@ func TestAResourceThatBecomesOneOfParentsIsIndexed(t *testing.T) {
 	}
 }
 
-// The hub tells those whom a scan of all selectors finds.
-func TestTheHubTellsAsAScanOfAllSelectorsDoes(t *testing.T) {
+// The hub notifies the same controllers as a scan of all selectors.
+func TestHubEqualsScanOfAllSelectors(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	w := newWorld(t)
 	clauses := []string{"", "a", "!a", "a=1", "a!=1", "a in (1,2)", "a notin (1)", "b", "b=1", "b in (2)", "!b"}
@@ -361,7 +361,7 @@ func TestTheHubTellsAsAScanOfAllSelectorsDoes(t *testing.T) {
 		}
 		slices.Sort(want)
 		if got := w.event(widgets, old, current); got != strings.Join(want, ", ") {
-			t.Fatalf("from %v to %v told are %s, want %s", old.GetLabels(), current.GetLabels(), got, want)
+			t.Fatalf("from %v to %v: notified %s, want %s", old.GetLabels(), current.GetLabels(), got, want)
 		}
 	}
 }
@@ -378,19 +378,19 @@ func BenchmarkEvent(b *testing.B) {
 			current.SetResourceVersion("2")
 			for b.Loop() {
 				if got := len(f.concerned(old, current)); got != 1 {
-					b.Fatalf("%d are told", got)
+					b.Fatalf("%d are notified", got)
 				}
 			}
 		})
 	}
 }
 
-func TestAHandlerThatPanicsIsTheOnlyOneThatMissesTheEvent(t *testing.T) {
+func TestPanicInHandlerDoesNotAffectOthers(t *testing.T) {
 	told := 0
 	count := func(_, _ *object.Object) { told++ }
 	defer func() {
 		if r := recover(); r != "out of order" || told != 2 {
-			t.Errorf("recovered %v, and %d others were told", r, told)
+			t.Errorf("recovered %v, and %d other handlers were called", r, told)
 		}
 	}()
 	call([]Handler{count, func(_, _ *object.Object) { panic("out of order") }, count}, nil, nil)

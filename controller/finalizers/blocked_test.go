@@ -100,7 +100,7 @@ func (w *waitingWorld) followed(t *testing.T, in kube.Finder, why string, about 
 	return warned, lists
 }
 
-func TestParentsThatWaitAreReportedOnceHoweverOftenTheControllerDoesNotLoad(t *testing.T) {
+func TestWaitingParentsAreReportedOnce(t *testing.T) {
 	w := newWaitingWorld(t)
 	two := []kube.Resource{widgetResource, gadgetResource}
 	for _, step := range []struct {

@@ -53,7 +53,7 @@ func answering(t testing.TB, body []byte, length bool, headers ...string) *Webho
 	})
 }
 
-func TestALargeAnswerIsThatOfASmallOne(t *testing.T) {
+func TestLargeResponseEqualsSmallOne(t *testing.T) {
 	body := large(2)
 	small := answering(t, body, true)
 	want, err := small.read(body, newRequest(t))
@@ -64,7 +64,7 @@ func TestALargeAnswerIsThatOfASmallOne(t *testing.T) {
 		for _, strict := range []bool{true, false} {
 			h := answering(t, body, length)
 			h.Strict, h.InFlight = strict, bodies.New(0).Share()
-			// cmp takes seconds to find nothing in so much.
+			// cmp needs seconds to compare equal values of this size.
 			if got := ask(t, h, newRequest(t)); !reflect.DeepEqual(got.Document(), want.Document()) {
 				t.Errorf("length %t, strict %t (-want +got):\n%s", length, strict, cmp.Diff(want.Document(), got.Document()))
 			}
@@ -72,7 +72,7 @@ func TestALargeAnswerIsThatOfASmallOne(t *testing.T) {
 	}
 }
 
-func TestALargeAnswerThatIsNoneIsRefusedAsASmallOneIs(t *testing.T) {
+func TestErrorsOfInvalidLargeResponses(t *testing.T) {
 	const prefix = "the answer is not a JSON object: "
 	blanks := strings.Repeat(" ", smallBody)
 	for body, want := range map[string]string{
@@ -94,7 +94,7 @@ func TestALargeAnswerThatIsNoneIsRefusedAsASmallOneIs(t *testing.T) {
 	}
 }
 
-func TestALargeAnswerThatBreaksOffSaysSo(t *testing.T) {
+func TestTruncatedLargeResponseIsAnError(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Length", fmt.Sprint(1<<20))
@@ -106,7 +106,7 @@ func TestALargeAnswerThatBreaksOffSaysSo(t *testing.T) {
 	}
 }
 
-func TestAnAnswerAboveTheRoomForAllIsRefusedByTheNameOfTheFlag(t *testing.T) {
+func TestErrorOfResponseAboveLimitNamesFlag(t *testing.T) {
 	body := large(2)
 	for length, want := range map[bool]string{
 		true:  fmt.Sprintf("the answer has %d bytes, and all answers in flight can have at most 1048576 bytes together: raise --webhook-memory", len(body)),
@@ -122,22 +122,22 @@ func TestAnAnswerAboveTheRoomForAllIsRefusedByTheNameOfTheFlag(t *testing.T) {
 			}
 		}
 		if !budget.TryTake(1 << 20) {
-			t.Error("a call that failed keeps room")
+			t.Error("a failed call keeps memory")
 		}
 	}
 }
 
-func TestACallThatFindsNoRoomSaysSoAndKeepsNone(t *testing.T) {
+func TestCallWithoutMemoryFailsAndReturnsMemory(t *testing.T) {
 	h := answering(t, large(1), true)
 	budget := bodies.New(4 << 20)
 	h.InFlight = budget.Share()
 	ctx, release := bodies.WithLease(t.Context())
 	defer release()
 	if bodies.FromContext(ctx).Take(ctx, h.InFlight, 1) != nil || !budget.TryTake(4<<20-1) {
-		t.Fatal("there is no room")
+		t.Fatal("the budget is too small")
 	}
 	bodies.FromContext(ctx).Shrink(1, 1)
-	_, err := h.Call(ctx, newRequest(t)) // which does not wait, since no other reconcile holds room
+	_, err := h.Call(ctx, newRequest(t)) // which does not wait, since no other reconcile has memory
 	if got := fault(t, h, err); !strings.HasPrefix(got, "there is not enough memory for an answer of up to ") || !strings.Contains(got, "raise --webhook-memory if this happens often") {
 		t.Errorf("error %q", got)
 	}
@@ -145,18 +145,18 @@ func TestACallThatFindsNoRoomSaysSoAndKeepsNone(t *testing.T) {
 	ask(t, h, newRequest(t))
 }
 
-// A small answer is no neighbour's victim.
-func TestASmallAnswerNeedsNoRoom(t *testing.T) {
+// A small response does not wait for large ones of other reconciles.
+func TestSmallResponseNeedsNoMemory(t *testing.T) {
 	budget := bodies.New(1 << 20)
 	if !budget.TryTake(1 << 20) {
-		t.Fatal("there is no room")
+		t.Fatal("the budget is too small")
 	}
 	h := answering(t, []byte(`{"children": []}`), false)
 	h.InFlight = budget.Share()
 	ask(t, h, newRequest(t))
 }
 
-func TestKeptAnswersShareTheirRoom(t *testing.T) {
+func TestCachedResponsesShareLimit(t *testing.T) {
 	room := bodies.New(3 << 20)
 	one, two := answering(t, large(2), true, "ETag", `"a"`), answering(t, large(2), true, "ETag", `"b"`)
 	for _, h := range []*Webhook{one, two} {
@@ -165,18 +165,18 @@ func TestKeptAnswersShareTheirRoom(t *testing.T) {
 		ask(t, h, newRequest(t))
 	}
 	if one.Cache.kept.Len() != 1 || two.Cache.kept.Len() != 0 {
-		t.Errorf("%d and %d answers are kept, want the first alone", one.Cache.kept.Len(), two.Cache.kept.Len())
+		t.Errorf("%d and %d responses are cached, want only the first", one.Cache.kept.Len(), two.Cache.kept.Len())
 	}
 	one.Close()
 	ask(t, two, newRequest(t))
 	two.Close()
 	if !room.TryTake(3 << 20) {
-		t.Error("answers that are forgotten keep their room")
+		t.Error("deleted responses keep their memory")
 	}
 }
 
-// Answers without their length about several revisions, which arrive at the same time.
-func TestAnswersOfOneReconcileMayHaveMoreAtMostThanThereIsRoom(t *testing.T) {
+// Responses without Content-Length for several revisions, which arrive at the same time.
+func TestConcurrentResponsesOfOneReconcile(t *testing.T) {
 	const revisions = 4
 	for _, limit := range []int64{2 << 20, 8 << 20} { // of 4 MiB for the controller, and 8 MiB in all
 		var arrived sync.WaitGroup
@@ -204,7 +204,7 @@ func TestAnswersOfOneReconcileMayHaveMoreAtMostThanThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestAnAnswerBesideOthersOfItsReconcileIsRefusedByTheNameOfTheFlag(t *testing.T) {
+func TestErrorOfSecondResponseOfReconcileNamesFlag(t *testing.T) {
 	h := answering(t, large(2), false)
 	h.InFlight = bodies.New(3 << 20).Share()
 	ctx, release := bodies.WithLease(t.Context())
@@ -218,8 +218,8 @@ func TestAnAnswerBesideOthersOfItsReconcileIsRefusedByTheNameOfTheFlag(t *testin
 	}
 }
 
-// Eight answers at the same time, each used for a while: never are more than two in memory.
-func TestAnswersInFlightStayWithinTheirRoom(t *testing.T) {
+// Of eight responses at the same time, at most two are in memory.
+func TestMemoryOfResponsesInFlightIsLimited(t *testing.T) {
 	body := large(5)
 	budget := bodies.New(12 << 20)
 	var calls sync.WaitGroup
@@ -246,6 +246,6 @@ func TestAnswersInFlightStayWithinTheirRoom(t *testing.T) {
 	}
 	calls.Wait()
 	if most.Load() > 2 {
-		t.Errorf("%d answers of %d bytes were in use at the same time, with room for 12 MiB", most.Load(), len(body))
+		t.Errorf("%d responses of %d bytes were in use at the same time, with a limit of 12 MiB", most.Load(), len(body))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"metascript/controller/object"
 )
 
-func TestAChildThatIsNoObjectIsRefused(t *testing.T) {
+func TestChildMustBeObject(t *testing.T) {
 	checkRefusals(t, newRequest(t), all, []refusal{
 		{"text", `{children: [Pod]}`, `children[0]: it is a string, want an object`},
 		{"a number", `{children: [1]}`, `children[0]: it is a number, want an object`},
@@ -19,7 +19,7 @@ func TestAChildThatIsNoObjectIsRefused(t *testing.T) {
 	})
 }
 
-func TestAChildNeedsVersionKindAndName(t *testing.T) {
+func TestChildNeedsAPIVersionKindAndName(t *testing.T) {
 	const (
 		version  = `want a string such as "v1"`
 		kind     = `want a string such as "Pod"`
@@ -53,7 +53,7 @@ func TestAChildNeedsVersionKindAndName(t *testing.T) {
 	})
 }
 
-func TestAChildsMetadataHasTheTypesItNeeds(t *testing.T) {
+func TestInvalidMetadataOfChildIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), all, []refusal{
 		{"a number as namespace", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: 1}}]}`, `children[0] (Pod "a"): metadata.namespace is a number, want a string`},
 		{"an object as namespace", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: {}}}]}`, `children[0] (Pod "a"): metadata.namespace is an object, want a string`},
@@ -67,7 +67,7 @@ func TestAChildsMetadataHasTheTypesItNeeds(t *testing.T) {
 
 const undeclaredSecret = `children[1] (Secret "s"): Secret.v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1)`
 
-func TestAnUndeclaredKindIsRefusedFromAScript(t *testing.T) {
+func TestUndeclaredKindFromScriptIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, []refusal{
 		{"another kind", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, {apiVersion: v1, kind: Secret, metadata: {name: s}}]}`, undeclaredSecret},
 		{
@@ -89,7 +89,7 @@ func TestAnUndeclaredKindIsRefusedFromAScript(t *testing.T) {
 	}})
 }
 
-func TestAnUndeclaredKindFromAWebhookIsCreatedOnceWithAWarning(t *testing.T) {
+func TestUndeclaredKindFromWebhookIsAWarning(t *testing.T) {
 	for _, speaker := range lenient {
 		resp := ask(t, speakers[speaker](t, `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, {apiVersion: v1, kind: Secret, metadata: {name: s}}]}`), newRequest(t))
 		if diff := cmp.Diff([]string{"Pod default/a", "Secret default/s"}, children(resp)); diff != "" {
@@ -101,7 +101,7 @@ func TestAnUndeclaredKindFromAWebhookIsCreatedOnceWithAWarning(t *testing.T) {
 	}
 }
 
-func TestADuplicateIsRefusedFromAScript(t *testing.T) {
+func TestDuplicateChildFromScriptIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, []refusal{
 		{
 			"of the same text", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, {apiVersion: v1, kind: Pod, metadata: {name: a}}]}`,
@@ -113,7 +113,7 @@ func TestADuplicateIsRefusedFromAScript(t *testing.T) {
 	})
 }
 
-func TestOfDuplicatesFromAWebhookTheLastCountsWithAWarning(t *testing.T) {
+func TestLastDuplicateChildFromWebhookIsUsed(t *testing.T) {
 	for _, speaker := range lenient {
 		resp := ask(t, speakers[speaker](t, `{children: [
 			{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {n1: 1}},
@@ -133,7 +133,7 @@ func TestOfDuplicatesFromAWebhookTheLastCountsWithAWarning(t *testing.T) {
 	}
 }
 
-func TestTheSameNameInAnotherKindOrNamespaceIsNoDuplicate(t *testing.T) {
+func TestSameNameInOtherKindOrNamespaceIsNoDuplicate(t *testing.T) {
 	req := clusterScoped(newRequest(t))
 	for _, speaker := range all {
 		resp := ask(t, speakers[speaker](t, `{children: [
@@ -149,7 +149,7 @@ func TestTheSameNameInAnotherKindOrNamespaceIsNoDuplicate(t *testing.T) {
 	}
 }
 
-func TestChildrenKeepTheOrderOfTheAnswer(t *testing.T) {
+func TestChildrenKeepOrderOfResponse(t *testing.T) {
 	for _, speaker := range all {
 		resp := ask(t, speakers[speaker](t, `{children: [
 			{apiVersion: v1, kind: Pod, metadata: {name: z}},
@@ -162,7 +162,7 @@ func TestChildrenKeepTheOrderOfTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAChildWhoseLabelsDoNotMatchIsRefused(t *testing.T) {
+func TestLabelsOfChildMustMatchSelector(t *testing.T) {
 	req := newRequest(t)
 	req.Expect.Selector = selector(t, "app=cats,tier in (a,b)")
 	const why = ` do not match the parent's selector "app=cats,tier in (a,b)": its parent would not recognise it; add the labels, or set generateSelector on the controller`
@@ -185,7 +185,7 @@ func TestAChildWhoseLabelsDoNotMatchIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheGeneratedLabelIsAddedToEveryChild(t *testing.T) {
+func TestGeneratedLabelIsAddedToEveryChild(t *testing.T) {
 	req := newRequest(t)
 	req.Expect.Labels = map[string]string{"controller-uid": "u1"}
 	req.Expect.Selector = selector(t, "controller-uid=u1")
@@ -208,7 +208,7 @@ func TestTheGeneratedLabelIsAddedToEveryChild(t *testing.T) {
 	}
 }
 
-func TestAChildGetsItsParentsNamespace(t *testing.T) {
+func TestChildGetsNamespaceOfParent(t *testing.T) {
 	for _, speaker := range all {
 		for _, namespace := range []string{``, `namespace: null`, `namespace: ""`, `namespace: default`} {
 			resp := ask(t, speakers[speaker](t, `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a, `+namespace+`}}]}`), newRequest(t))
@@ -219,7 +219,7 @@ func TestAChildGetsItsParentsNamespace(t *testing.T) {
 	}
 }
 
-func TestAChildOutOfItsParentsReachIsRefused(t *testing.T) {
+func TestChildOutsideNamespaceOfParentIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), all, []refusal{
 		{
 			"in another namespace", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: other}}]}`,
@@ -234,7 +234,7 @@ func TestAChildOutOfItsParentsReachIsRefused(t *testing.T) {
 	})
 }
 
-func TestTheChildOfAClusterScopedParentSaysWhereItIs(t *testing.T) {
+func TestChildOfClusterScopedParentNeedsNamespace(t *testing.T) {
 	req := clusterScoped(newRequest(t))
 	for _, speaker := range all {
 		resp := ask(t, speakers[speaker](t, `{children: [
@@ -259,7 +259,7 @@ func TestTheChildOfAClusterScopedParentSaysWhereItIs(t *testing.T) {
 }
 
 // What the hook gave goes into the last-applied annotation, so it must come through as it is.
-func TestAChildComesThroughAsItIs(t *testing.T) {
+func TestChildIsReturnedUnchanged(t *testing.T) {
 	text := `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default, creationTimestamp: null, annotations: {x: null, h: <&>}},
 		spec: {none: null, big: 9007199254740993, f: 0.25, l: [null, {}, []]}, status: {phase: x}, more: true}`
 	for _, speaker := range all {

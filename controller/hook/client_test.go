@@ -92,7 +92,7 @@ func empty(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{}`)
 }
 
-func TestAServerIsVerifiedByTheCABundle(t *testing.T) {
+func TestServerIsVerifiedWithCABundle(t *testing.T) {
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	s := secure(t, ours, &tls.Config{}, empty)
 	ask(t, s.calling(t, always(Endpoint{TLS: trusting(ours)})), newRequest(t))
@@ -105,7 +105,7 @@ func TestAServerIsVerifiedByTheCABundle(t *testing.T) {
 	}
 }
 
-func TestAServerThatAsksForACertificateGetsIt(t *testing.T) {
+func TestClientCertificateIsSent(t *testing.T) {
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	s := secure(t, ours, &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ours.Pool}, func(w http.ResponseWriter, r *http.Request) {
 		if name := r.TLS.PeerCertificates[0].Subject.CommonName; name != "client" {
@@ -122,7 +122,7 @@ func TestAServerThatAsksForACertificateGetsIt(t *testing.T) {
 	}
 }
 
-func TestOlderTLSIsRefused(t *testing.T) {
+func TestOldTLSVersionIsAnError(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	s := secure(t, ours, &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}, empty)
 	h := s.calling(t, always(Endpoint{TLS: trusting(ours)}))
@@ -131,7 +131,7 @@ func TestOlderTLSIsRefused(t *testing.T) {
 	}
 }
 
-func TestAMaterialThatCannotBeUsedIsNamedAndNotShown(t *testing.T) {
+func TestErrorForInvalidMaterialNamesItsSource(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	one, two := issue(t, ours, "client"), issue(t, ours, "client")
 	for name, c := range map[string]struct {
@@ -151,7 +151,7 @@ func TestAMaterialThatCannotBeUsedIsNamedAndNotShown(t *testing.T) {
 	}
 }
 
-func TestAnEndpointThatIsNotKnownIsAnError(t *testing.T) {
+func TestEndpointErrorIsReturned(t *testing.T) {
 	missing := errors.New("Secret ns/s does not exist")
 	h := &Webhook{URL: "https://127.0.0.1:1/sync", Client: Client{Endpoint: func() (Endpoint, error) { return Endpoint{}, missing }}}
 	if _, err := h.Call(t.Context(), newRequest(t)); !errors.Is(err, missing) || fault(t, h, err) != missing.Error() {
@@ -159,7 +159,7 @@ func TestAnEndpointThatIsNotKnownIsAnError(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreKeptUntilWhatTheyAreMadeWithChanges(t *testing.T) {
+func TestConnectionsAreReusedUntilEndpointChanges(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	s := secure(t, ours, &tls.Config{}, empty)
 	var met atomic.Pointer[Endpoint]
@@ -181,8 +181,8 @@ func TestConnectionsAreKeptUntilWhatTheyAreMadeWithChanges(t *testing.T) {
 	calls(2)
 }
 
-// A server that is replaced, or that closes what is idle, does so.
-func TestAConnectionThatWasClosedMeanwhileIsNoError(t *testing.T) {
+// A server that restarts, or that closes idle connections, closes them.
+func TestClosedIdleConnectionIsNoError(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	s := secure(t, ours, &tls.Config{}, empty)
 	h := s.calling(t, always(Endpoint{TLS: trusting(ours)}))
@@ -192,7 +192,7 @@ func TestAConnectionThatWasClosedMeanwhileIsNoError(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityThatRotatesIsPickedUp(t *testing.T) {
+func TestRotatedCAIsUsed(t *testing.T) {
 	before, after := newAuthority(t, "before"), newAuthority(t, "after")
 	s := secure(t, before, &tls.Config{}, empty)
 	var met atomic.Pointer[Endpoint]
@@ -208,7 +208,7 @@ func TestAnAuthorityThatRotatesIsPickedUp(t *testing.T) {
 	ask(t, h, newRequest(t))
 }
 
-func TestACallUnderWayGoesOnWithWhatItBeganWith(t *testing.T) {
+func TestCallInFlightKeepsItsEndpoint(t *testing.T) {
 	before, after := newAuthority(t, "before"), newAuthority(t, "after")
 	arrived, goOn := make(chan struct{}), make(chan struct{})
 	var second atomic.Bool
@@ -237,7 +237,7 @@ func TestACallUnderWayGoesOnWithWhatItBeganWith(t *testing.T) {
 	}
 }
 
-func TestCredentialsAreSentAndNeverTold(t *testing.T) {
+func TestCredentialsAreSentAndRedacted(t *testing.T) {
 	const secret = "hunter2"
 	for name, header := range map[string]string{
 		"a token":    "Bearer " + secret,
@@ -264,8 +264,8 @@ func TestCredentialsAreSentAndNeverTold(t *testing.T) {
 	}
 }
 
-// A text is cut after what is secret in it is taken out, else a part of that would stay.
-func TestASecretAtTheEndOfALongTextIsNotToldInPart(t *testing.T) {
+// Secrets are removed before a text is truncated. Otherwise a part of one would stay.
+func TestSecretIsRedactedBeforeTruncation(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, strings.Repeat("-", maxError-len("status 401 Unauthorized: ")-4)+"hunter2", http.StatusUnauthorized)
 	})
@@ -275,8 +275,8 @@ func TestASecretAtTheEndOfALongTextIsNotToldInPart(t *testing.T) {
 	}
 }
 
-// Another scheme, host or port is another server, which nobody named.
-func TestARedirectToAnotherServerIsNotFollowed(t *testing.T) {
+// Another scheme, host or port is another server, which is not configured.
+func TestRedirectToOtherServerIsNotFollowed(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("another server got %s %s", r.Method, r.URL)
 	}))
@@ -296,7 +296,7 @@ func TestARedirectToAnotherServerIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestARedirectOnTheSameServerIsFollowed(t *testing.T) {
+func TestRedirectOnSameServerIsFollowed(t *testing.T) {
 	for code, want := range map[int]string{301: "GET 0", 302: "GET 0", 303: "GET 0", 307: "POST 1", 308: "POST 1"} {
 		h := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/sync" {
@@ -313,7 +313,7 @@ func TestARedirectOnTheSameServerIsFollowed(t *testing.T) {
 	}
 }
 
-func TestARedirectOutOfTLSIsNotFollowed(t *testing.T) {
+func TestRedirectFromHTTPSToHTTPIsNotFollowed(t *testing.T) {
 	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("there was a request without TLS: %s", r.URL)
 	}))
@@ -329,7 +329,7 @@ func TestARedirectOutOfTLSIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestARedirectWithoutEndIsAnError(t *testing.T) {
+func TestEndlessRedirectIsAnError(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusTemporaryRedirect) })
 	_, err := h.Call(t.Context(), newRequest(t))
 	if got, want := fault(t, h, err), "it was redirected 10 times"; got != want {
@@ -337,7 +337,7 @@ func TestARedirectWithoutEndIsAnError(t *testing.T) {
 	}
 }
 
-func TestWhatIsSecretInAURLIsNeverTold(t *testing.T) {
+func TestSecretsInURLAreRedacted(t *testing.T) {
 	for _, url := range []string{
 		"http://admin:hunter2@127.0.0.1:1/sync", "http://hunter2@127.0.0.1:1/sync", "http://127.0.0.1:1/sync?token=hunter2",
 		"http://admin:hunter2@[/sync", "http://admin:%zzhunter2@x/sync", "http://admin:hunter2/x@host/", "ftp://admin:hunter2@host/",

@@ -33,7 +33,7 @@ func ruleText(r RelatedRule) string {
 	return text
 }
 
-func TestWhatACustomizeHookAsksFor(t *testing.T) {
+func TestRelatedRules(t *testing.T) {
 	for _, c := range []struct {
 		name, rule, want string
 	}{
@@ -55,7 +55,7 @@ func TestWhatACustomizeHookAsksFor(t *testing.T) {
 	}
 }
 
-func TestNothingNeedBeRelated(t *testing.T) {
+func TestNoRelatedRules(t *testing.T) {
 	for _, answer := range []string{`{}`, `{relatedResources: null}`, `{relatedResources: []}`} {
 		for _, speaker := range all {
 			if resp := ask(t, speakers[speaker](t, answer), customizing(t)); len(resp.Related) > 0 {
@@ -65,7 +65,7 @@ func TestNothingNeedBeRelated(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListOfNamesIsNoneForAScriptAndNoRestrictionForAWebhook(t *testing.T) {
+func TestEmptyNamesOfRelatedRule(t *testing.T) {
 	for _, speaker := range all {
 		resp := ask(t, speakers[speaker](t, `{relatedResources: [{apiVersion: v1, resource: pods, names: []}]}`), customizing(t))
 		if got, want := resp.Related[0].Names != nil, slices.Contains(strict, speaker); got != want {
@@ -74,7 +74,7 @@ func TestAnEmptyListOfNamesIsNoneForAScriptAndNoRestrictionForAWebhook(t *testin
 	}
 }
 
-func TestWhatACustomizeHookMustNotAnswer(t *testing.T) {
+func TestInvalidCustomizeResponses(t *testing.T) {
 	for _, c := range []struct {
 		answer, want string
 		who          []string

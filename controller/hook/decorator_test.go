@@ -14,7 +14,7 @@ func decorating(req *Request) *Request {
 	return req
 }
 
-func TestADecoratorsRequestHasTheFieldsOfMetacontroller(t *testing.T) {
+func TestDecoratorRequestHasFieldsOfMetacontroller(t *testing.T) {
 	req := decorating(observing(t, newRequest(t), "a"))
 	got := encode(req, V1)
 	for _, field := range []string{"parent", "children"} {
@@ -31,7 +31,7 @@ func TestADecoratorsRequestHasTheFieldsOfMetacontroller(t *testing.T) {
 	}
 }
 
-func TestACustomizeRequestIsAboutTheParentInBothKinds(t *testing.T) {
+func TestCustomizeRequest(t *testing.T) {
 	req := newRequest(t)
 	req.Shape = Customizing
 	want := map[string]any{"controller": req.Controller.Object, "parent": req.Parent.Object}
@@ -40,7 +40,7 @@ func TestACustomizeRequestIsAboutTheParentInBothKinds(t *testing.T) {
 	}
 }
 
-func TestADecoratorsAnswer(t *testing.T) {
+func TestDecoratorResponse(t *testing.T) {
 	const text = `
 labels: {set: "1", gone: null}
 annotations: {note: two words}
@@ -71,14 +71,14 @@ attachments: [{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default
 	}
 }
 
-func TestTheDocumentOfAnAnswerIsTheAnswer(t *testing.T) {
+func TestDocumentEqualsResponse(t *testing.T) {
 	text := `{status: {ready: 1}, children: [], resyncAfterSeconds: 1.5, finalized: true, events: [{type: Warning, reason: R, message: m}]}`
 	if diff := cmp.Diff(parse(t, text), ask(t, script(t, text), newRequest(t)).Document()); diff != "" {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
 }
 
-func TestAnAnswerThatIsNoDecoratorsIsRefused(t *testing.T) {
+func TestInvalidDecoratorResponses(t *testing.T) {
 	const mayHave = ` in the answer: it may have status, attachments, resyncAfterSeconds, finalized, events, labels and annotations`
 	req := decorating(observing(t, newRequest(t), "a"))
 	checkRefusals(t, req, strict, []refusal{

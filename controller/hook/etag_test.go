@@ -38,7 +38,7 @@ func tagged(t *testing.T) (*Webhook, *tagger) {
 	return h, s
 }
 
-func TestAnAnswerThatHasNotChangedIsTakenFromWhatIsKept(t *testing.T) {
+func TestUnchangedResponseIsReadFromCache(t *testing.T) {
 	for _, unchanged := range []int{http.StatusNotModified, http.StatusPreconditionFailed} {
 		h, s := tagged(t)
 		s.unchanged = unchanged
@@ -59,7 +59,7 @@ func TestAnAnswerThatHasNotChangedIsTakenFromWhatIsKept(t *testing.T) {
 	}
 }
 
-func TestThatNothingChangedIsNoAnswerWhenNothingIsKept(t *testing.T) {
+func TestNotModifiedWithoutCachedResponseIsAnError(t *testing.T) {
 	for _, code := range []int{http.StatusNotModified, http.StatusPreconditionFailed} {
 		h := answerWith(t, code, "")
 		h.Cache = NewResponseCache(0, 0)
@@ -69,7 +69,7 @@ func TestThatNothingChangedIsNoAnswerWhenNothingIsKept(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithoutAnETagIsNotKept(t *testing.T) {
+func TestResponseWithoutETagIsNotCached(t *testing.T) {
 	h, s := tagged(t)
 	s.etag = ""
 	ask(t, h, newRequest(t))
@@ -79,8 +79,8 @@ func TestAnAnswerWithoutAnETagIsNotKept(t *testing.T) {
 	}
 }
 
-// Else it would be the answer for as long as the server does not give another.
-func TestAnAnswerThatIsRefusedIsNotKept(t *testing.T) {
+// Otherwise it would be used until the server returns another response.
+func TestInvalidResponseIsNotCached(t *testing.T) {
 	h, s := tagged(t)
 	for _, broken := range []string{`{"status":`, `{"status":1}`} {
 		s.body = broken
@@ -94,7 +94,7 @@ func TestAnAnswerThatIsRefusedIsNotKept(t *testing.T) {
 }
 
 // The parent of an old revision has the name and UID of the latest, and must never get the answer about it.
-func TestAnswersAreKeptForOneRevisionOfOneParent(t *testing.T) {
+func TestResponsesAreCachedPerRevisionOfParent(t *testing.T) {
 	h, s := tagged(t)
 	latest := newRequest(t)
 	ask(t, h, latest)
@@ -123,7 +123,7 @@ func TestAnswersAreKeptForOneRevisionOfOneParent(t *testing.T) {
 	}
 }
 
-func TestAnswersAreForgottenInTime(t *testing.T) {
+func TestCachedResponsesExpire(t *testing.T) {
 	for _, c := range []struct {
 		timeout, cleanup, wait time.Duration
 		kept                   bool
@@ -145,7 +145,7 @@ func TestAnswersAreForgottenInTime(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooOldIsThrownAway(t *testing.T) {
+func TestExpiredResponsesAreDeleted(t *testing.T) {
 	a, now := NewResponseCache(time.Minute, 5*time.Minute), time.Now()
 	a.now = func() time.Time { return now }
 	a.get(cacheKey{})
@@ -154,31 +154,31 @@ func TestWhatIsTooOldIsThrownAway(t *testing.T) {
 	a.put(cacheKey{parent: "new"}, "e", []byte("x"))
 	a.get(cacheKey{})
 	if n := a.kept.Len(); n != 2 {
-		t.Errorf("before it is time %d answers are there, want 2", n)
+		t.Errorf("before the cleanup %d responses are cached, want 2", n)
 	}
 	now = now.Add(time.Minute - 1)
 	a.get(cacheKey{})
 	now = now.Add(1)
 	a.get(cacheKey{})
 	if n, bytes := a.kept.Len(), a.bytes; n != 0 || bytes != 0 {
-		t.Errorf("%d answers of %d bytes are there, want none", n, bytes)
+		t.Errorf("%d responses of %d bytes are cached, want none", n, bytes)
 	}
 }
 
-func TestAnswersAreBounded(t *testing.T) {
+func TestCacheSizeIsLimited(t *testing.T) {
 	a := NewResponseCache(0, 0)
 	half := make([]byte, maxCacheBytes/2)
 	for i := range 5 {
 		a.put(cacheKey{parent: types.UID(fmt.Sprint(i))}, "e", half)
 		if a.bytes > maxCacheBytes {
-			t.Errorf("%d bytes are kept, want %d at most", a.bytes, maxCacheBytes)
+			t.Errorf("%d bytes are cached, want %d at most", a.bytes, maxCacheBytes)
 		}
 	}
 	if _, kept := a.get(cacheKey{parent: "4"}); !kept {
-		t.Error("the last answer is not kept")
+		t.Error("the last response is not cached")
 	}
 	a.put(cacheKey{parent: "4"}, "e", make([]byte, maxCacheBytes))
 	if _, kept := a.get(cacheKey{parent: "4"}); kept || a.bytes != 0 {
-		t.Errorf("after an answer that is too large %d bytes are kept (of the answer before: %t), want none", a.bytes, kept)
+		t.Errorf("after a response that is too large %d bytes are cached (of the response before: %t), want none", a.bytes, kept)
 	}
 }

@@ -110,7 +110,7 @@ type turn struct {
 	want   string
 }
 
-func TestWhoIsAskedWhen(t *testing.T) {
+func TestFallback(t *testing.T) {
 	const script, fails, switches, webhook, probe = "script", "script, fails", "script, webhook", "webhook", "probe"
 	broken := []turn{{0, "a", late, fails}, {0, "a", late, switches}}
 	after := func(before []turn, turns ...turn) []turn { return append(before[:len(before):len(before)], turns...) }
@@ -160,7 +160,7 @@ func TestWhoIsAskedWhen(t *testing.T) {
 	}
 }
 
-func TestWhichFaultsBreakAScript(t *testing.T) {
+func TestErrorsThatSwitchToWebhook(t *testing.T) {
 	for kind, want := range map[engine.Kind]string{
 		engine.KindTimeout: "OnUnavailable", engine.KindSteps: "OnUnavailable", engine.KindMemory: "OnUnavailable",
 		engine.KindOutput: "OnUnavailable", engine.KindStack: "OnUnavailable", engine.KindSource: "OnUnavailable", engine.KindPanic: "OnUnavailable",
@@ -182,7 +182,7 @@ func TestWhichFaultsBreakAScript(t *testing.T) {
 	}
 }
 
-func TestEachSwitchIsToldOnceAndWhy(t *testing.T) {
+func TestEachSwitchIsReportedOnceWithReason(t *testing.T) {
 	p := newPair()
 	p.ask(t, "a", late)
 	if active, why := p.Active(); active || why != nil {
@@ -203,11 +203,11 @@ func TestEachSwitchIsToldOnceAndWhy(t *testing.T) {
 	}
 	want := []string{"true the script failed for 2 of 2 parents, last for b: late", "false <nil>"}
 	if diff := cmp.Diff(want, p.told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("reported (-want +got):\n%s", diff)
 	}
 }
 
-func TestAScriptThatIsNotLoadedIsNotProbed(t *testing.T) {
+func TestUnloadedScriptIsNotProbed(t *testing.T) {
 	p := newPair()
 	p.Script, p.Unloaded = nil, errors.New("sync.js is not there")
 	for range 3 {
@@ -220,11 +220,11 @@ func TestAScriptThatIsNotLoadedIsNotProbed(t *testing.T) {
 		t.Errorf("it is active: %t, %v", active, why)
 	}
 	if parent, found := p.ProbeCandidate(); found || len(p.told) > 0 {
-		t.Errorf("candidate %v, told %v", parent, p.told)
+		t.Errorf("candidate %v, reported %v", parent, p.told)
 	}
 }
 
-func TestWhatTheWebhookFailsWithIsToldAsItIs(t *testing.T) {
+func TestWebhookErrorIsReturnedUnchanged(t *testing.T) {
 	p := newPair()
 	want := &RetryAfter{After: time.Second}
 	p.Webhook = function(func(context.Context, *Request) (*Response, error) { return nil, want })
@@ -234,7 +234,7 @@ func TestWhatTheWebhookFailsWithIsToldAsItIs(t *testing.T) {
 	}
 }
 
-func TestAParentThatIsGoneCountsNoMore(t *testing.T) {
+func TestForgottenParentIsNotCounted(t *testing.T) {
 	p := newPair()
 	p.ask(t, "good", nil)
 	for _, poison := range []string{"a", "b", "c"} { // each would be one of two, then two of three
@@ -253,7 +253,7 @@ func TestAParentThatIsGoneCountsNoMore(t *testing.T) {
 	}
 }
 
-func TestCandidatesForAProbe(t *testing.T) {
+func TestProbeCandidates(t *testing.T) {
 	p := newPair()
 	p.ask(t, "good", nil)
 	p.ask(t, "a", late)
@@ -308,8 +308,8 @@ func (p *pair) holdSlow() (asked, slow chan struct{}) {
 	return asked, slow
 }
 
-// Those under way have not failed: a single parent that breaks the script fast must not seem to be all that there are.
-func TestParentsUnderWayCount(t *testing.T) {
+// Parents in flight have not failed: a single parent that fails fast must not count as all parents.
+func TestParentsInFlightAreCounted(t *testing.T) {
 	p := newPair()
 	asked, slow := p.holdSlow()
 	var calls sync.WaitGroup
@@ -324,7 +324,7 @@ func TestParentsUnderWayCount(t *testing.T) {
 	calls.Wait()
 }
 
-func TestACallUnderWayAtTheSwitchEndsAtTheWebhook(t *testing.T) {
+func TestCallInFlightAtSwitchUsesWebhook(t *testing.T) {
 	p := newPair()
 	asked, slow := p.holdSlow()
 	answered := make(chan *Response)
@@ -337,7 +337,7 @@ func TestACallUnderWayAtTheSwitchEndsAtTheWebhook(t *testing.T) {
 	p.ask(t, "b", late)
 	close(slow)
 	if <-answered != webhooksAnswer {
-		t.Error("it is answered by the script")
+		t.Error("the script answered the call")
 	}
 	if active, _ := p.Active(); !active {
 		t.Error("what the script answered too late switched back")
@@ -380,8 +380,8 @@ func TestOneProbeAtATime(t *testing.T) {
 	}
 }
 
-// The webhook's answer is applied whatever becomes of the probe, and a panic in it ends nothing else.
-func TestAPanicOfAProbeIsAFailedProbe(t *testing.T) {
+// The response of the webhook is used whatever the result of the probe, and a panic in the probe ends nothing else.
+func TestPanicInProbeIsFailedProbe(t *testing.T) {
 	p := newPair()
 	p.ask(t, "a", late)
 	p.ask(t, "a", late)
@@ -449,7 +449,7 @@ func checkTally(t *testing.T, got *tally) {
 	}
 }
 
-// A script breaks and heals under many parents at the same time.
+// A script fails and works again with many concurrent parents.
 func TestFallbackUnderLoad(t *testing.T) {
 	var breaks, open atomic.Bool // the webhook may be asked while open is set
 	var stray, switches atomic.Int64

@@ -26,7 +26,7 @@ func holding(t *testing.T, which, text string) Hook {
 	return h
 }
 
-func TestWithHoldMissingChildrenAreAnErrorWhileThereAreSome(t *testing.T) {
+func TestHoldMissingChildrenIsAnError(t *testing.T) {
 	req := observing(t, newRequest(t), "a", "b")
 	finalizing := observing(t, newRequest(t), "a", "b")
 	finalizing.Finalizing = true
@@ -49,7 +49,7 @@ func TestWithHoldMissingChildrenAreAnErrorWhileThereAreSome(t *testing.T) {
 	}
 }
 
-func TestWithHoldAttachmentsAreHeldByTheirName(t *testing.T) {
+func TestHoldErrorNamesAttachments(t *testing.T) {
 	req := observing(t, newRequest(t), "a")
 	req.Shape = Decorator
 	_, err := holding(t, "webhook", `{"children": []}`).Call(t.Context(), req)
@@ -59,7 +59,7 @@ func TestWithHoldAttachmentsAreHeldByTheirName(t *testing.T) {
 	ask(t, holding(t, "webhook", `{"attachments": []}`), req)
 }
 
-func TestWithHoldACustomizeHookSaysThatNothingIsRelated(t *testing.T) {
+func TestHoldMissingRelatedResourcesIsAnError(t *testing.T) {
 	req := observing(t, newRequest(t), "a")
 	req.Shape = Customizing
 	for _, text := range []string{`{}`, `{"relatedResources": null}`} {
@@ -73,7 +73,7 @@ func TestWithHoldACustomizeHookSaysThatNothingIsRelated(t *testing.T) {
 	ask(t, holding(t, "webhook", `{}`), req)
 }
 
-func TestWithHoldAnAnswerThatIsKeptIsJudgedAnewAndNotKept(t *testing.T) {
+func TestHoldValidatesCachedResponse(t *testing.T) {
 	seen := []string{}
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -44,7 +44,7 @@ func field(t *testing.T, m map[string]any, path ...string) map[string]any {
 	return m
 }
 
-func TestObjectsOfARequestAreNamedByTheirVersions(t *testing.T) {
+func TestIdentifierOfObjectsInRequest(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		path []string
@@ -73,7 +73,7 @@ func TestObjectsOfARequestAreNamedByTheirVersions(t *testing.T) {
 	}
 }
 
-func TestNothingButTheControllerIsNamedOffline(t *testing.T) {
+func TestNoIdentifiersOffline(t *testing.T) {
 	req := versioned(t)
 	req.Versioned = nil // files may hold two objects with one UID
 	identify := req.identifier("c")
@@ -84,7 +84,7 @@ func TestNothingButTheControllerIsNamedOffline(t *testing.T) {
 	}
 }
 
-func TestNamingAnObjectAllocatesNothing(t *testing.T) {
+func TestIdentifierAllocatesNothing(t *testing.T) {
 	req := versioned(t)
 	identify := req.identifier("c")
 	child := req.Children.Get(podKind, object.Key{Namespace: "default", Name: "a"}).Object
@@ -95,7 +95,7 @@ func TestNamingAnObjectAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestAScriptIsCalledForItsOwnerAndItsErrorsAreExplained(t *testing.T) {
+func TestScriptCallHasOwnerAndExplainedError(t *testing.T) {
 	s := script(t, `{children: []}`)
 	s.Owner = "CompositeController/cats"
 	s.Program.(*program).call = func(_ context.Context, _ string, arg map[string]any, env engine.Env) (map[string]any, error) {

@@ -32,7 +32,7 @@ func scrape(t *testing.T, registry *prometheus.Registry) []string {
 
 const metricsLabelsText = `controller_name="cats",controller_type="CompositeController"`
 
-func TestMetricsHaveMetacontrollersNamesAndLabels(t *testing.T) {
+func TestMetricsHaveNamesOfMetacontroller(t *testing.T) {
 	registry, metrics := prometheus.NewPedanticRegistry(), NewMetrics(Sync, metricsLabels)
 	if err := registry.Register(metrics); err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestMetricsHaveMetacontrollersNamesAndLabels(t *testing.T) {
 }
 
 // A controller that is replaced by its next version has the same labels.
-func TestMetricsCanBeRegisteredAgainOnceTheyAreGone(t *testing.T) {
+func TestMetricsCanBeRegisteredAgain(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	first, second := NewMetrics(Sync, metricsLabels), NewMetrics(Sync, metricsLabels)
 	if err := registry.Register(first); err != nil {

@@ -24,7 +24,7 @@ func withSecret() *Request {
 	return req
 }
 
-func TestAScriptsErrorDoesNotTellASecret(t *testing.T) {
+func TestScriptErrorDoesNotContainSecrets(t *testing.T) {
 	fault := &engine.Error{Kind: engine.KindRaised, Msg: "int: invalid literal hush-hush", Hint: "aHVzaC1odXNo?"}
 	for name, err := range map[string]error{"itself": fault, "wrapped": fmt.Errorf("hush-hush: %w", fault), "another": errors.New("hush-hush")} {
 		got := withSecret().redactor(t.Context()).Error(err)
@@ -41,7 +41,7 @@ func TestAScriptsErrorDoesNotTellASecret(t *testing.T) {
 	}
 }
 
-func TestAWebhookThatSendsBackWhatItWasSentDoesNotTellASecret(t *testing.T) {
+func TestWebhookErrorDoesNotContainSecrets(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `cannot use {"a": "aHVzaC1odXNo"}, which is hush-hush`, http.StatusInternalServerError)
 	}))
@@ -53,8 +53,8 @@ func TestAWebhookThatSendsBackWhatItWasSentDoesNotTellASecret(t *testing.T) {
 	}
 }
 
-// What comes of an answer may quote what the request had: an error of the API server, for example.
-func TestACallThatSucceedsHasTheReconcileKnowItsSecrets(t *testing.T) {
+// What follows from a response can quote the request, for example an error of the API server.
+func TestSuccessfulCallAddsSecretsToRedactor(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"children": []}`)) })
 	h.Client.Endpoint = always(Endpoint{Authorization: "Bearer zQx7Kp2m"})
 	known := redact.New()

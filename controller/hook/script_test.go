@@ -15,7 +15,7 @@ import (
 	"metascript/engine"
 )
 
-func TestAScriptSeesTheRequestAndTheTime(t *testing.T) {
+func TestScriptGetsRequestAndTime(t *testing.T) {
 	var got map[string]any
 	s := &Script{
 		Function: "reconcile", Version: V2, Limits: engine.Limits{Steps: 7, Timeout: time.Minute},
@@ -30,7 +30,7 @@ func TestAScriptSeesTheRequestAndTheTime(t *testing.T) {
 				t.Errorf("limits %+v, want %+v", env.Limits, want)
 			}
 			if env.Log != nil {
-				t.Error("there is a log although nobody listens")
+				t.Error("Env.Log is set without Script.Log")
 			}
 			got = arg
 			return map[string]any{"children": []any{}}, nil
@@ -47,7 +47,7 @@ func TestAScriptSeesTheRequestAndTheTime(t *testing.T) {
 	check()
 }
 
-func TestWithoutAClockOfItsOwnAScriptSeesTheTimeInWholeSecondsUTC(t *testing.T) {
+func TestDefaultTimeIsUTCInSeconds(t *testing.T) {
 	s := &Script{Function: Sync, Program: &program{call: func(_ context.Context, _ string, arg map[string]any, _ engine.Env) (map[string]any, error) {
 		text, _ := arg["now"].(string)
 		if now, err := time.Parse("2006-01-02T15:04:05Z", text); err != nil || now.IsZero() {
@@ -58,7 +58,7 @@ func TestWithoutAClockOfItsOwnAScriptSeesTheTimeInWholeSecondsUTC(t *testing.T) 
 	ask(t, s, newRequest(t))
 }
 
-func TestWhatAScriptPrintsIsLoggedWithItsRequest(t *testing.T) {
+func TestScriptMessagesAreLoggedWithRequest(t *testing.T) {
 	req, printed := newRequest(t), engine.Message{Level: engine.Warn, Pos: engine.Pos{File: "sync.star", Line: 3}, Text: "hm"}
 	var got []engine.Message
 	s := &Script{
@@ -80,7 +80,7 @@ func TestWhatAScriptPrintsIsLoggedWithItsRequest(t *testing.T) {
 	}
 }
 
-func TestAFaultOfTheScriptComesThroughAsItIs(t *testing.T) {
+func TestScriptErrorIsReturnedUnchanged(t *testing.T) {
 	for _, isPorted := range []bool{false, true} {
 		failed := &engine.Error{Kind: engine.KindRaised, Msg: "no such image"}
 		s := &Script{Function: Sync, Program: &program{ported: isPorted, call: func(context.Context, string, map[string]any, engine.Env) (map[string]any, error) {
@@ -92,7 +92,7 @@ func TestAFaultOfTheScriptComesThroughAsItIs(t *testing.T) {
 	}
 }
 
-func TestAScriptRunsUnderTheCallersContext(t *testing.T) {
+func TestScriptRunsWithContextOfCaller(t *testing.T) {
 	s := &Script{Function: Sync, Program: &program{call: func(ctx context.Context, _ string, _ map[string]any, _ engine.Env) (map[string]any, error) {
 		return nil, ctx.Err()
 	}}}
@@ -109,7 +109,7 @@ func echo(_ context.Context, _ string, arg map[string]any, _ engine.Env) (map[st
 	return map[string]any{"status": arg["parent"].(map[string]any)["status"], "children": []any{pods["a"], pods["b"]}}, nil
 }
 
-func TestAResponseSharesNothingWithTheRequestThatTheScriptEchoed(t *testing.T) {
+func TestEchoedResponseSharesNothingWithRequest(t *testing.T) {
 	for _, isPorted := range []bool{false, true} {
 		req := observing(t, newRequest(t), "a", "b")
 		req.Expect.Labels = map[string]string{"controller-uid": "u1"}
@@ -127,7 +127,7 @@ func TestAResponseSharesNothingWithTheRequestThatTheScriptEchoed(t *testing.T) {
 	}
 }
 
-func TestOneAnswerGivenTwiceGivesResponsesThatShareNothing(t *testing.T) {
+func TestResponsesOfSameAnswerShareNothing(t *testing.T) {
 	s := script(t, `{status: {a: {b: 1}}, children: [{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {c: {}}}]}`)
 	first := ask(t, s, newRequest(t))
 	scribble(first.Status)
@@ -142,7 +142,7 @@ func TestOneAnswerGivenTwiceGivesResponsesThatShareNothing(t *testing.T) {
 	}
 }
 
-func TestAScriptMayBeCalledConcurrently(t *testing.T) {
+func TestConcurrentScriptCalls(t *testing.T) {
 	req := observing(t, newRequest(t), "a", "b")
 	check := unchanged(t, req)
 	s := &Script{Function: Sync, Program: &program{call: echo}}
@@ -161,7 +161,7 @@ func TestAScriptMayBeCalledConcurrently(t *testing.T) {
 // A bare program is one of a runtime that knows nothing of ported programs.
 type bare struct{ engine.Program }
 
-func TestAProgramThatDoesNotSayWhetherItIsPortedIsJudgedStrictly(t *testing.T) {
+func TestProgramWithoutPortedMethodIsStrict(t *testing.T) {
 	s := script(t, `{childs: []}`)
 	s.Program = bare{s.Program}
 	_, err := s.Call(t.Context(), newRequest(t))
@@ -170,7 +170,7 @@ func TestAProgramThatDoesNotSayWhetherItIsPortedIsJudgedStrictly(t *testing.T) {
 	}
 }
 
-func TestAPortedScriptMayAnswerAsAnHTTPHandler(t *testing.T) {
+func TestPortedScriptReturnsHTTPResponse(t *testing.T) {
 	for name, text := range map[string]string{
 		"the body as an object":  `{status: 200, body: {status: {a: 1}, children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}}`,
 		"the body as JSON":       `{status: 200, body: '{"status": {"a": 1}, "children": [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}]}'}`,
@@ -188,7 +188,7 @@ func TestAPortedScriptMayAnswerAsAnHTTPHandler(t *testing.T) {
 	}
 }
 
-func TestAStatusCodeMayBeAFloat(t *testing.T) {
+func TestStatusCodeCanBeFloat(t *testing.T) {
 	s := ported(t, `{body: {status: {a: 1}}}`)
 	call := s.Program.(*program).call
 	s.Program.(*program).call = func(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
@@ -201,14 +201,14 @@ func TestAStatusCodeMayBeAFloat(t *testing.T) {
 	}
 }
 
-func TestIntegersInABodyOfTextAreExact(t *testing.T) {
+func TestIntegersInTextBodyAreExact(t *testing.T) {
 	resp := ask(t, ported(t, `{status: 200, body: '{"status": {"big": 9007199254740993}}'}`), newRequest(t))
 	if diff := cmp.Diff(map[string]any{"big": int64(9007199254740993)}, resp.Status); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
 
-func TestABodyOfAPortedScriptThatIsNoObjectIsRefused(t *testing.T) {
+func TestPortedScriptWithInvalidBodyIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), []string{"ported"}, []refusal{
 		{"missing", `{status: 200}`, `the body that the script answered is null, want an object or JSON text`},
 		{"null", `{status: 200, body: null}`, `the body that the script answered is null, want an object or JSON text`},
@@ -225,7 +225,7 @@ func TestABodyOfAPortedScriptThatIsNoObjectIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnotherStatusThan200OfAPortedScriptIsAnErrorOfItsOwn(t *testing.T) {
+func TestPortedScriptWithOtherStatusIsAnError(t *testing.T) {
 	for text, want := range map[string]string{
 		`{status: 500, body: boom}`:                 `in sync: the script answered with status 500: boom`,
 		`{status: 500, body: {error: "no <such>"}}`: `in sync: the script answered with status 500: {"error":"no \u003csuch\u003e"}`,
@@ -245,14 +245,14 @@ func TestAnotherStatusThan200OfAPortedScriptIsAnErrorOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestALongBodyIsCutInTheError(t *testing.T) {
+func TestLongBodyOfPortedScriptIsTruncatedInError(t *testing.T) {
 	_, err := ported(t, `{status: 500, body: `+strings.Repeat("ü", 5000)+`}`).Call(t.Context(), newRequest(t))
 	if err == nil || len(err.Error()) > 1200 || !strings.HasSuffix(err.Error(), "ü…") {
 		t.Errorf("an error of %d bytes that ends in %q, want about a kilobyte cut at a character", len(fmt.Sprint(err)), fmt.Sprint(err)[len(fmt.Sprint(err))-8:])
 	}
 }
 
-func TestAPortedScriptMayAskToBeCalledLater(t *testing.T) {
+func TestPortedScriptReturnsRetryAfter(t *testing.T) {
 	now := time.Date(2024, 2, 29, 1, 2, 3, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
 		`{status: 429, headers: {Retry-After: "30"}}`:                            30 * time.Second,
@@ -281,24 +281,24 @@ func checkLater(t *testing.T, name string, resp *Response, err error, want time.
 		return
 	}
 	if later.After != want {
-		t.Errorf("%s: come again in %s, want %s", name, later.After, want)
+		t.Errorf("%s: call again in %s, want %s", name, later.After, want)
 	}
 }
 
-func TestAScriptThatIsNotPortedCannotAnswerAsAnHTTPHandler(t *testing.T) {
+func TestUnportedScriptCannotReturnHTTPResponse(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, []refusal{
 		{"with a body", `{status: 200, body: {children: []}}`, `unknown key "body" in the answer: it may have status, children, resyncAfterSeconds, finalized and events`},
 		{"with 429", `{status: 429}`, `status in the answer is a number, want an object`},
 	})
 }
 
-func TestARetryAfterSaysWhen(t *testing.T) {
+func TestRetryAfterError(t *testing.T) {
 	if got, want := (&RetryAfter{After: 90 * time.Second}).Error(), "the hook asks to be called again in 1m30s"; got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}
 }
 
-func TestTypesAreNamedForPeople(t *testing.T) {
+func TestTypeName(t *testing.T) {
 	for want, v := range map[string]any{
 		"null": nil, "a boolean": true, "a string": "", "a number": int64(1), "a list": []any{}, "an object": map[string]any{}, "a hook.Event": Event{},
 	} {
@@ -311,7 +311,7 @@ func TestTypesAreNamedForPeople(t *testing.T) {
 	}
 }
 
-func TestARequestWithoutRelatedObjectsHasNone(t *testing.T) {
+func TestNilRelatedEqualsEmptySet(t *testing.T) {
 	req := newRequest(t)
 	req.Related = nil
 	with := newRequest(t)

@@ -33,7 +33,7 @@ func answerWith(t testing.TB, code int, body string, headers ...string) *Webhook
 	})
 }
 
-func TestAWebhookGetsTheRequestAsJSON(t *testing.T) {
+func TestWebhookGetsRequestAsJSON(t *testing.T) {
 	for _, version := range []string{"", V1, V2} {
 		req := observing(t, newRequest(t), "a")
 		var got map[string]any
@@ -63,7 +63,7 @@ func TestAWebhookGetsTheRequestAsJSON(t *testing.T) {
 	}
 }
 
-func TestIntegersOf64BitsAreExactOverTheWire(t *testing.T) {
+func TestLargeIntegersAreExact(t *testing.T) {
 	const numbers = `"max":9223372036854775807,"min":-9223372036854775808,"odd":9007199254740993`
 	req := newRequest(t)
 	req.Parent.Object["spec"] = map[string]any{"max": int64(1<<63 - 1), "min": int64(-1 << 63), "odd": int64(1<<53 + 1)}
@@ -109,7 +109,7 @@ func TestOnlyStatus200Succeeds(t *testing.T) {
 	}
 }
 
-func TestTheBodyOfAnErrorIsCut(t *testing.T) {
+func TestBodyIsTruncatedInError(t *testing.T) {
 	h := answerWith(t, 500, strings.Repeat("ü", 5000))
 	_, err := h.Call(t.Context(), newRequest(t))
 	if got := fault(t, h, err); len(got) > 1100 || !strings.HasSuffix(got, "ü…") {
@@ -117,7 +117,7 @@ func TestTheBodyOfAnErrorIsCut(t *testing.T) {
 	}
 }
 
-func TestStatus429AsksToBeCalledLater(t *testing.T) {
+func TestStatus429IsRetryAfter(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"30":                            30 * time.Second,
 		"1":                             time.Second,
@@ -133,7 +133,7 @@ func TestStatus429AsksToBeCalledLater(t *testing.T) {
 	checkLater(t, "no Retry-After", resp, err, time.Second)
 }
 
-func TestRetryAfterIsSecondsOrADateAndAtLeastASecond(t *testing.T) {
+func TestRetryAfterHeader(t *testing.T) {
 	now := time.Date(2024, 2, 29, 1, 2, 3, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"5":                                5 * time.Second,
@@ -156,17 +156,17 @@ func TestRetryAfterIsSecondsOrADateAndAtLeastASecond(t *testing.T) {
 		"2024-02-29T01:03:03Z":             time.Second,
 	} {
 		if got := retryAfter(value, now); got.After != want {
-			t.Errorf("Retry-After %q: come again in %s, want %s", value, got.After, want)
+			t.Errorf("Retry-After %q: call again in %s, want %s", value, got.After, want)
 		}
 	}
 	for value, want := range map[string]bool{"5": false, "0": false, "Thu, 29 Feb 2024 01:03:03 GMT": false, "": true, "soon": true, "1.5": true} {
 		if got := retryAfter(value, now); got.Unspecified != want {
-			t.Errorf("Retry-After %q: unsaid is %t, want %t", value, got.Unspecified, want)
+			t.Errorf("Retry-After %q: Unspecified is %t, want %t", value, got.Unspecified, want)
 		}
 	}
 }
 
-func TestAnAnswerThatIsNoJSONObjectIsRefused(t *testing.T) {
+func TestResponseMustBeJSONObject(t *testing.T) {
 	const prefix = "the answer is not a JSON object: "
 	for body, want := range map[string]string{
 		``:                prefix + "unexpected end of JSON input",
@@ -202,7 +202,7 @@ func wait(t testing.TB) (h *Webhook, started chan struct{}) {
 	}), started
 }
 
-func TestAWebhookThatDoesNotAnswerInTimeIsAnError(t *testing.T) {
+func TestTimeoutBeforeResponse(t *testing.T) {
 	h, _ := wait(t)
 	h.Timeout = 20 * time.Millisecond
 	resp, err := h.Call(t.Context(), newRequest(t))
@@ -211,7 +211,7 @@ func TestAWebhookThatDoesNotAnswerInTimeIsAnError(t *testing.T) {
 	}
 }
 
-func TestAWebhookThatBeginsToAnswerAndDoesNotEndInTimeIsAnError(t *testing.T) {
+func TestTimeoutDuringResponse(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, `{"status":`)
@@ -234,7 +234,7 @@ func faked(f clientFunc) Client {
 	return Client{Wrap: func(http.RoundTripper) http.RoundTripper { return f }}
 }
 
-func TestTheTimeoutIsTenSecondsUnlessItIsAboveZero(t *testing.T) {
+func TestDefaultTimeoutIsTenSeconds(t *testing.T) {
 	for timeout, want := range map[time.Duration]string{
 		0: "no answer within 10s: ", -time.Second: "no answer within 10s: ", time.Hour: "no answer within 1h0m0s: ",
 	} {
@@ -251,7 +251,7 @@ func TestTheTimeoutIsTenSecondsUnlessItIsAboveZero(t *testing.T) {
 	}
 }
 
-func TestACallEndsWithItsContext(t *testing.T) {
+func TestCallEndsWithContext(t *testing.T) {
 	h, started := wait(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -266,7 +266,7 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereIsAnError(t *testing.T) {
+func TestRefusedConnectionIsAnError(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestAServerThatIsNotThereIsAnError(t *testing.T) {
 	}
 }
 
-func TestAConnectionThatBreaksIsAnError(t *testing.T) {
+func TestBrokenConnectionIsAnError(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = io.WriteString(w, `{"status":{}`)
@@ -294,7 +294,7 @@ func TestAConnectionThatBreaksIsAnError(t *testing.T) {
 	}
 }
 
-func TestAURLThatIsNoneIsAnError(t *testing.T) {
+func TestInvalidURLIsAnError(t *testing.T) {
 	for _, url := range []string{"://x", "http://[", "", "ftp://127.0.0.1/x"} {
 		if resp, err := (&Webhook{URL: url}).Call(t.Context(), newRequest(t)); err == nil || resp != nil {
 			t.Errorf("URL %q: response %v, error %v, want an error", url, resp, err)
@@ -302,7 +302,7 @@ func TestAURLThatIsNoneIsAnError(t *testing.T) {
 	}
 }
 
-func TestThePasswordInAURLIsNotShown(t *testing.T) {
+func TestPasswordInURLIsNotInErrors(t *testing.T) {
 	const secret = "hunter2"
 	for name, transport := range map[string]clientFunc{
 		"no connection": func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED },
@@ -335,7 +335,7 @@ func (b *blank) Read(p []byte) (int, error) {
 
 func (b *blank) Close() error { return nil }
 
-func TestABodyIsReadUpToTheBoundAndNoFurther(t *testing.T) {
+func TestBodyIsReadUpToLimit(t *testing.T) {
 	atBound := &body{r: io.LimitReader(&blank{}, maxBody), left: maxBody, limit: maxBody}
 	if n, err := io.Copy(io.Discard, atBound); err != nil || n != maxBody {
 		t.Errorf("at the bound: %d bytes, error %v, want %d", n, err, maxBody)
@@ -353,13 +353,13 @@ func TestABodyIsReadUpToTheBoundAndNoFurther(t *testing.T) {
 // larger is the error of an answer that is larger than the default.
 const larger = "the answer is larger than 16777216 bytes: return less, or raise maxResponseSize of the webhook"
 
-func TestAHugeBodyIsNotReadToItsEnd(t *testing.T) {
+func TestHugeResponseIsNotReadCompletely(t *testing.T) {
 	var sent atomic.Int64 // MiB
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		for {
 			if _, err := w.Write(blanks); err != nil {
-				return // the caller has hung up, as it should
+				return // the caller closed the connection, as expected
 			}
 			sent.Add(1)
 		}
@@ -370,12 +370,12 @@ func TestAHugeBodyIsNotReadToItsEnd(t *testing.T) {
 		t.Errorf("error %q, want %q", got, want)
 	}
 	if sent.Load() < maxBody>>20 {
-		t.Errorf("%d MiB were sent, which is less than the bound: the test does not test it", sent.Load())
+		t.Errorf("%d MiB were sent, which is less than the limit: the test does not reach it", sent.Load())
 	}
 }
 
-// What is sent is small: a thousandth of what it is once it is unpacked.
-func TestAPackedBodyIsBoundedAsItIsUnpacked(t *testing.T) {
+// The compressed response is about a thousandth of the decompressed one.
+func TestLimitAppliesToDecompressedResponse(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Encoding", "gzip")
@@ -394,7 +394,7 @@ func TestAPackedBodyIsBoundedAsItIsUnpacked(t *testing.T) {
 	}
 }
 
-func TestAWebhookMayBeCalledConcurrently(t *testing.T) {
+func TestConcurrentWebhookCalls(t *testing.T) {
 	h := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
 	h.Cache = NewResponseCache(0, 0)
 	req := newRequest(t)
@@ -413,7 +413,7 @@ func TestAWebhookMayBeCalledConcurrently(t *testing.T) {
 	check()
 }
 
-func TestAStrictWebhookMayNotSayWhatIsNotUnderstood(t *testing.T) {
+func TestStrictWebhookRejectsUnknownAndDuplicateFields(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"children": [], "childs": []}`:             `unknown key "childs" in the answer: did you mean "children"?`,
 		`{"children": [], "status": {"a":1,"a":2}}`:  `duplicate field "status.a"`,
@@ -427,7 +427,7 @@ func TestAStrictWebhookMayNotSayWhatIsNotUnderstood(t *testing.T) {
 		}
 		h.Strict = false
 		if _, err := h.Call(t.Context(), newRequest(t)); err != nil {
-			t.Errorf("%s: a loose one gives error %v", body, err)
+			t.Errorf("%s: a webhook that is not strict returns error %v", body, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"metascript/controller/object"
 )
 
-func TestARequestHasTheFieldsOfMetacontroller(t *testing.T) {
+func TestRequestHasFieldsOfMetacontroller(t *testing.T) {
 	req := observing(t, newRequest(t), "a", "b")
 	req.Finalizing = true
 	req.Related = &object.Set{}
@@ -36,7 +36,7 @@ finalizing: true
 	check()
 }
 
-func TestGroupsArePresentWhileTheyAreEmpty(t *testing.T) {
+func TestEmptyGroupsArePresent(t *testing.T) {
 	for _, version := range []string{"", V1, V2} {
 		got := encode(newRequest(t), version)
 		want := parse(t, `{Pod.v1: {}, StatefulSet.apps/v1: {}, Zone.example.com/v1: {}}`)
@@ -52,7 +52,7 @@ func TestGroupsArePresentWhileTheyAreEmpty(t *testing.T) {
 	}
 }
 
-func TestTheKeyOfAnObjectDependsOnVersionAndScopes(t *testing.T) {
+func TestKeyOfObjectDependsOnVersionAndScopes(t *testing.T) {
 	for _, c := range []struct {
 		version, parent, namespace, want string
 	}{
@@ -108,7 +108,7 @@ func checkRefusals(t *testing.T, req *Request, who []string, refusals []refusal)
 	}
 }
 
-func TestAValueOfAWrongTypeIsRefused(t *testing.T) {
+func TestWrongTypeIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), all, []refusal{
 		{"status is text", `{status: ok}`, `status in the answer is a string, want an object`},
 		{"status is a list", `{status: []}`, `status in the answer is a list, want an object`},
@@ -150,12 +150,12 @@ var badEvents = []refusal{
 	{"several faults, the first by its key", `{events: [{z: x, reason: 1, message: 2}]}`, `events[0] in the answer: message is a number, want a string`},
 }
 
-func TestAnEventThatIsNoneIsRefusedFromAScript(t *testing.T) {
+func TestInvalidEventFromScriptIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, badEvents)
 }
 
 // Metacontroller knows no events in an answer and ignores them, so that such a webhook must go on to work.
-func TestAnEventThatIsNoneIsAWarningFromAWebhook(t *testing.T) {
+func TestInvalidEventFromWebhookIsAWarning(t *testing.T) {
 	for _, speaker := range lenient {
 		for _, c := range badEvents {
 			resp := ask(t, speakers[speaker](t, c.answer), newRequest(t))
@@ -166,7 +166,7 @@ func TestAnEventThatIsNoneIsAWarningFromAWebhook(t *testing.T) {
 	}
 }
 
-func TestEventsAreNormalUnlessTheySayOtherwise(t *testing.T) {
+func TestDefaultEventTypeIsNormal(t *testing.T) {
 	text := `{events: [{reason: A, message: a b}, {type: Normal, reason: B, message: b}, {type: Warning, reason: C, message: c}]}`
 	want := []Event{{"Normal", "A", "a b"}, {"Normal", "B", "b"}, {"Warning", "C", "c"}}
 	for _, speaker := range all {
@@ -181,7 +181,7 @@ func TestEventsAreNormalUnlessTheySayOtherwise(t *testing.T) {
 	}
 }
 
-func TestAnUnknownKeyIsRefusedFromAScript(t *testing.T) {
+func TestUnknownKeyFromScriptIsAnError(t *testing.T) {
 	const mayHave = ` in the answer: it may have status, children, resyncAfterSeconds, finalized and events`
 	checkRefusals(t, newRequest(t), strict, []refusal{
 		{"a misspelt one", `{childs: []}`, `unknown key "childs" in the answer: did you mean "children"?`},
@@ -198,7 +198,7 @@ func TestAnUnknownKeyIsRefusedFromAScript(t *testing.T) {
 	})
 }
 
-func TestAnUnknownKeyIsIgnoredFromAWebhook(t *testing.T) {
+func TestUnknownKeyFromWebhookIsIgnored(t *testing.T) {
 	for _, speaker := range lenient {
 		resp := ask(t, speakers[speaker](t, `{childs: [], foo: 1, status: {a: 1}}`), newRequest(t))
 		if diff := cmp.Diff(map[string]any{"a": int64(1)}, resp.Status); diff != "" || len(resp.Warnings) != 0 {
@@ -207,7 +207,7 @@ func TestAnUnknownKeyIsIgnoredFromAWebhook(t *testing.T) {
 	}
 }
 
-func TestMissingChildrenAreRefusedFromAScriptThatHasSome(t *testing.T) {
+func TestMissingChildrenFromScriptIsAnError(t *testing.T) {
 	const one = `no children in the answer, which would delete the 1 there is: return children, or [] to delete them on purpose`
 	const three = `no children in the answer, which would delete the 3 there are: return children, or [] to delete them on purpose`
 	checkRefusals(t, observing(t, newRequest(t), "a"), strict, []refusal{
@@ -222,7 +222,7 @@ func TestMissingChildrenAreRefusedFromAScriptThatHasSome(t *testing.T) {
 	checkRefusals(t, finalizing, strict, []refusal{{"missing while finalizing", `{finalized: true}`, one}})
 }
 
-func TestMissingChildrenAreNoneWhereThereAreNone(t *testing.T) {
+func TestMissingChildrenWithoutObservedChildren(t *testing.T) {
 	for _, speaker := range all {
 		for _, text := range []string{`{}`, `{children: null}`, `{children: []}`} {
 			if resp := ask(t, speakers[speaker](t, text), newRequest(t)); resp.Children == nil || resp.Children.Len() != 0 {
@@ -232,7 +232,7 @@ func TestMissingChildrenAreNoneWhereThereAreNone(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListDeletesAllChildrenOnPurpose(t *testing.T) {
+func TestEmptyListDeletesAllChildren(t *testing.T) {
 	for _, speaker := range all {
 		resp := ask(t, speakers[speaker](t, `{children: []}`), observing(t, newRequest(t), "a", "b"))
 		if resp.Children.Len() != 0 || len(resp.Warnings) != 0 {
@@ -241,7 +241,7 @@ func TestAnEmptyListDeletesAllChildrenOnPurpose(t *testing.T) {
 	}
 }
 
-func TestMissingChildrenFromAWebhookDeleteThemAsInMetacontroller(t *testing.T) {
+func TestMissingChildrenFromWebhookDeletesAll(t *testing.T) {
 	for _, speaker := range lenient {
 		for _, text := range []string{`{}`, `{children: null}`} {
 			if resp := ask(t, speakers[speaker](t, text), observing(t, newRequest(t), "a", "b")); resp.Children.Len() != 0 {
@@ -251,7 +251,7 @@ func TestMissingChildrenFromAWebhookDeleteThemAsInMetacontroller(t *testing.T) {
 	}
 }
 
-func TestAMissingStatusLeavesItFromAScriptAndEmptiesItFromAWebhook(t *testing.T) {
+func TestMissingStatus(t *testing.T) {
 	for _, text := range []string{`{}`, `{status: null}`} {
 		if got := ask(t, script(t, text), newRequest(t)).Status; got != nil {
 			t.Errorf("script: %s: status %v, want nil, which leaves it", text, got)
@@ -264,7 +264,7 @@ func TestAMissingStatusLeavesItFromAScriptAndEmptiesItFromAWebhook(t *testing.T)
 	}
 	for _, speaker := range all {
 		if got := ask(t, speakers[speaker](t, `{status: {}}`), newRequest(t)).Status; got == nil || len(got) != 0 {
-			t.Errorf("%s: an empty status came as %#v", speaker, got)
+			t.Errorf("%s: an empty status is decoded as %#v", speaker, got)
 		}
 		want := parse(t, `{a: 1, b: null, c: {d: [x]}}`)
 		if diff := cmp.Diff(want, ask(t, speakers[speaker](t, `{status: {a: 1, b: null, c: {d: [x]}}}`), newRequest(t)).Status); diff != "" {
@@ -273,7 +273,7 @@ func TestAMissingStatusLeavesItFromAScriptAndEmptiesItFromAWebhook(t *testing.T)
 	}
 }
 
-func TestResyncAfterSecondsIsANumberOfSeconds(t *testing.T) {
+func TestResyncAfterSeconds(t *testing.T) {
 	const century = 100 * 365 * 24 * time.Hour
 	for text, want := range map[string]time.Duration{
 		`{}`:                                        0,
@@ -291,7 +291,7 @@ func TestResyncAfterSecondsIsANumberOfSeconds(t *testing.T) {
 	} {
 		for _, speaker := range all {
 			if got := ask(t, speakers[speaker](t, text), newRequest(t)).ResyncAfter; got != want {
-				t.Errorf("%s: %s: come again in %s, want %s", speaker, text, got, want)
+				t.Errorf("%s: %s: resync after %s, want %s", speaker, text, got, want)
 			}
 		}
 	}
@@ -303,7 +303,7 @@ func TestResyncAfterSecondsIsANumberOfSeconds(t *testing.T) {
 	}
 }
 
-func TestFinalizedIsFalseUnlessItSaysTrue(t *testing.T) {
+func TestFinalizedIsFalseByDefault(t *testing.T) {
 	for text, want := range map[string]bool{`{}`: false, `{finalized: null}`: false, `{finalized: false}`: false, `{finalized: true}`: true} {
 		for _, speaker := range all {
 			if got := ask(t, speakers[speaker](t, text), newRequest(t)).Finalized; got != want {

@@ -138,7 +138,7 @@ func (e events) expect(t *testing.T, want ...string) {
 	}
 }
 
-func TestHandlesOfTheSameCacheShareOneWatch(t *testing.T) {
+func TestHandlesOfCacheShareWatch(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	first, second := c.Open(Spec{Resource: configMaps}), c.Open(Spec{Resource: configMaps})
 	fill(t, first)
@@ -175,7 +175,7 @@ func TestHandlesOfTheSameCacheShareOneWatch(t *testing.T) {
 	}
 }
 
-func TestACacheIsFilledAgainAfterItsLastHandleWasClosed(t *testing.T) {
+func TestCacheIsRefilledAfterLastClose(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	first := c.Open(Spec{Resource: configMaps})
 	fill(t, first)
@@ -188,7 +188,7 @@ func TestACacheIsFilledAgainAfterItsLastHandleWasClosed(t *testing.T) {
 	}
 }
 
-func TestCachesOfDifferentScopeAreNotShared(t *testing.T) {
+func TestCachesWithDifferentScopeAreNotShared(t *testing.T) {
 	labelled := configMap("default", "labelled")
 	labelled.SetLabels(map[string]string{"app": "a"})
 	c := newCluster(configMap("default", "a"), configMap("other", "b"), labelled)
@@ -299,7 +299,7 @@ func TestIndexesAreUpdated(t *testing.T) {
 	}
 }
 
-func TestHandleIsCalledForExistingObjectsAndChanges(t *testing.T) {
+func TestHandlerIsCalledForExistingObjectsAndChanges(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	i := c.open(t, Spec{Resource: configMaps})
 	seen := make(events)
@@ -317,7 +317,7 @@ func TestHandleIsCalledForExistingObjectsAndChanges(t *testing.T) {
 	seen.expect(t, "deleted a")
 }
 
-func TestTheCacheHasAnObjectBeforeItsHandlersAreCalled(t *testing.T) {
+func TestCacheHasObjectBeforeHandlersAreCalled(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	i := c.open(t, Spec{Resource: configMaps})
 	found := make(chan bool)
@@ -354,7 +354,7 @@ func TestSyncedWaitsUntilHandlersWereCalled(t *testing.T) {
 	}
 }
 
-func TestSyncedReturnsFalseIfItsContextIsDone(t *testing.T) {
+func TestSyncedReturnsFalseIfContextIsDone(t *testing.T) {
 	c := newCluster()
 	c.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("list failed")
@@ -371,7 +371,7 @@ func TestSyncedReturnsFalseIfItsContextIsDone(t *testing.T) {
 	}
 }
 
-func TestAPanicInAHandlerStopsNeitherTheWatchNorOtherHandlers(t *testing.T) {
+func TestPanicInHandlerStopsNothingElse(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	panicking, working := c.Open(Spec{Resource: configMaps}), c.Open(Spec{Resource: configMaps})
 	called, seen := make(chan string), make(events)
@@ -398,7 +398,7 @@ func TestAPanicInAHandlerStopsNeitherTheWatchNorOtherHandlers(t *testing.T) {
 	}
 }
 
-func TestAClosedHandleIsNotCalledAnyMore(t *testing.T) {
+func TestClosedHandleIsNotCalled(t *testing.T) {
 	c := newCluster()
 	closed, open := c.Open(Spec{Resource: configMaps}), c.open(t, Spec{Resource: configMaps})
 	fill(t, closed)
@@ -435,7 +435,7 @@ func TestCaughtUp(t *testing.T) {
 	}
 }
 
-func TestACacheOfOneObjectRequestsOnlyThat(t *testing.T) {
+func TestCacheOfOneObjectRequestsOnlyIt(t *testing.T) {
 	c := newCluster(configMap("default", "a"))
 	requests := make(chan string, 16)
 	c.PrependReactor("list", "configmaps", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -459,7 +459,7 @@ func TestACacheOfOneObjectRequestsOnlyThat(t *testing.T) {
 // does not.
 type streaming struct{ dynamic.Interface }
 
-func TestACacheIsFilledByAStreamingListOrByAList(t *testing.T) {
+func TestCacheIsFilledByStreamOrList(t *testing.T) {
 	for listed, want := range map[bool]string{false: "watch", true: "list"} {
 		c := newCluster(configMap("default", "a"))
 		requests := make(chan string, 8)

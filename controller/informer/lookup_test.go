@@ -89,7 +89,7 @@ func TestOrphansReturnsTheMatchingOrphans(t *testing.T) {
 	}
 }
 
-func TestAnIndexOfLabelsIsUpdated(t *testing.T) {
+func TestLabelIndexIsUpdated(t *testing.T) {
 	o := configMap("default", "a")
 	c := newCluster(o)
 	i := c.open(t, Spec{Resource: configMaps})
@@ -112,7 +112,7 @@ func TestAnIndexOfLabelsIsUpdated(t *testing.T) {
 	}
 }
 
-func TestQueriesBeyondTheMaximumOfIndexes(t *testing.T) {
+func TestQueriesBeyondIndexLimit(t *testing.T) {
 	o := configMap("default", "a")
 	with := map[string]string{}
 	for n := range maxLookups + 10 {

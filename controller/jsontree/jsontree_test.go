@@ -36,7 +36,7 @@ func whole(text string) (map[string]any, []error, error) {
 	return tree, twice, err
 }
 
-func TestTheTreeIsThatOfTheWholeText(t *testing.T) {
+func TestDecodeEqualsUnmarshal(t *testing.T) {
 	for _, text := range texts {
 		same(t, text)
 	}
@@ -57,8 +57,8 @@ func same(t *testing.T, text string) {
 	}
 }
 
-// The errors that a user sees most are the same to the letter.
-func TestErrorsAreThoseOfTheWholeText(t *testing.T) {
+// The most frequent errors have the same text.
+func TestDecodeReturnsErrorsOfUnmarshal(t *testing.T) {
 	for _, text := range []string{``, ` `, `{`, `{"a"`, `{"a":`, `{"a": 1`, `{"a": [1`, `{"a": "x`, `{} {}`, `{}]`, `{}'`, `<html>`, `{"a": [}`, `[]`, `"x"`, `1`, `true`, `{"a": <}`, `{"a": tru}`} {
 		_, _, want := whole(text)
 		if _, _, err := Decode(strings.NewReader(text), false); err == nil || want == nil || err.Error() != want.Error() {
@@ -67,14 +67,14 @@ func TestErrorsAreThoseOfTheWholeText(t *testing.T) {
 	}
 }
 
-func TestNestingIsBounded(t *testing.T) {
+func TestNestingIsLimited(t *testing.T) {
 	_, _, err := Decode(strings.NewReader(`{"a":`+strings.Repeat("[", 1_000_000)), false)
 	if err == nil || err.Error() != "exceeded max depth" {
 		t.Errorf("error %v", err)
 	}
 }
 
-func TestDecodeReturnsTheErrorOfTheReader(t *testing.T) {
+func TestDecodeReturnsErrorOfReader(t *testing.T) {
 	broken := errors.New("broken")
 	for _, text := range []string{``, `{"a":`, `{"a": 1}`} {
 		if _, _, err := Decode(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), false); !errors.Is(err, broken) {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestAFullQuotaIsToldFromOtherRefusals(t *testing.T) {
+func TestExceedsQuota(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	for _, c := range []struct {
 		err  error

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestWhatIsForbiddenIsFoundAmongOtherErrors(t *testing.T) {
+func TestForbiddenIsFoundInJoinedErrors(t *testing.T) {
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("no"))
 	going := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "a", errors.New("going"))
 	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -24,7 +24,7 @@ func TestWhatIsForbiddenIsFoundAmongOtherErrors(t *testing.T) {
 		"itself":              {denied, denied},
 		"wrapped, and joined": {errors.Join(errors.New("x"), fmt.Errorf("create: %w", denied)), denied},
 		"after a conflict":    {errors.Join(apierrors.NewConflict(schema.GroupResource{}, "b", nil), denied), denied},
-		"a namespace goes":    {fmt.Errorf("create: %w", going), nil},
+		"deleted namespace":   {fmt.Errorf("create: %w", going), nil},
 	} {
 		if got := Forbidden(c.err); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)

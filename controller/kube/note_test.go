@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestANoteIsOneLine(t *testing.T) {
+func TestNoteIsOneLine(t *testing.T) {
 	for _, c := range []struct{ name, message, want string }{
 		{"plain", "all is well", "all is well"},
 		{"lines and tabs", "sync.star:3:5:\n\tno such key\r\n  hint: get", "sync.star:3:5: no such key hint: get"},
@@ -25,7 +25,7 @@ func TestANoteIsOneLine(t *testing.T) {
 	}
 }
 
-func TestANoteIsShorterThanTheServerRefuses(t *testing.T) {
+func TestLengthOfNoteIsLimited(t *testing.T) {
 	const refused = 1024
 	for name, c := range map[string]struct {
 		message string

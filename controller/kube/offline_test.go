@@ -31,7 +31,7 @@ func find(t *testing.T, f *Offline, apiVersion, plural string) string {
 	return found.Kind + scope
 }
 
-func TestTheResourcesOfKubernetesAreKnown(t *testing.T) {
+func TestBuiltinResourcesAreKnown(t *testing.T) {
 	for _, c := range []struct{ apiVersion, plural, want string }{
 		{"v1", "pods", "Pod, namespaced"},
 		{"v1", "services", "Service, namespaced"},
@@ -68,8 +68,8 @@ func TestTheResourcesOfKubernetesAreKnown(t *testing.T) {
 	}
 }
 
-// The kinds of a group version come in no order, so that two with one plural would be found by chance.
-func TestNoTwoKindsOfKubernetesHaveOnePlural(t *testing.T) {
+// The kinds of a group version have no order: of two with the same plural, a random one would be found.
+func TestPluralsOfBuiltinKindsAreUnique(t *testing.T) {
 	for _, gv := range scheme.Scheme.PrioritizedVersionsAllGroups() {
 		kinds := map[string]string{}
 		for kind := range scheme.Scheme.KnownTypes(gv) {
@@ -100,7 +100,7 @@ func definition(change func(*apiextensionsv1.CustomResourceDefinition)) *apiexte
 	return crd
 }
 
-func TestADefinitionSaysWhatItsResourceIs(t *testing.T) {
+func TestResourceOfDefinition(t *testing.T) {
 	f := &Offline{Definitions: []*apiextensionsv1.CustomResourceDefinition{
 		definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Group = "other.com" }),
 		definition(nil),
@@ -128,7 +128,7 @@ func TestADefinitionSaysWhatItsResourceIs(t *testing.T) {
 	}
 }
 
-func TestADefinitionGoesBeforeWhatIsGuessed(t *testing.T) {
+func TestDefinitionHasPrecedenceOverGuess(t *testing.T) {
 	f := &Offline{
 		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped })},
 		Seen:        []object.Kind{{Group: "example.com", Version: "v1", Kind: "CatSet"}},
@@ -138,7 +138,7 @@ func TestADefinitionGoesBeforeWhatIsGuessed(t *testing.T) {
 	}
 }
 
-func TestAKindThatWasSeenIsGuessedByItsName(t *testing.T) {
+func TestResourceOfSeenKindIsGuessed(t *testing.T) {
 	f := &Offline{}
 	for _, kind := range []string{"Cat", "CatSet", "Policy", "PolicySet", "Bus", "Widget"} {
 		f.Seen = append(f.Seen, object.Kind{Group: "other.com", Version: "v1", Kind: "Other" + kind}, object.Kind{Group: "example.com", Version: "v1", Kind: kind})
@@ -152,7 +152,7 @@ func TestAKindThatWasSeenIsGuessedByItsName(t *testing.T) {
 	}
 }
 
-func TestAResourceMayBeSaidToHaveAKind(t *testing.T) {
+func TestKnownKindOfResource(t *testing.T) {
 	f := &Offline{
 		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped })},
 		Known: map[schema.GroupVersionResource]object.Kind{
@@ -174,7 +174,7 @@ func TestAResourceMayBeSaidToHaveAKind(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyKnowsIsAnErrorThatSaysWhatToGive(t *testing.T) {
+func TestErrorForUnknownResource(t *testing.T) {
 	f := &Offline{
 		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(nil)},
 		Seen:        []object.Kind{{Group: "example.com", Version: "v1", Kind: "Widget"}},

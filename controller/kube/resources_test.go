@@ -38,7 +38,7 @@ func always(names ...string) *asks {
 	return &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves(names...), nil }}
 }
 
-func TestAResourceIsFoundWithItsStatus(t *testing.T) {
+func TestResourceHasStatusSubresource(t *testing.T) {
 	client := always("widgets", "widgets/status", "gadgets", "gadgets/scale")
 	r := NewResources(client, time.Hour)
 	for name, hasStatus := range map[string]bool{"widgets": true, "gadgets": false} {
@@ -58,7 +58,7 @@ func TestAResourceIsFoundWithItsStatus(t *testing.T) {
 	}
 }
 
-func TestAResourceThatIsNotServedIsAnErrorAndDiscoveredAgainSoon(t *testing.T) {
+func TestUnservedResourceIsAnErrorAndDiscoveredAgain(t *testing.T) {
 	served := []string{"gadgets"}
 	client := &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves(served...), nil }}
 	r := NewResources(client, time.Hour)
@@ -84,8 +84,8 @@ func TestAResourceThatIsNotServedIsAnErrorAndDiscoveredAgainSoon(t *testing.T) {
 	}
 }
 
-// The API server says a moment later what follows from a definition that changed: an answer of that moment is not kept.
-func TestAResultSoonAfterAChangeIsNotCached(t *testing.T) {
+// The API server serves a changed definition a moment later, so a result from that moment is not cached.
+func TestResultSoonAfterChangeIsNotCached(t *testing.T) {
 	client := always("widgets")
 	r := NewResources(client, time.Hour)
 	find := func(group string) {
@@ -114,7 +114,7 @@ func TestAResultSoonAfterAChangeIsNotCached(t *testing.T) {
 	}
 }
 
-func TestAnOldAnswerIsBetterThanNone(t *testing.T) {
+func TestExpiredResultIsUsedIfDiscoveryFails(t *testing.T) {
 	var broken error
 	client := &asks{answer: func(context.Context, string) (*metav1.APIResourceList, error) { return serves("widgets"), broken }}
 	r := NewResources(client, 0) // which is old at once
@@ -143,7 +143,7 @@ func TestByKindUsesCachedResults(t *testing.T) {
 	}
 }
 
-func TestOneGroupThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
+func TestSlowGroupDoesNotDelayOthers(t *testing.T) {
 	hangs, ends := make(chan struct{}), make(chan struct{})
 	client := &asks{answer: func(ctx context.Context, gv string) (*metav1.APIResourceList, error) {
 		if gv != "slow.io/v1" {

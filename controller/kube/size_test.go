@@ -75,7 +75,7 @@ func thing(kind string) *object.Object {
 	}}
 }
 
-func TestAnErrorOfSizeNamesTheObjectItsSizeAndTheLimit(t *testing.T) {
+func TestSizeErrorNamesObjectSizeAndLimit(t *testing.T) {
 	invalid := func(kind, path string) *metav1.Status {
 		err := apierrors.NewInvalid(schema.GroupKind{Kind: kind}, "big", field.ErrorList{field.TooLong(field.NewPath(path), "", 1)})
 		return &err.ErrStatus
@@ -119,17 +119,17 @@ func errorCode(err error) int32 {
 	return status.Status().Code
 }
 
-func TestOtherErrorsSayNothingOfSizes(t *testing.T) {
+func TestOtherErrorsAreNotSizeErrors(t *testing.T) {
 	err := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "big", field.ErrorList{field.TooLong(field.NewPath("metadata", "name"), "", 253)})
 	if got := sized(err, thing("ConfigMap")); got != error(err) {
 		t.Errorf("got %v", got)
 	}
 	if sized(nil, thing("ConfigMap")) != nil {
-		t.Error("no error became one")
+		t.Error("sized(nil) is an error")
 	}
 }
 
-func TestErrorsOfWritesDoNotTellSecrets(t *testing.T) {
+func TestErrorsOfWritesDoNotContainSecrets(t *testing.T) {
 	quoting := func() *metav1.Status {
 		err := apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "s", field.ErrorList{field.Invalid(field.NewPath("data"), "zQx7Kp2mVw9R", "no")})
 		return &err.ErrStatus

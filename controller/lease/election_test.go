@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-func TestALeaseIsReleasedByItsHolderOnly(t *testing.T) {
+func TestOnlyHolderReleasesLease(t *testing.T) {
 	for _, c := range []struct{ name, holder, want string }{
 		{"ours", "me", ""},
 		{"another's", "you", "you"},

@@ -43,7 +43,7 @@ func writes(f *Fence) string {
 	return ""
 }
 
-func TestAFenceIsOpenWhileTheLeaseWasRenewedRecently(t *testing.T) {
+func TestFenceIsOpenWhileLeaseIsRenewed(t *testing.T) {
 	const late = "not sent: the Lease was last renewed 10s ago, and another server may lead"
 	cases := []struct {
 		name string
@@ -90,14 +90,14 @@ func TestAFenceIsOpenWhileTheLeaseWasRenewedRecently(t *testing.T) {
 	}
 }
 
-func TestTheRealClocksAgree(t *testing.T) {
+func TestRealClocksAgree(t *testing.T) {
 	before := now()
 	if age := now().since(before); age < 0 || age > time.Hour {
 		t.Errorf("between two readings %s passed", age)
 	}
 }
 
-func TestClosingWaitsForWhatIsInFlight(t *testing.T) {
+func TestCloseWaitsForWritesInFlight(t *testing.T) {
 	f, c := newFence()
 	f.renew(c.reading)
 	if err := f.begin(); err != nil {
@@ -106,14 +106,14 @@ func TestClosingWaitsForWhatIsInFlight(t *testing.T) {
 	canceled, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("waited enough"))
 	if err := f.close(canceled); err == nil || !strings.Contains(err.Error(), "waited enough") {
-		t.Errorf("with a write in flight Close gave %v", err)
+		t.Errorf("with a write in flight, close returned %v", err)
 	}
 	if got, want := writes(f), "not sent: this server is ending, and another may lead"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	f.end()
 	if err := f.close(context.Background()); err != nil {
-		t.Errorf("with none in flight Close gave %v", err)
+		t.Errorf("with no write in flight, close returned %v", err)
 	}
 	f.renew(c.reading)
 	if writes(f) == "" {
@@ -149,7 +149,7 @@ func holder(name string) resourcelock.LeaderElectionRecord {
 	return resourcelock.LeaderElectionRecord{HolderIdentity: name}
 }
 
-func TestTheHolderOfTheLeaseMayWrite(t *testing.T) {
+func TestOnlyHolderOfLeaseMayWrite(t *testing.T) {
 	ctx := context.Background()
 	f, _ := newFence()
 	below := &fakeLock{record: holder("other")}
@@ -185,7 +185,7 @@ func TestTheHolderOfTheLeaseMayWrite(t *testing.T) {
 	}
 }
 
-func TestOnlyWritesPassTheFence(t *testing.T) {
+func TestFenceBlocksOnlyWrites(t *testing.T) {
 	f, c := newFence()
 	received := make(chan string, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { received <- r.Method }))

@@ -54,7 +54,7 @@ func newMetrics(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 	return m, registry
 }
 
-func TestForgetDropsTheSeriesOfAController(t *testing.T) {
+func TestForgetDeletesSeriesOfController(t *testing.T) {
 	m, registry := newMetrics(t)
 	for _, name := range []string{"a", "b"} {
 		c := m.Controller("CompositeController", name)
@@ -78,7 +78,7 @@ func TestForgetDropsTheSeriesOfAController(t *testing.T) {
 	m.Forget("DecoratorController", "b", "DecoratorController-b") // which is another one
 	m.Forget("CompositeController", "a", "CompositeController-a")
 	if diff := cmp.Diff([]string{want[1], want[3], want[5]}, series(t, registry, "metascript_")); diff != "" {
-		t.Errorf("series after the controller is gone (-want +got):\n%s", diff)
+		t.Errorf("series after Forget (-want +got):\n%s", diff)
 	}
 }
 
@@ -103,11 +103,11 @@ func TestQueuesAreCountedByName(t *testing.T) {
 	q.ShutDown()
 	m.Forget("CompositeController", "a", "CompositeController-a")
 	if left := series(t, registry, "workqueue_"); len(left) > 0 {
-		t.Errorf("series after the controller is gone: %v", left)
+		t.Errorf("series after Forget: %v", left)
 	}
 }
 
-func TestAQueueOfSeveralKindsIsCountedAsSeveral(t *testing.T) {
+func TestQueueIsCountedPerKindOfItem(t *testing.T) {
 	m, registry := newMetrics(t)
 	order := metrics.NewOrder(m, func(item string) string { return item[:1] }, "a", "b")
 	q := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Queue: order})
@@ -180,7 +180,7 @@ func TestWithoutMetricsNothingIsCounted(t *testing.T) {
 	}
 }
 
-func TestOneRegistererIsForOneServer(t *testing.T) {
+func TestRegistererCannotBeShared(t *testing.T) {
 	_, registry := newMetrics(t)
 	if _, err := metrics.New(registry); err == nil {
 		t.Error("two servers share a registerer")

@@ -16,7 +16,7 @@ func newObject(apiVersion, kind, namespace, name string) *Object {
 	return o
 }
 
-func TestTheTextOfAKey(t *testing.T) {
+func TestKeyString(t *testing.T) {
 	for text, key := range map[string]Key{
 		"web-0":         {Name: "web-0"},
 		"default/web-0": {Namespace: "default", Name: "web-0"},
@@ -28,7 +28,7 @@ func TestTheTextOfAKey(t *testing.T) {
 	}
 }
 
-func TestKeyOfTakesTheNamespaceOnlyWhereThereIsOne(t *testing.T) {
+func TestKeyOf(t *testing.T) {
 	if got, want := KeyOf(newObject("v1", "Pod", "default", "web-0")), (Key{"default", "web-0"}); got != want {
 		t.Errorf("KeyOf(pod) = %v, want %v", got, want)
 	}
@@ -37,7 +37,7 @@ func TestKeyOfTakesTheNamespaceOnlyWhereThereIsOne(t *testing.T) {
 	}
 }
 
-func TestDescribeNamesKindAndKey(t *testing.T) {
+func TestDescribe(t *testing.T) {
 	if got, want := Describe(newObject("v1", "Pod", "default", "web-0")), "Pod default/web-0"; got != want {
 		t.Errorf("Describe(pod) = %q, want %q", got, want)
 	}
@@ -46,7 +46,7 @@ func TestDescribeNamesKindAndKey(t *testing.T) {
 	}
 }
 
-func TestACopySharesNothing(t *testing.T) {
+func TestCopySharesNothing(t *testing.T) {
 	o := newObject("v1", "Pod", "default", "web-0")
 	o.Object["spec"] = map[string]any{"containers": []any{map[string]any{"name": "a"}}}
 	c := Copy(o)
@@ -77,7 +77,7 @@ func TestCopyValueKeepsTypesAndSharesNothing(t *testing.T) {
 	}
 }
 
-func TestControllerOfIsTheOneReferenceThatControls(t *testing.T) {
+func TestControllerOf(t *testing.T) {
 	yes, no := true, false
 	for name, c := range map[string]struct {
 		refs []metav1.OwnerReference
@@ -99,7 +99,7 @@ func TestControllerOfIsTheOneReferenceThatControls(t *testing.T) {
 	}
 }
 
-func TestControllerRefMakesTheParentTheController(t *testing.T) {
+func TestControllerRef(t *testing.T) {
 	parent := newObject("ctl.example.com/v1", "CatSet", "default", "nginx")
 	parent.SetUID("u1")
 	child := newObject("v1", "Pod", "default", "nginx-0")
@@ -113,7 +113,7 @@ func TestControllerRefMakesTheParentTheController(t *testing.T) {
 	}
 }
 
-func TestDeletingIsWhatHasADeletionTimestamp(t *testing.T) {
+func TestDeleting(t *testing.T) {
 	o := newObject("v1", "Pod", "default", "web-0")
 	if Deleting(o) {
 		t.Error("an object without a deletionTimestamp counts as being deleted")

@@ -23,14 +23,14 @@ func names(s *Set) []string {
 	return all
 }
 
-func TestTheZeroSetIsEmpty(t *testing.T) {
+func TestZeroSetIsEmpty(t *testing.T) {
 	s := &Set{}
 	if s.Len() != 0 || len(s.Kinds()) != 0 || names(s) != nil || s.Group(podKind) != nil || s.Get(podKind, Key{}) != nil {
 		t.Errorf("the zero Set holds %v of kinds %v", names(s), s.Kinds())
 	}
 }
 
-func TestADeclaredGroupExistsWhileItIsEmpty(t *testing.T) {
+func TestDeclaredGroupExistsWhileEmpty(t *testing.T) {
 	s := &Set{}
 	s.Declare(statefulSet)
 	s.Declare(podKind)
@@ -43,7 +43,7 @@ func TestADeclaredGroupExistsWhileItIsEmpty(t *testing.T) {
 	}
 }
 
-func TestASetKeepsTheOrderOfDeclaringAndAdding(t *testing.T) {
+func TestSetKeepsOrder(t *testing.T) {
 	s := &Set{}
 	s.Declare(podKind)
 	s.Put(newObject("apps/v1", "StatefulSet", "default", "b"))
@@ -61,7 +61,7 @@ func TestASetKeepsTheOrderOfDeclaringAndAdding(t *testing.T) {
 	}
 }
 
-func TestAnObjectOfTheSameNameIsReplacedInItsPlace(t *testing.T) {
+func TestPutReplacesObjectInPlace(t *testing.T) {
 	s, second := &Set{}, pod("a")
 	s.Put(pod("a"))
 	s.Put(pod("b"))
@@ -72,11 +72,11 @@ func TestAnObjectOfTheSameNameIsReplacedInItsPlace(t *testing.T) {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 	if s.Get(podKind, Key{"default", "a"}) != second {
-		t.Error("Get gives the object that was replaced")
+		t.Error("Get returns the object that was replaced")
 	}
 }
 
-func TestGetTellsGroupsVersionsAndNamespacesApart(t *testing.T) {
+func TestGetDistinguishesKindsAndNamespaces(t *testing.T) {
 	s := &Set{}
 	s.Put(pod("a"))
 	for name, got := range map[string]*Object{
@@ -87,7 +87,7 @@ func TestGetTellsGroupsVersionsAndNamespacesApart(t *testing.T) {
 		"another group":     s.Get(Kind{Group: "x", Version: "v1", Kind: "Pod"}, Key{"default", "a"}),
 	} {
 		if got != nil {
-			t.Errorf("%s: Get gives %s", name, Describe(got))
+			t.Errorf("%s: Get returns %s", name, Describe(got))
 		}
 	}
 	if s.Get(podKind, Key{"default", "a"}) == nil {
@@ -95,7 +95,7 @@ func TestGetTellsGroupsVersionsAndNamespacesApart(t *testing.T) {
 	}
 }
 
-func TestGoingThroughASetMayEndEarly(t *testing.T) {
+func TestIterationOverSetCanStop(t *testing.T) {
 	s := &Set{}
 	s.Put(pod("a"))
 	s.Put(pod("b"))
@@ -123,7 +123,7 @@ func TestSortedOrdersByNamespaceThenName(t *testing.T) {
 		t.Errorf("order (-want +got):\n%s", diff)
 	}
 	if !slices.Equal(sorted, objects) {
-		t.Error("Sorted gives another slice than the one it sorted in place")
+		t.Error("Sorted does not return the slice that it sorted in place")
 	}
 }
 

@@ -128,7 +128,7 @@ func TestRunWithoutChildren(t *testing.T) {
 	}
 }
 
-func TestRunPassesTheTimeAndTheLog(t *testing.T) {
+func TestRunPassesTimeAndLog(t *testing.T) {
 	s := newSync(t, composite(t, `
 def sync(now):
     print("at", now)
@@ -145,7 +145,7 @@ def sync(now):
 	}
 }
 
-func TestRunCallsTheFinalizeHook(t *testing.T) {
+func TestRunCallsFinalizeHook(t *testing.T) {
 	for name, c := range map[string]struct {
 		script    string
 		finalizes bool
@@ -169,7 +169,7 @@ func TestRunCallsTheFinalizeHook(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheScript(t *testing.T) {
+func TestErrorOfScript(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
 		kind   engine.Kind // "" if the error is not an engine.Error
@@ -234,7 +234,7 @@ func TestRelatedObjects(t *testing.T) {
 	}
 }
 
-func TestRelatedObjectsOfOtherNamespaces(t *testing.T) {
+func TestRelatedObjectsInOtherNamespaces(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule string
 		want []any
@@ -266,7 +266,7 @@ func TestRelatedObjectsOfOtherNamespaces(t *testing.T) {
 	}
 }
 
-func TestObjectsThatDoNotFitTheController(t *testing.T) {
+func TestUnsuitableObjectsAreErrors(t *testing.T) {
 	sync := objecttest.Starlark("sync")
 	for name, c := range map[string]struct {
 		script string
@@ -305,7 +305,7 @@ def sync(related): fail("cannot log in with " + related["Secret.v1"]["a"]["strin
 	}
 }
 
-func TestRunOfADecorator(t *testing.T) {
+func TestRunOfDecorator(t *testing.T) {
 	controller := objecttest.ParseObject(t, `
 apiVersion: metacontroller.k8s.io/v1alpha1
 kind: DecoratorController
@@ -351,7 +351,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestWarningsOfAnObjectThatCannotBeRead(t *testing.T) {
+func TestWarningsOfUnreadableObject(t *testing.T) {
 	o := composite(t, objecttest.Starlark("sync"))
 	o.Object["spec"] = "x"
 	if got := Warnings(o, testSandbox()); got != nil {

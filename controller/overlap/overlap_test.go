@@ -50,7 +50,7 @@ func (m model) first(a, b int) (object.Key, bool) {
 	return slices.MinFunc(both, compare), true
 }
 
-func TestTheIndexBehavesLikeTheModel(t *testing.T) {
+func TestIndexEqualsModel(t *testing.T) {
 	const members, objects = 12, 30
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -122,7 +122,7 @@ func compareWithModel(t *testing.T, x *Index[int], m model, a, b int) {
 	}
 }
 
-func TestObjectsWithTheSameMembersAreOneGroup(t *testing.T) {
+func TestObjectsWithSameMembersShareGroup(t *testing.T) {
 	var x Index[int]
 	for n := range 1000 {
 		x.Set(key(n), []int{0})
@@ -148,7 +148,7 @@ func TestObjectsWithTheSameMembersAreOneGroup(t *testing.T) {
 	}
 }
 
-func TestJoinIgnoresAnObjectThatIsNotInTheIndex(t *testing.T) {
+func TestJoinIgnoresUnknownObject(t *testing.T) {
 	var x Index[int]
 	x.Join(1, slices.Values([]object.Key{key(1)}))
 	if n := x.Count(1); n != 0 {

@@ -19,14 +19,14 @@ func lastApplied(t testing.TB, o *object.Object) string {
 	return text
 }
 
-func TestTheNameOfTheAnnotationIsMetacontrollers(t *testing.T) {
+func TestAnnotationHasNameOfMetacontroller(t *testing.T) {
 	if want := "metacontroller.k8s.io/last-applied-configuration"; LastApplied != want {
 		t.Errorf("LastApplied = %q, want %q", LastApplied, want)
 	}
 }
 
-// The text is agreed on with Metacontroller to the byte, so these are no round trips but texts.
-func TestTheAnnotationIsWhatTheHookGave(t *testing.T) {
+// The text equals that of Metacontroller to the byte, so the cases are texts and no round trips.
+func TestAnnotationText(t *testing.T) {
 	for _, c := range []struct{ name, desired, want string }{
 		{
 			"keys are sorted at every depth",
@@ -95,7 +95,7 @@ func TestTheAnnotationIsWhatTheHookGave(t *testing.T) {
 	}
 }
 
-func TestADifferenceOnlyInTheAnnotationIsNoChange(t *testing.T) {
+func TestDifferenceOnlyInAnnotationIsIgnored(t *testing.T) {
 	for name, change := range map[string]func(o *object.Object){
 		"no annotations at all":           func(o *object.Object) { o.SetAnnotations(nil) },
 		"only others":                     func(o *object.Object) { o.SetAnnotations(map[string]string{"a": "1"}) },
@@ -117,8 +117,8 @@ func TestADifferenceOnlyInTheAnnotationIsNoChange(t *testing.T) {
 	}
 }
 
-// A hook may echo the child it was shown, annotation and all: however often, the text stays the same.
-func TestTheAnnotationDoesNotGrowWhenAHookEchoesItsChild(t *testing.T) {
+// A hook may return the observed child with its annotation. The text stays the same each time.
+func TestAnnotationDoesNotGrowWithEchoedChild(t *testing.T) {
 	have := stored(t, pod(t, "a", "x"))
 	first := lastApplied(t, have)
 	for i := range 5 {
@@ -142,7 +142,7 @@ func TestTheAnnotationDoesNotGrowWhenAHookEchoesItsChild(t *testing.T) {
 	}
 }
 
-func TestWhatAnEarlierVersionAppliedIsRemovedWhenItIsNoLongerDesired(t *testing.T) {
+func TestUndesiredAppliedFieldsAreRemoved(t *testing.T) {
 	have := parseObject(t, `
 apiVersion: v1
 kind: Pod
@@ -172,7 +172,7 @@ spec: {image: x, nodeName: n1, ports: [{containerPort: 8080, protocol: TCP}, {co
 	checkOps(t, plan(t, setOf(ops[0].Object), setOf(want), Rules{podKind: InPlace}))
 }
 
-func TestLargeIntegersInTheAnnotationAreExact(t *testing.T) {
+func TestLargeIntegersInAnnotationAreExact(t *testing.T) {
 	text := `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {l: [%s]}}`
 	have := stored(t, parseObject(t, fmt.Sprintf(text, `{uid: 9007199254740992}, {uid: 9007199254740993}`)))
 	for _, item := range have.Object["spec"].(map[string]any)["l"].([]any) {
@@ -186,7 +186,7 @@ func TestLargeIntegersInTheAnnotationAreExact(t *testing.T) {
 	}
 }
 
-func TestWithoutNullsIsACopyWithoutNullFields(t *testing.T) {
+func TestWithoutNulls(t *testing.T) {
 	m := parse(t, `{a: null, b: {c: null, d: 1}, l: [{e: null}, null, [null, {f: null}]], m: {}}`)
 	check := unchanged(t, m)
 	clean := WithoutNulls(m)
@@ -197,7 +197,7 @@ func TestWithoutNullsIsACopyWithoutNullFields(t *testing.T) {
 	check()
 }
 
-func TestAChildKeepsItsControllerReferenceIfTheHookDropsIt(t *testing.T) {
+func TestChildKeepsControllerReference(t *testing.T) {
 	owner := map[string]any{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "1", "controller": true}
 	have := &object.Object{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -220,7 +220,7 @@ func TestAChildKeepsItsControllerReferenceIfTheHookDropsIt(t *testing.T) {
 	}
 }
 
-func TestAnEmptyFieldThatIsNotStoredIsNoDifferenceForEver(t *testing.T) {
+func TestUnstoredEmptyFieldIsNotDifference(t *testing.T) {
 	want := func() *object.Object {
 		return &object.Object{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "p", "labels": map[string]any{}},

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDifferenceNamesTheFirstFieldThatDiffers(t *testing.T) {
+func TestDifferenceReturnsFirstPath(t *testing.T) {
 	for _, c := range []struct{ name, a, b, want string }{
 		{"equal scalars", `{a: 1, b: x, c: true, d: null}`, `{d: null, c: true, b: x, a: 1}`, ""},
 		{"nothing at all", ``, `{}`, ""},

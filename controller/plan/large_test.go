@@ -29,7 +29,7 @@ func storedBy(op *Op) *object.Object {
 	return o
 }
 
-func TestAChildTooLargeForTheAnnotationUsesServerSideApply(t *testing.T) {
+func TestLargeChildUsesServerSideApply(t *testing.T) {
 	for bytes, verb := range map[int]Verb{100 << 10: Create, 200 << 10: Create, 255 << 10: Create, MaxAnnotations: Apply, 900 << 10: Apply} {
 		for _, method := range []Method{"", OnDelete, InPlace, RollingInPlace} {
 			op, _, err := planFor(t, nil, bigMap(bytes), method)
@@ -48,7 +48,7 @@ func TestAChildTooLargeForTheAnnotationUsesServerSideApply(t *testing.T) {
 	}
 }
 
-func TestALargeChildComesToRest(t *testing.T) {
+func TestLargeChildIsNotWrittenAgain(t *testing.T) {
 	want := bigMap(300 << 10)
 	op, _, _ := planFor(t, nil, want, InPlace)
 	have := storedBy(op)
@@ -67,7 +67,7 @@ func TestALargeChildComesToRest(t *testing.T) {
 	}
 }
 
-func TestAChildGrowsAndShrinks(t *testing.T) {
+func TestChildGrowsAndShrinks(t *testing.T) {
 	small, large := bigMap(10), bigMap(300<<10)
 	op, _, _ := planFor(t, nil, small, InPlace)
 	have := storedBy(op)
@@ -92,8 +92,8 @@ func TestAChildGrowsAndShrinks(t *testing.T) {
 	}
 }
 
-// The annotation would not fit beside those of others: the child stays with server-side apply.
-func TestAChildThatShrinksAndIsFullOfAnnotationsStays(t *testing.T) {
+// The annotation does not fit beside those of others: the child stays with server-side apply.
+func TestSmallChildWithLargeAnnotationsStaysWithServerSideApply(t *testing.T) {
 	want := bigMap(200 << 10)
 	config := configOf(t, want)
 	have := storedBy(&Op{Object: config})
@@ -107,7 +107,7 @@ func TestAChildThatShrinksAndIsFullOfAnnotationsStays(t *testing.T) {
 	}
 }
 
-func TestALargeChildIsNotDeletedToBeRecreated(t *testing.T) {
+func TestLargeChildIsNotRecreated(t *testing.T) {
 	small, large := bigMap(10), bigMap(300<<10)
 	op, _, _ := planFor(t, nil, small, InPlace)
 	for _, method := range []Method{Recreate, RollingRecreate} {
@@ -125,7 +125,7 @@ func TestALargeChildIsNotDeletedToBeRecreated(t *testing.T) {
 	}
 }
 
-func TestTheBoundOfASizeIsOne(t *testing.T) {
+func TestAtMostIsUpperBound(t *testing.T) {
 	for _, v := range []any{
 		nil, true, int64(-1 << 62), 1.7976931348623157e308, "a<b>&\"\\\n\x00é日\u2028\xff", map[string]any{}, []any{},
 		map[string]any{"a\"<": []any{int64(1), "x", nil, map[string]any{"b": false}}, "é": ""},

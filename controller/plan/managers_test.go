@@ -30,7 +30,7 @@ spec:
   - {name: b, image: j, ports: [{containerPort: 80, protocol: TCP}]}
 `
 
-func TestManagersAreThoseWhoOwnAField(t *testing.T) {
+func TestManagersOfField(t *testing.T) {
 	o := parseObject(t, managed)
 	for _, c := range []struct {
 		path Path

@@ -287,7 +287,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func TestANumberIdentifiesWhateverItWasDecodedAs(t *testing.T) {
+func TestNumbersIdentifyListItemsForEveryType(t *testing.T) {
 	for _, number := range []int64{0, 80, 1_000_000, 1 << 53} {
 		list := func(n any, more ...any) map[string]any {
 			item := map[string]any{"uid": n}
@@ -304,7 +304,7 @@ func TestANumberIdentifiesWhateverItWasDecodedAs(t *testing.T) {
 	}
 }
 
-func TestMergingAgainChangesNothing(t *testing.T) {
+func TestMergeIsIdempotent(t *testing.T) {
 	for _, c := range mergeCases {
 		desired := parse(t, c.desired)
 		once := merge(parse(t, c.observed), parse(t, c.lastApplied), desired)
@@ -314,7 +314,7 @@ func TestMergingAgainChangesNothing(t *testing.T) {
 	}
 }
 
-func TestTheResultOfMergeSharesNothingWithItsArguments(t *testing.T) {
+func TestMergeResultSharesNothing(t *testing.T) {
 	for _, c := range mergeCases {
 		observed, last, desired := parse(t, c.observed), parse(t, c.lastApplied), parse(t, c.desired)
 		check := unchanged(t, observed, last, desired)
@@ -323,8 +323,9 @@ func TestTheResultOfMergeSharesNothingWithItsArguments(t *testing.T) {
 	}
 }
 
-// A Service whose API server defaulted fields of two ports with the same number must keep both and come to rest.
-func TestAServiceWithPort53ForUDPAndTCPKeepsBothAndIsNotWrittenAgain(t *testing.T) {
+// A Service whose API server defaulted fields of two ports with the same number must keep both ports and must not be
+// written again.
+func TestServiceKeepsPort53ForUDPAndTCP(t *testing.T) {
 	desired := setOf(parseObject(t, `
 apiVersion: v1
 kind: Service

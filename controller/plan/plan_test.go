@@ -34,7 +34,7 @@ func deleting(o *object.Object) *object.Object {
 	return o
 }
 
-func TestAnOpReadsAsASentence(t *testing.T) {
+func TestOpString(t *testing.T) {
 	op := Op{Verb: Update, Object: pod(t, "web-0", "a"), Why: "spec.image differs"}
 	if got, want := op.String(), "update Pod default/web-0: spec.image differs"; got != want {
 		t.Errorf("String() = %q, want %q", got, want)
@@ -55,7 +55,7 @@ func rulesFor(method Method) Rules {
 	return Rules{podKind: method}
 }
 
-func TestAChildThatDiffersIsTreatedByItsMethod(t *testing.T) {
+func TestMethodDecidesAboutDifferingChild(t *testing.T) {
 	for method, want := range map[Method][]string{
 		"":              nil,
 		OnDelete:        nil,
@@ -70,7 +70,7 @@ func TestAChildThatDiffersIsTreatedByItsMethod(t *testing.T) {
 	}
 }
 
-func TestWhateverTheMethodAMissingChildIsCreatedAndAnUnwantedOneDeleted(t *testing.T) {
+func TestEveryMethodCreatesAndDeletesChildren(t *testing.T) {
 	for _, method := range methods {
 		t.Run("method "+string(method), func(t *testing.T) {
 			observed := setOf(stored(t, pod(t, "unwanted", "x")), stored(t, pod(t, "same", "x")))
@@ -82,13 +82,13 @@ func TestWhateverTheMethodAMissingChildIsCreatedAndAnUnwantedOneDeleted(t *testi
 	}
 }
 
-func TestWhateverTheMethodAnEqualChildIsLeftAlone(t *testing.T) {
+func TestNoMethodChangesEqualChild(t *testing.T) {
 	for _, method := range methods {
 		checkOps(t, plan(t, setOf(stored(t, pod(t, "a", "x"))), setOf(pod(t, "a", "x")), rulesFor(method)))
 	}
 }
 
-func TestWhateverTheMethodAChildThatIsBeingDeletedIsLeftAlone(t *testing.T) {
+func TestNoMethodChangesChildBeingDeleted(t *testing.T) {
 	for _, method := range methods {
 		observed := setOf(deleting(stored(t, pod(t, "differs", "old"))), deleting(stored(t, pod(t, "unwanted", "x"))), deleting(stored(t, pod(t, "same", "x"))))
 		desired := setOf(pod(t, "differs", "new"), pod(t, "same", "x"))
@@ -96,7 +96,7 @@ func TestWhateverTheMethodAChildThatIsBeingDeletedIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestEachKindHasItsOwnRule(t *testing.T) {
+func TestRulesPerKind(t *testing.T) {
 	configMap := func(data string) *object.Object {
 		return parseObject(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {k: `+data+`}}`)
 	}
@@ -107,7 +107,7 @@ func TestEachKindHasItsOwnRule(t *testing.T) {
 		"delete Pod default/a: to be recreated: spec.image differs")
 }
 
-func TestWritesComeInTheOrderOfDesiredAndDeletionsInTheOrderOfObserved(t *testing.T) {
+func TestOrderOfOperations(t *testing.T) {
 	observed := setOf(stored(t, pod(t, "gone-z", "x")), stored(t, pod(t, "b", "old")), stored(t, pod(t, "gone-a", "x")))
 	desired := setOf(pod(t, "z", "x"), pod(t, "b", "new"), pod(t, "a", "x"))
 	checkOps(t, plan(t, observed, desired, Rules{podKind: InPlace}),
@@ -118,7 +118,7 @@ func TestWritesComeInTheOrderOfDesiredAndDeletionsInTheOrderOfObserved(t *testin
 		"delete Pod default/gone-a: no longer desired")
 }
 
-func TestAChildOfTheSameNameInAnotherNamespaceIsAnotherChild(t *testing.T) {
+func TestChildrenInDifferentNamespacesAreDistinct(t *testing.T) {
 	elsewhere := pod(t, "a", "x")
 	elsewhere.SetNamespace("other")
 	checkOps(t, plan(t, setOf(stored(t, pod(t, "a", "x"))), setOf(elsewhere), nil),
@@ -126,7 +126,7 @@ func TestAChildOfTheSameNameInAnotherNamespaceIsAnotherChild(t *testing.T) {
 		"delete Pod default/a: no longer desired")
 }
 
-func TestAnUpdateIsTheObservedObjectWithWhatIsDesiredMergedIn(t *testing.T) {
+func TestUpdateMergesDesiredIntoObserved(t *testing.T) {
 	have := stored(t, pod(t, "a", "old"))
 	have.Object["status"] = map[string]any{"phase": "Running"}
 	have.Object["spec"].(map[string]any)["nodeName"] = "n1"
@@ -152,7 +152,7 @@ func annotate(o *object.Object, text string) {
 	o.SetAnnotations(annotations)
 }
 
-func TestADeletionCarriesTheObjectAsItWasObserved(t *testing.T) {
+func TestDeletionHasObservedObject(t *testing.T) {
 	have := stored(t, pod(t, "a", "x"))
 	for _, desired := range []*object.Set{setOf(), setOf(pod(t, "a", "new"))} {
 		ops := plan(t, setOf(have), desired, Rules{podKind: Recreate})
@@ -176,7 +176,7 @@ const observedMetadata = `
   selfLink: /api/v1/x
   managedFields: [{manager: kubelet}]`
 
-func TestWhatBelongsToTheServerIsNotCreated(t *testing.T) {
+func TestSystemFieldsAreNotCreated(t *testing.T) {
 	want := parseObject(t, `
 apiVersion: v1
 kind: Pod
@@ -193,7 +193,7 @@ spec: {image: x}
 	}
 }
 
-func TestWhatBelongsToTheServerIsNoDifferenceAndStaysAsObserved(t *testing.T) {
+func TestSystemFieldsAreKeptAndNotCompared(t *testing.T) {
 	text := `
 apiVersion: v1
 kind: Pod
@@ -225,7 +225,7 @@ status: {phase: Running}
 	}
 }
 
-func TestStatusIsNeverTouched(t *testing.T) {
+func TestStatusIsNeverChanged(t *testing.T) {
 	for name, c := range map[string]struct{ observed, desired string }{
 		"set by the server, another desired": {`{phase: Running, ip: 10.0.0.1}`, `{phase: Pending}`},
 		"set by the server, none desired":    {`{phase: Running}`, ``},
@@ -254,7 +254,7 @@ func TestStatusIsNeverTouched(t *testing.T) {
 	}
 }
 
-func TestAStatusAppliedEarlierIsNotTakenAway(t *testing.T) {
+func TestEarlierAppliedStatusIsNotRemoved(t *testing.T) {
 	withStatus := pod(t, "a", "x")
 	withStatus.Object["status"] = map[string]any{"phase": "Pending"}
 	have := stored(t, withStatus)
@@ -262,7 +262,7 @@ func TestAStatusAppliedEarlierIsNotTakenAway(t *testing.T) {
 	checkOps(t, plan(t, setOf(have), setOf(pod(t, "a", "x")), Rules{podKind: Recreate}))
 }
 
-func TestNullFieldsAreAsGoodAsNone(t *testing.T) {
+func TestNullFieldsEqualMissingFields(t *testing.T) {
 	withNulls := parseObject(t, `
 apiVersion: v1
 kind: Pod
@@ -286,7 +286,7 @@ spec: {image: x, template: {metadata: {}}, containers: [{name: c}]}
 	}
 }
 
-func TestANullOverAFieldThatWasAppliedRemovesIt(t *testing.T) {
+func TestNullRemovesAppliedField(t *testing.T) {
 	have := stored(t, parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: n1}}`))
 	want := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: null}}`)
 	ops := plan(t, setOf(have), setOf(want), Rules{podKind: InPlace})
@@ -296,7 +296,7 @@ func TestANullOverAFieldThatWasAppliedRemovesIt(t *testing.T) {
 	}
 }
 
-func TestANullOverAFieldThatOthersSetLeavesItAlone(t *testing.T) {
+func TestNullKeepsFieldSetByOthers(t *testing.T) {
 	have := stored(t, pod(t, "a", "x"))
 	have.Object["spec"].(map[string]any)["nodeName"] = "n1"
 	want := parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: null}}`)
@@ -305,7 +305,7 @@ func TestANullOverAFieldThatOthersSetLeavesItAlone(t *testing.T) {
 	}
 }
 
-func TestANullThatWasAppliedMakesNoClaim(t *testing.T) {
+func TestAppliedNullDoesNotOwnField(t *testing.T) {
 	have := stored(t, parseObject(t, `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {image: x, nodeName: null}}`))
 	have.Object["spec"].(map[string]any)["nodeName"] = "n1" // the scheduler's
 	for _, method := range methods {
@@ -313,7 +313,7 @@ func TestANullThatWasAppliedMakesNoClaim(t *testing.T) {
 	}
 }
 
-func TestWholeNumbersAreTheSameWithAndWithoutAPoint(t *testing.T) {
+func TestIntegersEqualWholeFloats(t *testing.T) {
 	have, want := stored(t, pod(t, "a", "x")), pod(t, "a", "x")
 	have.Object["spec"].(map[string]any)["n"] = int64(3)
 	want.Object["spec"].(map[string]any)["n"] = 3.0
@@ -325,17 +325,17 @@ func TestWholeNumbersAreTheSameWithAndWithoutAPoint(t *testing.T) {
 	}
 }
 
-func TestAKindThatIsNotObservedIsCreated(t *testing.T) {
+func TestUnobservedKindIsCreated(t *testing.T) {
 	checkOps(t, plan(t, &object.Set{}, setOf(pod(t, "a", "x")), nil), "create Pod default/a: desired and missing")
 }
 
-func TestNothingDesiredAndNothingObservedIsNothingToDo(t *testing.T) {
+func TestNoChildrenNoOperations(t *testing.T) {
 	declared := &object.Set{}
 	declared.Declare(podKind)
 	checkOps(t, plan(t, declared, &object.Set{}, Rules{podKind: Recreate}))
 }
 
-func TestAnErrorAboutOneChildDoesNotStopTheOthers(t *testing.T) {
+func TestErrorForOneChildDoesNotStopOthers(t *testing.T) {
 	broken := func(name, annotation string) *object.Object {
 		o := stored(t, pod(t, name, "old"))
 		annotate(o, annotation)
@@ -356,7 +356,7 @@ func TestAnErrorAboutOneChildDoesNotStopTheOthers(t *testing.T) {
 	}
 }
 
-func TestChildrenNeverChangesWhatItIsGiven(t *testing.T) {
+func TestChildrenDoesNotChangeArguments(t *testing.T) {
 	have := stored(t, pod(t, "b", "old"))
 	have.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready"}}}
 	have.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{"manager": "kubelet"}}
@@ -382,7 +382,7 @@ status: {phase: x}
 	}
 }
 
-func TestTheOrderOfMapsDoesNotMatter(t *testing.T) {
+func TestPlanIsDeterministic(t *testing.T) {
 	// Go's maps have a new order with each run through them, so that repeating would show it.
 	text := `{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: default}, spec: {a: %[1]d, b: %[1]d, c: %[1]d, d: %[1]d, e: %[1]d}}`
 	have, want := stored(t, parseObject(t, fmt.Sprintf(text, 1))), parseObject(t, fmt.Sprintf(text, 2))
@@ -393,6 +393,6 @@ func TestTheOrderOfMapsDoesNotMatter(t *testing.T) {
 	}
 	slices.Sort(seen)
 	if distinct := slices.Compact(seen); len(distinct) != 1 {
-		t.Errorf("one plan came out in different ways:\n%s", strings.Join(distinct, "\n"))
+		t.Errorf("plans of the same children differ:\n%s", strings.Join(distinct, "\n"))
 	}
 }

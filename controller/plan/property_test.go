@@ -327,14 +327,14 @@ func (w *world) settled(t *testing.T) {
 		}
 	}
 	if have, want := observed.Len(), w.want().Len(); have != want {
-		t.Fatalf("%d children are there, want %d", have, want)
+		t.Fatalf("%d children exist, want %d", have, want)
 	}
 }
 
 // However a controller's wishes and others' meddling follow each other: one sync, or two where children are
 // recreated, brings what is desired, takes away what no longer is, leaves what is others', and the next finds nothing
 // to do.
-func TestApplyingAPlanLeavesNothingToPlan(t *testing.T) {
+func TestAppliedPlanLeavesNothingToDo(t *testing.T) {
 	const worlds, rounds = 25, 12
 	kind := func(name string) object.Kind { return object.Kind{Group: "example.com", Version: "v1", Kind: name} }
 	rules := Rules{kind("R"): Recreate, kind("I"): InPlace, kind("RR"): RollingRecreate, kind("RI"): RollingInPlace, kind("D"): OnDelete}
@@ -358,7 +358,7 @@ func TestApplyingAPlanLeavesNothingToPlan(t *testing.T) {
 	}
 }
 
-func TestMergingRandomValuesIsIdempotentAndChangesNoArgument(t *testing.T) {
+func TestMergeOfRandomValues(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(7, 7))}
 	for range 10_000 {
 		observed, desired := WithoutNulls(g.mapping(4)), WithoutNulls(g.mapping(4))

@@ -109,7 +109,7 @@ func set(value any, path ...string) func(*object.Object) {
 	}
 }
 
-func TestServerSideApplyAsksOnlyForWhatMayHaveChanged(t *testing.T) {
+func TestServerSideApplyOnlyAfterPossibleChanges(t *testing.T) {
 	// The API server spells an amount differently, and adds a default.
 	stored := all(set("1", "spec", "cpu"), set("Always", "spec", "restartPolicy"))
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func orNone(edit func(*object.Object)) func(*object.Object) {
 	return edit
 }
 
-func TestWithoutAMemoryEqualFieldsAreEnough(t *testing.T) {
+func TestEqualFieldsNeedNoApplyWithoutMemory(t *testing.T) {
 	want := parseObject(t, wanted)
 	for name, edit := range map[string]func(*object.Object){
 		"nothing":            nil,
@@ -183,7 +183,7 @@ func TestWithoutAMemoryEqualFieldsAreEnough(t *testing.T) {
 	}
 }
 
-func TestServerSideApplyTreatsADifferenceByItsMethod(t *testing.T) {
+func TestServerSideApplyFollowsMethod(t *testing.T) {
 	want := parseObject(t, wanted)
 	have := applied(t, want, set("old", "spec", "image"))
 	for method, expected := range map[Method]string{
@@ -212,7 +212,7 @@ func TestServerSideApplyTreatsADifferenceByItsMethod(t *testing.T) {
 	}
 }
 
-func TestOnDeleteTellsWhatItLeaves(t *testing.T) {
+func TestOnDeleteReportsSuppressedChanges(t *testing.T) {
 	want, old := pod(t, "a", "new"), pod(t, "a", "old")
 	for name, policy := range map[string]Policy{"dynamic": {}, "on the server's side": onServerSide("")} {
 		have := stored(t, old)
@@ -235,7 +235,7 @@ func TestOnDeleteTellsWhatItLeaves(t *testing.T) {
 	}
 }
 
-func TestAnApplyHasOnlyTheFieldsThatWeOwn(t *testing.T) {
+func TestApplyHasOnlyOwnedFields(t *testing.T) {
 	want := parseObject(t, `
 apiVersion: v1
 kind: Pod
@@ -281,7 +281,7 @@ spec: {image: x}
 	}
 }
 
-func TestAChildOfDynamicApplyIsHandedOver(t *testing.T) {
+func TestMigrationFromDynamicApply(t *testing.T) {
 	old, want := pod(t, "a", "x"), pod(t, "a", "y")
 	for _, c := range []struct {
 		name    string
@@ -313,7 +313,7 @@ func TestAChildOfDynamicApplyIsHandedOver(t *testing.T) {
 	}
 }
 
-func TestAnAnnotationOfDynamicApplyThatCannotBeUsed(t *testing.T) {
+func TestInvalidAnnotationOfDynamicApply(t *testing.T) {
 	want := pod(t, "a", "x")
 	for _, text := range []string{" ", "nonsense", "{}", `{"metadata":7}`, `{"metadata":{"ownerReferences":[7]}}`} {
 		have := edited(stored(t, want), set(text, "metadata", "annotations", LastApplied))
@@ -331,7 +331,7 @@ func edited(o *object.Object, edit func(*object.Object)) *object.Object {
 	return o
 }
 
-func TestNothingIsKnownOfAChildThatWasNotApplied(t *testing.T) {
+func TestUnappliedChildIsApplied(t *testing.T) {
 	want := parseObject(t, wanted)
 	have := applied(t, want, nil)
 	for method, verb := range map[Method]string{InPlace: "apply", Recreate: "dry run"} {
@@ -346,7 +346,7 @@ func TestNothingIsKnownOfAChildThatWasNotApplied(t *testing.T) {
 	}
 }
 
-func TestTheDigestOfEarlierVersionsIsRemoved(t *testing.T) {
+func TestDigestOfEarlierVersionsIsRemoved(t *testing.T) {
 	want := parseObject(t, wanted)
 	have := applied(t, want, set("old", "metadata", "annotations", AppliedDigest))
 	for method, verb := range map[Method]string{InPlace: "apply", Recreate: "dry run", OnDelete: ""} {
@@ -374,7 +374,7 @@ func TestTheDigestOfEarlierVersionsIsRemoved(t *testing.T) {
 	}
 }
 
-func TestADryRunDecidesAboutRecreating(t *testing.T) {
+func TestDryRunDecidesAboutRecreation(t *testing.T) {
 	want := parseObject(t, wanted)
 	base := applied(t, want, nil)
 	for _, c := range []struct {
@@ -411,7 +411,7 @@ func TestADryRunDecidesAboutRecreating(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeChangedInPlaceIsRecreated(t *testing.T) {
+func TestRecreateImmutable(t *testing.T) {
 	have := applied(t, parseObject(t, wanted), nil)
 	for want, op := range map[string]Op{
 		"delete Pod default/a: to be recreated: spec.env differs, and it cannot be changed in place": {Observed: have, Differs: Path{"spec", "env"}, Again: true},
@@ -424,9 +424,9 @@ func TestWhatCannotBeChangedInPlaceIsRecreated(t *testing.T) {
 	}
 }
 
-// TestServerSideApplySettles tries random children: what was applied is left alone, with and without a memory, and
+// TestServerSideApplyIsStable tries random children: what was applied is left alone, with and without a memory, and
 // whatever the hook or somebody else changes of it calls for a write.
-func TestServerSideApplySettles(t *testing.T) {
+func TestServerSideApplyIsStable(t *testing.T) {
 	g := generator{rand.New(rand.NewPCG(1, 2))}
 	for range 3000 {
 		want := g.child(podKind, "a")
@@ -459,7 +459,7 @@ func TestServerSideApplySettles(t *testing.T) {
 	}
 }
 
-func TestDynamicApplyTakesAChildBack(t *testing.T) {
+func TestMigrationToDynamicApply(t *testing.T) {
 	want := parseObject(t, wanted)
 	const update = "update Pod default/a: from server-side apply back to dynamic apply"
 	for _, c := range []struct {
@@ -506,7 +506,7 @@ func TestDynamicApplyTakesAChildBack(t *testing.T) {
 	}
 }
 
-func TestAMemoryKeepsWhatIsThere(t *testing.T) {
+func TestMemoryKeepsOnlyExistingChildren(t *testing.T) {
 	memory := Memory{"uid-a": {}, "uid-b": {}}
 	memory.Keep(setOf(applied(t, parseObject(t, wanted), nil)))
 	if diff := cmp.Diff([]types.UID{"uid-a"}, slices.Collect(maps.Keys(memory))); diff != "" {
@@ -518,7 +518,7 @@ func TestAMemoryKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestAPathReadsAsPeopleWriteIt(t *testing.T) {
+func TestPathString(t *testing.T) {
 	for want, path := range map[string]Path{
 		"": nil, "spec": {"spec"}, "spec.containers[0].image": {"spec", "containers", 0, "image"}, "a[1][2]": {"a", 1, 2},
 		"metadata.annotations.example.com/x": {"metadata", "annotations", "example.com/x"},

@@ -8,8 +8,8 @@ import (
 	"metascript/controller/object"
 )
 
-// What is settled a merge would not change; and what a merge would not change is settled, nearly always.
-func TestWhatIsSettledAMergeLeavesAlone(t *testing.T) {
+// A merge does not change a settled child, and nearly every child that a merge does not change is settled.
+func TestMergeDoesNotChangeSettledChild(t *testing.T) {
 	kind := object.Kind{Group: "example.com", Version: "v1", Kind: "K"}
 	equal, unseen := 0, 0
 	for seed := range uint64(4000) {

@@ -71,7 +71,7 @@ func TestReasonString(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsAddedTwiceIsReturnedOnceWithBothReasons(t *testing.T) {
+func TestKeyAddedTwiceIsReturnedOnceWithBothReasons(t *testing.T) {
 	q := newQueue(t)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	q.Enqueue(queueKey("a"), ChildChanged)
@@ -113,7 +113,7 @@ func TestUrgentKeysAreReturnedFirst(t *testing.T) {
 	checkOrder(t, q, "parent: parent", "child: child", "both: child,resync", "due-1: resync", "due-2: retry", "due-3: resync")
 }
 
-func TestKeysOfTheSameUrgencyAreReturnedInOrder(t *testing.T) {
+func TestKeysOfSameUrgencyAreReturnedInOrder(t *testing.T) {
 	for _, why := range []Reason{ParentChanged, Resync} {
 		q := newQueue(t)
 		var want []string
@@ -126,7 +126,7 @@ func TestKeysOfTheSameUrgencyAreReturnedInOrder(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsAddedAgainKeepsItsPosition(t *testing.T) {
+func TestKeyAddedAgainKeepsPosition(t *testing.T) {
 	for _, why := range []Reason{ParentChanged, Resync} {
 		q := newQueue(t)
 		for _, name := range []string{"a", "b", "c", "a", "b"} {
@@ -136,7 +136,7 @@ func TestAKeyThatIsAddedAgainKeepsItsPosition(t *testing.T) {
 	}
 }
 
-func TestAWaitingKeyThatBecomesUrgent(t *testing.T) {
+func TestWaitingKeyBecomesUrgent(t *testing.T) {
 	q := newQueue(t)
 	q.Enqueue(queueKey("a"), Resync)
 	q.Enqueue(queueKey("b"), Resync)
@@ -149,7 +149,7 @@ func TestAWaitingKeyThatBecomesUrgent(t *testing.T) {
 	checkOrder(t, q, "urgent: parent", "b: child,resync", "a: resync", "c: resync")
 }
 
-func TestAnUrgentKeyStaysUrgentWithMoreReasons(t *testing.T) {
+func TestUrgentKeyStaysUrgentWithMoreReasons(t *testing.T) {
 	q := newQueue(t)
 	q.Enqueue(queueKey("due"), Resync)
 	q.Enqueue(queueKey("a"), ParentChanged)
@@ -157,7 +157,7 @@ func TestAnUrgentKeyStaysUrgentWithMoreReasons(t *testing.T) {
 	checkOrder(t, q, "a: parent,resync", "due: resync")
 }
 
-func TestAKeyThatBecameUrgentIsNotUrgentTheNextTime(t *testing.T) {
+func TestUrgencyEndsWhenKeyIsTaken(t *testing.T) {
 	q := newQueue(t)
 	q.Enqueue(queueKey("a"), Resync)
 	q.Enqueue(queueKey("a"), ParentChanged)
@@ -170,7 +170,7 @@ func TestAKeyThatBecameUrgentIsNotUrgentTheNextTime(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsAddedWhileItIsProcessedIsReturnedAgain(t *testing.T) {
+func TestKeyAddedWhileProcessedIsReturnedAgain(t *testing.T) {
 	q := newQueue(t)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	key, _ := q.Get()
@@ -198,7 +198,7 @@ func TestEnqueueAfterKeepsTheReason(t *testing.T) {
 	checkOrder(t, q, "b: resync", "c: resync")
 }
 
-func TestTheReasonOfEnqueueAfterIsNotUsedEarlier(t *testing.T) {
+func TestReasonOfEnqueueAfterIsNotUsedEarlier(t *testing.T) {
 	q := newQueue(t)
 	q.EnqueueAfter(queueKey("a"), Resync, time.Hour)
 	if q.Len() != 0 {
@@ -215,7 +215,7 @@ func TestReasonsOfEnqueueAfterAreMerged(t *testing.T) {
 	checkOrder(t, q, "a: resync,retry")
 }
 
-func TestAPostponedKeyStaysUrgent(t *testing.T) {
+func TestPostponedKeyStaysUrgent(t *testing.T) {
 	q := newQueue(t)
 	q.Enqueue(queueKey("due"), Resync)
 	q.Postpone(queueKey("a"), ParentChanged, 0)
@@ -251,7 +251,7 @@ func TestRetryHasTheReasonRetry(t *testing.T) {
 	checkOrder(t, q, "a: retry")
 }
 
-func TestTheBackoffDoublesUpToFiveMinutes(t *testing.T) {
+func TestBackoffDoublesUpToFiveMinutes(t *testing.T) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](minBackoff, maxBackoff)
 	a, b := queueKey("a"), queueKey("b")
 	want := 100 * time.Millisecond
@@ -270,7 +270,7 @@ func TestTheBackoffDoublesUpToFiveMinutes(t *testing.T) {
 	}
 }
 
-func TestAQueueThatIsShutDownReturnsItsKeysAndAcceptsNoMore(t *testing.T) {
+func TestShutDownQueueReturnsKeysAndAcceptsNone(t *testing.T) {
 	q := New(work.NewPool(), "test", nil)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	q.Enqueue(queueKey("b"), Resync)
@@ -284,7 +284,7 @@ func TestAQueueThatIsShutDownReturnsItsKeysAndAcceptsNoMore(t *testing.T) {
 	q.ShutDown() // a second call has no effect
 }
 
-func TestShutDownEndsWaitingWorkersAndLeavesNoGoroutine(t *testing.T) {
+func TestShutDownEndsWorkers(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	q := New(work.NewPool(), "test", nil)
 	var workers sync.WaitGroup
@@ -349,7 +349,7 @@ func (m *queueModel) done(key object.Ref) {
 	delete(m.processing, key)
 }
 
-func TestKeysThatAreNotUrgentDoNotStarve(t *testing.T) {
+func TestOtherKeysDoNotStarve(t *testing.T) {
 	q := newQueue(t)
 	q.Enqueue(queueKey("due"), Resync)
 	for turn := range maxUrgent + 1 {
@@ -365,7 +365,7 @@ func TestKeysThatAreNotUrgentDoNotStarve(t *testing.T) {
 	}
 }
 
-func TestTheQueueBehavesLikeTheModel(t *testing.T) {
+func TestQueueEqualsModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	q, m := newQueue(t), &queueModel{map[object.Ref]Reason{}, map[object.Ref]Reason{}}
 	popped := 0 // since the last key that was not urgent
@@ -406,7 +406,7 @@ func TestTheQueueBehavesLikeTheModel(t *testing.T) {
 	}
 }
 
-func TestConcurrentWorkersLoseNoReasonAndShareNoKey(t *testing.T) {
+func TestConcurrentWorkers(t *testing.T) {
 	const producers, workers, rounds, keys = 4, 4, 2000, 10
 	q := New(work.NewPool(), "test", nil)
 	var mu sync.Mutex

@@ -66,7 +66,7 @@ var shown = map[string]func(string) string{
 
 func asJSON(s string) string { text, _ := json.Marshal(s); return string(text) }
 
-func TestAValueIsFoundHoweverItIsShown(t *testing.T) {
+func TestEncodedValuesAreRedacted(t *testing.T) {
 	for _, value := range []string{"zQx7Kp2mVw9RtB4n", awkward, strings.Repeat("p9Wq", 2000) + "unique7Tail"} {
 		for name, show := range shown {
 			if len(value) > inLowerCase && name == "in lower case" {
@@ -83,7 +83,7 @@ func TestAValueIsFoundHoweverItIsShown(t *testing.T) {
 	}
 }
 
-func TestEachPartIsFound(t *testing.T) {
+func TestPartsOfValuesAreRedacted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	value := make([]byte, 40)
 	for i := range value {
@@ -100,7 +100,7 @@ func TestEachPartIsFound(t *testing.T) {
 	}
 }
 
-func TestWordsThatEverybodyKnowsStay(t *testing.T) {
+func TestCommonWordsAreNotRedacted(t *testing.T) {
 	r := knowing("default", `{"namespace": "default", "name": "my-widgets", "spec": true, "Invalid": "value"}`, "my-default-zQx7Kp2m")
 	for text, want := range map[string]string{
 		`create Widget default/w: Widget "w" is invalid: metadata.name: Invalid value: "zQx7Kp"`: `create Widget default/w: Widget "w" is invalid: metadata.name: Invalid value: "[redacted]"`,
@@ -115,7 +115,7 @@ func TestWordsThatEverybodyKnowsStay(t *testing.T) {
 	}
 }
 
-func TestShortValuesAreFoundInQuotes(t *testing.T) {
+func TestShortValuesAreRedactedInQuotes(t *testing.T) {
 	r := knowing("abc", "é", "1")
 	for text, want := range map[string]string{
 		`Invalid value: "abc", abcd, 'é' "abcd"`: `Invalid value: "[redacted]", abcd, '[redacted]' "abcd"`,
@@ -127,7 +127,7 @@ func TestShortValuesAreFoundInQuotes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestOtherTextsAreNotRedacted(t *testing.T) {
 	r := New()
 	r.Add(nil, &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "zQx7Kp2m"}}})
 	r.AddSets(nil, &object.Set{})
@@ -142,7 +142,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-func TestOtherPlacesOfASecret(t *testing.T) {
+func TestOtherFieldsOfSecretAreRedacted(t *testing.T) {
 	secret := &object.Object{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
 		"metadata":   map[string]any{"annotations": map[string]any{"kubectl.kubernetes.io/last-applied-configuration": `{"data":{"a":"b2xkLXpReDdLcDJt"}}`}},
@@ -168,7 +168,7 @@ func (k *kept) Unwrap() error { return k.inner }
 
 var errSentinel = errors.New("zQx7Kp2m changed")
 
-func TestErrorsStayWhatTheyAre(t *testing.T) {
+func TestRedactedErrorsKeepTheirTypes(t *testing.T) {
 	r := knowing("zQx7Kp2mVw9RtB4n")
 	fault := &engine.Error{Kind: engine.KindRaised, Msg: "bad zQx7Kp2m", Hint: "zQx7?", Source: `fail("zQx7Kp2m")`, Stack: "zQx7Kp2m", Trace: []engine.Frame{{Func: "zQx7Kp2m"}}, Pos: engine.Pos{Line: 1, Col: 16}}
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "zQx7Kp2m", field.ErrorList{field.Invalid(field.NewPath("data").Key("zQx7Kp2m"), "Vw9RtB4n", "no")})
@@ -198,7 +198,7 @@ func TestErrorsStayWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestWhatIsLogged(t *testing.T) {
+func TestLogHandler(t *testing.T) {
 	r := knowing("zQx7Kp2mVw9RtB4n")
 	var out strings.Builder
 	log := slog.New(r.Handler(slog.NewJSONHandler(&out, nil))).With("with", "zQx7Kp2m")
@@ -215,7 +215,7 @@ func TestWhatIsLogged(t *testing.T) {
 	}
 }
 
-func TestWhatASecretHeldBeforeIsFoundForAWhile(t *testing.T) {
+func TestPastValuesOfSecretAreRedacted(t *testing.T) {
 	version := func(i int, value string) *object.Object {
 		o := secretWith(map[string]string{"a": value})
 		o.SetUID("u")
@@ -242,11 +242,11 @@ func TestWhatASecretHeldBeforeIsFoundForAWhile(t *testing.T) {
 	r = New().AddPast(r)
 	r = New().AddPast(r)
 	if got := r.Text("39-zQ"); got != Mark {
-		t.Errorf("one that is gone: %q", got)
+		t.Errorf("a value of a removed Secret: %q", got)
 	}
 }
 
-func TestTheCostIsBounded(t *testing.T) {
+func TestCostIsLimited(t *testing.T) {
 	r := New()
 	big := strings.Repeat("zQx7Kp2mVw9RtB4n", 1<<16)
 	for i := range 500 {
@@ -279,7 +279,7 @@ func BenchmarkAText(b *testing.B) {
 	}
 }
 
-func TestWithholdingGivesNoWordsOfTheAPIServer(t *testing.T) {
+func TestWithholdingRemovesTextsOfAPIServer(t *testing.T) {
 	service := schema.GroupKind{Kind: "Service"}
 	quoted := []error{
 		apierrors.NewInvalid(service, "s", field.ErrorList{field.Invalid(field.NewPath("spec", "externalName"), "zQx7Kp2m", "no zQx7Kp2m")}),

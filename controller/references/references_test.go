@@ -102,7 +102,7 @@ func (c *cluster) expect(t *testing.T, o Object, want string) {
 	}
 }
 
-func TestAnObjectIsWatchedOnceHoweverManyReferToIt(t *testing.T) {
+func TestObjectWithManyUsersIsWatchedOnce(t *testing.T) {
 	c := newCluster(t)
 	c.watch(t, "a", token, lib)
 	c.watch(t, "b", token)
@@ -124,7 +124,7 @@ func TestAnObjectIsWatchedOnceHoweverManyReferToIt(t *testing.T) {
 	}
 }
 
-func TestUsersAreNotifiedOnlyOfChangesOfContent(t *testing.T) {
+func TestUsersAreNotifiedOnlyOfChangedContent(t *testing.T) {
 	c := newCluster(t)
 	a, b := c.watch(t, "a", lib), c.watch(t, "b", lib)
 	other := c.watch(t, "other", token)
@@ -160,7 +160,7 @@ func TestUsersAreNotifiedOnlyOfChangesOfContent(t *testing.T) {
 	}
 }
 
-func TestUsersThatLeftAreNotNotified(t *testing.T) {
+func TestUsersAreNotNotifiedOfUnwatchedObjects(t *testing.T) {
 	c := newCluster(t)
 	left, stayed := c.watch(t, "left", lib), c.watch(t, "stayed", lib)
 	c.watch(t, "left", token)
@@ -173,7 +173,7 @@ func TestUsersThatLeftAreNotNotified(t *testing.T) {
 	}
 }
 
-func TestTheLastWatchOfAUserSetsTheFunction(t *testing.T) {
+func TestLastWatchOfUserSetsFunction(t *testing.T) {
 	c := newCluster(t)
 	before := c.watch(t, "a", lib)
 	after := c.watch(t, "a", lib)
@@ -188,7 +188,7 @@ func forbidden(verb string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: "you cannot " + verb}}
 }
 
-func TestGetReturnsWhyAnObjectCannotBeRead(t *testing.T) {
+func TestGetReturnsReadError(t *testing.T) {
 	c := newCluster(t)
 	c.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden("list") })
 	c.watch(t, "a", token)
@@ -201,7 +201,7 @@ func TestGetReturnsWhyAnObjectCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestAnObjectWhoseWatchIsForbiddenLaterIsStale(t *testing.T) {
+func TestObjectIsStaleAfterWatchIsForbidden(t *testing.T) {
 	c := newCluster(t)
 	c.create(t, with(token, "one"))
 	watches := make(chan struct{}, 64)
@@ -217,11 +217,11 @@ func TestAnObjectWhoseWatchIsForbiddenLaterIsStale(t *testing.T) {
 		t.Errorf("stale are %q", stale)
 	}
 	if stale := c.Stale("b"); len(stale) > 0 {
-		t.Errorf("%q are stale for nobody", stale)
+		t.Errorf("stale for an unknown user: %q", stale)
 	}
 }
 
-func TestAnObjectThatIsNotReadYetIsNotTakenForMissing(t *testing.T) {
+func TestUnreadObjectIsNotMissing(t *testing.T) {
 	c := newCluster(t)
 	answer := make(chan struct{})
 	c.PrependReactor("list", "secrets", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -237,7 +237,7 @@ func TestAnObjectThatIsNotReadYetIsNotTakenForMissing(t *testing.T) {
 	c.expect(t, token, "does not exist")
 }
 
-func TestUsersComeAndGoAtTheSameTime(t *testing.T) {
+func TestConcurrentWatchAndLeave(t *testing.T) {
 	c := newCluster(t)
 	c.create(t, with(lib, "one"))
 	var users sync.WaitGroup

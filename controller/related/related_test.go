@@ -107,9 +107,9 @@ func watch(t testing.TB, cs *Caches, q *queue, name string, rules ...Rule) View 
 	return view
 }
 
-// Whatever rules 30 parents have, an event queues those that see something else after it than before, and none that saw
+// With any rules of 30 parents, an event queues those that see something else after it than before, and none that saw
 // the object neither before nor after.
-func TestEventsQueueWhomTheyConcern(t *testing.T) {
+func TestEventsQueueAffectedParents(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	few := []string{"a", "b", "c"}
 	pick := func() string { return few[random.IntN(len(few))] }
@@ -168,7 +168,7 @@ func TestEventsQueueWhomTheyConcern(t *testing.T) {
 	}
 }
 
-func TestANamespaceConcernsThoseForWhomItJoinsOrLeaves(t *testing.T) {
+func TestNamespaceEventsQueueAffectedParents(t *testing.T) {
 	q := newQueue()
 	cs := open(t, q, labelled("Namespace", "", "a", "1", map[string]string{"team": "red"}))
 	watch(t, cs, q, "w", Rule{secrets, selection.Query{Namespaces: labels.SelectorFromSet(labels.Set{"team": "red"})}})

@@ -10,7 +10,7 @@ import (
 	"metascript/controller/selection"
 )
 
-func TestVersion1RestrictsANamespacedParentToItsNamespace(t *testing.T) {
+func TestVersion1RestrictsParentToItsNamespace(t *testing.T) {
 	home, cluster := labelled("Widget", "default", "w", "1", nil), labelled("Widget", "", "w", "1", nil)
 	selector := labels.Everything()
 	for _, c := range []struct {

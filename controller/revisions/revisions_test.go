@@ -92,7 +92,7 @@ func nameOf(t *testing.T, version, script string) string {
 	return name
 }
 
-func TestReadReturnsTheLatestAndTheOlderRevisions(t *testing.T) {
+func TestReadReturnsAllRevisions(t *testing.T) {
 	parent, other := widget("2"), objecttest.Widget(func(o *object.Object) { o.SetUID("u2") })
 	for name, c := range map[string]struct {
 		stored []*object.Object
@@ -128,7 +128,7 @@ func TestReadReturnsTheLatestAndTheOlderRevisions(t *testing.T) {
 	}
 }
 
-func TestTheErrorForADamagedRevisionHasItsName(t *testing.T) {
+func TestErrorForDamagedRevisionHasItsName(t *testing.T) {
 	parent, damaged := widget("1"), stored("a", "1", "", widget("1"))
 	damaged.Object["parentPatch"] = "x"
 	_, _, err := newRevisions(t, damaged).Read(t.Context(), parent, &plantest.Recorder{})
@@ -137,7 +137,7 @@ func TestTheErrorForADamagedRevisionHasItsName(t *testing.T) {
 	}
 }
 
-func TestOrphansThatMatchAreAdopted(t *testing.T) {
+func TestMatchingOrphansAreAdopted(t *testing.T) {
 	deleting := objecttest.Widget(func(o *object.Object) {
 		now := metav1.Now()
 		o.SetDeletionTimestamp(&now)
@@ -182,7 +182,7 @@ func step(t *testing.T) rollout.Step {
 	return rollout.Step{Latest: rollout.Revision{Name: "new", Patch: map[string]any{"spec": map[string]any{}}, Script: "d"}, Drop: []rollout.Revision{old}}
 }
 
-func TestTheScriptIsStoredBeforeARevisionRefersToIt(t *testing.T) {
+func TestScriptIsStoredBeforeRevision(t *testing.T) {
 	write := &plantest.Recorder{}
 	r := newRevisions(t)
 	r.Scripts = &store.ScriptVersions{Digest: "d", Store: &store.Store{Namespace: "home", Writer: write}, Current: build.ScriptVersion{
@@ -206,7 +206,7 @@ func TestTheScriptIsStoredBeforeARevisionRefersToIt(t *testing.T) {
 	}
 }
 
-func TestAStepWithoutWritesStoresNoScript(t *testing.T) {
+func TestStepWithoutWritesStoresNoScript(t *testing.T) {
 	write := &plantest.Recorder{}
 	existing, err := rollout.Decode(stored("a", "1", "d", widget("1")))
 	if err != nil {
@@ -257,7 +257,7 @@ func TestErrorsOfStore(t *testing.T) {
 	}
 }
 
-func TestTheLabelsOfARevision(t *testing.T) {
+func TestLabelsOfRevision(t *testing.T) {
 	parent := objecttest.Widget(func(o *object.Object) {
 		o.Object["spec"] = map[string]any{
 			"selector": map[string]any{"matchLabels": map[string]any{"app": "w"}},

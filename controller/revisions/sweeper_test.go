@@ -100,7 +100,7 @@ func (env *environment) sweep(t *testing.T) []string {
 	return env.deleted.Recorded()
 }
 
-func TestSweepDeletesTheRevisionsIfNoControllerRolls(t *testing.T) {
+func TestSweepDeletesRevisionsIfNoControllerRolls(t *testing.T) {
 	unreadable := controller("c", gadgets, "InPlace")
 	unreadable.Object["spec"] = map[string]any{"parentResource": "gadgets"}
 	malformed := controller("c", gadgets, "InPlace")
@@ -135,7 +135,7 @@ func TestSweepDeletesTheRevisionsIfNoControllerRolls(t *testing.T) {
 	}
 }
 
-func TestSweepDeletesNothingIfAControllerChangesMeanwhile(t *testing.T) {
+func TestSweepDeletesNothingIfControllerChanges(t *testing.T) {
 	for name, edited := range map[string]*object.Object{
 		"rolls now":     controller("a", objecttest.Widgets, "RollingInPlace"),
 		"does not roll": controller("a", objecttest.Widgets, "Recreate"),
@@ -151,7 +151,7 @@ func TestSweepDeletesNothingIfAControllerChangesMeanwhile(t *testing.T) {
 	}
 }
 
-func TestSweepDeletesTheListedVersion(t *testing.T) {
+func TestSweepDeletesListedVersion(t *testing.T) {
 	env := newEnvironment(t, controller("a", objecttest.Widgets, "InPlace"))
 	env.sweep(t)
 	if len(env.deleted.Written()) != 1 {
@@ -162,7 +162,7 @@ func TestSweepDeletesTheListedVersion(t *testing.T) {
 	}
 }
 
-func TestRevisionsAreListedAgainOnlyIfTheControllersChange(t *testing.T) {
+func TestRevisionsAreListedAgainOnlyIfControllersChange(t *testing.T) {
 	env := newEnvironment(t, controller("a", objecttest.Widgets, "InPlace"))
 	lists := func() (n int) {
 		env.sweep(t)

@@ -57,7 +57,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-func TestAPathThroughWhatIsNoObject(t *testing.T) {
+func TestPathThroughNonObject(t *testing.T) {
 	_, err := Patch(parseObject(t, parent), []string{"spec.replicas.x"})
 	want := "Set default/web: revisionHistory.fieldPaths names spec.replicas.x: a field on this path is not an object"
 	if err == nil || err.Error() != want {
@@ -93,7 +93,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-func TestPathsThatCannotBeRevisionedAreLeftOut(t *testing.T) {
+func TestUnsupportedPathsAreIgnored(t *testing.T) {
 	for _, c := range []struct {
 		declared, want []string
 		doubts         int
@@ -107,7 +107,7 @@ func TestPathsThatCannotBeRevisionedAreLeftOut(t *testing.T) {
 	} {
 		paths, doubts := Paths(c.declared)
 		if !slices.Equal(paths, c.want) || len(doubts) != c.doubts {
-			t.Errorf("%q: paths are %q and doubts %q, want %q and %d doubts", c.declared, paths, doubts, c.want, c.doubts)
+			t.Errorf("%q: paths are %q and warnings %q, want %q and %d warnings", c.declared, paths, doubts, c.want, c.doubts)
 		}
 	}
 }

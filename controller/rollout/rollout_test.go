@@ -248,7 +248,7 @@ func TestNext(t *testing.T) {
 }
 
 // What is left alone is in neither of the sets that are planned with, so that it is not deleted either.
-func TestAChildThatIsLeftAloneIsNotPlannedWith(t *testing.T) {
+func TestIgnoredChildIsNotPlanned(t *testing.T) {
 	rules := Rules{Kinds: map[object.Kind]Rule{pods: {}}}
 	step := Next(revision("v2: a b c"), nil, observe("a@v1 b@v1 c@v2 unwanted@v1"), rules)
 	if diff := cmp.Diff("a@v2 c@v2", list(step.Desired)); diff != "" {
@@ -259,7 +259,7 @@ func TestAChildThatIsLeftAloneIsNotPlannedWith(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfTheResponseIncludesAllKinds(t *testing.T) {
+func TestOrderOfResponseIncludesAllKinds(t *testing.T) {
 	rules := Rules{Kinds: map[object.Kind]Rule{pods: {}, configs: {}}}
 	latest, older := revision("v2: a ConfigMap/b c"), []Revision{revision("v1: a ConfigMap/b c | a ConfigMap/b c")}
 	observed := []string{"a@v1 ConfigMap/b@v1 c@v1", "a@v2 ConfigMap/b@v1 c@v1", "a@v2 ConfigMap/b@v2 c@v1"}
@@ -272,7 +272,7 @@ func TestTheOrderOfTheResponseIncludesAllKinds(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeComparedIsNotTakenForUpdated(t *testing.T) {
+func TestIncomparableChildIsNotUpdated(t *testing.T) {
 	rules := Rules{
 		Kinds:   map[object.Kind]Rule{pods: {}},
 		Differs: func(_, _ *object.Object) (string, error) { return "", fmt.Errorf("no idea") },

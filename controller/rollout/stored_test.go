@@ -106,7 +106,7 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-func TestNullsAndTheKindOfNumbersMakeNoOtherRevision(t *testing.T) {
+func TestNullsAndNumberTypesDoNotChangeRevision(t *testing.T) {
 	a := Revision{Patch: parse(t, `{spec: {a: 1, b: null, c: {d: null}}}`)}
 	b := Revision{Patch: parse(t, `{spec: {a: 1.0, c: {}}}`)}
 	if !a.is(b) || !b.is(a) {
@@ -160,7 +160,7 @@ children: [{apiGroup: "", kind: Pod, names: [a]}]
 	}
 }
 
-func TestNothingIsWrittenWhenNothingMoves(t *testing.T) {
+func TestNoWritesWithoutChanges(t *testing.T) {
 	r, err := Decode(parseObject(t, `{kind: ControllerRevision, metadata: {name: v1, namespace: default}, parentPatch: {spec: v1}, children: [{apiGroup: "", kind: Pod, names: [c, default/b, a, a]}]}`))
 	if err != nil {
 		t.Fatal(err)

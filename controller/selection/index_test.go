@@ -50,7 +50,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-func TestANamespaceThatIsNotKnownMatchesNoSelectorOfNamespaces(t *testing.T) {
+func TestUnknownNamespaceMatchesNoSelector(t *testing.T) {
 	q := Query{Namespaces: selects(t, "!team")}
 	if q.Matches(&Subject{Namespace: "a", Name: "web"}) {
 		t.Error("it matches")
@@ -68,20 +68,20 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-func TestALabelThatAllAskForFillsNoBucket(t *testing.T) {
+func TestCommonLabelIsNotUsedAsBucket(t *testing.T) {
 	var x Index[int]
 	for n := range 1000 {
 		x.Set(n, Query{Namespace: "a", Labels: selects(t, fmt.Sprintf("app=web,instance=i%d", n))})
 	}
 	for b, all := range x.buckets {
 		if len(all) > 1 {
-			t.Errorf("%d queries stand in %v", len(all), b)
+			t.Errorf("%d queries are in %v", len(all), b)
 		}
 	}
 }
 
-// Whoever only requires that a label or annotation is there is not compared with what lacks it.
-func TestWhatIsRequiredWithAnyValueHasABucketOfItsOwn(t *testing.T) {
+// A query that only requires a label or annotation is not compared with objects without it.
+func TestRequirementOfAnyValueHasOwnBucket(t *testing.T) {
 	var x Index[int]
 	for n := range 1000 {
 		q := Query{Labels: selects(t, fmt.Sprintf("tenant-%d", n))}
@@ -99,7 +99,7 @@ func TestWhatIsRequiredWithAnyValueHasABucketOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhoIsRemovedLeavesNothingBehind(t *testing.T) {
+func TestSetWithoutQueriesRemovesAll(t *testing.T) {
 	var x Index[int]
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range 200 {
@@ -113,8 +113,8 @@ func TestWhoIsRemovedLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// The index gives what comparing every query with the object gives, whatever was set and removed before.
-func TestTheIndexForgetsNobody(t *testing.T) {
+// The index returns the same as a comparison of every query with the object, after any sequence of changes.
+func TestIndexEqualsLinearScan(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		var x Index[int]

@@ -76,7 +76,7 @@ func TestBothSelectorsMustMatch(t *testing.T) {
 	}
 }
 
-func TestRulesAboutOneResourceAreOneOfWhichAnyMayMatch(t *testing.T) {
+func TestRulesForOneResourceAreMerged(t *testing.T) {
 	rules, err := aboutWidgets(t, ", labelSelector: {matchLabels: {l: a}}, ignoreStatusChanges: true", ", labelSelector: {matchLabels: {l: b}}")
 	if err != nil || len(rules) != 1 {
 		t.Fatalf("there are %d rules, error %v, want one", len(rules), err)
@@ -91,7 +91,7 @@ func TestRulesAboutOneResourceAreOneOfWhichAnyMayMatch(t *testing.T) {
 	}
 }
 
-func TestSelectorsThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidSelectorsAreErrors(t *testing.T) {
 	for selector, want := range map[string]string{
 		", labelSelector: {matchLabels: {l: two words}}":                                        "resources[0].labelSelector: ",
 		", annotationSelector: {matchExpressions: [{key: a, operator: Is}]}":                    `resources[0].annotationSelector.matchExpressions[0]: operator is "Is", want In, NotIn, Exists or DoesNotExist`,
@@ -105,7 +105,7 @@ func TestSelectorsThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-func TestADecoratorWithoutResourcesDecoratesNothing(t *testing.T) {
+func TestDecoratorWithoutResourcesHasWarning(t *testing.T) {
 	d := parseDecorator(t, "{resources: [], script: "+objecttest.Inline("Starlark", objecttest.Starlark("sync"))+"}")
 	if err := d.Validate(); err != nil {
 		t.Errorf("got error %v", err)

@@ -65,7 +65,7 @@ func TestHandlersAreCalledWithChanges(t *testing.T) {
 	}
 }
 
-func TestAnObjectKeepsItsUIDAndStatus(t *testing.T) {
+func TestObjectKeepsUIDAndStatus(t *testing.T) {
 	var reported []any
 	g := &Source{OnStatus: func(o *object.Object) { reported = append(reported, o.Object["status"]) }}
 	key := object.Key{Name: "a"}
@@ -99,7 +99,7 @@ func TestAnObjectKeepsItsUIDAndStatus(t *testing.T) {
 	}
 }
 
-func TestObjectsThatAreSetAreNotChanged(t *testing.T) {
+func TestSetDoesNotChangeObjects(t *testing.T) {
 	o := newController("a", "1")
 	g := &Source{}
 	g.Set([]*object.Object{o})

@@ -63,7 +63,7 @@ func messageOf(t *testing.T, status *v1alpha1.ControllerStatus, kind string) str
 	return c.Message
 }
 
-func TestConditionsOfAController(t *testing.T) {
+func TestConditionsOfController(t *testing.T) {
 	notServed := names{"configmaps": &kube.NotServedError{APIVersion: "v1", Name: "configmaps"}}
 	parentNotServed := names{"widgets": &kube.NotServedError{APIVersion: "example.com/v1", Name: "widgets"}}
 	unanswered := names{"widgets": errors.New("discover example.com/v1: no answer today")}
@@ -156,7 +156,7 @@ func TestConditionsOfAController(t *testing.T) {
 	}
 }
 
-func TestAControllerIsReadyOnceItsCachesAreFilled(t *testing.T) {
+func TestControllerIsReadyOnceCachesAreFilled(t *testing.T) {
 	cc := spectest.Composite(t, webhookSpec)
 	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
 	r.Synced = false
@@ -170,7 +170,7 @@ func TestAControllerIsReadyOnceItsCachesAreFilled(t *testing.T) {
 }
 
 // A spec that cannot be read is not taken for one without a script.
-func TestAnUnreadableSpecIsNotChecked(t *testing.T) {
+func TestUnreadableSpecIsNotChecked(t *testing.T) {
 	cc := &spec.Declaration{Kind: v1alpha1.KindCompositeController}
 	want := sorted(idle, []string{"ResourcesDiscovered: Unknown NotChecked", "ScriptReady: Unknown NotChecked", "SpecSound: Unknown NotChecked", "Ready: False InvalidSpec"})
 	if diff := cmp.Diff(want, differing(Of(cc, &Result{SpecErr: errors.New("unreadable")}))); diff != "" {
@@ -178,7 +178,7 @@ func TestAnUnreadableSpecIsNotChecked(t *testing.T) {
 	}
 }
 
-func TestFinalizersHeldNamesAParent(t *testing.T) {
+func TestFinalizersHeldNamesParent(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
 	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
 	r.Finalizers = reconcile.HeldFinalizers{Parents: 2, First: objecttest.WidgetRef("default", "w"), HowToFinalize: "define it"}
@@ -191,7 +191,7 @@ func TestFinalizersHeldNamesAParent(t *testing.T) {
 	}
 }
 
-func TestPermittedHasTheErrorOfTheAPIServer(t *testing.T) {
+func TestPermittedHasErrorOfAPIServer(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "widgets"}, "", errors.New("not today"))
 	for name, c := range map[string]struct {
@@ -214,7 +214,7 @@ func TestPermittedHasTheErrorOfTheAPIServer(t *testing.T) {
 	}
 }
 
-func TestScriptsHeldCountsTheParentsAndNamesTheFirst(t *testing.T) {
+func TestScriptsHeldCountsParentsAndNamesFirst(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
 	fault := &engine.Error{Kind: engine.KindSteps, Pos: engine.Pos{File: "sync.star", Line: 2}, Func: "sync", Msg: "ran more than 5 steps"}
 	for parents, want := range map[int]string{
@@ -239,7 +239,7 @@ func TestScriptsHeldCountsTheParentsAndNamesTheFirst(t *testing.T) {
 }
 
 // Scripts of other controllers do not count.
-func TestScriptRunawayNamesTheScriptsOfItsController(t *testing.T) {
+func TestScriptRunawayNamesScriptsOfController(t *testing.T) {
 	since := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	sandbox := build.Sandbox{Runaways: func() []engine.Runaway {
 		return []engine.Runaway{
@@ -260,7 +260,7 @@ func TestScriptRunawayNamesTheScriptsOfItsController(t *testing.T) {
 	}
 }
 
-func TestAMessageFitsIntoACondition(t *testing.T) {
+func TestMessageFitsIntoCondition(t *testing.T) {
 	status := Of(spectest.Composite(t, webhookSpec), &Result{SpecErr: errors.New(strings.Repeat("é", v1alpha1.MaxConditionMessage))})
 	if n := len(messageOf(t, status, v1alpha1.ConditionReady)); n > v1alpha1.MaxConditionMessage {
 		t.Errorf("the message has %d bytes, and the API server takes %d", n, v1alpha1.MaxConditionMessage)

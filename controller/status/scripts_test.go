@@ -21,7 +21,7 @@ import (
 	"metascript/engine"
 )
 
-func TestScriptReadyHasPositionLineAndCaretOfAnErrorInTheScript(t *testing.T) {
+func TestScriptReadyHasPositionOfScriptError(t *testing.T) {
 	cc := spectest.Composite(t, withScript("def sync(parent):\n    return {\"children\": [}\n"))
 	at := regexp.MustCompile(`^sync\.star:2:\d+: .+\n {8}return \{"children": \[\}\n +\^$`)
 
@@ -46,7 +46,7 @@ func TestScriptReadyHasPositionLineAndCaretOfAnErrorInTheScript(t *testing.T) {
 	}
 }
 
-func TestAPausedControllerWithoutAScriptNeedsNone(t *testing.T) {
+func TestPausedControllerNeedsNoScript(t *testing.T) {
 	cc := spectest.Composite(t, webhookSpec+"paused: true")
 	status := Of(cc, resultOf(t, cc, nil, nil))
 	if !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionScriptReady) || !meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
@@ -61,7 +61,7 @@ func (a answer) Call(context.Context, *hook.Request) (*hook.Response, error) {
 	return &hook.Response{}, a()
 }
 
-func TestFallbackActiveReportsWhatAnswers(t *testing.T) {
+func TestFallbackActiveCondition(t *testing.T) {
 	late, mistake := &engine.Error{Kind: engine.KindTimeout, Msg: "late"}, &engine.Error{Kind: engine.KindRuntime, Msg: "mistake"}
 	aboutWidget := &hook.Request{Parent: objecttest.Widget(nil)}
 	silent := answer(func() error { return nil })
@@ -92,7 +92,7 @@ func TestFallbackActiveReportsWhatAnswers(t *testing.T) {
 	}
 }
 
-func TestRejectionReasonIsReadFromTheCondition(t *testing.T) {
+func TestRejectionReasonIsReadFromCondition(t *testing.T) {
 	for _, c := range []struct{ reason, message, want string }{
 		{"RolledBack", throttle.NotTriedAgain + ": it failed for 2 of 2\nat a.js:1\ngeneration 3 keeps running", "it failed for 2 of 2\nat a.js:1"},
 		{"RolledBack", throttle.NotTriedAgain + ": it failed\nat a.js:1\nin ConfigMap ns/a/a.js\ngeneration 3 keeps running", "it failed\nat a.js:1"},

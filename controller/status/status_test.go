@@ -84,7 +84,7 @@ func runningVersion(generation int64, hooks build.Built) *build.Loaded {
 	return &build.Loaded{UID: "controller-uid", Generation: generation, Built: hooks, LoadedAt: time.Date(2026, 3, 4, 5, 6, 7, 8e8, time.FixedZone("", 3600))}
 }
 
-func TestTheTimeOfAConditionIsThatOfItsLastChangeOfStatus(t *testing.T) {
+func TestConditionKeepsTimeOfUnchangedStatus(t *testing.T) {
 	long := metav1.NewTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	cc := spectest.Composite(t, soundSpec)
 	cc.Status.Conditions = []metav1.Condition{
@@ -114,7 +114,7 @@ func TestTheTimeOfAConditionIsThatOfItsLastChangeOfStatus(t *testing.T) {
 }
 
 // A status is written only if it differs, and no condition is ever removed.
-func TestTheStatusOfAnUnchangedControllerIsEqual(t *testing.T) {
+func TestStatusOfUnchangedControllerIsEqual(t *testing.T) {
 	long := metav1.NewTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	for name, text := range map[string]string{
 		"running": soundSpec, "paused": soundSpec + "paused: true", "webhooks": webhookSpec, "broken": withScript("def sync("),
@@ -134,7 +134,7 @@ func TestTheStatusOfAnUnchangedControllerIsEqual(t *testing.T) {
 	}
 }
 
-func TestTheStatusDescribesTheScriptThatRuns(t *testing.T) {
+func TestStatusDescribesRunningScript(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
 	hooks := load(t, newBuilder(), soundSpec)
 	loadedAt := metav1.NewTime(time.Date(2026, 3, 4, 4, 6, 7, 0, time.UTC))
@@ -151,14 +151,14 @@ func TestTheStatusDescribesTheScriptThatRuns(t *testing.T) {
 	}
 }
 
-func TestZeroParentsAreInTheStatus(t *testing.T) {
+func TestZeroParentsAreInStatus(t *testing.T) {
 	status := Of(spectest.Composite(t, webhookSpec), &Result{Active: runningVersion(7, build.Built{})})
 	if status.Parents == nil || *status.Parents != 0 {
 		t.Errorf("parents are %v, want 0", status.Parents)
 	}
 }
 
-func TestAScriptIsLoadedAtTheTimeWhenItChanged(t *testing.T) {
+func TestLoadTimeChangesWithScript(t *testing.T) {
 	hooks := load(t, newBuilder(), soundSpec)
 	first := metav1.NewTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	for name, c := range map[string]struct {
@@ -178,7 +178,7 @@ func TestAScriptIsLoadedAtTheTimeWhenItChanged(t *testing.T) {
 	}
 }
 
-func TestTheStatusOfAControllerThatDoesNotRunDescribesNoScript(t *testing.T) {
+func TestStatusOfStoppedControllerDescribesNoScript(t *testing.T) {
 	cc := spectest.Composite(t, withScript("def sync("))
 	many := int32(5)
 	cc.Status = v1alpha1.ControllerStatus{ActiveGeneration: 6, Parents: &many, Script: &v1alpha1.ScriptStatus{Digest: "sha256:00"}}
@@ -188,7 +188,7 @@ func TestTheStatusOfAControllerThatDoesNotRunDescribesNoScript(t *testing.T) {
 	}
 }
 
-func TestTheStatusDescribesTheOlderScriptWhileItRuns(t *testing.T) {
+func TestStatusDescribesOlderScriptWhileItRuns(t *testing.T) {
 	older := load(t, newBuilder(), soundSpec)
 	cc := spectest.Composite(t, withScript("def sync("))
 	status := Of(cc, resultOf(t, cc, nil, runningVersion(3, older)))
@@ -198,7 +198,7 @@ func TestTheStatusDescribesTheOlderScriptWhileItRuns(t *testing.T) {
 }
 
 // An earlier release removed conditions that had nothing to report: they are added by one write.
-func TestConditionsThatAreMissingAreAddedOnce(t *testing.T) {
+func TestMissingConditionsAreAddedOnce(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
 	for _, kind := range []string{"ResourcesDiscovered", "ScriptReady", "Ready"} {
 		cc.Status.Conditions = append(cc.Status.Conditions, metav1.Condition{Type: kind, Status: "True"})

@@ -33,7 +33,7 @@ func versionOfFile(t *testing.T, note string, files fstest.MapFS) *build.Candida
 	return c
 }
 
-func TestAStoredVersionIsReadByTheNextServer(t *testing.T) {
+func TestStoredVersionIsReadByNextServer(t *testing.T) {
 	m := memoryStore{}
 	store := &Store{"home", m, m.get}
 	version := versionOfFile(t, "as it was", fstest.MapFS{"a.star": {Data: []byte("x = 1")}, "lib/b.star": {Data: []byte("y = 2")}})
@@ -64,7 +64,7 @@ func TestAStoredVersionIsReadByTheNextServer(t *testing.T) {
 	}
 }
 
-func TestAStoredVersionIsValidated(t *testing.T) {
+func TestStoredVersionIsValidated(t *testing.T) {
 	version := versionOfFile(t, "", fstest.MapFS{"a.star": {Data: []byte("x = 1")}})
 	other := versionOfFile(t, "", fstest.MapFS{"a.star": {Data: []byte("x = 2")}})
 	large, err := archiveText(strings.Repeat("x", build.MaxSource))

@@ -60,7 +60,7 @@ func versionsIn(m memoryStore, text string) *ScriptVersions {
 	}
 }
 
-func TestAScriptIsStoredOnceAndReadByTheNextServer(t *testing.T) {
+func TestScriptIsStoredOnceAndReadByNextServer(t *testing.T) {
 	m := memoryStore{}
 	for range 2 {
 		first := versionsIn(m, "first\n  line")
@@ -83,7 +83,7 @@ func TestAScriptIsStoredOnceAndReadByTheNextServer(t *testing.T) {
 	}
 }
 
-func TestAStoredScriptIsValidated(t *testing.T) {
+func TestStoredScriptIsValidated(t *testing.T) {
 	for name, c := range map[string]struct{ stored, want string }{
 		"deleted":             {"", `configmaps "metascript-script-d" not found`},
 		"another script":      {"inline: other", "it was changed: its digest is other"},
@@ -140,7 +140,7 @@ func restored(t *testing.T, text any) map[string]archivedPart {
 	return parts
 }
 
-func TestTheStoredFormOfSpecScriptIsCompatible(t *testing.T) {
+func TestStoredFormOfSpecScriptIsCompatible(t *testing.T) {
 	file := &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{File: "catset/sync.star"}}
 	for name, c := range map[string]struct {
 		version build.ScriptVersion
@@ -215,7 +215,7 @@ func TestScriptsOfSingleHooksAreStored(t *testing.T) {
 	}
 }
 
-func TestAStoredHookWithoutAScriptIsAnError(t *testing.T) {
+func TestStoredHookWithoutScriptIsAnError(t *testing.T) {
 	for hooks, want := range map[string]string{
 		"{sync: {version: v1}}":    "its hook sync has no script",
 		"{sync: {script: {x: 1}}}": `unknown field "x"`,

@@ -86,7 +86,7 @@ func saidOf(err error) string {
 	return err.Error()
 }
 
-func TestAPauseHasAnEnd(t *testing.T) {
+func TestPauseIsLimited(t *testing.T) {
 	b, key, q, now := NewBreaker(func() {}), objecttest.WidgetRef("", "w"), Input{uid: "u"}, time.Now()
 	var pause *PauseError
 	for range 100 {
@@ -99,7 +99,7 @@ func TestAPauseHasAnEnd(t *testing.T) {
 	}
 }
 
-func TestABreakerCountsWhatIsHeldAndTellsWhenThatBeginsAndEnds(t *testing.T) {
+func TestBreakerCountsAndReportsHeldParents(t *testing.T) {
 	told := 0
 	b := NewBreaker(func() { told++ })
 	hold := func(name string) {
@@ -111,21 +111,21 @@ func TestABreakerCountsWhatIsHeldAndTellsWhenThatBeginsAndEnds(t *testing.T) {
 		hold(name)
 	}
 	if got := b.Held(); told != 1 || got.Parents != 3 || got.First.Name != "b" || got.Err.Error() != "steps of b" {
-		t.Errorf("told %d times; it holds %+v, want 3 and b the first", told, got)
+		t.Errorf("reported %d times; it holds %+v, want 3 with b first", told, got)
 	}
 	b.Forget(objecttest.WidgetRef("", "b"))
 	b.Forget(objecttest.WidgetRef("", "b"))
 	if got := b.Held(); told != 1 || got.Parents != 2 || got.First.Name != "c" {
-		t.Errorf("told %d times; it holds %+v, want 2 and c the first", told, got)
+		t.Errorf("reported %d times; it holds %+v, want 2 with c first", told, got)
 	}
 	b.Forget(objecttest.WidgetRef("", "a"))
 	b.Forget(objecttest.WidgetRef("", "c"))
 	if got := b.Held(); told != 2 || !reflect.DeepEqual(got, Held{}) || len(b.parents) > 0 {
-		t.Errorf("told %d times; it holds %+v and keeps %v, want nothing", told, got, b.parents)
+		t.Errorf("reported %d times; it holds %+v and has %v, want nothing", told, got, b.parents)
 	}
 }
 
-func TestTheVersionOfAQuestion(t *testing.T) {
+func TestInputFor(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	if got := InputFor(parent, hook.Sync); got != (Input{"u1", "1", "sync"}) {
 		t.Errorf("got %v", got)

@@ -12,7 +12,7 @@ import (
 	"metascript/engine"
 )
 
-func TestACanaryIsDecidedByTheShareOfParents(t *testing.T) {
+func TestCanaryIsDecidedByShareOfParents(t *testing.T) {
 	fault, other := error(&engine.Error{Kind: engine.KindRuntime, Msg: "no such key"}), errors.New("the API server is away")
 	for _, c := range []struct {
 		name    string
@@ -62,7 +62,7 @@ func TestACanaryIsDecidedByTheShareOfParents(t *testing.T) {
 			}
 			got, why := canary.Outcome(time.Now())
 			if got != c.want || (why != nil) != (c.want == GivenUp) || (decided == 1) != (c.want != Undecided && c.percent >= 0) {
-				t.Errorf("it came to %d (%v), told %d times, want %d", got, why, decided, c.want)
+				t.Errorf("outcome %d (%v), reported %d times, want %d", got, why, decided, c.want)
 			}
 			if why != nil && !strings.Contains(why.Error(), "no such key") {
 				t.Errorf("the reason is %q", why)
@@ -71,7 +71,7 @@ func TestACanaryIsDecidedByTheShareOfParents(t *testing.T) {
 	}
 }
 
-func TestACanaryIsOverWhenAWebhookHasToAnswer(t *testing.T) {
+func TestGiveUpEndsCanary(t *testing.T) {
 	told := 0
 	canary := NewCanary(20, nil, func() int { return 30 }, func() { told++ })
 	canary.Note(objecttest.WidgetRef("default", "a"), nil, time.Now())
@@ -79,17 +79,17 @@ func TestACanaryIsOverWhenAWebhookHasToAnswer(t *testing.T) {
 		canary.GiveUp(errors.New("it is broken"))
 	}
 	if got, why := canary.Outcome(time.Now()); got != GivenUp || told != 1 || !strings.Contains(why.Error(), "it is broken") {
-		t.Errorf("it came to %d, %v, told %d times", got, why, told)
+		t.Errorf("outcome %d (%v), reported %d times", got, why, told)
 	}
 	sound := NewCanary(20, nil, func() int { return 1 }, func() {})
 	sound.Note(objecttest.WidgetRef("default", "a"), nil, time.Now())
 	if got, _ := sound.Outcome(time.Now()); got != Good {
-		t.Fatalf("it came to %d", got)
+		t.Fatalf("outcome %d", got)
 	}
 	sound.GiveUp(errors.New("it is broken later"))
 }
 
-func TestACanaryKnowsWhoFails(t *testing.T) {
+func TestCanaryReturnsFailingParents(t *testing.T) {
 	fault := &engine.Error{Kind: engine.KindTimeout}
 	a, b, c := objecttest.WidgetRef("default", "a"), objecttest.WidgetRef("default", "b"), objecttest.WidgetRef("default", "c")
 	canary := NewCanary(20, map[object.Ref]bool{a: true, c: true}, func() int { return 30 }, func() {})
@@ -101,6 +101,6 @@ func TestACanaryKnowsWhoFails(t *testing.T) {
 	}
 	canary.Forget(b)
 	if got := canary.Failing(); got[b] {
-		t.Errorf("it fails for %v, and b is gone", got)
+		t.Errorf("it fails for %v after b was forgotten", got)
 	}
 }

@@ -49,7 +49,7 @@ func TestEndReportsRepeatedWrites(t *testing.T) {
 				}
 			}
 			if told != c.told {
-				t.Errorf("told of %q, want %q", told, c.told)
+				t.Errorf("reported %q, want %q", told, c.told)
 			}
 			if rests := p.Delay(now) > 0; rests != (c.told != "") {
 				t.Errorf("it rests: %t", rests)
@@ -58,14 +58,14 @@ func TestEndReportsRepeatedWrites(t *testing.T) {
 	}
 }
 
-func TestANewGenerationIsANewPace(t *testing.T) {
+func TestNewGenerationResetsChurn(t *testing.T) {
 	update := plan.Op{Verb: plan.Update, Object: objecttest.ConfigMap("c", nil), Differs: plan.Path{"data"}}
 	p, now := &Churn{}, time.Now()
 	for i := range 3 * ChurnLimit {
 		p.Note(update, true)
 		parent := objecttest.Widget(func(o *object.Object) { o.SetGeneration(int64(1 + i/(ChurnLimit-1))) })
 		if often := p.End(parent, now); often != "" {
-			t.Fatalf("round %d: told of %s", i, often)
+			t.Fatalf("round %d: reported %s", i, often)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestAWriteThatDoesNotHelpIsDelayedMoreEachTime(t *testing.T) {
+func TestContentionDelayGrows(t *testing.T) {
 	now, c := time.Now(), &Contention{}
 	for n := range ContentionAllowed {
 		if wait, report := c.Delay(now); wait > 0 || report {
@@ -34,7 +34,7 @@ func TestAWriteThatDoesNotHelpIsDelayedMoreEachTime(t *testing.T) {
 	}
 }
 
-func TestABackoffDoublesAndHasAnEnd(t *testing.T) {
+func TestBackoffDoublesUpToLimit(t *testing.T) {
 	b := backoff{5 * time.Second, 5 * time.Minute}
 	for n, want := range []time.Duration{5, 10, 20, 40, 80, 160, 300, 300} {
 		if got := b.after(n); got != want*time.Second {

@@ -9,18 +9,18 @@ import (
 	"metascript/scripts"
 )
 
-func TestAVersionThatTakesTooLongIsTriedEverMoreSeldom(t *testing.T) {
+func TestSlowVersionIsLoadedWithBackoff(t *testing.T) {
 	b, now := &LoadBackoff{}, time.Now()
 	late := &engine.Error{Kind: engine.KindTimeout}
 	if b.Note("one", late, now) {
-		t.Error("it is told at once, and may be gone the next time")
+		t.Error("it is reported after the first failure")
 	}
 	if b.Blocked("one", now) != nil {
 		t.Error("it is not tried a second time at once")
 	}
 	for _, pause := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
 		if !b.Note("one", late, now) {
-			t.Error("it is not told although it came again")
+			t.Error("it is not reported after a repeated failure")
 		}
 		if err := b.Blocked("one", now.Add(pause-1)); !errors.Is(err, late) {
 			t.Errorf("before the pause of %s is over the error is %v", pause, err)
@@ -38,7 +38,7 @@ func TestAVersionThatTakesTooLongIsTriedEverMoreSeldom(t *testing.T) {
 	}
 }
 
-func TestWhatMayPass(t *testing.T) {
+func TestTransient(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want bool

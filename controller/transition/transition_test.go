@@ -35,7 +35,7 @@ func withConditions(conditions ...any) map[string]any {
 	return map[string]any{"conditions": conditions}
 }
 
-func TestFillKeepsTheTimeWhileTheStatusIsTheSame(t *testing.T) {
+func TestFillKeepsTimeOfUnchangedStatus(t *testing.T) {
 	before := withConditions(condition("Ready", "True", past), condition("Odd", "True", ""))
 	for name, c := range map[string]struct{ status, want map[string]any }{
 		"the same status":        {withConditions(condition("Ready", "True", "")), withConditions(condition("Ready", "True", past))},
@@ -61,7 +61,7 @@ func TestFillKeepsTheTimeWhileTheStatusIsTheSame(t *testing.T) {
 }
 
 // Only the type and the status decide whether the time changes, as for conditions of Kubernetes itself.
-func TestFillChangesOnlyTheTime(t *testing.T) {
+func TestFillChangesOnlyTime(t *testing.T) {
 	before := objecttest.Parse(t, `
 observedGeneration: 1
 conditions:
@@ -107,7 +107,7 @@ conditions:
 	}
 }
 
-func TestFillWithoutAStatusBefore(t *testing.T) {
+func TestFillWithoutPreviousStatus(t *testing.T) {
 	status := withConditions(condition("Ready", "True", ""))
 	Fill(status, nil, nowTime(t))
 	if diff := cmp.Diff(withConditions(condition("Ready", "True", now)), status); diff != "" {
@@ -155,7 +155,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func TestLostReportsTimesThatTheSchemaRemoves(t *testing.T) {
+func TestLostReportsTimesRemovedBySchema(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored, written map[string]any
 		want            bool

@@ -37,7 +37,7 @@ func addMany(q *Queue[string], n int) {
 	}
 }
 
-func TestAQueueHasNoMoreKeysInProcessingThanItsLimit(t *testing.T) {
+func TestKeysInProcessingAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(newPool(options{spare: 100}))
 		var now, most, all atomic.Int32
@@ -57,7 +57,7 @@ func TestAQueueHasNoMoreKeysInProcessingThanItsLimit(t *testing.T) {
 	})
 }
 
-func TestASlowQueueDoesNotDelayAnother(t *testing.T) {
+func TestSlowQueueDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(options{spare: 2})
 		slow, quick := newTestQueue(p), newTestQueue(p)
@@ -75,7 +75,7 @@ func TestASlowQueueDoesNotDelayAnother(t *testing.T) {
 	})
 }
 
-func TestManySlowQueuesDelayAnotherByNoMoreThanLong(t *testing.T) {
+func TestDelayByManySlowQueuesIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(options{spare: 2, long: time.Second})
 		var all []*Queue[string]
@@ -131,7 +131,7 @@ func TestQueuesTakeTurns(t *testing.T) {
 	})
 }
 
-func TestABusyQueueLeavesSpareWorkers(t *testing.T) {
+func TestBusyQueueLeavesSpareWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(options{spare: 1})
 		busy := newTestQueue(p)
@@ -148,7 +148,7 @@ func TestABusyQueueLeavesSpareWorkers(t *testing.T) {
 	})
 }
 
-func TestOneWorkerProcessesAKeyAtATimeAndNoneIsLost(t *testing.T) {
+func TestEachKeyIsProcessedByOneWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(options{spare: 8, long: time.Millisecond})
 		var all []*Queue[string]
@@ -192,7 +192,7 @@ func TestOneWorkerProcessesAKeyAtATimeAndNoneIsLost(t *testing.T) {
 	})
 }
 
-func TestAddAfterUsesTheEarliestTime(t *testing.T) {
+func TestAddAfterUsesEarliestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(newPool(options{}))
 		begun := time.Now()
@@ -243,7 +243,7 @@ func TestShutDownReleasesEverything(t *testing.T) {
 	})
 }
 
-func TestEveryCallsUntilItIsStopped(t *testing.T) {
+func TestEveryCallsUntilStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		stop := Every(time.Minute, func() { n++ })

@@ -88,7 +88,7 @@ func problems(t *testing.T, text string, f fake) string {
 	return strings.Join(r.problems, "\n")
 }
 
-func TestCheckAcceptsCorrectAnswers(t *testing.T) {
+func TestCheckAcceptsCorrectResults(t *testing.T) {
 	one := map[string]any{"n": int64(1)}
 	prints := func(_ map[string]any, env engine.Env) (map[string]any, error) {
 		for _, text := range []string{"one", "between", "two"} {
@@ -112,7 +112,7 @@ func TestCheckAcceptsCorrectAnswers(t *testing.T) {
 	}
 }
 
-func TestCheckReportsWrongAnswers(t *testing.T) {
+func TestCheckReportsWrongResults(t *testing.T) {
 	var calls atomic.Int64
 	for name, test := range map[string]struct {
 		call func(map[string]any, engine.Env) (map[string]any, error)

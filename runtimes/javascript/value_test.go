@@ -9,7 +9,7 @@ import (
 	"metascript/engine"
 )
 
-func TestAnswers(t *testing.T) {
+func TestResults(t *testing.T) {
 	for body, want := range map[string]string{
 		`return {a: 1.0, b: -0, c: 1e3, d: 1.5, e: 3}`:                                                  `{"a": 1, "b": 0, "c": 1000, "d": 1.5, "e": 3}`,
 		`return {d: new Date(0), e: new Date(Date.UTC(2024, 1, 29, 1, 2, 3, 4))}`:                       `{"d": "1970-01-01T00:00:00.000Z", "e": "2024-02-29T01:02:03.004Z"}`,
@@ -32,7 +32,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestAnswersRefused(t *testing.T) {
+func TestInvalidResults(t *testing.T) {
 	for _, c := range []struct {
 		body string
 		kind engine.Kind
@@ -86,7 +86,7 @@ func TestAnswersRefused(t *testing.T) {
 	}
 }
 
-func TestAnswerLimits(t *testing.T) {
+func TestResultLimits(t *testing.T) {
 	for body, l := range map[string]engine.Limits{
 		`return {a: {b: {c: 1}}}`:  {Depth: 2},
 		`return r`:                 {Depth: 2},

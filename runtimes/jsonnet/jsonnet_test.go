@@ -516,7 +516,7 @@ func TestConcurrentCalls(t *testing.T) {
 }
 
 // A caller may change a result: later calls are not affected.
-func TestAnswersAreNotShared(t *testing.T) {
+func TestResultsAreNotShared(t *testing.T) {
 	p := compile(t, `{ local all = { a: [1] }, sync(parent):: { all: all, spec: parent.spec } }`)
 	arg := request()
 	for range 2 {

@@ -139,7 +139,7 @@ var documents = []string{
 	"a:\n- b\n-\n- c", "a:   \n  b:\nc:", "\ufeffa: 1", "a: \U0001f600", "a: \"\\U0001F600\"", "'a': {b: [c, {d: e}]}", "a: -", "a: - b", "-a: 1", "a:1", "a : 1", "{a}", "{a, b: c}", "[a: b]", "*", "&", "%", "@a", "`a`", "a: @b", "'", "\"", "|", ">", "? a", ":", ": a",
 }
 
-func TestYAMLIsReadAsKubernetesReadsIt(t *testing.T) {
+func TestYAMLIsReadAsInKubernetes(t *testing.T) {
 	for _, text := range documents {
 		ours, theirs := sameYAML(t, text)
 		if (ours != nil) != (theirs != nil) && !differs(ours) {
@@ -206,7 +206,7 @@ func TestYAMLHasDocuments(t *testing.T) {
 // strings that mean something else when they are written without quotes.
 var odd = strings.Split("y|yes|on|No|null|~|1|1.0|1e3|0x10|0o7|017|1_0|.inf|.nan|2001-01-01|12:30:45|-|- a|a: b|a #b|#a|[a|{a|*a|&a|!a|%a|@a|`a|'a|\"a|,|?|:|=|<<| a|a |\ta|a\tb|\n|a\nb|a\nb\n|\n\na|a\n\n|  a\n b|é|\U0001f600|\u2028|\u0085|\ufeff|\x00|\x7f|\x1b|\\|---|...|--- a|a\r\nb|\r|0.|1:2|null |yes\n|>|>-|\t\n|a\n \t\nb|a\n  \n", "|")
 
-func TestYAMLIsWrittenSoThatKubernetesReadsTheSame(t *testing.T) {
+func TestWrittenYAMLIsReadableByKubernetes(t *testing.T) {
 	for _, s := range append(odd, "|", "|\n", "") {
 		writtenAndRead(t, s)
 		writtenAndRead(t, obj{s: arr{s, obj{"a": s}}})

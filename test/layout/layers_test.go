@@ -53,7 +53,7 @@ var layers = []string{
 	"api/v1alpha1",
 }
 
-func TestPackagesOfTheControllerImportOnlyThoseBelowThem(t *testing.T) {
+func TestControllerPackagesImportOnlyLowerLayers(t *testing.T) {
 	const prefix = "metascript/controller"
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, prefix+"/...").Output()
 	if err != nil {
@@ -87,7 +87,7 @@ const (
 	mostMethods = 25
 )
 
-func TestNoPackageAndNoTypeIsTooLarge(t *testing.T) {
+func TestSizesOfPackagesAndTypes(t *testing.T) {
 	for _, root := range []string{"../../controller", "../../cmd"} {
 		err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {

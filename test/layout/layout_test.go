@@ -58,7 +58,7 @@ var rules = []rule{
 }
 
 // The rule about metascript/controller is about that package alone, since those below it have their own.
-func TestDependenciesPointOneWay(t *testing.T) {
+func TestDirectionOfDependencies(t *testing.T) {
 	packages := list(t)
 	for _, r := range rules {
 		seen := false

@@ -121,7 +121,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestValidateLeavesTheObjectAlone(t *testing.T) {
+func TestValidateDoesNotChangeObject(t *testing.T) {
 	obj := object(t, head+`spec: {image: a, unknown: 1, min: null}}`)
 	before := runtime.DeepCopyJSON(obj)
 	thing(t).Validate(obj)
@@ -161,7 +161,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-func TestNewRefusesUnsoundSchemas(t *testing.T) {
+func TestNewRejectsInvalidSchemas(t *testing.T) {
 	for name, damage := range map[string]func(*apiextensionsv1.CustomResourceDefinitionVersion){
 		"schema of things.example.com version v1: there is none": func(v *apiextensionsv1.CustomResourceDefinitionVersion) {
 			v.Schema = nil
@@ -179,7 +179,7 @@ func TestNewRefusesUnsoundSchemas(t *testing.T) {
 }
 
 // What is reported as unknown is what pruning drops, whatever the object looks like.
-func TestUnknownIsWhatPruningDrops(t *testing.T) {
+func TestUnknownReturnsPrunedFields(t *testing.T) {
 	v := thing(t)
 	c, err := v.versions["v1"]()
 	if err != nil {

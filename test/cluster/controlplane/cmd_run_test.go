@@ -40,7 +40,7 @@ func TestRunIgnoresStdin(t *testing.T) {
 	run.end(0)
 }
 
-func TestRunKillsWhatIgnoresSIGTERM(t *testing.T) {
+func TestRunKillsComponentThatIgnoresSIGTERM(t *testing.T) {
 	te := newTether(t)
 	run := te.launch("stubborn,steady", nil, "run")
 	stubborn, steady := te.next(), te.next()
@@ -96,7 +96,7 @@ func TestRunFailsWhenComponentEndsLater(t *testing.T) {
 	run.wantNoFiles()
 }
 
-func TestRunFailsWhenNothingCanBeStarted(t *testing.T) {
+func TestRunFailsWhenComponentCannotStart(t *testing.T) {
 	te := newTether(t)
 	run := te.launch("steady", []string{envExecutable + "=1"}, "run")
 	run.end(1)

@@ -150,7 +150,7 @@ func TestNodesReady(t *testing.T) {
 	}
 }
 
-func TestClientErrorQuotesTheAnswer(t *testing.T) {
+func TestClientErrorQuotesResponse(t *testing.T) {
 	err := new(apiStub).serve(t).get(t.Context(), "/missing", nil)
 	if err == nil || err.Error() != "get /missing: 404 Not Found: no such thing" {
 		t.Error(err)

@@ -104,7 +104,7 @@ Site default/web
 	expect(t, "reloaded", printed(), "CompositeController c: reloaded\nSite default/web: nothing to do\n")
 }
 
-func TestReportOfADryRunIsNotRepeated(t *testing.T) {
+func TestReportOfDryRunIsNotRepeated(t *testing.T) {
 	reporter, printed := newReporter(true)
 	reporter.Loaded(objectOf(t, someController))
 	printed()
@@ -137,7 +137,7 @@ Site default/web (dry run)
 	expect(t, "none", printed(), "Site default/web (dry run): nothing to do\n")
 }
 
-func TestReportOfAControllerThatDoesNotRun(t *testing.T) {
+func TestReportOfControllerThatDoesNotLoad(t *testing.T) {
 	reporter, printed := newReporter(false)
 	status := func(conditions string) string {
 		o := objectOf(t, someController)
