@@ -20,7 +20,7 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build cluster demo run cluster-up cluster-down test test-all test-unit test-unit-computing test-hostile test-fuzz test-cluster test-e2e bench bench-cluster fuzz lint generate clean
+.PHONY: help build cluster demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e bench bench-cluster fuzz lint generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -46,19 +46,16 @@ cluster-up: cluster ## start the test cluster in the background and print its KU
 cluster-down: cluster ## stop the test cluster
 	@$(BUILD)/cluster down --dir $(CLUSTER_STATE)
 
-test: lint ## run lint and all tests with -short, as CI does; about six minutes when everything is built
-	@$(MAKE) --no-print-directory -j5 SHORT=-short test-e2e test-cluster test-unit test-unit-computing test-hostile
+test: lint ## run lint and all tests with -short, as CI does; four to seven minutes when everything is built
+	@$(MAKE) --no-print-directory -j4 SHORT=-short test-e2e test-cluster test-unit test-hostile
 
 test-all: lint test-unit test-hostile test-fuzz test-cluster test-e2e ## run lint and all tests without -short, and build every server with the race detector; about half an hour
 
-# The tests of engine/process wait most of their time, so they begin first.
 test-unit: ## run unit tests, seed inputs of fuzz targets and the conformance suite, with the race detector
-	$(GO) test -vet=off -race -p 4 $(SHORT) -timeout 40m ./engine/process $(filter-out $(COMPUTING),$(PACKAGES))
+	$(GO) test -vet=off -race -p 4 $(SHORT) -timeout 40m $(filter-out $(COMPUTING),$(PACKAGES))
+	$(if $(SHORT),$(GO) test -vet=off $(SHORT) -timeout 40m $(COMPUTING))
 	$(GO) test -vet=off -count=1 ./test/layout
 	$(GO) test -C test/tools -count=1 ./...
-
-test-unit-computing:
-	$(GO) test -vet=off $(SHORT) -timeout 40m $(COMPUTING)
 
 test-hostile: ## run scripts that attack the server
 	$(GO) test -vet=off $(SHORT) -count=1 -timeout 60m ./test/hostile
