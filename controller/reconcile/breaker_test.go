@@ -24,11 +24,7 @@ func TestHeldScriptIsNotCalled(t *testing.T) {
 	parent := objecttest.Widget(nil)
 	good := objecttest.Widget(func(o *object.Object) { o.SetName("good"); o.SetUID("u2") })
 	r, write := newTestReconciler(t, hookFunc(testHook), nil, parent, good, objecttest.ConfigMap("old", parent))
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
+	fillCaches(t, r)
 	bad, goodKey := object.RefOf(parent), object.RefOf(good)
 	for range 5 {
 		r.worker.process(t.Context(), bad)
@@ -61,11 +57,7 @@ func TestScriptIsPausedAfterTimeout(t *testing.T) {
 		return nil, &engine.Error{Kind: engine.KindTimeout, Msg: "timed out"}
 	}
 	r, write := newTestReconciler(t, hookFunc(testHook), nil, objecttest.Widget(nil))
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
+	fillCaches(t, r)
 	key := object.RefOf(objecttest.Widget(nil))
 	for range 5 {
 		r.worker.process(t.Context(), key)

@@ -32,11 +32,7 @@ func newEventReconciler(t *testing.T, parents ...*object.Object) *Reconciler {
 	}
 	r, _ := newTestReconciler(t, nil, nil, objects...)
 	r.hasSynced.Store(true)
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
+	fillCaches(t, r)
 	if err := r.shared.Hub.Join(r, nil, nil); err != nil {
 		t.Fatal(err)
 	}

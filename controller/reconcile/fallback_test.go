@@ -53,11 +53,7 @@ func newFallbackReconciler(t *testing.T, f *hook.Fallback, parents ...*object.Ob
 	r, write := newTestReconciler(t, f, nil, objects...)
 	changes := 0
 	r.changed = func() { changes++ }
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
+	fillCaches(t, r)
 	return r, write, &changes
 }
 

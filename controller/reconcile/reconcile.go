@@ -41,7 +41,7 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 	w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	w.r.states.noteDenied(key, err)
 	w.observeReconciled(key, err)
-	w.endChurnRound(key)
+	w.endChurnRound(c)
 	if w.r.binding.DryRun {
 		again = w.forgetDryRun(key, again)
 	}

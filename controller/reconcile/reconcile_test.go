@@ -96,14 +96,20 @@ func reset(r *Reconciler) {
 	r.current.Store(call.NewVersion(r.binding.Hooks, r.binding.Revisions, func() {}))
 }
 
-// reconcileOnce fills the caches, reconciles the widget w, and returns the operations.
-func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]string, error) {
+// fillCaches waits until the caches of r are filled. It closes r when the test ends.
+func fillCaches(t testing.TB, r *Reconciler) {
 	t.Helper()
 	t.Cleanup(r.close)
 	t.Cleanup(r.queue.ShutDown)
 	if !r.waitForSync(t.Context()) {
 		t.Fatal("the caches did not fill")
 	}
+}
+
+// reconcileOnce fills the caches, reconciles the widget w, and returns the operations.
+func reconcileOnce(t *testing.T, r *Reconciler, write *plantest.Recorder) ([]string, error) {
+	t.Helper()
+	fillCaches(t, r)
 	_, err := r.worker.reconcileRecovering(t.Context(), r.newReconciliation(objecttest.WidgetRef("default", "w")))
 	return write.Recorded(), err
 }

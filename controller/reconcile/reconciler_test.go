@@ -17,11 +17,7 @@ import (
 
 func TestUnfilledBeforeAndAfterCachesAreFilled(t *testing.T) {
 	r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
+	fillCaches(t, r)
 	if diff := cmp.Diff([]string{"CompositeController c is about to start"}, r.Unsynced()); diff != "" {
 		t.Errorf("Unfilled (-want +got):\n%s", diff)
 	}
@@ -66,11 +62,7 @@ func BenchmarkSync(b *testing.B) {
 				r.binding.Metrics = m
 				r = New(r.binding, Options{Events: r.events.Events, Log: r.events.log})
 			}
-			b.Cleanup(r.close)
-			b.Cleanup(r.queue.ShutDown)
-			if !r.waitForSync(b.Context()) {
-				b.Fatal("the caches did not fill")
-			}
+			fillCaches(b, r)
 			observe := r.binding.Metrics.Controller(r.binding.Kind, r.binding.Name).Script("sync")
 			for b.Loop() {
 				r.queue.Enqueue(objecttest.WidgetRef("default", "w"), queue.ParentChanged)

@@ -109,11 +109,7 @@ func TestRedactorIsKeptOnlyForOwnParents(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(c.change))
-			t.Cleanup(r.close)
-			t.Cleanup(r.queue.ShutDown)
-			if !r.waitForSync(t.Context()) {
-				t.Fatal("the caches did not fill")
-			}
+			fillCaches(t, r)
 			key := objecttest.WidgetRef("default", "w")
 			reconcile := func() {
 				ctx, done := r.redactors.begin(t.Context(), key)

@@ -116,14 +116,14 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 }
 
 // endChurnRound ends the round of a reconcile in the Churn of its parent, and reports a write loop.
-func (w *worker) endChurnRound(key object.Ref) {
-	parent := w.r.binding.Parent(key)
+func (w *worker) endChurnRound(c *reconciliation) {
+	parent := w.r.binding.Parent(c.key)
 	if parent == nil || !w.r.binding.Reconciles(parent) {
-		return // there is no parentState, and none must be created
+		return // its state is dropped
 	}
-	if field := w.r.states.of(key).churn.End(parent, time.Now()); field != "" {
+	if field := c.state.churn.End(parent, time.Now()); field != "" {
 		text := fmt.Sprintf("%s was written %d times in a row for one generation of this object: the hook returns something else each time it is called. It must not use the time, random numbers or its own earlier answers. Until then the reconciles of this object are delayed by up to %s", field, throttle.ChurnLimit, throttle.LastChurnDelay)
-		w.r.events.log.Warn("write loop", "kind", key.Kind.Kind, "parent", key, "field", field, "detail", text)
+		w.r.events.log.Warn("write loop", "kind", c.key.Kind.Kind, "parent", c.key, "field", field, "detail", text)
 		w.r.events.Warning(parent, "WriteLoop", "%s", text)
 	}
 }

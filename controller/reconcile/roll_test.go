@@ -231,11 +231,7 @@ func TestMergeOfRevisionResponses(t *testing.T) {
 	}
 	r, write := newTestReconciler(t, hookFunc(testHook), nil, parent, configMapAt("a", "2", parent), configMapAt("b", "1", parent))
 	roll(r, revisionAt("1", "b"), revisionAt("2", "a"))
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
+	fillCaches(t, r)
 	children, err := r.binding.Claimer.Claim(t.Context(), parent, write)
 	if err != nil {
 		t.Fatal(err)

@@ -33,11 +33,7 @@ func versionHook(version string, began chan<- string, goOn <-chan bool) hook.Hoo
 func TestReconcileUsesOneVersion(t *testing.T) {
 	began, goOn := make(chan string), make(chan bool)
 	r, write := newTestReconciler(t, versionHook("old", began, goOn), nil, objecttest.Widget(nil))
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
+	fillCaches(t, r)
 	key := object.RefOf(objecttest.Widget(nil))
 	var processing sync.WaitGroup
 	processing.Go(func() { r.worker.process(t.Context(), key) })
@@ -69,11 +65,7 @@ func TestStateIsResetWhenAnotherHookIsCalled(t *testing.T) {
 		"a fallback that switches": func(r *Reconciler) { r.fallbacks.onSwitch(r.current.Load(), hook.Sync, false, nil) },
 	} {
 		r, _ := newTestReconciler(t, wants(), nil, objecttest.Widget(nil))
-		t.Cleanup(r.close)
-		t.Cleanup(r.queue.ShutDown)
-		if !r.waitForSync(t.Context()) {
-			t.Fatal("the caches did not fill")
-		}
+		fillCaches(t, r)
 		key := object.RefOf(objecttest.Widget(nil))
 		for range 9 {
 			r.queue.Backoff(key)
@@ -115,11 +107,7 @@ func TestEnqueueAllSpreadsParents(t *testing.T) {
 		objects = append(objects, objecttest.Widget(func(o *object.Object) { o.SetName(fmt.Sprint("w", i)) }))
 	}
 	r, _ := newTestReconciler(t, wants(), nil, objects...)
-	t.Cleanup(r.close)
-	t.Cleanup(r.queue.ShutDown)
-	if !r.waitForSync(t.Context()) {
-		t.Fatal("the caches did not fill")
-	}
+	fillCaches(t, r)
 	r.enqueueAll(queue.ScriptChanged)
 	seen := map[object.Ref]bool{}
 	for len(seen) < len(objects) { // the others are queued after their delay
