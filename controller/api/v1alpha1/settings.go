@@ -31,6 +31,31 @@ type ControllerSettings struct {
 	// paused stops the controller: no hook is called, and nothing is written
 	// except the status of this object. Defaults to false.
 	Paused bool `json:"paused,omitempty"`
+
+	// serviceAccount is the ServiceAccount that the controller acts as. The server
+	// writes for the controller only what this account may write, by impersonation,
+	// and gives a hook only objects that the account may list and watch. Without
+	// it, the controller acts as the server itself, unless the server runs with
+	// --require-service-account. A ServiceAccount with the permissions that the
+	// controller needs is printed by metascript rbac.
+	ServiceAccount *ServiceAccountRef `json:"serviceAccount,omitempty"`
+}
+
+// ServiceAccountRef names a ServiceAccount.
+type ServiceAccountRef struct {
+	// namespace is the namespace of the ServiceAccount.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be the name of a namespace: lower case letters, digits and -"
+	Namespace string `json:"namespace"`
+
+	// name is the name of the ServiceAccount.
+	//
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name must be the name of a ServiceAccount: lower case letters, digits, - and ."
+	Name string `json:"name"`
 }
 
 // Isolation defines where scripts run.
