@@ -21,6 +21,7 @@
 //   - queue: the work queue of a controller, with the reasons of each key; claim: finds, adopts and releases children
 //   - spec: reads controller objects of both kinds into one form
 //   - hook: scripts and webhooks, with the format of their requests and responses
+//   - access: finds out what the account of a controller may read
 //   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
 //   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions
 //   - kube: requests to the API server, except those of informers
@@ -30,6 +31,7 @@
 //   - metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
 //   - bodies: limits the memory of webhook responses; jsontree: decodes JSON while it is read
 //   - selection: finds the queries that match an object; object: types for objects and sets of objects
+//   - account: the ServiceAccounts that controllers act as
 //   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster
 //
 // # The life of a controller object

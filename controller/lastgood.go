@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"metascript/controller/account"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/controller/object"
@@ -127,7 +128,7 @@ func (w *warnings) first(cause string) bool {
 func (v *goodVersions) findLast(ctx context.Context, m *managed, c *build.Candidate) (*build.Candidate, error) {
 	if g := m.lastKnownGood.Load(); g != nil && v.leads() { // while another server leads, only the status is up to date
 		before := g.Candidate
-		return &before, nil
+		return &before, sameAccount(&before, c)
 	}
 	if c.Status.Script == nil || c.Status.Script.LastGood == "" {
 		return nil, errNoneGood
@@ -140,7 +141,16 @@ func (v *goodVersions) findLast(ctx context.Context, m *managed, c *build.Candid
 	if v.leads() {
 		m.lastKnownGood.Store(&goodVersion{Candidate: *before, storedAt: time.Now()})
 	}
-	return before, nil
+	return before, sameAccount(before, c)
+}
+
+// sameAccount returns an error if an earlier version acts as another account than the object as it is written: nothing but the
+// object decides about the account.
+func sameAccount(before, c *build.Candidate) error {
+	if then, now := account.Of(before.Settings.ServiceAccount), account.Of(c.Settings.ServiceAccount); then != now {
+		return errors.New("the last good version is not used, since spec.serviceAccount was changed after it")
+	}
+	return nil
 }
 
 var errNoneGood = errors.New("there is no earlier good version")

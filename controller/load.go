@@ -3,8 +3,12 @@ package controller
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	"metascript/controller/access"
+	"metascript/controller/account"
 	"metascript/controller/build"
 	"metascript/controller/reconcile"
 	"metascript/controller/spec"
@@ -119,7 +123,10 @@ func (l *loading) loadSpec(ctx context.Context) {
 	l.warn(l.sandbox.Warnings(d)...)
 	l.warn(d.Warnings()...)
 	l.releaseFinalizers()
-	if l.result.SpecErr = d.Validate(); l.result.SpecErr != nil {
+	who := account.Of(d.Settings.ServiceAccount)
+	l.record.account.Store(&who)
+	defer l.stopOther(who)
+	if l.result.SpecErr = errors.Join(d.Validate(), l.requireAccount(who)); l.result.SpecErr != nil {
 		return
 	}
 	l.candidate.Resolved, l.result.ResourcesErr = l.activator.discover(d)
@@ -133,6 +140,23 @@ func (l *loading) loadSpec(ctx context.Context) {
 	case l.result.ResourcesErr == nil && d.HasScript():
 		l.rollBack(ctx)
 		l.startPartial(ctx)
+	}
+}
+
+// requireAccount returns an error if the server requires an account and there is none.
+func (l *loading) requireAccount(who account.Account) error {
+	if l.RequireServiceAccount && who.IsServer() {
+		return errors.New("spec.serviceAccount is missing, and this server runs with --require-service-account: name the ServiceAccount that the controller acts as; metascript rbac prints one with the permissions that it needs")
+	}
+	return nil
+}
+
+// stopOther stops what runs if it acts as another account than the object as it is written. Otherwise an account that was taken
+// from a controller would be used for as long as its new version does not load.
+func (l *loading) stopOther(who account.Account) {
+	if r := l.record.active.Load(); r != nil && r.Binding().Access.Account != who {
+		l.activator.stop(l.record)
+		l.warn(fmt.Sprintf("nothing runs until this version loads, since the version before it acts as %s", r.Binding().Access.Account))
 	}
 }
 
@@ -237,6 +261,19 @@ func (l *loading) startPartial(ctx context.Context) {
 	l.result.SpecErr = l.activator.activate(ctx, l.record, &c, l.builder, built)
 }
 
+// retryDenied makes what runs try again what was denied, if what its account may do may have changed. Without a watch of roles
+// that is not known, so that it is done in each period too.
+func (l *loading) retryDenied(r *running) {
+	if r.Binding().Access.IsServer() {
+		return
+	}
+	changed := l.access.ChangedAt(r.Binding().Access.Account)
+	if m := l.record; m.deniedRetried.Before(changed.Add(access.Settling)) || time.Since(m.deniedRetried) > refresh {
+		m.deniedRetried = time.Now()
+		r.RetryDenied()
+	}
+}
+
 // observe adds the state of what runs to the result.
 func (l *loading) observe(ctx context.Context) {
 	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id)
@@ -244,6 +281,8 @@ func (l *loading) observe(ctx context.Context) {
 		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record)
 		l.result.Snapshot = r.Snapshot()
 		l.warn(l.result.Snapshot.Warnings...)
+		l.result.AccessLimited, l.result.AccessErr = r.Binding().AccessError(ctx)
+		l.retryDenied(r)
 	}
 	l.result.GivenUp = l.record.givenUpIdentity()
 }

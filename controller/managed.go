@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"metascript/controller/account"
 	"metascript/controller/build"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
@@ -40,6 +41,10 @@ type managed struct {
 	// goroutine may read it.
 	sources atomic.Pointer[readSources]
 
+	// account is the account that the object acts as, as it was last loaded; nil before. The worker sets it. Any goroutine may
+	// read it.
+	account atomic.Pointer[account.Account]
+
 	// lastKnownGood is the last good version that this server knows, or nil. The worker sets it. Other goroutines may read
 	// only the Identity of its Candidate.
 	lastKnownGood atomic.Pointer[goodVersion]
@@ -48,6 +53,7 @@ type managed struct {
 	givenUpKnown    bool                 // lastGivenUp is newer than what the status says
 	loadBackoff     throttle.LoadBackoff // of the candidate
 	rollbackBackoff throttle.LoadBackoff // of the last good version
+	deniedRetried   time.Time            // when the parents to which something was denied were last queued
 	reported        string               // the last result that was logged and recorded as an event
 }
 

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 
+	"metascript/controller/access"
+	"metascript/controller/account"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/binding"
 	"metascript/controller/bodies"
@@ -53,6 +55,9 @@ type Options struct {
 
 	WebhookMemory   int64                    // limit in bytes for the webhook responses that are processed concurrently; default bodies.Default
 	MissingChildren v1alpha1.MissingChildren // of webhooks that do not set it; default Delete
+
+	RequireServiceAccount bool     // refuse controllers without an account
+	ScriptNamespaces      []string // from which controllers with an account may load scripts, beside that of the account; * is all
 
 	Folders *scripts.Folders // the directories with scripts; nil: there are none
 
@@ -94,7 +99,9 @@ type environment struct {
 	caches        *informer.Factory
 	references    *references.Watcher // of ConfigMaps with scripts, and of what webhooks refer to
 	events        *kube.Events
-	write         *kube.Writer
+	write         *kube.Writer // as the server itself
+	actors        *kube.Actors // for the accounts of controllers
+	access        *access.Reviewer
 	shared        *reconcile.Shared
 	identityKinds *binding.IdentityKinds
 	counts        *metrics.Metrics // nil: there are no metrics
@@ -158,8 +165,24 @@ func (e *environment) connect() (err error) {
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, e.write.Applier(), kube.FieldManager)
 	}
+	e.actors = kube.NewActors(e.Config, &kube.Actor{Writer: e.write, Events: e.events})
+	e.access = access.New(typed.AuthorizationV1().SubjectAccessReviews(), e.caches, e.accountChanged)
 	return nil
 }
+
+// accountChanged queues the controllers that act as an account, since what it may do may have changed. It queues them again when
+// the API server certainly uses the new roles.
+func (e *environment) accountChanged(who account.Account) {
+	for _, m := range e.records.all() {
+		if acts := m.account.Load(); acts != nil && *acts == who {
+			e.queue.AddAfter(m.id, accountDelay)
+			e.queue.AddAfter(m.id, access.Settling)
+		}
+	}
+}
+
+// accountDelay is how long several changes of one account are collected.
+const accountDelay = 300 * time.Millisecond
 
 // shareAmongReconcilers makes what all Reconcilers share.
 func (e *environment) shareAmongReconcilers() {

@@ -65,6 +65,13 @@ type Binding struct {
 	// Revisions has the ControllerRevisions of parents. It is nil if no kind of children has a rolling update method.
 	Revisions *revisions.Revisions
 
+	Access  Access // what its account may read; Events, Write and GetLive act as the account
+	Release func() // is called by Close; nil is not called
+	// ReleaseLost removes a finalizer from a parent as the server itself, if the namespace of the parent is being deleted. It
+	// reports whether it did.
+	ReleaseLost func(ctx context.Context, parent *object.Object, finalizer string) (bool, error)
+
+	Events       *kube.Events                                                        // records events about parents
 	Write        plan.Writer                                                         // writes to the API server
 	GetLive      func(ctx context.Context, o *object.Object) (*object.Object, error) // reads o from the API server
 	ServerSide   bool                                                                // write children by server-side apply
@@ -135,6 +142,9 @@ func (b *Binding) Close() {
 		cache.Close()
 	}
 	b.Clients.Close()
+	if b.Release != nil {
+		b.Release()
+	}
 }
 
 // Caches returns the caches: first those of children and revisions, then those of parents.

@@ -88,11 +88,13 @@ func (b *Binding) selected() iter.Seq[*object.Object] {
 	}
 }
 
-// Count returns how many parents the controller selects.
+// Count returns how many parents the controller selects, of those that it may show.
 func (b *Binding) Count() int {
 	n := 0
-	for range b.selected() {
-		n++
+	for parent := range b.selected() {
+		if b.Shows(parent) {
+			n++
+		}
 	}
 	return n
 }

@@ -20,6 +20,7 @@ import (
 type Credentials struct {
 	objects map[references.Object]bool
 	watcher *references.Watcher // nil if they are not watched
+	permit  func(references.Object) error
 }
 
 func newCredentials() *Credentials { return &Credentials{objects: map[references.Object]bool{}} }
@@ -103,6 +104,9 @@ func (c *Credentials) value(selector keySelector) (string, error) {
 func (c *Credentials) get(o references.Object) (*object.Object, error) {
 	if c.watcher == nil {
 		return nil, fmt.Errorf("%s cannot be read without a cluster", o)
+	}
+	if err := c.permit(o); err != nil {
+		return nil, fmt.Errorf("%s cannot be used: %w", o, err)
 	}
 	found, err := c.watcher.Get(o)
 	if err != nil {

@@ -28,9 +28,11 @@ type WebhookClients struct {
 	registry prometheus.Registerer // nil if metrics are not registered
 }
 
-// Open starts to watch the credentials. If registry is nil, metrics are not registered.
-func (c *WebhookClients) Open(watcher *references.Watcher, registry prometheus.Registerer) error {
+// Open starts to watch the credentials. If registry is nil, metrics are not registered. permit returns an error if the controller
+// may not read one of the credentials; it is called before each use.
+func (c *WebhookClients) Open(watcher *references.Watcher, registry prometheus.Registerer, permit func(references.Object) error) error {
 	c.registry = registry
+	c.Credentials.permit = permit
 	return c.Credentials.watch(watcher)
 }
 

@@ -14,7 +14,7 @@ func TestMetricsAreRegisteredWhileAControllerRuns(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	open := func() *WebhookClients {
 		loaded := load(t, newBuilder(), "hooks: {sync: {webhook: {url: 'http://admin:hunter2@x/sync?token=hunter3'}}, finalize: {webhook: {url: 'http://x/finalize'}}}")
-		if err := loaded.Clients.Open(references.NewWatcher(nil), registry); err != nil {
+		if err := loaded.Clients.Open(references.NewWatcher(nil), registry, func(references.Object) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		return &loaded.Clients

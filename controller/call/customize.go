@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/access"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/redact"
@@ -86,16 +87,78 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 			return v.wrap(err)
 		}
 	}
+	for i := range variants {
+		if err := c.eachRule(rules[i], func(rule related.Rule) error { return c.mayRead(ctx, rule) }); err != nil {
+			c.Caches.Forget(related.Parent{Controller: c.Controller, Ref: object.RefOf(parent)})
+			cached.caches = nil
+			return variants[i].wrap(err)
+		}
+	}
 	caches := c.openCaches(parent, cached, results, slices.Concat(rules...))
 	for i := range variants {
-		for n, rule := range rules[i] {
+		err := c.eachRule(rules[i], func(rule related.Rule) error {
 			if err := caches.Ready(rule); err != nil {
-				return fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(n), err)
+				return err
 			}
+			return c.mayReadSelected(ctx, rule, caches)
+		})
+		if err != nil {
+			return err
 		}
 		variants[i].Related = related.Select(rules[i], caches.Find)
 	}
 	cached.Selected = true
+	return nil
+}
+
+// eachRule calls check for each rule, until one fails. The error names the rule.
+func (c *Caller) eachRule(rules []related.Rule, check func(related.Rule) error) error {
+	for n, rule := range rules {
+		if err := check(rule); err != nil {
+			return fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(n), err)
+		}
+	}
+	return nil
+}
+
+// mayRead returns an error if the account of the controller may not list and watch what a rule can select. A rule that selects
+// namespaces by their labels needs the namespaces; see mayReadSelected for the rest.
+func (c *Caller) mayRead(ctx context.Context, rule related.Rule) error {
+	if rule.Query.Namespaces != nil {
+		return c.Binding.Access.MayRead(ctx, access.Scope{GroupResource: related.Namespaces.GroupResource()})
+	}
+	all := access.Scope{GroupResource: rule.GroupResource()}
+	if rule.Namespaced {
+		all.Namespace = rule.Query.Namespace
+	}
+	err := c.Binding.Access.MayRead(ctx, all)
+	if err == nil || len(rule.Query.Names) == 0 || len(rule.Query.Names) > mostReviewedNames {
+		return err
+	}
+	for _, name := range rule.Query.Names {
+		one := all
+		one.Name = name
+		if err := c.Binding.Access.MayRead(ctx, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostReviewedNames is for how many names of a rule the permission for each single object is enough.
+const mostReviewedNames = 20
+
+// mayReadSelected returns an error if a rule selects namespaces by their labels, and the account of the controller may not list
+// and watch the objects in one of them.
+func (c *Caller) mayReadSelected(ctx context.Context, rule related.Rule, caches related.View) error {
+	if rule.Query.Namespaces == nil || c.Binding.Access.IsServer() {
+		return nil
+	}
+	for _, namespace := range caches.Namespaces(rule) {
+		if err := c.Binding.Access.MayRead(ctx, access.Scope{GroupResource: rule.GroupResource(), Namespace: namespace}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

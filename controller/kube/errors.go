@@ -8,6 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"metascript/controller/account"
 )
 
 // ErrRequeue is the error of a reconcile that found that an object had changed since it was read. This is not a failure: the
@@ -48,6 +51,23 @@ func Forbidden(err error) error {
 	}
 	return nil
 }
+
+// A RefusedError is the error of a request that the API server refused because a permission is missing, with the command that
+// grants it.
+type RefusedError struct {
+	error                 // of the API server
+	status  metav1.Status // of error
+	Missing account.Permission
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%v; to permit it, run: %s", e.error, e.Missing.Command())
+}
+
+func (e *RefusedError) Unwrap() error { return e.error }
+
+// Status implements apierrors.APIStatus.
+func (e *RefusedError) Status() metav1.Status { return e.status }
 
 // Join joins the errors of several writes. It leaves out nil errors, and each [ErrRequeue] if there is any other error, so
 // that it does not hide that one. Errors with the same cause become one error, which names the first object and counts the

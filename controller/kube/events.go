@@ -31,9 +31,10 @@ type Events struct {
 	// set before the first event.
 	Intercept func(o *object.Object, kind, reason, note string) bool
 
+	budget       EventBudget
 	broadcasters []record.EventBroadcaster
 	own, hooks   record.EventRecorder
-	muted        atomic.Bool
+	muted        *atomic.Bool // the same for all clients
 }
 
 // NewEvents returns Events that records through client.
@@ -44,13 +45,24 @@ func NewEvents(client kubernetes.Interface, budget EventBudget) *Events {
 	if budget.Burst <= 0 {
 		budget.Burst = 25
 	}
-	e := &Events{}
-	e.own, e.hooks = e.recorder(client, budget), e.recorder(client, budget)
+	e := &Events{budget: budget, muted: &atomic.Bool{}}
+	e.connect(client)
 	return e
 }
 
-func (e *Events) recorder(client kubernetes.Interface, budget EventBudget) record.EventRecorder {
-	b := record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{QPS: budget.QPS, BurstSize: budget.Burst})
+// Through returns Events with the same settings that records through another client. Mute of one mutes both.
+func (e *Events) Through(client kubernetes.Interface) *Events {
+	other := &Events{Intercept: e.Intercept, budget: e.budget, muted: e.muted}
+	other.connect(client)
+	return other
+}
+
+func (e *Events) connect(client kubernetes.Interface) {
+	e.own, e.hooks = e.recorder(client), e.recorder(client)
+}
+
+func (e *Events) recorder(client kubernetes.Interface) record.EventRecorder {
+	b := record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{QPS: e.budget.QPS, BurstSize: e.budget.Burst})
 	b.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	e.broadcasters = append(e.broadcasters, b)
 	return b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "metacontroller"})

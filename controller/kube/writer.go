@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 
+	"metascript/controller/account"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
@@ -22,6 +24,10 @@ type Writer struct {
 	Resources *Resources
 	Manager   string // the field manager of server-side apply; default FieldManager
 	DryRun    bool   // all writes are dry runs: the API server validates them and stores nothing
+
+	// Account is the account that Client acts as. Errors of requests that the account may not do have the command that grants
+	// the permission.
+	Account account.Account
 }
 
 // Do does op and returns the object as the API server stored it, or would store it in a dry run; for a Delete, as it was
@@ -35,7 +41,7 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	var stored *object.Object
 	if err == nil {
 		stored, err = w.do(ctx, client, op)
-		err = sized(err, op.Object)
+		err = w.withCommand(sized(err, op.Object))
 	}
 	if err != nil {
 		return nil, redactor.Error(fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err))
@@ -79,7 +85,21 @@ func (w *Writer) Get(ctx context.Context, o *object.Object) (*object.Object, err
 		return nil, err
 	}
 	found, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	return found, redact.FromContext(ctx).Error(err)
+	return found, redact.FromContext(ctx).Error(w.withCommand(err))
+}
+
+// withCommand returns err with the command that grants the permission, if the API server refused a request of an account because
+// a permission is missing.
+func (w *Writer) withCommand(err error) error {
+	refused := Forbidden(err)
+	if refused == nil || w.Account.IsServer() {
+		return err
+	}
+	missing, known := account.Refused(refused.Error())
+	if !known {
+		return err
+	}
+	return &RefusedError{err, refused.(apierrors.APIStatus).Status(), missing}
 }
 
 // resource returns the client for the resource of o.

@@ -68,7 +68,7 @@ func (f *finalizerKeeper) heldFinalizers(v *call.Version) HeldFinalizers {
 	}
 	held.HowToFinalize = v.HowToFinalize(f.binding.ID)
 	for parent := range f.binding.ReconciledParents() {
-		if !f.binding.HasFinalizer(parent) {
+		if !f.binding.HasFinalizer(parent) || !f.binding.Shows(parent) {
 			continue
 		}
 		ref, deleting := object.RefOf(parent), object.Deleting(parent)

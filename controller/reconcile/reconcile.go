@@ -94,12 +94,19 @@ func (c *reconciliation) reconcile(ctx context.Context) (time.Duration, error) {
 		c.forget(c.key)
 		return 0, nil
 	}
+	if err := c.binding.MayReadParent(ctx, parent); err != nil {
+		return c.withoutAccess(ctx, parent, err)
+	}
+	c.state.shown = true
 	if isPaused(parent) {
 		c.finalizers.reportPaused(parent)
 		return 0, nil
 	}
 	// Without this check we could add a finalizer that we cannot remove later.
 	if err := c.binding.CheckSelector(parent); err != nil {
+		return 0, err
+	}
+	if err := c.binding.MayReadChildren(ctx, parent); err != nil {
 		return 0, err
 	}
 	return c.run(ctx, parent)

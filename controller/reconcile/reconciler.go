@@ -301,6 +301,9 @@ func (r *Reconciler) Snapshot() Snapshot {
 		Synced: r.hasSynced.Load(), CacheError: r.binding.CacheError(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
 		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.heldFinalizers(version), Warnings: overlap.warnings,
 	}
+	if !r.binding.Access.IsServer() {
+		s.Parents = r.binding.Count() // overlap has all that are selected
+	}
 	if s.Synced {
 		s.Warnings = append(s.Warnings, r.binding.Clients.Problems()...)
 	}

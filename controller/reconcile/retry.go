@@ -118,7 +118,7 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 // endChurnRound ends the round of a reconcile in the Churn of its parent, and reports a write loop.
 func (w *worker) endChurnRound(c *reconciliation) {
 	parent := w.r.binding.Parent(c.key)
-	if parent == nil || !w.r.binding.Reconciles(parent) {
+	if parent == nil || !w.r.has(parent) {
 		return // its state is dropped
 	}
 	if field := c.state.churn.End(parent, time.Now()); field != "" {
@@ -135,7 +135,7 @@ func (w *worker) observeReconciled(key object.Ref, err error) {
 	}
 	about := About{w.r.binding.Name, key}
 	w.r.observer.Reconciled(about, err)
-	if parent := w.r.binding.Parent(key); parent == nil || !w.r.binding.Reconciles(parent) {
+	if parent := w.r.binding.Parent(key); parent == nil || !w.r.has(parent) {
 		w.r.observer.Dropped(about)
 	}
 }

@@ -35,6 +35,9 @@ type parentState struct {
 	// there were none. The redactors read it when a reconcile begins, and write it when it ends.
 	secrets *redact.Redactor
 
+	// shown is true once the account of the controller was permitted to read the parent. The reconcile reads and writes it.
+	shown bool
+
 	// The goroutine that processes the parent reads and writes the fields of hookState, and replaces it as a whole with states.mu
 	// locked. Other goroutines may only read hookState.customize, with states.mu locked, as Rediscover does.
 
@@ -256,6 +259,19 @@ func (s *states) deniedParents() Denied {
 		}
 	}
 	return found
+}
+
+// deniedKeys returns the parents whose last reconcile was denied something.
+func (s *states) deniedKeys() []object.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var keys []object.Ref
+	for parent, state := range s.all {
+		if state.denied != nil {
+			keys = append(keys, parent)
+		}
+	}
+	return keys
 }
 
 // countFailure returns how many times in a row a parent has failed with this error, this time included.

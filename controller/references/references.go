@@ -28,9 +28,13 @@ type Object struct{ Kind, Namespace, Name string }
 
 func (o Object) String() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
 
+// Resource returns the resource of the object.
+func (o Object) Resource() schema.GroupResource {
+	return schema.GroupResource{Resource: strings.ToLower(o.Kind) + "s"}
+}
+
 func (o Object) spec() informer.Spec {
-	resource := schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(o.Kind) + "s"}
-	return informer.Spec{Resource: resource, Namespace: o.Namespace, Name: o.Name}
+	return informer.Spec{Resource: o.Resource().WithVersion("v1"), Namespace: o.Namespace, Name: o.Name}
 }
 
 // A Watcher watches the objects that users refer to. A user is identified by a comparable value. A Watcher is safe for

@@ -93,10 +93,19 @@ func (v View) Find(rule Rule) []*object.Object {
 		return c.Select(q)
 	}
 	var found []*object.Object
-	for _, namespace := range v[Namespaces.GroupVersionResource].Select(selection.Query{Labels: q.Namespaces}) {
-		found = append(found, c.Select(selection.Query{Namespace: namespace.GetName(), Labels: q.Labels})...)
+	for _, namespace := range v.Namespaces(rule) {
+		found = append(found, c.Select(selection.Query{Namespace: namespace, Labels: q.Labels})...)
 	}
 	return found
+}
+
+// Namespaces returns the names of the namespaces that a rule selects by their labels.
+func (v View) Namespaces(rule Rule) []string {
+	var names []string
+	for _, namespace := range v[Namespaces.GroupVersionResource].Select(selection.Query{Labels: rule.Query.Namespaces}) {
+		names = append(names, namespace.GetName())
+	}
+	return names
 }
 
 // Watch replaces the queries of a parent by those of the rules: events of the objects that they select queue the parent. It

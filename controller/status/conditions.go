@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"metascript/controller/access"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/controller/kube"
@@ -111,8 +112,12 @@ func finalizersHeld(d *spec.Declaration, r *Result) metav1.Condition {
 // permitted has the error of the API server, which names the verb and the resource.
 func permitted(r *Result) metav1.Condition {
 	switch denied := kube.Forbidden(r.CacheError); {
+	case kube.Forbidden(r.Err()) != nil:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, r.Err().Error())
 	case r.Active == nil:
 		return notRunning()
+	case r.AccessErr != nil:
+		return condition(metav1.ConditionFalse, accessReason(r.AccessErr), r.AccessErr.Error())
 	case denied != nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, denied.Error())
 	case r.Denied.Parents > 0:
@@ -121,7 +126,23 @@ func permitted(r *Result) metav1.Condition {
 	case !r.Synced:
 		return starting()
 	}
-	return condition(metav1.ConditionTrue, v1alpha1.ReasonNothingForbidden, "no request is refused for lack of a permission")
+	message := "no request is refused for lack of a permission"
+	if r.AccessLimited != "" {
+		message += "; " + r.AccessLimited
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonNothingForbidden, message)
+}
+
+// accessReason is the reason of the condition Permitted while the account of the controller cannot do its work.
+func accessReason(err error) string {
+	var denied *access.DeniedError
+	switch {
+	case !errors.As(err, &denied):
+		return v1alpha1.ReasonNotReviewed
+	case denied.Missing:
+		return v1alpha1.ReasonServiceAccountNotFound
+	}
+	return v1alpha1.ReasonForbidden
 }
 
 // specSound is True only if the spec and the scripts were checked as a whole, and the parents that other controllers select
@@ -182,6 +203,8 @@ func notReadyReason(r *Result) string {
 		return v1alpha1.ReasonNoHooks
 	case errors.As(r.SpecErr, &isolation):
 		return v1alpha1.ReasonIsolationUnavailable
+	case kube.Forbidden(r.SpecErr) != nil:
+		return v1alpha1.ReasonForbidden
 	case r.SpecErr != nil:
 		return v1alpha1.ReasonInvalidSpec
 	case spec.LacksStatus(r.ResourcesErr):

@@ -22,6 +22,9 @@ type Result struct {
 	LastGood     string      // the ConfigMap that stores the last good version
 	Runaways     []engine.Runaway
 
+	AccessErr     error  // why the account of the controller cannot do its work, or nil; see binding.Binding.AccessError
+	AccessLimited string // that the account may read parents in some namespaces only, or ""
+
 	Active             *build.Loaded // what runs now; nil: nothing
 	reconcile.Snapshot               // of Active
 }

@@ -32,6 +32,7 @@ var layers = []string{
 	"spec",
 	"hook",
 	"dispatch",
+	"access",
 	"informer",
 	"throttle",
 	"transition",
@@ -49,6 +50,7 @@ var layers = []string{
 	"jsontree",
 	"selection",
 	"object",
+	"account",
 	"api/validation",
 	"api/v1alpha1",
 }

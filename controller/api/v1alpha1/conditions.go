@@ -70,8 +70,13 @@ const (
 const (
 	// ReasonNothingForbidden: True, no request of the controller was refused for lack of a permission when it was last made.
 	ReasonNothingForbidden = "NothingForbidden"
-	// ReasonForbidden: False, the message has the error of the API server.
+	// ReasonForbidden: False, the message names what is not permitted. Also of Ready, while the spec or a script cannot be loaded
+	// because of it.
 	ReasonForbidden = "Forbidden"
+	// ReasonServiceAccountNotFound: False, the ServiceAccount that spec.serviceAccount names does not exist.
+	ReasonServiceAccountNotFound = "ServiceAccountNotFound"
+	// ReasonNotReviewed: False, it cannot be found out what the ServiceAccount may do.
+	ReasonNotReviewed = "NotReviewed"
 )
 
 // Reasons of the condition ScriptRunaway.

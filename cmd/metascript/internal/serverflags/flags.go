@@ -39,6 +39,8 @@ type Flags struct {
 	burst             int
 	selector          string
 	namespace         string
+	requireAccount    bool
+	scriptNamespaces  []string
 	events            kube.EventBudget
 	defaults          SpecDefaults
 	webhookMemory     resource.QuantityValue
@@ -58,6 +60,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.burst, "client-go-burst", 0, "maximum number of requests to the API server in a burst, above --client-go-qps")
 	flags.StringVar(&f.selector, "target-label-selector", "", "run only the controller objects whose labels match")
 	flags.StringVar(&f.namespace, "namespace", "", "namespace where the server stores its own objects; defaults to the namespace of the Pod, or to metacontroller outside of a Pod")
+	flags.BoolVar(&f.requireAccount, "require-service-account", false, "refuse controllers without spec.serviceAccount, which would act as the server itself")
+	flags.StringSliceVar(&f.scriptNamespaces, "script-namespaces", nil, "namespaces of ConfigMaps from which controllers with spec.serviceAccount may load scripts, in addition to the namespace of the account; * is all namespaces")
 	flags.Float32Var(&f.events.QPS, "events-qps", 1./300, "maximum number of events about one object per second; the default is one in five minutes")
 	flags.IntVar(&f.events.Burst, "events-burst", 25, "maximum number of events about one object in a burst")
 	f.defaults.Register(flags)
@@ -112,6 +116,7 @@ func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
 	options := controller.Options{
 		Config: f.withLimits(config), Workers: f.workers, Selector: selector, Events: f.events,
 		DiscoveryInterval: f.discoveryInterval, FlushInterval: f.flushInterval, ProbeEvery: f.probeInterval,
+		RequireServiceAccount: f.requireAccount, ScriptNamespaces: f.scriptNamespaces,
 		FieldManager: f.fieldManager, Election: election, Namespace: namespace, WebhookMemory: f.webhookMemory.Value(),
 	}
 	f.defaults.Apply(&options)
