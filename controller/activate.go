@@ -9,22 +9,18 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"metascript/controller/access"
 	"metascript/controller/account"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/claim"
+	"metascript/controller/finalizers"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
-	"metascript/controller/references"
-	"metascript/controller/related"
 	"metascript/controller/revisions"
 	"metascript/controller/spec"
 	"metascript/controller/store"
@@ -96,7 +92,7 @@ func (a *activator) scriptVersions(c *build.Candidate, builder *build.Builder, n
 	older := *builder
 	older.Before = now
 	return &store.ScriptVersions{
-		DryRun: a.DryRun, Store: a.versions.store, Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
+		DryRun: a.DryRun, Store: a.versions.store, User: c.Object.GetUID(), Strict: c.Settings.ServiceAccount != nil, Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
 		Load: func(ctx context.Context, then build.ScriptVersion) (build.Built, error) {
 			return older.BuildVersion(ctx, c, then)
 		},
@@ -112,7 +108,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	}
 	b.Controller, b.Hooks = spec.ForHooks(c.Object), built.Hooks()
 	a.bindCustomize(b)
-	if err := a.bindAccount(b, account.Of(d.Settings.ServiceAccount)); err != nil {
+	if err := a.accounts.Bind(b, account.Of(d.Settings.ServiceAccount)); err != nil {
 		return nil, err
 	}
 	b.Only, b.DryRun = a.Only, a.DryRun
@@ -122,7 +118,7 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 	b.FieldManager = a.FieldManager
 	b.Workers = cmp.Or(b.Workers, a.Workers)
 	b.Clients = built.Clients
-	if err := b.Clients.Open(a.references, a.Metrics, a.permit(b.Access.Account)); err != nil {
+	if err := b.Clients.Open(a.references, a.Metrics, a.accounts.Permit(b.Access.Account())); err != nil {
 		b.Release()
 		return nil, err
 	}
@@ -133,36 +129,6 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 		b.Claimer = &claim.BySelector{Children: b.Children, Selector: b.Match, GetLive: b.GetLive}
 	}
 	return b, nil
-}
-
-// bindAccount sets the fields of b that depend on its account. Close of b ends the use of the account.
-func (a *activator) bindAccount(b *binding.Binding, who account.Account) error {
-	actor, err := a.actors.Open(who)
-	if err != nil {
-		return err
-	}
-	b.Access.Account, b.Access.Reviewer = who, a.access
-	b.Write, b.GetLive, b.Events, b.Release = actor, actor.Get, actor.Events, func() { a.actors.Close(who) }
-	b.ReleaseLost = a.releaseLost
-	return nil
-}
-
-// permit returns a function that returns an error if the account may not read a Secret or a ConfigMap.
-func (e *environment) permit(who account.Account) func(references.Object) error {
-	return func(o references.Object) error {
-		scope := access.Scope{GroupResource: o.Resource(), Namespace: o.Namespace, Name: o.Name}
-		return e.access.MayRead(context.Background(), who, scope)
-	}
-}
-
-// releaseLost removes a finalizer from a parent if its namespace is being deleted.
-func (a *activator) releaseLost(ctx context.Context, parent *object.Object, finalizer string) (bool, error) {
-	namespace, err := a.client.Resource(related.Namespaces.GroupVersionResource).Get(ctx, parent.GetNamespace(), metav1.GetOptions{})
-	if err != nil || !object.Deleting(namespace) {
-		return false, err
-	}
-	remover := &kube.Finalizers{Client: a.outlines, Write: a.write}
-	return remover.Remove(ctx, parent, finalizer, "the namespace is deleted together with the account of the controller")
 }
 
 // bindCustomize sets the fields of b that the customize hook needs.
@@ -206,7 +172,7 @@ func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, l
 	inner, cancel := context.WithCancel(ctx)
 	options := reconcile.Options{
 		Events: b.Events, Log: a.Log, Changed: func() { a.queue.Add(b.ID) }, // so that the status reports it
-		Observer: a.Observer, Shared: a.shared, Leading: a.leading, Loaded: loaded, FinalizersReleased: reconcile.RemovesFinalizers(o),
+		Observer: a.Observer, Shared: a.shared, Leading: a.leading, Loaded: loaded, FinalizersReleased: finalizers.Removes(o),
 	}
 	var failing map[object.Ref]bool
 	if before := m.active.Load(); before != nil {

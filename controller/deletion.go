@@ -5,10 +5,9 @@ import (
 	"time"
 
 	"metascript/controller/finalizers"
-	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/plan"
-	"metascript/controller/reconcile"
 	"metascript/controller/spec"
 )
 
@@ -49,7 +48,7 @@ func (d *deleter) removeFinalizers(ctx context.Context, id spec.ID, o *object.Ob
 		return nil
 	}
 	remover := finalizers.Remover{
-		Resources: d.resources, Finalizers: &kube.Finalizers{Client: d.outlines, Write: d.write}, Only: d.Only,
+		Resources: d.resources, Finalizers: d.accounts.Finalizers, Only: d.Only,
 		OnRemoved: func(parent *object.Object) { d.observeRemoved(id, parent) },
 	}
 	n, err := remover.Remove(ctx, declaration)
@@ -66,8 +65,8 @@ func (d *deleter) observeRemoved(id spec.ID, parent *object.Object) {
 	if d.Observer == nil {
 		return
 	}
-	about := reconcile.About{Controller: id.Name, Parent: object.RefOf(parent)}
-	d.Observer.Wrote(about, reconcile.Write{Op: plan.Op{Verb: plan.Update, Object: parent, Why: "finalizers: " + id.String() + " is gone"}, Stored: parent})
+	about := observe.About{Controller: id.Name, Parent: object.RefOf(parent)}
+	d.Observer.Wrote(about, observe.Write{Op: plan.Op{Verb: plan.Update, Object: parent, Why: "finalizers: " + id.String() + " is gone"}, Stored: parent})
 	d.Observer.Reconciled(about, nil)
 	d.Observer.Dropped(about)
 }

@@ -21,10 +21,11 @@
 //   - queue: the work queue of a controller, with the reasons of each key; claim: finds, adopts and releases children
 //   - spec: reads controller objects of both kinds into one form
 //   - hook: scripts and webhooks, with the format of their requests and responses
-//   - access: finds out what the account of a controller may read
+//   - accounts: makes controllers act as their accounts; access: finds out what the account of a controller may read
 //   - dispatch: finds the controllers that an event concerns; informer: caches with shared watches
 //   - throttle: back-off, and the decision whether a new version is good; transition: the times of conditions
 //   - kube: requests to the API server, except those of informers
+//   - observe: what a server tells about its work to the commands that show it
 //   - changes: shows what a write changes, as lines of YAML
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns
 //   - redact: removes the values of Secrets from texts; overlap: finds controllers that select the same objects

@@ -10,7 +10,7 @@ import (
 	"metascript/controller/access"
 	"metascript/controller/account"
 	"metascript/controller/build"
-	"metascript/controller/reconcile"
+	"metascript/controller/finalizers"
 	"metascript/controller/spec"
 	"metascript/controller/status"
 )
@@ -126,7 +126,7 @@ func (l *loading) loadSpec(ctx context.Context) {
 	who := account.Of(d.Settings.ServiceAccount)
 	l.record.account.Store(&who)
 	defer l.stopOther(who)
-	if l.result.SpecErr = errors.Join(d.Validate(), l.requireAccount(who)); l.result.SpecErr != nil {
+	if l.result.SpecErr = errors.Join(d.Validate(), l.accounts.Check(who)); l.result.SpecErr != nil {
 		return
 	}
 	l.candidate.Resolved, l.result.ResourcesErr = l.activator.discover(d)
@@ -143,20 +143,12 @@ func (l *loading) loadSpec(ctx context.Context) {
 	}
 }
 
-// requireAccount returns an error if the server requires an account and there is none.
-func (l *loading) requireAccount(who account.Account) error {
-	if l.RequireServiceAccount && who.IsServer() {
-		return errors.New("spec.serviceAccount is missing, and this server runs with --require-service-account: name the ServiceAccount that the controller acts as; metascript rbac prints one with the permissions that it needs")
-	}
-	return nil
-}
-
 // stopOther stops what runs if it acts as another account than the object as it is written. Otherwise an account that was taken
 // from a controller would be used for as long as its new version does not load.
 func (l *loading) stopOther(who account.Account) {
-	if r := l.record.active.Load(); r != nil && r.Binding().Access.Account != who {
+	if r := l.record.active.Load(); r != nil && r.Binding().Access.Account() != who {
 		l.activator.stop(l.record)
-		l.warn(fmt.Sprintf("nothing runs until this version loads, since the version before it acts as %s", r.Binding().Access.Account))
+		l.warn(fmt.Sprintf("nothing runs until this version loads, since the version before it acts as %s", r.Binding().Access.Account()))
 	}
 }
 
@@ -168,7 +160,7 @@ func (l *loading) warn(warnings ...string) {
 // version is activated.
 func (l *loading) releaseFinalizers() {
 	if r := l.record.active.Load(); r != nil {
-		r.ReleaseFinalizers(reconcile.RemovesFinalizers(l.candidate.Object))
+		r.ReleaseFinalizers(finalizers.Removes(l.candidate.Object))
 	}
 }
 
@@ -264,10 +256,10 @@ func (l *loading) startPartial(ctx context.Context) {
 // retryDenied makes what runs try again what was denied, if what its account may do may have changed. Without a watch of roles
 // that is not known, so that it is done in each period too.
 func (l *loading) retryDenied(r *running) {
-	if r.Binding().Access.IsServer() {
+	if r.Binding().Access == nil {
 		return
 	}
-	changed := l.access.ChangedAt(r.Binding().Access.Account)
+	changed := l.accounts.Reviewer.ChangedAt(r.Binding().Access.Account())
 	if m := l.record; m.deniedRetried.Before(changed.Add(access.Settling)) || time.Since(m.deniedRetried) > refresh {
 		m.deniedRetried = time.Now()
 		r.RetryDenied()
@@ -281,7 +273,7 @@ func (l *loading) observe(ctx context.Context) {
 		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record)
 		l.result.Snapshot = r.Snapshot()
 		l.warn(l.result.Snapshot.Warnings...)
-		l.result.AccessLimited, l.result.AccessErr = r.Binding().AccessError(ctx)
+		l.result.AccessLimited, l.result.AccessErr = r.Binding().Access.Problem(ctx)
 		l.retryDenied(r)
 	}
 	l.result.GivenUp = l.record.givenUpIdentity()

@@ -19,6 +19,7 @@ import (
 
 	"metascript/controller/access"
 	"metascript/controller/account"
+	"metascript/controller/accounts"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/binding"
 	"metascript/controller/bodies"
@@ -28,6 +29,7 @@ import (
 	"metascript/controller/lease"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/ownership"
 	"metascript/controller/reconcile"
 	"metascript/controller/references"
@@ -63,7 +65,7 @@ type Options struct {
 
 	Static   *static.Source        // the controller objects; nil: those in the cluster
 	Only     func(object.Ref) bool // reports whether a parent is reconciled; nil: all are
-	Observer reconcile.Observer    // is called with what the server does; may be nil
+	Observer observe.Observer      // is called with what the server does; may be nil
 	DryRun   bool                  // no write is stored in the cluster
 
 	Election  *Election // nil: no other server runs at the same time
@@ -100,8 +102,7 @@ type environment struct {
 	references    *references.Watcher // of ConfigMaps with scripts, and of what webhooks refer to
 	events        *kube.Events
 	write         *kube.Writer // as the server itself
-	actors        *kube.Actors // for the accounts of controllers
-	access        *access.Reviewer
+	accounts      *accounts.Accounts
 	shared        *reconcile.Shared
 	identityKinds *binding.IdentityKinds
 	counts        *metrics.Metrics // nil: there are no metrics
@@ -165,8 +166,12 @@ func (e *environment) connect() (err error) {
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, e.write.Applier(), kube.FieldManager)
 	}
-	e.actors = kube.NewActors(e.Config, &kube.Actor{Writer: e.write, Events: e.events})
-	e.access = access.New(typed.AuthorizationV1().SubjectAccessReviews(), e.caches, e.accountChanged)
+	e.accounts = &accounts.Accounts{
+		Actors:   kube.NewActors(e.Config, &kube.Actor{Writer: e.write, Events: e.events}),
+		Reviewer: access.New(typed.AuthorizationV1().SubjectAccessReviews(), e.caches, e.accountChanged),
+		Client:   e.client, Log: e.Log, Finalizers: &kube.Finalizers{Client: e.outlines, Write: e.write},
+		Required: e.RequireServiceAccount, ScriptNamespaces: e.ScriptNamespaces,
+	}
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (s *Server) run(ctx context.Context) error {
 	if s.Folders != nil {
 		defer s.Folders.FollowChanges(s.loader.sources.filesChanged)()
 	}
-	defer s.access.Close()
+	defer s.accounts.Reviewer.Close()
 	defer s.references.Close()
 	defer s.loader.reporter.blocked.Close()
 	if !s.watches.waitForSync(ctx) {

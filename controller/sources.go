@@ -2,16 +2,14 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
 
 	"metascript/controller/account"
 	"metascript/controller/build"
 	"metascript/controller/hook"
 	"metascript/controller/object"
-	"metascript/controller/reconcile"
+	"metascript/controller/observe"
 	"metascript/controller/references"
 	"metascript/controller/spec"
 	"metascript/engine"
@@ -53,7 +51,7 @@ func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, b *b
 	for _, w := range wanted {
 		configMaps = append(configMaps, build.ConfigMapsOf(&w)...)
 	}
-	if err := s.mayLoad(account.Of(c.Settings.ServiceAccount), configMaps); err != nil {
+	if err := s.accounts.MayLoad(account.Of(c.Settings.ServiceAccount), configMaps); err != nil {
 		return err
 	}
 	if err := s.references.Watch(m.id, func() { s.queue.Add(m.id) }, configMaps...); err != nil {
@@ -63,23 +61,6 @@ func (s *sources) read(ctx context.Context, m *managed, c *build.Candidate, b *b
 	err := c.Read(b)
 	m.sources.Store(&readSources{wanted, c.Fingerprint(err)})
 	return err
-}
-
-// mayLoad returns an error if a controller with an account may not load scripts from the ConfigMaps: who may write a ConfigMap in
-// another namespace need not be permitted to use the account.
-func (s *sources) mayLoad(who account.Account, configMaps []references.Object) error {
-	if who.IsServer() {
-		return nil
-	}
-	for _, o := range configMaps {
-		if o.Namespace != who.Namespace && !slices.Contains(s.ScriptNamespaces, o.Namespace) && !slices.Contains(s.ScriptNamespaces, "*") {
-			return fmt.Errorf("%s is not in the namespace of %s: a controller with an account loads scripts from that namespace only; move the ConfigMap, or run the server with --script-namespaces=%s", o, who, o.Namespace)
-		}
-		if err := s.permit(who)(o); err != nil {
-			return fmt.Errorf("%s: %w", o, err)
-		}
-	}
-	return nil
 }
 
 // warnings returns why changes of the sources of a controller cannot be watched.
@@ -137,7 +118,7 @@ var levels = map[engine.Level]slog.Level{
 func (s *sources) logPrint(name string) func(string, *hook.Request, engine.Message) {
 	return func(hookName string, req *hook.Request, m engine.Message) {
 		if s.Observer != nil {
-			s.Observer.Printed(reconcile.About{Controller: name, Parent: object.RefOf(req.Parent)}, hookName, m)
+			s.Observer.Printed(observe.About{Controller: name, Parent: object.RefOf(req.Parent)}, hookName, m)
 		}
 		s.Log.Log(context.Background(), levels[m.Level], m.Text, "controller", name, "hook", hookName, "parent", object.KeyOf(req.Parent), "at", m.Pos.String())
 	}

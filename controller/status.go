@@ -17,7 +17,6 @@ import (
 	"metascript/controller/finalizers"
 	"metascript/controller/object"
 	"metascript/controller/plan"
-	"metascript/controller/reconcile"
 	"metascript/controller/spec"
 	"metascript/controller/status"
 	"metascript/controller/throttle"
@@ -32,7 +31,7 @@ type reporter struct {
 }
 
 func newReporter(e *environment, w *watches) *reporter {
-	return &reporter{e, w, finalizers.NewBlockedReporter(e.caches, e.resources, e.events)}
+	return &reporter{e, w, finalizers.NewBlockedReporter(e.caches, e.resources, e.accounts.Actors, e.accounts.Reviewer)}
 }
 
 // forget drops the state about a deleted controller.
@@ -158,13 +157,13 @@ func whyBlocked(d *spec.Declaration, result *status.Result) (why, remedy string)
 	return "", ""
 }
 
-// releaseWarning warns of the annotation RemoveFinalizers while it has no effect: if the finalize hook is lost by mistake
+// releaseWarning warns of the annotation finalizers.RemoveAnnotation while it has no effect: if the finalize hook is lost by mistake
 // later, the finalizers would be removed.
 func releaseWarning(d *spec.Declaration, built *build.Built) []string {
-	if built.Finalize == nil || d.Object.Annotations[reconcile.RemoveFinalizers] != "true" {
+	if built.Finalize == nil || d.Object.Annotations[finalizers.RemoveAnnotation] != "true" {
 		return nil
 	}
-	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: remove it, so that finalizers are held if the hook is lost", reconcile.RemoveFinalizers)}
+	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: remove it, so that finalizers are held if the hook is lost", finalizers.RemoveAnnotation)}
 }
 
 // runawayCheck is how often the server checks for scripts that still run after their timeout.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/finalizers"
 	"metascript/controller/informer"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
@@ -129,7 +130,7 @@ func (w *watches) onController(old, current *object.Object) {
 // another load.
 func (w *watches) concerns(old, current *object.Object) bool {
 	return old.GetUID() != current.GetUID() || old.GetGeneration() != current.GetGeneration() ||
-		reconcile.RemovesFinalizers(old) != reconcile.RemovesFinalizers(current) ||
+		finalizers.Removes(old) != finalizers.Removes(current) ||
 		!w.leads() && givenUpBy(old) != givenUpBy(current) // so that this server does not try that version again when it leads
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"metascript/controller/access"
 	"metascript/controller/build"
 	"metascript/controller/claim"
 	"metascript/controller/hook"
@@ -65,10 +66,11 @@ type Binding struct {
 	// Revisions has the ControllerRevisions of parents. It is nil if no kind of children has a rolling update method.
 	Revisions *revisions.Revisions
 
-	Access  Access // what its account may read; Events, Write and GetLive act as the account
+	// Access is what the account of the controller may read. Events, Write and GetLive act as the account.
+	Access  *access.Reader
 	Release func() // is called by Close; nil is not called
-	// ReleaseLost removes a finalizer from a parent as the server itself, if the namespace of the parent is being deleted. It
-	// reports whether it did.
+	// ReleaseLost removes a finalizer from a parent as the server itself, if the namespace of the parent is being deleted with the
+	// account, so that the finalize hook can never be called. It reports whether it did.
 	ReleaseLost func(ctx context.Context, parent *object.Object, finalizer string) (bool, error)
 
 	Events       *kube.Events                                                        // records events about parents

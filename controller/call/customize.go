@@ -151,7 +151,7 @@ const mostReviewedNames = 20
 // mayReadSelected returns an error if a rule selects namespaces by their labels, and the account of the controller may not list
 // and watch the objects in one of them.
 func (c *Caller) mayReadSelected(ctx context.Context, rule related.Rule, caches related.View) error {
-	if rule.Query.Namespaces == nil || c.Binding.Access.IsServer() {
+	if rule.Query.Namespaces == nil || c.Binding.Access == nil {
 		return nil
 	}
 	for _, namespace := range caches.Namespaces(rule) {

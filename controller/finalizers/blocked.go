@@ -1,11 +1,14 @@
 package finalizers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 
+	"metascript/controller/access"
+	"metascript/controller/account"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
@@ -20,7 +23,8 @@ import (
 type BlockedReporter struct {
 	caches    *informer.Factory
 	resources kube.Finder
-	warn      func(parent *object.Object, text string)
+	actors    *kube.Actors
+	reviewer  *access.Reviewer
 
 	mu      sync.Mutex // guards blocked
 	blocked map[spec.ID]*blockedParents
@@ -28,14 +32,16 @@ type BlockedReporter struct {
 
 // blockedParents is the state for one controller. Only Report and Forget use it.
 type blockedParents struct {
-	text   string // of the event
+	text   string      // of the event
+	actor  *kube.Actor // records the events, as the account of the controller
+	access *access.Reader
 	caches map[v1alpha1.ResourceRule]*informer.Informer
 }
 
-// NewBlockedReporter returns a BlockedReporter that records events on the parents.
-func NewBlockedReporter(caches *informer.Factory, resources kube.Finder, events *kube.Events) *BlockedReporter {
-	warn := func(parent *object.Object, text string) { events.Warning(parent, "FinalizeWaiting", "%s", text) }
-	return &BlockedReporter{caches: caches, resources: resources, warn: warn, blocked: map[spec.ID]*blockedParents{}}
+// NewBlockedReporter returns a BlockedReporter. The events about the parents of a controller are recorded as its account, and
+// about no parent that the account may not read.
+func NewBlockedReporter(caches *informer.Factory, resources kube.Finder, actors *kube.Actors, reviewer *access.Reviewer) *BlockedReporter {
+	return &BlockedReporter{caches: caches, resources: resources, actors: actors, reviewer: reviewer, blocked: map[spec.ID]*blockedParents{}}
 }
 
 // Report reports each parent of d that is being deleted, now or later, while d does not run. why continues a sentence that
@@ -50,9 +56,14 @@ func (w *BlockedReporter) Report(d *spec.Declaration, why, remedy string) error 
 	w.mu.Lock()
 	known := w.blocked[d.ID()]
 	w.mu.Unlock()
-	if known == nil || known.text != text {
+	who := account.Of(d.Settings.ServiceAccount)
+	if known == nil || known.text != text || known.access.Account() != who {
 		w.Forget(d.ID())
-		known = &blockedParents{text: text, caches: map[v1alpha1.ResourceRule]*informer.Informer{}}
+		actor, err := w.actors.Open(who)
+		if err != nil {
+			return err
+		}
+		known = &blockedParents{text: text, actor: actor, access: access.NewReader(who, w.reviewer), caches: map[v1alpha1.ResourceRule]*informer.Informer{}}
 		w.mu.Lock()
 		w.blocked[d.ID()] = known
 		w.mu.Unlock()
@@ -92,8 +103,8 @@ func (w *BlockedReporter) watchRule(known *blockedParents, rule v1alpha1.Resourc
 	cache := w.caches.Open(informer.Spec{Resource: resource.GroupVersionResource, MetadataOnly: true})
 	known.caches[rule] = cache
 	return cache.Handle(func(old, current *object.Object) {
-		if isBlocked(current, finalizer) && !isBlocked(old, finalizer) {
-			w.warn(current, known.text)
+		if isBlocked(current, finalizer) && !isBlocked(old, finalizer) && known.mayRead(resource, current) {
+			known.actor.Events.Warning(current, "FinalizeWaiting", "%s", known.text)
 		}
 	})
 }
@@ -104,6 +115,12 @@ func (p *blockedParents) close(rule v1alpha1.ResourceRule) {
 		cache.Close()
 		delete(p.caches, rule)
 	}
+}
+
+// mayRead reports whether the account of the controller may read a parent.
+func (p *blockedParents) mayRead(resource kube.Resource, parent *object.Object) bool {
+	scope := access.Scope{GroupResource: resource.GroupResource(), Namespace: parent.GetNamespace()}
+	return p.access.MayRead(context.Background(), scope) == nil
 }
 
 func isBlocked(o *object.Object, finalizer string) bool {
@@ -122,6 +139,7 @@ func (w *BlockedReporter) Forget(of spec.ID) {
 	for rule := range known.caches {
 		known.close(rule)
 	}
+	w.actors.Close(known.access.Account())
 }
 
 // Close stops reporting all parents.

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/informer"
@@ -57,12 +59,16 @@ func newWaitingWorld(t *testing.T) *waitingWorld {
 	w.BlockedReporter = &BlockedReporter{
 		caches:  informer.NewFactory(w.client, slog.New(slog.DiscardHandler)),
 		blocked: map[spec.ID]*blockedParents{},
-		warn: func(parent *object.Object, _ string) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.warned = append(w.warned, parent.GetName())
-		},
 	}
+	events := kube.NewEvents(clientset.NewClientset(), kube.EventBudget{})
+	events.Intercept = func(parent *object.Object, _, _, _ string) bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.warned = append(w.warned, parent.GetName())
+		return true
+	}
+	w.actors = kube.NewActors(&rest.Config{}, &kube.Actor{Writer: &kube.Writer{}, Events: events})
+	t.Cleanup(events.Shutdown)
 	t.Cleanup(w.Close)
 	return w
 }

@@ -2,17 +2,16 @@ package reconcile
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/call"
+	"metascript/controller/finalizers"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
-	"metascript/controller/spec"
 )
 
 // A finalizerKeeper adds the finalizer of a controller to its parents while there is a finalize hook, and removes it.
@@ -60,9 +59,9 @@ func (f *finalizerKeeper) areHeld(v *call.Version) bool {
 	return v.Finalize == nil && (v.Scripted || withoutHooks) && !f.released.Load()
 }
 
-// heldFinalizers returns on which parents finalizers are held.
-func (f *finalizerKeeper) heldFinalizers(v *call.Version) HeldFinalizers {
-	held := HeldFinalizers{}
+// held returns on which parents finalizers are held.
+func (f *finalizerKeeper) held(v *call.Version) finalizers.Held {
+	held := finalizers.Held{}
 	if !f.areHeld(v) {
 		return held
 	}
@@ -85,7 +84,7 @@ func (f *finalizerKeeper) heldFinalizers(v *call.Version) HeldFinalizers {
 // reportHeld reports a parent that would be finalized, but there is no finalize hook, and its finalizer is held.
 func (f *finalizerKeeper) reportHeld(v *call.Version, parent *object.Object) {
 	f.events.Warning(parent, "FinalizeWaiting", "%s has no finalize hook any more, and its finalizer %s stays on this object: %s; or %s",
-		f.binding.ID, f.binding.Finalizer, v.HowToFinalize(f.binding.ID), howToRemove(f.binding.ID))
+		f.binding.ID, f.binding.Finalizer, v.HowToFinalize(f.binding.ID), finalizers.HowToRemove(f.binding.ID))
 }
 
 // reportPaused reports a parent that is being deleted and cannot be finalized because it is paused.
@@ -93,38 +92,4 @@ func (f *finalizerKeeper) reportPaused(parent *object.Object) {
 	if object.Deleting(parent) && f.binding.HasFinalizer(parent) {
 		f.events.Warning(parent, "FinalizeWaiting", "it is paused by the annotation %s, so that its finalize hook is not called: remove the annotation, or finalizer %s", pausedAnnotation, f.binding.Finalizer)
 	}
-}
-
-// RemoveFinalizers is an annotation on a controller object. The value "true" means that the controller has no finalize hook
-// on purpose, so that its finalizer is removed from its parents.
-const RemoveFinalizers = "metacontroller.k8s.io/remove-finalizers"
-
-// RemovesFinalizers reports whether a controller object has the annotation RemoveFinalizers with the value "true".
-func RemovesFinalizers(controller *object.Object) bool {
-	return controller.GetAnnotations()[RemoveFinalizers] == "true"
-}
-
-// HeldFinalizers says on which parents finalizers are held. The zero value is none.
-type HeldFinalizers struct {
-	Parents, Deleted int        // the number of these parents, and of those among them that are being deleted
-	First            object.Ref // the first of those that are being deleted by name; if there is none, the first of all
-	HowToFinalize    string     // how to give the controller a finalize hook again
-}
-
-// Message describes the parents, and what a user can do.
-func (h HeldFinalizers) Message(of spec.ID) string {
-	parents := fmt.Sprintf("on %d parents, such as %s", h.Parents, h.First)
-	if h.Parents == 1 {
-		parents = fmt.Sprintf("on %s", h.First)
-	}
-	waiting := ""
-	if h.Deleted > 0 {
-		waiting = fmt.Sprintf(", of which %d cannot be deleted before it is removed", h.Deleted)
-	}
-	return fmt.Sprintf("the controller has no finalize hook any more, and its finalizer %s stays %s%s: %s; or %s", of.Finalizer(), parents, waiting, h.HowToFinalize, howToRemove(of))
-}
-
-// howToRemove describes how to have the finalizers of a controller removed.
-func howToRemove(of spec.ID) string {
-	return fmt.Sprintf("if that is intended, remove the finalizers with the annotation %[1]s: \"true\" on the controller (kubectl annotate %[2]s %[3]s %[1]s=true)", RemoveFinalizers, of.Resource(), of.Name)
 }

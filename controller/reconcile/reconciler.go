@@ -33,11 +33,13 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/dispatch"
+	"metascript/controller/finalizers"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
 	"metascript/controller/lease"
 	"metascript/controller/metrics"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/queue"
 	"metascript/controller/redact"
 	"metascript/controller/related"
@@ -56,10 +58,10 @@ type Reconciler struct {
 	queue         *queue.Queue
 	events        *parentEvents
 	metrics       *metrics.Controller
-	changed       func()       // see Options.Changed; not nil
-	observer      Observer     // nil if there is none
-	leading       *lease.Gate  // the workers begin once it is open; nil is open
-	initialReason queue.Reason // why each parent is reconciled at first: Resync or ScriptChanged
+	changed       func()           // see Options.Changed; not nil
+	observer      observe.Observer // nil if there is none
+	leading       *lease.Gate      // the workers begin once it is open; nil is open
+	initialReason queue.Reason     // why each parent is reconciled at first: Resync or ScriptChanged
 
 	// These fields change.
 
@@ -88,9 +90,9 @@ type Options struct {
 	// is called in place of a script, or the script is called again. It must not block. Nil is not called.
 	Changed func()
 
-	Observer Observer    // is called with what is done; nil is not called
-	Shared   *Shared     // is shared by all Reconcilers of a server; nil stands for one that is not shared
-	Leading  *lease.Gate // the workers begin once it is open; nil is open
+	Observer observe.Observer // is called with what is done; nil is not called
+	Shared   *Shared          // is shared by all Reconcilers of a server; nil stands for one that is not shared
+	Leading  *lease.Gate      // the workers begin once it is open; nil is open
 
 	Loaded             *build.Loaded // what the hooks of the Binding were made of; nil if it is not known
 	Before             *Reconciler   // the Reconciler that this one replaces; nil if there is none
@@ -290,7 +292,7 @@ type Snapshot struct {
 	Held       throttle.Held // the parents for which the script is held
 	Denied     Denied
 	Fallbacks  []build.NamedFallback // the hooks that have both a script and a webhook
-	Finalizers HeldFinalizers
+	Finalizers finalizers.Held
 	Warnings   []string // about overlapping controllers, and webhooks that cannot be called
 }
 
@@ -299,9 +301,9 @@ func (r *Reconciler) Snapshot() Snapshot {
 	version, overlap := r.current.Load(), r.findOverlap()
 	s := Snapshot{
 		Synced: r.hasSynced.Load(), CacheError: r.binding.CacheError(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
-		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.heldFinalizers(version), Warnings: overlap.warnings,
+		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.held(version), Warnings: overlap.warnings,
 	}
-	if !r.binding.Access.IsServer() {
+	if r.binding.Access != nil {
 		s.Parents = r.binding.Count() // overlap has all that are selected
 	}
 	if s.Synced {

@@ -9,6 +9,7 @@ import (
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/queue"
 	"metascript/controller/throttle"
 	"metascript/engine"
@@ -118,7 +119,7 @@ func (w *worker) churnDelay(state *parentState, why queue.Reason) time.Duration 
 // endChurnRound ends the round of a reconcile in the Churn of its parent, and reports a write loop.
 func (w *worker) endChurnRound(c *reconciliation) {
 	parent := w.r.binding.Parent(c.key)
-	if parent == nil || !w.r.has(parent) {
+	if parent == nil || !w.r.binding.Has(parent) {
 		return // its state is dropped
 	}
 	if field := c.state.churn.End(parent, time.Now()); field != "" {
@@ -133,9 +134,9 @@ func (w *worker) observeReconciled(key object.Ref, err error) {
 	if w.r.observer == nil {
 		return
 	}
-	about := About{w.r.binding.Name, key}
+	about := observe.About{Controller: w.r.binding.Name, Parent: key}
 	w.r.observer.Reconciled(about, err)
-	if parent := w.r.binding.Parent(key); parent == nil || !w.r.has(parent) {
+	if parent := w.r.binding.Parent(key); parent == nil || !w.r.binding.Has(parent) {
 		w.r.observer.Dropped(about)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/finalizers"
 	"metascript/controller/kube"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/reconcile"
@@ -181,7 +182,7 @@ func TestUnreadableSpecIsNotChecked(t *testing.T) {
 func TestFinalizersHeldNamesParent(t *testing.T) {
 	cc := spectest.Composite(t, soundSpec)
 	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
-	r.Finalizers = reconcile.HeldFinalizers{Parents: 2, First: objecttest.WidgetRef("default", "w"), HowToFinalize: "define it"}
+	r.Finalizers = finalizers.Held{Parents: 2, First: objecttest.WidgetRef("default", "w"), HowToFinalize: "define it"}
 	status := Of(cc, r)
 	if diff := cmp.Diff([]string{"FinalizersHeld: True NoFinalizeHook"}, differing(status)); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)

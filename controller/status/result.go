@@ -22,7 +22,7 @@ type Result struct {
 	LastGood     string      // the ConfigMap that stores the last good version
 	Runaways     []engine.Runaway
 
-	AccessErr     error  // why the account of the controller cannot do its work, or nil; see binding.Binding.AccessError
+	AccessErr     error  // why the account of the controller cannot do its work, or nil; see access.Reader.Problem
 	AccessLimited string // that the account may read parents in some namespaces only, or ""
 
 	Active             *build.Loaded // what runs now; nil: nothing

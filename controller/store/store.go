@@ -9,12 +9,16 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"metascript/controller/build"
@@ -39,6 +43,7 @@ const (
 	hooksKey      = "hooks"                                     // in their data: hooks by name, in YAML, if any has its own source
 	filesKey      = "files"                                     // in their binaryData: the files of the scripts, if they are not inline
 	scriptTime    = "metacontroller.k8s.io/stored-at"           // an annotation: when it was last stored, in RFC 3339
+	scriptUsers   = "metacontroller.k8s.io/stored-for"          // an annotation: the UIDs of the controller objects that stored it
 )
 
 // NamePrefix is the prefix of the names of the ConfigMaps. The rest is the digest.
@@ -58,8 +63,11 @@ func (s *Store) configMap(digest string) *object.Object {
 
 // putScript stores a version of the scripts of a controller. If it is stored already, putScript updates its timestamp, so that a
 // Sweeper does not delete it before a revision refers to it: a Sweeper that is deleting it gets a conflict.
-func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVersion) error {
+//
+// user is the UID of the controller object. The ConfigMap has the UIDs of all that stored it; see script.
+func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVersion, user types.UID) error {
 	o := s.configMap(digest)
+	addUser(o, o, user)
 	if err := encodeScript(o, v); err != nil {
 		return fmt.Errorf("store the script for its revisions: %w", err)
 	}
@@ -69,6 +77,7 @@ func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVers
 	}
 	existing, err := s.GetLive(ctx, o)
 	if err == nil {
+		addUser(o, existing, user)
 		o.SetResourceVersion(existing.GetResourceVersion())
 		_, err = s.Writer.Do(ctx, plan.Op{Verb: plan.Update, Object: o, Why: "revisions refer to the script again"})
 	}
@@ -76,6 +85,27 @@ func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVers
 		return kube.Requeue(err)
 	}
 	return err
+}
+
+// mostUsers is how many UIDs a ConfigMap has at most: an annotation must not be large. The oldest is dropped.
+const mostUsers = 2000
+
+// addUser sets the users of o to those of before and one more.
+func addUser(o, before *object.Object, user types.UID) {
+	users := slices.DeleteFunc(usersOf(before), func(other string) bool { return other == string(user) })
+	users = append(users, string(user))
+	annotations := o.GetAnnotations()
+	annotations[scriptUsers] = strings.Join(users[max(0, len(users)-mostUsers):], ",")
+	o.SetAnnotations(annotations)
+}
+
+// usersOf returns the UIDs of the controller objects that stored a ConfigMap.
+func usersOf(o *object.Object) []string {
+	text := o.GetAnnotations()[scriptUsers]
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
 }
 
 // encodeScript sets the data of a ConfigMap to a version of scripts.
@@ -107,11 +137,15 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 	return err
 }
 
-// script reads a version of scripts. The caller compares the digest of the content.
-func (s *Store) script(ctx context.Context, digest string) (build.ScriptVersion, error) {
+// script reads a version of scripts. The caller compares the digest of the content. If user is not "", the version must have been
+// stored by the controller object with that UID.
+func (s *Store) script(ctx context.Context, digest string, user types.UID) (build.ScriptVersion, error) {
 	o, err := s.GetLive(ctx, s.configMap(digest))
 	if err != nil {
 		return build.ScriptVersion{}, err
+	}
+	if user != "" && !slices.Contains(usersOf(o), string(user)) {
+		return build.ScriptVersion{}, errors.New("it is not a version of this controller")
 	}
 	return decodeScript(o)
 }
@@ -144,6 +178,8 @@ func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
 type ScriptVersions struct {
 	Store   *Store
 	DryRun  bool                // store nothing
+	User    types.UID           // of the controller object
+	Strict  bool                // use only versions that this controller object has stored: users who may edit ControllerRevisions must not choose others
 	Digest  string              // of Current
 	Current build.ScriptVersion // the version that is active
 
@@ -162,7 +198,7 @@ func (v *ScriptVersions) Keep(ctx context.Context) error {
 	if v.DryRun {
 		return nil // no revision is written either
 	}
-	return v.Store.putScript(ctx, v.Digest, v.Current)
+	return v.Store.putScript(ctx, v.Digest, v.Current, v.User)
 }
 
 // Hooks returns the hooks of the version to which a revision refers. It loads each version once.
@@ -172,7 +208,11 @@ func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (
 	if known, found := v.Older[revision.Script]; found {
 		return known, nil
 	}
-	older, err := v.Store.script(ctx, revision.Script)
+	user := v.User
+	if !v.Strict {
+		user = ""
+	}
+	older, err := v.Store.script(ctx, revision.Script, user)
 	var hooks build.Built
 	if err == nil {
 		hooks, err = v.Load(ctx, older)

@@ -109,7 +109,7 @@ func TestStoredScriptIsValidated(t *testing.T) {
 func stored(t *testing.T, v build.ScriptVersion) *object.Object {
 	t.Helper()
 	m := memoryStore{}
-	if err := (&Store{"home", m, m.get}).putScript(t.Context(), "d", v); err != nil {
+	if err := (&Store{"home", m, m.get}).putScript(t.Context(), "d", v, "u"); err != nil {
 		t.Fatal(err)
 	}
 	return m[NamePrefix+"d"]

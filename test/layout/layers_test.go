@@ -19,6 +19,7 @@ var layers = []string{
 	"reconcile",
 	"offline", // what the command line uses in place of both
 	"call",
+	"accounts",
 	"binding",
 	"related",
 	"finalizers",
@@ -36,6 +37,7 @@ var layers = []string{
 	"informer",
 	"throttle",
 	"transition",
+	"observe",
 	"kube",
 	"changes",
 	"rollout",

@@ -12,7 +12,7 @@ import (
 	"metascript/cmd/metascript/internal/report"
 	"metascript/controller"
 	"metascript/controller/object"
-	"metascript/controller/reconcile"
+	"metascript/controller/observe"
 	"metascript/controller/static"
 )
 
@@ -43,7 +43,7 @@ func TestOptionsOfTheServer(t *testing.T) {
 	var out strings.Builder
 	to, config := report.New(&out, true), &rest.Config{Host: "https://x", QPS: 5}
 	got := (&Options{DryRun: true, Server: controller.Options{Config: config}}).server(to)
-	if !got.DryRun || got.Observer != reconcile.Observer(to) || got.Config.QPS != -1 || got.Config.UserAgent != "metacontroller" {
+	if !got.DryRun || got.Observer != observe.Observer(to) || got.Config.QPS != -1 || got.Config.UserAgent != "metacontroller" {
 		t.Errorf("options %+v with config %+v", got, got.Config)
 	}
 	if config.QPS != 5 {

@@ -18,7 +18,7 @@ import (
 // does not need it.
 var covered = []string{"Starting", "Started", "Stopping", "Stopped", "CreateError", "ScriptReloaded", "ScriptRejected"}
 
-// Loaded implements reconcile.Observer. A problem that the controller still has is printed again, since the author has just tried to
+// Loaded implements observe.Observer. A problem that the controller still has is printed again, since the author has just tried to
 // fix it.
 func (r *Reporter) Loaded(o *object.Object) {
 	r.mu.Lock()

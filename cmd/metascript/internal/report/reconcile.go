@@ -10,8 +10,8 @@ import (
 
 	"metascript/cmd/metascript/internal/style"
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/plan"
-	"metascript/controller/reconcile"
 	"metascript/engine"
 )
 
@@ -31,7 +31,7 @@ type outcome struct {
 }
 
 // reconcile returns the state of the current reconcile of a parent. The caller holds the lock.
-func (r *Reporter) reconcile(about reconcile.About) *reconcileState {
+func (r *Reporter) reconcile(about observe.About) *reconcileState {
 	now := r.reconciles[about]
 	if now == nil {
 		now = &reconcileState{stored: map[object.Ref]*object.Object{}}
@@ -40,10 +40,10 @@ func (r *Reporter) reconcile(about reconcile.About) *reconcileState {
 	return now
 }
 
-// Wrote implements reconcile.Observer. It ignores a write that failed, since the reconcile fails then too. If one reconcile writes an
+// Wrote implements observe.Observer. It ignores a write that failed, since the reconcile fails then too. If one reconcile writes an
 // object twice, such as its spec and its status, the second write is compared with the object that the first one stored: the cache
 // may not have it yet.
-func (r *Reporter) Wrote(about reconcile.About, w reconcile.Write) {
+func (r *Reporter) Wrote(about observe.About, w observe.Write) {
 	if w.Err != nil || w.Verb == plan.DryRun {
 		return
 	}
@@ -55,22 +55,22 @@ func (r *Reporter) Wrote(about reconcile.About, w reconcile.Write) {
 	now.changes = append(now.changes, r.Style.Change(style.Change{Op: w.Op, Before: before, After: w.Stored, Hidden: w.Redactor}))
 }
 
-// Printed implements reconcile.Observer.
-func (r *Reporter) Printed(about reconcile.About, _ string, m engine.Message) {
+// Printed implements observe.Observer.
+func (r *Reporter) Printed(about observe.About, _ string, m engine.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.reconcile(about)
 	now.prints = append(now.prints, r.Style.Printed(m))
 }
 
-// Reconciled implements reconcile.Observer. If the reconcile is repeated soon, or was canceled, it prints only the writes, and does
+// Reconciled implements observe.Observer. If the reconcile is repeated soon, or was canceled, it prints only the writes, and does
 // not store the outcome: the author need not know that an object changed meanwhile.
-func (r *Reporter) Reconciled(about reconcile.About, failed error) {
+func (r *Reporter) Reconciled(about observe.About, failed error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ended := r.reconcile(about)
 	delete(r.reconciles, about)
-	if failed != nil && (reconcile.Unsettled(failed) || errors.Is(failed, context.Canceled)) {
+	if failed != nil && (observe.Unsettled(failed) || errors.Is(failed, context.Canceled)) {
 		if len(ended.changes) > 0 && !r.DryRun {
 			r.printBlock(about, "", ended.changes, ended.prints)
 		}
@@ -85,8 +85,8 @@ func (r *Reporter) Reconciled(about reconcile.About, failed error) {
 	r.printOutcome(about, before, now, ended.changes)
 }
 
-// Dropped implements reconcile.Observer. If the parent is reconciled again, it is treated like a new parent.
-func (r *Reporter) Dropped(about reconcile.About) {
+// Dropped implements observe.Observer. If the parent is reconciled again, it is treated like a new parent.
+func (r *Reporter) Dropped(about observe.About) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.outcomes, about)
@@ -94,7 +94,7 @@ func (r *Reporter) Dropped(about reconcile.About) {
 
 // printOutcome prints what is new in an outcome. After a reload it prints a line for each parent, even if nothing is new, so that an
 // author who has saved a script sees that it was called.
-func (r *Reporter) printOutcome(about reconcile.About, before, now outcome, changes []string) {
+func (r *Reporter) printOutcome(about observe.About, before, now outcome, changes []string) {
 	reloaded, idle := before.load != now.load, now.changes == "" && now.failure == ""
 	switch {
 	case r.isNew(before, now) && now.failure != "":
@@ -113,7 +113,7 @@ func (r *Reporter) printOutcome(about reconcile.About, before, now outcome, chan
 }
 
 // printNewPrints prints what the script printed, without the lines that it also printed in the previous reconcile.
-func (r *Reporter) printNewPrints(about reconcile.About, before, now outcome) {
+func (r *Reporter) printNewPrints(about observe.About, before, now outcome) {
 	var added []string
 	for _, text := range now.prints {
 		if !slices.Contains(before.prints, text) {
@@ -136,7 +136,7 @@ func (r *Reporter) isNew(before, now outcome) bool {
 }
 
 // printBlock prints a line with the name of a parent, followed by what, and the texts below it.
-func (r *Reporter) printBlock(about reconcile.About, what string, below ...[]string) {
+func (r *Reporter) printBlock(about observe.About, what string, below ...[]string) {
 	subject := about.Parent.Kind.Kind + " " + about.Parent.String()
 	if r.several {
 		subject += " (" + about.Controller + ")"

@@ -25,13 +25,13 @@ import (
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/style"
 	"metascript/controller/object"
-	"metascript/controller/reconcile"
+	"metascript/controller/observe"
 )
 
 // A Reporter prints a block for each reconcile that did something or failed, and after a reload a line for each parent with nothing
 // to do. It does not print the same twice.
 //
-// It implements reconcile.Observer. All methods may be called concurrently. Each prints its whole text while it holds the lock, so
+// It implements observe.Observer. All methods may be called concurrently. Each prints its whole text while it holds the lock, so
 // that blocks are not mixed.
 type Reporter struct {
 	Style  style.Styler
@@ -40,20 +40,20 @@ type Reporter struct {
 	out   io.Writer
 	clock func() time.Time
 
-	mu         sync.Mutex                          // guards the fields below, and writing to out
-	reconciles map[reconcile.About]*reconcileState // those that have not ended
-	outcomes   map[reconcile.About]outcome         // of the last reconcile of each parent that has ended
-	loads      map[string]int                      // how often the hooks of a controller were loaded, by its name
-	printed    map[string]string                   // the last text about a subject; see PrintNew
-	several    bool                                // there is more than one controller
-	finalizes  bool                                // a controller has a finalize hook, and adds finalizers to its parents
+	mu         sync.Mutex                        // guards the fields below, and writing to out
+	reconciles map[observe.About]*reconcileState // those that have not ended
+	outcomes   map[observe.About]outcome         // of the last reconcile of each parent that has ended
+	loads      map[string]int                    // how often the hooks of a controller were loaded, by its name
+	printed    map[string]string                 // the last text about a subject; see PrintNew
+	several    bool                              // there is more than one controller
+	finalizes  bool                              // a controller has a finalize hook, and adds finalizers to its parents
 }
 
 // New returns a Reporter that prints to out.
 func New(out io.Writer, dryRun bool) *Reporter {
 	return &Reporter{
 		Style: style.For(out), DryRun: dryRun, out: out, clock: time.Now,
-		reconciles: map[reconcile.About]*reconcileState{}, outcomes: map[reconcile.About]outcome{},
+		reconciles: map[observe.About]*reconcileState{}, outcomes: map[observe.About]outcome{},
 		loads: map[string]int{}, printed: map[string]string{},
 	}
 }
@@ -111,7 +111,7 @@ func (r *Reporter) Stopped() {
 	r.print("stopped", below...)
 }
 
-// Event implements reconcile.Observer. An event about a parent that is being reconciled is part of its block.
+// Event implements observe.Observer. An event about a parent that is being reconciled is part of its block.
 func (r *Reporter) Event(o *object.Object, kind, reason, note string) {
 	text := r.Style.Event(kind, reason, note)
 	if manifest.IsController(o) {

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"metascript/controller/object"
+	"metascript/controller/observe"
 	"metascript/controller/plan"
-	"metascript/controller/reconcile"
 	"metascript/engine"
 )
 
@@ -45,16 +45,16 @@ func expect(t *testing.T, what, got, want string) {
 
 const someController = `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}}`
 
-var web = reconcile.About{Controller: "c", Parent: object.Ref{Kind: object.Kind{Kind: "Site"}, Key: object.Key{Namespace: "default", Name: "web"}}}
+var web = observe.About{Controller: "c", Parent: object.Ref{Kind: object.Kind{Kind: "Site"}, Key: object.Key{Namespace: "default", Name: "web"}}}
 
 // pageOf returns a child with a text.
 func pageOf(t *testing.T, text string) *object.Object {
 	return objectOf(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: page, namespace: default}, data: {text: "+text+"}}")
 }
 
-func updated(t *testing.T, before, after string) reconcile.Write {
+func updated(t *testing.T, before, after string) observe.Write {
 	op := plan.Op{Verb: plan.Update, Object: pageOf(t, after), Why: "data.text differs"}
-	return reconcile.Write{Op: op, Before: pageOf(t, before), Stored: pageOf(t, after)}
+	return observe.Write{Op: op, Before: pageOf(t, before), Stored: pageOf(t, after)}
 }
 
 func TestReportOfReconciles(t *testing.T) {
@@ -69,7 +69,7 @@ func TestReportOfReconciles(t *testing.T) {
 
 	for range 2 {
 		reporter.Wrote(web, updated(t, "a", "b"))
-		reporter.Wrote(web, reconcile.Write{Op: plan.Op{Verb: plan.Delete, Object: pageOf(t, "a"), Why: "no longer desired"}})
+		reporter.Wrote(web, observe.Write{Op: plan.Op{Verb: plan.Delete, Object: pageOf(t, "a"), Why: "no longer desired"}})
 		reporter.Printed(web, "sync", engine.Message{Level: engine.Info, Text: "one\ntwo", Pos: engine.Pos{File: "sync.star", Line: 3}})
 		reporter.Reconciled(web, nil)
 		expect(t, "writes, each time", printed(), `
