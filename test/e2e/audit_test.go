@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +23,7 @@ type write struct {
 	RequestURI       string
 	User             struct{ Username string }
 	ImpersonatedUser *struct{ Username string }
-	ObjectRef        struct{ Resource string }
+	ObjectRef        struct{ Resource, Subresource, Namespace string }
 	ResponseStatus   struct{ Code int }
 	Received         metav1.MicroTime `json:"requestReceivedTimestamp"`
 }
@@ -33,9 +35,17 @@ func (w write) user() string {
 	return w.User.Username
 }
 
-// cmdApart compares when the API server received the writes of two users. It ignores writes to Leases, by which servers elect
-// a leader, and writes that were refused.
-func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
+// resource returns what was written, as cmdWrote takes it.
+func (w write) resource() string {
+	text := w.ObjectRef.Resource
+	if w.ObjectRef.Subresource != "" {
+		text += "/" + w.ObjectRef.Subresource
+	}
+	return text + "@" + w.ObjectRef.Namespace
+}
+
+// successfulWrites returns the writes in the audit log that were not refused, by their users.
+func successfulWrites(ts *testscript.TestScript) map[string][]write {
 	of := map[string][]write{}
 	for line := range strings.Lines(ts.ReadFile(auditLog)) {
 		if !strings.HasSuffix(line, "\n") {
@@ -43,11 +53,34 @@ func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		var w write
 		ts.Check(json.Unmarshal([]byte(line), &w))
-		if w.ObjectRef.Resource != "leases" && w.ResponseStatus.Code < 300 {
+		if w.ResponseStatus.Code < 300 {
 			of[w.user()] = append(of[w.user()], w)
 		}
 	}
-	first, other := of[args[0]], of[args[1]]
+	return of
+}
+
+// cmdWrote waits, since an event is written after the object that it is about.
+func cmdWrote(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(eventually(func() error {
+		found := map[string]bool{}
+		for _, w := range successfulWrites(ts)[args[0]] {
+			found[w.resource()] = true
+		}
+		got, want := slices.Sorted(maps.Keys(found)), slices.Sorted(slices.Values(args[1:]))
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("%s wrote %q, want %q", args[0], got, want)
+		}
+		return nil
+	}))
+}
+
+// cmdApart compares when the API server received the writes of two users. It ignores writes to Leases, by which servers elect
+// a leader, and writes that were refused.
+func cmdApart(ts *testscript.TestScript, _ bool, args []string) {
+	all := successfulWrites(ts)
+	toLease := func(w write) bool { return w.ObjectRef.Resource == "leases" }
+	first, other := slices.DeleteFunc(all[args[0]], toLease), slices.DeleteFunc(all[args[1]], toLease)
 	if len(first) == 0 || len(other) == 0 {
 		ts.Fatalf("%d writes of %s and %d of %s: there is nothing to compare", len(first), args[0], len(other), args[1])
 	}

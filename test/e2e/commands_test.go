@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -33,6 +34,7 @@ import (
 //	mount DIR FOLDER           make DIR a volume with the files of FOLDER, or replace its files, as the kubelet does
 //	weak                       start servers without root's permission to read every file from here on
 //	user NAME                  start servers as this user, with only the permissions of its roles, from here on
+//	serviceaccount NAME        start servers with a token of this ServiceAccount in the script's namespace, from here on
 //	end [NAME]                 end it with SIGTERM; it must exit with 0
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
@@ -44,6 +46,8 @@ import (
 //	suspend [NAME]             stop the server's process with SIGSTOP, as if its machine were suspended
 //	resume [NAME]              continue it with SIGCONT
 //	churn RESOURCE             change spec.n of its objects, one after the other, until the script ends
+//	wrote USER WHAT...         wait until the audit log has successful writes of this user to exactly these resources, each as
+//	                           RESOURCE[/SUBRESOURCE]@NAMESPACE
 //	apart USER OTHER           check the audit log: both users wrote, and the first one not after the other had started to
 //	apply FILE...              create or change the objects in FILE
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
@@ -76,49 +80,63 @@ import (
 // $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $..._PEM and remembered variables are put into files that are applied; other
 // dollars are not changed, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"start":    cmdStart,
-	"launch":   cmdLaunch,
-	"mount":    cmdMount,
-	"weak":     cmdWeak,
-	"user":     cmdUser,
-	"end":      cmdEnd,
-	"crash":    cmdCrash,
-	"ends":     cmdEnds,
-	"dev":      cmdDev,
-	"fill":     cmdFill,
-	"versions": cmdVersions,
-	"http":     cmdHTTP,
-	"cluster":  cmdCluster,
-	"suspend":  cmdSuspend,
-	"resume":   cmdResume,
-	"churn":    cmdChurn,
-	"apart":    cmdApart,
-	"apply":    cmdApply,
-	"many":     cmdMany,
-	"writes":   cmdWrites,
-	"refused":  cmdRefused,
-	"crd":      cmdCRD,
-	"delete":   cmdDelete,
-	"patch":    cmdPatch,
-	"get":      cmdGet,
-	"until":    cmdUntil,
-	"events":   cmdEvents,
-	"quiet":    cmdQuiet,
-	"mark":     cmdMark,
-	"log":      cmdLog,
-	"api":      cmdAPI,
-	"webhook":  cmdWebhook,
-	"rotate":   cmdRotate,
-	"calls":    cmdCalls,
-	"catset":   cmdCatSet,
-	"remember": cmdRemember,
-	"theirs":   cmdTheirs,
-	"peer":     cmdPeer,
-	"sha1":     cmdSHA1,
-	"untold":   cmdUntold,
+	"start":  cmdStart,
+	"launch": cmdLaunch,
+	"mount":  cmdMount,
+	"weak":   cmdWeak,
+	"user":   cmdUser,
+
+	"serviceaccount": cmdServiceAccount,
+	"end":            cmdEnd,
+	"crash":          cmdCrash,
+	"ends":           cmdEnds,
+	"dev":            cmdDev,
+	"fill":           cmdFill,
+	"versions":       cmdVersions,
+	"http":           cmdHTTP,
+	"cluster":        cmdCluster,
+	"suspend":        cmdSuspend,
+	"resume":         cmdResume,
+	"churn":          cmdChurn,
+	"apart":          cmdApart,
+	"wrote":          cmdWrote,
+	"apply":          cmdApply,
+	"many":           cmdMany,
+	"writes":         cmdWrites,
+	"refused":        cmdRefused,
+	"crd":            cmdCRD,
+	"delete":         cmdDelete,
+	"patch":          cmdPatch,
+	"get":            cmdGet,
+	"until":          cmdUntil,
+	"events":         cmdEvents,
+	"quiet":          cmdQuiet,
+	"mark":           cmdMark,
+	"log":            cmdLog,
+	"api":            cmdAPI,
+	"webhook":        cmdWebhook,
+	"rotate":         cmdRotate,
+	"calls":          cmdCalls,
+	"catset":         cmdCatSet,
+	"remember":       cmdRemember,
+	"theirs":         cmdTheirs,
+	"peer":           cmdPeer,
+	"sha1":           cmdSHA1,
+	"untold":         cmdUntold,
 }
 
 func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).user = args[0] }
+
+func cmdServiceAccount(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	accounts := w.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(w.name)
+	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{}}}
+	request.SetName(args[0])
+	response, err := accounts.Create(context.Background(), request, metav1.CreateOptions{}, "token")
+	ts.Check(err)
+	w.token, _, err = unstructured.NestedString(response.Object, "status", "token")
+	ts.Check(err)
+}
 
 func cmdWeak(ts *testscript.TestScript, _ bool, _ []string) { worldOf(ts).weak = true }
 

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 )
 
@@ -29,7 +30,7 @@ var eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "event
 // patience is how long a script waits for a condition; the wait ends as soon as it is true. It is long, since the machine may
 // be slow, and since the garbage collector of Kubernetes looks for new kinds every 30 seconds, or 60 if one of them vanished
 // meanwhile, and retries an owner of an unknown kind after 41, 82 and 164 seconds.
-const patience = 5 * time.Minute
+const patience = 40 * time.Second
 
 // ownGroup is the API group of controllers.
 const ownGroup = "metacontroller.k8s.io"
@@ -49,6 +50,7 @@ type world struct {
 	weak    bool          // the server cannot read files without permission, as root could
 	old     int           // the size of the log at mark
 	user    string        // the user of the server's requests; "": an administrator
+	token   string        // of the ServiceAccount that servers run as; "" is an administrator, or user
 	shares  bool          // the script uses the shared server
 	served  string        // the label of its controllers: the name of the world whose server runs them
 
@@ -317,8 +319,11 @@ func (w *world) proxiedKubeconfig(dir string, by *proxy) (string, error) {
 	for _, cluster := range raw.Clusters {
 		cluster.Server = strings.Replace(cluster.Server, by.target, by.address(), 1)
 	}
-	for _, user := range raw.AuthInfos {
+	for name, user := range raw.AuthInfos {
 		user.Impersonate = w.user
+		if w.token != "" {
+			raw.AuthInfos[name] = &api.AuthInfo{Token: w.token}
+		}
 	}
 	path := filepath.Join(dir, "kubeconfig")
 	return path, clientcmd.WriteToFile(*raw, path)

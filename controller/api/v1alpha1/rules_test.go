@@ -182,6 +182,10 @@ var rules = []struct {
 	{"unknown applyStrategy", "", `applyStrategy: ssa`, `spec.applyStrategy: Unsupported value: "ssa": supported values: "DynamicApply", "ServerSideApply"`},
 	{"no syncs", "", `maxConcurrentSyncs: 0`, `spec.maxConcurrentSyncs: Invalid value: 0: spec.maxConcurrentSyncs in body should be greater than or equal to 1`},
 
+	{"service account", "", `serviceAccount: {namespace: a, name: b.c}`, ""},
+	{"service account of no name", "", `serviceAccount: {namespace: a, name: B}`, `spec.serviceAccount.name: Invalid value: "B": name must be the name of a ServiceAccount: lower case letters, digits, - and .`},
+	{"service account in no namespace", "", `serviceAccount: {namespace: a.b, name: b}`, `spec.serviceAccount.namespace: Invalid value: "a.b": namespace must be the name of a namespace: lower case letters, digits and -`},
+
 	{"uncalled hook with a script", "CompositeController", `hooks: {preUpdateChild: {script: {file: a.js}}}`, `spec.hooks.preUpdateChild.script: Forbidden: unknown field`},
 	{"misspelled field", "", `script: {langauge: Starlark, file: a.js}`, `spec.script.langauge: Forbidden: unknown field; did you mean "language"?`},
 }
