@@ -2,7 +2,6 @@
 package account
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -96,27 +95,22 @@ func (p Permission) subject() string {
 // refusal matches the message of an API server that a user lacks a permission.
 var refusal = regexp.MustCompile(`User "([^"]+)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)"| at the cluster scope)`)
 
-// refusedName matches the name of the object in such a message.
-var refusedName = regexp.MustCompile(`^\S+ "([^"]+)" is forbidden`)
-
-// Refused returns the permission that a user lacks according to the message of an API server. It returns false if the message
-// does not say so, for example because an admission plugin refused the request.
-func Refused(message string) (Permission, bool) {
+// Refused returns the permission that is missing according to the message of an API server that refused a request of the account. It
+// returns false if the message does not say so, for example because an admission plugin refused the request.
+//
+// If the server may not impersonate the account, that is the permission to do so. An API server that has constrained impersonation
+// names a permission for the single request, but still accepts this one.
+func (a Account) Refused(message string) (Permission, bool) {
 	found := refusal.FindStringSubmatch(message)
 	if found == nil {
 		return Permission{}, false
 	}
 	p := Permission{User: found[1], Verbs: []string{found[2]}, Resource: found[3], Group: found[4], Namespace: found[5]}
-	if strings.HasPrefix(found[2], "impersonate") {
-		p.Name = cmp.Or(refusedNameIn(message), p.Name) // of the account: the permission is granted for it alone
+	if strings.HasPrefix(found[2], impersonate) {
+		p = Permission{User: found[1], Verbs: []string{impersonate}, Resource: "serviceaccounts", Namespace: a.Namespace, Name: a.Name}
 	}
 	return p, true
 }
 
-func refusedNameIn(message string) string {
-	found := refusedName.FindStringSubmatch(message)
-	if found == nil {
-		return ""
-	}
-	return found[1]
-}
+// impersonate is the verb for impersonation. Those of constrained impersonation begin with it.
+const impersonate = "impersonate"

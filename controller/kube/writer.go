@@ -95,7 +95,7 @@ func (w *Writer) withCommand(err error) error {
 	if refused == nil || w.Account.IsServer() {
 		return err
 	}
-	missing, known := account.Refused(refused.Error())
+	missing, known := w.Account.Refused(refused.Error())
 	if !known {
 		return err
 	}
