@@ -192,7 +192,7 @@ func (r *Reviewer) remembered(q question) (allowed, found bool) {
 	}
 	changed, age := *r.accounts[q.Account], time.Since(a.at)
 	switch {
-	case a.at.Before(changed), age >= answerAge:
+	case !a.at.After(changed), age >= answerAge:
 		return false, false
 	case a.at.Before(changed.Add(Settling)) && age >= settlingAge:
 		return false, false
