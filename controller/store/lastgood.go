@@ -51,6 +51,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 		return ErrTooLarge
 	}
 	o.SetLabels(map[string]string{lastGoodLabel: "true"})
+	addUser(o, o, c.Object.GetUID())
 	data := map[string]any{versionKey: text}
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
 	if !named { // it is probably not stored, so try to create it without a get
@@ -61,7 +62,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 		}
 	}
 	existing, err := s.GetLive(ctx, o)
-	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) {
+	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) && hasUser(existing, c.Object.GetUID()) {
 		return nil
 	}
 	verb := plan.Update
@@ -70,6 +71,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	} else if err != nil {
 		return err
 	} else {
+		addUser(o, existing, c.Object.GetUID())
 		o.SetResourceVersion(existing.GetResourceVersion())
 	}
 	o.Object["binaryData"] = data
@@ -79,7 +81,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 
 // Version reads the stored version with this name of a controller object. If the spec differs from that of the object, the
 // generation is status.activeGeneration of the object, or else the one before its own. It is an error if the digest of the
-// content is not the one in the name.
+// content is not the one in the name, or if the version has an account and was not stored by this controller object.
 func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*build.Candidate, error) {
 	stored, err := s.GetLive(ctx, s.configMap(strings.TrimPrefix(name, NamePrefix)))
 	if err != nil {
@@ -102,6 +104,8 @@ func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*b
 	if NamePrefix+c.Identity != name {
 		return nil, errors.New("it was changed: its content does not have that name")
 	}
-	c.Declaration, err = spec.Read(c.Object)
+	if c.Declaration, err = spec.Read(c.Object); err == nil && c.Settings.ServiceAccount != nil && !hasUser(stored, of.GetUID()) {
+		return nil, errNotOfController
+	}
 	return c, err
 }

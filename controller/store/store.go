@@ -99,6 +99,12 @@ func addUser(o, before *object.Object, user types.UID) {
 	o.SetAnnotations(annotations)
 }
 
+// errNotOfController is the error for a version that another controller object has stored.
+var errNotOfController = errors.New("it is not a version of this controller")
+
+// hasUser reports whether the controller object with that UID has stored a ConfigMap.
+func hasUser(o *object.Object, user types.UID) bool { return slices.Contains(usersOf(o), string(user)) }
+
 // usersOf returns the UIDs of the controller objects that stored a ConfigMap.
 func usersOf(o *object.Object) []string {
 	text := o.GetAnnotations()[scriptUsers]
@@ -144,8 +150,8 @@ func (s *Store) script(ctx context.Context, digest string, user types.UID) (buil
 	if err != nil {
 		return build.ScriptVersion{}, err
 	}
-	if user != "" && !slices.Contains(usersOf(o), string(user)) {
-		return build.ScriptVersion{}, errors.New("it is not a version of this controller")
+	if user != "" && !hasUser(o, user) {
+		return build.ScriptVersion{}, errNotOfController
 	}
 	return decodeScript(o)
 }

@@ -71,6 +71,7 @@ import (
 //	webhook [tls|mtls] [AUTH]  serve the hook of webhook_test.go; its address is $WEBHOOK
 //	rotate                     give it another certificate, of another authority
 //	calls PARENT MIN MAX       check that the number of its calls for a parent is between the two
+//	aggregated                 run an aggregated API server for things.things.$GROUP that refuses writes of ServiceAccounts
 //	catset                     serve the webhook of the example catset; its address is $WEBHOOK
 //	remember VAR get ...       store what get prints in a variable
 //	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
@@ -118,6 +119,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"rotate":         cmdRotate,
 	"calls":          cmdCalls,
 	"catset":         cmdCatSet,
+	"aggregated":     cmdAggregated,
 	"remember":       cmdRemember,
 	"theirs":         cmdTheirs,
 	"peer":           cmdPeer,

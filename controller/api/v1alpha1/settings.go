@@ -33,11 +33,11 @@ type ControllerSettings struct {
 	Paused bool `json:"paused,omitempty"`
 
 	// serviceAccount is the ServiceAccount that the controller acts as. The server
-	// writes for the controller only what this account may write, by impersonation,
-	// and gives a hook only objects that the account may list and watch. Without
-	// it, the controller acts as the server itself, unless the server runs with
-	// --require-service-account. A ServiceAccount with the permissions that the
-	// controller needs is printed by metascript rbac.
+	// writes for the controller only what this account may write, by
+	// impersonation, and gives a hook only objects that the account may list and
+	// watch. Without it, the controller acts as the server itself; a server with
+	// --require-service-account refuses it then. The command metascript rbac
+	// prints a ServiceAccount with the permissions that the controller needs.
 	ServiceAccount *ServiceAccountRef `json:"serviceAccount,omitempty"`
 }
 
