@@ -47,6 +47,10 @@ import (
 //	apart USER OTHER           check the audit log: both users wrote, and the first one not after the other had started to
 //	apply FILE...              create or change the objects in FILE
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
+//	as USER [by ACCOUNT] [refused REGEXP] REQUEST
+//	                           wait until this request of the user is permitted, or until a dry run of it is forbidden with an error
+//	                           that matches; by: the ServiceAccount NAMESPACE/NAME impersonates the user. The requests are
+//	                           apply FILE, create RESOURCE FILE, patch and get as below, delete RESOURCE/NAME, deleteall RESOURCE
 //	refused FILE               wait until the API server would refuse to create the object in FILE
 //	writes MIN MAX [REGEXP]    check that the number of writes in the server's log, that match, is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
@@ -94,6 +98,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"churn":    cmdChurn,
 	"apart":    cmdApart,
 	"apply":    cmdApply,
+	"as":       cmdAs,
 	"many":     cmdMany,
 	"writes":   cmdWrites,
 	"refused":  cmdRefused,
@@ -137,13 +142,13 @@ func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func (w *world) applyFile(ts *testscript.TestScript, file string) error {
+func (w *world) applyFile(ts *testscript.TestScript, file string, dryRun ...string) error {
 	objects, err := w.decode(ts, ts.ReadFile(file))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	for _, o := range objects {
-		if _, err := w.apply(o); err != nil {
+		if _, err := w.apply(o, dryRun...); err != nil {
 			return err
 		}
 		if o.GetKind() == "CustomResourceDefinition" {

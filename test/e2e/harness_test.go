@@ -273,8 +273,8 @@ func (w *world) notBeingDeleted(r dynamic.ResourceInterface, name string) error 
 	})
 }
 
-// apply is server-side apply by the user "e2e".
-func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// apply is server-side apply by the field manager "e2e".
+func (w *world) apply(o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
 	r, err := w.resource(o)
 	if err != nil {
 		return nil, err
@@ -300,8 +300,8 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 			return nil, err
 		}
 	}
-	stored, err := r.Apply(context.Background(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
-	if err == nil && stored.GetNamespace() == "" {
+	stored, err := r.Apply(context.Background(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true, DryRun: dryRun})
+	if err == nil && stored.GetNamespace() == "" && len(dryRun) == 0 {
 		w.mu.Lock()
 		w.created = append(w.created, stored)
 		w.mu.Unlock()
