@@ -9,12 +9,14 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -181,7 +183,7 @@ func same(t *testing.T, kept, fresh string) {
 func read(t *testing.T) map[string][]runtime.Object {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{admissionv1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, rbacv1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +191,7 @@ func read(t *testing.T) map[string][]runtime.Object {
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
 	found := map[string][]runtime.Object{}
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".yaml" || path == "kustomization.yaml" {
+		if err != nil || filepath.Ext(path) != ".yaml" || filepath.Base(path) == "kustomization.yaml" {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -229,27 +231,74 @@ func documents(t *testing.T, text []byte) [][]byte {
 	}
 }
 
-func TestKustomizationListsEveryFile(t *testing.T) {
-	text, err := os.ReadFile("kustomization.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var kustomization struct {
-		APIVersion, Kind string
-		Resources        []string
-	}
-	if err := yaml.UnmarshalStrict(text, &kustomization); err != nil {
-		t.Fatal(err)
-	}
+// A kustomization lists the files of its folder. Those of a component are in no other kustomization, so they are not installed
+// unless a user asks for them.
+func TestKustomizationsListEveryFile(t *testing.T) {
 	found := read(t)
-	for _, name := range kustomization.Resources {
-		if found[name] == nil {
-			t.Errorf("kustomization.yaml lists %s, which is not there", name)
+	for folder, kind := range map[string]string{
+		"": "Kustomization", "components/account-policy": "Component", "components/least-privilege": "Component",
+	} {
+		text, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		delete(found, name)
+		var kustomization struct {
+			APIVersion, Kind string
+			Resources        []string
+			Patches          []struct {
+				Path, Patch string
+				Target      map[string]string
+			}
+		}
+		if err := yaml.UnmarshalStrict(text, &kustomization); err != nil {
+			t.Fatal(err)
+		}
+		if kustomization.Kind != kind {
+			t.Errorf("%s/kustomization.yaml has kind %s, want %s", folder, kustomization.Kind, kind)
+		}
+		listed := kustomization.Resources
+		for _, patch := range kustomization.Patches {
+			if patch.Path != "" {
+				listed = append(listed, patch.Path)
+			}
+		}
+		for _, name := range listed {
+			if found[path.Join(folder, name)] == nil {
+				t.Errorf("%s/kustomization.yaml lists %s, which is not there", folder, name)
+			}
+			delete(found, path.Join(folder, name))
+		}
 	}
 	for name := range found {
-		t.Errorf("kustomization.yaml does not list %s", name)
+		t.Errorf("no kustomization.yaml lists %s", name)
+	}
+}
+
+// The server has no more permissions with the component than its rules name, and may not act as any account. A rule for a
+// single account must be in a Role, since a ClusterRole permits the accounts of that name in all namespaces.
+func TestLeastPrivilegeNamesEveryPermission(t *testing.T) {
+	roles := 0
+	for _, o := range read(t)["components/least-privilege/roles.yaml"] {
+		var rules []rbacv1.PolicyRule
+		switch o := o.(type) {
+		case *rbacv1.ClusterRole:
+			rules = o.Rules
+		case *rbacv1.Role:
+			rules = o.Rules
+		default:
+			continue
+		}
+		roles++
+		for _, r := range rules {
+			for _, word := range slices.Concat(r.APIGroups, r.Resources, r.Verbs) {
+				if strings.Contains(word, "*") || strings.HasPrefix(word, "impersonate") {
+					t.Errorf("a rule has %q: %v", word, r)
+				}
+			}
+		}
+	}
+	if roles != 3 {
+		t.Errorf("%d roles, want those of the cluster, of the server's namespace and of the namespace default", roles)
 	}
 }
 

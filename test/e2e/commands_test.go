@@ -51,6 +51,10 @@ import (
 //	apart USER OTHER           check the audit log: both users wrote, and the first one not after the other had started to
 //	apply FILE...              create or change the objects in FILE
 //	many N FILE                apply the object in FILE N times, with $I from 1 to N
+//	as USER [by ACCOUNT] [refused REGEXP] REQUEST
+//	                           wait until this request of the user is permitted, or until a dry run of it is forbidden with an error
+//	                           that matches; by: the ServiceAccount NAMESPACE/NAME impersonates the user. The requests are
+//	                           apply FILE, create RESOURCE FILE, patch and get as below, delete RESOURCE/NAME, deleteall RESOURCE
 //	refused FILE               wait until the API server would refuse to create the object in FILE
 //	writes MIN MAX [REGEXP]    check that the number of writes in the server's log, that match, is between the two
 //	crd KIND PLURAL [what...]  create a kind in $GROUP: nostatus, cluster; the group's version is v1
@@ -81,12 +85,11 @@ import (
 // $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $..._PEM and remembered variables are put into files that are applied; other
 // dollars are not changed, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"start":  cmdStart,
-	"launch": cmdLaunch,
-	"mount":  cmdMount,
-	"weak":   cmdWeak,
-	"user":   cmdUser,
-
+	"start":          cmdStart,
+	"launch":         cmdLaunch,
+	"mount":          cmdMount,
+	"weak":           cmdWeak,
+	"user":           cmdUser,
 	"serviceaccount": cmdServiceAccount,
 	"end":            cmdEnd,
 	"crash":          cmdCrash,
@@ -125,19 +128,16 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"peer":           cmdPeer,
 	"sha1":           cmdSHA1,
 	"untold":         cmdUntold,
+	"as":             cmdAs,
 }
 
 func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).user = args[0] }
 
 func cmdServiceAccount(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
-	accounts := w.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}).Namespace(w.name)
-	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{}}}
-	request.SetName(args[0])
-	response, err := accounts.Create(context.Background(), request, metav1.CreateOptions{}, "token")
+	token, err := w.token(w.name + "/" + args[0])
 	ts.Check(err)
-	w.token, _, err = unstructured.NestedString(response.Object, "status", "token")
-	ts.Check(err)
+	w.serverToken = token
 }
 
 func cmdWeak(ts *testscript.TestScript, _ bool, _ []string) { worldOf(ts).weak = true }
@@ -157,13 +157,13 @@ func cmdApply(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func (w *world) applyFile(ts *testscript.TestScript, file string) error {
+func (w *world) applyFile(ts *testscript.TestScript, file string, dryRun ...string) error {
 	objects, err := w.decode(ts, ts.ReadFile(file))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	for _, o := range objects {
-		if _, err := w.apply(o); err != nil {
+		if _, err := w.apply(o, dryRun...); err != nil {
 			return err
 		}
 		if o.GetKind() == "CustomResourceDefinition" {

@@ -40,19 +40,19 @@ const poll = 50 * time.Millisecond
 
 // A world is the environment of one script: a namespace, a group for its kinds, and a server.
 type world struct {
-	name    string // of the script; also its namespace, and the label of its controllers
-	client  dynamic.Interface
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
-	proxy   *proxy
-	proxies []*proxy      // of the servers that have one of their own
-	hooks   *scriptServer // serves the scripts of controllers as webhooks; nil: they stay scripts
-	webhook *hookServer   // nil: there is none
-	weak    bool          // the server cannot read files without permission, as root could
-	old     int           // the size of the log at mark
-	user    string        // the user of the server's requests; "": an administrator
-	token   string        // of the ServiceAccount that servers run as; "" is an administrator, or user
-	shares  bool          // the script uses the shared server
-	served  string        // the label of its controllers: the name of the world whose server runs them
+	name        string // of the script; also its namespace, and the label of its controllers
+	client      dynamic.Interface
+	mapper      *restmapper.DeferredDiscoveryRESTMapper
+	proxy       *proxy
+	proxies     []*proxy      // of the servers that have one of their own
+	hooks       *scriptServer // serves the scripts of controllers as webhooks; nil: they stay scripts
+	webhook     *hookServer   // nil: there is none
+	weak        bool          // the server cannot read files without permission, as root could
+	old         int           // the size of the log at mark
+	user        string        // the user of the server's requests; "": an administrator
+	serverToken string        // of the ServiceAccount that servers run as; "" is an administrator, or user
+	shares      bool          // the script uses the shared server
+	served      string        // the label of its controllers: the name of the world whose server runs them
 
 	config     *rest.Config // for the cluster, as is the file
 	kubeconfig string
@@ -275,8 +275,8 @@ func (w *world) notBeingDeleted(r dynamic.ResourceInterface, name string) error 
 	})
 }
 
-// apply is server-side apply by the user "e2e".
-func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// apply is server-side apply by the field manager "e2e".
+func (w *world) apply(o *unstructured.Unstructured, dryRun ...string) (*unstructured.Unstructured, error) {
 	r, err := w.resource(o)
 	if err != nil {
 		return nil, err
@@ -302,8 +302,8 @@ func (w *world) apply(o *unstructured.Unstructured) (*unstructured.Unstructured,
 			return nil, err
 		}
 	}
-	stored, err := r.Apply(context.Background(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true})
-	if err == nil && stored.GetNamespace() == "" {
+	stored, err := r.Apply(context.Background(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "e2e", Force: true, DryRun: dryRun})
+	if err == nil && stored.GetNamespace() == "" && len(dryRun) == 0 {
 		w.mu.Lock()
 		w.created = append(w.created, stored)
 		w.mu.Unlock()
@@ -321,8 +321,8 @@ func (w *world) proxiedKubeconfig(dir string, by *proxy) (string, error) {
 	}
 	for name, user := range raw.AuthInfos {
 		user.Impersonate = w.user
-		if w.token != "" {
-			raw.AuthInfos[name] = &api.AuthInfo{Token: w.token}
+		if w.serverToken != "" {
+			raw.AuthInfos[name] = &api.AuthInfo{Token: w.serverToken}
 		}
 	}
 	path := filepath.Join(dir, "kubeconfig")
