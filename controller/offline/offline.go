@@ -160,7 +160,9 @@ func (s *Sync) resources(d *spec.Declaration) *kube.Offline {
 		}
 	}
 	if len(named) == 1 {
-		resources.Known = map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(named[0].Resource): kind}
+		known := map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(named[0].Resource): kind}
+		maps.Copy(known, resources.Known)
+		resources.Known = known
 	}
 	return &resources
 }

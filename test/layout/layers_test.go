@@ -20,6 +20,7 @@ var layers = []string{
 	"offline", // what the command line uses in place of both
 	"call",
 	"binding",
+	"rights", // what a controller has to be permitted
 	"related",
 	"finalizers",
 	"static",
