@@ -118,10 +118,17 @@ func (k *Checker) missing(ctx context.Context, a Account, needed []rights.Right)
 	return missing, nil
 }
 
+// missingLines returns a line for each resource and reason, and what to do.
 func missingLines(missing []rights.Right) []string {
-	var lines []string
+	var keys []string
+	verbs := map[string][]string{}
 	for _, r := range missing {
-		lines = append(lines, fmt.Sprintf("missing: %s: %s", r, r.Why))
+		key := fmt.Sprintf("%s %s: %s", r.Target(), r.Where(), r.Why)
+		keys, verbs[key] = union(keys, []string{key}), append(verbs[key], r.Verb)
+	}
+	var lines []string
+	for _, key := range keys {
+		lines = append(lines, fmt.Sprintf("missing: %s %s", list(verbs[key]), key))
 	}
 	if len(lines) > 0 {
 		lines = append(lines, "  to grant it, pipe the output of metascript rbac, with the same flags except --check, into kubectl apply -f -")
@@ -135,9 +142,9 @@ func excessLines(g *grant, allowed []rights.Right, a Account, of []*Controller) 
 	if len(found) == 0 {
 		return nil
 	}
-	var lines []string
+	lines := []string{fmt.Sprintf("too much: %s %s, which %s binds%s", g.role.Kind, g.role.Name, g.binding, g.through())}
 	for _, e := range found {
-		lines = append(lines, fmt.Sprintf("too much: %s: %s, which %s binds%s", e, g.roleName(), g.binding, g.through()))
+		lines = append(lines, "  "+e.String())
 	}
 	if slices.ContainsFunc(of, func(c *Controller) bool { return c.prints(g) }) {
 		return append(lines, "  apply the output of metascript rbac again: it has another version of this role")
@@ -168,10 +175,14 @@ func (g *grant) remedy(useful bool, a Account) string {
 	if g.group != "" {
 		from = "the group " + g.group
 	}
-	if useful {
-		return fmt.Sprintf("remove it from the role (kubectl edit %s); or apply the output of metascript rbac, and remove %s from the binding (kubectl edit %s)", g.editRole(), from, g.edit)
+	if !useful {
+		return fmt.Sprintf("nothing in it is needed: remove %s from the binding (kubectl edit %s), or delete it (kubectl delete %s)", from, g.edit, g.edit)
 	}
-	return fmt.Sprintf("nothing in this role is needed: remove %s from the binding (kubectl edit %s), or delete it (kubectl delete %s)", from, g.edit, g.edit)
+	text := fmt.Sprintf("apply the output of metascript rbac, and remove %s from the binding (kubectl edit %s)", from, g.edit)
+	if !g.builtin {
+		text += fmt.Sprintf("; or remove these verbs from the role (kubectl edit %s)", g.editRole())
+	}
+	return text
 }
 
 // otherUsers returns a hint for each controller in the cluster that has the account and is not among those that are checked: the

@@ -31,6 +31,7 @@ type grant struct {
 	role      rbacv1.RoleRef
 	group     string // the account has the role as a member of this group; "": itself
 	rules     []rbacv1.PolicyRule
+	builtin   bool // the role is one of Kubernetes itself, which nobody should edit
 }
 
 // everyones are the ClusterRoles that Kubernetes gives to all accounts.
@@ -83,13 +84,16 @@ func binds(subjects []rbacv1.Subject, namespace string, a Account) (group string
 	return group, bound
 }
 
+// bootstrapping is the label of the ClusterRoles of Kubernetes itself.
+const bootstrapping = "kubernetes.io/bootstrapping"
+
 // readRules reads the rules of the role. A role that does not exist has none.
 func (g *grant) readRules(ctx context.Context, client rbacclient.RbacV1Interface) error {
 	var err error
 	if g.role.Kind == "ClusterRole" {
 		var role *rbacv1.ClusterRole
 		if role, err = client.ClusterRoles().Get(ctx, g.role.Name, metav1.GetOptions{}); err == nil {
-			g.rules = role.Rules
+			g.rules, g.builtin = role.Rules, role.Labels[bootstrapping] != ""
 		}
 	} else {
 		var role *rbacv1.Role
@@ -102,9 +106,6 @@ func (g *grant) readRules(ctx context.Context, client rbacclient.RbacV1Interface
 	}
 	return err
 }
-
-// roleName returns the role for messages.
-func (g *grant) roleName() string { return g.role.Kind + " " + g.role.Name }
 
 // editRole returns the arguments of kubectl to edit the role.
 func (g *grant) editRole() string {
@@ -134,48 +135,74 @@ func (g *grant) rights(rule rbacv1.PolicyRule) []rights.Right {
 	return all
 }
 
-// An excess is what a rule grants beyond what is needed: verbs on one resource.
+// An excess is what a role grants beyond what is needed: verbs on resources.
 type excess struct {
-	verbs  []string
-	target string // the resource and where, or a path that is no resource
-	needed string // where some of it is needed; "" if it is not needed at all
+	verbs   []string
+	targets []string // resources, or paths that are no resources
+	where   string   // "" for paths
+	needed  string   // where some of it is needed; "" if it is not needed at all
 }
 
-// String returns a text such as "delete, patch pods cluster-wide".
+// String returns a text such as "delete, patch in namespace a: pods, secrets".
 func (e excess) String() string {
-	text := strings.Join(e.verbs, ", ") + " " + e.target
+	text := list(e.verbs)
+	if e.where != "" {
+		text += " " + e.where
+	}
 	if e.needed != "" {
 		text += " (needed only " + e.needed + ")"
 	}
-	return text
+	return text + ": " + list(e.targets)
 }
 
 // excesses returns what g grants beyond needed, and whether g grants something that is needed.
 func (g *grant) excesses(needed []rights.Right) (found []excess, useful bool) {
-	add := func(verb, target, where string) {
-		at := slices.IndexFunc(found, func(e excess) bool { return e.target == target && e.needed == where })
-		if at < 0 {
-			found = append(found, excess{target: target, needed: where})
-			at = len(found) - 1
-		}
-		if !slices.Contains(found[at].verbs, verb) {
-			found[at].verbs = append(found[at].verbs, verb)
-		}
-	}
 	for _, rule := range g.rules {
 		for _, r := range g.rights(rule) {
-			useful = useful || slices.ContainsFunc(needed, func(n rights.Right) bool { return n.Covers(r) || permits(r, n) })
-			if !slices.ContainsFunc(needed, func(n rights.Right) bool { return n.Covers(r) }) {
-				add(r.Verb, r.Target()+" "+r.Where(), narrower(r, needed))
+			allowed := slices.ContainsFunc(needed, func(n rights.Right) bool { return n.Covers(r) })
+			useful = useful || allowed || slices.ContainsFunc(needed, func(n rights.Right) bool { return permits(r, n) })
+			if !allowed {
+				found = append(found, excess{[]string{r.Verb}, []string{r.Target()}, r.Where(), narrower(r, needed)})
 			}
 		}
 		for _, path := range rule.NonResourceURLs {
 			for _, verb := range rule.Verbs {
-				add(verb, path, "")
+				found = append(found, excess{verbs: []string{verb}, targets: []string{path}})
 			}
 		}
 	}
-	return found, useful
+	return joined(found), useful
+}
+
+// joined joins those that differ only in a verb, and then those that differ only in a resource.
+func joined(all []excess) []excess {
+	all = joinIf(all, func(a, b excess) bool { return slices.Equal(a.targets, b.targets) })
+	return joinIf(all, func(a, b excess) bool { return slices.Equal(a.verbs, b.verbs) })
+}
+
+// joinIf joins those at the same place for which same is true.
+func joinIf(all []excess, same func(a, b excess) bool) []excess {
+	var result []excess
+	for _, e := range all {
+		at := slices.IndexFunc(result, func(r excess) bool { return r.where == e.where && r.needed == e.needed && same(r, e) })
+		if at < 0 {
+			result = append(result, e)
+			continue
+		}
+		result[at].verbs, result[at].targets = union(result[at].verbs, e.verbs), union(result[at].targets, e.targets)
+	}
+	return result
+}
+
+// union returns the values of both lists, each once.
+func union(a, b []string) []string {
+	all := slices.Clone(a)
+	for _, value := range b {
+		if !slices.Contains(all, value) {
+			all = append(all, value)
+		}
+	}
+	return all
 }
 
 // permits reports whether a right in a rule, which may have wildcards, permits all that n permits.

@@ -88,15 +88,7 @@ func rareLines(all []rights.Right) []string {
 }
 
 // list returns texts separated by commas, each once.
-func list(texts []string) string {
-	var all []string
-	for _, text := range texts {
-		if !slices.Contains(all, text) {
-			all = append(all, text)
-		}
-	}
-	return strings.Join(all, ", ")
-}
+func list(texts []string) string { return strings.Join(union(nil, texts), ", ") }
 
 func parents(n int) string {
 	if n == 1 {

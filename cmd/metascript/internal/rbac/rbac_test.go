@@ -221,21 +221,23 @@ func TestExcesses(t *testing.T) {
 	}{
 		{"what is needed", "", `[{apiGroups: [example.com], resources: [widgets], verbs: [list]}, {apiGroups: [example.com], resources: [widgets/status], verbs: [update]}]`, nil, true},
 		{"less than is needed", "a", `[{apiGroups: [example.com], resources: [widgets], resourceNames: [w], verbs: [list]}]`, nil, true},
-		{"more verbs", "", `[{apiGroups: [example.com], resources: [widgets], verbs: [list, patch, delete]}]`, []string{"patch, delete widgets.example.com cluster-wide"}, true},
-		{"more resources", "", `[{apiGroups: [example.com], resources: [widgets, gadgets], verbs: [list]}]`, []string{"list gadgets.example.com cluster-wide"}, true},
-		{"more groups", "", `[{apiGroups: [example.com, ""], resources: [widgets], verbs: [list]}]`, []string{"list widgets cluster-wide"}, true},
-		{"a subresource", "", `[{apiGroups: [example.com], resources: [widgets/scale], verbs: [update]}]`, []string{"update widgets/scale.example.com cluster-wide"}, false},
-		{"the same in two rules", "", `[{apiGroups: [""], resources: [nodes], verbs: [get]}, {apiGroups: [""], resources: [nodes], verbs: [get, list]}]`, []string{"get, list nodes cluster-wide"}, false},
-		{"all namespaces", "", `[{apiGroups: [""], resources: [pods], verbs: [list]}]`, []string{"list pods cluster-wide (needed only in namespace a, in namespace b)"}, true},
+		{"more verbs", "", `[{apiGroups: [example.com], resources: [widgets], verbs: [list, patch, delete]}]`, []string{"patch, delete cluster-wide: widgets.example.com"}, true},
+		{"more resources", "", `[{apiGroups: [example.com], resources: [widgets, gadgets], verbs: [list]}]`, []string{"list cluster-wide: gadgets.example.com"}, true},
+		{"more groups", "", `[{apiGroups: [example.com, ""], resources: [widgets], verbs: [list]}]`, []string{"list cluster-wide: widgets"}, true},
+		{"a subresource", "", `[{apiGroups: [example.com], resources: [widgets/scale], verbs: [update]}]`, []string{"update cluster-wide: widgets/scale.example.com"}, false},
+		{"the same in two rules", "", `[{apiGroups: [""], resources: [nodes], verbs: [get]}, {apiGroups: [""], resources: [nodes], verbs: [get, list]}]`, []string{"get, list cluster-wide: nodes"}, false},
+		{"all namespaces", "", `[{apiGroups: [""], resources: [pods], verbs: [list]}]`, []string{"list cluster-wide (needed only in namespace a, in namespace b): pods"}, true},
 		{"one namespace", "a", `[{apiGroups: [""], resources: [pods], verbs: [list]}]`, nil, true},
-		{"another namespace", "c", `[{apiGroups: [""], resources: [pods], verbs: [list]}]`, []string{"list pods in namespace c"}, false},
-		{"all names", "a", `[{apiGroups: [""], resources: [secrets], verbs: [list]}]`, []string{"list secrets in namespace a (needed only named token in namespace a)"}, true},
-		{"another name", "a", `[{apiGroups: [""], resources: [secrets], resourceNames: [token, key], verbs: [list]}]`, []string{"list secrets named key in namespace a"}, true},
-		{"all verbs", "", `[{apiGroups: [example.com], resources: [widgets], verbs: ["*"]}]`, []string{"* widgets.example.com cluster-wide"}, true},
-		{"all resources", "", `[{apiGroups: [example.com], resources: ["*"], verbs: [list]}]`, []string{"list *.example.com cluster-wide"}, true},
-		{"everything", "", `[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}, {nonResourceURLs: ["*"], verbs: ["*"]}]`, []string{"* *.* cluster-wide", "* *"}, true},
-		{"all subresources", "", `[{apiGroups: [example.com], resources: ["widgets/*"], verbs: [update]}]`, []string{"update widgets/*.example.com cluster-wide"}, false},
-		{"a path", "", `[{nonResourceURLs: [/metrics], verbs: [get]}]`, []string{"get /metrics"}, false},
+		{"another namespace", "c", `[{apiGroups: [""], resources: [pods], verbs: [list]}]`, []string{"list in namespace c: pods"}, false},
+		{"all names", "a", `[{apiGroups: [""], resources: [secrets], verbs: [list]}]`, []string{"list in namespace a (needed only named token in namespace a): secrets"}, true},
+		{"another name", "a", `[{apiGroups: [""], resources: [secrets], resourceNames: [token, key], verbs: [list]}]`, []string{"list named key in namespace a: secrets"}, true},
+		{"all verbs", "", `[{apiGroups: [example.com], resources: [widgets], verbs: ["*"]}]`, []string{"* cluster-wide: widgets.example.com"}, true},
+		{"all resources", "", `[{apiGroups: [example.com], resources: ["*"], verbs: [list]}]`, []string{"list cluster-wide: *.example.com"}, true},
+		{"everything", "", `[{apiGroups: ["*"], resources: ["*"], verbs: ["*"]}, {nonResourceURLs: ["*"], verbs: ["*"]}]`, []string{"* cluster-wide: *.*", "*: *"}, true},
+		{"all subresources", "", `[{apiGroups: [example.com], resources: ["widgets/*"], verbs: [update]}]`, []string{"update cluster-wide: widgets/*.example.com"}, false},
+		{"verbs on several resources", "", `[{apiGroups: [apps, batch], resources: [a, b], verbs: [get, list]}, {apiGroups: [""], resources: [c], verbs: [get]}]`,
+			[]string{"get, list cluster-wide: a.apps, b.apps, a.batch, b.batch", "get cluster-wide: c"}, false},
+		{"a path", "", `[{nonResourceURLs: [/metrics], verbs: [get]}]`, []string{"get: /metrics"}, false},
 	} {
 		g := &grant{namespace: c.namespace, rules: parseRules(t, c.rules)}
 		found, useful := g.excesses(needed)
@@ -285,15 +287,15 @@ func TestWhatToDo(t *testing.T) {
 		want              string
 	}{
 		{"some is needed", "r", "", []rights.Right{list},
-			"remove it from the role (kubectl edit role r -n a); or apply the output of metascript rbac, and remove the subject team/c from the binding (kubectl edit rolebinding b -n a)"},
+			"apply the output of metascript rbac, and remove the subject team/c from the binding (kubectl edit rolebinding b -n a); or remove these verbs from the role (kubectl edit role r -n a)"},
 		{"nothing is needed", "r", "", nil,
-			"nothing in this role is needed: remove the subject team/c from the binding (kubectl edit rolebinding b -n a), or delete it (kubectl delete rolebinding b -n a)"},
+			"nothing in it is needed: remove the subject team/c from the binding (kubectl edit rolebinding b -n a), or delete it (kubectl delete rolebinding b -n a)"},
 		{"of a group", "r", "system:authenticated", nil,
-			"nothing in this role is needed: remove the group system:authenticated from the binding (kubectl edit rolebinding b -n a), or delete it (kubectl delete rolebinding b -n a)"},
+			"nothing in it is needed: remove the group system:authenticated from the binding (kubectl edit rolebinding b -n a), or delete it (kubectl delete rolebinding b -n a)"},
 		{"a role that is printed", "metascript:compositecontroller:c", "", []rights.Right{list},
 			"apply the output of metascript rbac again: it has another version of this role"},
 		{"one that was printed, and is not any more", "metascript:compositecontroller:c", "", nil,
-			"nothing in this role is needed: remove the subject team/c from the binding (kubectl edit rolebinding b -n a), or delete it (kubectl delete rolebinding b -n a)"},
+			"nothing in it is needed: remove the subject team/c from the binding (kubectl edit rolebinding b -n a), or delete it (kubectl delete rolebinding b -n a)"},
 	} {
 		g := &grant{binding: "RoleBinding b in namespace a", edit: "rolebinding b -n a", namespace: "a", role: rbacv1.RoleRef{Kind: "Role", Name: c.role}, group: c.group, rules: pods}
 		lines := excessLines(g, c.needed, account, []*Controller{controllerWith(c.needed...)})
