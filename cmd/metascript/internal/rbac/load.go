@@ -133,14 +133,17 @@ func (l *Loader) derive(c *Controller) {
 		References: d.References, Related: relatedOf(c.asked), Namespaces: l.Namespaces,
 	})
 	if d.Hooks.Customize != nil && len(c.asked) == 0 {
-		c.Incomplete = "what its customize hook asks for is known only when the hook is called, and is missing: " + c.howToCustomize()
+		c.Incomplete = "what its customize hook asks for is known only when the hook is called, and is missing: " + l.howToCustomize(c)
 	}
 }
 
-// howToCustomize says how the customize hook can be called.
-func (c *Controller) howToCustomize() string {
+// howToCustomize says how the customize hook, which was not called, can be called.
+func (l *Loader) howToCustomize(c *Controller) string {
 	const observe = "run the controllers against a cluster for some time with --observe 10m"
-	if c.hasWebhook() {
+	switch {
+	case l.Observer != nil:
+		return fmt.Sprintf("in %s it was not called without an error, or there is no parent in the cluster", l.Observer.Period)
+	case c.hasWebhook():
 		return "it is a webhook; " + observe
 	}
 	return "name parents with --parent FILE, or directories of test cases with --cases DIR, or " + observe

@@ -15,6 +15,7 @@ import (
 	"metascript/controller"
 	"metascript/controller/object"
 	"metascript/controller/related"
+	"metascript/controller/rights"
 	"metascript/controller/spec"
 	"metascript/controller/static"
 )
@@ -37,7 +38,14 @@ func (o *Observer) observe(ctx context.Context, controllers []manifest.Document,
 	printed := report.New(o.Out, true)
 	options := o.Server
 	source := &static.Source{OnStatus: printed.Status}
-	options.Static, options.Observer, options.DryRun, options.OnRelated = source, printed, true, o.note
+	options.Static, options.Observer, options.DryRun = source, printed, true
+	options.OnRelated = func(of spec.ID, parent object.Ref, rules []related.Rule) {
+		for _, rule := range rules {
+			line := fmt.Sprintf("%s asks for %s", of, scopeOf(rule))
+			printed.PrintNew(line, line)
+		}
+		o.note(of, parent, rules)
+	}
 	if len(namespaces) > 0 {
 		options.Only = func(parent object.Ref) bool {
 			return parent.Namespace == "" || slices.Contains(namespaces, parent.Namespace)
@@ -72,6 +80,12 @@ func (o *Observer) note(of spec.ID, parent object.Ref, rules []related.Rule) {
 	all := o.asked[of]
 	all = slices.DeleteFunc(all, func(a Asked) bool { return a.Parent == parent && slices.EqualFunc(a.Rules, rules, sameScope) })
 	o.asked[of] = append(all, Asked{parent, rules})
+}
+
+// scopeOf describes the objects that an account must be permitted to read for a rule.
+func scopeOf(rule related.Rule) string {
+	r := rights.Right{Group: rule.Group, Resource: rule.GroupVersionResource.Resource, Namespace: rule.Query.Namespace}
+	return r.Target() + " " + r.Where()
 }
 
 // sameScope reports whether two rules need the same rights.
