@@ -37,6 +37,12 @@ import (
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
 //	dev [flag...]              run "metascript dev" beside the servers, under the name dev; its output is the file log-dev
+//	kubeconfig                 write the file kubeconfig, for "exec $METASCRIPT"
+//	observe [flag...]          run "metascript rbac --observe" beside the servers, under the name observe, until it is ended; its output is
+//	                           the file log-observe
+//	can-i ACCOUNT VERB RESOURCE [flag...]
+//	                           wait until "kubectl auth can-i" says yes, with ! no, for a ServiceAccount, NAMESPACE/NAME
+//	granted ACCOUNT FILE       the same, yes, for each verb on each resource in the roles of FILE
 //	fill FILE...               replace variables in files, as apply does
 //	versions FILE              write the resourceVersions of all objects in the script's namespace into FILE
 //	http URL                   print the status code and the body that a GET gives
@@ -76,46 +82,50 @@ import (
 // $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $..._PEM and remembered variables are put into files that are applied; other
 // dollars are not changed, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
-	"start":    cmdStart,
-	"launch":   cmdLaunch,
-	"mount":    cmdMount,
-	"weak":     cmdWeak,
-	"user":     cmdUser,
-	"end":      cmdEnd,
-	"crash":    cmdCrash,
-	"ends":     cmdEnds,
-	"dev":      cmdDev,
-	"fill":     cmdFill,
-	"versions": cmdVersions,
-	"http":     cmdHTTP,
-	"cluster":  cmdCluster,
-	"suspend":  cmdSuspend,
-	"resume":   cmdResume,
-	"churn":    cmdChurn,
-	"apart":    cmdApart,
-	"apply":    cmdApply,
-	"many":     cmdMany,
-	"writes":   cmdWrites,
-	"refused":  cmdRefused,
-	"crd":      cmdCRD,
-	"delete":   cmdDelete,
-	"patch":    cmdPatch,
-	"get":      cmdGet,
-	"until":    cmdUntil,
-	"events":   cmdEvents,
-	"quiet":    cmdQuiet,
-	"mark":     cmdMark,
-	"log":      cmdLog,
-	"api":      cmdAPI,
-	"webhook":  cmdWebhook,
-	"rotate":   cmdRotate,
-	"calls":    cmdCalls,
-	"catset":   cmdCatSet,
-	"remember": cmdRemember,
-	"theirs":   cmdTheirs,
-	"peer":     cmdPeer,
-	"sha1":     cmdSHA1,
-	"untold":   cmdUntold,
+	"start":      cmdStart,
+	"launch":     cmdLaunch,
+	"mount":      cmdMount,
+	"weak":       cmdWeak,
+	"user":       cmdUser,
+	"end":        cmdEnd,
+	"crash":      cmdCrash,
+	"ends":       cmdEnds,
+	"dev":        cmdDev,
+	"kubeconfig": cmdKubeconfig,
+	"observe":    cmdObserve,
+	"can-i":      cmdCanI,
+	"granted":    cmdGranted,
+	"fill":       cmdFill,
+	"versions":   cmdVersions,
+	"http":       cmdHTTP,
+	"cluster":    cmdCluster,
+	"suspend":    cmdSuspend,
+	"resume":     cmdResume,
+	"churn":      cmdChurn,
+	"apart":      cmdApart,
+	"apply":      cmdApply,
+	"many":       cmdMany,
+	"writes":     cmdWrites,
+	"refused":    cmdRefused,
+	"crd":        cmdCRD,
+	"delete":     cmdDelete,
+	"patch":      cmdPatch,
+	"get":        cmdGet,
+	"until":      cmdUntil,
+	"events":     cmdEvents,
+	"quiet":      cmdQuiet,
+	"mark":       cmdMark,
+	"log":        cmdLog,
+	"api":        cmdAPI,
+	"webhook":    cmdWebhook,
+	"rotate":     cmdRotate,
+	"calls":      cmdCalls,
+	"catset":     cmdCatSet,
+	"remember":   cmdRemember,
+	"theirs":     cmdTheirs,
+	"peer":       cmdPeer,
+	"sha1":       cmdSHA1,
+	"untold":     cmdUntold,
 }
 
 func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).user = args[0] }
