@@ -75,7 +75,8 @@ account. It prints what is missing and what is too much, with the roles and bind
 there is anything.
 
 With --check and --observe the command finds the cluster by --kubeconfig, the environment variable KUBECONFIG,
-~/.kube/config, or the service account of its Pod, in this order, and needs no CustomResourceDefinitions in files.`,
+~/.kube/config, or the service account of its Pod, in this order. Then CustomResourceDefinitions, and ConfigMaps with
+scripts, need not be in the files.`,
 		Example: `  metascript rbac -f examples/catset --service-account catsets/controller | kubectl apply -f -
   metascript rbac -f controller.yaml -f crd.yaml --namespace team-a --namespace team-b
   metascript rbac -f controller.yaml --check`,
@@ -169,7 +170,7 @@ func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *san
 	return l, nil
 }
 
-// useCluster makes a Loader use a cluster: to find resources, and if the flag is set to observe the controllers.
+// useCluster makes a Loader use a cluster: to find resources and ConfigMaps with scripts, and if the flag is set to observe the controllers.
 func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config, error) {
 	config, err := kubeconfig.Load(f.kubeconfig)
 	if err != nil {
@@ -181,6 +182,9 @@ func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config
 		return nil, err
 	}
 	l.Finder = kube.NewResources(client, time.Hour)
+	if l.Sources.ConfigMaps, err = rbac.ConfigMaps(cmd.Context(), l.Sources.ConfigMaps, config); err != nil {
+		return nil, err
+	}
 	if f.observe > 0 {
 		log := slog.New(slog.DiscardHandler)
 		l.Observer = &rbac.Observer{Period: f.observe, Out: cmd.ErrOrStderr(), Server: controller.Options{

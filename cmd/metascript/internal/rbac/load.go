@@ -12,14 +12,19 @@ import (
 	"fmt"
 	"io"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"metascript/cmd/metascript/internal/cases"
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/binding"
+	"metascript/controller/build"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -165,6 +170,25 @@ func (c *Controller) known() map[schema.GroupVersionResource]object.Kind {
 		all[r.GroupVersionResource] = r.ObjectKind()
 	}
 	return all
+}
+
+// ConfigMaps returns a function that reads a ConfigMap with scripts among the files, or else in the cluster of config.
+func ConfigMaps(ctx context.Context, files scripts.ConfigMaps, config *rest.Config) (scripts.ConfigMaps, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	resource := corev1.SchemeGroupVersion.WithResource("configmaps")
+	return func(namespace, name string) (*scripts.ConfigMap, error) {
+		if found, err := files(namespace, name); err == nil {
+			return found, nil
+		}
+		o, err := client.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("it is not among the files, and cannot be read in the cluster: %w", err)
+		}
+		return build.ConfigMapContent(o), nil
+	}, nil
 }
 
 // Definitions is a Finder that knows only the resources of Kubernetes and those of definitions. Unlike kube.Offline it guesses nothing,
