@@ -170,7 +170,8 @@ func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *san
 	return l, nil
 }
 
-// useCluster makes a Loader use a cluster: to find resources and ConfigMaps with scripts, and if the flag is set to observe the controllers.
+// useCluster makes a Loader use a cluster: to find resources and ConfigMaps with scripts, and, if the flag is set, to observe the
+// controllers.
 func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config, error) {
 	config, err := kubeconfig.Load(f.kubeconfig)
 	if err != nil {
@@ -212,6 +213,9 @@ func (f *rbacFlags) suites() ([]*cases.Suite, error) {
 	dirs := f.cases
 	if len(dirs) == 0 {
 		for _, path := range f.files {
+			if path == "-" {
+				continue
+			}
 			if info, err := os.Stat(path); err != nil || !info.IsDir() {
 				path = filepath.Dir(path)
 			}

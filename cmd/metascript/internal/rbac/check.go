@@ -65,7 +65,7 @@ func (k *Checker) checkAccount(ctx context.Context, a Account, of []*Controller)
 	for _, c := range of {
 		names = append(names, c.ID.String())
 		needed = append(needed, c.Rights.Account...)
-		allowed = append(append(allowed, c.Rights.Account...), c.Rare...)
+		allowed = append(append(allowed, c.Rights.Account...), c.Rights.Rare...)
 	}
 	missing, err := k.missing(ctx, a, needed)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package rbac prints the RBAC objects that permit the ServiceAccounts of controllers what they need, and compares them with those in a
 // cluster. Package rights has what a controller needs.
 //
-// A [Loader] reads controllers and finds their rights. What a customize hook asks for is known only when it is called: with the objects
-// of test cases, with other parents, or, by an [Observer], with those in a cluster. [Print] prints the objects, and a [Checker] compares
-// rights with those that a cluster grants.
+// A [Loader] reads controllers and finds their rights. What a customize hook asks for is known only when it is called: with the
+// objects of test cases, with other parents, or, by an [Observer], with those in a cluster. [Print] prints the objects, and a
+// [Checker] compares rights with those that a cluster grants.
 package rbac
 
 import (
@@ -63,7 +63,7 @@ type Controller struct {
 	spec.ID
 	Account  Account
 	Proposed bool // the object has no spec.serviceAccount, and Account is that of the Loader
-	rights.Rights
+	Rights   rights.Rights
 
 	Incomplete string // what is not known of the rights, and how to find it; "" if nothing is missing
 

@@ -28,8 +28,8 @@ type Rule struct {
 	rbacv1.PolicyRule
 }
 
-// ForAccount returns the ServiceAccount of a controller, and the roles and bindings that permit it what it needs: a ClusterRole for what
-// is cluster-wide, and a Role in each namespace for the rest.
+// ForAccount returns the ServiceAccount of a controller, and the roles and bindings that permit it what it needs: a ClusterRole
+// for what is cluster-wide, and a Role in each namespace for the rest.
 func (c *Controller) ForAccount() []Manifest {
 	all := []Manifest{{
 		Comments: c.about(),
@@ -63,10 +63,10 @@ func (c *Controller) about() []string {
 	case len(c.asked) > 0:
 		lines = append(lines, fmt.Sprintf("Its customize hook was called for %s. If it asks for other resources for others, list and watch of these are missing.", parents(len(c.asked))))
 	}
-	if len(c.Rare) > 0 {
+	if len(c.Rights.Rare) > 0 {
 		lines = append(lines, "Not included, since most controllers do not need it:")
 	}
-	return append(lines, rareLines(c.Rare)...)
+	return append(lines, rareLines(c.Rights.Rare)...)
 }
 
 // rareLines describes rights that are not included: a line for each verb and reason.
@@ -133,7 +133,7 @@ func (c *Controller) ForServer() []Manifest {
 			TypeMeta:   typeOf("ClusterRole"),
 			ObjectMeta: metav1.ObjectMeta{Name: c.name() + ":server", Labels: map[string]string{AggregateLabel: "true"}},
 		},
-		Rules: rulesOf(c.Server),
+		Rules: rulesOf(c.Rights.Server),
 	}}
 }
 

@@ -88,13 +88,13 @@ func TestObjectsOfAnAccount(t *testing.T) {
 		rights.Right{Verb: "update", Group: "example.com", Resource: "widgets", Subresource: "status", Why: "writes\nthe status"},
 		rights.Right{Verb: "list", Resource: "secrets", Namespace: "a", Name: "token", Why: "refers to it"},
 	)
-	c.Rare = []rights.Right{
+	c.Rights.Rare = []rights.Right{
 		{Verb: "patch", Resource: "pods", Namespace: "a", Why: "if it is large"},
 		{Verb: "patch", Resource: "pods", Namespace: "b", Why: "if it is large"},
 		{Verb: "patch", Group: "apps", Resource: "deployments", Namespace: "a", Why: "if it is large"},
 	}
 	c.Proposed, c.Incomplete = true, "something"
-	c.Server = []rights.Right{{Verb: "list", Group: "example.com", Resource: "widgets", Why: "reads"}}
+	c.Rights.Server = []rights.Right{{Verb: "list", Group: "example.com", Resource: "widgets", Why: "reads"}}
 	var b strings.Builder
 	if err := Print(&b, slices.Concat(c.ForAccount(), c.ForServer(), c.ForAccount())); err != nil {
 		t.Fatal(err)
