@@ -18,9 +18,9 @@ import (
 	"metascript/controller/finalizers"
 	"metascript/controller/hook"
 	"metascript/controller/informer"
-	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
+	"metascript/controller/related"
 	"metascript/controller/revisions"
 	"metascript/controller/spec"
 	"metascript/controller/store"
@@ -134,7 +134,19 @@ func (a *activator) bind(c *build.Candidate, built build.Built) (*binding.Bindin
 // bindCustomize sets the fields of b that the customize hook needs.
 func (a *activator) bindCustomize(b *binding.Binding) {
 	b.Discover = a.resources
-	b.OnRelated = func(resource kube.Resource) {
+	b.OnRelated = func(parent object.Ref, rules []related.Rule) {
+		for _, rule := range rules {
+			a.noteRelated(b, rule)
+		}
+		if a.OnRelated != nil {
+			a.OnRelated(b.ID, parent, rules)
+		}
+	}
+}
+
+// noteRelated adds the kinds of a rule of the customize hook to those of b.
+func (a *activator) noteRelated(b *binding.Binding, rule related.Rule) {
+	for _, resource := range rule.Resources() {
 		if _, seen := b.RelatedKinds.LoadOrStore(resource.ObjectKind(), true); !seen {
 			a.identityKinds.Update(b)
 		}

@@ -13,6 +13,7 @@
 //   - reconcile: reconciles the parents of one controller
 //   - offline: one sync without a cluster, for the command line
 //   - call: decides which hooks are called for a parent, and whether; binding: what a controller object means
+//   - rights: what a controller has to be permitted, and why
 //   - related: the caches of related objects
 //   - finalizers: removes the finalizers of deleted controllers; static: controller objects that are not in a cluster
 //   - revisions: stores revisions of parents in ControllerRevisions; store: stores versions of scripts in ConfigMaps

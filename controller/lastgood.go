@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,8 +28,8 @@ import (
 // write ConfigMaps cannot make the server run a script. The copy is compiled and validated like any other version.
 type goodVersions struct {
 	*environment
-	store *store.Store
-	warn  warnings
+	store  *store.Store
+	warned throttle.Seen // the causes of failures to store
 }
 
 func newGoodVersions(e *environment) *goodVersions {
@@ -100,27 +99,9 @@ func (v *goodVersions) warnNotStored(of spec.ID, err error) {
 	if apierrors.IsNotFound(err) {
 		err = fmt.Errorf("%w: create the namespace, or choose another by --namespace", err)
 	}
-	if v.warn.first(cause) {
+	if v.warned.First(cause) {
 		v.Log.Warn("the last good versions of scripts are not stored for a restart; trying again", "namespace", v.Namespace, "controller", of.Name, "error", err)
 	}
-}
-
-// warnings remembers the causes that were logged. It is safe for concurrent use.
-type warnings struct {
-	mu     sync.Mutex // guards causes
-	causes map[string]bool
-}
-
-// first reports whether it is called with this cause for the first time.
-func (w *warnings) first(cause string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.causes == nil {
-		w.causes = map[string]bool{}
-	}
-	known := w.causes[cause]
-	w.causes[cause] = true
-	return !known
 }
 
 // findLast returns the last good version of a controller: the one that this server remembers, or else the stored one that the

@@ -33,6 +33,7 @@ import (
 	"metascript/controller/ownership"
 	"metascript/controller/reconcile"
 	"metascript/controller/references"
+	"metascript/controller/related"
 	"metascript/controller/spec"
 	"metascript/controller/static"
 	"metascript/scripts"
@@ -67,6 +68,10 @@ type Options struct {
 	Only     func(object.Ref) bool // reports whether a parent is reconciled; nil: all are
 	Observer observe.Observer      // is called with what the server does; may be nil
 	DryRun   bool                  // no write is stored in the cluster
+
+	// OnRelated is called with the rules that the customize hook of a controller returned for a parent, before the objects that they
+	// select are read. It may be called concurrently. It may be nil.
+	OnRelated func(of spec.ID, parent object.Ref, rules []related.Rule)
 
 	Election  *Election // nil: no other server runs at the same time
 	Namespace string    // of the server; default metacontroller

@@ -9,6 +9,7 @@
 //	run         hookcall
 //	test        cases, which calls hookcall for each case
 //	check       check
+//	rbac        rbac, which uses cases and hookcall for what customize hooks ask for
 //	gc          none: it uses controller/finalizers
 //
 // Most commands use manifest, which reads their files, and sandbox, which runs scripts.

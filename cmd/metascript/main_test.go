@@ -91,9 +91,9 @@ func TestVersion(t *testing.T) {
 
 func TestHelpListsAllCommands(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}} {
-		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  gc ", "  run ", "  test ", "  version ", "--workers"}, nil)
+		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  gc ", "  rbac ", "  run ", "  test ", "  version ", "--workers"}, nil)
 	}
-	for _, verb := range []string{"check", "controller", "gc", "run", "test", "version"} {
+	for _, verb := range []string{"check", "controller", "gc", "rbac", "run", "test", "version"} {
 		metascript(t, "help", verb).expect(t, 0, []string{"metascript " + verb}, nil)
 	}
 }
@@ -123,6 +123,9 @@ func TestExitCodeOfInvalidArguments(t *testing.T) {
 		{[]string{"check"}, `"filename" not set`},
 		{[]string{"check", "-f", "a.yaml", "extra"}, `"extra"`},
 		{[]string{"run"}, `"filename", "parent" not set`},
+		{[]string{"rbac"}, `"filename" not set`},
+		{[]string{"rbac", "-f", "a.yaml", "--check", "--part", "server"}, "[check part]"},
+		{[]string{"rbac", "-f", "a.yaml", "--part", "servers"}, "want all or account or server; did you mean server?"},
 		{[]string{"run", "-f", "a.yaml"}, `"parent" not set`},
 		{[]string{"test"}, "requires at least 1 arg"},
 		{[]string{"--workers", "many"}, `"many"`},

@@ -22,7 +22,7 @@ func rootCommand(asDropIn bool) *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(explainFlag)
 	root.Flags().AddFlagSet(server.Flags())
-	root.AddCommand(server, devCommand(), runCommand(), testCommand(), checkCommand(), gcCommand(), typesCommand(), versionCommand())
+	root.AddCommand(server, devCommand(), runCommand(), testCommand(), checkCommand(), rbacCommand(), gcCommand(), typesCommand(), versionCommand())
 	return root
 }
 

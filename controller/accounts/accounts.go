@@ -75,7 +75,7 @@ func (a *Accounts) releaseLost(who account.Account) func(context.Context, *objec
 // Permit returns a function that returns an error if the account may not read a Secret or a ConfigMap.
 func (a *Accounts) Permit(who account.Account) func(references.Object) error {
 	return func(o references.Object) error {
-		scope := access.Scope{GroupResource: o.Resource(), Namespace: o.Namespace, Name: o.Name}
+		scope := access.Scope{GroupResource: o.Resource().GroupResource(), Namespace: o.Namespace, Name: o.Name}
 		return a.Reviewer.MayRead(context.Background(), who, scope)
 	}
 }

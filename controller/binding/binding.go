@@ -23,6 +23,7 @@ import (
 	"metascript/controller/metrics"
 	"metascript/controller/object"
 	"metascript/controller/plan"
+	"metascript/controller/related"
 	"metascript/controller/revisions"
 	"metascript/controller/spec"
 )
@@ -44,8 +45,9 @@ type Binding struct {
 	ParentNamespaceOnly bool
 	// Discover finds the resources that the customize hook names.
 	Discover kube.Finder
-	// OnRelated is called for each resource that the customize hook names, before its cache is opened. It may be nil.
-	OnRelated func(kube.Resource)
+	// OnRelated is called with the rules of the customize hook for a parent, before the caches of their resources are opened. It may be
+	// nil.
+	OnRelated func(parent object.Ref, rules []related.Rule)
 	// RelatedKinds has the kinds of related objects so far as its keys, of type object.Kind.
 	RelatedKinds sync.Map
 

@@ -36,7 +36,15 @@ func (c *Credentials) OnChange(changed func()) error {
 	if c == nil || c.watcher == nil {
 		return nil
 	}
-	return c.watcher.Watch(c, changed, slices.Collect(maps.Keys(c.objects))...)
+	return c.watcher.Watch(c, changed, c.Objects()...)
+}
+
+// Objects returns the objects, in no order. It needs no watch.
+func (c *Credentials) Objects() []references.Object {
+	if c == nil {
+		return nil
+	}
+	return slices.Collect(maps.Keys(c.objects))
 }
 
 // Secrets returns the Secrets among the objects. Those that do not exist or cannot be read are left out.

@@ -213,16 +213,11 @@ func (c *Caller) callCustomize(ctx context.Context, parent *object.Object, v Var
 	return response.Related, nil
 }
 
-// watchRelated registers the parent for events of the objects that the rules select: they queue it. It reports each resource to
-// Binding.OnRelated before the cache of the resource is opened.
+// watchRelated registers the parent for events of the objects that the rules select: they queue it. It reports the rules to
+// Binding.OnRelated before the caches of their resources are opened.
 func (c *Caller) watchRelated(parent object.Ref, rules []related.Rule) related.View {
 	if c.Binding.OnRelated != nil {
-		for _, rule := range rules {
-			c.Binding.OnRelated(rule.Resource)
-			if rule.Query.Namespaces != nil {
-				c.Binding.OnRelated(related.Namespaces)
-			}
-		}
+		c.Binding.OnRelated(parent, rules)
 	}
 	return c.Caches.Watch(related.Parent{Controller: c.Controller, Ref: parent}, rules)
 }

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -24,11 +25,16 @@ type Offline struct {
 var clusterScoped = []string{
 	"namespaces", "nodes", "persistentvolumes", "componentstatuses", "clusterroles", "clusterrolebindings",
 	"storageclasses", "csidrivers", "csinodes", "volumeattachments", "volumeattributesclasses", "ingressclasses",
-	"runtimeclasses", "priorityclasses", "apiservices", "customresourcedefinitions", "certificatesigningrequests",
-	"clustertrustbundles", "flowschemas", "prioritylevelconfigurations", "ipaddresses", "servicecidrs",
+	"runtimeclasses", "priorityclasses", "certificatesigningrequests", "clustertrustbundles", "flowschemas", "prioritylevelconfigurations", "ipaddresses", "servicecidrs",
 	"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "validatingadmissionpolicies",
 	"validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings",
 	"deviceclasses", "devicetaintrules", "resourceslices", "resourcepoolstatusrequests", "storageversions", "storageversionmigrations",
+}
+
+// withoutType are the resources of Kubernetes whose types are not in client-go.
+var withoutType = []Resource{
+	{apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"), "CustomResourceDefinition", false, true},
+	{schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}, "APIService", false, true},
 }
 
 // ByName implements Finder.
@@ -40,9 +46,12 @@ func (f *Offline) ByName(apiVersion, plural string) (Resource, error) {
 	if found, ok := f.defined(gv, plural); ok {
 		return found, nil
 	}
-	for kind := range scheme.Scheme.KnownTypes(gv) {
+	if i := slices.IndexFunc(withoutType, func(r Resource) bool { return r.GroupVersionResource == gv.WithResource(plural) }); i >= 0 {
+		return withoutType[i], nil
+	}
+	for kind, of := range scheme.Scheme.KnownTypes(gv) {
 		if guess, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind)); guess.Resource == plural {
-			return Resource{guess, kind, !slices.Contains(clusterScoped, plural), true}, nil
+			return Resource{guess, kind, !slices.Contains(clusterScoped, plural), builtinHasStatus(plural, of)}, nil
 		}
 	}
 	if kind, known := f.Known[gv.WithResource(plural)]; known {
@@ -54,6 +63,13 @@ func (f *Offline) ByName(apiVersion, plural string) (Resource, error) {
 		}
 	}
 	return Resource{}, fmt.Errorf("what kind is resource %q in %s? give its CustomResourceDefinition, or an object of it", plural, apiVersion)
+}
+
+// builtinHasStatus reports whether a resource of Kubernetes has the status subresource: it has if its type has the field Status, except
+// csinodes.
+func builtinHasStatus(plural string, of reflect.Type) bool {
+	_, found := of.FieldByName("Status")
+	return found && plural != "csinodes"
 }
 
 func (f *Offline) defined(gv schema.GroupVersion, plural string) (Resource, bool) {

@@ -61,9 +61,33 @@ func TestBuiltinResourcesAreKnown(t *testing.T) {
 		{"autoscaling/v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler, namespaced"},
 		{"admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration, cluster-scoped"},
 		{"coordination.k8s.io/v1", "leases", "Lease, namespaced"},
+		{"apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition, cluster-scoped"},
+		{"apiregistration.k8s.io/v1", "apiservices", "APIService, cluster-scoped"},
 	} {
 		if got := find(t, &Offline{}, c.apiVersion, c.plural); got != c.want {
 			t.Errorf("%s in %s is %s, want %s", c.plural, c.apiVersion, got, c.want)
+		}
+	}
+}
+
+func TestStatusOfBuiltinResources(t *testing.T) {
+	for _, c := range []struct {
+		apiVersion, plural string
+		want               bool
+	}{
+		{"v1", "pods", true},
+		{"v1", "namespaces", true},
+		{"v1", "configmaps", false},
+		{"v1", "secrets", false},
+		{"v1", "serviceaccounts", false},
+		{"apps/v1", "statefulsets", true},
+		{"networking.k8s.io/v1", "networkpolicies", false},
+		{"rbac.authorization.k8s.io/v1", "clusterroles", false},
+		{"storage.k8s.io/v1", "csinodes", false},
+		{"apiextensions.k8s.io/v1", "customresourcedefinitions", true},
+	} {
+		if found, err := (&Offline{}).ByName(c.apiVersion, c.plural); err != nil || found.HasStatus != c.want {
+			t.Errorf("%s in %s: status subresource %t, want %t (error: %v)", c.plural, c.apiVersion, found.HasStatus, c.want, err)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 // Package offline calls the hooks of a controller without a cluster, for the command line.
 //
-//   - A [Sync] calls the sync or the finalize hook once.
+//   - A [Sync] calls the sync or the finalize hook once, or only the customize hook.
+//   - [Load] makes the hooks of a controller object, without calling them.
 //   - [Check] compiles the scripts of a controller object; [Warnings] checks only the object.
 package offline
 
@@ -49,30 +50,50 @@ type Sync struct {
 // It validates the controller object and the responses as the server does. If the parent has no UID or no namespace, the
 // hooks get a UID of zeros and the namespace "default". Errors and warnings do not contain values of Secrets.
 func (s *Sync) Run(ctx context.Context) (*hook.Response, error) {
-	d, err := s.declaration()
+	b, req, err := s.prepare(ctx)
 	if err != nil {
 		return nil, err
+	}
+	redactor := s.redactor()
+	ctx = redact.NewContext(ctx, redactor)
+	if req.Related, err = s.relate(ctx, b, req); err != nil {
+		return nil, redactor.Error(err)
+	}
+	return s.call(ctx, b, req, redactor)
+}
+
+// Customize calls only the customize hook, and returns its rules. It returns none if there is no customize hook.
+func (s *Sync) Customize(ctx context.Context) ([]hook.RelatedRule, error) {
+	b, req, err := s.prepare(ctx)
+	if err != nil || b.Customize == nil {
+		return nil, err
+	}
+	redactor := s.redactor()
+	rules, err := s.customize(redact.NewContext(ctx, redactor), b, req)
+	return rules, redactor.Error(err)
+}
+
+// prepare makes the hooks of the controller, and the request, without related objects.
+func (s *Sync) prepare(ctx context.Context) (*binding.Binding, *hook.Request, error) {
+	d, err := s.declaration()
+	if err != nil {
+		return nil, nil, err
 	}
 	built, err := s.builder().ReadAndBuild(ctx, d)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
+		return nil, nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
 	resolved, err := spec.Resolve(d, s.resources(d))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
+		return nil, nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
 	}
 	b, err := binding.Bind(d, resolved)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	b.Customize = built.Customize
-	redactor := s.redactor()
-	ctx = redact.NewContext(ctx, redactor)
-	req, err := s.request(ctx, d, resolved, b)
-	if err != nil {
-		return nil, redactor.Error(err)
-	}
-	return s.call(ctx, &built, req, redactor)
+	b.Hooks = built.Hooks()
+	req, err := s.request(d, resolved, b)
+	return b, req, s.redactor().Error(err)
 }
 
 // declaration reads and validates the controller object.
@@ -100,10 +121,10 @@ func (s *Sync) redactor() *redact.Redactor {
 }
 
 // call calls the sync or the finalize hook.
-func (s *Sync) call(ctx context.Context, built *build.Built, req *hook.Request, redactor *redact.Redactor) (*hook.Response, error) {
-	called, name := built.Sync, hook.Sync
+func (s *Sync) call(ctx context.Context, b *binding.Binding, req *hook.Request, redactor *redact.Redactor) (*hook.Response, error) {
+	called, name := b.Sync, hook.Sync
 	if s.Finalizing {
-		called, name = built.Finalize, hook.Finalize
+		called, name = b.Finalize, hook.Finalize
 	}
 	if called == nil {
 		return nil, fmt.Errorf("%s has no %s hook", object.Describe(s.Controller), name)
@@ -139,7 +160,9 @@ func (s *Sync) resources(d *spec.Declaration) *kube.Offline {
 		}
 	}
 	if len(named) == 1 {
-		resources.Known = map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(named[0].Resource): kind}
+		known := map[schema.GroupVersionResource]object.Kind{kind.GroupVersion().WithResource(named[0].Resource): kind}
+		maps.Copy(known, resources.Known)
+		resources.Known = known
 	}
 	return &resources
 }
@@ -156,8 +179,8 @@ func (s *Sync) builder() *build.Builder {
 	return b
 }
 
-// request returns the request for the hook. It calls the customize hook.
-func (s *Sync) request(ctx context.Context, d *spec.Declaration, resolved spec.Resolved, b *binding.Binding) (*hook.Request, error) {
+// request returns the request for the hook, without related objects.
+func (s *Sync) request(d *spec.Declaration, resolved spec.Resolved, b *binding.Binding) (*hook.Request, error) {
 	rule := b.Rule(s.Parent.GroupVersionKind())
 	if rule == nil {
 		return nil, fmt.Errorf("%s is a %s, but the parents of %s are %s", object.Describe(s.Parent), s.Parent.GroupVersionKind(), object.Describe(s.Controller), kindsOf(b.Parents))
@@ -179,11 +202,7 @@ func (s *Sync) request(ctx context.Context, d *spec.Declaration, resolved spec.R
 	for _, rule := range resolved.Children {
 		req.Children.Declare(rule.ObjectKind())
 	}
-	if err := s.observe(req, d.Field); err != nil {
-		return nil, err
-	}
-	req.Related, err = s.relate(ctx, b, req)
-	return req, err
+	return req, s.observe(req, d.Field)
 }
 
 // observe adds the observed children to a request. A child of a kind that is not declared is an error.
@@ -211,15 +230,24 @@ func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 		}
 		return nil, nil
 	}
-	response, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent, Children: req.Children})
+	returned, err := s.customize(ctx, b, req)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := related.Rules(req.Parent, response.Related, s.Resources, b.ParentNamespaceOnly)
+	rules, err := related.Rules(req.Parent, returned, s.Resources, b.ParentNamespaceOnly)
 	if err != nil {
 		return nil, err
 	}
 	return related.Select(rules, s.find), nil
+}
+
+// customize calls the customize hook, which must exist.
+func (s *Sync) customize(ctx context.Context, b *binding.Binding, req *hook.Request) ([]hook.RelatedRule, error) {
+	response, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent, Children: req.Children})
+	if err != nil {
+		return nil, err
+	}
+	return response.Related, nil
 }
 
 // find returns copies of the related objects that a rule selects. One without a namespace is in that of the parent.
@@ -269,19 +297,4 @@ func Warnings(o *object.Object, sandbox build.Sandbox) []string {
 		return nil
 	}
 	return append(sandbox.WithDefaults().Warnings(d), d.Warnings()...)
-}
-
-// Check validates a controller object and compiles its scripts. It returns the names of its hooks, sorted, and warnings about
-// fields that are accepted but are probably mistakes.
-func Check(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources scripts.Sources) (hooks, warnings []string, err error) {
-	d, err := spec.Read(o)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := d.Validate(); err != nil {
-		return nil, nil, err
-	}
-	withDefaults := sandbox.WithDefaults()
-	loaded, err := (&build.Builder{Sandbox: withDefaults, Sources: sources}).ReadAndBuild(ctx, d)
-	return loaded.Names, append(append(withDefaults.Warnings(d), d.Warnings()...), loaded.Warnings...), err
 }

@@ -3,6 +3,7 @@
 package references
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,13 +29,18 @@ type Object struct{ Kind, Namespace, Name string }
 
 func (o Object) String() string { return o.Kind + " " + o.Namespace + "/" + o.Name }
 
-// Resource returns the resource of the object.
-func (o Object) Resource() schema.GroupResource {
-	return schema.GroupResource{Resource: strings.ToLower(o.Kind) + "s"}
+// Compare compares two objects for slices.SortFunc: by kind, namespace and name.
+func Compare(a, b Object) int {
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// Resource returns the resource of the object: secrets or configmaps.
+func (o Object) Resource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(o.Kind) + "s"}
 }
 
 func (o Object) spec() informer.Spec {
-	return informer.Spec{Resource: o.Resource().WithVersion("v1"), Namespace: o.Namespace, Name: o.Name}
+	return informer.Spec{Resource: o.Resource(), Namespace: o.Namespace, Name: o.Name}
 }
 
 // A Watcher watches the objects that users refer to. A user is identified by a comparable value. A Watcher is safe for

@@ -15,6 +15,14 @@ type Rule struct {
 	Query selection.Query
 }
 
+// Resources returns the resources whose objects are needed to select those of the rule.
+func (r Rule) Resources() []kube.Resource {
+	if r.Query.Namespaces == nil {
+		return []kube.Resource{r.Resource}
+	}
+	return []kube.Resource{r.Resource, Namespaces}
+}
+
 // SameResource reports whether two rules have the same resource.
 func (r Rule) SameResource(other Rule) bool { return r.Resource == other.Resource }
 

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -39,6 +38,12 @@ import (
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
 //	dev [flag...]              run "metascript dev" beside the servers, under the name dev; its output is the file log-dev
+//	kubeconfig                 write the file kubeconfig, for "exec $METASCRIPT"
+//	observe [flag...]          run "metascript rbac --observe" beside the servers, under the name observe, until it is ended; its output is
+//	                           the file log-observe
+//	can-i ACCOUNT VERB RESOURCE [flag...]
+//	                           wait until "kubectl auth can-i" says yes, with ! no, for a ServiceAccount, NAMESPACE/NAME
+//	granted ACCOUNT FILE       the same, yes, for each verb on each resource in the roles of FILE
 //	fill FILE...               replace variables in files, as apply does
 //	versions FILE              write the resourceVersions of all objects in the script's namespace into FILE
 //	http URL                   print the status code and the body that a GET gives
@@ -129,6 +134,10 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"sha1":           cmdSHA1,
 	"untold":         cmdUntold,
 	"as":             cmdAs,
+	"kubeconfig":     cmdKubeconfig,
+	"observe":        cmdObserve,
+	"can-i":          cmdCanI,
+	"granted":        cmdGranted,
 }
 
 func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).user = args[0] }

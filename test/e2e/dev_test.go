@@ -17,17 +17,22 @@ import (
 
 // cmdDev runs "metascript dev" in the script's folder. The script's files are written in place, as a simple editor does.
 func cmdDev(ts *testscript.TestScript, _ bool, args []string) {
-	w, dir := worldOf(ts), ts.Getenv("WORK")
+	worldOf(ts).beside(ts, "dev", append([]string{"dev"}, args...))
+}
+
+// beside runs metascript with these arguments in the script's folder, under a name.
+func (w *world) beside(ts *testscript.TestScript, name string, args []string) {
+	dir := ts.Getenv("WORK")
 	path, err := w.proxiedKubeconfig(dir, w.proxy)
 	ts.Check(err)
-	log, err := os.OpenFile(filepath.Join(dir, logOf("dev")), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	log, err := os.OpenFile(filepath.Join(dir, logOf(name)), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	ts.Check(err)
-	s := &server{Cmd: exec.Command(binary, append([]string{"dev", "--kubeconfig=" + path}, args...)...), log: log}
+	s := &server{Cmd: exec.Command(binary, append(args, "--kubeconfig="+path)...), log: log}
 	s.Dir, s.Stdout, s.Stderr = dir, log, log
 	ts.Check(s.Start())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.servers["dev"] = s
+	w.servers[name] = s
 }
 
 func cmdFill(ts *testscript.TestScript, _ bool, args []string) {

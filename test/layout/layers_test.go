@@ -21,6 +21,7 @@ var layers = []string{
 	"call",
 	"accounts",
 	"binding",
+	"rights", // what a controller has to be permitted
 	"related",
 	"finalizers",
 	"static",

@@ -6,7 +6,7 @@
 //
 // Within cmd:
 //
-//	the verbs -> devsession, cases, check, hookcall, serverflags -> report, sandbox, manifest -> style, flagvalue
+//	the verbs -> devsession, rbac, cases, check, hookcall, serverflags -> report, sandbox, manifest -> style, flagvalue
 package layout
 
 import (

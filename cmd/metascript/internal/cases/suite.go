@@ -9,6 +9,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
 )
 
@@ -56,6 +57,16 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 	return all, nil
 }
 
+// IsSuite reports whether a folder has cases, and the controller that they are about.
+func IsSuite(dir string) bool {
+	for _, name := range []string{"controller.yaml", "cases"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // readSuite reads the files of a suite, except for the cases.
 func readSuite(dir string) (*Suite, error) {
 	objects, err := manifest.Read([]string{filepath.Join(dir, "controller.yaml")}, nil)
@@ -89,6 +100,36 @@ func readIfExists(path string) ([]manifest.Document, error) {
 		return nil, nil
 	}
 	return docs, err
+}
+
+// Dir returns the folder. Scripts in files are below it.
+func (s *Suite) Dir() string { return s.dir }
+
+// Definitions returns the definitions in the folder.
+func (s *Suite) Definitions() []*apiextensionsv1.CustomResourceDefinition { return s.definitions }
+
+// A Call is the call of a case, without sources of scripts.
+type Call struct {
+	*hookcall.Call
+	File  string // of the case
+	Fails bool   // the expected outcome is an error
+}
+
+// Calls returns the calls of all cases. They share no objects, since a call modifies its objects.
+func (s *Suite) Calls() ([]Call, error) {
+	var all []Call
+	for _, file := range s.files {
+		c, err := readCase(file)
+		if err != nil {
+			return nil, err
+		}
+		call, err := c.call(s)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		all = append(all, Call{call, file, c.want.Error != ""})
+	}
+	return all, nil
 }
 
 // NeedWorkers reports whether a controller in the suites runs its scripts in worker processes.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
@@ -31,12 +32,32 @@ type Call struct {
 	Now                string              // request.now, in RFC 3339; "" means the time of the call
 
 	Definitions []*apiextensionsv1.CustomResourceDefinition // for the defaults of objects, and for kinds without an object
+	Known       map[schema.GroupVersionResource]object.Kind // more kinds without an object; may be nil
 	Sources     scripts.Sources                             // of scripts that are not in the controller object
 }
 
 // Do calls the hook and returns its answer. It writes what the script prints to log. It modifies the objects of the call: it sets
 // their defaults, like the API server. So Do must be called only once.
 func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hook.Response, error) {
+	sync, err := c.sync(in, log)
+	if err != nil {
+		return nil, err
+	}
+	return sync.Run(ctx)
+}
+
+// Customize calls only the customize hook, and returns its rules; none if there is no such hook. It is otherwise like Do, and is called
+// in place of it.
+func (c *Call) Customize(ctx context.Context, in *sandbox.Sandbox, log io.Writer) ([]hook.RelatedRule, error) {
+	sync, err := c.sync(in, log)
+	if err != nil {
+		return nil, err
+	}
+	return sync.Customize(ctx)
+}
+
+// sync returns the call in the form of package offline, with the defaults of the objects.
+func (c *Call) sync(in *sandbox.Sandbox, log io.Writer) (*offline.Sync, error) {
 	objects := slices.Concat([]manifest.Document{c.Parent}, c.Children, c.Related)
 	if err := setDefaults(c.Definitions, objects); err != nil {
 		return nil, err
@@ -46,18 +67,17 @@ func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hoo
 		return nil, err
 	}
 	// Without a cluster there is no discovery. Instead the kinds of the objects are used, with those of Definitions and of Kubernetes.
-	resources := &kube.Offline{Definitions: c.Definitions}
+	resources := &kube.Offline{Definitions: c.Definitions, Known: c.Known}
 	for _, doc := range objects {
 		resources.Seen = append(resources.Seen, doc.GroupVersionKind())
 	}
-	sync := &offline.Sync{
+	return &offline.Sync{
 		Controller: c.Controller.Object, Parent: c.Parent.Object, Children: objectsOf(c.Children), Related: objectsOf(c.Related),
 		Finalizing: c.Finalizing, Now: now, Resources: resources, Sandbox: in.Sandbox, Sources: c.Sources,
 		Log: func(name string, m engine.Message) {
 			fmt.Fprintf(log, "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
 		},
-	}
-	return sync.Run(ctx)
+	}, nil
 }
 
 // now returns request.now; the zero time means the time of the call.

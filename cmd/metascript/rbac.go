@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"metascript/cmd/metascript/internal/cases"
+	"metascript/cmd/metascript/internal/flagvalue"
+	"metascript/cmd/metascript/internal/kubeconfig"
+	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/rbac"
+	"metascript/cmd/metascript/internal/sandbox"
+	"metascript/cmd/metascript/internal/serverflags"
+	"metascript/controller"
+	"metascript/controller/kube"
+	"metascript/scripts"
+)
+
+// rbacFlags are the flags of the command rbac.
+type rbacFlags struct {
+	files, parents, cases []string
+	namespaces            []string
+	account               string
+	part                  flagvalue.Choice
+	check                 bool
+	observe               time.Duration
+	kubeconfig            string
+	defaults              serverflags.SpecDefaults
+	sandbox               sandbox.Flags
+}
+
+// The parts of the output, as values of the flag.
+const (
+	partAll     = "all"
+	partAccount = "account"
+	partServer  = "server"
+)
+
+// rbacCommand returns the command rbac.
+func rbacCommand() *cobra.Command {
+	f := rbacFlags{part: flagvalue.OneOf(partAll, partAccount, partServer)}
+	cmd := &cobra.Command{
+		Use:   "rbac -f controller.yaml",
+		Short: "Print the permissions that controllers need, or compare them with a cluster",
+		Long: `Print the ServiceAccount of each controller in the files, and the Roles, ClusterRoles and bindings that permit it exactly
+what the controller needs, as YAML for kubectl apply -f -. A comment says why each verb is needed. The account is the one
+in spec.serviceAccount, or in --service-account for controllers that have none. If the files contain the
+CustomResourceDefinitions of the parents and children, the command needs no cluster.
+
+A last ClusterRole for each controller has what the server itself reads for it. It has the label
+` + rbac.AggregateLabel + `: "true". With --part only one of the two parts is printed.
+
+With --namespace, the parents are only in these namespaces, and the account gets Roles there. Without it, it gets
+ClusterRoles. What is in one known namespace, such as a Secret of a webhook, always gets a Role.
+
+What a customize hook asks for is known only when it is called. The command calls it with the objects of test cases, which
+are found as by "metascript test" beside the files of the controllers or in the directories of --cases, and with the
+parents of --parent. With --observe it runs the controllers for that time against a cluster, like
+"metascript dev --dry-run", and prints then what their hooks asked for. Ctrl-C ends this earlier.
+
+With --check nothing is printed for kubectl: the command compares what is needed with what the cluster permits to the
+account. It prints what is missing and what is too much, with the roles and bindings that grant it, and exits with 1 if
+there is anything.
+
+With --check and --observe the command finds the cluster by --kubeconfig, the environment variable KUBECONFIG,
+~/.kube/config, or the service account of its Pod, in this order. Then CustomResourceDefinitions, and ConfigMaps with
+scripts, need not be in the files.`,
+		Example: `  metascript rbac -f examples/catset --service-account catsets/controller | kubectl apply -f -
+  metascript rbac -f controller.yaml -f crd.yaml --namespace team-a --namespace team-b
+  metascript rbac -f controller.yaml --check`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runRBAC(cmd, &f) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or directories with the controllers, and with CustomResourceDefinitions; "-" is standard input`)
+	flags.StringVar(&f.account, "service-account", "", "NAMESPACE/NAME of the ServiceAccount of controllers without spec.serviceAccount")
+	flags.StringSliceVarP(&f.namespaces, "namespace", "n", nil, "the parents are only in this namespace; the flag can be repeated")
+	flags.Var(&f.part, "part", "what is printed: "+f.part.Words())
+	flags.StringSliceVar(&f.parents, "parent", nil, "files with parents, for which customize hooks are called")
+	flags.StringSliceVar(&f.cases, "cases", nil, "directories with test cases, whose customize hooks are called; defaults to those of the files")
+	flags.DurationVar(&f.observe, "observe", 0, "run the controllers as a dry run for this time, to see what their customize hooks ask for")
+	flags.BoolVar(&f.check, "check", false, "compare with what a cluster permits, instead of printing")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file, for --check and --observe")
+	f.defaults.Register(flags)
+	f.sandbox.Register(flags)
+	_ = cmd.MarkFlagRequired("filename")
+	cmd.MarkFlagsMutuallyExclusive("check", "part")
+	return cmd
+}
+
+// errNotExact makes the exit code 1 after --check has printed the differences.
+var errNotExact = errors.New("not every account has exactly what it needs")
+
+// runRBAC reads all files before it uses a cluster: most errors are in the files.
+func runRBAC(cmd *cobra.Command, f *rbacFlags) error {
+	docs, err := manifest.Read(f.files, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	controllers := manifest.Controllers(docs)
+	if len(controllers) == 0 {
+		return fmt.Errorf("no CompositeController and no DecoratorController in %s%s", strings.Join(f.files, ", "), manifest.HintNested(f.files))
+	}
+	sandbox, err := f.sandbox.Open(nil, manifest.NeedWorkers(controllers))
+	if err != nil {
+		return err
+	}
+	defer sandbox.Close()
+	loader, err := f.loader(cmd, docs, sandbox)
+	if err != nil {
+		return err
+	}
+	var config *rest.Config
+	if f.check || f.observe > 0 {
+		if config, err = f.useCluster(cmd, loader); err != nil {
+			return err
+		}
+	}
+	loaded, err := loader.Load(cmd.Context(), controllers)
+	if err != nil {
+		return err
+	}
+	for _, c := range loaded {
+		if c.Incomplete != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s: %s\n", c.ID, c.Incomplete)
+		}
+	}
+	if f.check {
+		return compareRBAC(cmd, config, loaded)
+	}
+	return f.print(cmd, loaded)
+}
+
+// loader returns a Loader that uses only files.
+func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *sandbox.Sandbox) (*rbac.Loader, error) {
+	l := &rbac.Loader{Sandbox: in, Namespaces: f.namespaces, Log: cmd.ErrOrStderr()}
+	var err error
+	if l.Account, err = f.serviceAccount(); err != nil {
+		return nil, err
+	}
+	if l.Definitions, err = manifest.CRDs(docs); err != nil {
+		return nil, err
+	}
+	if l.Parents, err = manifest.Read(f.parents, cmd.InOrStdin()); err != nil {
+		return nil, err
+	}
+	if l.Suites, err = f.suites(); err != nil {
+		return nil, err
+	}
+	folders := slices.Clone(f.sandbox.Folders)
+	for _, s := range l.Suites {
+		l.Definitions, folders = append(l.Definitions, s.Definitions()...), append(folders, s.Dir())
+	}
+	l.Finder, l.Sources = rbac.Definitions(l.Definitions), manifest.ScriptSources(folders, docs)
+	var options controller.Options
+	f.defaults.Apply(&options)
+	l.Strategy = options.ApplyStrategy
+	return l, nil
+}
+
+// useCluster makes a Loader use a cluster: to find resources and ConfigMaps with scripts, and, if the flag is set, to observe the
+// controllers.
+func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config, error) {
+	config, err := kubeconfig.Load(f.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent, config.QPS, config.WarningHandler = "metacontroller", -1, rest.NoWarnings{}
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	l.Finder = kube.NewResources(client, time.Hour)
+	if l.Sources.ConfigMaps, err = rbac.ConfigMaps(cmd.Context(), l.Sources.ConfigMaps, config); err != nil {
+		return nil, err
+	}
+	if f.observe > 0 {
+		log := slog.New(slog.DiscardHandler)
+		l.Observer = &rbac.Observer{Period: f.observe, Out: cmd.ErrOrStderr(), Server: controller.Options{
+			Config: config, Log: log, Sandbox: l.Sandbox.Sandbox, Folders: scripts.NewFolders(f.sandbox.Folders, log),
+		}}
+		f.defaults.Apply(&l.Observer.Server)
+	}
+	return config, nil
+}
+
+// serviceAccount returns the account that the flag names, or nil.
+func (f *rbacFlags) serviceAccount() (*rbac.Account, error) {
+	if f.account == "" {
+		return nil, nil
+	}
+	namespace, name, _ := strings.Cut(f.account, "/")
+	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return nil, fmt.Errorf("--service-account %q: want NAMESPACE/NAME", f.account)
+	}
+	return &rbac.Account{Namespace: namespace, Name: name}, nil
+}
+
+// suites returns the test cases in the directories of the flag, or else those beside the files of the controllers.
+func (f *rbacFlags) suites() ([]*cases.Suite, error) {
+	dirs := f.cases
+	if len(dirs) == 0 {
+		for _, path := range f.files {
+			if path == "-" {
+				continue
+			}
+			if info, err := os.Stat(path); err != nil || !info.IsDir() {
+				path = filepath.Dir(path)
+			}
+			if cases.IsSuite(path) && !slices.Contains(dirs, path) {
+				dirs = append(dirs, path)
+			}
+		}
+	}
+	return cases.ReadSuites(dirs)
+}
+
+// print prints the objects of the controllers.
+func (f *rbacFlags) print(cmd *cobra.Command, all []*rbac.Controller) error {
+	var objects []rbac.Manifest
+	for _, c := range all {
+		if f.part.String() != partServer {
+			objects = append(objects, c.ForAccount()...)
+		}
+		if f.part.String() != partAccount {
+			objects = append(objects, c.ForServer()...)
+		}
+	}
+	return rbac.Print(cmd.OutOrStdout(), objects)
+}
+
+// compareRBAC compares the rights of the controllers with those in a cluster. It does not use the context of the command, which Ctrl-C
+// has ended if it ended an observation.
+func compareRBAC(cmd *cobra.Command, config *rest.Config, all []*rbac.Controller) error {
+	checker, err := rbac.NewChecker(config, cmd.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	exact, err := checker.Check(context.WithoutCancel(cmd.Context()), all)
+	if err == nil && !exact {
+		err = errNotExact
+	}
+	return err
+}

@@ -1,0 +1,53 @@
+package offline
+
+import (
+	"context"
+	"slices"
+
+	"metascript/controller/build"
+	"metascript/controller/object"
+	"metascript/controller/references"
+	"metascript/controller/spec"
+	"metascript/scripts"
+)
+
+// Loaded is a controller object with its hooks.
+type Loaded struct {
+	Declaration *spec.Declaration
+	Hooks       build.Built
+
+	// References are the Secrets and ConfigMaps of the webhooks, and the ConfigMaps with the scripts, sorted.
+	References []references.Object
+}
+
+// Load validates a controller object, and makes its hooks from its scripts. It calls no hook.
+func Load(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources scripts.Sources) (*Loaded, error) {
+	d, err := spec.Read(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	builder := &build.Builder{Sandbox: sandbox.WithDefaults(), Sources: sources}
+	built, err := builder.ReadAndBuild(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	all := built.Clients.Credentials.Objects()
+	for _, script := range builder.Wanted(d) {
+		all = append(all, build.ConfigMapsOf(&script)...)
+	}
+	slices.SortFunc(all, references.Compare)
+	return &Loaded{d, built, slices.Compact(all)}, nil
+}
+
+// Check validates a controller object and compiles its scripts. It returns the names of its hooks, sorted, and warnings about
+// fields that are accepted but are probably mistakes.
+func Check(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources scripts.Sources) (hooks, warnings []string, err error) {
+	loaded, err := Load(ctx, o, sandbox, sources)
+	if err != nil {
+		return nil, nil, err
+	}
+	return loaded.Hooks.Names, append(Warnings(o, sandbox), loaded.Hooks.Warnings...), nil
+}
