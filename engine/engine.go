@@ -83,7 +83,7 @@ type Env struct {
 	Limits Limits
 	// Identify, if set, returns the identity and version of a map within the argument, or "" for one that it does not know.
 	// Two maps with the same id and version are equal, so that a runtime or a worker may reuse what it derived from one for
-	// the other. Maps are looked up down to the fourth level of the argument.
+	// the other, in calls of the same tenant. Maps are looked up down to the fourth level of the argument.
 	Identify func(object map[string]any) (id, version string)
 	// Log receives what the script prints, in order, from the goroutine that runs it; nil drops it. An Engine passes at most
 	// Limits.Log bytes.
