@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,7 +52,7 @@ func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate
 		UID: c.Object.GetUID(), Generation: c.Object.GetGeneration(), Resolved: c.Resolved, Built: built, Identity: c.Identity,
 		LoadedAt: build.LoadedAt(c.Status.Script, built.Status.Digest, time.Now()), Candidate: c,
 	}
-	scripts := a.scriptVersions(c, builder, &loaded.Built)
+	scripts := a.scriptVersions(m, c, builder, &loaded.Built)
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
 		a.observeLoaded(c.Object)
 		r.Swap(a.nextVersion(ctx, m, r.Reconciler, loaded, scripts))
@@ -83,18 +85,35 @@ func (a *activator) nextVersion(ctx context.Context, m *managed, r *reconcile.Re
 
 // scriptVersions returns the versions of c's scripts, or nil if scripts are not part of revisions. Older versions use the
 // webhooks of now, the current version.
-func (a *activator) scriptVersions(c *build.Candidate, builder *build.Builder, now *build.Built) *store.ScriptVersions {
+func (a *activator) scriptVersions(m *managed, c *build.Candidate, builder *build.Builder, now *build.Built) *store.ScriptVersions {
 	if !c.ScriptRevisions || now.Digest == "" {
 		return nil
 	}
 	older := *builder
 	older.Before = now
 	return &store.ScriptVersions{
-		DryRun: a.DryRun, Store: a.versions.store, Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
+		Tenant: c.Tenant(), Moved: movedVersions(m.reconciler(), c), DryRun: a.DryRun, Store: a.versions.store, Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
 		Load: func(ctx context.Context, then build.ScriptVersion) (build.Built, error) {
 			return older.BuildVersion(ctx, c, then)
 		},
 	}
+}
+
+// movedVersions returns the versions of the scripts that the controller is known to have had as a controller of another tenant, for
+// store.ScriptVersions. They are those that run now. If none runs, it is the one in the status, which an earlier server has stored,
+// perhaps when the controller had no account. There may be no others: they could be those of another tenant.
+func movedVersions(running *reconcile.Reconciler, c *build.Candidate) map[string]string {
+	moved := map[string]string{}
+	if running == nil && c.Status.Script != nil {
+		moved[strings.TrimPrefix(c.Status.Script.Digest, "sha256:")] = ""
+	}
+	if running != nil && running.Current().Revisions != nil && running.Current().Revisions.Scripts != nil {
+		before := running.Current().Revisions.Scripts
+		maps.Copy(moved, before.Moved)
+		maps.Copy(moved, before.Known())
+	}
+	maps.DeleteFunc(moved, func(_, tenant string) bool { return tenant == c.Tenant() })
+	return moved
 }
 
 // bind makes the Binding of c and opens its caches.

@@ -110,6 +110,14 @@ type givenUpVersion struct {
 	why      error
 }
 
+// reconciler returns the Reconciler that runs, or nil.
+func (m *managed) reconciler() *reconcile.Reconciler {
+	if r := m.active.Load(); r != nil {
+		return r.Reconciler
+	}
+	return nil
+}
+
 // runningAs returns what runs if that is c; nil otherwise.
 func (m *managed) runningAs(c *build.Candidate) *running {
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) && r.Current().Loaded.Identity == c.Identity {

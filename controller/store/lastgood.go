@@ -38,7 +38,7 @@ var ErrTooLarge = fmt.Errorf("spec and scripts are larger than the %s that a Con
 // the status does not name it, PutVersion updates its timestamp, so that the Sweeper does not delete it before the status names
 // it. If the stored version was changed, it is replaced. The error is ErrTooLarge if it does not fit into a ConfigMap.
 func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
-	o := s.configMap(c.Identity)
+	o := s.configMap("", c.Identity)
 	archived, err := archive(c.Parts)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 // generation is status.activeGeneration of the object, or else the one before its own. It is an error if the digest of the
 // content is not the one in the name.
 func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*build.Candidate, error) {
-	stored, err := s.GetLive(ctx, s.configMap(strings.TrimPrefix(name, NamePrefix)))
+	stored, err := s.GetLive(ctx, s.configMap("", strings.TrimPrefix(name, NamePrefix)))
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func TestStoredVersionIsValidated(t *testing.T) {
 	} {
 		m := memoryStore{}
 		store := &Store{"home", m, m.get}
-		o := store.configMap(version.Identity)
+		o := store.configMap("", version.Identity)
 		o.Object["binaryData"] = map[string]any{versionKey: c.stored}
 		m[o.GetName()] = o
 		if _, err := store.Version(t.Context(), o.GetName(), version.Object); err == nil || !strings.Contains(err.Error(), c.want) {

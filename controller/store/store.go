@@ -9,7 +9,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,7 +27,8 @@ import (
 )
 
 // A Store reads and writes the ConfigMaps. There are two kinds: scripts to which revisions refer, and last known good versions of
-// controllers with their spec. Equal content is stored once.
+// controllers with their spec. Equal content is stored once, but scripts once for each tenant: ControllerRevisions are in the
+// namespaces of parents, where a tenant can write any digest into them, and must find only its own scripts.
 type Store struct {
 	Namespace string // of the ConfigMaps
 	Writer    plan.Writer
@@ -41,25 +44,39 @@ const (
 	scriptTime    = "metacontroller.k8s.io/stored-at"           // an annotation: when it was last stored, in RFC 3339
 )
 
-// NamePrefix is the prefix of the names of the ConfigMaps. The rest is the digest.
+// NamePrefix is the prefix of the names of the ConfigMaps. The rest is the digest, and after a dot the tenant, unless that is "".
 const NamePrefix = "metascript-script-"
 
-// configMap returns the ConfigMap of scripts for a digest, without data.
-func (s *Store) configMap(digest string) *object.Object {
+// nameOf returns the name of the ConfigMap of a tenant's scripts.
+func nameOf(tenant, digest string) string {
+	if tenant == "" {
+		return NamePrefix + digest
+	}
+	return NamePrefix + digest + "." + tenant
+}
+
+// digestIn returns the digest in the name of a ConfigMap.
+func digestIn(name string) string {
+	digest, _, _ := strings.Cut(strings.TrimPrefix(name, NamePrefix), ".")
+	return digest
+}
+
+// configMap returns the ConfigMap of a tenant's scripts for a digest, without data.
+func (s *Store) configMap(tenant, digest string) *object.Object {
 	o := &object.Object{}
 	o.SetAPIVersion("v1")
 	o.SetKind("ConfigMap")
-	o.SetName(NamePrefix + digest)
+	o.SetName(nameOf(tenant, digest))
 	o.SetNamespace(s.Namespace)
 	o.SetLabels(map[string]string{scriptLabel: "true"})
 	o.SetAnnotations(map[string]string{scriptTime: time.Now().UTC().Format(time.RFC3339)})
 	return o
 }
 
-// putScript stores a version of the scripts of a controller. If it is stored already, putScript updates its timestamp, so that a
-// Sweeper does not delete it before a revision refers to it: a Sweeper that is deleting it gets a conflict.
-func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVersion) error {
-	o := s.configMap(digest)
+// putScript stores a version of the scripts of a tenant's controller. If it is stored already, putScript updates its timestamp, so
+// that a Sweeper does not delete it before a revision refers to it: a Sweeper that is deleting it gets a conflict.
+func (s *Store) putScript(ctx context.Context, tenant, digest string, v build.ScriptVersion) error {
+	o := s.configMap(tenant, digest)
 	if err := encodeScript(o, v); err != nil {
 		return fmt.Errorf("store the script for its revisions: %w", err)
 	}
@@ -107,9 +124,13 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 	return err
 }
 
-// script reads a version of scripts. The caller compares the digest of the content.
-func (s *Store) script(ctx context.Context, digest string) (build.ScriptVersion, error) {
-	o, err := s.GetLive(ctx, s.configMap(digest))
+// script reads a version of scripts of a tenant. The caller compares the digest of the content. digest may be any text, since it is
+// from a ControllerRevision; a dot in it could make it the name of another tenant's ConfigMap.
+func (s *Store) script(ctx context.Context, tenant, digest string) (build.ScriptVersion, error) {
+	if strings.Contains(digest, ".") {
+		return build.ScriptVersion{}, errors.New("it has no digest of a script")
+	}
+	o, err := s.GetLive(ctx, s.configMap(tenant, digest))
 	if err != nil {
 		return build.ScriptVersion{}, err
 	}
@@ -143,9 +164,14 @@ func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
 // concurrent use.
 type ScriptVersions struct {
 	Store   *Store
+	Tenant  string              // of the controller
 	DryRun  bool                // store nothing
 	Digest  string              // of Current
 	Current build.ScriptVersion // the version that is active
+
+	// Moved has the versions that the controller had as a controller of another tenant, by digest, with that tenant. They are
+	// stored for that tenant only, until Hooks needs them.
+	Moved map[string]string
 
 	// Load compiles a stored version.
 	Load func(context.Context, build.ScriptVersion) (build.Built, error)
@@ -162,7 +188,7 @@ func (v *ScriptVersions) Keep(ctx context.Context) error {
 	if v.DryRun {
 		return nil // no revision is written either
 	}
-	return v.Store.putScript(ctx, v.Digest, v.Current)
+	return v.Store.putScript(ctx, v.Tenant, v.Digest, v.Current)
 }
 
 // Hooks returns the hooks of the version to which a revision refers. It loads each version once.
@@ -172,7 +198,7 @@ func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (
 	if known, found := v.Older[revision.Script]; found {
 		return known, nil
 	}
-	older, err := v.Store.script(ctx, revision.Script)
+	older, err := v.find(ctx, revision.Script)
 	var hooks build.Built
 	if err == nil {
 		hooks, err = v.Load(ctx, older)
@@ -182,10 +208,34 @@ func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (
 	}
 	if err != nil {
 		return build.Built{}, fmt.Errorf("the script of ControllerRevision %s, in ConfigMap %s/%s, cannot be used: %w; delete the ControllerRevision: its children then move to the latest revision one by one",
-			revision.Name, v.Store.Namespace, NamePrefix+revision.Script, err)
+			revision.Name, v.Store.Namespace, nameOf(v.Tenant, revision.Script), err)
 	}
 	v.Older[revision.Script] = hooks
 	return hooks, nil
+}
+
+// find reads a version. If it is stored for the tenant that the controller had before, it is stored for the current one too.
+func (v *ScriptVersions) find(ctx context.Context, digest string) (build.ScriptVersion, error) {
+	found, err := v.Store.script(ctx, v.Tenant, digest)
+	before, moved := v.Moved[digest]
+	if !moved || !apierrors.IsNotFound(err) {
+		return found, err
+	}
+	if found, err = v.Store.script(ctx, before, digest); err == nil && !v.DryRun {
+		err = v.Store.putScript(ctx, v.Tenant, digest, found)
+	}
+	return found, err
+}
+
+// Known returns the digests of the versions that the controller is known to have had, each with the tenant for which it is stored.
+func (v *ScriptVersions) Known() map[string]string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	known := map[string]string{v.Digest: v.Tenant}
+	for digest := range v.Older {
+		known[digest] = v.Tenant
+	}
+	return known
 }
 
 // Forget drops the state about a parent, after it was deleted.

@@ -83,6 +83,60 @@ func TestScriptIsStoredOnceAndReadByNextServer(t *testing.T) {
 	}
 }
 
+// A tenant finds only its own scripts, whatever is in a ControllerRevision, and cannot tell that another has stored one.
+func TestTenantsFindOnlyTheirScripts(t *testing.T) {
+	m := memoryStore{}
+	of := func(tenant string) *ScriptVersions {
+		v := versionsIn(m, "script-of-"+tenant)
+		v.Tenant = tenant
+		if err := v.Keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		v.Digest, v.Older = "now", map[string]build.Built{}
+		return v
+	}
+	for tenant, v := range map[string]*ScriptVersions{"": of(""), "a": of("a"), "b": of("b")} {
+		for _, digest := range []string{"script-of-", "script-of-a", "script-of-b", "script-of-a.a", "script-of-b.b", "none"} {
+			_, err := v.Hooks(t.Context(), rollout.Revision{Name: "r", Script: digest})
+			if found := err == nil; found != (digest == "script-of-"+tenant) {
+				t.Errorf("tenant %q, digest %s: error %v", tenant, digest, err)
+			}
+			if err != nil && !strings.Contains(digest, ".") && !strings.Contains(err.Error(), "not found") {
+				t.Errorf("tenant %q can tell that %s exists: %v", tenant, digest, err)
+			}
+		}
+	}
+}
+
+// When a controller gets an account in another namespace, it still finds the scripts that it is known to have had. They are stored
+// again, so that the next server finds them.
+func TestMovedScriptsAreFound(t *testing.T) {
+	m := memoryStore{}
+	before := versionsIn(m, "old")
+	if err := before.Keep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := versionsIn(m, "of-another").Keep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before.Older["older"] = build.Built{}
+	if diff := cmp.Diff(map[string]string{"old": "", "older": ""}, before.Known()); diff != "" {
+		t.Errorf("known versions (-want +got):\n%s", diff)
+	}
+	after := versionsIn(m, "new")
+	after.Tenant, after.Moved = "a", before.Known()
+	for digest, want := range map[string]bool{"old": true, "of-another": false} {
+		if _, err := after.Hooks(t.Context(), rollout.Revision{Name: "r", Script: digest}); (err == nil) != want {
+			t.Errorf("%s: error %v", digest, err)
+		}
+	}
+	next := versionsIn(m, "new")
+	next.Tenant = "a"
+	if _, err := next.Hooks(t.Context(), rollout.Revision{Name: "r", Script: "old"}); err != nil {
+		t.Errorf("the next server: %v", err)
+	}
+}
+
 func TestStoredScriptIsValidated(t *testing.T) {
 	for name, c := range map[string]struct{ stored, want string }{
 		"deleted":             {"", `configmaps "metascript-script-d" not found`},
@@ -94,7 +148,7 @@ func TestStoredScriptIsValidated(t *testing.T) {
 		m := memoryStore{}
 		versions := versionsIn(m, "now")
 		if c.stored != "" {
-			o := versions.Store.configMap("d")
+			o := versions.Store.configMap("", "d")
 			o.Object["data"] = map[string]any{scriptKey: c.stored}
 			m[o.GetName()] = o
 		}
@@ -109,7 +163,7 @@ func TestStoredScriptIsValidated(t *testing.T) {
 func stored(t *testing.T, v build.ScriptVersion) *object.Object {
 	t.Helper()
 	m := memoryStore{}
-	if err := (&Store{"home", m, m.get}).putScript(t.Context(), "d", v); err != nil {
+	if err := (&Store{"home", m, m.get}).putScript(t.Context(), "", "d", v); err != nil {
 		t.Fatal(err)
 	}
 	return m[NamePrefix+"d"]
@@ -256,12 +310,12 @@ func TestSweepDeletesUnusedScripts(t *testing.T) {
 	}
 	write := &plantest.Recorder{}
 	outlines := metadatafake.NewSimpleMetadataClient(scheme, revision,
-		script("unused", old), script("used", old), script("runs", old), script("young", metav1.Now()), script("good", old), restoredNow, other)
+		script("unused", old), script("used", old), script("unused.a", old), script("used.a", old), script("runs", old), script("young", metav1.Now()), script("good", old), restoredNow, other)
 	s := &Sweeper{Namespace: "home", Client: client, Metadata: outlines, Writer: write, InUse: func(digest func(string)) { digest("runs") }}
 	if err := s.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"delete ConfigMap home/metascript-script-unused"}, write.Recorded()); diff != "" {
+	if diff := cmp.Diff([]string{"delete ConfigMap home/metascript-script-unused", "delete ConfigMap home/metascript-script-unused.a"}, write.Recorded()); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
 	}
 }

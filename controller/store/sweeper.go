@@ -43,7 +43,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		return err
 	}
 	unused := slices.DeleteFunc(stored, func(o metav1.PartialObjectMetadata) bool {
-		return used[o.Name] || time.Since(storedAt(&o)) < SweepPeriod
+		return used[digestIn(o.Name)] || time.Since(storedAt(&o)) < SweepPeriod
 	})
 	if len(unused) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		return err
 	}
 	for i := range unused {
-		if used[unused[i].Name] {
+		if used[digestIn(unused[i].Name)] {
 			continue
 		}
 		if err := s.remove(ctx, &unused[i]); err != nil {
@@ -64,7 +64,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 
 // remove deletes a ConfigMap, unless it has changed since it was listed.
 func (s *Sweeper) remove(ctx context.Context, listed *metav1.PartialObjectMetadata) error {
-	o := (&Store{Namespace: s.Namespace}).configMap("")
+	o := (&Store{Namespace: s.Namespace}).configMap("", "")
 	o.SetName(listed.Name)
 	o.SetUID(listed.UID)
 	o.SetResourceVersion(listed.ResourceVersion)
@@ -97,17 +97,17 @@ func storedAt(o *metav1.PartialObjectMetadata) time.Time {
 	return o.CreationTimestamp.Time
 }
 
-// used returns the names of the ConfigMaps to which ControllerRevisions refer, and of those that this server uses or will use.
+// used returns the digests to which ControllerRevisions refer, of any tenant, and those that this server uses or will use.
 func (s *Sweeper) used(ctx context.Context) (map[string]bool, error) {
 	used := map[string]bool{}
 	err := kube.EachMetadata(ctx, s.Metadata, v1alpha1.ControllerRevisions, func(revision *metav1.PartialObjectMetadata) {
-		used[NamePrefix+revision.Annotations[rollout.ScriptAnnotation]] = true
+		used[revision.Annotations[rollout.ScriptAnnotation]] = true
 	})
-	s.InUse(func(digest string) { used[NamePrefix+digest] = true })
+	s.InUse(func(digest string) { used[digest] = true })
 	return used, err
 }
 
-// addLastGood adds the names of the versions that the status of controller objects names. It lists all controller objects, also
+// addLastGood adds the digests of the versions that the status of controller objects names. It lists all controller objects, also
 // those of other servers.
 func (s *Sweeper) addLastGood(ctx context.Context, used map[string]bool) error {
 	for kind, resource := range spec.Resources {
@@ -117,7 +117,7 @@ func (s *Sweeper) addLastGood(ctx context.Context, used map[string]bool) error {
 		}
 		for _, o := range all.Items {
 			name, _, _ := unstructured.NestedString(o.Object, "status", "script", "lastGood")
-			used[name] = true
+			used[digestIn(name)] = true
 		}
 	}
 	return nil
