@@ -17,6 +17,7 @@ import (
 
 	"metascript/controller/informer"
 	"metascript/controller/object"
+	"metascript/controller/overlap"
 	"metascript/controller/selection"
 )
 
@@ -242,14 +243,23 @@ func TestChangesDiffersAfterJoinOrEvent(t *testing.T) {
 }
 
 // overlap is what is known of the parents of a controller: how many there are, the other controllers and the first common parents.
-func (w *world) overlap(who string) string {
-	found := w.Overlap(who, func(other string) bool { return other != "ignored" }, strings.Compare, 2)
+func (w *world) overlap(who string) string { return w.overlapIn(who, nil) }
+
+// overlapIn is overlap for the parents in some namespaces.
+func (w *world) overlapIn(who string, in overlap.Namespaces) string {
+	found := w.Overlap(who, OverlapQuery[string]{
+		In: in, Counts: func(other string) bool { return other != "ignored" },
+		Names: func(other string) bool { return !strings.HasPrefix(other, "secret") }, Order: strings.Compare, Limit: 2,
+	})
 	text := fmt.Sprint(found.Parents)
 	for _, other := range found.Others {
 		text += fmt.Sprintf(", %s at %s", other.Who, other.Parent)
 	}
 	if found.More > 0 {
 		text += fmt.Sprintf(", and %d more", found.More)
+	}
+	if found.Unnamed != (object.Ref{}) {
+		text += fmt.Sprintf(", others at %s", found.Unnamed)
 	}
 	return text
 }
@@ -281,6 +291,41 @@ func TestOverlapOfControllers(t *testing.T) {
 	expect("after a controller left", map[string]string{"a": "1", "b": "1, not-a at default/z", "not-a": "3, b at default/z, c at default/new", "all": "0"})
 	w.join(t, "all", "tenant")
 	expect("after it joined again", map[string]string{"a": "1, all at default/y"})
+}
+
+// Controllers that must not be named are not counted either, and parents in other namespaces do not count.
+func TestOverlapWithUnnamedControllers(t *testing.T) {
+	elsewhere := func(name string) *object.Object {
+		o := widget(name, of("a"))
+		o.SetNamespace("elsewhere")
+		return o
+	}
+	w := newWorld(t, widget("x", of("a")), widget("y", of("b")), elsewhere("w"), elsewhere("z"))
+	for _, c := range []struct{ who, selector string }{{"a", "tenant=a"}, {"all", ""}, {"secret-a", "tenant=a"}, {"secret-b", "tenant=b"}} {
+		w.join(t, c.who, c.selector)
+	}
+	inDefault := func(namespace string) bool { return namespace == "default" }
+	nowhere := func(string) bool { return false }
+	for _, c := range []struct {
+		who  string
+		in   overlap.Namespaces
+		want string
+	}{
+		{"all", nil, "4, a at default/x, others at default/x"},
+		{"all", inDefault, "2, a at default/x, others at default/x"},
+		{"a", inDefault, "1, all at default/x, others at default/x"},
+		{"secret-b", inDefault, "1, all at default/y"},
+		{"a", func(namespace string) bool { return namespace == "elsewhere" }, "2, all at elsewhere/w, others at elsewhere/w"},
+		{"a", nowhere, "0"},
+	} {
+		if got := w.overlapIn(c.who, c.in); got != c.want {
+			t.Errorf("%s has %s, want %s", c.who, got, c.want)
+		}
+	}
+	namespaces := slices.Collect(w.ParentNamespaces("secret-b"))
+	if all := slices.Collect(w.ParentNamespaces("all")); len(all) != 2 || !slices.Equal(namespaces, []string{"default"}) {
+		t.Errorf("namespaces of parents: %q of one, %q of the other", all, namespaces)
+	}
 }
 
 // Objects of a kind are the same objects in all its versions.

@@ -286,7 +286,7 @@ func stopTimeoutAfter(ctx context.Context) time.Duration {
 type Snapshot struct {
 	Synced     bool          // whether the caches are filled
 	CacheError error         // why the caches are not filled, or not up to date; nil if they are
-	Parents    int           // how many parents the controller selects
+	Parents    int           // how many parents the controller selects and may see
 	Held       throttle.Held // the parents for which the script is held
 	Denied     Denied
 	Fallbacks  []build.NamedFallback // the hooks that have both a script and a webhook
