@@ -39,7 +39,7 @@ func (r *Reconciler) findOverlap() *overlap {
 		found := r.shared.Hub.Overlap(r, dispatch.OverlapQuery[*Reconciler]{
 			In: func(namespace string) bool { return seen == nil || seen[namespace] },
 			Counts: func(other *Reconciler) bool {
-				return composite(r) && composite(other) && other.binding.ID != r.binding.ID
+				return r.binding.Shape == hook.Composite && other.binding.Shape == hook.Composite && other.binding.ID != r.binding.ID
 			},
 			Names: func(other *Reconciler) bool { return other.binding.Tenant == r.binding.Tenant },
 			Order: func(a, b *Reconciler) int { return strings.Compare(a.binding.Name, b.binding.Name) },
@@ -49,8 +49,6 @@ func (r *Reconciler) findOverlap() *overlap {
 	}
 	return &r.overlap
 }
-
-func composite(r *Reconciler) bool { return r.binding.Shape == hook.Composite }
 
 func overlapWarnings(r *Reconciler, found dispatch.Overlap[*Reconciler]) []string {
 	var warnings []string

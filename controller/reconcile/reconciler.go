@@ -106,7 +106,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 		o.Shared = NewShared()
 	}
 	r := &Reconciler{
-		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Metrics.QueueMetrics()),
+		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Tenant, b.Metrics.QueueMetrics()),
 		metrics: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, leading: o.Leading, initialReason: queue.Resync,
 	}
 	r.redactors = &redactors{binding: b, states: r.states}
