@@ -38,8 +38,8 @@ type Binding struct {
 	Parents   []*ParentResource // the resources of its parents
 	Finalizer string            // the name of the finalizer that the controller puts on parents
 
-	// SeesParents reports whether the status of the controller may tell that there are parents in a namespace, which is "" for
-	// cluster-scoped ones: its account may not see all parents that it selects. If it is nil, the status may tell of all.
+	// SeesParents reports whether the controller may see the parents in a namespace, which is "" for cluster-scoped ones: its
+	// account may not see all that it selects, and the status must not tell of others. It may wait. Nil: it may see all.
 	SeesParents func(namespace string) bool
 
 	// Hooks are the hooks at the start. An edit of a script replaces them in package reconcile, not here.

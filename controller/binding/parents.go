@@ -121,17 +121,3 @@ var collectorFinalizers = []string{"foregroundDeletion", "orphan"}
 func (b *Binding) FinalizesChildren(parent *object.Object) bool {
 	return b.Finalizing(parent) && !slices.ContainsFunc(parent.GetFinalizers(), func(f string) bool { return slices.Contains(collectorFinalizers, f) })
 }
-
-// SeenNamespaces returns which of these namespaces of parents the status of the controller may tell of; nil if it may tell of all.
-func (b *Binding) SeenNamespaces(all iter.Seq[string]) map[string]bool {
-	if b.SeesParents == nil {
-		return nil
-	}
-	seen := map[string]bool{}
-	for namespace := range all {
-		if b.SeesParents(namespace) {
-			seen[namespace] = true
-		}
-	}
-	return seen
-}

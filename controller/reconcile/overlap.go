@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"metascript/controller/dispatch"
@@ -14,13 +13,13 @@ import (
 // the parent, and deletes those that its own hook does not return. Each overwrites the other's status. The warnings of both
 // report it, and the writes of both are delayed as for every field conflict.
 //
-// The warnings are about parents that the controller's account may see, and do not name or count controllers of other tenants. That
-// there is one is no secret: everybody who sees the parent sees that its children are deleted.
+// The warnings are about parents that both may see, and do not name or count controllers of other tenants. That there is one is no
+// secret: everybody who sees the parent sees that its children are deleted.
 
-// An overlap is the number of parents that a Reconciler selects and may see, and the warnings. The zero value was never computed.
+// An overlap is the number of parents that a Reconciler selects and sees, and the other controllers that select some of them. The
+// zero value means that this was never computed.
 type overlap struct {
-	changes  uint64          // 1 + dispatch.Hub.Changes of all kinds of parents, when this was computed
-	seen     map[string]bool // the namespaces of the parents that count; nil: all
+	changes  uint64 // 1 + dispatch.Hub.Changes of all kinds of parents, when this was computed
 	parents  int
 	warnings []string
 }
@@ -30,14 +29,15 @@ const maxNamedControllers = 10
 
 // findOverlap returns the current overlap. It computes it only if it may have changed. It must not be called concurrently.
 func (r *Reconciler) findOverlap() *overlap {
+	if sees := r.binding.SeesParents; sees != nil {
+		r.shared.Hub.See(r, sees)
+	}
 	changes := uint64(1)
 	for _, rule := range r.binding.Parents {
 		changes += r.shared.Hub.Changes(rule.ObjectKind().GroupKind())
 	}
-	seen := r.binding.SeenNamespaces(r.shared.Hub.ParentNamespaces(r))
-	if r.overlap.changes != changes || !maps.Equal(r.overlap.seen, seen) {
+	if r.overlap.changes != changes {
 		found := r.shared.Hub.Overlap(r, dispatch.OverlapQuery[*Reconciler]{
-			In: func(namespace string) bool { return seen == nil || seen[namespace] },
 			Counts: func(other *Reconciler) bool {
 				return r.binding.Shape == hook.Composite && other.binding.Shape == hook.Composite && other.binding.ID != r.binding.ID
 			},
@@ -45,7 +45,7 @@ func (r *Reconciler) findOverlap() *overlap {
 			Order: func(a, b *Reconciler) int { return strings.Compare(a.binding.Name, b.binding.Name) },
 			Limit: maxNamedControllers,
 		})
-		r.overlap = overlap{changes, seen, found.Parents, overlapWarnings(r, found)}
+		r.overlap = overlap{changes, found.Parents, overlapWarnings(r, found)}
 	}
 	return &r.overlap
 }

@@ -46,6 +46,9 @@ func TestOverlapWarningsDoNotNameOtherTenants(t *testing.T) {
 	none := of(selecting(t, first, "none", "tenant=a"), "", true)
 	a, same := of(beside(t, none, "a", "tenant=a"), "ta", true), of(beside(t, none, "same", "tenant=a"), "ta", true)
 	b, blind := of(beside(t, none, "b", "tenant=a"), "tb", true), of(beside(t, none, "blind", "tenant=a"), "tc", false)
+	for _, r := range []*Reconciler{none, a, same, b, blind} {
+		r.findOverlap() // from now on the others know what it sees
+	}
 	const why = " selects widgets too, such as default/x: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors"
 	const other = "a CompositeController of another tenant" + why
 	for _, c := range []struct {
@@ -66,6 +69,13 @@ func TestOverlapWarningsDoNotNameOtherTenants(t *testing.T) {
 	blind.binding.SeesParents = func(string) bool { return true }
 	if o := blind.findOverlap(); len(o.warnings) != 1 || o.parents != 2 {
 		t.Errorf("after its account was permitted to see the parents: %d parents and the warnings %q", o.parents, o.warnings)
+	}
+	for _, r := range []*Reconciler{a, same, b, blind} {
+		r.binding.SeesParents = func(string) bool { return false }
+		r.findOverlap()
+	}
+	if o := none.findOverlap(); len(o.warnings) > 0 || o.parents != 2 {
+		t.Errorf("controllers whose accounts may not see the parents disturb nobody, but the warnings are %q", o.warnings)
 	}
 }
 

@@ -210,7 +210,7 @@ func (r *Reconciler) watch() error {
 	var parents []dispatch.Parents
 	for _, rule := range r.binding.Parents {
 		parents = append(parents, dispatch.Parents{
-			Cache: rule.Cache, Kind: rule.ObjectKind(), Namespaced: rule.Namespaced,
+			Cache: rule.Cache, Kind: rule.ObjectKind(), Namespaced: rule.Namespaced, Restricted: r.binding.SeesParents != nil,
 			Queries: rule.Queries(), Finalizer: r.binding.Finalizer, On: r.handler.onParent,
 		})
 	}
@@ -286,7 +286,7 @@ func stopTimeoutAfter(ctx context.Context) time.Duration {
 type Snapshot struct {
 	Synced     bool          // whether the caches are filled
 	CacheError error         // why the caches are not filled, or not up to date; nil if they are
-	Parents    int           // how many parents the controller selects and may see
+	Parents    int           // how many parents the controller selects and sees
 	Held       throttle.Held // the parents for which the script is held
 	Denied     Denied
 	Fallbacks  []build.NamedFallback // the hooks that have both a script and a webhook
