@@ -109,8 +109,8 @@ func movedVersions(running *reconcile.Reconciler, c *build.Candidate) map[string
 	}
 	if running != nil && running.Current().Revisions != nil && running.Current().Revisions.Scripts != nil {
 		before := running.Current().Revisions.Scripts
-		maps.Copy(moved, before.Moved)
 		maps.Copy(moved, before.Known())
+		maps.Copy(moved, before.Moved) // those of them that are not stored again yet
 	}
 	maps.DeleteFunc(moved, func(_, tenant string) bool { return tenant == c.Tenant() })
 	return moved
