@@ -135,7 +135,7 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 	if err := s.checkNesting(); err != nil {
 		return nil, err.complete("", s.Files)
 	}
-	t := task{ownerKey{s.Tenant, s.Owner}, textKey{s.Tenant, digest}, s.Entry, l, KindSyntax}
+	t := task{ownerKey{s.Tenant, s.Owner}, digest, s.Entry, l, KindSyntax}
 	p, fault := run(ctx, e, t, func(ctx context.Context) (Program, error) {
 		return r.Compile(ctx, s, l)
 	})
@@ -151,7 +151,7 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 // refuseTimedOut records that the compilation of a text timed out, so that the text is refused from now on.
 func (e *Engine) refuseTimedOut(t task, fault *Error) {
 	if t.kind == KindSyntax && fault != nil && fault.Kind == KindTimeout {
-		e.runaways.refused.timedOut(t.text, t.limits, fault)
+		e.runaways.refused.timedOut(t.text(), t.limits, fault)
 	}
 }
 
@@ -193,7 +193,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env E
 	log := newBoundedLog(env.Log, env.Limits.Log)
 	defer log.close()
 
-	t := task{ownerKey{env.Tenant, env.Owner}, textKey{env.Tenant, p.digest}, p.entry, env.Limits, KindRuntime}
+	t := task{ownerKey{env.Tenant, env.Owner}, p.digest, p.entry, env.Limits, KindRuntime}
 	answer, fault := run(ctx, p.engine, t, func(ctx context.Context) (map[string]any, error) {
 		attempt := env
 		attempt.Log = log.begin()

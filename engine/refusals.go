@@ -58,7 +58,7 @@ func (r *refusals) runaway(evaluation *Runaway, ran time.Duration) {
 func (r *refusals) check(t task) *Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	why, ok := r.entries.Get(t.text)
+	why, ok := r.entries.Get(t.text())
 	switch {
 	case !ok:
 		return nil

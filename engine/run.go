@@ -15,11 +15,14 @@ import (
 // A task describes an evaluation for run.
 type task struct {
 	owner  ownerKey
-	text   textKey // of the script
-	entry  string  // the path of its entry file
+	digest string // of the script
+	entry  string // the path of its entry file
 	limits Limits
 	kind   Kind // the kind of an error that is not an *Error
 }
+
+// text identifies the text of the script.
+func (t *task) text() textKey { return textKey{t.owner.tenant, t.digest} }
 
 // The causes with which run cancels the ctx of an evaluation. The watchdog has others.
 var (
@@ -89,7 +92,7 @@ func (e *Engine) admit(ctx context.Context, t task, attempt int) (*turn, *Error)
 	if fault := e.runaways.check(t); fault != nil {
 		return nil, fault
 	}
-	turn, err := e.lanes.admit(ctx, scriptKey{t.owner, t.text.digest}, attempt)
+	turn, err := e.lanes.admit(ctx, scriptKey{t.owner, t.digest}, attempt)
 	if err != nil {
 		return nil, &Error{Kind: KindCanceled, Pos: Pos{File: t.entry}, Msg: "canceled before it could run: other calls were running"}
 	}

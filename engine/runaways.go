@@ -48,7 +48,7 @@ const runawayAfter = 10 * time.Second
 // abandon adds an attempt of t to the runaways until it ends. It returns false if the attempt has ended already.
 func (r *runaways) abandon(t task, state *atomic.Pointer[func()]) bool {
 	runaway := &Runaway{
-		Tenant: t.owner.tenant, Owner: t.owner.name, Entry: t.entry, Digest: t.text.digest, Compiling: t.kind == KindSyntax, Since: time.Now(),
+		Tenant: t.owner.tenant, Owner: t.owner.name, Entry: t.entry, Digest: t.digest, Compiling: t.kind == KindSyntax, Since: time.Now(),
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +91,7 @@ func (r *runaways) check(t task) *Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for runaway := range r.all {
-		if runaway.text() == t.text {
+		if runaway.text() == t.text() {
 			return &Error{
 				Kind: KindTimeout, Pos: Pos{File: t.entry},
 				Msg:  fmt.Sprintf("refused: an earlier call is still running after its timeout (%s)", runaway),
