@@ -268,7 +268,7 @@ func (l *loading) retryDenied(r *running) {
 
 // observe adds the state of what runs to the result.
 func (l *loading) observe(ctx context.Context) {
-	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id)
+	l.result.Runaways = l.sandbox.RunawaysOf(l.record.id, l.candidate.Tenant())
 	if r := l.record.active.Load(); r != nil {
 		l.result.Active, l.result.LastGood = r.Current().Loaded, l.versions.keepIfGood(ctx, l.record)
 		l.result.Snapshot = r.Snapshot()

@@ -10,25 +10,29 @@ import (
 
 // A cache stores compiled programs.
 //
-// An entry may be reused for every script with the same digest, that is the same language, entry and files: a program depends
-// on nothing else, and keeps no state between calls. The limits of its compilation do not matter, because limits can make a
-// compilation fail but do not change its result. For the same reason a failure is not stored: with more time, or on a less
+// An entry may be reused for every script of the same tenant with the same digest, that is the same language, entry and files: a
+// program depends on nothing else, and keeps no state between calls. Tenants do not share entries: the time that a compilation
+// takes would tell a tenant whether another has the same script. The limits of the compilation do not matter, because limits can
+// make a compilation fail but do not change its result. For the same reason a failure is not stored: with more time, or on a less
 // busy machine, the script may compile.
 //
 // If there are too many entries, the one that was used least recently is dropped. A caller that has a dropped program may
 // continue to call it.
 //
-// Concurrent compilations of the same script within the same limits happen once. Each caller waits only until its own ctx is
+// Concurrent compilations of the same text within the same limits happen once. Each caller waits only until its own ctx is
 // done; if the ctx of the running compilation is done, another caller starts it again.
 type cache struct {
-	mu       sync.Mutex                      // guards the fields below
-	programs *simplelru.LRU[string, Program] // by digest
+	mu       sync.Mutex // guards the fields below
+	programs *simplelru.LRU[textKey, Program]
 	running  map[compilation]*inProgress
 }
 
+// A textKey identifies the text of a script of one tenant, by its digest.
+type textKey struct{ tenant, digest string }
+
 // A compilation is the key of a running compilation: only one runs at a time for each key.
 type compilation struct {
-	digest string
+	text   textKey
 	limits Limits
 }
 
@@ -40,7 +44,7 @@ type inProgress struct {
 }
 
 func newCache(size int) *cache {
-	programs, err := simplelru.NewLRU[string, Program](size, nil)
+	programs, err := simplelru.NewLRU[textKey, Program](size, nil)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
@@ -75,7 +79,7 @@ func (c *cache) get(ctx context.Context, key compilation, compile func() (Progra
 func (c *cache) find(key compilation) (p Program, f *inProgress, created bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, ok := c.programs.Get(key.digest); ok {
+	if p, ok := c.programs.Get(key.text); ok {
 		return p, nil, false
 	}
 	f, ok := c.running[key]
@@ -91,7 +95,7 @@ func (c *cache) finish(key compilation, f *inProgress) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.program != nil {
-		c.programs.Add(key.digest, f.program)
+		c.programs.Add(key.text, f.program)
 	}
 	delete(c.running, key)
 	close(f.done)

@@ -34,8 +34,8 @@ type Script struct {
 	Entry string
 	// Files is an immutable snapshot of all files that load, require or import can find.
 	Files fs.FS
-	// Owner is the controller for which the script is compiled; see [Env]. It is not part of the content.
-	Owner string
+	// Tenant and Owner say for whom the script is compiled; see [Env]. They are not part of the content.
+	Tenant, Owner string
 }
 
 // A Runtime compiles scripts of one language. Compiling may run user code (a module's top level), so it is limited
@@ -72,14 +72,18 @@ type ErrorMaker interface {
 
 // Env is the environment of a single call.
 type Env struct {
-	// Owner is the controller for which the script runs. Owners take turns, and no two of them share a worker process at
-	// the same time.
+	// Tenant is the group of controllers to which Owner belongs. Tenants do not trust each other: they take turns, never share
+	// a worker process, and nothing that is remembered of a script of one tenant is used for another, so that no tenant can
+	// find out whether another has the same script. Owners of different tenants are different, also if their names are equal.
+	Tenant string
+	// Owner is the controller for which the script runs. The owners of a tenant take turns, and no two of them share a worker
+	// process at the same time.
 	Owner string
 	// Limits bound the call; the zero value means the defaults.
 	Limits Limits
 	// Identify, if set, returns the identity and version of a map within the argument, or "" for one that it does not know.
 	// Two maps with the same id and version are equal, so that a runtime or a worker may reuse what it derived from one for
-	// the other. Maps are looked up down to the fourth level of the argument.
+	// the other, in calls of the same tenant. Maps are looked up down to the fourth level of the argument.
 	Identify func(object map[string]any) (id, version string)
 	// Log receives what the script prints, in order, from the goroutine that runs it; nil drops it. An Engine passes at most
 	// Limits.Log bytes.

@@ -63,7 +63,10 @@ type lanes struct {
 }
 
 // A scriptKey identifies a script of an owner.
-type scriptKey struct{ owner, digest string }
+type scriptKey struct {
+	owner  ownerKey
+	digest string
+}
 
 func newLanes(fast int, processes bool) *lanes {
 	slow := fast / 4

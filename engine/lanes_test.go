@@ -14,12 +14,12 @@ import (
 func TestOwnersTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		_ = s.acquire(t.Context(), "", false)
+		_ = s.acquire(t.Context(), ownerKey{}, false)
 		var order []string
 		var waiters sync.WaitGroup
 		for _, owner := range []string{"a", "a", "a", "b", "c", "b"} {
 			waiters.Go(func() {
-				_ = s.acquire(t.Context(), owner, false)
+				_ = s.acquire(t.Context(), ownerKey{name: owner}, false)
 				order = append(order, owner) // guarded by the slot
 				s.release()
 			})
@@ -30,8 +30,8 @@ func TestOwnersTakeTurns(t *testing.T) {
 		if want := []string{"a", "b", "c", "a", "b", "a"}; !slices.Equal(order, want) {
 			t.Errorf("slots were given in the order %v, want %v", order, want)
 		}
-		if len(s.others.queues) != 0 || s.others.turns.Len() != 0 || s.free != 1 {
-			t.Errorf("left over: %d queues, %d turns, %d free", len(s.others.queues), s.others.turns.Len(), s.free)
+		if len(s.others.within) != 0 || s.others.turns.Len() != 0 || s.free != 1 {
+			t.Errorf("left over: %d queues, %d turns, %d free", len(s.others.within), s.others.turns.Len(), s.free)
 		}
 	})
 }
@@ -40,12 +40,12 @@ func TestOwnersTakeTurns(t *testing.T) {
 func TestPrecedence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		_ = s.acquire(t.Context(), "", false)
+		_ = s.acquire(t.Context(), ownerKey{}, false)
 		order := ""
 		var waiters sync.WaitGroup
 		for i, owner := range "xxyaaabbb" {
 			waiters.Go(func() {
-				_ = s.acquire(t.Context(), string(owner), i > 2)
+				_ = s.acquire(t.Context(), ownerKey{name: string(owner)}, i > 2)
 				order += string(owner) // guarded by the slot
 				s.release()
 			})
@@ -196,7 +196,7 @@ func TestScoreFollowsTheLatestEvaluations(t *testing.T) {
 func (l *lanes) keyOf(t *testing.T, owner string) scriptKey {
 	t.Helper()
 	for _, key := range l.history.Keys() {
-		if key.owner == owner {
+		if key.owner.name == owner {
 			return key
 		}
 	}

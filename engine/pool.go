@@ -29,7 +29,7 @@ type Options struct {
 
 // An Engine is a [Runtime] for several languages that makes running scripts safe and cheap.
 //
-// Compile and Call wait for a free slot, in fair turns with other owners (see lanes), until the caller's ctx is done. Then
+// Compile and Call wait for a free slot, in fair turns with other tenants and owners (see lanes), until the caller's ctx is done. Then
 // Limits.Timeout starts. It counts the CPU time of the thread that evaluates, or the clock that the runtime sets with CountBy,
 // and never more than the time that passes: a busy machine does not make a script time out. If the system does not report CPU
 // time (Linux does), the time that passes counts. An evaluation that has not used its timeout when cputime.Bound of it has
@@ -41,8 +41,8 @@ type Options struct {
 //
 // If a runtime panics, or does not return soon after its ctx is done, the caller gets an error of KindPanic or KindTimeout. In
 // the latter case the evaluation is abandoned: its slot is free for others. While it runs, further evaluations of the same
-// text are refused, so that one text uses at most one CPU; if it runs for long, they are refused afterwards too. A text whose
-// compilation timed out is compiled again only with a longer timeout. See refusals.
+// text are refused, so that one text uses at most one CPU for each tenant; if it runs for long, they are refused afterwards too. A
+// text whose compilation timed out is compiled again only with a longer timeout. See refusals.
 //
 // All errors are an [*Error], complete with function and source line, and with message and trace cut to their maximum. An
 // error of another type, which a runtime should not return, becomes one of KindSyntax when compiling and of KindRuntime in a
@@ -125,7 +125,7 @@ func (e *Engine) Compile(ctx context.Context, s Script, l Limits) (Program, erro
 	if err != nil {
 		return nil, err
 	}
-	return e.programs.get(ctx, compilation{digest, l}, func() (Program, error) {
+	return e.programs.get(ctx, compilation{textKey{s.Tenant, digest}, l}, func() (Program, error) {
 		return e.compile(ctx, r, s, digest, l)
 	})
 }
@@ -135,7 +135,8 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 	if err := s.checkNesting(); err != nil {
 		return nil, err.complete("", s.Files)
 	}
-	p, fault := run(ctx, e, task{s.Owner, digest, s.Entry, l, KindSyntax}, func(ctx context.Context) (Program, error) {
+	t := task{ownerKey{s.Tenant, s.Owner}, digest, s.Entry, l, KindSyntax}
+	p, fault := run(ctx, e, t, func(ctx context.Context) (Program, error) {
 		return r.Compile(ctx, s, l)
 	})
 	if fault != nil {
@@ -150,7 +151,7 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 // refuseTimedOut records that the compilation of a text timed out, so that the text is refused from now on.
 func (e *Engine) refuseTimedOut(t task, fault *Error) {
 	if t.kind == KindSyntax && fault != nil && fault.Kind == KindTimeout {
-		e.runaways.refused.timedOut(t.digest, t.limits, fault)
+		e.runaways.refused.timedOut(t.text(), t.limits, fault)
 	}
 }
 
@@ -192,7 +193,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env E
 	log := newBoundedLog(env.Log, env.Limits.Log)
 	defer log.close()
 
-	t := task{env.Owner, p.digest, p.entry, env.Limits, KindRuntime}
+	t := task{ownerKey{env.Tenant, env.Owner}, p.digest, p.entry, env.Limits, KindRuntime}
 	answer, fault := run(ctx, p.engine, t, func(ctx context.Context) (map[string]any, error) {
 		attempt := env
 		attempt.Log = log.begin()

@@ -38,14 +38,14 @@ func TestSlotsLimitConcurrency(t *testing.T) {
 func TestSlotsAreGivenInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		if err := s.acquire(t.Context(), "a", false); err != nil {
+		if err := s.acquire(t.Context(), ownerKey{name: "a"}, false); err != nil {
 			t.Fatal(err)
 		}
 		var order []int
 		var waiters sync.WaitGroup
 		for i := range 5 {
 			waiters.Go(func() {
-				_ = s.acquire(t.Context(), "a", false)
+				_ = s.acquire(t.Context(), ownerKey{name: "a"}, false)
 				order = append(order, i) // guarded by the slot
 				s.release()
 			})
@@ -62,13 +62,13 @@ func TestSlotsAreGivenInOrder(t *testing.T) {
 func TestSlotOfACanceledWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
-		_ = s.acquire(t.Context(), "a", false)
+		_ = s.acquire(t.Context(), ownerKey{name: "a"}, false)
 		ctx, cancel := context.WithCancel(t.Context())
 		var first, second error = errors.New("unset"), errors.New("unset")
 		var waiters sync.WaitGroup
-		waiters.Go(func() { first = s.acquire(ctx, "a", false) })
+		waiters.Go(func() { first = s.acquire(ctx, ownerKey{name: "a"}, false) })
 		synctest.Wait()
-		waiters.Go(func() { second = s.acquire(t.Context(), "a", false) })
+		waiters.Go(func() { second = s.acquire(t.Context(), ownerKey{name: "a"}, false) })
 		synctest.Wait()
 		cancel()
 		synctest.Wait()

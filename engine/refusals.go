@@ -8,12 +8,12 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// refusals remember the texts, by digest, that are not evaluated again. Only the text matters: another controller with the
-// same text, or the same controller created again, is refused too. If there are too many, the one that was used least recently
-// is removed.
+// refusals remember the texts that are not evaluated again. Within a tenant only the text matters: another controller with the
+// same text, or the same controller created again, is refused too. The same text of another tenant is not refused. If there are
+// too many, the one that was used least recently is removed.
 type refusals struct {
-	mu      sync.Mutex                      // guards entries
-	entries *simplelru.LRU[string, refusal] // by digest
+	mu      sync.Mutex // guards entries
+	entries *simplelru.LRU[textKey, refusal]
 }
 
 // maxRefusals is how many texts are remembered. Each has used seconds of CPU time.
@@ -28,7 +28,7 @@ type refusal struct {
 }
 
 func newRefusals() *refusals {
-	entries, err := simplelru.NewLRU[string, refusal](maxRefusals, nil)
+	entries, err := simplelru.NewLRU[textKey, refusal](maxRefusals, nil)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
@@ -36,21 +36,21 @@ func newRefusals() *refusals {
 }
 
 // timedOut records that a text could not be compiled within l.Timeout.
-func (r *refusals) timedOut(digest string, l Limits, fault *Error) {
+func (r *refusals) timedOut(text textKey, l Limits, fault *Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if before, ok := r.entries.Peek(digest); ok && before.runaway != nil {
+	if before, ok := r.entries.Peek(text); ok && before.runaway != nil {
 		return
 	}
 	clone := *fault
-	r.entries.Add(digest, refusal{timedOut: &clone, within: l.Timeout})
+	r.entries.Add(text, refusal{timedOut: &clone, within: l.Timeout})
 }
 
 // runaway records that a text had a runaway.
 func (r *refusals) runaway(evaluation *Runaway, ran time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.entries.Add(evaluation.Digest, refusal{runaway: evaluation, ran: ran})
+	r.entries.Add(evaluation.text(), refusal{runaway: evaluation, ran: ran})
 }
 
 // check returns the error of a task whose text is refused. After a compilation that timed out, only one with a longer timeout
@@ -58,7 +58,7 @@ func (r *refusals) runaway(evaluation *Runaway, ran time.Duration) {
 func (r *refusals) check(t task) *Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	why, ok := r.entries.Get(t.digest)
+	why, ok := r.entries.Get(t.text())
 	switch {
 	case !ok:
 		return nil

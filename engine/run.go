@@ -14,12 +14,15 @@ import (
 
 // A task describes an evaluation for run.
 type task struct {
-	owner  string
+	owner  ownerKey
 	digest string // of the script
 	entry  string // the path of its entry file
 	limits Limits
 	kind   Kind // the kind of an error that is not an *Error
 }
+
+// text identifies the text of the script.
+func (t *task) text() textKey { return textKey{t.owner.tenant, t.digest} }
 
 // The causes with which run cancels the ctx of an evaluation. The watchdog has others.
 var (

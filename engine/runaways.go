@@ -12,6 +12,7 @@ import (
 // A Runaway is an evaluation that was abandoned and still runs, since it cannot be stopped. It uses a CPU until it ends by
 // itself or the process ends.
 type Runaway struct {
+	Tenant    string    // the tenant of Owner
 	Owner     string    // the owner of the evaluation
 	Entry     string    // the path of the script's entry file
 	Digest    string    // the digest of the script
@@ -28,6 +29,9 @@ func (r Runaway) String() string {
 	return fmt.Sprintf("%s %s, given up at %s", doing, r.Entry, r.Since.UTC().Format(time.RFC3339))
 }
 
+// text identifies the text of the script.
+func (r *Runaway) text() textKey { return textKey{r.Tenant, r.Digest} }
+
 // runaways are the evaluations that were abandoned and still run.
 type runaways struct {
 	refused *refusals // the texts of runaways that ran for long
@@ -43,7 +47,9 @@ const runawayAfter = 10 * time.Second
 
 // abandon adds an attempt of t to the runaways until it ends. It returns false if the attempt has ended already.
 func (r *runaways) abandon(t task, state *atomic.Pointer[func()]) bool {
-	runaway := &Runaway{Owner: t.owner, Entry: t.entry, Digest: t.digest, Compiling: t.kind == KindSyntax, Since: time.Now()}
+	runaway := &Runaway{
+		Tenant: t.owner.tenant, Owner: t.owner.name, Entry: t.entry, Digest: t.digest, Compiling: t.kind == KindSyntax, Since: time.Now(),
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	onEnd := func() { r.ended(runaway) }
@@ -85,7 +91,7 @@ func (r *runaways) check(t task) *Error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for runaway := range r.all {
-		if runaway.Digest == t.digest {
+		if runaway.text() == t.text() {
 			return &Error{
 				Kind: KindTimeout, Pos: Pos{File: t.entry},
 				Msg:  fmt.Sprintf("refused: an earlier call is still running after its timeout (%s)", runaway),

@@ -124,7 +124,7 @@ func TestTextOfARunawayIsRefused(t *testing.T) {
 func TestRefusalsAreLimited(t *testing.T) {
 	r := newRefusals()
 	for i := range maxRefusals + 10 {
-		r.timedOut(fmt.Sprint(i), Limits{Timeout: time.Second}, &Error{Kind: KindTimeout})
+		r.timedOut(textKey{digest: fmt.Sprint(i)}, Limits{Timeout: time.Second}, &Error{Kind: KindTimeout})
 	}
 	if n := r.entries.Len(); n != maxRefusals {
 		t.Errorf("%d texts are refused, want %d", n, maxRefusals)

@@ -6,13 +6,14 @@ import (
 	"sync"
 )
 
-// slots limit how many evaluations run at the same time. Owners who wait take turns, and the evaluations of one owner are
-// served in the order in which they came: an owner with a hundred evaluations delays the only one of another owner by at most
-// one. Quick scripts are served before the others, except for every fourth slot.
+// slots limit how many evaluations run at the same time. Tenants who wait take turns, and in a turn of a tenant its owners take
+// turns. The evaluations of one owner are served in the order in which they came. So a tenant with a thousand owners delays the
+// only owner of another tenant by at most one evaluation, and an owner with a hundred evaluations delays the only one of another
+// owner of its tenant by at most one. Quick scripts are served before the others, except for every fourth slot.
 type slots struct {
 	mu            sync.Mutex // guards the fields below, except size, which does not change
 	size, free    int
-	quick, others ownerQueue
+	quick, others turnQueue
 	quickInRow    int // how many slots in a row went to quick scripts while others waited
 }
 
@@ -20,7 +21,7 @@ type slots struct {
 const maxQuickInRow = 3
 
 func newSlots(n int) *slots {
-	return &slots{size: n, free: n, quick: newOwnerQueue(), others: newOwnerQueue()}
+	return &slots{size: n, free: n}
 }
 
 // tryAcquire takes a slot if one is free, without waiting.
@@ -35,21 +36,21 @@ func (s *slots) tryAcquire() bool {
 }
 
 // wanted reports whether another owner waits for a slot.
-func (s *slots) wanted(owner string) bool {
+func (s *slots) wanted(owner ownerKey) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.quick.another(owner) || s.others.another(owner)
+	return s.quick.another(owner.path()) || s.others.another(owner.path())
 }
 
 // wantedByQuick reports whether a quick script of another owner waits for a slot.
-func (s *slots) wantedByQuick(owner string) bool {
+func (s *slots) wantedByQuick(owner ownerKey) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.quick.another(owner)
+	return s.quick.another(owner.path())
 }
 
 // acquire waits for a slot. It returns the error of ctx if ctx is done first. precedence says that the script is a quick one.
-func (s *slots) acquire(ctx context.Context, owner string, precedence bool) error {
+func (s *slots) acquire(ctx context.Context, owner ownerKey, precedence bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 	if precedence {
 		queue = &s.quick
 	}
-	element := queue.add(owner, granted)
+	element := queue.add(owner.path(), granted)
 	s.mu.Unlock()
 
 	select {
@@ -77,7 +78,7 @@ func (s *slots) acquire(ctx context.Context, owner string, precedence bool) erro
 	case <-granted: // both happened at once: give the slot to the next evaluation
 		s.giveNext()
 	default:
-		queue.remove(owner, element)
+		queue.remove(owner.path(), element)
 	}
 	return ctx.Err()
 }
@@ -91,8 +92,8 @@ func (s *slots) release() {
 
 // giveNext gives a slot to the next evaluation that waits, or makes it free. The caller holds mu.
 func (s *slots) giveNext() {
-	switch others := s.others.turns.Len() > 0; {
-	case s.quick.turns.Len() > 0 && (!others || s.quickInRow < maxQuickInRow):
+	switch others := !s.others.empty(); {
+	case !s.quick.empty() && (!others || s.quickInRow < maxQuickInRow):
 		s.quick.serve()
 		s.quickInRow++
 		if !others {
@@ -113,57 +114,89 @@ func (s *slots) stats() LaneStats {
 	return LaneStats{Slots: s.size, Busy: s.size - s.free, Waiting: s.quick.len() + s.others.len()}
 }
 
-// An ownerQueue is a queue of evaluations that wait, in which owners take turns.
-type ownerQueue struct {
-	queues map[string]*list.List // by owner: a chan struct{} for each evaluation, closed when it gets a slot; no list is empty
-	turns  list.List             // the owners in queues, the next one first
+// An ownerKey identifies an owner: Env.Tenant and Env.Owner.
+type ownerKey struct{ tenant, name string }
+
+// path returns the names that take turns, from the outermost.
+func (o ownerKey) path() []string { return []string{o.tenant, o.name} }
+
+// A turnQueue is a queue of evaluations that wait. Each has a path of names, and at each level of the paths the names take turns.
+// The zero value is empty.
+type turnQueue struct {
+	waiters list.List             // those whose path ends here: a chan struct{} for each, closed when it gets a slot
+	within  map[string]*turnQueue // those with a longer path, by the next name; none is empty
+	turns   list.List             // the names in within, the next one first
 }
 
-func newOwnerQueue() ownerQueue { return ownerQueue{queues: map[string]*list.List{}} }
+// empty reports whether no evaluation waits.
+func (q *turnQueue) empty() bool { return q.waiters.Len() == 0 && len(q.within) == 0 }
 
-// another reports whether an owner other than this one waits.
-func (q *ownerQueue) another(owner string) bool {
-	first := q.turns.Front()
-	return first != nil && (first.Value != owner || q.turns.Len() > 1)
+// another reports whether an evaluation waits that has another path. All paths have the same length.
+func (q *turnQueue) another(path []string) bool {
+	if len(path) == 0 || len(q.within) == 0 {
+		return false
+	}
+	same := q.within[path[0]]
+	return same == nil || len(q.within) > 1 || same.another(path[1:])
 }
 
 // len returns how many evaluations wait.
-func (q *ownerQueue) len() int {
-	n := 0
-	for _, queue := range q.queues {
-		n += queue.Len()
+func (q *turnQueue) len() int {
+	n := q.waiters.Len()
+	for _, inner := range q.within {
+		n += inner.len()
 	}
 	return n
 }
 
-// serve gives a slot to the next evaluation.
-func (q *ownerQueue) serve() {
-	next := q.turns.Front()
-	owner := next.Value.(string)
-	waiter := q.queues[owner].Front()
-	close(waiter.Value.(chan struct{}))
-	q.turns.MoveToBack(next)
-	q.remove(owner, waiter)
-}
-
-// add adds a waiter after the others of its owner.
-func (q *ownerQueue) add(owner string, waiter chan struct{}) *list.Element {
-	if q.queues[owner] == nil {
-		q.queues[owner] = list.New()
-		q.turns.PushBack(owner)
-	}
-	return q.queues[owner].PushBack(waiter)
-}
-
-// remove removes a waiter, and its owner if it was the last one.
-func (q *ownerQueue) remove(owner string, element *list.Element) {
-	q.queues[owner].Remove(element)
-	if q.queues[owner].Len() > 0 {
+// serve gives a slot to the next evaluation. The queue must not be empty.
+func (q *turnQueue) serve() {
+	if waiter := q.waiters.Front(); waiter != nil {
+		close(q.waiters.Remove(waiter).(chan struct{}))
 		return
 	}
-	delete(q.queues, owner)
+	next := q.turns.Front()
+	name := next.Value.(string)
+	q.within[name].serve()
+	q.turns.MoveToBack(next)
+	q.dropEmpty(name)
+}
+
+// add adds a waiter after the others of its path.
+func (q *turnQueue) add(path []string, waiter chan struct{}) *list.Element {
+	if len(path) == 0 {
+		return q.waiters.PushBack(waiter)
+	}
+	if q.within == nil {
+		q.within = map[string]*turnQueue{}
+	}
+	inner := q.within[path[0]]
+	if inner == nil {
+		inner = &turnQueue{}
+		q.within[path[0]] = inner
+		q.turns.PushBack(path[0])
+	}
+	return inner.add(path[1:], waiter)
+}
+
+// remove removes a waiter that was not served.
+func (q *turnQueue) remove(path []string, element *list.Element) {
+	if len(path) == 0 {
+		q.waiters.Remove(element)
+		return
+	}
+	q.within[path[0]].remove(path[1:], element)
+	q.dropEmpty(path[0])
+}
+
+// dropEmpty removes a name that has no waiter any more.
+func (q *turnQueue) dropEmpty(name string) {
+	if !q.within[name].empty() {
+		return
+	}
+	delete(q.within, name)
 	for turn := q.turns.Back(); turn != nil; turn = turn.Prev() {
-		if turn.Value == owner {
+		if turn.Value == name {
 			q.turns.Remove(turn)
 			return
 		}

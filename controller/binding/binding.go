@@ -33,11 +33,16 @@ import (
 // clients. No field changes while the controller runs, except RelatedKinds and versioned.
 type Binding struct {
 	spec.ID                   // of the controller object
+	Tenant     string         // of the controller; see spec.Declaration.Tenant
 	Controller *object.Object // the controller object as hooks see it
 	Shape      hook.Shape     // composite or decorator
 
 	Parents   []*ParentResource // the resources of its parents
 	Finalizer string            // the name of the finalizer that the controller puts on parents
+
+	// SeesParents reports whether the controller may see the parents in a namespace, which is "" for cluster-scoped ones: its
+	// account may not see all that it selects, and the status must not tell of others. It may wait. Nil: it may see all.
+	SeesParents func(namespace string) bool
 
 	// Hooks are the hooks at the start. An edit of a script replaces them in package reconcile, not here.
 	build.Hooks
@@ -100,9 +105,12 @@ const maxWorkers = 1000
 // Bind makes a Binding and fills in what follows from d alone. found are the resources that d names.
 func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 	b := &Binding{
-		ID: d.ID(), Shape: d.Shape, Finalizer: d.ID().Finalizer(),
+		ID: d.ID(), Tenant: d.Tenant(), Shape: d.Shape, Finalizer: d.ID().Finalizer(),
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{},
 		ResyncPeriod: resyncPeriod(d.ResyncPeriodSeconds),
+	}
+	if b.Tenant != "" {
+		b.SeesParents = func(namespace string) bool { return namespace == b.Tenant }
 	}
 	b.ParentNamespaceOnly = build.VersionOf(d.Hook(hook.Customize), d.Script) != hook.V2
 	rules, err := spec.ParentRules(d, found)

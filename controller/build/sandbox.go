@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,11 +29,17 @@ type Sandbox struct {
 
 	// MinIsolation is the least isolation of all scripts. The default is InProcess.
 	MinIsolation v1alpha1.Isolation
+	// ProcessNamespaces are the tenants whose scripts have the isolation Process; [AllNamespaces] stands for all. Controllers
+	// without an account are of no tenant.
+	ProcessNamespaces []string
 
 	// Ceilings are the maximums of what a controller may set for its scripts: Timeout, Steps, Memory and Output. The defaults
 	// are 30s, 1e9, 256Mi and 16Mi. A controller cannot set Log, so scripts always have this value of it.
 	Ceilings engine.Limits
 }
+
+// AllNamespaces stands for all namespaces in a list of namespaces.
+const AllNamespaces = "*"
 
 // WithDefaults returns a copy of s with the defaults for what is not set.
 func (s Sandbox) WithDefaults() *Sandbox {
@@ -55,12 +62,26 @@ func (e *IsolationError) Error() string {
 	return "isolation Process is not available on this system, and scripts do not run with less isolation; the system lacks: " + strings.Join(e.missing, "; ")
 }
 
-// isolation returns the isolation of the scripts of a controller that sets this one, or "".
-func (s *Sandbox) isolation(wanted v1alpha1.Isolation) v1alpha1.Isolation {
-	if wanted == v1alpha1.IsolationProcess || s.MinIsolation == v1alpha1.IsolationProcess {
+// isolation returns the isolation of the scripts of d: the one that it sets, or more if the server requires it.
+func (s *Sandbox) isolation(d *spec.Declaration) v1alpha1.Isolation {
+	if d.Settings.Isolation == v1alpha1.IsolationProcess || s.requires(d) != "" {
 		return v1alpha1.IsolationProcess
 	}
 	return v1alpha1.IsolationInProcess
+}
+
+// requires returns the flag of the server that requires the isolation Process for the scripts of d; "" if none does. It does not
+// show the namespaces in the flag, which are those of other tenants.
+func (s *Sandbox) requires(d *spec.Declaration) string {
+	tenant := d.Tenant()
+	switch {
+	case s.MinIsolation == v1alpha1.IsolationProcess:
+		return "--isolation=Process"
+	case tenant == "":
+	case slices.Contains(s.ProcessNamespaces, AllNamespaces), slices.Contains(s.ProcessNamespaces, tenant):
+		return "--process-isolation-namespaces"
+	}
+	return ""
 }
 
 // engine returns what runs scripts with that isolation.
@@ -77,9 +98,9 @@ func (s *Sandbox) engine(isolation v1alpha1.Isolation) (engine.Runtime, error) {
 // Warnings returns a warning for each setting of d that has no effect, or less effect than it says, in this sandbox.
 func (s *Sandbox) Warnings(d *spec.Declaration) []string {
 	var warnings []string
-	switch {
-	case d.Settings.Isolation == v1alpha1.IsolationInProcess && s.MinIsolation == v1alpha1.IsolationProcess:
-		warnings = append(warnings, "isolation InProcess is less than this server requires: the scripts run with --isolation=Process")
+	switch required := s.requires(d); {
+	case d.Settings.Isolation == v1alpha1.IsolationInProcess && required != "":
+		warnings = append(warnings, "isolation InProcess is less than this server requires: the scripts run with isolation Process, because of "+required)
 	case d.Settings.Isolation == v1alpha1.IsolationProcess && !d.HasScript():
 		warnings = append(warnings, "isolation Process has no effect: no hook is a script")
 	}
@@ -180,11 +201,12 @@ func (s *Sandbox) explain(err error, l engine.Limits) error {
 	return err
 }
 
-// RunawaysOf returns the Runaways of one controller.
-func (s *Sandbox) RunawaysOf(id spec.ID) []engine.Runaway {
+// RunawaysOf returns the Runaways of one controller. Those of an earlier controller of the same name that was another tenant's are
+// left out.
+func (s *Sandbox) RunawaysOf(id spec.ID, tenant string) []engine.Runaway {
 	var own []engine.Runaway
 	for _, one := range s.Runaways() {
-		if one.Owner == id.Owner() {
+		if one.Owner == id.Owner() && one.Tenant == tenant {
 			own = append(own, one)
 		}
 	}

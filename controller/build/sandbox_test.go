@@ -10,19 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/hook"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/spec/spectest"
 	"metascript/engine"
 )
 
-// A recordingEngine records the owners of the scripts that it compiles.
+// A recordingEngine records the owners and the tenants of the scripts that it compiles.
 type recordingEngine struct {
 	engine.Runtime
-	owners []string
+	owners, tenants []string
 }
 
 func (e *recordingEngine) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
-	e.owners = append(e.owners, s.Owner)
+	e.owners, e.tenants = append(e.owners, s.Owner), append(e.tenants, s.Tenant)
 	return e.Runtime.Compile(ctx, s, l)
 }
 
@@ -60,6 +61,54 @@ func TestIsolationIsTheStricterOfControllerAndServer(t *testing.T) {
 			}
 			if got := strings.Join(append(sandbox.Warnings(cc), cc.Warnings()...), "; "); !strings.HasPrefix(got, c.warnings) || c.warnings == "" && got != "" {
 				t.Errorf("warnings: %q, want %q", got, c.warnings)
+			}
+		})
+	}
+}
+
+// The server can require the isolation Process for the controllers whose account is in some namespaces, or in any.
+func TestIsolationOfNamespaces(t *testing.T) {
+	const inProcess, process = v1alpha1.IsolationInProcess, v1alpha1.IsolationProcess
+	const warning = "isolation InProcess is less than this server requires: the scripts run with isolation Process, because of --process-isolation-namespaces"
+	for _, c := range []struct {
+		name       string
+		namespaces []string // of the flag
+		account    string   // the namespace of the account; "" for none
+		set        v1alpha1.Isolation
+		want       v1alpha1.Isolation
+		warns      bool
+	}{
+		{"a namespace of the list", []string{"b", "a"}, "a", "", process, false},
+		{"a namespace of the list, and the controller sets less", []string{"b", "a"}, "a", inProcess, process, true},
+		{"another namespace", []string{"b"}, "a", inProcess, inProcess, false},
+		{"all namespaces", []string{"*"}, "a", inProcess, process, true},
+		{"no account", []string{"*", "a"}, "", inProcess, inProcess, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			engines := map[v1alpha1.Isolation]*recordingEngine{inProcess: {Runtime: newSandbox().InProcess}, process: {Runtime: newSandbox().InProcess}}
+			sandbox := Sandbox{InProcess: engines[inProcess], Process: engines[process], ProcessNamespaces: c.namespaces}.WithDefaults()
+			text := "isolation: '" + string(c.set) + "', script: " + objecttest.Inline("Starlark", objecttest.Starlark("sync"))
+			if c.account != "" {
+				text += ", serviceAccount: {namespace: " + c.account + ", name: x}"
+			}
+			cc := spectest.Composite(t, "{"+text+"}")
+			built, err := (&Builder{Sandbox: sandbox}).ReadAndBuild(t.Context(), cc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if built.Isolation != c.want || len(engines[c.want].tenants) != 1 || engines[c.want].tenants[0] != c.account {
+				t.Errorf("isolation %s, and the engine %s compiled for the tenants %q; want %s and %q", built.Isolation, c.want, engines[c.want].tenants, c.want, c.account)
+			}
+			if script := built.Sync.(*hook.Script); script.Tenant != c.account || script.Owner != "CompositeController/c" {
+				t.Errorf("the hook is of the tenant %q and the owner %s", script.Tenant, script.Owner)
+			}
+			if got := sandbox.Warnings(cc); len(got) > 0 != c.warns || c.warns && got[0] != warning {
+				t.Errorf("warnings: %q", got)
+			}
+			sandbox.Process = nil
+			_, err = (&Builder{Sandbox: sandbox}).ReadAndBuild(t.Context(), cc)
+			if refused := errors.As(err, new(*IsolationError)); refused != (c.want == process) {
+				t.Errorf("without worker processes: error %v", err)
 			}
 		})
 	}

@@ -61,7 +61,7 @@ func (w *building) compile(ctx context.Context, name string, limits engine.Limit
 
 func (w *building) compilePart(ctx context.Context, part scripts.Assembled, limits engine.Limits) (engine.Program, error) {
 	script := part.Script
-	script.Owner = w.owner
+	script.Tenant, script.Owner = w.declaration.Tenant(), w.owner
 	return w.engine.Compile(ctx, script, limits)
 }
 
@@ -119,7 +119,7 @@ func inherit(settings *v1alpha1.ScriptSource, from v1alpha1.ScriptSource) {
 func (w *building) scriptHook(name, function string, set *v1alpha1.Hook, settings v1alpha1.ScriptSource, script *compiled) hook.Hook {
 	limits, sandbox, log := w.limits(settings, w.script), w.Sandbox, w.Log
 	made := &hook.Script{
-		Program: script.Program, Name: script.entry, Function: function, Owner: w.owner,
+		Program: script.Program, Name: script.entry, Function: function, Tenant: w.declaration.Tenant(), Owner: w.owner,
 		Version: VersionOf(set, w.script), Limits: limits, Now: w.Now,
 		RefuseMissing: w.MissingChildren == v1alpha1.MissingChildrenHold,
 		Explain:       func(err error) error { return sandbox.explain(err, limits) },

@@ -32,6 +32,7 @@ type Parents struct {
 	Kind       object.Kind
 	Namespaced bool
 	Queries    []selection.Query // the controller selects what one of them matches
+	Restricted bool              // the controller may not see all objects that it selects; see Hub.See
 	Finalizer  string
 	On         Handler // gets the changes of what is a parent after the change, or was one before it
 }
@@ -55,7 +56,8 @@ type Hub[W comparable] struct {
 	feeds   map[schema.GroupVersionResource]*feed[W]
 	joined  map[W][]*feed[W]                // one for each of its Parents and Children
 	about   map[schema.GroupKind][]*feed[W] // those with parents of a kind, one for each version
-	changes map[schema.GroupKind]uint64     // how often it changed which controllers select which objects of a kind
+	changes map[schema.GroupKind]uint64     // how often it changed which controllers select and see which objects of a kind
+	seen    map[W]map[string]bool           // the namespaces in which a controller that is restricted sees objects
 
 	adopters selection.Index[adopter[W]]
 	adopting map[W]map[object.Ref]bool // the parents in adopters
@@ -90,6 +92,7 @@ func (h *Hub[W]) Join(who W, parents []Parents, children []Children) error {
 	if h.feeds == nil {
 		h.feeds, h.joined, h.adopting = map[schema.GroupVersionResource]*feed[W]{}, map[W][]*feed[W]{}, map[W]map[object.Ref]bool{}
 		h.about, h.changes = map[schema.GroupKind][]*feed[W]{}, map[schema.GroupKind]uint64{}
+		h.seen = map[W]map[string]bool{}
 	}
 	h.joined[who] = nil
 	for _, p := range parents {
@@ -173,6 +176,7 @@ func (h *Hub[W]) leave(who W) (unused []*informer.Informer) {
 		}
 	}
 	delete(h.joined, who)
+	delete(h.seen, who)
 	return unused
 }
 
@@ -227,7 +231,8 @@ func (h *Hub[W]) Adopters(o *object.Object) map[W][]object.Ref {
 	return found
 }
 
-// Changes returns a number that is different whenever it may have changed which controllers select which objects of a kind.
+// Changes returns a number that is different whenever it may have changed which controllers select, and see, which objects of a
+// kind.
 func (h *Hub[W]) Changes(kind schema.GroupKind) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

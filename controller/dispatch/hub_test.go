@@ -56,6 +56,17 @@ func (w *world) join(t testing.TB, who, selector string) {
 // joinVersion is join with widgets of one version.
 func (w *world) joinVersion(t testing.TB, widgets schema.GroupVersionResource, who, selector string) {
 	t.Helper()
+	w.joinAs(t, widgets, who, selector, false)
+}
+
+// joinRestricted is join of a controller that does not see all widgets.
+func (w *world) joinRestricted(t testing.TB, who, selector string) {
+	t.Helper()
+	w.joinAs(t, widgets, who, selector, true)
+}
+
+func (w *world) joinAs(t testing.TB, widgets schema.GroupVersionResource, who, selector string, restricted bool) {
+	t.Helper()
 	parsed, err := labels.Parse(selector)
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +87,7 @@ func (w *world) joinVersion(t testing.TB, widgets schema.GroupVersionResource, w
 	}
 	err = w.Join(who, []Parents{{
 		Cache: parents, Kind: widgets.GroupVersion().WithKind("Widget"), Namespaced: true, Queries: []selection.Query{{Labels: parsed}},
-		Finalizer: "finalizer/" + who, On: tell(""),
+		Restricted: restricted, Finalizer: "finalizer/" + who, On: tell(""),
 	}}, []Children{{Cache: children, On: tell(" by a child"), Adopt: adopt}})
 	if err != nil {
 		t.Fatal(err)
@@ -243,13 +254,19 @@ func TestChangesDiffersAfterJoinOrEvent(t *testing.T) {
 
 // overlap is what is known of the parents of a controller: how many there are, the other controllers and the first common parents.
 func (w *world) overlap(who string) string {
-	found := w.Overlap(who, func(other string) bool { return other != "ignored" }, strings.Compare, 2)
+	found := w.Overlap(who, OverlapQuery[string]{
+		Counts: func(other string) bool { return other != "ignored" },
+		Names:  func(other string) bool { return !strings.HasPrefix(other, "secret") }, Order: strings.Compare, Limit: 2,
+	})
 	text := fmt.Sprint(found.Parents)
 	for _, other := range found.Others {
 		text += fmt.Sprintf(", %s at %s", other.Who, other.Parent)
 	}
 	if found.More > 0 {
 		text += fmt.Sprintf(", and %d more", found.More)
+	}
+	if found.Unnamed != (object.Ref{}) {
+		text += fmt.Sprintf(", others at %s", found.Unnamed)
 	}
 	return text
 }
@@ -281,6 +298,69 @@ func TestOverlapOfControllers(t *testing.T) {
 	expect("after a controller left", map[string]string{"a": "1", "b": "1, not-a at default/z", "not-a": "3, b at default/z, c at default/new", "all": "0"})
 	w.join(t, "all", "tenant")
 	expect("after it joined again", map[string]string{"a": "1, all at default/y"})
+}
+
+// elsewhere returns a widget of tenant a in another namespace.
+func elsewhere(name string) *object.Object {
+	o := widget(name, of("a"))
+	o.SetNamespace("elsewhere")
+	return o
+}
+
+// Controllers that must not be named are not counted either.
+func TestOverlapWithUnnamedControllers(t *testing.T) {
+	w := newWorld(t, widget("x", of("a")), widget("y", of("b")), elsewhere("w"))
+	for _, c := range []struct{ who, selector string }{{"a", "tenant=a"}, {"all", ""}, {"secret-1", "tenant=a"}, {"secret-2", "tenant=a"}, {"secret-b", "tenant=b"}} {
+		w.join(t, c.who, c.selector)
+	}
+	for who, want := range map[string]string{
+		"all": "3, a at default/x, others at default/x", "a": "2, all at default/x, others at default/x", "secret-b": "1, all at default/y",
+	} {
+		if got := w.overlap(who); got != want {
+			t.Errorf("%s has %s, want %s", who, got, want)
+		}
+	}
+}
+
+// Parents that a controller does not see do not count, for itself and for others.
+func TestOverlapOfRestrictedControllers(t *testing.T) {
+	w := newWorld(t, widget("x", of("a")), widget("y", of("b")), elsewhere("w"), elsewhere("z"))
+	w.join(t, "all", "")
+	w.joinRestricted(t, "b", "tenant=b")
+	w.joinRestricted(t, "a", "tenant=a")
+	expect := func(when string, want map[string]string) {
+		t.Helper()
+		for who, want := range want {
+			if got := w.overlap(who); got != want {
+				t.Errorf("%s: %s has %s, want %s", when, who, got, want)
+			}
+		}
+	}
+	see := func(who string, namespaces ...string) {
+		w.See(who, func(namespace string) bool { return slices.Contains(namespaces, namespace) })
+	}
+	expect("before they see any", map[string]string{"a": "0", "b": "0", "all": "4"})
+	see("a", "elsewhere", "none")
+	changes := w.Changes(widgetKind.GroupKind())
+	see("a", "elsewhere")
+	if w.Changes(widgetKind.GroupKind()) != changes {
+		t.Error("it is a change that a controller sees the same as before")
+	}
+	see("b", "default")
+	if w.Changes(widgetKind.GroupKind()) == changes {
+		t.Error("it is no change that a controller sees more")
+	}
+	expect("in one namespace each", map[string]string{"a": "2, all at elsewhere/w", "b": "1, all at default/y", "all": "4, a at elsewhere/w, b at default/y"})
+	w.joinRestricted(t, "also-a", "tenant=a")
+	see("also-a", "default")
+	expect("two that see no common parent", map[string]string{"a": "2, all at elsewhere/w", "also-a": "1, all at default/x"})
+	see("a", "default", "elsewhere")
+	expect("two that see one", map[string]string{"a": "3, all at default/x, also-a at default/x", "also-a": "1, a at default/x, all at default/x"})
+	w.Leave("a")
+	see("a", "default")
+	if len(w.seen) != 2 {
+		t.Errorf("after one left: %v is seen", w.seen)
+	}
 }
 
 // Objects of a kind are the same objects in all its versions.

@@ -18,7 +18,7 @@ type Script struct {
 	Name          string // of the script, for errors
 	Function      string
 	Version       string // V1 or V2; "" is V1
-	Owner         string // the controller object; see engine.Env
+	Tenant, Owner string // the tenant of the controller, and the controller object; see engine.Env
 	Limits        engine.Limits
 	RefuseMissing bool                                 // of a script in the form of a webhook: see Webhook.RefuseMissing
 	Explain       func(error) error                    // corrects the hint of an error; may be nil
@@ -39,7 +39,7 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Response, error) {
 	arg, now := encode(req, s.Version), s.now()
 	arg["now"] = now.UTC().Format(time.RFC3339)
-	env := engine.Env{Owner: s.Owner, Limits: s.Limits, Identify: req.identifier(s.Owner)}
+	env := engine.Env{Tenant: s.Tenant, Owner: s.Owner, Limits: s.Limits, Identify: req.identifier(s.Owner)}
 	if s.Log != nil {
 		env.Log = prints.print
 	}

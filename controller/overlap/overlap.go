@@ -2,14 +2,17 @@
 //
 // Controllers that select the same objects may undo each other's changes, so each of them reports the others. Comparing each
 // object of each of n controllers with the selectors of all others takes n × objects × n comparisons. Instead, an [Index]
-// divides the objects of a resource into groups: the objects of a group are selected by exactly the same controllers. There are
-// few groups, even if many controllers select all objects, and finding the other controllers reads groups, not objects.
+// divides the objects of a resource into groups: the objects of a group are in one namespace and are selected by exactly the same
+// controllers. There are few groups, even if many controllers select all objects, and finding the other controllers reads groups,
+// not objects.
 package overlap
 
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 
 	"metascript/controller/object"
@@ -18,23 +21,34 @@ import (
 // An Index records which members select which objects of one resource. M identifies a member, such as a controller. The zero
 // value is empty. It is not safe for concurrent use.
 //
-// Each object is in exactly one group, no group is empty, and no two groups have the same set of bits. The bit of a member that
-// left stays set in the groups until the bits are renumbered; membersIn ignores the bits in left.
+// Each object is in exactly one group, no group is empty, and no two groups have the same namespace and set of bits. The bit of a
+// member that left stays set in the groups until the bits are renumbered; membersIn ignores the bits in left.
 type Index[M comparable] struct {
 	groupOf map[object.Key]*group
-	groups  map[string]*group // by the bytes of their members
-	bits    map[M]int         // the bit of each member that did not leave
-	members []M               // by bit; the zero value for one that left
-	left    big.Int           // the bits of the members that left
+	groups  map[groupKey]*group
+	bits    map[M]int // the bit of each member that did not leave
+	members []M       // by bit; the zero value for one that left
+	left    big.Int   // the bits of the members that left
 }
 
-// A group is the objects that the same members select.
+// A group is the objects of one namespace that the same members select.
 type group struct {
-	members *big.Int   // the set of their bits
-	size    int        // how many objects
-	first   object.Key // the first one by namespace and name; valid if found is true
-	found   bool
+	namespace string
+	members   *big.Int   // the set of their bits
+	size      int        // how many objects
+	first     object.Key // the first one by name; valid if found is true
+	found     bool
 }
+
+// A groupKey identifies a group: its namespace, and the bytes of its set of bits.
+type groupKey struct{ namespace, members string }
+
+func keyOf(namespace string, members *big.Int) groupKey {
+	return groupKey{namespace, string(members.Bytes())}
+}
+
+// Namespaces says which namespaces count. Nil: all. Cluster-scoped objects have the namespace "".
+type Namespaces func(namespace string) bool
 
 // Set records that exactly these members select an object. It adds the object if it is new.
 func (x *Index[M]) Set(o object.Key, members []M) {
@@ -42,7 +56,7 @@ func (x *Index[M]) Set(o object.Key, members []M) {
 	for _, m := range members {
 		set.SetBit(set, x.bit(m), 1)
 	}
-	x.move(o, x.group(set))
+	x.move(o, x.group(o.Namespace, set))
 }
 
 // Delete removes an object.
@@ -61,7 +75,7 @@ func (x *Index[M]) Join(m M, objects iter.Seq[object.Key]) {
 			continue
 		}
 		if joined[from] == nil {
-			joined[from] = x.group(new(big.Int).SetBit(from.members, bit, 1))
+			joined[from] = x.group(from.namespace, new(big.Int).SetBit(from.members, bit, 1))
 		}
 		x.move(o, joined[from])
 	}
@@ -96,25 +110,34 @@ func (x *Index[M]) renumber() {
 			for m := range old.membersIn(g.members) {
 				set.SetBit(set, x.bit(m), 1)
 			}
-			renumbered[g] = x.group(set)
+			renumbered[g] = x.group(g.namespace, set)
 		}
 		x.move(o, renumbered[g])
 	}
 }
 
+// Namespaces returns the namespaces of the objects that a member selects, each once, in no order.
+func (x *Index[M]) Namespaces(m M) []string {
+	all := map[string]bool{}
+	for g := range x.groupsOf(m, nil) {
+		all[g.namespace] = true
+	}
+	return slices.Collect(maps.Keys(all))
+}
+
 // Count returns how many objects a member selects.
-func (x *Index[M]) Count(m M) int {
+func (x *Index[M]) Count(m M, in Namespaces) int {
 	n := 0
-	for g := range x.groupsOf(m) {
+	for g := range x.groupsOf(m, in) {
 		n += g.size
 	}
 	return n
 }
 
 // Others returns the members that select an object that m selects too, in no order.
-func (x *Index[M]) Others(m M) []M {
+func (x *Index[M]) Others(m M, in Namespaces) []M {
 	all := new(big.Int)
-	for g := range x.groupsOf(m) {
+	for g := range x.groupsOf(m, in) {
 		all.Or(all, g.members)
 	}
 	var others []M
@@ -127,12 +150,12 @@ func (x *Index[M]) Others(m M) []M {
 }
 
 // First returns the first object, by namespace and name, that both members select. found is false if there is none.
-func (x *Index[M]) First(a, b M) (first object.Key, found bool) {
+func (x *Index[M]) First(a, b M, in Namespaces) (first object.Key, found bool) {
 	bit, joined := x.bits[b]
 	if !joined {
 		return object.Key{}, false
 	}
-	for g := range x.groupsOf(a) {
+	for g := range x.groupsOf(a, in) {
 		if g.members.Bit(bit) == 0 {
 			continue
 		}
@@ -164,11 +187,11 @@ func (x *Index[M]) findFirst() {
 }
 
 // groupsOf returns the groups of the objects that a member selects.
-func (x *Index[M]) groupsOf(m M) iter.Seq[*group] {
+func (x *Index[M]) groupsOf(m M, in Namespaces) iter.Seq[*group] {
 	return func(yield func(*group) bool) {
 		bit, joined := x.bits[m]
 		for _, g := range x.groups {
-			if joined && g.members.Bit(bit) == 1 && !yield(g) {
+			if joined && g.members.Bit(bit) == 1 && (in == nil || in(g.namespace)) && !yield(g) {
 				return
 			}
 		}
@@ -199,14 +222,14 @@ func (x *Index[M]) bit(m M) int {
 	return bit
 }
 
-// group returns the group of these members. If it is new, it is empty, and the caller must move an object into it.
-func (x *Index[M]) group(members *big.Int) *group {
+// group returns the group of these members in a namespace. If it is new, it is empty, and the caller must move an object into it.
+func (x *Index[M]) group(namespace string, members *big.Int) *group {
 	if x.groups == nil {
-		x.groups, x.groupOf = map[string]*group{}, map[object.Key]*group{}
+		x.groups, x.groupOf = map[groupKey]*group{}, map[object.Key]*group{}
 	}
-	key := string(members.Bytes())
+	key := keyOf(namespace, members)
 	if x.groups[key] == nil {
-		x.groups[key] = &group{members: members, found: true}
+		x.groups[key] = &group{namespace: namespace, members: members, found: true}
 	}
 	return x.groups[key]
 }
@@ -231,7 +254,7 @@ func (x *Index[M]) remove(o object.Key) {
 		return
 	}
 	if g.size--; g.size == 0 {
-		delete(x.groups, string(g.members.Bytes()))
+		delete(x.groups, keyOf(g.namespace, g.members))
 	} else if g.found && g.first == o {
 		g.first, g.found = object.Key{}, false
 	}

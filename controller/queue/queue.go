@@ -63,12 +63,13 @@ type Queue struct {
 	later map[object.Ref]Reason // the reasons of keys that are added after a delay
 }
 
-// New returns a queue whose keys workers of the pool process. If metrics is not nil, it gets the metrics of the queue, under name.
-func New(pool *work.Pool, name string, metrics workqueue.MetricsProvider) *Queue {
+// New returns a queue of a tenant's controller, whose keys workers of the pool process. If metrics is not nil, it gets the metrics of
+// the queue, under name.
+func New(pool *work.Pool, name, tenant string, metrics workqueue.MetricsProvider) *Queue {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.Ref](minBackoff, maxBackoff)
 	q := &Queue{limiter: limiter, now: map[object.Ref]Reason{}, later: map[object.Ref]Reason{}}
 	order := &priorityOrder{isUrgent: q.urgent, waiting: map[object.Ref]position{}}
-	q.Queue = work.NewQueue(pool, work.Config[object.Ref]{Name: name, Order: order, Limiter: limiter, Metrics: metrics})
+	q.Queue = work.NewQueue(pool, work.Config[object.Ref]{Name: name, Tenant: tenant, Order: order, Limiter: limiter, Metrics: metrics})
 	return q
 }
 

@@ -20,7 +20,7 @@ import (
 // newQueue returns a queue that is shut down when the test ends.
 func newQueue(t *testing.T) *Queue {
 	t.Helper()
-	q := New(work.NewPool(), "test", nil)
+	q := New(work.NewPool(), "test", "", nil)
 	t.Cleanup(q.ShutDown)
 	return q
 }
@@ -271,7 +271,7 @@ func TestBackoffDoublesUpToFiveMinutes(t *testing.T) {
 }
 
 func TestShutDownQueueReturnsKeysAndAcceptsNone(t *testing.T) {
-	q := New(work.NewPool(), "test", nil)
+	q := New(work.NewPool(), "test", "", nil)
 	q.Enqueue(queueKey("a"), ParentChanged)
 	q.Enqueue(queueKey("b"), Resync)
 	q.ShutDown()
@@ -286,7 +286,7 @@ func TestShutDownQueueReturnsKeysAndAcceptsNone(t *testing.T) {
 
 func TestShutDownEndsWorkers(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	q := New(work.NewPool(), "test", nil)
+	q := New(work.NewPool(), "test", "", nil)
 	var workers sync.WaitGroup
 	for range 4 {
 		workers.Go(func() {
@@ -408,7 +408,7 @@ func TestQueueEqualsModel(t *testing.T) {
 
 func TestConcurrentWorkers(t *testing.T) {
 	const producers, workers, rounds, keys = 4, 4, 2000, 10
-	q := New(work.NewPool(), "test", nil)
+	q := New(work.NewPool(), "test", "", nil)
 	var mu sync.Mutex
 	taken, busy := map[object.Ref]Reason{}, map[object.Ref]bool{}
 	var working, adding sync.WaitGroup

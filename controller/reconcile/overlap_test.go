@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,53 @@ func TestOverlapWarnings(t *testing.T) {
 	also.shared.Hub.Leave(also)
 	if warnings := a.findOverlap().warnings; len(warnings) > 0 {
 		t.Errorf("after the other one has left, a has the warnings %q", warnings)
+	}
+}
+
+// A controller of another tenant is not named, on either side, and two of them are as one. The warnings and the number of parents tell
+// of no parent in a namespace that the controller's account may not see.
+func TestOverlapWarningsDoNotNameOtherTenants(t *testing.T) {
+	first, _ := newTestReconciler(t, wants(), nil, tenant("x", "a"), tenant("y", "a"))
+	of := func(r *Reconciler, tenant string, sees bool) *Reconciler {
+		r.binding.Tenant = tenant
+		if tenant != "" {
+			r.binding.SeesParents = func(namespace string) bool { return sees && namespace == "default" }
+		}
+		return joined(t, r)
+	}
+	none := of(selecting(t, first, "none", "tenant=a"), "", true)
+	a, same := of(beside(t, none, "a", "tenant=a"), "ta", true), of(beside(t, none, "same", "tenant=a"), "ta", true)
+	b, blind := of(beside(t, none, "b", "tenant=a"), "tb", true), of(beside(t, none, "blind", "tenant=a"), "tc", false)
+	for _, r := range []*Reconciler{none, a, same, b, blind} {
+		r.findOverlap() // from now on the others know what it sees
+	}
+	const why = " selects widgets too, such as default/x: each overwrites the other's status and deletes the other's children; keep one, or give them label selectors"
+	const other = "a CompositeController of another tenant" + why
+	for _, c := range []struct {
+		r       *Reconciler
+		want    []string
+		parents int
+	}{
+		{none, []string{other}, 2},
+		{a, []string{"CompositeController same" + why, other}, 2},
+		{same, []string{"CompositeController a" + why, other}, 2},
+		{b, []string{other}, 2},
+		{blind, nil, 0},
+	} {
+		if o := c.r.findOverlap(); !slices.Equal(o.warnings, c.want) || o.parents != c.parents {
+			t.Errorf("%s has %d parents and the warnings %q, want %d and %q", c.r.binding.Name, o.parents, o.warnings, c.parents, c.want)
+		}
+	}
+	blind.binding.SeesParents = func(string) bool { return true }
+	if o := blind.findOverlap(); len(o.warnings) != 1 || o.parents != 2 {
+		t.Errorf("after its account was permitted to see the parents: %d parents and the warnings %q", o.parents, o.warnings)
+	}
+	for _, r := range []*Reconciler{a, same, b, blind} {
+		r.binding.SeesParents = func(string) bool { return false }
+		r.findOverlap()
+	}
+	if o := none.findOverlap(); len(o.warnings) > 0 || o.parents != 2 {
+		t.Errorf("controllers whose accounts may not see the parents disturb nobody, but the warnings are %q", o.warnings)
 	}
 }
 

@@ -108,7 +108,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 		o.Shared = NewShared()
 	}
 	r := &Reconciler{
-		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Metrics.QueueMetrics()),
+		binding: b, shared: o.Shared, states: newStates(o.Changed), queue: queue.New(o.Shared.pool, b.QueueName(), b.Tenant, b.Metrics.QueueMetrics()),
 		metrics: b.Metrics.Controller(b.Kind, b.Name), changed: o.Changed, observer: o.Observer, leading: o.Leading, initialReason: queue.Resync,
 	}
 	r.redactors = &redactors{binding: b, states: r.states}
@@ -212,7 +212,7 @@ func (r *Reconciler) watch() error {
 	var parents []dispatch.Parents
 	for _, rule := range r.binding.Parents {
 		parents = append(parents, dispatch.Parents{
-			Cache: rule.Cache, Kind: rule.ObjectKind(), Namespaced: rule.Namespaced,
+			Cache: rule.Cache, Kind: rule.ObjectKind(), Namespaced: rule.Namespaced, Restricted: r.binding.SeesParents != nil,
 			Queries: rule.Queries(), Finalizer: r.binding.Finalizer, On: r.handler.onParent,
 		})
 	}
@@ -288,7 +288,7 @@ func stopTimeoutAfter(ctx context.Context) time.Duration {
 type Snapshot struct {
 	Synced     bool          // whether the caches are filled
 	CacheError error         // why the caches are not filled, or not up to date; nil if they are
-	Parents    int           // how many parents the controller selects
+	Parents    int           // how many parents the controller selects and sees
 	Held       throttle.Held // the parents for which the script is held
 	Denied     Denied
 	Fallbacks  []build.NamedFallback // the hooks that have both a script and a webhook

@@ -164,6 +164,15 @@ func FallsBack(set *v1alpha1.Hook) bool {
 	return set != nil && set.Script != nil && set.Webhook != nil && set.Fallback != v1alpha1.FallbackNever
 }
 
+// Tenant returns the tenant of the controller: the namespace of its account, or "" if it has none. Controllers of different tenants
+// may not find out anything about each other's objects and scripts; see engine.Env.
+func (d *Declaration) Tenant() string {
+	if account := d.Settings.ServiceAccount; account != nil {
+		return account.Namespace
+	}
+	return ""
+}
+
 // Owner returns the name of the controller for the script engine; see engine.Env.
 func (i ID) Owner() string { return i.Kind + "/" + i.Name }
 

@@ -239,7 +239,7 @@ func TestScriptsHeldCountsParentsAndNamesFirst(t *testing.T) {
 	}
 }
 
-// Scripts of other controllers do not count.
+// Scripts of other controllers do not count, nor those of an earlier controller of this name that was another tenant's.
 func TestScriptRunawayNamesScriptsOfController(t *testing.T) {
 	since := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	sandbox := build.Sandbox{Runaways: func() []engine.Runaway {
@@ -247,15 +247,16 @@ func TestScriptRunawayNamesScriptsOfController(t *testing.T) {
 			{Owner: "CompositeController/a", Entry: "sync.js", Compiling: true, Since: since},
 			{Owner: "CompositeController/a", Entry: "sync.js", Since: since},
 			{Owner: "DecoratorController/a", Entry: "other.js", Since: since},
+			{Tenant: "before", Owner: "CompositeController/a", Entry: "other.js", Since: since},
 		}
 	}}
-	r := &Result{Runaways: sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "a"})}
+	r := &Result{Runaways: sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "a"}, "")}
 	c := scriptRunaway(r)
 	want := "compiling sync.js, given up at 2026-03-04T05:06:07Z (and 1 more) still runs after its timeout"
 	if c.Status != "True" || c.Reason != v1alpha1.ReasonNotStopped || !strings.HasPrefix(c.Message, want) || !strings.Contains(c.Message, "restart the server") {
 		t.Errorf("got %+v, want %q", c, want)
 	}
-	r.Runaways = sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "b"})
+	r.Runaways = sandbox.RunawaysOf(spec.ID{Kind: "CompositeController", Name: "b"}, "")
 	if c := scriptRunaway(r); c.Status != "False" || c.Reason != v1alpha1.ReasonNoRunaway {
 		t.Errorf("another controller has %+v", c)
 	}

@@ -147,11 +147,11 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 // stored by the controller object with that UID.
 func (s *Store) script(ctx context.Context, digest string, user types.UID) (build.ScriptVersion, error) {
 	o, err := s.GetLive(ctx, s.configMap(digest))
+	if user != "" && (apierrors.IsNotFound(err) || err == nil && !hasUser(o, user)) {
+		return build.ScriptVersion{}, errNotOfController // the same for both: it must not tell whether another one has stored it
+	}
 	if err != nil {
 		return build.ScriptVersion{}, err
-	}
-	if user != "" && !hasUser(o, user) {
-		return build.ScriptVersion{}, errNotOfController
 	}
 	return decodeScript(o)
 }

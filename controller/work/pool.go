@@ -6,8 +6,8 @@
 //
 // # Fairness
 //
-// The workers take one key of each queue in turn, so that a queue with many keys does not delay one with few. Each queue has a
-// limit of keys in processing. The pool runs more workers than any single limit, so that one slow queue leaves workers for the
+// The workers take one key of each queue in turn, so that a queue with many keys does not delay one with few. Queues belong to
+// tenants, and tenants take turns too, so that a tenant with many queues does not delay one with few. Each queue has a limit of keys in processing. The pool runs more workers than any single limit, so that one slow queue leaves workers for the
 // others. If many queues are slow at the same time, a worker that has processed its key for longer than 250 ms is no longer
 // counted, and another one may start. So a key waits no longer than that because of slow queues. The number of workers
 // is then limited only by the limits of the queues.
@@ -41,9 +41,9 @@ type Pool struct {
 	// served are the queues for which Serve was called and that are not shut down.
 	served map[keyQueue]bool
 
-	// ready are the queues whose keys are processed next, in order, each once; inReady is the same set. Each served queue with
-	// a waiting key and fewer keys in processing than its limit is in it. A queue that was shut down meanwhile is skipped.
-	ready   []keyQueue
+	// ready are the queues whose keys are processed next, each once; inReady is the same set. Each served queue with a waiting key
+	// and fewer keys in processing than its limit is in it. A queue that was shut down meanwhile is skipped.
+	ready   turns
 	inReady map[keyQueue]bool
 
 	// counted are the tasks whose workers are counted, the oldest first. A worker may start if they are fewer than size.
@@ -62,10 +62,47 @@ type Pool struct {
 
 // A keyQueue is a Queue of any type of key. Its methods are called with the pool's lock held.
 type keyQueue interface {
+	tenantName() string        // the tenant of the queue
 	maxProcessing() int        // the limit of keys in processing
 	more() bool                // reports whether begin may be called
 	begin() (work, end func()) // takes a key; the worker calls work without the lock, and then end with it
 	measure()                  // sets the metrics of the keys in processing
+}
+
+// turns are queues of tenants that take turns. The zero value is empty.
+type turns struct {
+	tenants []string              // those with queues, the next one first
+	queues  map[string][]keyQueue // by tenant, the next one first; none is empty
+}
+
+func (t *turns) empty() bool { return len(t.tenants) == 0 }
+
+// add adds a queue after the others of its tenant.
+func (t *turns) add(q keyQueue) {
+	if t.queues == nil {
+		t.queues = map[string][]keyQueue{}
+	}
+	tenant := q.tenantName()
+	if len(t.queues[tenant]) == 0 {
+		t.tenants = append(t.tenants, tenant)
+	}
+	t.queues[tenant] = append(t.queues[tenant], q)
+}
+
+// next removes the next queue, and ends the turn of its tenant. There must be one.
+func (t *turns) next() keyQueue {
+	tenant := t.tenants[0]
+	t.tenants = t.tenants[1:]
+	queues := t.queues[tenant]
+	q := queues[0]
+	queues[0] = nil
+	if len(queues) == 1 {
+		delete(t.queues, tenant)
+		return q
+	}
+	t.queues[tenant] = queues[1:]
+	t.tenants = append(t.tenants, tenant)
+	return q
 }
 
 // A task is a key that a worker processes.
@@ -118,7 +155,8 @@ func (p *Pool) leave(q keyQueue) {
 // offer appends a queue to the ready ones, if it is ready and not among them yet.
 func (p *Pool) offer(q keyQueue) {
 	if q.more() && !p.inReady[q] {
-		p.ready, p.inReady[q] = append(p.ready, q), true
+		p.ready.add(q)
+		p.inReady[q] = true
 	}
 }
 
@@ -131,10 +169,8 @@ func (p *Pool) start() {
 
 // next takes the next key. It returns nil if no queue is ready, or if no worker may start; then it sets longTimer.
 func (p *Pool) next() *task {
-	for len(p.ready) > 0 && p.counted.Len() < p.size {
-		q := p.ready[0]
-		p.ready[0] = nil
-		p.ready = p.ready[1:]
+	for !p.ready.empty() && p.counted.Len() < p.size {
+		q := p.ready.next()
 		delete(p.inReady, q)
 		if !q.more() {
 			continue
@@ -145,7 +181,7 @@ func (p *Pool) next() *task {
 		p.offer(q)
 		return t
 	}
-	if len(p.ready) > 0 && p.longTimer == nil {
+	if !p.ready.empty() && p.longTimer == nil {
 		p.longTimer = time.AfterFunc(time.Until(p.oldest().began.Add(p.long)), p.discount)
 	}
 	return nil

@@ -131,6 +131,37 @@ func TestQueuesTakeTurns(t *testing.T) {
 	})
 }
 
+// A tenant with many queues delays a key of another tenant by one turn, and not by one for each of its queues.
+func TestTenantsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(options{spare: 1, long: time.Hour})
+		blocked, release := newTestQueue(p), make(chan struct{})
+		addMany(blocked, 5)
+		blocked.Serve(5, func(string) { <-release }) // one worker is left
+		order := ""
+		all := []*Queue[string]{blocked}
+		for _, name := range []string{"a1", "a2", "a3", "a4", "b1", "b2", "c1"} {
+			limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second)
+			q := NewQueue(p, Config[string]{Tenant: name[:1], Order: workqueue.DefaultQueue[string](), Limiter: limiter})
+			addMany(q, 2)
+			q.Serve(1, func(string) {
+				order += " " + name // by one worker
+				time.Sleep(time.Millisecond)
+			})
+			all = append(all, q)
+		}
+		time.Sleep(time.Second)
+		close(release)
+		stop(all...)
+		if want := " a1 a2 b1 c1 a3 b2 c1 a4 b1 a1 b2 a2 a3 a4"; order != want {
+			t.Errorf("the order of the queues is%s, want%s", order, want)
+		}
+		if !p.ready.empty() || len(p.ready.queues) != 0 {
+			t.Errorf("left over: %v", p.ready)
+		}
+	})
+}
+
 func TestBusyQueueLeavesSpareWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPool(options{spare: 1})
@@ -237,8 +268,8 @@ func TestShutDownReleasesEverything(t *testing.T) {
 			t.Errorf("%d keys wait, %d are delayed, %d queues are served, %d workers are counted; want 9, 1, 0, 0", q.Len(), len(p.delayed.keys), len(p.served), p.counted.Len())
 		}
 		stop(other)
-		if len(p.delayed.keys) != 0 || len(p.ready) != len(p.inReady) {
-			t.Errorf("%d keys are delayed, %d queues are ready; want none", len(p.delayed.keys), len(p.ready))
+		if len(p.delayed.keys) != 0 || p.ready.empty() != (len(p.inReady) == 0) {
+			t.Errorf("%d keys are delayed, %d queues are ready; want none", len(p.delayed.keys), len(p.inReady))
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 // A Config configures a [Queue]. Only Order is required.
 type Config[K comparable] struct {
 	Name    string                        // the value of the label "name" in metrics
+	Tenant  string                        // whom the queue belongs to; tenants take turns
 	Order   workqueue.Queue[K]            // the order in which keys are processed; not shared with another queue, and guarded by the pool's lock
 	Limiter workqueue.TypedRateLimiter[K] // counts failures, see Forget; required by Forget and NumRequeues
 	Metrics workqueue.MetricsProvider     // nil: there are no metrics
@@ -18,6 +19,7 @@ type Config[K comparable] struct {
 // A Queue has the keys of one controller. It is safe for concurrent use.
 type Queue[K comparable] struct {
 	pool    *Pool
+	tenant  string
 	limiter workqueue.TypedRateLimiter[K]
 	metrics *metrics[K] // nil: there are none
 
@@ -46,7 +48,7 @@ type Queue[K comparable] struct {
 func NewQueue[K comparable](p *Pool, c Config[K]) *Queue[K] {
 	return &Queue[K]{
 		added: sync.Cond{L: &p.mu},
-		pool:  p, limiter: c.Limiter, metrics: newMetrics[K](c.Name, c.Metrics), order: c.Order,
+		pool:  p, tenant: c.Tenant, limiter: c.Limiter, metrics: newMetrics[K](c.Name, c.Metrics), order: c.Order,
 		dirty: map[K]bool{}, processing: map[K]bool{}, later: map[K]*delay{}, idle: make(chan struct{}),
 	}
 }
@@ -219,7 +221,9 @@ func (q *Queue[K]) closeIdle() {
 	}
 }
 
-// maxProcessing, more, begin and measure implement keyQueue.
+// tenantName, maxProcessing, more, begin and measure implement keyQueue.
+func (q *Queue[K]) tenantName() string { return q.tenant }
+
 func (q *Queue[K]) maxProcessing() int { return q.limit }
 
 func (q *Queue[K]) more() bool {

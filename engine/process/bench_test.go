@@ -117,3 +117,22 @@ func BenchmarkSpawn(b *testing.B) {
 		p.Close()
 	}
 }
+
+// BenchmarkTurns is a call when each call is of another owner than the one before, and there is one worker: of the same tenant, and
+// of another, for which the worker is replaced.
+func BenchmarkTurns(b *testing.B) {
+	for name, env := range map[string]func(i int) engine.Env{
+		"owners":  func(i int) engine.Env { return engine.Env{Owner: fmt.Sprint(i % 2)} },
+		"tenants": func(i int) engine.Env { return engine.Env{Tenant: fmt.Sprint(i % 2)} },
+	} {
+		b.Run(name, func(b *testing.B) {
+			_, e := newPool(b, Options{Workers: 1})
+			p, arg := compile(b, e, engine.Starlark, statusScripts[engine.Starlark]), request(1)
+			for i := 0; b.Loop(); i++ {
+				if _, err := p.Call(b.Context(), "sync", arg, env(i)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -21,6 +21,8 @@
 //	secrets                  no environment, no open files but three pipes                 worker.go
 //	the parent's memory      the sizes of answers, logs and stderr are checked before      message.go, codec.go
 //	                         memory is allocated; what a worker sends is not trusted       stderr.go
+//	other tenants            a worker never serves two tenants: an idle one of another     pool.go
+//	                         tenant is killed, never used again
 //	other owners             a worker serves one owner at a time, and removes all objects  pool.go, objects.go
 //	                         before the next; if a script exceeded a limit, the worker is
 //	                         killed instead

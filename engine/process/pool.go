@@ -57,9 +57,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Pool keeps worker processes. A worker serves one owner at a time. An owner gets the worker that served it last, or a new one.
-// When there are as many workers as Options.Workers, it gets an idle one of another owner, which first removes the objects that
-// it has stored. One more worker is always started in advance, to replace at once a worker that was killed.
+// A Pool keeps worker processes. A worker serves one owner at a time, and never two tenants. An owner gets the worker that served it
+// last, or a new one. When there are as many workers as Options.Workers, it gets an idle one of another owner of its tenant, which
+// first removes the objects that it has stored. If there is none, an idle worker of another tenant is killed, and a new one takes
+// its place. One more worker is always started in advance, to replace at once a worker that was killed.
 type Pool struct {
 	options Options
 	slots   chan struct{}          // one value for each busy worker
@@ -208,9 +209,10 @@ func (p *Pool) Close() {
 
 // A Worker describes a worker process.
 type Worker struct {
-	PID   int
-	Owner string // the owner that it serves, or served last
-	Busy  bool   // it serves a call
+	PID    int
+	Tenant string // the tenant that it serves; it never serves another
+	Owner  string // the owner that it serves, or served last
+	Busy   bool   // it serves a call
 }
 
 // Workers returns the worker processes that have served an owner.
@@ -219,21 +221,24 @@ func (p *Pool) Workers() []Worker {
 	defer p.mu.Unlock()
 	var list []Worker
 	for w, busy := range p.all {
-		list = append(list, Worker{w.pid, w.owner, busy})
+		list = append(list, Worker{w.pid, w.user.tenant, w.user.owner, busy})
 	}
 	return list
 }
 
 var errClosed = &engine.Error{Kind: engine.KindCanceled, Msg: "canceled: the worker processes are stopped"}
 
-// acquire waits for a worker for a call of owner. memory is the memory limit of the call.
-func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker, error) {
+// A user is whom a worker serves: the owner of a call, and its tenant.
+type user struct{ tenant, owner string }
+
+// acquire waits for a worker for a call of u. memory is the memory limit of the call.
+func (p *Pool) acquire(ctx context.Context, u user, memory int64) (*worker, error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, engine.Stopped(ctx, engine.Pos{}, engine.Limits{})
 	}
-	w, err := p.take(ctx, owner, memory)
+	w, err := p.take(ctx, u, memory)
 	if err != nil {
 		<-p.slots
 	}
@@ -241,13 +246,13 @@ func (p *Pool) acquire(ctx context.Context, owner string, memory int64) (*worker
 }
 
 // take returns a worker. The caller has a slot, so one is idle or one more may be started.
-func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, error) {
+func (p *Pool) take(ctx context.Context, u user, memory int64) (*worker, error) {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, errClosed
 	}
-	w, old := p.choose(owner, memory)
+	w, old := p.choose(u, memory)
 	var spare *startingWorker
 	if w == nil {
 		spare = p.spare()
@@ -257,18 +262,19 @@ func (p *Pool) take(ctx context.Context, owner string, memory int64) (*worker, e
 	if w != nil {
 		return w, nil
 	}
-	return p.fresh(ctx, spare, owner)
+	return p.fresh(ctx, spare, u)
 }
 
-// choose takes an idle worker: one that served owner, or any if no more may be started. If it returns nil, one more may be started,
-// after the worker end has been killed, if that is not nil.
-func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
+// choose takes an idle worker: one that served u, or, if no more may be started, another one of its tenant. If it returns nil, one
+// more may be started, after the worker end has been killed, if that is not nil.
+func (p *Pool) choose(u user, memory int64) (w, end *worker) {
 	i := len(p.idle) - 1
-	for i >= 0 && p.idle[i].owner != owner {
+	for i >= 0 && p.idle[i].user != u {
 		i--
 	}
 	if i < 0 && len(p.all)+len(p.awaited) >= p.options.Workers {
-		i = 0 // the one that has been idle for the longest time
+		// The one that has been idle for the longest time, of the same tenant if there is one.
+		i = max(0, slices.IndexFunc(p.idle, func(w *worker) bool { return w.user.tenant == u.tenant }))
 	}
 	if i < 0 {
 		return nil, nil
@@ -276,12 +282,12 @@ func (p *Pool) choose(owner string, memory int64) (w, end *worker) {
 	w = p.idle[i]
 	p.idle = slices.Delete(p.idle, i, i+1)
 	w.expiry.Stop()
-	if !w.fits(owner, memory) {
+	if !w.fits(u, memory) {
 		delete(p.all, w)
 		return nil, w
 	}
 	p.all[w] = true
-	w.serve(owner)
+	w.serve(u)
 	return w, nil
 }
 
@@ -296,7 +302,7 @@ func (p *Pool) spare() *startingWorker {
 }
 
 // fresh waits for a worker that is being started.
-func (p *Pool) fresh(ctx context.Context, f *startingWorker, owner string) (*worker, error) {
+func (p *Pool) fresh(ctx context.Context, f *startingWorker, u user) (*worker, error) {
 	select {
 	case <-f.done:
 	case <-ctx.Done():
@@ -315,7 +321,7 @@ func (p *Pool) fresh(ctx context.Context, f *startingWorker, owner string) (*wor
 		return nil, &engine.Error{Kind: engine.KindPanic, Msg: engine.Clip("a worker process could not be started: "+f.err.Error(), 4<<10)}
 	}
 	p.all[f.worker] = true
-	f.worker.serve(owner)
+	f.worker.serve(u)
 	return f.worker, nil
 }
 

@@ -207,7 +207,7 @@ func TestOwnersNeverShareAWorker(t *testing.T) {
 		wg.Go(func() {
 			owner := fmt.Sprint("owner ", i)
 			for range 20 {
-				w, err := pool.acquire(t.Context(), owner, 64<<20)
+				w, err := pool.acquire(t.Context(), user{owner: owner}, 64<<20)
 				if err != nil {
 					t.Error(err)
 					return
@@ -218,8 +218,8 @@ func TestOwnersNeverShareAWorker(t *testing.T) {
 				}
 				serving[w] = owner
 				mu.Unlock()
-				if w.owner != owner {
-					t.Errorf("%s has got a worker of %s", owner, w.owner)
+				if w.user.owner != owner {
+					t.Errorf("%s has got a worker of %s", owner, w.user.owner)
 				}
 				mu.Lock()
 				delete(serving, w)
@@ -273,7 +273,7 @@ func TestObjectsAreSentOnce(t *testing.T) {
 	}
 	ask("b", "1")
 	for w := range pool.all {
-		if w.owner != "b" || w.sent.numbers != 1 {
+		if w.user.owner != "b" || w.sent.numbers != 1 {
 			t.Error("another owner's objects are still there")
 		}
 	}

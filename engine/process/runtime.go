@@ -36,7 +36,7 @@ func (r remote) Compile(ctx context.Context, s engine.Script, l engine.Limits) (
 	if err != nil {
 		return nil, err
 	}
-	w, err := r.pool.acquire(ctx, s.Owner, l.Memory)
+	w, err := r.pool.acquire(ctx, user{s.Tenant, s.Owner}, l.Memory)
 	if err != nil {
 		return nil, located(err, s.Entry)
 	}
@@ -109,7 +109,7 @@ func (p *program) Ported() bool { return p.ported }
 // Call implements [engine.Program].
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	env.Limits = p.pool.bound(env.Limits)
-	w, err := p.pool.acquire(ctx, env.Owner, env.Limits.Memory)
+	w, err := p.pool.acquire(ctx, user{env.Tenant, env.Owner}, env.Limits.Memory)
 	if err != nil {
 		return nil, located(err, p.script.Entry)
 	}
@@ -141,7 +141,7 @@ func (p *Pool) noteFault(ctx context.Context, w *worker, err error) error {
 		return errClosed
 	}
 	if w.spent {
-		p.options.Log.Debug("a worker process is replaced", "pid", w.pid, "owner", w.owner, "reason", fault.Kind) // err may quote what is in a request
+		p.options.Log.Debug("a worker process is replaced", "pid", w.pid, "owner", w.user.owner, "reason", fault.Kind) // err may quote what is in a request
 	}
 	return err
 }
@@ -250,22 +250,22 @@ func (w *worker) writeCall(c call, arg map[string]any, identify func(map[string]
 	return err
 }
 
-// serve assigns the worker to owner.
-func (w *worker) serve(owner string) {
-	if w.served && w.owner != owner {
+// serve assigns the worker to u.
+func (w *worker) serve(u user) {
+	if w.served && w.user != u {
 		w.sent, w.resetObjects, w.largest = newSent(), true, 0
 	}
-	w.owner, w.served = owner, true
+	w.user, w.served = u, true
 }
 
-// fits reports whether the worker, which is idle, may be used for a call that may use that much memory: it must be alive, no
-// script of another owner may have exceeded a limit in it, and it must not be so large, except by owner's own requests, that
-// the call could use more than allowed.
-func (w *worker) fits(owner string, memory int64) bool {
+// fits reports whether the worker, which is idle, may be used for a call of u that may use that much memory: it must be alive and
+// of the same tenant, no script of another owner may have exceeded a limit in it, and it must not be so large, except by the
+// owner's own requests, that the call could use more than allowed.
+func (w *worker) fits(u user, memory int64) bool {
 	switch {
-	case w.gone():
+	case w.gone(), w.user.tenant != u.tenant:
 		return false
-	case w.owner != owner:
+	case w.user != u:
 		return !w.limited && w.mapped <= allowance(memory, 0)
 	}
 	return w.mapped <= allowance(memory, w.largest)

@@ -40,13 +40,13 @@ type worker struct {
 	killed  bool          // by the signal KILL, from any process
 	ended   atomic.Bool   // kill was called
 
-	owner        string
-	served       bool            // it has had an owner
+	user         user            // whom it serves, or served last; its tenant never changes once it is set
+	served       bool            // it has had a user
 	limited      bool            // a script has exceeded a limit in it
 	spent        bool            // it must not be used again
 	calls        int             // how many calls it has served
 	mapped       int64           // the most memory it has used
-	largest      int64           // the cost of the values of owner's largest request
+	largest      int64           // the cost of the values of the user's largest request
 	programs     map[string]bool // the digests of the scripts that it has compiled
 	sent         *sentObjects
 	resetObjects bool        // its objects belong to another owner, and must be removed

@@ -143,6 +143,20 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// The tree of an object of one tenant is not used for another, not even if the identities of their objects are equal. The last call
+// shows that trees are cached: its object has another text, with the same identity.
+func TestTenantsDoNotShareTrees(t *testing.T) {
+	p := compile(t, `{ sync(parent):: { v: parent.spec.text } }`)
+	identify := func(map[string]any) (string, string) { return "tenants", "1" }
+	for _, call := range []struct{ tenant, text, want string }{{"a", "of a", "of a"}, {"b", "of b", "of b"}, {"", "of none", "of none"}, {"a", "changed", "of a"}} {
+		arg := map[string]any{"parent": map[string]any{"spec": map[string]any{"text": call.text}}}
+		got, err := p.Call(context.Background(), "sync", arg, engine.Env{Tenant: call.tenant, Identify: identify})
+		if err != nil || got["v"] != call.want {
+			t.Errorf("tenant %q: got %v, %v, want %q", call.tenant, got, err, call.want)
+		}
+	}
+}
+
 // The operator % returns the same as std.format.
 func TestFormat(t *testing.T) {
 	for _, args := range []string{

@@ -8,14 +8,17 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// A cache keeps the syntax trees of objects between calls, for all programs. The key is the id that [engine.Env.Identify] gives; only
-// the last version of an id is kept, and at most maxCachedNodes nodes in all. Invariant: a tree is complete when it is added, and
-// it does not change afterwards: the interpreter only reads trees.
+// A cache keeps the syntax trees of objects between calls, for all programs. The key is the tenant, and the id that
+// [engine.Env.Identify] gives; only the last version of an id is kept, and at most maxCachedNodes nodes in all. Invariant: a tree is
+// complete when it is added, and it does not change afterwards: the interpreter only reads trees.
 type cache struct {
 	mu    sync.Mutex // guards all fields
-	trees *simplelru.LRU[string, cachedTree]
+	trees *simplelru.LRU[identity, cachedTree]
 	nodes int // the sum of the nodes of all trees
 }
+
+// An identity is the key of an object in a cache.
+type identity struct{ tenant, id string }
 
 // A cachedTree is the tree of one version of an object.
 type cachedTree struct {
@@ -37,12 +40,12 @@ var objects = newCache()
 
 func newCache() *cache {
 	c := &cache{}
-	c.trees, _ = simplelru.NewLRU(maxCachedNodes, func(_ string, k cachedTree) { c.nodes -= k.nodes }) // fails only for sizes below 1
+	c.trees, _ = simplelru.NewLRU(maxCachedNodes, func(_ identity, k cachedTree) { c.nodes -= k.nodes }) // fails only for sizes below 1
 	return c
 }
 
 // tree returns the tree of an object, from the cache if possible, or nil if the object cannot be cached.
-func (c *cache) tree(id, version string, object map[string]any) ast.Node {
+func (c *cache) tree(id identity, version string, object map[string]any) ast.Node {
 	c.mu.Lock()
 	k, ok := c.trees.Get(id)
 	c.mu.Unlock()

@@ -47,7 +47,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	}
 	limits := env.Limits.WithDefaults()
 	g := guard{limits: limits, log: &logger{emit: env.Log, limits: limits}, out: outcome{Walk: engine.NewWalk(limits), f: f}}
-	g.request.identify = env.Identify
+	g.request.tenant, g.request.identify = env.Tenant, env.Identify
 	expr, err := f.apply(&g.request, arg)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 // A request makes syntax tree nodes from values, for one call. The node of a map or list is empty until the interpreter evaluates
 // it; the guard calls begin before that. Nodes belong to one call and one goroutine.
 type request struct {
+	tenant   string                                    // the tenant of the call
 	identify func(map[string]any) (id, version string) // may be nil
 
 	keys   map[string]*ast.LiteralString
@@ -137,7 +138,7 @@ func (r *request) sharedTree(v map[string]any, at *place) ast.Node {
 	if id == "" {
 		return nil
 	}
-	return objects.tree(id, version, v)
+	return objects.tree(identity{r.tenant, id}, version, v)
 }
 
 func (r *request) addFloat(v float64) {

@@ -9,9 +9,11 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"metascript/cmd/metascript/internal/flagvalue"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/build"
 	"metascript/engine"
 	"metascript/engine/process"
 )
@@ -22,6 +24,7 @@ type Flags struct {
 	Folders []string // the scripts directories
 
 	isolation              isolation
+	isolated               []string // the namespaces of --process-isolation-namespaces
 	timeout                time.Duration
 	steps                  int64
 	memory, output, logged resource.QuantityValue
@@ -52,11 +55,26 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.memory, f.output, f.logged = flagvalue.Bytes(256<<20), flagvalue.Bytes(16<<20), flagvalue.Bytes(64<<10)
 	flags.StringArrayVar(&f.Folders, "scripts-dir", nil, "directory for the files in script.file; the flag can be repeated, and the first directory that has a file is used")
 	flags.Var(&f.isolation, "isolation", "minimum isolation of scripts; Process runs all scripts in worker processes, also if spec.isolation is InProcess")
+	flags.StringSliceVar(&f.isolated, processNamespaces, nil, "namespaces, or * for all; the scripts of controllers whose account is in one of them run in worker processes, also if spec.isolation is InProcess")
 	flags.DurationVar(&f.timeout, "max-script-timeout", 30*time.Second, "maximum of script.timeout")
 	flags.Int64Var(&f.steps, "max-script-steps", 1_000_000_000, "maximum of script.limits.steps")
 	flags.Var(&f.memory, "max-script-memory", "maximum of script.limits.memory")
 	flags.Var(&f.output, "max-script-output", "maximum of script.limits.output")
 	flags.Var(&f.logged, "script-log-limit", "maximum size of the text that a script can print in one call")
+}
+
+// processNamespaces is the name of a flag.
+const processNamespaces = "process-isolation-namespaces"
+
+// checkNamespaces returns an error for a namespace in the flags that cannot exist: scripts would run with less isolation than was
+// meant.
+func (f *Flags) checkNamespaces() error {
+	for _, namespace := range f.isolated {
+		if wrong := validation.IsDNS1123Label(namespace); namespace != build.AllNamespaces && len(wrong) > 0 {
+			return fmt.Errorf("--%s: %q is not the name of a namespace, and not %s", processNamespaces, namespace, build.AllNamespaces)
+		}
+	}
+	return nil
 }
 
 // ceilings returns the limits in the flags. Zero is an error, since it would mean the default of the engine.
@@ -83,11 +101,12 @@ func (f *Flags) ceilings() (engine.Limits, error) {
 // The caller must close the sandbox.
 func (f *Flags) Open(log *slog.Logger, workers bool) (*Sandbox, error) {
 	ceilings, err := f.ceilings()
-	if err != nil {
+	if err = errors.Join(err, f.checkNamespaces()); err != nil {
 		return nil, err
 	}
 	s := InProcess(v1alpha1.Isolation(f.isolation), ceilings)
-	if !workers && s.MinIsolation != v1alpha1.IsolationProcess {
+	s.ProcessNamespaces = f.isolated
+	if !workers && s.MinIsolation != v1alpha1.IsolationProcess && len(f.isolated) == 0 {
 		return s, nil
 	}
 	if s.Missing = process.Missing(); len(s.Missing) > 0 {

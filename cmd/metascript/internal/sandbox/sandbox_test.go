@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// opened returns the sandbox for a command line, without worker processes.
+// opened returns the sandbox for a command line, with worker processes only if the flags need them.
 func opened(t *testing.T, args ...string) *Sandbox {
 	t.Helper()
 	var f Flags
@@ -79,6 +79,19 @@ func TestFlagsBecomeCeilings(t *testing.T) {
 	want := engine.Limits{Timeout: time.Minute, Steps: 5, Memory: 1 << 20, Output: 2 << 10, Log: 3}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestNamespacesOfProcessIsolation(t *testing.T) {
+	s := opened(t, "--process-isolation-namespaces=a,b", "--process-isolation-namespaces=*")
+	if !slices.Equal(s.ProcessNamespaces, []string{"a", "b", "*"}) || s.Process == nil && len(s.Missing) == 0 {
+		t.Errorf("namespaces %q, worker processes %v", s.ProcessNamespaces, s.Process != nil)
+	}
+	for _, wrong := range []string{"a,B", "a b", "a*"} {
+		f := Flags{isolated: strings.Split(wrong, ",")}
+		if err := f.checkNamespaces(); err == nil || !strings.Contains(err.Error(), "is not the name of a namespace") {
+			t.Errorf("%s: got error %v", wrong, err)
+		}
 	}
 }
 
