@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,6 +69,11 @@ func (r *Reader) Shows(s Scope) bool {
 	}
 	readable, _ := r.parents.Load(s)
 	return readable == true
+}
+
+// ShowsNamespace reports whether Shows is true for parents in a namespace; "" has the cluster-scoped ones.
+func (r *Reader) ShowsNamespace(namespace string) bool {
+	return slices.ContainsFunc(r.kinds, func(kind Kind) bool { return r.Shows(Scope{GroupResource: kind.GroupResource, Namespace: namespace}) })
 }
 
 // Problem returns why the account cannot do its work: it does not exist, it may read no parents, or that cannot be found out. If

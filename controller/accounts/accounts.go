@@ -51,6 +51,9 @@ func (a *Accounts) Bind(b *binding.Binding, who account.Account) error {
 		kinds = append(kinds, access.Kind{GroupResource: parent.GroupResource(), Namespaced: parent.Namespaced})
 	}
 	b.Access = access.NewReader(who, a.Reviewer, kinds...)
+	if !who.IsServer() {
+		b.SeesParents = b.Access.ShowsNamespace
+	}
 	b.Write, b.GetLive, b.Events, b.Release = actor, actor.Get, actor.Events, func() { a.Actors.Close(who) }
 	b.ReleaseLost = a.releaseLost(who)
 	return nil

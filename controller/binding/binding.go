@@ -109,9 +109,6 @@ func Bind(d *spec.Declaration, found spec.Resolved) (*Binding, error) {
 		Rules: plan.Rules{}, Kinds: map[object.Kind]bool{},
 		ResyncPeriod: resyncPeriod(d.ResyncPeriodSeconds),
 	}
-	if b.Tenant != "" {
-		b.SeesParents = func(namespace string) bool { return namespace == b.Tenant }
-	}
 	b.ParentNamespaceOnly = build.VersionOf(d.Hook(hook.Customize), d.Script) != hook.V2
 	rules, err := spec.ParentRules(d, found)
 	if err != nil {

@@ -31,22 +31,18 @@ func (c *reconciliation) withoutAccess(ctx context.Context, parent *object.Objec
 		c.forget(c.key)
 		return 0, nil
 	}
-	c.events.log.Debug("not known whether the account may read the parent", "parent", c.key, "error", err)
 	return accessRetry, nil
 }
 
 // RetryDenied queues the parents to whose reconcile something was denied, and those that the account of the controller may not
 // read. It is called when what the account may do may have changed.
 func (r *Reconciler) RetryDenied() {
-	keys := r.states.deniedKeys()
-	if r.hasSynced.Load() {
-		for parent := range r.binding.ReconciledParents() {
-			if !r.binding.Shows(parent) {
-				keys = append(keys, object.RefOf(parent))
-			}
+	r.states.mu.Lock()
+	defer r.states.mu.Unlock()
+	for parent := range r.binding.ReconciledParents() {
+		key := object.RefOf(parent)
+		if state := r.states.all[key]; !r.binding.Shows(parent) || state != nil && state.denied != nil {
+			r.queue.Enqueue(key, queue.Retry)
 		}
-	}
-	for _, parent := range keys {
-		r.queue.Enqueue(parent, queue.Retry)
 	}
 }

@@ -6,6 +6,7 @@
 //
 // The files, in the order in which one reconcile uses them:
 //
+//   - access.go ends the reconcile of a parent that the account of the controller may not read
 //   - events.go turns the events of objects into keys of parents in the queue
 //   - reconcile.go takes a key from the queue and reconciles the parent. Each step of it is a type of its own
 //   - state.go is what is remembered of each parent between its reconciles, and says what guards it
@@ -302,9 +303,6 @@ func (r *Reconciler) Snapshot() Snapshot {
 	s := Snapshot{
 		Synced: r.hasSynced.Load(), CacheError: r.binding.CacheError(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
 		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.held(version), Warnings: overlap.warnings,
-	}
-	if r.binding.Access != nil {
-		s.Parents = r.binding.Count() // overlap has all that are selected
 	}
 	if s.Synced {
 		s.Warnings = append(s.Warnings, r.binding.Clients.Problems()...)

@@ -261,19 +261,6 @@ func (s *states) deniedParents() Denied {
 	return found
 }
 
-// deniedKeys returns the parents whose last reconcile was denied something.
-func (s *states) deniedKeys() []object.Ref {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var keys []object.Ref
-	for parent, state := range s.all {
-		if state.denied != nil {
-			keys = append(keys, parent)
-		}
-	}
-	return keys
-}
-
 // countFailure returns how many times in a row a parent has failed with this error, this time included.
 func (s *states) countFailure(parent object.Ref, err error) int {
 	s.mu.Lock()
