@@ -34,6 +34,8 @@ type rbacFlags struct {
 	namespaces            []string
 	account               string
 	part                  flagvalue.Choice
+	server                string
+	constrained           bool
 	check                 bool
 	observe               time.Duration
 	kubeconfig            string
@@ -59,8 +61,9 @@ what the controller needs, as YAML for kubectl apply -f -. A comment says why ea
 in spec.serviceAccount, or in --service-account for controllers that have none. If the files contain the
 CustomResourceDefinitions of the parents and children, the command needs no cluster.
 
-A last ClusterRole for each controller has what the server itself reads for it. It has the label
-` + rbac.AggregateLabel + `: "true". With --part only one of the two parts is printed.
+The last objects for each controller are what the server itself needs for it, if it is not permitted everything: a ClusterRole
+with the label ` + rbac.AggregateLabel + `: "true", to read what
+the controller watches, and a Role to act as the account. With --part only one of the two parts is printed.
 
 With --namespace, the parents are only in these namespaces, and the account gets Roles there. Without it, it gets
 ClusterRoles. What is in one known namespace, such as a Secret of a webhook, always gets a Role.
@@ -88,6 +91,8 @@ scripts, need not be in the files.`,
 	flags.StringVar(&f.account, "service-account", "", "NAMESPACE/NAME of the ServiceAccount of controllers without spec.serviceAccount")
 	flags.StringSliceVarP(&f.namespaces, "namespace", "n", nil, "the parents are only in this namespace; the flag can be repeated")
 	flags.Var(&f.part, "part", "what is printed: "+f.part.Words())
+	flags.StringVar(&f.server, "server-account", "metacontroller/metacontroller", "NAMESPACE/NAME of the ServiceAccount of the server")
+	flags.BoolVar(&f.constrained, "constrained-impersonation", false, "permit the server only those requests as the account that the controller needs; this needs Kubernetes 1.36")
 	flags.StringSliceVar(&f.parents, "parent", nil, "files with parents, for which customize hooks are called")
 	flags.StringSliceVar(&f.cases, "cases", nil, "directories with test cases, whose customize hooks are called; defaults to those of the files")
 	flags.DurationVar(&f.observe, "observe", 0, "run the controllers as a dry run for this time, to see what their customize hooks ask for")
@@ -147,8 +152,10 @@ func runRBAC(cmd *cobra.Command, f *rbacFlags) error {
 func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *sandbox.Sandbox) (*rbac.Loader, error) {
 	l := &rbac.Loader{Sandbox: in, Namespaces: f.namespaces, Log: cmd.ErrOrStderr()}
 	var err error
-	if l.Account, err = f.serviceAccount(); err != nil {
-		return nil, err
+	if f.account != "" {
+		if l.Account, err = parseAccount("service-account", f.account); err != nil {
+			return nil, err
+		}
 	}
 	if l.Definitions, err = manifest.CRDs(docs); err != nil {
 		return nil, err
@@ -196,14 +203,11 @@ func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config
 	return config, nil
 }
 
-// serviceAccount returns the account that the flag names, or nil.
-func (f *rbacFlags) serviceAccount() (*rbac.Account, error) {
-	if f.account == "" {
-		return nil, nil
-	}
-	namespace, name, _ := strings.Cut(f.account, "/")
+// parseAccount returns the account that is the value of a flag.
+func parseAccount(flag, value string) (*rbac.Account, error) {
+	namespace, name, _ := strings.Cut(value, "/")
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return nil, fmt.Errorf("--service-account %q: want NAMESPACE/NAME", f.account)
+		return nil, fmt.Errorf("--%s %q: want NAMESPACE/NAME", flag, value)
 	}
 	return &rbac.Account{Namespace: namespace, Name: name}, nil
 }
@@ -229,13 +233,17 @@ func (f *rbacFlags) suites() ([]*cases.Suite, error) {
 
 // print prints the objects of the controllers.
 func (f *rbacFlags) print(cmd *cobra.Command, all []*rbac.Controller) error {
+	server, err := parseAccount("server-account", f.server)
+	if err != nil {
+		return err
+	}
 	var objects []rbac.Manifest
 	for _, c := range all {
 		if f.part.String() != partServer {
 			objects = append(objects, c.ForAccount()...)
 		}
 		if f.part.String() != partAccount {
-			objects = append(objects, c.ForServer()...)
+			objects = append(objects, c.ForServer(*server, f.constrained)...)
 		}
 	}
 	return rbac.Print(cmd.OutOrStdout(), objects)

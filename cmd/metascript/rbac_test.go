@@ -143,9 +143,29 @@ func TestRBACOfTheServer(t *testing.T) {
 		role + "get,list,watch secrets. token",
 		role + "get,list,watch configmaps.", // also the one with the script
 		role + "get,list,watch services.",
+		"Role team/metascript:compositecontroller:c:server: impersonate serviceaccounts. account",
 	}, "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml", "--part", "server")
-	if !strings.Contains(got.stdout, `metacontroller.k8s.io/aggregate-to-server: "true"`) || strings.Contains(got.stdout, "kind: ServiceAccount") {
-		t.Errorf("want only a ClusterRole with the label:\n%s", got.stdout)
+	if !strings.Contains(got.stdout, `metacontroller.k8s.io/aggregate-to-server: "true"`) || strings.Contains(got.stdout, "kind: ServiceAccount\nmetadata") {
+		t.Errorf("want a ClusterRole with the label, and no ServiceAccount:\n%s", got.stdout)
+	}
+}
+
+// With constrained impersonation the server may act as the account in the requests that it sends as the account, and in no others.
+func TestRBACOfTheServerWithConstrainedImpersonation(t *testing.T) {
+	inFolder(t, rbacController)
+	got := metascript(t, "rbac", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml", "--part", "server", "--constrained-impersonation", "-n", "a", "--server-account", "home/server")
+	lines := rolesIn(t, got.stdout)
+	for _, want := range []string{
+		"Role team/metascript:compositecontroller:c:server: impersonate:serviceaccount serviceaccounts.authentication.k8s.io account",
+		"Role a/metascript:compositecontroller:c:server: impersonate-on:serviceaccount:update widgets/status.example.com",
+		"Role a/metascript:compositecontroller:c:server: impersonate-on:serviceaccount:get,impersonate-on:serviceaccount:create,impersonate-on:serviceaccount:update,impersonate-on:serviceaccount:delete pods.",
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("there is no %s in:\n%s", want, strings.Join(lines, "\n"))
+		}
+	}
+	if strings.Contains(got.stdout, "serviceaccount:list") || strings.Contains(got.stdout, "finalizers\n") || !strings.Contains(got.stdout, "name: server\n  namespace: home") {
+		t.Errorf("lists are requests of the server itself, and the account of the server is home/server:\n%s", got.stdout)
 	}
 }
 

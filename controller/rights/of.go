@@ -3,6 +3,7 @@ package rights
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -266,6 +267,7 @@ func (d *derivation) related() {
 		d.Account = append(d.Account, each(r.Resource, "", namespaces, why, []string{list, watch})...)
 		d.served(r.Resource, "reads what the customize hook asks for", get, list, watch)
 		if r.Labelled {
+			d.Account = append(d.Account, each(related.Namespaces, "", []string{""}, "the customize hook selects namespaces by their labels", []string{list, watch})...)
 			d.served(related.Namespaces, "reads the labels of namespaces, by which the customize hook selects", get, list, watch)
 		}
 	}
@@ -277,7 +279,7 @@ var order = []string{get, list, watch, create, update, patch, remove}
 // CompareVerbs compares two verbs for slices.SortFunc: the verbs of reading first. A verb that is not known is the last.
 func CompareVerbs(a, b string) int {
 	at := func(verb string) int {
-		if i := slices.Index(order, verb); i >= 0 {
+		if i := slices.Index(order, strings.TrimPrefix(verb, impersonateOn)); i >= 0 {
 			return i
 		}
 		return len(order)

@@ -33,7 +33,7 @@ import (
 //	mount DIR FOLDER           make DIR a volume with the files of FOLDER, or replace its files, as the kubelet does
 //	weak                       start servers without root's permission to read every file from here on
 //	user NAME                  start servers as this user, with only the permissions of its roles, from here on
-//	serviceaccount NAME        start servers with a token of this ServiceAccount in the script's namespace, from here on
+//	serviceaccount [NS/]NAME   start servers with a token of this ServiceAccount, from here on
 //	end [NAME]                 end it with SIGTERM; it must exit with 0
 //	crash [NAME]               end it with SIGKILL
 //	ends [NAME]                wait until it has ended by itself, with another exit code than 0
@@ -144,7 +144,11 @@ func cmdUser(ts *testscript.TestScript, _ bool, args []string) { worldOf(ts).use
 
 func cmdServiceAccount(ts *testscript.TestScript, _ bool, args []string) {
 	w := worldOf(ts)
-	token, err := w.token(w.name + "/" + args[0])
+	account := args[0]
+	if !strings.Contains(account, "/") {
+		account = w.name + "/" + account
+	}
+	token, err := w.token(account)
 	ts.Check(err)
 	w.serverToken = token
 }

@@ -102,9 +102,13 @@ func (c *Controller) name() string { return "metascript:" + strings.ToLower(c.Ki
 
 // granting returns the role and the binding for the rights in one namespace; "" means those that are cluster-wide.
 func (c *Controller) granting(namespace string) []Manifest {
-	meta := metav1.ObjectMeta{Namespace: namespace, Name: c.name()}
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: c.Account.Namespace, Name: c.Account.Name}}
-	rules := rulesOf(slices.DeleteFunc(slices.Clone(c.Rights.Account), func(r rights.Right) bool { return r.Namespace != namespace }))
+	return roleAndBinding(c.name(), namespace, c.Account, rulesOf(slices.DeleteFunc(slices.Clone(c.Rights.Account), func(r rights.Right) bool { return r.Namespace != namespace })))
+}
+
+// roleAndBinding returns a role with rules, and its binding to an account: a ClusterRole if namespace is "".
+func roleAndBinding(name, namespace string, to Account, rules []Rule) []Manifest {
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: to.Namespace, Name: to.Name}}
 	if namespace == "" {
 		role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name}
 		return []Manifest{
@@ -123,9 +127,11 @@ func typeOf(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// ForServer returns the ClusterRole with what the server needs because of a controller. The server gets it by aggregation.
-func (c *Controller) ForServer() []Manifest {
-	return []Manifest{{
+// ForServer returns what the server needs because of a controller: a ClusterRole, which the server gets by aggregation, and roles and
+// bindings that permit it to act as the account of the controller. If constrained, the server may do as the account only the
+// requests that the controller needs, which needs Kubernetes 1.36.
+func (c *Controller) ForServer(server Account, constrained bool) []Manifest {
+	aggregated := Manifest{
 		Comments: []string{
 			fmt.Sprintf("The permissions that the server itself needs for %s, if its ClusterRole aggregates such roles.", c.ID),
 		},
@@ -133,8 +139,24 @@ func (c *Controller) ForServer() []Manifest {
 			TypeMeta:   typeOf("ClusterRole"),
 			ObjectMeta: metav1.ObjectMeta{Name: c.name() + ":server", Labels: map[string]string{AggregateLabel: "true"}},
 		},
-		Rules: rulesOf(c.Rights.Server),
-	}}
+	}
+	acting := rights.Acting(c.Account.Namespace, c.Account.Name, c.Rights, constrained)
+	var namespaces []string
+	for _, r := range acting {
+		if r.Namespace != "" {
+			namespaces = append(namespaces, r.Namespace)
+		}
+	}
+	in := func(namespace string) []rights.Right {
+		return slices.DeleteFunc(slices.Clone(acting), func(r rights.Right) bool { return r.Namespace != namespace })
+	}
+	aggregated.Rules = rulesOf(slices.Concat(c.Rights.Server, in("")))
+	all := []Manifest{aggregated}
+	slices.Sort(namespaces)
+	for _, namespace := range slices.Compact(namespaces) {
+		all = append(all, roleAndBinding(c.name()+":server", namespace, server, rulesOf(in(namespace)))...)
+	}
+	return all
 }
 
 // rulesOf returns a rule for each resource, with all of its verbs, in the order of the rights.

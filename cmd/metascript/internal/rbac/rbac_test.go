@@ -96,7 +96,7 @@ func TestObjectsOfAnAccount(t *testing.T) {
 	c.Proposed, c.Incomplete = true, "something"
 	c.Rights.Server = []rights.Right{{Verb: "list", Group: "example.com", Resource: "widgets", Why: "reads"}}
 	var b strings.Builder
-	if err := Print(&b, slices.Concat(c.ForAccount(), c.ForServer(), c.ForAccount())); err != nil {
+	if err := Print(&b, slices.Concat(c.ForAccount(), c.ForServer(Account{Namespace: "metacontroller", Name: "metacontroller"}, false), c.ForAccount())); err != nil {
 		t.Fatal(err)
 	}
 	want := `# The permissions that CompositeController c needs.
