@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/object"
@@ -32,6 +33,8 @@ type Objects interface {
 //
 // Objects of the same kind and name always have the same UID. The generation counts the edits. The zero value has no
 // objects. A Source is safe for concurrent use.
+//
+// The controllers act as the user of the server, who need not be permitted to impersonate: spec.serviceAccount is removed.
 type Source struct {
 	OnStatus func(o *object.Object) // is called with each new status; may be nil
 
@@ -78,6 +81,7 @@ func (g *Source) admit(o, before *object.Object) *object.Object {
 	admitted.SetGeneration(g.edits[name])
 	g.version(admitted)
 	delete(admitted.Object, "status")
+	unstructured.RemoveNestedField(admitted.Object, "spec", "serviceAccount")
 	if before != nil && before.Object["status"] != nil {
 		admitted.Object["status"] = before.Object["status"]
 	}

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/report"
@@ -128,6 +130,9 @@ func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 	for _, doc := range manifest.Controllers(docs) {
 		name := object.Describe(doc.Object)
 		objects, names = append(objects, doc.Object), append(names, name)
+		if account, _, _ := unstructured.NestedStringMap(doc.Object.Object, "spec", "serviceAccount"); account != nil {
+			s.report.PrintNew(name+" account", fmt.Sprintf("%s acts with your permissions here, not with those of service account %s/%s", s.report.Style.Strong(name), account["namespace"], account["name"]))
+		}
 		s.report.PrintNew(name+" refused", s.report.Style.Warning(strings.Join(s.rules.Refusals(doc), "\n")))
 	}
 	for _, name := range s.names {

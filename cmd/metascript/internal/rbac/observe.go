@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/report"
 	"metascript/controller"
@@ -57,9 +55,7 @@ func (o *Observer) observe(ctx context.Context, controllers []manifest.Document,
 	}
 	var objects []*object.Object
 	for _, doc := range controllers {
-		asUser := object.Copy(doc.Object)
-		unstructured.RemoveNestedField(asUser.Object, "spec", "serviceAccount")
-		objects = append(objects, asUser)
+		objects = append(objects, doc.Object)
 	}
 	source.Set(objects)
 	printed.SetControllers(len(objects))
