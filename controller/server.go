@@ -18,6 +18,7 @@ type Server struct {
 	*environment
 	watches *watches
 	loader  *loader
+	loads   loads
 
 	ready   atomic.Bool // see Waiting
 	waiting recent      // the result of Waiting
@@ -29,7 +30,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{environment: e, watches: newWatches(e)}
+	s := &Server{environment: e, watches: newWatches(e), loads: loads{now: map[string]int{}}}
 	s.loader = newLoader(e, s.watches)
 	return s, s.registerCollector()
 }
@@ -104,6 +105,46 @@ func (s *Server) begin(ctx context.Context, under *sync.WaitGroup) {
 	}
 }
 
+// tenantOf returns the tenant of a controller object; "" if it does not exist any more.
+func (s *Server) tenantOf(id spec.ID) string {
+	if o := s.watches.get(id); o != nil {
+		return spec.TenantOf(o)
+	}
+	return ""
+}
+
+// loads counts the controllers of each tenant that are being loaded, so that a tenant whose scripts compile slowly leaves workers for
+// the others. Controllers without an account are not limited.
+type loads struct {
+	mu  sync.Mutex // guards now
+	now map[string]int
+}
+
+const (
+	tenantLoads = workers / 4            // how many controllers of a tenant are loaded concurrently
+	loadLater   = 100 * time.Millisecond // when one is tried again that had to wait for others
+)
+
+// run calls load, or else later if too many controllers of the tenant are being loaded.
+func (l *loads) run(tenant string, load, later func()) {
+	l.mu.Lock()
+	if tenant != "" && l.now[tenant] >= tenantLoads {
+		l.mu.Unlock()
+		later()
+		return
+	}
+	l.now[tenant]++
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.now[tenant]--; l.now[tenant] == 0 {
+			delete(l.now, tenant)
+		}
+	}()
+	load()
+}
+
 // reloadWhenLeading queues all controllers when the server begins to lead, so that their status reports the result.
 func (s *Server) reloadWhenLeading(ctx context.Context) {
 	if s.leading.Wait(ctx) {
@@ -118,9 +159,11 @@ func (s *Server) work(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
-			began := time.Now()
-			s.process(ctx, id)
-			s.order.Worked(id, began)
+			s.loads.run(s.tenantOf(id), func() {
+				began := time.Now()
+				s.process(ctx, id)
+				s.order.Worked(id, began)
+			}, func() { s.queue.AddAfter(id, loadLater) })
 		}
 		s.queue.Done(id)
 	}

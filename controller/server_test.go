@@ -2,7 +2,10 @@ package controller
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,4 +54,36 @@ func TestServerWithHeldLockIsNotHealthy(t *testing.T) {
 	if err := s.Healthy(t.Context()); err != nil {
 		t.Errorf("it is not healthy any more: %v", err)
 	}
+}
+
+// A tenant whose controllers take long to load leaves workers for the others.
+func TestLoadsOfTenantAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, block := &loads{now: map[string]int{}}, make(chan struct{})
+		var loaded, postponed atomic.Int32
+		load := func() {
+			loaded.Add(1)
+			<-block
+		}
+		var all sync.WaitGroup
+		for range 2 * workers {
+			all.Go(func() { l.run("a", load, func() { postponed.Add(1) }) })
+		}
+		synctest.Wait()
+		if loaded.Load() != tenantLoads || postponed.Load() != 2*workers-tenantLoads {
+			t.Errorf("%d controllers of a tenant are being loaded, and %d were postponed", loaded.Load(), postponed.Load())
+		}
+		for _, tenant := range []string{"b", ""} {
+			all.Go(func() { l.run(tenant, load, func() { t.Errorf("tenant %q waits for another", tenant) }) })
+		}
+		for range workers {
+			all.Go(func() { l.run("", load, func() { t.Error("a controller without an account waits") }) })
+		}
+		close(block)
+		all.Wait()
+		l.run("a", func() {}, func() { t.Error("a tenant waits for loads that have ended") })
+		if len(l.now) != 0 {
+			t.Errorf("left over: %v", l.now)
+		}
+	})
 }
