@@ -10,6 +10,7 @@ import (
 
 	"metascript/controller/lease"
 	"metascript/controller/spec"
+	"metascript/controller/work"
 )
 
 // A Server runs the controllers of a cluster: one Reconciler for each controller object. It starts, replaces and stops them
@@ -18,6 +19,7 @@ type Server struct {
 	*environment
 	watches *watches
 	loader  *loader
+	loads   work.Limit // of the controllers of each tenant
 
 	ready   atomic.Bool // see Waiting
 	waiting recent      // the result of Waiting
@@ -29,7 +31,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{environment: e, watches: newWatches(e)}
+	s := &Server{environment: e, watches: newWatches(e), loads: work.Limit{Most: tenantLoads}}
 	s.loader = newLoader(e, s.watches)
 	return s, s.registerCollector()
 }
@@ -105,6 +107,19 @@ func (s *Server) begin(ctx context.Context, under *sync.WaitGroup) {
 	}
 }
 
+// tenantOf returns the tenant of a controller object; "" if it does not exist any more.
+func (s *Server) tenantOf(id spec.ID) string {
+	if o := s.watches.get(id); o != nil {
+		return spec.TenantOf(o)
+	}
+	return ""
+}
+
+const (
+	tenantLoads = workers / 4            // how many controllers of a tenant are loaded concurrently
+	loadLater   = 100 * time.Millisecond // when one is tried again that had to wait for others
+)
+
 // reloadWhenLeading queues all controllers when the server begins to lead, so that their status reports the result.
 func (s *Server) reloadWhenLeading(ctx context.Context) {
 	if s.leading.Wait(ctx) {
@@ -119,9 +134,11 @@ func (s *Server) work(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
-			began := time.Now()
-			s.process(ctx, id)
-			s.order.Worked(id, began)
+			s.loads.Run(s.tenantOf(id), func() {
+				began := time.Now()
+				s.process(ctx, id)
+				s.order.Worked(id, began)
+			}, func() { s.queue.AddAfter(id, loadLater) })
 		}
 		s.queue.Done(id)
 	}

@@ -1,7 +1,7 @@
 // Package bodies limits the memory of webhook response bodies that are processed concurrently.
 //
-// A [Budget] is the limit of the server, in bytes of body. Each controller has a [Share] of it, so that the responses of one
-// controller do not block those of the others. A [Lease] is the memory of one reconcile: it is taken before a body is read, and
+// A [Budget] is the limit of the server, in bytes of body. Each controller has a [Share] of it, or all controllers of a tenant have
+// one, so that the responses of one controller, or of one tenant, do not block those of the others. A [Lease] is the memory of one reconcile: it is taken before a body is read, and
 // released when the reconcile does not need the decoded response any more.
 //
 // Before a body is read, a lease takes the most that the body may need; afterwards it returns what the body did not need. Take
@@ -28,6 +28,7 @@ type Budget struct {
 	used   int64               // by leases, and by TryTake
 	queue  []*waiter           // the calls of Take that wait, in order
 	leases map[*Lease]struct{} // those that have memory
+	shares map[string]*Share   // those of tenants
 }
 
 // New returns a Budget of size bytes; [Default] if size is not above zero.
@@ -35,7 +36,7 @@ func New(size int64) *Budget {
 	if size <= 0 {
 		size = Default
 	}
-	return &Budget{size: size, leases: map[*Lease]struct{}{}}
+	return &Budget{size: size, leases: map[*Lease]struct{}{}, shares: map[string]*Share{}}
 }
 
 // Size returns the size of the budget in bytes.
@@ -64,7 +65,21 @@ func (b *Budget) GiveBack(n int64) {
 // Share returns a new share for a controller: half of the budget. A single lease may exceed it.
 func (b *Budget) Share() *Share { return &Share{of: b, size: max(b.size/2, 1)} }
 
-// A Share is the part of a [Budget] that one controller may use. It is safe for concurrent use.
+// ShareOf returns the share of all controllers of a tenant: half of the budget, however many they are. Controllers without a tenant
+// have a share each.
+func (b *Budget) ShareOf(tenant string) *Share {
+	if tenant == "" {
+		return b.Share()
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shares[tenant] == nil {
+		b.shares[tenant] = b.Share()
+	}
+	return b.shares[tenant]
+}
+
+// A Share is the part of a [Budget] that one controller, or one tenant, may use. It is safe for concurrent use.
 type Share struct {
 	of   *Budget
 	size int64

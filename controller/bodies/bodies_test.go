@@ -235,6 +235,29 @@ func TestControllerHasHalfOfBudgetUnlessBodyIsLarger(t *testing.T) {
 	}
 }
 
+// A tenant has half of the budget, however many controllers it has. Controllers without a tenant have half each.
+func TestTenantHasHalfOfBudget(t *testing.T) {
+	for _, c := range []struct {
+		tenant string
+		taken  int // how many of four controllers can have a body of 25 bytes, while another tenant needs half
+	}{{"a", 2}, {"", 4}} {
+		b := New(100)
+		taken := 0
+		for range 4 {
+			if err := (&Lease{}).Take(canceled(t), b.ShareOf(c.tenant), 25); err == nil {
+				taken++
+			}
+		}
+		if taken != c.taken {
+			t.Errorf("tenant %q: %d bodies, want %d", c.tenant, taken, c.taken)
+		}
+		err := (&Lease{}).Take(canceled(t), b.ShareOf("other"), 50)
+		if free := err == nil; free != (c.taken == 2) {
+			t.Errorf("tenant %q took %d bytes, and another half of the budget: error %v", c.tenant, 25*taken, err)
+		}
+	}
+}
+
 func TestShrinkReturnsUnusedMemory(t *testing.T) {
 	b := New(100)
 	share, first, second := b.Share(), &Lease{}, &Lease{}

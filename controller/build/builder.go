@@ -94,7 +94,7 @@ type building struct {
 	own    *compiled      // spec.script compiled; nil if there is none, or if it does not load
 
 	usedEntries map[int]bool  // the indexes of the endpointConfigs that apply to a webhook
-	inFlight    *bodies.Share // of InFlight, for all webhooks of this controller; nil if InFlight is nil
+	inFlight    *bodies.Share // of InFlight, for all webhooks of this controller or its tenant; nil if InFlight is nil
 
 	built Built
 }
@@ -109,7 +109,7 @@ func (b *Builder) newBuilding(d *spec.Declaration, parts Parts, missing *missing
 		w.built.Clients, w.built.webhooks = b.Before.Clients, b.Before.webhooks
 	}
 	if b.InFlight != nil {
-		w.inFlight = b.InFlight.Share()
+		w.inFlight = b.InFlight.ShareOf(d.Tenant())
 	}
 	return w
 }

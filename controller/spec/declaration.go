@@ -173,6 +173,12 @@ func (d *Declaration) Tenant() string {
 	return ""
 }
 
+// TenantOf returns the tenant of a controller object, also if the rest of its spec cannot be read.
+func TenantOf(o *object.Object) string {
+	tenant, _, _ := unstructured.NestedString(o.Object, "spec", "serviceAccount", "namespace")
+	return tenant
+}
+
 // Owner returns the name of the controller for the script engine; see engine.Env.
 func (i ID) Owner() string { return i.Kind + "/" + i.Name }
 
