@@ -107,14 +107,6 @@ func (s *Server) begin(ctx context.Context, under *sync.WaitGroup) {
 	}
 }
 
-// tenantOf returns the tenant of a controller object; "" if it does not exist any more.
-func (s *Server) tenantOf(id spec.ID) string {
-	if o := s.watches.get(id); o != nil {
-		return spec.TenantOf(o)
-	}
-	return ""
-}
-
 const (
 	tenantLoads = workers / 4            // how many controllers of a tenant are loaded concurrently
 	loadLater   = 100 * time.Millisecond // when one is tried again that had to wait for others
@@ -134,7 +126,7 @@ func (s *Server) work(ctx context.Context) {
 			return
 		}
 		if ctx.Err() == nil {
-			s.loads.Run(s.tenantOf(id), func() {
+			s.loads.Run(spec.TenantOf(s.watches.get(id)), func() {
 				began := time.Now()
 				s.process(ctx, id)
 				s.order.Worked(id, began)

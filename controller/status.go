@@ -48,7 +48,9 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 		r.Log.Warn("finalizers are held", "controller", m.id.Name, "parents", result.Finalizers.Parents)
 		r.events.Warning(c.Object, "FinalizersHeld", "%s", result.Finalizers.Message(m.id))
 	}
-	r.warnForbidden(c, written)
+	if forbidden := status.NewlyForbidden(c.Declaration, written); forbidden != nil {
+		r.events.Warning(c.Object, forbidden.Reason, "%s", forbidden.Message)
+	}
 	if text := ready.Reason + ready.Message; !result.Unreported && m.reported != text {
 		m.reported = text
 		r.Log.Info("controller is "+ready.Reason, "controller", m.id.Name, "ready", ready.Status, "message", ready.Message)
@@ -59,16 +61,6 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 	}
 	why, remedy := whyBlocked(c.Declaration, result)
 	return r.blocked.Report(c.Declaration, why, remedy)
-}
-
-// warnForbidden records an event when the account of a controller is not permitted something, and when that changes.
-func (r *reporter) warnForbidden(c *build.Candidate, written *v1alpha1.ControllerStatus) {
-	before := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionPermitted)
-	now := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionPermitted) // never nil
-	if c.Settings.ServiceAccount == nil || now.Status != metav1.ConditionFalse || before != nil && before.Status == now.Status && before.Message == now.Message {
-		return
-	}
-	r.events.Warning(c.Object, now.Reason, "%s", now.Message)
 }
 
 // warn records the event for a result in which the object does not run as it is written.

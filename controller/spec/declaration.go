@@ -173,8 +173,11 @@ func (d *Declaration) Tenant() string {
 	return ""
 }
 
-// TenantOf returns the tenant of a controller object, also if the rest of its spec cannot be read.
+// TenantOf returns the tenant of a controller object, also if the rest of its spec cannot be read; "" if o is nil.
 func TenantOf(o *object.Object) string {
+	if o == nil {
+		return ""
+	}
 	tenant, _, _ := unstructured.NestedString(o.Object, "spec", "serviceAccount", "namespace")
 	return tenant
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/access"
@@ -213,4 +214,15 @@ func notReadyReason(r *Result) string {
 		return v1alpha1.ReasonResourcesNotDiscovered
 	}
 	return v1alpha1.ReasonScriptNotReady
+}
+
+// NewlyForbidden returns the condition Permitted of a status, if the account of the controller is not permitted something and the
+// status before does not say the same; nil otherwise.
+func NewlyForbidden(d *spec.Declaration, written *v1alpha1.ControllerStatus) *metav1.Condition {
+	before := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionPermitted)
+	now := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionPermitted)
+	if d.Settings.ServiceAccount == nil || now == nil || now.Status != metav1.ConditionFalse || before != nil && before.Status == now.Status && before.Message == now.Message {
+		return nil
+	}
+	return now
 }
