@@ -243,6 +243,7 @@ func TestRelated(t *testing.T) {
 pods in namespace a: list watch
 secrets in namespace shared: list watch
 configmaps cluster-wide: list watch
+namespaces cluster-wide: list watch
 nodes cluster-wide: list watch
 `)
 	expect(t, "server", got.Server, `
@@ -320,4 +321,21 @@ func TestCovers(t *testing.T) {
 			t.Errorf("%s covers %s: %t, want %t", c.a, c.b, got, c.want)
 		}
 	}
+}
+
+func TestActing(t *testing.T) {
+	as := Rights{Account: []Right{
+		{Verb: list, Resource: "pods", Namespace: "a"},
+		{Verb: create, Resource: "pods", Namespace: "a"},
+		{Verb: update, Group: "example.com", Resource: "widgets", Subresource: "status"},
+		{Verb: update, Group: "example.com", Resource: "widgets", Subresource: "finalizers"},
+	}}
+	expect(t, "classic", Acting("home", "tenant", as, false), `
+serviceaccounts named tenant in namespace home: impersonate
+`)
+	expect(t, "constrained", Acting("home", "tenant", as, true), `
+serviceaccounts.authentication.k8s.io named tenant in namespace home: impersonate:serviceaccount
+pods in namespace a: impersonate-on:serviceaccount:create
+widgets/status.example.com cluster-wide: impersonate-on:serviceaccount:update
+`)
 }

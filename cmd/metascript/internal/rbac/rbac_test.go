@@ -191,6 +191,36 @@ rules:
   - widgets
   verbs:
   - list
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: metascript:compositecontroller:c:server
+  namespace: team
+rules:
+# impersonate: acts as ServiceAccount team/c
+- apiGroups:
+  - ""
+  resourceNames:
+  - c
+  resources:
+  - serviceaccounts
+  verbs:
+  - impersonate
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: metascript:compositecontroller:c:server
+  namespace: team
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: metascript:compositecontroller:c:server
+subjects:
+- kind: ServiceAccount
+  name: metacontroller
+  namespace: metacontroller
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
