@@ -92,7 +92,7 @@ func (a *activator) scriptVersions(c *build.Candidate, builder *build.Builder, n
 	older := *builder
 	older.Before = now
 	return &store.ScriptVersions{
-		DryRun: a.DryRun, Store: a.versions.store, User: c.Object.GetUID(), Strict: c.Settings.ServiceAccount != nil, Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
+		DryRun: a.DryRun, Store: a.versions.store, Owner: store.OwnerOf(c), Digest: now.Digest, Current: c.ScriptVersion(), Older: map[string]build.Built{},
 		Load: func(ctx context.Context, then build.ScriptVersion) (build.Built, error) {
 			return older.BuildVersion(ctx, c, then)
 		},

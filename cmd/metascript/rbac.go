@@ -61,7 +61,7 @@ what the controller needs, as YAML for kubectl apply -f -. A comment says why ea
 in spec.serviceAccount, or in --service-account for controllers that have none. If the files contain the
 CustomResourceDefinitions of the parents and children, the command needs no cluster.
 
-The last objects for each controller are what the server itself needs for it, if it is not permitted everything: a ClusterRole
+The last objects for each controller are what the server itself needs for it, if it is not permitted to do everything: a ClusterRole
 with the label ` + rbac.AggregateLabel + `: "true", to read what
 the controller watches, and a Role to act as the account. With --part only one of the two parts is printed.
 
@@ -71,11 +71,11 @@ ClusterRoles. What is in one known namespace, such as a Secret of a webhook, alw
 What a customize hook asks for is known only when it is called. The command calls it with the objects of test cases, which
 are found as by "metascript test" beside the files of the controllers or in the directories of --cases, and with the
 parents of --parent. With --observe it runs the controllers for that time against a cluster, like
-"metascript dev --dry-run", and prints then what their hooks asked for. Ctrl-C ends this earlier.
+"metascript dev --dry-run", and then prints what their hooks asked for. Ctrl-C ends this earlier.
 
 With --check nothing is printed for kubectl: the command compares what is needed with what the cluster permits to the
-account. It prints what is missing and what is too much, with the roles and bindings that grant it, and exits with 1 if
-there is anything.
+account. It prints what is missing and what is permitted but not needed, with the roles and bindings that grant it, and exits with 1 if
+there is a difference.
 
 With --check and --observe the command finds the cluster by --kubeconfig, the environment variable KUBECONFIG,
 ~/.kube/config, or the service account of its Pod, in this order. Then CustomResourceDefinitions, and ConfigMaps with
@@ -94,7 +94,7 @@ scripts, need not be in the files.`,
 	flags.StringVar(&f.server, "server-account", "metacontroller/metacontroller", "NAMESPACE/NAME of the ServiceAccount of the server")
 	flags.BoolVar(&f.constrained, "constrained-impersonation", false, "permit the server only those requests as the account that the controller needs; this needs Kubernetes 1.36")
 	flags.StringSliceVar(&f.parents, "parent", nil, "files with parents, for which customize hooks are called")
-	flags.StringSliceVar(&f.cases, "cases", nil, "directories with test cases, whose customize hooks are called; defaults to those of the files")
+	flags.StringSliceVar(&f.cases, "cases", nil, "directories with test cases, for whose parents customize hooks are called; defaults to those of the files")
 	flags.DurationVar(&f.observe, "observe", 0, "run the controllers as a dry run for this time, to see what their customize hooks ask for")
 	flags.BoolVar(&f.check, "check", false, "compare with what a cluster permits, instead of printing")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file, for --check and --observe")

@@ -1,6 +1,6 @@
 // Package access decides which objects a controller may read.
 //
-// The caches are filled under the server's own identity and shared by all controllers. So before an object from a cache reaches
+// The server fills the caches with its own permissions, and all controllers share them. So before an object from a cache reaches
 // a script or a webhook of a controller with an account, a [Reviewer] asks the API server, by SubjectAccessReviews, whether the
 // account may list and watch such objects. It remembers each answer for a minute, or until a role or a role binding that
 // concerns the account changes.
@@ -30,7 +30,7 @@ type Scope struct {
 	Name      string // of one object; "" is all objects
 }
 
-// wider returns the scopes that include s, from the widest to s itself: who may read one of them may read s.
+// wider returns the scopes that include s, from the widest to s itself: an account that may read one of them may read s.
 func (s Scope) wider() []Scope {
 	all := []Scope{{GroupResource: s.GroupResource}}
 	if s.Namespace != "" {
@@ -105,7 +105,7 @@ func New(reviews Creator, caches *informer.Factory, changed func(account.Account
 // Close closes the watches.
 func (r *Reviewer) Close() { r.watch.close() }
 
-// use records that a controller uses an account.
+// use records that a controller uses an account, and opens the watches.
 func (r *Reviewer) use(who account.Account) {
 	r.mu.Lock()
 	if r.accounts[who] == nil {
@@ -115,7 +115,7 @@ func (r *Reviewer) use(who account.Account) {
 	r.watch.open()
 }
 
-// Exists returns an error if the account does not exist: a *DeniedError; or if that cannot be found out.
+// Exists returns a *DeniedError if the account does not exist, and another error if it cannot find that out.
 func (r *Reviewer) Exists(ctx context.Context, who account.Account) error {
 	if who.IsServer() {
 		return nil
@@ -131,8 +131,8 @@ func (r *Reviewer) Exists(ctx context.Context, who account.Account) error {
 	return nil
 }
 
-// MayRead returns an error if the account may not list and watch the objects of a scope: a *DeniedError; or if that cannot be
-// found out. The server itself may read everything.
+// MayRead returns a *DeniedError if the account may not list and watch the objects of a scope, and another error if it cannot
+// find that out. The server itself may read everything.
 func (r *Reviewer) MayRead(ctx context.Context, who account.Account, s Scope) error {
 	if who.IsServer() {
 		return nil

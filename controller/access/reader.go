@@ -12,8 +12,8 @@ import (
 	"metascript/controller/account"
 )
 
-// A Reader is what one controller may read. A nil *Reader reads as the server itself, which may read everything. It is safe for
-// concurrent use.
+// A Reader decides what one controller may read. A nil *Reader reads as the server itself, which may read everything. It is safe
+// for concurrent use.
 type Reader struct {
 	who      account.Account
 	reviewer *Reviewer
@@ -71,13 +71,13 @@ func (r *Reader) Shows(s Scope) bool {
 	return readable == true
 }
 
-// ShowsNamespace reports whether Shows is true for parents in a namespace; "" has the cluster-scoped ones.
+// ShowsNamespace reports whether Shows is true for at least one kind of parents in a namespace; "" means cluster-scoped parents.
 func (r *Reader) ShowsNamespace(namespace string) bool {
 	return slices.ContainsFunc(r.kinds, func(kind Kind) bool { return r.Shows(Scope{GroupResource: kind.GroupResource, Namespace: namespace}) })
 }
 
-// Problem returns why the account cannot do its work: it does not exist, it may read no parents, or that cannot be found out. If
-// there is no error, limited says that the account may read the parents in some namespaces only; it is "" if it may read all.
+// Problem returns an error if the account does not exist, if it may read no parents, or if it cannot find that out. If there is
+// no error, limited says that the account may read the parents in some namespaces only; it is "" if it may read all.
 func (r *Reader) Problem(ctx context.Context) (limited string, err error) {
 	if r == nil {
 		return "", nil

@@ -107,7 +107,7 @@ func (w *watch) onBinding(o *object.Object) {
 	w.affected(func(who account.Account) bool { return slices.ContainsFunc(subjects, matches(who)) })
 }
 
-// onRole finds the bindings of a role. A ClusterRole that is aggregated of others has an event of its own.
+// onRole finds the bindings of a role. A ClusterRole that is aggregated from others has an event of its own.
 func (w *watch) onRole(role *object.Object) {
 	var subjects []rbacv1.Subject
 	for _, cache := range w.bindings {
@@ -134,7 +134,7 @@ func subjectsOf(binding *object.Object) []rbacv1.Subject {
 	return all
 }
 
-// matches returns a function that reports whether a subject is the account or a group of it.
+// matches returns a function that reports whether a subject is the account or a group that it is in.
 func matches(who account.Account) func(rbacv1.Subject) bool {
 	return func(s rbacv1.Subject) bool {
 		switch s.Kind {

@@ -47,7 +47,7 @@ func (a Account) String() string { return fmt.Sprintf("service account %s/%s", a
 type Permission struct {
 	User      string
 	Verbs     []string
-	Group     string // API group; "" is the core
+	Group     string // API group; "" is the core group
 	Resource  string // such as pods, or pods/status
 	Namespace string // "" is all namespaces, or a cluster-scoped resource
 	Name      string // of one object; "" is all objects

@@ -84,14 +84,14 @@ func (a *Accounts) Permit(who account.Account) func(references.Object) error {
 }
 
 // MayLoad returns an error if a controller with an account may not load scripts from the ConfigMaps: the account may not read
-// them, or they are in another namespace, whose users need not be permitted to use the account.
+// them, or they are in another namespace, where users who may not use the account may write ConfigMaps.
 func (a *Accounts) MayLoad(who account.Account, configMaps []references.Object) error {
 	if who.IsServer() {
 		return nil
 	}
 	for _, o := range configMaps {
 		if o.Namespace != who.Namespace && !slices.Contains(a.ScriptNamespaces, o.Namespace) && !slices.Contains(a.ScriptNamespaces, "*") {
-			return fmt.Errorf("%s is not in the namespace of %s: a controller with an account loads scripts from that namespace only; move the ConfigMap, or run the server with --script-namespaces=%s", o, who, o.Namespace)
+			return fmt.Errorf("%s is not in the namespace of %s: a controller with an account loads scripts only from the namespace of its account; move the ConfigMap, or run the server with --script-namespaces=%s", o, who, o.Namespace)
 		}
 		if err := a.Permit(who)(o); err != nil {
 			return fmt.Errorf("%s cannot be used: %w", o, err)

@@ -28,9 +28,7 @@ func (m *ByAnnotations) Claim(_ context.Context, parent *object.Object, _ plan.W
 	set := &object.Set{}
 	for _, child := range m.Children {
 		set.Declare(child.Kind)
-		mine := slices.DeleteFunc(child.Informer.OwnedBy(parent.GetUID()), func(o *object.Object) bool {
-			return o.GetUID() == parent.GetUID() || !HasAnnotations(o, m.Annotations)
-		})
+		mine := slices.DeleteFunc(Owned(child.Informer, parent), func(o *object.Object) bool { return !HasAnnotations(o, m.Annotations) })
 		for _, o := range object.Sorted(mine) {
 			set.Put(o)
 		}

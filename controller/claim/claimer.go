@@ -74,10 +74,7 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 	for _, child := range c.Children {
 		set.Declare(child.Kind)
 		var mine []*object.Object
-		for _, o := range child.Informer.OwnedBy(parent.GetUID()) {
-			if o.GetUID() == parent.GetUID() {
-				continue // no object is its own child
-			}
+		for _, o := range Owned(child.Informer, parent) {
 			if object.Deleting(parent) || selector.Matches(labels.Set(o.GetLabels())) {
 				mine = append(mine, o)
 			} else if err := release(ctx, parent, o, write); err != nil {
@@ -97,6 +94,14 @@ func (c *BySelector) Claim(ctx context.Context, parent *object.Object, write pla
 		}
 	}
 	return set, kube.Join(failed...)
+}
+
+// Owned returns the objects in cache whose controller is parent. It leaves out parent itself, and objects in another namespace than a
+// namespaced parent: they have no valid owner reference, and the garbage collector deletes them.
+func Owned(cache *informer.Informer, parent *object.Object) []*object.Object {
+	return slices.DeleteFunc(cache.OwnedBy(parent.GetUID()), func(o *object.Object) bool {
+		return o.GetUID() == parent.GetUID() || parent.GetNamespace() != "" && o.GetNamespace() != parent.GetNamespace()
+	})
 }
 
 // Orphans returns the objects in cache that parent may adopt.

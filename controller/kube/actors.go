@@ -12,7 +12,7 @@ import (
 	"metascript/controller/account"
 )
 
-// An Actor does the requests of controllers that act as one account.
+// An Actor sends the requests of controllers that act as one account.
 type Actor struct {
 	*Writer
 	Events *Events
@@ -28,7 +28,7 @@ type Actors struct {
 	byAccount map[account.Account]*Actor
 }
 
-// NewActors returns Actors that impersonate accounts. config is that of the server, and server does its own requests.
+// NewActors returns Actors that impersonate accounts. config is that of the server, and server sends its own requests.
 func NewActors(config *rest.Config, server *Actor) *Actors {
 	config = rest.CopyConfig(config)
 	if config.QPS > 0 && config.RateLimiter == nil {

@@ -10,11 +10,12 @@ import (
 	"metascript/controller/queue"
 )
 
-// accessRetry is the time after which a reconcile is tried again that could not find out what the account may read.
+// accessRetry is the time after which a reconcile that could not find out what the account may read is tried again.
 const accessRetry = 5 * time.Second
 
-// withoutAccess ends a reconcile of a parent that the account of the controller may not read; err is why. If the account was never
-// permitted to read it, the controller does not have this parent, and no text shows that it exists: it may belong to somebody else.
+// withoutAccess ends a reconcile of a parent that the account of the controller may not read; err is why. If the account was
+// never permitted to read it, the controller does not have this parent, and no text shows that it exists: it may belong to another
+// tenant.
 func (c *reconciliation) withoutAccess(ctx context.Context, parent *object.Object, err error) (time.Duration, error) {
 	var denied *access.DeniedError
 	isDenied := errors.As(err, &denied)
@@ -34,7 +35,7 @@ func (c *reconciliation) withoutAccess(ctx context.Context, parent *object.Objec
 	return accessRetry, nil
 }
 
-// RetryDenied queues the parents to whose reconcile something was denied, and those that the account of the controller may not
+// RetryDenied queues the parents whose last reconcile was denied something, and those that the account of the controller may not
 // read. It is called when what the account may do may have changed.
 func (r *Reconciler) RetryDenied() {
 	r.states.mu.Lock()

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -118,7 +117,7 @@ func (r *Revisions) Read(ctx context.Context, parent *object.Object, write plan.
 
 // claim returns the ControllerRevisions of parent from the cache, after it has adopted the orphans that match.
 func (r *Revisions) claim(ctx context.Context, parent *object.Object, write plan.Writer) ([]*object.Object, error) {
-	owned := slices.Clone(r.Cache.OwnedBy(parent.GetUID()))
+	owned := claim.Owned(r.Cache, parent)
 	claimer := &claim.BySelector{GetLive: r.GetLive}
 	selector, err := r.selector(parent)
 	if err != nil || object.Deleting(parent) {

@@ -13,7 +13,7 @@ const (
 )
 
 // Acting returns the rights that the server needs to act as an account that has rights. If constrained, they are those of
-// constrained impersonation: the server may act as the account only in the requests that it sends as the account.
+// constrained impersonation: the server may act as the account only in the requests that the controller needs.
 func Acting(namespace, name string, as Rights, constrained bool) []Right {
 	r := Right{
 		Verb: impersonate, Resource: "serviceaccounts", Namespace: namespace, Name: name,
@@ -25,7 +25,7 @@ func Acting(namespace, name string, as Rights, constrained bool) []Right {
 	r.Group, r.Verb = "authentication.k8s.io", impersonateSA
 	all := []Right{r}
 	for _, needed := range as.Account {
-		// Caches are filled by the server itself, and finalizers is no resource of requests.
+		// The server fills the caches with its own permissions, and no request is sent to the subresource finalizers.
 		if slices.Contains([]string{list, watch}, needed.Verb) || needed.Subresource == "finalizers" {
 			continue
 		}

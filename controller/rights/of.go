@@ -180,7 +180,7 @@ func deletes(method plan.Method) string {
 func (d *derivation) applied(r kube.Resource, method plan.Method) {
 	d.need(r, "", "creates and updates children by server-side apply", patch)
 	if method != plan.OnDelete {
-		d.need(r, "", "prepares children for server-side apply that were written in another way before", update)
+		d.need(r, "", "prepares children that were written in another way for server-side apply", update)
 	}
 }
 
@@ -205,7 +205,7 @@ func (d *derivation) granting(r kube.Resource) {
 	if r.Group != rbacv1.GroupName {
 		return
 	}
-	const unless = "unless the account has all permissions that are in the children itself"
+	const unless = "unless the account itself has all permissions that the children contain"
 	switch r.GroupVersionResource.Resource {
 	case "roles", "clusterroles":
 		d.mayNeed(r, unless, "escalate")
@@ -276,7 +276,7 @@ func (d *derivation) related() {
 // order is the order of verbs in messages and rules.
 var order = []string{get, list, watch, create, update, patch, remove}
 
-// CompareVerbs compares two verbs for slices.SortFunc: the verbs of reading first. A verb that is not known is the last.
+// CompareVerbs compares two verbs for slices.SortFunc: the verbs that read are first. A verb that is not known is last.
 func CompareVerbs(a, b string) int {
 	at := func(verb string) int {
 		if i := slices.Index(order, strings.TrimPrefix(verb, impersonateOn)); i >= 0 {

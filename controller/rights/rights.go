@@ -1,9 +1,9 @@
-// Package rights says what a controller has to be permitted: which verbs on which resources, where, and why. It is pure: it sends no
-// request.
+// Package rights says what a controller has to be permitted: which verbs on which resources, where, and why. It is pure: it sends
+// no request.
 //
-// [Of] returns the [Rights] that follow from the spec of a controller and from what its customize hook asks for. They are those of the
-// requests that packages claim, kube, reconcile and revisions send for a controller, and of the objects that its hooks get. If one of
-// these packages sends another request, Of has to change too.
+// [Of] returns the [Rights] that follow from the spec of a controller and from what its customize hook asks for. They are those of
+// the requests that packages claim, kube, reconcile and revisions send for a controller, and of the objects that its hooks get. If
+// one of these packages sends another request, Of has to change too.
 package rights
 
 import (

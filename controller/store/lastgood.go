@@ -51,7 +51,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 		return ErrTooLarge
 	}
 	o.SetLabels(map[string]string{lastGoodLabel: "true"})
-	addUser(o, o, c.Object.GetUID())
+	OwnerOf(c).addTo(o, o)
 	data := map[string]any{versionKey: text}
 	named := c.Status.Script != nil && c.Status.Script.LastGood == o.GetName()
 	if !named { // it is probably not stored, so try to create it without a get
@@ -62,7 +62,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 		}
 	}
 	existing, err := s.GetLive(ctx, o)
-	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) && hasUser(existing, c.Object.GetUID()) {
+	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) && OwnerOf(c).mayUse(existing) {
 		return nil
 	}
 	verb := plan.Update
@@ -71,7 +71,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 	} else if err != nil {
 		return err
 	} else {
-		addUser(o, existing, c.Object.GetUID())
+		OwnerOf(c).addTo(o, existing)
 		o.SetResourceVersion(existing.GetResourceVersion())
 	}
 	o.Object["binaryData"] = data
@@ -104,7 +104,7 @@ func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*b
 	if NamePrefix+c.Identity != name {
 		return nil, errors.New("it was changed: its content does not have that name")
 	}
-	if c.Declaration, err = spec.Read(c.Object); err == nil && c.Settings.ServiceAccount != nil && !hasUser(stored, of.GetUID()) {
+	if c.Declaration, err = spec.Read(c.Object); err == nil && !OwnerOf(c).mayUse(stored) {
 		return nil, errNotOfController
 	}
 	return c, err

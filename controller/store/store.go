@@ -43,7 +43,7 @@ const (
 	hooksKey      = "hooks"                                     // in their data: hooks by name, in YAML, if any has its own source
 	filesKey      = "files"                                     // in their binaryData: the files of the scripts, if they are not inline
 	scriptTime    = "metacontroller.k8s.io/stored-at"           // an annotation: when it was last stored, in RFC 3339
-	scriptUsers   = "metacontroller.k8s.io/stored-for"          // an annotation: the UIDs of the controller objects that stored it
+	scriptUsers   = "metacontroller.k8s.io/stored-for"          // an annotation: for which controllers it was stored; see Owner
 )
 
 // NamePrefix is the prefix of the names of the ConfigMaps. The rest is the digest.
@@ -63,11 +63,10 @@ func (s *Store) configMap(digest string) *object.Object {
 
 // putScript stores a version of the scripts of a controller. If it is stored already, putScript updates its timestamp, so that a
 // Sweeper does not delete it before a revision refers to it: a Sweeper that is deleting it gets a conflict.
-//
-// user is the UID of the controller object. The ConfigMap has the UIDs of all that stored it; see script.
-func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVersion, user types.UID) error {
+// The ConfigMap has the owners that stored it; see script.
+func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVersion, of Owner) error {
 	o := s.configMap(digest)
-	addUser(o, o, user)
+	of.addTo(o, o)
 	if err := encodeScript(o, v); err != nil {
 		return fmt.Errorf("store the script for its revisions: %w", err)
 	}
@@ -77,7 +76,7 @@ func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVers
 	}
 	existing, err := s.GetLive(ctx, o)
 	if err == nil {
-		addUser(o, existing, user)
+		of.addTo(o, existing)
 		o.SetResourceVersion(existing.GetResourceVersion())
 		_, err = s.Writer.Do(ctx, plan.Op{Verb: plan.Update, Object: o, Why: "revisions refer to the script again"})
 	}
@@ -87,25 +86,51 @@ func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVers
 	return err
 }
 
-// mostUsers is how many UIDs a ConfigMap has at most: an annotation must not be large. The oldest is dropped.
+// An Owner is the controller object that a version belongs to.
+type Owner struct {
+	UID        types.UID
+	HasAccount bool // spec.serviceAccount is set
+}
+
+// OwnerOf returns the Owner of the versions of a controller object.
+func OwnerOf(c *build.Candidate) Owner {
+	return Owner{c.Object.GetUID(), c.Settings.ServiceAccount != nil}
+}
+
+// withoutAccount stands in the annotation scriptUsers for all controllers without an account.
+const withoutAccount = "server"
+
+// mostUsers is how many values the annotation has at most: it must not be large. The oldest is dropped.
 const mostUsers = 2000
 
-// addUser sets the users of o to those of before and one more.
-func addUser(o, before *object.Object, user types.UID) {
-	users := slices.DeleteFunc(usersOf(before), func(other string) bool { return other == string(user) })
-	users = append(users, string(user))
+// addTo sets the users of o to those of before and the owner.
+func (w Owner) addTo(o, before *object.Object) {
+	users := []string{string(w.UID)}
+	if !w.HasAccount {
+		users = append(users, withoutAccount)
+	}
+	others := slices.DeleteFunc(usersOf(before), func(other string) bool { return slices.Contains(users, other) })
+	users = append(others, users...)
 	annotations := o.GetAnnotations()
 	annotations[scriptUsers] = strings.Join(users[max(0, len(users)-mostUsers):], ",")
 	o.SetAnnotations(annotations)
 }
 
+// mayUse reports whether the owner may use the version in the ConfigMap o. One with an account may use only what it has stored
+// itself. One without an account may use what any such controller has stored, or a server that recorded no users: but not a
+// version that only controllers with accounts have stored, since it would run as the server.
+func (w Owner) mayUse(o *object.Object) bool {
+	users := usersOf(o)
+	if w.HasAccount {
+		return slices.Contains(users, string(w.UID))
+	}
+	return users == nil || slices.Contains(users, withoutAccount)
+}
+
 // errNotOfController is the error for a version that another controller object has stored.
 var errNotOfController = errors.New("it is not a version of this controller")
 
-// hasUser reports whether the controller object with that UID has stored a ConfigMap.
-func hasUser(o *object.Object, user types.UID) bool { return slices.Contains(usersOf(o), string(user)) }
-
-// usersOf returns the UIDs of the controller objects that stored a ConfigMap.
+// usersOf returns who stored a ConfigMap: UIDs of controller objects, and withoutAccount; nil if that was not recorded.
 func usersOf(o *object.Object) []string {
 	text := o.GetAnnotations()[scriptUsers]
 	if text == "" {
@@ -143,12 +168,11 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 	return err
 }
 
-// script reads a version of scripts. The caller compares the digest of the content. If user is not "", the version must have been
-// stored by the controller object with that UID.
-func (s *Store) script(ctx context.Context, digest string, user types.UID) (build.ScriptVersion, error) {
+// script reads a version of scripts of a controller. The caller compares the digest of the content.
+func (s *Store) script(ctx context.Context, digest string, of Owner) (build.ScriptVersion, error) {
 	o, err := s.GetLive(ctx, s.configMap(digest))
-	if user != "" && (apierrors.IsNotFound(err) || err == nil && !hasUser(o, user)) {
-		return build.ScriptVersion{}, errNotOfController // the same for both: it must not tell whether another one has stored it
+	if of.HasAccount && apierrors.IsNotFound(err) || err == nil && !of.mayUse(o) {
+		return build.ScriptVersion{}, errNotOfController // the same for both: it must not show whether another controller stored it
 	}
 	if err != nil {
 		return build.ScriptVersion{}, err
@@ -183,9 +207,8 @@ func decodeScript(o *object.Object) (v build.ScriptVersion, err error) {
 // concurrent use.
 type ScriptVersions struct {
 	Store   *Store
-	DryRun  bool                // store nothing
-	User    types.UID           // of the controller object
-	Strict  bool                // use only versions that this controller object has stored: users who may edit ControllerRevisions must not choose others
+	DryRun  bool // store nothing
+	Owner   Owner
 	Digest  string              // of Current
 	Current build.ScriptVersion // the version that is active
 
@@ -204,7 +227,7 @@ func (v *ScriptVersions) Keep(ctx context.Context) error {
 	if v.DryRun {
 		return nil // no revision is written either
 	}
-	return v.Store.putScript(ctx, v.Digest, v.Current, v.User)
+	return v.Store.putScript(ctx, v.Digest, v.Current, v.Owner)
 }
 
 // Hooks returns the hooks of the version to which a revision refers. It loads each version once.
@@ -214,11 +237,7 @@ func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (
 	if known, found := v.Older[revision.Script]; found {
 		return known, nil
 	}
-	user := v.User
-	if !v.Strict {
-		user = ""
-	}
-	older, err := v.Store.script(ctx, revision.Script, user)
+	older, err := v.Store.script(ctx, revision.Script, v.Owner)
 	var hooks build.Built
 	if err == nil {
 		hooks, err = v.Load(ctx, older)

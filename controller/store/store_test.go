@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
@@ -109,7 +112,7 @@ func TestStoredScriptIsValidated(t *testing.T) {
 func stored(t *testing.T, v build.ScriptVersion) *object.Object {
 	t.Helper()
 	m := memoryStore{}
-	if err := (&Store{"home", m, m.get}).putScript(t.Context(), "d", v, "u"); err != nil {
+	if err := (&Store{"home", m, m.get}).putScript(t.Context(), "d", v, Owner{UID: "u"}); err != nil {
 		t.Fatal(err)
 	}
 	return m[NamePrefix+"d"]
@@ -263,5 +266,54 @@ func TestSweepDeletesUnusedScripts(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"delete ConfigMap home/metascript-script-unused"}, write.Recorded()); diff != "" {
 		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+}
+
+// A ControllerRevision, which users of parents may edit, can name any digest.
+func TestVersionsAreUsedByTheirOwners(t *testing.T) {
+	server, other, a, b := Owner{UID: "s"}, Owner{UID: "o"}, Owner{"a", true}, Owner{"b", true}
+	type use struct{ Server, Other, A, B bool }
+	for name, c := range map[string]struct {
+		storedBy []Owner
+		want     use
+	}{
+		"by an earlier server":                        {nil, use{Server: true, Other: true}},
+		"by a controller without an account":          {[]Owner{server}, use{Server: true, Other: true}},
+		"by a controller with an account":             {[]Owner{a}, use{A: true}},
+		"by both":                                     {[]Owner{a, server}, use{Server: true, Other: true, A: true}},
+		"by two with accounts":                        {[]Owner{a, b, a}, use{A: true, B: true}},
+		"by one that had no account, and has one now": {[]Owner{{UID: "a"}, a}, use{Server: true, Other: true, A: true}},
+	} {
+		o := (&Store{}).configMap("d")
+		for _, by := range c.storedBy {
+			by.addTo(o, o)
+		}
+		if got := (use{server.mayUse(o), other.mayUse(o), a.mayUse(o), b.mayUse(o)}); got != c.want {
+			t.Errorf("stored %s: used by %+v, want %+v", name, got, c.want)
+		}
+	}
+	many := (&Store{}).configMap("d")
+	for i := range mostUsers + 5 {
+		Owner{types.UID(strconv.Itoa(i)), true}.addTo(many, many)
+	}
+	if first, last := (Owner{"0", true}), (Owner{types.UID(strconv.Itoa(mostUsers + 4)), true}); first.mayUse(many) || !last.mayUse(many) || len(usersOf(many)) != mostUsers {
+		t.Errorf("%d users are recorded", len(usersOf(many)))
+	}
+}
+
+// The error is the same whether another controller has stored the version or none has: it must not tell.
+func TestVersionOfAnotherIsAsIfItDidNotExist(t *testing.T) {
+	m := memoryStore{}
+	s := &Store{"home", m, m.get}
+	if err := s.putScript(t.Context(), "d", build.ScriptVersion{Script: &v1alpha1.ControllerScript{}}, Owner{"a", true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, digest := range []string{"d", "none"} {
+		if _, err := s.script(t.Context(), digest, Owner{"b", true}); !errors.Is(err, errNotOfController) {
+			t.Errorf("%s: %v", digest, err)
+		}
+	}
+	if _, err := s.script(t.Context(), "d", Owner{UID: "c"}); !errors.Is(err, errNotOfController) {
+		t.Errorf("for a controller that acts as the server: %v", err)
 	}
 }

@@ -2,7 +2,7 @@ package work
 
 import "sync"
 
-// A Limit limits how many calls run at the same time for each tenant, so that one whose calls are slow leaves workers for the
+// A Limit limits how many calls run at the same time for each tenant, so that a tenant with slow calls leaves workers for the
 // others. The tenant "" is not limited. It is safe for concurrent use.
 type Limit struct {
 	Most int // for each tenant
@@ -11,7 +11,7 @@ type Limit struct {
 	now map[string]int
 }
 
-// Run calls f, or else later if Most calls run for the tenant.
+// Run calls f. If Most calls run for the tenant already, it calls later in place of f.
 func (l *Limit) Run(tenant string, f, later func()) {
 	l.mu.Lock()
 	if tenant != "" && l.now[tenant] >= l.Most {

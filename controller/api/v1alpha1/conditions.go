@@ -22,8 +22,8 @@ const (
 	// ConditionFinalizersHeld is True, with the reason NoFinalizeHook, while parents have the controller's finalizer and its
 	// scripts have no finalize hook any more.
 	ConditionFinalizersHeld = "FinalizersHeld"
-	// ConditionPermitted is False, with the reason Forbidden, while the API server does not permit something that the
-	// controller has to do.
+	// ConditionPermitted is False while something that the controller has to do is not permitted, or while the ServiceAccount
+	// of the controller does not exist.
 	ConditionPermitted = "Permitted"
 )
 
@@ -75,7 +75,7 @@ const (
 	ReasonForbidden = "Forbidden"
 	// ReasonServiceAccountNotFound: False, the ServiceAccount that spec.serviceAccount names does not exist.
 	ReasonServiceAccountNotFound = "ServiceAccountNotFound"
-	// ReasonNotReviewed: False, it cannot be found out what the ServiceAccount may do.
+	// ReasonNotReviewed: False, the server cannot find out what the ServiceAccount may do.
 	ReasonNotReviewed = "NotReviewed"
 )
 

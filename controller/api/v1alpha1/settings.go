@@ -36,8 +36,9 @@ type ControllerSettings struct {
 	// writes for the controller only what this account may write, by
 	// impersonation, and gives a hook only objects that the account may list and
 	// watch. Without it, the controller acts as the server itself; a server with
-	// --require-service-account refuses it then. The command metascript rbac
-	// prints a ServiceAccount with the permissions that the controller needs.
+	// --require-service-account refuses such a controller. The command
+	// metascript rbac prints a ServiceAccount with the permissions that the
+	// controller needs.
 	ServiceAccount *ServiceAccountRef `json:"serviceAccount,omitempty"`
 }
 
