@@ -183,12 +183,13 @@ func (a *activator) start(ctx context.Context, m *managed, b *binding.Binding, l
 	o := loaded.Candidate.Object
 	inner, cancel := context.WithCancel(ctx)
 	options := reconcile.Options{
-		Events: b.Events, Log: a.Log, Changed: func() { a.queue.Add(b.ID) }, // so that the status reports it
+		Events: b.Events, ControllerEvents: a.events, Log: a.Log, Changed: func() { a.queue.Add(b.ID) }, // so that the status reports it
 		Observer: a.Observer, Shared: a.shared, Leading: a.leading, Loaded: loaded, FinalizersReleased: finalizers.Removes(o),
 	}
 	var failing map[object.Ref]bool
 	if before := m.active.Load(); before != nil {
 		options.Before, failing = before.Reconciler, before.Current().Canary.Failing()
+		b.Access.Continue(before.Binding().Access)
 	}
 	a.stop(m)
 	a.events.Normal(o, "Starting", "Starting controller: %s", b.Name)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"metascript/controller/access"
@@ -98,6 +97,7 @@ func (l *loading) run(ctx context.Context, unreadable error) error {
 		l.warn(d.Warnings()...)
 	case unreadable != nil:
 		l.result.SpecErr = unreadable
+		l.useAccount(account.Of(d.Settings.ServiceAccount))
 	default:
 		l.loadSpec(ctx)
 	}
@@ -124,8 +124,7 @@ func (l *loading) loadSpec(ctx context.Context) {
 	l.warn(d.Warnings()...)
 	l.releaseFinalizers()
 	who := account.Of(d.Settings.ServiceAccount)
-	l.record.account.Store(&who)
-	defer l.stopOther(who)
+	l.useAccount(who)
 	if l.result.SpecErr = errors.Join(d.Validate(), l.accounts.Check(who)); l.result.SpecErr != nil {
 		return
 	}
@@ -143,12 +142,12 @@ func (l *loading) loadSpec(ctx context.Context) {
 	}
 }
 
-// stopOther stops what runs if it acts as another account than the object as it is written. Otherwise an account that was taken
-// from a controller would be used for as long as its new version does not load.
-func (l *loading) stopOther(who account.Account) {
+// useAccount records the account of the object as it is written, and stops what runs if that acts as another one. Otherwise an account
+// that was taken from a controller would be used for as long as its new version does not load.
+func (l *loading) useAccount(who account.Account) {
+	l.record.account.Store(&who)
 	if r := l.record.active.Load(); r != nil && r.Binding().Access.Account() != who {
 		l.activator.stop(l.record)
-		l.warn(fmt.Sprintf("nothing runs until this version loads, since the version before it acts as %s", r.Binding().Access.Account()))
 	}
 }
 

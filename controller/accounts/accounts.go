@@ -18,6 +18,7 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/references"
 	"metascript/controller/related"
+	"metascript/scripts"
 )
 
 // Accounts are the accounts of all controllers of a server. It is safe for concurrent use.
@@ -80,6 +81,16 @@ func (a *Accounts) Permit(who account.Account) func(references.Object) error {
 	return func(o references.Object) error {
 		scope := access.Scope{GroupResource: o.Resource().GroupResource(), Namespace: o.Namespace, Name: o.Name}
 		return a.Reviewer.MayRead(context.Background(), who, scope)
+	}
+}
+
+// ConfigMaps returns a function that reads ConfigMaps with read, if a controller with the account may load scripts from them.
+func (a *Accounts) ConfigMaps(who account.Account, read scripts.ConfigMaps) scripts.ConfigMaps {
+	return func(namespace, name string) (*scripts.ConfigMap, error) {
+		if err := a.MayLoad(who, []references.Object{{Kind: references.ConfigMap, Namespace: namespace, Name: name}}); err != nil {
+			return nil, err
+		}
+		return read(namespace, name)
 	}
 }
 

@@ -2,6 +2,7 @@ package binding
 
 import (
 	"iter"
+	"math"
 	"slices"
 
 	"metascript/controller/informer"
@@ -88,11 +89,15 @@ func (b *Binding) selected() iter.Seq[*object.Object] {
 	}
 }
 
-// Count returns how many parents the controller selects, of those that it may show.
+// Count returns how many parents the controller selects and may show. While it is not known of each parent whether the account may
+// read it, Count returns a very large number.
 func (b *Binding) Count() int {
 	n := 0
 	for parent := range b.selected() {
-		if b.Shows(parent) {
+		switch scope := scopeOf(b.Rule(parent.GroupVersionKind()), parent); {
+		case !b.Access.Knows(scope):
+			return math.MaxInt
+		case b.Access.Shows(scope):
 			n++
 		}
 	}

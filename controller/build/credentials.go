@@ -3,10 +3,12 @@ package build
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -21,6 +23,9 @@ type Credentials struct {
 	objects map[references.Object]bool
 	watcher *references.Watcher // nil if they are not watched
 	permit  func(references.Object) error
+
+	mu      sync.Mutex // guards changed, and is locked during each call of Watch
+	changed func()
 }
 
 func newCredentials() *Credentials { return &Credentials{objects: map[references.Object]bool{}} }
@@ -36,7 +41,22 @@ func (c *Credentials) OnChange(changed func()) error {
 	if c == nil || c.watcher == nil {
 		return nil
 	}
-	return c.watcher.Watch(c, changed, c.Objects()...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changed = changed
+	return c.watchPermitted()
+}
+
+// watchPermitted watches those of the objects that the controller may read: the changes of others must not be noticed. The caller has
+// locked mu.
+func (c *Credentials) watchPermitted() error {
+	var permitted []references.Object
+	for o := range c.objects {
+		if c.permit(o) == nil {
+			permitted = append(permitted, o)
+		}
+	}
+	return c.watcher.Watch(c, c.changed, permitted...)
 }
 
 // Objects returns the objects, in no order. It needs no watch.
@@ -54,8 +74,8 @@ func (c *Credentials) Secrets() []*object.Object {
 	}
 	var found []*object.Object
 	for o := range c.objects {
-		if o.Kind != references.Secret {
-			continue
+		if o.Kind != references.Secret || c.permit(o) != nil {
+			continue // what the controller may not read must not be redacted either: that would tell whether a text is a part of it
 		}
 		if secret, err := c.watcher.Get(o); err == nil {
 			found = append(found, secret)
@@ -117,6 +137,14 @@ func (c *Credentials) get(o references.Object) (*object.Object, error) {
 		return nil, fmt.Errorf("%s cannot be used: %w", o, err)
 	}
 	found, err := c.watcher.Get(o)
+	if errors.Is(err, references.ErrNotWatched) { // it was not permitted when the controller started
+		c.mu.Lock()
+		err = c.watchPermitted()
+		c.mu.Unlock()
+		if err == nil {
+			found, err = c.watcher.Get(o)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", o, err)
 	}

@@ -15,7 +15,8 @@ import (
 // A fallbackReporter reports when a webhook begins to be called in place of a script, and when the script is called again, for
 // hooks that have both.
 type fallbackReporter struct {
-	r *Reconciler
+	r      *Reconciler
+	events *parentEvents // about the controller object
 
 	mu sync.Mutex // guards reported
 
@@ -82,10 +83,10 @@ func (f *fallbackReporter) report(name string, active bool, why error) {
 		return
 	case active:
 		f.r.events.log.Warn("the webhook answers in place of the script", "hook", name, "error", engine.DetailOf(why))
-		f.r.events.Warning(f.r.binding.Controller, "FallbackStarted", "the webhook answers for the hook %s: %v", name, why)
+		f.events.Warning(f.r.binding.Controller, "FallbackStarted", "the webhook answers for the hook %s: %v", name, why)
 	default:
 		f.r.events.log.Info("the script answers again in place of the webhook", "hook", name)
-		f.r.events.Normal(f.r.binding.Controller, "FallbackEnded", "the script answers for the hook %s again", name)
+		f.events.Normal(f.r.binding.Controller, "FallbackEnded", "the script answers for the hook %s again", name)
 	}
 	f.r.changed()
 }

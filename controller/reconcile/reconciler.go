@@ -22,6 +22,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,8 +84,9 @@ type Reconciler struct {
 
 // Options are what a Reconciler needs in addition to its Binding. Events and Log are required.
 type Options struct {
-	Events *kube.Events
-	Log    *slog.Logger
+	Events           *kube.Events // about parents
+	ControllerEvents *kube.Events // about the controller object; nil: the same
+	Log              *slog.Logger
 
 	// Changed is called when the status of the controller object has something else to report: when the script is held for the
 	// first parent, or for none any more; when the first parent is denied something, or none is any more; and when a webhook
@@ -116,6 +118,7 @@ func New(b *binding.Binding, o Options) *Reconciler {
 	log := slog.New(redact.Handler(o.Log.Handler(), r.redactors.forRecord)).With("controller", b.Name)
 	r.redactors.handler = log.Handler()
 	r.events = &parentEvents{o.Events, r.redactors, log}
+	r.fallbacks.events = &parentEvents{cmp.Or(o.ControllerEvents, o.Events), r.redactors, log}
 	r.finalizers.binding, r.finalizers.events = b, r.events
 	r.finalizers.released.Store(o.FinalizersReleased)
 	r.statusKinds.withoutTransitionTimes, r.statusKinds.withoutStatus = map[object.Kind]bool{}, map[object.Kind]bool{}

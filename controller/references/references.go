@@ -171,13 +171,16 @@ func (w *Watcher) of(user any) map[Object]*watched {
 	return found
 }
 
+// ErrNotWatched is the error of Get for an object that no user watches.
+var ErrNotWatched = errors.New("is not watched")
+
 // Get returns an object from the cache. The text of an error continues a sentence that begins with the name of the object.
 func (w *Watcher) Get(o Object) (*object.Object, error) {
 	w.mu.Lock()
 	there := w.watched[o]
 	w.mu.Unlock()
 	if there == nil {
-		return nil, errors.New("is not watched")
+		return nil, ErrNotWatched
 	}
 	if found := there.Informer.Get(object.Key{Namespace: o.Namespace, Name: o.Name}); found != nil {
 		return found, nil

@@ -120,7 +120,7 @@ func (d *Declaration) HasScript() bool {
 }
 
 // Read reads a controller object. If the spec cannot be read, for example because of a duration of "1 day", it returns an error
-// and a Declaration of the rest: metadata, status and spec.paused.
+// and a Declaration of the rest: metadata, status, spec.paused and spec.serviceAccount.
 func Read(o *object.Object) (*Declaration, error) {
 	d, err := convert(o.GetKind(), o.Object)
 	if err == nil {
@@ -130,8 +130,17 @@ func Read(o *object.Object) (*Declaration, error) {
 	delete(rest, "spec")
 	d, _ = convert(o.GetKind(), rest) // the error to return is the first one
 	d.Settings.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
+	if _, has, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", "serviceAccount"); has {
+		d.Settings.ServiceAccount = &v1alpha1.ServiceAccountRef{Namespace: TenantOf(o), Name: unreadable}
+		if name, _, err := unstructured.NestedString(o.Object, "spec", "serviceAccount", "name"); err == nil && name != "" {
+			d.Settings.ServiceAccount.Name = name
+		}
+	}
 	return d, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), err)
 }
+
+// unreadable is the name of an account that cannot be read. No ServiceAccount has it.
+const unreadable = "?"
 
 // convert returns the Declaration of a controller object with this content.
 func convert(kind string, content map[string]any) (*Declaration, error) {

@@ -26,7 +26,7 @@ func conditions(d *spec.Declaration, r *Result) []metav1.Condition {
 		typed(v1alpha1.ConditionScriptRunaway, scriptRunaway(r)),
 		typed(v1alpha1.ConditionFallbackActive, fallbackActive(r)),
 		typed(v1alpha1.ConditionFinalizersHeld, finalizersHeld(d, r)),
-		typed(v1alpha1.ConditionPermitted, permitted(r)),
+		typed(v1alpha1.ConditionPermitted, permitted(d, r)),
 		typed(v1alpha1.ConditionSpecSound, specSound(r)),
 		typed(v1alpha1.ConditionReady, ready(d, r)),
 	}
@@ -111,9 +111,9 @@ func finalizersHeld(d *spec.Declaration, r *Result) metav1.Condition {
 }
 
 // permitted has the error of the API server, which names the verb and the resource.
-func permitted(r *Result) metav1.Condition {
+func permitted(d *spec.Declaration, r *Result) metav1.Condition {
 	switch denied := kube.Forbidden(r.CacheError); {
-	case kube.Forbidden(r.Err()) != nil:
+	case d.Settings.ServiceAccount != nil && kube.Forbidden(r.Err()) != nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonForbidden, r.Err().Error())
 	case r.Active == nil:
 		return notRunning()
@@ -184,7 +184,7 @@ func ready(d *spec.Declaration, r *Result) metav1.Condition {
 func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
 	switch {
 	case r.Active == nil:
-		return condition(metav1.ConditionFalse, notReadyReason(r), err.Error())
+		return condition(metav1.ConditionFalse, notReadyReason(d, r), err.Error())
 	case r.Active.Generation != d.Object.Generation || r.Active.UID != d.Object.UID:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion,
 			fmt.Sprintf("generation %d does not load, and generation %d keeps running: %s", d.Object.Generation, r.Active.Generation, err))
@@ -193,18 +193,18 @@ func notReady(d *spec.Declaration, r *Result, err error) metav1.Condition {
 	case r.ScriptErr != nil:
 		return condition(metav1.ConditionFalse, v1alpha1.ReasonRunningPreviousVersion, fmt.Sprintf("the script as it is now cannot be used, and %s: %s", whatRuns(d, r.Active), err))
 	}
-	return condition(metav1.ConditionFalse, notReadyReason(r), fmt.Sprintf("%v; what was started before keeps running", err))
+	return condition(metav1.ConditionFalse, notReadyReason(d, r), fmt.Sprintf("%v; what was started before keeps running", err))
 }
 
 // notReadyReason names which of the errors of r is the first.
-func notReadyReason(r *Result) string {
+func notReadyReason(d *spec.Declaration, r *Result) string {
 	var isolation *build.IsolationError
 	switch {
 	case errors.Is(r.SpecErr, build.ErrNoHooks):
 		return v1alpha1.ReasonNoHooks
 	case errors.As(r.SpecErr, &isolation):
 		return v1alpha1.ReasonIsolationUnavailable
-	case kube.Forbidden(r.SpecErr) != nil:
+	case d.Settings.ServiceAccount != nil && kube.Forbidden(r.SpecErr) != nil:
 		return v1alpha1.ReasonForbidden
 	case r.SpecErr != nil:
 		return v1alpha1.ReasonInvalidSpec

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,7 +37,7 @@ var ErrTooLarge = fmt.Errorf("spec and scripts are larger than the %s that a Con
 // the status does not name it, PutVersion updates its timestamp, so that the Sweeper does not delete it before the status names
 // it. If the stored version was changed, it is replaced. The error is ErrTooLarge if it does not fit into a ConfigMap.
 func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
-	o := s.configMap(c.Identity)
+	o := s.configMap(NamePrefix + c.Identity)
 	archived, err := archive(c.Parts)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 		}
 	}
 	existing, err := s.GetLive(ctx, o)
-	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) && OwnerOf(c).mayUse(existing) {
+	if err == nil && named && reflect.DeepEqual(existing.Object["binaryData"], data) && (!OwnerOf(c).HasAccount || OwnerOf(c).hasStored(existing)) {
 		return nil
 	}
 	verb := plan.Update
@@ -83,7 +82,7 @@ func (s *Store) PutVersion(ctx context.Context, c *build.Candidate) error {
 // generation is status.activeGeneration of the object, or else the one before its own. It is an error if the digest of the
 // content is not the one in the name, or if the version has an account and was not stored by this controller object.
 func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*build.Candidate, error) {
-	stored, err := s.GetLive(ctx, s.configMap(strings.TrimPrefix(name, NamePrefix)))
+	stored, err := s.GetLive(ctx, s.configMap(name))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +103,7 @@ func (s *Store) Version(ctx context.Context, name string, of *object.Object) (*b
 	if NamePrefix+c.Identity != name {
 		return nil, errors.New("it was changed: its content does not have that name")
 	}
-	if c.Declaration, err = spec.Read(c.Object); err == nil && !OwnerOf(c).mayUse(stored) {
+	if c.Declaration, err = spec.Read(c.Object); err == nil && OwnerOf(c).HasAccount && !OwnerOf(c).hasStored(stored) {
 		return nil, errNotOfController
 	}
 	return c, err

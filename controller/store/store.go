@@ -46,15 +46,15 @@ const (
 	scriptUsers   = "metacontroller.k8s.io/stored-for"          // an annotation: for which controllers it was stored; see Owner
 )
 
-// NamePrefix is the prefix of the names of the ConfigMaps. The rest is the digest.
+// NamePrefix is the prefix of the names of the ConfigMaps. The rest is the digest, and for a controller with an account its UID.
 const NamePrefix = "metascript-script-"
 
-// configMap returns the ConfigMap of scripts for a digest, without data.
-func (s *Store) configMap(digest string) *object.Object {
+// configMap returns the ConfigMap of that name, without data.
+func (s *Store) configMap(name string) *object.Object {
 	o := &object.Object{}
 	o.SetAPIVersion("v1")
 	o.SetKind("ConfigMap")
-	o.SetName(NamePrefix + digest)
+	o.SetName(name)
 	o.SetNamespace(s.Namespace)
 	o.SetLabels(map[string]string{scriptLabel: "true"})
 	o.SetAnnotations(map[string]string{scriptTime: time.Now().UTC().Format(time.RFC3339)})
@@ -65,7 +65,7 @@ func (s *Store) configMap(digest string) *object.Object {
 // Sweeper does not delete it before a revision refers to it: a Sweeper that is deleting it gets a conflict.
 // The ConfigMap has the owners that stored it; see script.
 func (s *Store) putScript(ctx context.Context, digest string, v build.ScriptVersion, of Owner) error {
-	o := s.configMap(digest)
+	o := s.configMap(of.nameOf(digest))
 	of.addTo(o, o)
 	if err := encodeScript(o, v); err != nil {
 		return fmt.Errorf("store the script for its revisions: %w", err)
@@ -97,40 +97,40 @@ func OwnerOf(c *build.Candidate) Owner {
 	return Owner{c.Object.GetUID(), c.Settings.ServiceAccount != nil}
 }
 
-// withoutAccount stands in the annotation scriptUsers for all controllers without an account.
-const withoutAccount = "server"
+// nameOf returns the name of the ConfigMap for scripts of the owner. Those of a controller with an account are its own: another
+// controller can neither read nor replace them. Controllers without an account, which act as the server, share theirs.
+func (w Owner) nameOf(digest string) string {
+	if w.HasAccount {
+		return NamePrefix + digest + "." + string(w.UID)
+	}
+	return NamePrefix + digest
+}
 
-// mostUsers is how many values the annotation has at most: it must not be large. The oldest is dropped.
+// digestIn returns the digest in the name of a ConfigMap.
+func digestIn(name string) string {
+	digest, _, _ := strings.Cut(strings.TrimPrefix(name, NamePrefix), ".")
+	return digest
+}
+
+// mostUsers is how many UIDs the annotation has at most: it must not be large. The oldest is dropped.
 const mostUsers = 2000
 
 // addTo sets the users of o to those of before and the owner.
 func (w Owner) addTo(o, before *object.Object) {
-	users := []string{string(w.UID)}
-	if !w.HasAccount {
-		users = append(users, withoutAccount)
-	}
-	others := slices.DeleteFunc(usersOf(before), func(other string) bool { return slices.Contains(users, other) })
-	users = append(others, users...)
+	users := slices.DeleteFunc(usersOf(before), func(other string) bool { return other == string(w.UID) })
+	users = append(users, string(w.UID))
 	annotations := o.GetAnnotations()
 	annotations[scriptUsers] = strings.Join(users[max(0, len(users)-mostUsers):], ",")
 	o.SetAnnotations(annotations)
 }
 
-// mayUse reports whether the owner may use the version in the ConfigMap o. One with an account may use only what it has stored
-// itself. One without an account may use what any such controller has stored, or a server that recorded no users: but not a
-// version that only controllers with accounts have stored, since it would run as the server.
-func (w Owner) mayUse(o *object.Object) bool {
-	users := usersOf(o)
-	if w.HasAccount {
-		return slices.Contains(users, string(w.UID))
-	}
-	return users == nil || slices.Contains(users, withoutAccount)
-}
+// hasStored reports whether the owner has stored the ConfigMap o.
+func (w Owner) hasStored(o *object.Object) bool { return slices.Contains(usersOf(o), string(w.UID)) }
 
 // errNotOfController is the error for a version that another controller object has stored.
 var errNotOfController = errors.New("it is not a version of this controller")
 
-// usersOf returns who stored a ConfigMap: UIDs of controller objects, and withoutAccount; nil if that was not recorded.
+// usersOf returns the UIDs of the controller objects that stored a ConfigMap; nil if that was not recorded.
 func usersOf(o *object.Object) []string {
 	text := o.GetAnnotations()[scriptUsers]
 	if text == "" {
@@ -168,11 +168,25 @@ func encodeScript(o *object.Object, v build.ScriptVersion) error {
 	return err
 }
 
-// script reads a version of scripts of a controller. The caller compares the digest of the content.
+// script reads a version of scripts of a controller: from a ConfigMap of its own, or else from one that it has stored before it had an
+// account, or after. The caller compares the digest of the content.
+//
+// digest may be any text, since it is from a ControllerRevision, which users of parents may edit. A dot in it could make it the name of
+// a ConfigMap of another controller.
 func (s *Store) script(ctx context.Context, digest string, of Owner) (build.ScriptVersion, error) {
-	o, err := s.GetLive(ctx, s.configMap(digest))
-	if of.HasAccount && apierrors.IsNotFound(err) || err == nil && !of.mayUse(o) {
-		return build.ScriptVersion{}, errNotOfController // the same for both: it must not show whether another controller stored it
+	if strings.Contains(digest, ".") {
+		return build.ScriptVersion{}, errNotOfController
+	}
+	o, err := s.GetLive(ctx, s.configMap(of.nameOf(digest)))
+	if apierrors.IsNotFound(err) {
+		other := Owner{of.UID, !of.HasAccount}
+		before, otherErr := s.GetLive(ctx, s.configMap(other.nameOf(digest)))
+		switch {
+		case otherErr == nil && of.hasStored(before):
+			o, err = before, nil
+		case of.HasAccount && (otherErr == nil || apierrors.IsNotFound(otherErr)):
+			err = errNotOfController // the same for both: it must not show whether another controller stored it
+		}
 	}
 	if err != nil {
 		return build.ScriptVersion{}, err
@@ -247,7 +261,7 @@ func (v *ScriptVersions) Hooks(ctx context.Context, revision rollout.Revision) (
 	}
 	if err != nil {
 		return build.Built{}, fmt.Errorf("the script of ControllerRevision %s, in ConfigMap %s/%s, cannot be used: %w; delete the ControllerRevision: its children then move to the latest revision one by one",
-			revision.Name, v.Store.Namespace, NamePrefix+revision.Script, err)
+			revision.Name, v.Store.Namespace, v.Owner.nameOf(revision.Script), err)
 	}
 	v.Older[revision.Script] = hooks
 	return hooks, nil

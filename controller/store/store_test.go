@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -18,8 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
 	metadatafake "k8s.io/client-go/metadata/fake"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
@@ -97,7 +94,7 @@ func TestStoredScriptIsValidated(t *testing.T) {
 		m := memoryStore{}
 		versions := versionsIn(m, "now")
 		if c.stored != "" {
-			o := versions.Store.configMap("d")
+			o := versions.Store.configMap(NamePrefix + "d")
 			o.Object["data"] = map[string]any{scriptKey: c.stored}
 			m[o.GetName()] = o
 		}
@@ -269,51 +266,45 @@ func TestSweepDeletesUnusedScripts(t *testing.T) {
 	}
 }
 
-// A ControllerRevision, which users of parents may edit, can name any digest.
+// A ControllerRevision, which users of parents may edit, can name any digest. The error is the same whether another controller has
+// stored the version or none has: it must not tell.
 func TestVersionsAreUsedByTheirOwners(t *testing.T) {
-	server, other, a, b := Owner{UID: "s"}, Owner{UID: "o"}, Owner{"a", true}, Owner{"b", true}
-	type use struct{ Server, Other, A, B bool }
+	server, other := Owner{UID: "s"}, Owner{UID: "o"}
+	a, b := Owner{"a", true}, Owner{"b", true}
+	v := func(inline string) build.ScriptVersion {
+		return build.ScriptVersion{Script: &v1alpha1.ControllerScript{ScriptSource: v1alpha1.ScriptSource{Inline: inline}}}
+	}
 	for name, c := range map[string]struct {
 		storedBy []Owner
-		want     use
+		want     map[Owner]string // what each finds; the others find nothing
 	}{
-		"by an earlier server":                        {nil, use{Server: true, Other: true}},
-		"by a controller without an account":          {[]Owner{server}, use{Server: true, Other: true}},
-		"by a controller with an account":             {[]Owner{a}, use{A: true}},
-		"by both":                                     {[]Owner{a, server}, use{Server: true, Other: true, A: true}},
-		"by two with accounts":                        {[]Owner{a, b, a}, use{A: true, B: true}},
-		"by one that had no account, and has one now": {[]Owner{{UID: "a"}, a}, use{Server: true, Other: true, A: true}},
+		"nobody":                       {nil, nil},
+		"a controller without account": {[]Owner{server}, map[Owner]string{server: "s", other: "s"}},
+		"a controller with an account": {[]Owner{a}, map[Owner]string{a: "a"}},
+		"all, with other settings":     {[]Owner{server, a, b}, map[Owner]string{server: "s", other: "s", a: "a", b: "b"}},
+		"one that has an account now":  {[]Owner{{UID: "a"}}, map[Owner]string{server: "a", other: "a", a: "a"}},
+		"one that has none any more":   {[]Owner{{"s", true}}, map[Owner]string{server: "s"}},
 	} {
-		o := (&Store{}).configMap("d")
+		m := memoryStore{}
+		s := &Store{"home", m, m.get}
 		for _, by := range c.storedBy {
-			by.addTo(o, o)
+			if err := s.putScript(t.Context(), "d", v(string(by.UID)), by); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if got := (use{server.mayUse(o), other.mayUse(o), a.mayUse(o), b.mayUse(o)}); got != c.want {
-			t.Errorf("stored %s: used by %+v, want %+v", name, got, c.want)
+		for _, of := range []Owner{server, other, a, b} {
+			got, err := s.script(t.Context(), "d", of)
+			if want := c.want[of]; want != "" && (err != nil || got.Script.Inline != want) {
+				t.Errorf("stored by %s: %+v finds %+v, %v, want that of %s", name, of, got.Script, err, want)
+			} else if want == "" && err == nil {
+				t.Errorf("stored by %s: %+v finds %+v", name, of, got.Script)
+			}
+			if c.want[of] == "" && of.HasAccount && !errors.Is(err, errNotOfController) {
+				t.Errorf("stored by %s: the error for %+v is %v", name, of, err)
+			}
 		}
-	}
-	many := (&Store{}).configMap("d")
-	for i := range mostUsers + 5 {
-		Owner{types.UID(strconv.Itoa(i)), true}.addTo(many, many)
-	}
-	if first, last := (Owner{"0", true}), (Owner{types.UID(strconv.Itoa(mostUsers + 4)), true}); first.mayUse(many) || !last.mayUse(many) || len(usersOf(many)) != mostUsers {
-		t.Errorf("%d users are recorded", len(usersOf(many)))
-	}
-}
-
-// The error is the same whether another controller has stored the version or none has: it must not tell.
-func TestVersionOfAnotherIsAsIfItDidNotExist(t *testing.T) {
-	m := memoryStore{}
-	s := &Store{"home", m, m.get}
-	if err := s.putScript(t.Context(), "d", build.ScriptVersion{Script: &v1alpha1.ControllerScript{}}, Owner{"a", true}); err != nil {
-		t.Fatal(err)
-	}
-	for _, digest := range []string{"d", "none"} {
-		if _, err := s.script(t.Context(), digest, Owner{"b", true}); !errors.Is(err, errNotOfController) {
-			t.Errorf("%s: %v", digest, err)
+		if _, err := s.script(t.Context(), "d.a", b); !errors.Is(err, errNotOfController) {
+			t.Errorf("stored by %s: a digest with a dot: %v", name, err)
 		}
-	}
-	if _, err := s.script(t.Context(), "d", Owner{UID: "c"}); !errors.Is(err, errNotOfController) {
-		t.Errorf("for a controller that acts as the server: %v", err)
 	}
 }

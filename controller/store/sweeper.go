@@ -43,7 +43,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		return err
 	}
 	unused := slices.DeleteFunc(stored, func(o metav1.PartialObjectMetadata) bool {
-		return used[o.Name] || time.Since(storedAt(&o)) < SweepPeriod
+		return used[NamePrefix+digestIn(o.Name)] || time.Since(storedAt(&o)) < SweepPeriod
 	})
 	if len(unused) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 		return err
 	}
 	for i := range unused {
-		if used[unused[i].Name] {
+		if used[NamePrefix+digestIn(unused[i].Name)] {
 			continue
 		}
 		if err := s.remove(ctx, &unused[i]); err != nil {

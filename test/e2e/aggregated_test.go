@@ -77,6 +77,10 @@ func aggregated(group string, done <-chan struct{}) http.Handler {
 		}})
 	})
 	list := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("sendInitialEvents") != "" { // as an older server answers, so that the client lists
+			answer(w, http.StatusUnprocessableEntity, map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": http.StatusUnprocessableEntity, "reason": "Invalid"})
+			return
+		}
 		if r.URL.Query().Get("watch") != "" {
 			w.Header().Set("Content-Type", "application/json")
 			w.(http.Flusher).Flush()
