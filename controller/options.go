@@ -187,12 +187,13 @@ func (e *environment) connect() (err error) {
 }
 
 // accountChanged queues the controllers that act as an account, since what it may do may have changed. It queues them again when
-// the API server certainly uses the new roles.
+// the API server certainly uses the new roles, and after changes that were not notified.
 func (e *environment) accountChanged(who account.Account) {
 	for _, m := range e.records.all() {
 		if acts := m.account.Load(); acts != nil && *acts == who {
 			e.queue.AddAfter(m.id, accountDelay)
 			e.queue.AddAfter(m.id, access.Settling)
+			e.queue.AddAfter(m.id, 2*access.Settling)
 		}
 	}
 }

@@ -70,7 +70,7 @@ type Reviewer struct {
 
 	mu       sync.Mutex                       // guards the fields below; no request is sent while it is locked
 	answers  *simplelru.LRU[question, answer] // the answers of the API server
-	accounts map[account.Account]*time.Time   // the accounts in use, and when the roles of each changed last
+	accounts map[account.Account]*changes     // of the accounts in use
 }
 
 // A question is one SubjectAccessReview.
@@ -97,7 +97,7 @@ func New(reviews Creator, caches *informer.Factory, changed func(account.Account
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	r := &Reviewer{reviews: reviews, changed: changed, answers: answers, accounts: map[account.Account]*time.Time{}}
+	r := &Reviewer{reviews: reviews, changed: changed, answers: answers, accounts: map[account.Account]*changes{}}
 	r.watch = newWatch(caches, r.affected)
 	return r
 }
@@ -109,7 +109,7 @@ func (r *Reviewer) Close() { r.watch.close() }
 func (r *Reviewer) use(who account.Account) {
 	r.mu.Lock()
 	if r.accounts[who] == nil {
-		r.accounts[who] = &time.Time{}
+		r.accounts[who] = &changes{in: map[string]time.Time{}}
 	}
 	r.mu.Unlock()
 	r.watch.open()
@@ -190,7 +190,7 @@ func (r *Reviewer) remembered(q question) (allowed, found bool) {
 	if !found {
 		return false, false
 	}
-	changed, age := *r.accounts[q.Account], time.Since(a.at)
+	changed, age := r.accounts[q.Account].at(q.Scope.Namespace), time.Since(a.at)
 	switch {
 	case !a.at.After(changed), age >= answerAge:
 		return false, false
@@ -225,19 +225,46 @@ func (r *Reviewer) ask(q question) (bool, error) {
 func (r *Reviewer) ChangedAt(who account.Account) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at := r.accounts[who]; at != nil {
-		return *at
+	if c := r.accounts[who]; c != nil {
+		return c.last
 	}
 	return time.Time{}
 }
 
-// affected records that what some accounts may do has changed. concerns reports whether that is so for an account.
-func (r *Reviewer) affected(concerns func(account.Account) bool) {
+// changes are the times at which what an account may do may have changed last.
+type changes struct {
+	everywhere time.Time
+	in         map[string]time.Time // by namespace: a RoleBinding has no effect outside of its own
+	last       time.Time            // of all
+	notified   time.Time            // when changed was called last
+}
+
+// at returns the last change that concerns answers about a namespace; "" is all namespaces.
+func (c *changes) at(namespace string) time.Time {
+	if in := c.in[namespace]; in.After(c.everywhere) {
+		return in
+	}
+	return c.everywhere
+}
+
+// affected records that what some accounts may do in a namespace may have changed; "" is everywhere. concerns reports whether that is
+// so for an account. It calls changed for an account at most once in Settling, so that who may edit roles cannot have everything
+// reviewed all the time: who is notified has to look again after twice that time.
+func (r *Reviewer) affected(namespace string, concerns func(account.Account) bool) {
 	var which []account.Account
 	r.mu.Lock()
-	for who, changed := range r.accounts {
-		if concerns(who) {
-			*changed = time.Now()
+	for who, c := range r.accounts {
+		if !concerns(who) {
+			continue
+		}
+		now := time.Now()
+		if c.last = now; namespace == "" {
+			c.everywhere = now
+		} else {
+			c.in[namespace] = now
+		}
+		if now.Sub(c.notified) >= Settling {
+			c.notified = now
 			which = append(which, who)
 		}
 	}

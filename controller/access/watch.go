@@ -27,7 +27,7 @@ var (
 // the permission to watch roles and bindings nothing reports their changes, and answers are remembered for their full time.
 type watch struct {
 	caches   *informer.Factory
-	affected func(concerns func(account.Account) bool)
+	affected func(namespace string, concerns func(account.Account) bool)
 
 	mu     sync.Mutex // guards opened
 	opened bool
@@ -38,7 +38,7 @@ type watch struct {
 	roles    []*informer.Informer
 }
 
-func newWatch(caches *informer.Factory, affected func(func(account.Account) bool)) *watch {
+func newWatch(caches *informer.Factory, affected func(string, func(account.Account) bool)) *watch {
 	return &watch{caches: caches, affected: affected}
 }
 
@@ -99,12 +99,12 @@ func (w *watch) exists(ctx context.Context, who account.Account) (bool, error) {
 
 func (w *watch) onAccount(o *object.Object) {
 	changed := account.Account{Namespace: o.GetNamespace(), Name: o.GetName()}
-	w.affected(func(who account.Account) bool { return who == changed })
+	w.affected("", func(who account.Account) bool { return who == changed })
 }
 
 func (w *watch) onBinding(o *object.Object) {
 	subjects := subjectsOf(o)
-	w.affected(func(who account.Account) bool { return slices.ContainsFunc(subjects, matches(who)) })
+	w.affected(o.GetNamespace(), func(who account.Account) bool { return slices.ContainsFunc(subjects, matches(who)) })
 }
 
 // onRole finds the bindings of a role. A ClusterRole that is aggregated from others has an event of its own.
@@ -119,7 +119,7 @@ func (w *watch) onRole(role *object.Object) {
 			}
 		}
 	}
-	w.affected(func(who account.Account) bool { return slices.ContainsFunc(subjects, matches(who)) })
+	w.affected(role.GetNamespace(), func(who account.Account) bool { return slices.ContainsFunc(subjects, matches(who)) })
 }
 
 // subjectsOf returns the subjects of a RoleBinding or ClusterRoleBinding.

@@ -105,7 +105,7 @@ func (c *Caller) Relate(ctx context.Context, parent *object.Object, variants []V
 		if err != nil {
 			return err
 		}
-		variants[i].Related = related.Select(rules[i], caches.Find)
+		variants[i].Related = related.Select(rules[i], func(rule related.Rule) []*object.Object { return c.find(ctx, rule, caches) })
 	}
 	cached.Selected = true
 	return nil
@@ -160,6 +160,18 @@ func (c *Caller) mayReadSelected(ctx context.Context, rule related.Rule, caches 
 		}
 	}
 	return nil
+}
+
+// find returns the objects that a rule selects. A namespace may have got the labels of the rule after mayReadSelected: its objects are
+// left out if the account of the controller may not read them. The change of the namespace queues the parent.
+func (c *Caller) find(ctx context.Context, rule related.Rule, caches related.View) []*object.Object {
+	found := caches.Find(rule)
+	if rule.Query.Namespaces == nil || c.Binding.Access == nil {
+		return found
+	}
+	return slices.DeleteFunc(found, func(o *object.Object) bool {
+		return c.Binding.Access.MayRead(ctx, access.Scope{GroupResource: rule.GroupResource(), Namespace: o.GetNamespace()}) != nil
+	})
 }
 
 // openCaches returns the caches of the resources that rules name. It opens them and registers the parent for their events,

@@ -30,7 +30,7 @@ var eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "event
 // patience is how long a script waits for a condition; the wait ends as soon as it is true. It is long, since the machine may
 // be slow, and since the garbage collector of Kubernetes looks for new kinds every 30 seconds, or 60 if one of them vanished
 // meanwhile, and retries an owner of an unknown kind after 41, 82 and 164 seconds.
-const patience = 40 * time.Second
+const patience = 5 * time.Minute
 
 // ownGroup is the API group of controllers.
 const ownGroup = "metacontroller.k8s.io"
