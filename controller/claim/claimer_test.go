@@ -117,6 +117,8 @@ func TestClaim(t *testing.T) {
 			[]*object.Object{objecttest.With(objecttest.Matching("a", namespaced), objecttest.Deleting)}, nil, nil},
 		{"an orphan in another namespace is left alone", namespaced,
 			[]*object.Object{objecttest.InNamespace("other", objecttest.Matching("a", namespaced))}, nil, nil},
+		{"what is owned in another namespace is left alone", namespaced,
+			[]*object.Object{objecttest.InNamespace("other", objecttest.ConfigMap("a", namespaced)), objecttest.InNamespace("other", unmatched("b", namespaced))}, nil, nil},
 		{"a child of somebody else is never touched, whatever its labels", namespaced,
 			[]*object.Object{objecttest.With(objecttest.Matching("a", namespaced), objecttest.OwnedBy(object.ControllerRef(stranger())))}, nil, nil},
 		{"what is owned and stopped matching is released", namespaced,
