@@ -4,11 +4,13 @@ SHELL := /bin/bash
 BUILD := build
 GO    ?= go
 
-# One binary with all components of a control plane; see test/cluster.
+# One binary with all components of a control plane; see test/cluster. After a change of the version, run "make schemas".
 CLUSTER_VERSION := v1.36.3
 CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum
 CLUSTER_STATE   := $(BUILD)/cluster-state
 TOOL            := $(GO) tool -modfile=test/tools/go.mod
+# The version that the program reports. Without git, or outside of a repository, the program reports the version of its module.
+VERSION         ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 INTERPRETERS    := go.starlark.net github.com/dop251/goja github.com/google/go-jsonnet
 FACTS            = echo "go: $$($(GO) env GOVERSION)"; $(GO) list -m -f '{{.Path}}: {{.Version}}' $(INTERPRETERS)
 FUZZTIME        ?= 5m
@@ -20,13 +22,13 @@ PACKAGES         = $(shell $(GO) list ./... 2>/dev/null | grep -v '/test/e2e$$\|
 COMPUTING        = $(if $(SHORT),$(shell $(GO) list ./cmd/metascript ./controller/plan ./controller/rollout ./controller/selection ./manifests ./runtimes/... ./scripts/lib/... 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build cluster demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e bench bench-cluster fuzz lint generate clean
+.PHONY: help build cluster demo run cluster-up cluster-down test test-all test-unit test-hostile test-fuzz test-cluster test-e2e test-types bench bench-cluster fuzz lint generate schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/\1|\2/' | column -t -s '|'
 
 build: ## build build/metascript
-	$(GO) build -trimpath -ldflags "-s -w" -o $(BUILD)/metascript ./cmd/metascript
+	$(GO) build -trimpath -ldflags "-s -w -X metascript/cmd/metascript/internal/version.number=$(VERSION)" -o $(BUILD)/metascript ./cmd/metascript
 
 cluster: $(BUILD)/cluster ## build build/cluster, the test cluster; the first build takes 5 to 10 minutes
 
@@ -69,6 +71,9 @@ test-cluster: cluster ## run the tests of the test cluster
 test-e2e: cluster ## run the end-to-end tests on a real control plane; set KUBECONFIG to use another cluster
 	$(GO) test -vet=off $(if $(SHORT),$(SHORT),-race) -count=1 -timeout 40m -parallel 10 ./test/e2e
 
+test-types: build ## check the output of "metascript types" with TypeScript; needs npx and the network, so it is not part of test
+	test/types.sh $(BUILD)/metascript
+
 bench: ## run benchmarks and write the tables of docs/benchmarks.md
 	$(GO) test -run '^$$' -bench . -benchmem ./runtimes/... ./controller/...
 	$(GO) test -c -o $(BUILD)/bench.test ./test/bench
@@ -88,8 +93,13 @@ lint: ## run gofmt, go vet and staticcheck
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
-generate: ## generate the CRDs and the deep copy methods from the Go types
+generate: ## generate the CRDs, the deep copy methods and the tables of docs/reference.md from the Go types
 	$(GO) generate ./controller/api/...
+	$(GO) run ./test/docs/reference docs/reference.md
+
+schemas: cluster ## write the embedded kinds and schemas of Kubernetes, read from the API server of the test cluster
+	@unset KUBECONFIG; dir=$$(mktemp -d); trap '$(BUILD)/cluster down --dir '$$dir'; rm -rf '$$dir EXIT; \
+	set -e; export $$($(BUILD)/cluster up --dir $$dir); $(GO) run ./test/schemas/generate
 
 clean: ## remove the directory build
 	rm -rf $(BUILD)

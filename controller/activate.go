@@ -54,7 +54,7 @@ func (a *activator) activate(ctx context.Context, m *managed, c *build.Candidate
 	}
 	scripts := a.scriptVersions(c, builder, &loaded.Built)
 	if r := m.active.Load(); r != nil && r.Current().Loaded.SameBinding(c) {
-		a.observeLoaded(c.Object)
+		a.observeLoaded(c.Object, r)
 		r.Swap(a.nextVersion(ctx, m, r.Reconciler, loaded, scripts))
 		return nil
 	}
@@ -225,7 +225,7 @@ func (a *activator) begin(ctx context.Context, r *running) (err error) {
 	return r.Begin(ctx, func() {
 		loaded := r.Current().Loaded
 		a.Log.Info("started", "controller", o.GetName(), "generation", loaded.Generation, "isolation", loaded.Built.Isolation)
-		a.observeLoaded(o)
+		a.observeLoaded(o, r)
 		a.events.Normal(o, "Started", "Started controller: %s", o.GetName())
 		a.queue.Add(spec.IDOf(o)) // so that the status reports it
 	})
@@ -265,8 +265,8 @@ func (a *activator) stopAll() {
 }
 
 // observeLoaded calls the Observer with a controller whose hooks are about to be used.
-func (a *activator) observeLoaded(o *object.Object) {
+func (a *activator) observeLoaded(o *object.Object, r *running) {
 	if a.Observer != nil {
-		a.Observer.Loaded(o)
+		a.Observer.Loaded(o, r.Binding().ReconciledParents())
 	}
 }

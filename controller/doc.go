@@ -12,6 +12,8 @@
 //   - status: computes the status of a controller object from the result of loading it
 //   - reconcile: reconciles the parents of one controller
 //   - offline: one sync without a cluster, for the command line
+//   - failures: classifies the errors of syncs and sums them up
+//   - children: plans and does the writes to the children of a parent
 //   - call: decides which hooks are called for a parent, and whether; binding: what a controller object means
 //   - rights: what a controller has to be permitted, and why
 //   - related: the caches of related objects
@@ -29,12 +31,13 @@
 //   - observe: what a server tells about its work to the commands that show it
 //   - changes: shows what a write changes, as lines of YAML
 //   - rollout and plan: compute what to write, without a client; ownership: the fields that a field manager owns
-//   - redact: removes the values of Secrets from texts; overlap: finds controllers that select the same objects
-//   - metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
+//   - redact: removes the values of Secrets from texts; absent: finds names that a script made of a missing value
+//   - overlap: finds controllers that select the same objects; metrics: Prometheus metrics; lease: leader election; work: workers that many queues share
 //   - bodies: limits the memory of webhook responses; jsontree: decodes JSON while it is read
 //   - selection: finds the queries that match an object; object: types for objects and sets of objects
-//   - account: the ServiceAccounts that controllers act as
-//   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster
+//   - account: the ServiceAccounts that controllers act as; schemas: the schemas of kinds; kinds: their names, and hints
+//   - api/v1alpha1: the API as Go types; api/validation: validates objects without a cluster; api/rules: the rules that no schema has
+//   - allowed: says in words which names, quantities and selectors Kubernetes allows
 //
 // # The life of a controller object
 //
@@ -91,7 +94,7 @@
 //   - if kinds of children roll, the roller calls the hook for each revision of the parent, and stores the next step in
 //     ControllerRevisions before any child is written
 //   - for a DecoratorController, the status writer writes the labels and annotations of the parent, if they differ
-//   - the applier plans the writes to children with package plan, and does them one by one; after an error it continues with the
+//   - package children plans the writes to children with package plan, and does them one by one; after an error it continues with the
 //     others
 //   - the status writer writes the status of the parent if it differs. Then our finalizer is removed, if the hook has finalized
 //

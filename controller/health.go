@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -20,7 +18,7 @@ func (s *Server) Waiting() []string {
 	if s.ready.Load() {
 		return nil
 	}
-	waiting := s.waiting.get(s.notReady)
+	waiting := s.waiting.Get(s.notReady)
 	s.ready.Store(len(waiting) == 0)
 	return waiting
 }
@@ -73,30 +71,4 @@ func (s *Server) probeLocks() {
 	for _, r := range s.records.running() {
 		r.ProbeLocks()
 	}
-}
-
-// A recent caches a result that takes long to compute, so that frequent probes use at most a twentieth of a CPU. The zero
-// value has no result. It is safe for concurrent use.
-type recent struct {
-	mu     sync.Mutex // guards the fields below; compute is called with it locked, so that one call at a time computes
-	result []string
-	until  time.Time
-}
-
-// minCachedTime is how long a result must take to compute to be cached.
-const minCachedTime = 200 * time.Microsecond
-
-// get returns the result of compute. If it took long to compute, the result may be cached.
-func (r *recent) get(compute func() []string) []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	began := time.Now()
-	if began.Before(r.until) {
-		return r.result
-	}
-	r.result = compute()
-	if took := time.Since(began); took > minCachedTime {
-		r.until = time.Now().Add(19 * took)
-	}
-	return r.result
 }

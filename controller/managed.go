@@ -8,10 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/account"
 	"metascript/controller/build"
+	"metascript/controller/failures"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
 	"metascript/controller/spec"
@@ -49,12 +51,15 @@ type managed struct {
 	// only the Identity of its Candidate.
 	lastKnownGood atomic.Pointer[goodVersion]
 
-	lastGivenUp     *givenUpVersion      // nil: no version was given up
-	givenUpKnown    bool                 // lastGivenUp is newer than what the status says
-	loadBackoff     throttle.LoadBackoff // of the candidate
-	rollbackBackoff throttle.LoadBackoff // of the last good version
-	deniedRetried   time.Time            // when the parents to which something was denied were last queued
-	reported        string               // the last result that was logged and recorded as an event
+	lastGivenUp     *givenUpVersion        // nil: no version was given up
+	givenUpKnown    bool                   // lastGivenUp is newer than what the status says
+	loadBackoff     throttle.LoadBackoff   // of the candidate
+	rollbackBackoff throttle.LoadBackoff   // of the last good version
+	deniedRetried   time.Time              // when the parents to which something was denied were last queued
+	reported        string                 // the last result that was logged and recorded as an event
+	failures        failures.Report        // what the status shows of failing parents
+	notStored       failures.Report        // the same of what the API server did not store
+	parentsReported metav1.ConditionStatus // the status of the condition ParentsSynced that the last event reported; "": see reportParents
 }
 
 func newManaged(o *object.Object) *managed {

@@ -131,7 +131,8 @@ func newEnvironment(o Options) (*environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Config = config
+	o.Config = rest.CopyConfig(config)
+	o.Config.WarningHandlerWithContext = kube.WarningHandler{Next: cmp.Or[rest.WarningHandlerWithContext](config.WarningHandlerWithContext, rest.WarningLogger{})}
 	e := &environment{counts: counts, leading: lease.NewGate(), records: newRecords()}
 	e.unfenced = config
 	if o.Election != nil {
@@ -218,9 +219,9 @@ func (e *environment) leads() bool { return e.leading.IsOpen() }
 
 // intercept calls the Observer with an event. It reports whether the event must not be recorded in the cluster: because this
 // is a dry run, or because the event is on a controller object that is not in the cluster.
-func (e *environment) intercept(o *object.Object, kind, reason, note string) bool {
+func (e *environment) intercept(o *object.Object, event kube.Event) bool {
 	if e.Observer != nil {
-		e.Observer.Event(o, kind, reason, note)
+		e.Observer.Event(o, event)
 	}
 	_, isController := spec.Resources[o.GetKind()]
 	return e.DryRun || e.Static != nil && isController

@@ -10,6 +10,7 @@ import (
 
 	"metascript/controller/lease"
 	"metascript/controller/spec"
+	"metascript/controller/throttle"
 	"metascript/controller/work"
 )
 
@@ -21,8 +22,8 @@ type Server struct {
 	loader  *loader
 	loads   work.Limit // of the controllers of each tenant
 
-	ready   atomic.Bool // see Waiting
-	waiting recent      // the result of Waiting
+	ready   atomic.Bool     // see Waiting
+	waiting throttle.Recent // the result of Waiting
 }
 
 // New connects to a cluster. Nothing runs before Run.
@@ -94,7 +95,7 @@ func (s *Server) run(ctx context.Context) error {
 // begin starts the goroutines that run until ctx is done.
 func (s *Server) begin(ctx context.Context, under *sync.WaitGroup) {
 	under.Go(func() { s.reloadWhenLeading(ctx) })
-	under.Go(func() { s.loader.reporter.watchRunaways(ctx) })
+	under.Go(func() { s.sandbox.WatchRunaways(ctx, s.queue.Add) })
 	if s.Static == nil { // static controllers must not delete what those in the cluster have stored
 		under.Go(func() { s.sweep(ctx) })
 	}

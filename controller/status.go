@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -51,9 +52,15 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 	if forbidden := status.NewlyForbidden(c.Declaration, written); forbidden != nil {
 		r.events.Warning(c.Object, forbidden.Reason, "%s", forbidden.Message)
 	}
+	r.reportParents(m, c, meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionParentsSynced))
+	r.reportNotStored(c, meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionAnswersStored))
 	if text := ready.Reason + ready.Message; !result.Unreported && m.reported != text {
 		m.reported = text
-		r.Log.Info("controller is "+ready.Reason, "controller", m.id.Name, "ready", ready.Status, "message", ready.Message)
+		level := slog.LevelInfo
+		if result.Err() != nil || result.CacheError != nil {
+			level = slog.LevelWarn
+		}
+		r.Log.Log(ctx, level, "controller is "+ready.Reason, "controller", m.id.Name, "ready", ready.Status, "message", ready.Message)
 		r.warn(c, result, ready)
 	}
 	if err := r.writeStatus(ctx, m, c.Object, written); err != nil {
@@ -61,6 +68,34 @@ func (r *reporter) report(ctx context.Context, m *managed, c *build.Candidate, r
 	}
 	why, remedy := whyBlocked(c.Declaration, result)
 	return r.blocked.Report(c.Declaration, why, remedy)
+}
+
+// reportParents logs and records an event when parents begin to fail, and when none does any more. now is the condition
+// ParentsSynced. After a restart, the status says what was reported last.
+func (r *reporter) reportParents(m *managed, c *build.Candidate, now *metav1.Condition) {
+	if before := meta.FindStatusCondition(c.Status.Conditions, now.Type); m.parentsReported == "" && before != nil {
+		m.parentsReported = before.Status
+	}
+	switch {
+	case now.Status == metav1.ConditionFalse && m.parentsReported != now.Status:
+		r.Log.Warn("parents fail", "controller", m.id.Name, "error", now.Message)
+		line, _, _ := strings.Cut(now.Message, "\n") // an event has one line
+		r.events.Warning(c.Object, "ParentsFailing", "%s", line)
+	case now.Status == metav1.ConditionTrue && m.parentsReported == metav1.ConditionFalse:
+		r.Log.Info("no parent fails any more", "controller", m.id.Name)
+		r.events.Normal(c.Object, "ParentsSynced", "%s", now.Message)
+	}
+	if now.Status != metav1.ConditionUnknown {
+		m.parentsReported = now.Status
+	}
+}
+
+// reportNotStored records an event when the API server begins not to store all of what the hooks return. now is the condition
+// AnswersStored.
+func (r *reporter) reportNotStored(c *build.Candidate, now *metav1.Condition) {
+	if now.Status == metav1.ConditionFalse && !meta.IsStatusConditionFalse(c.Status.Conditions, now.Type) {
+		r.events.Warning(c.Object, "AnswersNotStored", "%s", now.Message)
+	}
 }
 
 // warn records the event for a result in which the object does not run as it is written.
@@ -156,45 +191,4 @@ func releaseWarning(d *spec.Declaration, built *build.Built) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("the annotation %s has no effect while there is a finalize hook: remove it, so that finalizers are held if the hook is lost", finalizers.RemoveAnnotation)}
-}
-
-// runawayCheck is how often the server checks for scripts that still run after their timeout.
-const runawayCheck = 2 * time.Second
-
-// watchRunaways queues a controller when one of its scripts begins to run after its timeout, and when it ends, so that the
-// status reports it.
-func (r *reporter) watchRunaways(ctx context.Context) {
-	tick := time.NewTicker(runawayCheck)
-	defer tick.Stop()
-	before := map[spec.ID]int{}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		now := r.countRunaways()
-		for id := range now {
-			if now[id] != before[id] {
-				r.queue.Add(id)
-			}
-		}
-		for id := range before {
-			if now[id] == 0 {
-				r.queue.Add(id)
-			}
-		}
-		before = now
-	}
-}
-
-// countRunaways returns how many calls run after their timeout, by controller.
-func (r *reporter) countRunaways() map[spec.ID]int {
-	count := map[spec.ID]int{}
-	for _, one := range r.sandbox.Runaways() {
-		if kind, name, ok := strings.Cut(one.Owner, "/"); ok {
-			count[spec.ID{Kind: kind, Name: name}]++
-		}
-	}
-	return count
 }

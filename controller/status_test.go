@@ -9,7 +9,6 @@ import (
 	"metascript/controller/reconcile"
 	"metascript/controller/spec"
 	"metascript/controller/status"
-	"metascript/engine"
 )
 
 func TestReasonFinalizeHookCannotBeCalled(t *testing.T) {
@@ -32,15 +31,5 @@ func TestReasonFinalizeHookCannotBeCalled(t *testing.T) {
 		if why, remedy := whyBlocked(c.d, c.result); why != c.want || (why == "") != (remedy == "") {
 			t.Errorf("%s: got %q and %q, want %q", c.name, why, remedy, c.want)
 		}
-	}
-}
-
-func TestRunawaysAreCountedPerController(t *testing.T) {
-	r := &reporter{environment: &environment{sandbox: &build.Sandbox{Runaways: func() []engine.Runaway {
-		return []engine.Runaway{{Owner: "CompositeController/a"}, {Owner: "CompositeController/a"}, {Owner: "DecoratorController/a"}}
-	}}}}
-	n := r.countRunaways()
-	if n[spec.ID{Kind: "CompositeController", Name: "a"}] != 2 || n[spec.ID{Kind: "DecoratorController", Name: "a"}] != 1 || len(n) != 2 {
-		t.Errorf("counted %v", n)
 	}
 }

@@ -2,18 +2,21 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/finalizers"
 	"metascript/controller/informer"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/reconcile"
 	"metascript/controller/spec"
@@ -27,6 +30,7 @@ type watches struct {
 	controllers map[string]static.Objects // by kind; read only once opened is set
 	definitions static.Objects            // the CustomResourceDefinitions; read only once opened is set
 
+	reported  string      // the last error of discovery that openKind logged
 	opened    atomic.Bool // open has returned without an error
 	hasSynced atomic.Bool // all caches have synced, so that a controller object that is not in the cache does not exist
 
@@ -59,17 +63,33 @@ func (w *watches) open() error {
 	return nil
 }
 
-// openKind returns the controller objects of a kind. It logs it if the API server does not serve the kind, since the error
-// of the watch is hard to understand.
+// openKind returns the controller objects of a kind. It logs it if the API server cannot be reached or does not serve the kind, since
+// the error of the watch is hard to understand.
 func (w *watches) openKind(kind string) static.Objects {
 	if w.Static != nil {
 		return w.Static.Of(kind)
 	}
 	resource := spec.Resources[kind]
 	if _, err := w.resources.ByName(v1alpha1.GroupVersion.String(), resource.Resource); err != nil {
-		w.Log.Warn("the API server does not serve "+kind+"s; apply manifests/crds; waiting", "error", err)
+		if text := w.whyUnread(kind, err); text != w.reported {
+			w.Log.Warn(text + "; waiting")
+			w.reported = text
+		}
 	}
 	return w.caches.Open(informer.Spec{Resource: resource, Selector: w.Selector.String(), Listed: true})
+}
+
+// whyUnread returns why the objects of a kind cannot be read because of err, and what to do.
+func (w *watches) whyUnread(kind string, err error) string {
+	var missing *kube.NotServedError
+	unreachable := kube.Unreachable(w.Config.Host, err)
+	switch {
+	case unreachable != nil:
+		return unreachable.Error()
+	case errors.As(err, &missing), apierrors.IsNotFound(err):
+		return fmt.Sprintf("the API server does not serve %ss: apply the CustomResourceDefinitions in manifests/crds", kind)
+	}
+	return fmt.Sprintf("the %ss cannot be read: %v", kind, err)
 }
 
 // waitForSync waits until all caches have synced. It returns false if ctx is done before.
@@ -163,6 +183,7 @@ func (w *watches) onDefinition(old, current *object.Object) {
 		if r.Binding().HasParentsIn(group) {
 			r.RetryStatus()
 		}
+		r.RetryChildren(group)
 		if edited {
 			w.identityKinds.Update(r.Binding())
 		}
@@ -177,21 +198,21 @@ func (w *watches) unknown() []string {
 	if !w.opened.Load() {
 		return []string{"the server is about to start"}
 	}
-	all := beingRead("CustomResourceDefinition", w.definitions)
+	all := w.beingRead("CustomResourceDefinition", w.definitions)
 	for kind, cache := range w.controllers {
-		all = append(all, beingRead(kind, cache)...)
+		all = append(all, w.beingRead(kind, cache)...)
 	}
 	if len(all) == 0 {
 		return []string{"the controllers are about to be loaded"}
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all) // if the API server cannot be reached, the reason is the same for all
 }
 
-// beingRead returns a text that says that objects are being read, with the error if there is one; nil once they were read.
-func beingRead(kind string, cache static.Objects) []string {
+// beingRead returns a text that says that objects are being read, or why they cannot be read; nil once they were read.
+func (w *watches) beingRead(kind string, cache static.Objects) []string {
 	if err := cache.SyncError(); err != nil {
-		return []string{fmt.Sprintf("the %ss are being read: %v", kind, err)}
+		return []string{w.whyUnread(kind, err)}
 	} else if !cache.HasSynced() {
 		return []string{fmt.Sprintf("the %ss are being read", kind)}
 	}

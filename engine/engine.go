@@ -23,6 +23,7 @@ import (
 const (
 	Starlark   = "Starlark"
 	JavaScript = "JavaScript"
+	TypeScript = "TypeScript"
 	Jsonnet    = "Jsonnet"
 )
 
@@ -66,8 +67,17 @@ type Placed interface{ Place(fn string) Pos }
 // An ErrorMaker makes errors about the answers of a program's functions, for rules that the engine does not know. The programs
 // of an [Engine] are ErrorMakers.
 type ErrorMaker interface {
-	// ResultError returns an error of KindResult with the position of the function fn.
-	ResultError(fn, msg string) *Error
+	// ResultError returns an error of KindResult about the value at a place in an answer of the function fn. Its position is
+	// where the value is written, if that is known, or else that of the function.
+	ResultError(fn string, answer map[string]any, at Path, msg, hint string) *Error
+}
+
+// A Written program knows its source text. The programs of an [Engine] are Written.
+type Written interface {
+	// Language returns the language of the script.
+	Language() string
+	// Quotes reports whether the text occurs in a string in the source. It may be true for other quoted text too.
+	Quotes(text string) bool
 }
 
 // Env is the environment of a single call.

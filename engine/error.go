@@ -60,8 +60,9 @@ func (p Pos) String() string {
 
 // A Frame is one call in a script's stack.
 type Frame struct {
-	Func string // the name of the called function
-	Pos  Pos    // the position in that function
+	Func  string // the name of the called function
+	Pos   Pos    // the position in that function
+	Times int    // how often this call, or the group of calls with the same Times to which it belongs, repeats; 0 is once
 }
 
 // An Error is a fault of a user's script, not of the server. Error returns one line for events, Detail the full text for logs,
@@ -69,6 +70,7 @@ type Frame struct {
 type Error struct {
 	Kind   Kind
 	Pos    Pos     // where it happened, where the compiler stopped, or the called function if no more is known
+	At     Path    // of KindResult: the value in the answer that it is about; nil if it is not about a single one
 	Func   string  // the function that Call called; "" while compiling
 	Msg    string  // what is wrong, at most maxMsg bytes
 	Source string  // the text of line Pos.Line, without the newline; "" if unknown
@@ -113,10 +115,13 @@ func (e *Error) Detail() string {
 	b.WriteString(e.where())
 	b.WriteString(e.Msg)
 	if e.Source != "" {
-		b.WriteString("\n" + excerpt(e.Source, e.Pos.Col))
+		b.WriteString("\n" + Excerpt(e.Source, e.Pos.Col))
 	}
-	for _, f := range e.Trace {
+	for _, f := range e.shownTrace() {
 		fmt.Fprintf(&b, "\n  at %s (%s)", f.Func, f.Pos)
+		if f.Times > 1 {
+			fmt.Fprintf(&b, ", %d times", f.Times)
+		}
 	}
 	if e.Hint != "" {
 		b.WriteString("\n  hint: " + e.Hint)
@@ -124,11 +129,20 @@ func (e *Error) Detail() string {
 	return b.String()
 }
 
+// shownTrace returns the trace, unless it only repeats the function and the line.
+func (e *Error) shownTrace() []Frame {
+	if len(e.Trace) != 1 || e.Trace[0].Pos.File != e.Pos.File || e.Trace[0].Pos.Line != e.Pos.Line || e.Func != "" && e.Func != e.Trace[0].Func {
+		return e.Trace
+	}
+	return nil
+}
+
 // excerptWidth is how many characters of a long source line are shown around the caret.
 const excerptWidth = 120
 
-// excerpt returns the source line and, below it, a caret under column col.
-func excerpt(line string, col int) string {
+// Excerpt returns a line of a text, indented, and below it a caret under column col, counted from 1 in characters. If col is 0 there is no
+// caret. Of a long line only a part is shown.
+func Excerpt(line string, col int) string {
 	r := []rune(line)
 	at := min(max(col-1, 0), len(r))
 	from := 0

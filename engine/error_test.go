@@ -10,20 +10,24 @@ import (
 func TestErrorTexts(t *testing.T) {
 	e := &Error{
 		Kind: KindRuntime, Pos: Pos{"sync.star", 2, 5}, Func: "sync", Msg: "no\n  such key", Source: "\tx = a.b", Hint: "look",
-		Trace: []Frame{{"helper", Pos{"lib.star", 7, 0}}, {"sync", Pos{"sync.star", 2, 5}}},
+		Trace: []Frame{{"helper", Pos{"lib.star", 7, 0}, 480}, {"sync", Pos{"sync.star", 2, 5}, 0}},
 	}
 	if got, want := e.Error(), "sync.star:2:5: in sync: no such key (look)"; got != want {
 		t.Errorf("Error: got %q, want %q", got, want)
 	}
 	want := strings.Join([]string{
 		"sync.star:2:5: in sync: no", "  such key", "    \tx = a.b", "    \t   ^",
-		"  at helper (lib.star:7)", "  at sync (sync.star:2:5)", "  hint: look",
+		"  at helper (lib.star:7), 480 times", "  at sync (sync.star:2:5)", "  hint: look",
 	}, "\n")
 	if got := e.Detail(); got != want {
 		t.Errorf("Detail: got\n%s\nwant\n%s", got, want)
 	}
 	if got, want := DetailOf(fmt.Errorf("parent a: %w", e)), "parent a: "+want; got != want {
 		t.Errorf("DetailOf: got\n%s\nwant\n%s", got, want)
+	}
+	e.Trace = e.Trace[1:]
+	if got := e.Detail(); strings.Contains(got, "at sync") {
+		t.Errorf("Detail: the trace only repeats the position:\n%s", got)
 	}
 	if got := DetailOf(context.Canceled); got != context.Canceled.Error() {
 		t.Errorf("DetailOf: got %q", got)
@@ -50,12 +54,12 @@ func TestExcerpt(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			want := "    " + test.shown + "\n    " + test.caret + "^"
-			if got := excerpt(test.line, test.col); got != want {
+			if got := Excerpt(test.line, test.col); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
 	}
-	if got := excerpt("abc", 0); got != "    abc" {
+	if got := Excerpt("abc", 0); got != "    abc" {
 		t.Errorf("without a column: %q", got)
 	}
 }

@@ -145,7 +145,7 @@ func (e *Engine) compile(ctx context.Context, r Runtime, s Script, digest string
 		}
 		return nil, fault.complete("", s.Files)
 	}
-	return &program{engine: e, inner: p, entry: s.Entry, files: s.Files, digest: digest}, nil
+	return &program{engine: e, inner: p, language: s.Language, entry: s.Entry, files: s.Files, digest: digest}, nil
 }
 
 // refuseTimedOut records that the compilation of a text timed out, so that the text is refused from now on.
@@ -157,11 +157,12 @@ func (e *Engine) refuseTimedOut(t task, fault *Error) {
 
 // A program wraps the Program of a runtime.
 type program struct {
-	engine *Engine
-	inner  Program
-	entry  string
-	files  fs.FS // for the source lines in errors
-	digest string
+	engine   *Engine
+	inner    Program
+	language string
+	entry    string
+	files    fs.FS // for the source lines in errors
+	digest   string
 }
 
 // Functions implements [Program].
@@ -181,11 +182,26 @@ func (p *program) Place(fn string) Pos {
 	return Pos{File: p.entry}
 }
 
+// Outline implements [Outlined]; it is nil if the runtime's program is not Outlined.
+func (p *program) Outline(fn string) *Outline {
+	if inner, ok := p.inner.(Outlined); ok {
+		return inner.Outline(fn)
+	}
+	return nil
+}
+
 // ResultError implements [ErrorMaker].
-func (p *program) ResultError(fn, msg string) *Error {
-	e := &Error{Kind: KindResult, Pos: p.Place(fn), Msg: msg}
+func (p *program) ResultError(fn string, answer map[string]any, at Path, msg, hint string) *Error {
+	e := &Error{Kind: KindResult, At: at, Msg: msg, Hint: hint}
+	p.locate(e, fn, answer)
 	return e.complete(fn, p.files)
 }
+
+// Language implements [Written].
+func (p *program) Language() string { return p.language }
+
+// Quotes implements [Written].
+func (p *program) Quotes(text string) bool { return quotes(p.files, text) }
 
 // Call implements [Program].
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env Env) (map[string]any, error) {
@@ -200,15 +216,22 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env E
 		return p.inner.Call(ctx, fn, arg, attempt)
 	})
 	if fault != nil {
-		p.locate(fault, fn)
+		p.locate(fault, fn, nil)
 		return nil, fault.complete(fn, p.files)
 	}
 	return answer, nil
 }
 
-// locate sets the position of an error without one to that of the called function fn. Such errors are those of a limit or a
-// panic for which only the file is known: the call was abandoned, or its worker process ended.
-func (p *program) locate(e *Error, fn string) {
+// locate sets the position of an error in a call of the function fn if it is not known. An error about a value of the answer
+// gets the place where the value is written. Any other gets that of the function: the answer as a whole is wrong, the call was
+// abandoned, or its worker process ended.
+func (p *program) locate(e *Error, fn string, answer map[string]any) {
+	if e.Kind == KindResult && e.At != nil {
+		if at := p.Outline(fn).Find(e.At, answer); at.Line > 0 {
+			e.Pos = at
+			return
+		}
+	}
 	if e.Pos.File == "" || e.Pos == (Pos{File: p.entry}) && (e.Kind.Limit() || e.Kind == KindPanic) {
 		e.Pos = p.Place(fn)
 	}

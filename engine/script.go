@@ -145,6 +145,7 @@ func (s Script) checkNesting() *Error {
 var lineComments = map[string][]string{
 	Starlark:   {"#"},
 	JavaScript: {"//"},
+	TypeScript: {"//"},
 	Jsonnet:    {"//", "#"},
 }
 

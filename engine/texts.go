@@ -8,7 +8,7 @@ func (e *Error) Texts(text, line func(string) string) error {
 	clean.Source = line(e.Source)
 	clean.Trace = make([]Frame, len(e.Trace))
 	for i, frame := range e.Trace {
-		clean.Trace[i] = Frame{text(frame.Func), frame.Pos}
+		clean.Trace[i] = Frame{text(frame.Func), frame.Pos, frame.Times}
 	}
 	return &clean
 }

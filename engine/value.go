@@ -107,7 +107,15 @@ func (w *Walk) Errorf(format string, args ...any) *Error {
 	if w.of != "" {
 		return &Error{Kind: KindRuntime, Msg: w.of + w.at() + " " + Clip(fmt.Sprintf(format, args...), maxMsg)}
 	}
-	return &Error{Kind: KindResult, Msg: "the answer" + w.at() + " " + Clip(fmt.Sprintf(format, args...), maxMsg)}
+	e := &Error{Kind: KindResult, Msg: "the answer" + w.at() + " " + Clip(fmt.Sprintf(format, args...), maxMsg), At: Path{}}
+	for _, s := range w.path {
+		if s.index >= 0 {
+			e.At = append(e.At, s.index)
+			continue
+		}
+		e.At = append(e.At, s.key)
+	}
+	return e
 }
 
 // at returns " at " and the path of the current value, or "" for the whole answer.

@@ -30,7 +30,7 @@ type watchdog struct {
 	evaluations []*evaluation // in the order they started; each is added when it is first checked
 	baseline    int64         // the result of heap when the first evaluation was added
 
-	looking sync.Mutex // serialises findTooLarge; mu, and the lock of a Meter, may be taken while it is locked
+	looking sync.Mutex // serializes findTooLarge; mu, and the lock of a Meter, may be taken while it is locked
 }
 
 // watchSlack is how much the process may grow in addition to the memory of its scripts.

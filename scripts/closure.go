@@ -88,13 +88,16 @@ func (c *closure) add(name string, text []byte, certain bool) {
 
 // follow queues the files that a text mentions.
 func (c *closure) follow(name, text string, certain bool) {
-	if c.language == engine.JavaScript && path.Ext(name) == ".json" {
+	if (c.language == engine.JavaScript || c.language == engine.TypeScript) && path.Ext(name) == ".json" {
 		return
 	}
 	found, everything := mentions(c.language, text)
 	c.everything = c.everything || everything
 	for _, m := range found {
 		file, ok := engine.FindFile(finder{c.from}, name, m.name, suffixes[c.language]...)
+		if stem, js := strings.CutSuffix(m.name, ".js"); js && !ok && c.language == engine.TypeScript {
+			file, ok = engine.FindFile(finder{c.from}, name, stem+".ts")
+		}
 		if _, taken := c.texts[file]; !ok || taken {
 			continue
 		}
@@ -124,14 +127,16 @@ func (c *closure) all(certain bool) error {
 		if !c.from.has(name) {
 			continue // a link to a folder
 		}
-		ending := path.Ext(name)
-		c.queue(name, certain && (endings[ending] == c.language || ending == ".json"))
+		c.queue(name, certain && (LanguageOf(name) == c.language || path.Ext(name) == ".json"))
 	}
 	return c.run()
 }
 
 // suffixes are what the runtimes append to a name to find a file; "" is the name itself.
-var suffixes = map[string][]string{engine.JavaScript: {"", ".js", ".json"}}
+var suffixes = map[string][]string{
+	engine.JavaScript: {"", ".js", ".json"},
+	engine.TypeScript: {"", ".ts", ".js", ".json"},
+}
 
 // files returns the texts as an fs.FS.
 func (c *closure) files() fstest.MapFS {

@@ -17,7 +17,7 @@ type Folders struct {
 	log  *slog.Logger
 
 	intervals  intervals
-	newWatcher func() (*fsnotify.Watcher, error) // tests replace it
+	newWatcher func() (*fsnotify.Watcher, error) // nil: the directories are only polled; tests replace it
 	mounts     func() ([]byte, error)            // returns the content of mountinfo; tests replace it
 
 	mu        sync.Mutex // guards the fields below
@@ -41,6 +41,13 @@ func NewFolders(dirs []string, log *slog.Logger) *Folders {
 		newWatcher: fsnotify.NewWatcher,
 		mounts:     func() ([]byte, error) { return os.ReadFile(mountinfo) },
 	}
+}
+
+// NewPolledFolders returns Folders that Run only polls, every two seconds, because watching them would need a system call that blocks.
+func NewPolledFolders(dirs []string, log *slog.Logger) *Folders {
+	f := NewFolders(dirs, log)
+	f.newWatcher = nil
+	return f
 }
 
 // FollowChanges makes Run call changed once when it begins, and after every change in the directories: once for a burst of changes,

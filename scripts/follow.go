@@ -124,6 +124,9 @@ func (w *watch) scan(ctx context.Context) {
 		if i > 0 && maps.Equal(now.watches, w.watched) {
 			break // no folder was created before it was watched
 		}
+		if w.newWatcher == nil {
+			break
+		}
 		if err := w.follow(now.watches); err != nil {
 			w.drop()
 			w.unwatched = err.Error()

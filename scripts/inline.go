@@ -15,6 +15,7 @@ import (
 var entries = map[string]string{
 	engine.Starlark:   "sync.star",
 	engine.JavaScript: "sync.js",
+	engine.TypeScript: "sync.ts",
 	engine.Jsonnet:    "sync.jsonnet",
 }
 

@@ -18,6 +18,7 @@ type mention struct {
 var loaders = map[string]*regexp.Regexp{
 	engine.Starlark:   regexp.MustCompile(`\bload\b`),
 	engine.JavaScript: regexp.MustCompile(`\brequire\b`),
+	engine.TypeScript: regexp.MustCompile(`\b(?:require|import|from)\b`),
 	engine.Jsonnet:    regexp.MustCompile(`\bimport(?:str|bin)?\b`),
 }
 
@@ -77,7 +78,7 @@ func loadedLiterals(language, text string) (found map[string]bool, everything bo
 		if match == nil {
 			break
 		}
-		rest := text[match[1]:min(len(text), match[1]+maxArgument)]
+		word, rest := text[match[0]:match[1]], text[match[1]:min(len(text), match[1]+maxArgument)]
 		text = text[match[1]:]
 		switch name, kind := firstLiteral(language, rest); kind {
 		case isName:
@@ -85,7 +86,7 @@ func loadedLiterals(language, text string) (found map[string]bool, everything bo
 		case unknownName:
 			everything = true
 		case noName: // in JavaScript, require is also an ordinary value
-			everything = language == engine.JavaScript && !inSentence.MatchString(rest)
+			everything = word == "require" && !inSentence.MatchString(rest)
 		}
 		everything = everything || len(found) > maxMentions
 	}
@@ -102,12 +103,9 @@ const (
 // firstLiteral returns the literal at the beginning of text, which follows a keyword. kind is one of the constants above.
 func firstLiteral(language, text string) (name string, kind int) {
 	text = skipBlank(text)
-	if language != engine.Jsonnet {
-		opened := false
-		if text, opened = strings.CutPrefix(text, "("); !opened {
-			return "", noName
-		}
-		text = skipBlank(text)
+	text, opened := strings.CutPrefix(text, "(")
+	if text = skipBlank(text); !opened && language != engine.Jsonnet && language != engine.TypeScript {
+		return "", noName
 	}
 	text = strings.TrimLeft(text, "r@") // raw and verbatim strings
 	if strings.HasPrefix(text, "/*") {
@@ -122,7 +120,7 @@ func firstLiteral(language, text string) (name string, kind int) {
 		return "", unknownName
 	}
 	after = skipBlank(after)
-	if language == engine.JavaScript && !strings.HasPrefix(after, ")") && !strings.HasPrefix(after, ",") {
+	if opened && loaders[language].MatchString("require") && !strings.HasPrefix(after, ")") && !strings.HasPrefix(after, ",") {
 		return "", unknownName // 'a' + b
 	}
 	return name, isName

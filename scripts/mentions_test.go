@@ -36,6 +36,8 @@ func TestMentions(t *testing.T) {
 		{engine.JavaScript, `// we require that it works; required, requires`, ""},
 		{engine.JavaScript, `require('fs').x; const s = 'it\'s'`, "+fs"},
 		{engine.Jsonnet, `local a = import 'a.libsonnet', b = importstr "b.txt"; importbin @'c.bin'`, "+a.libsonnet +b.txt +c.bin"},
+		{engine.TypeScript, `import {a} from "./a"; import "./b.js"; import type {C} from './c'; const d = require("d.ts")`, "+./a +./b.js +./c +d.ts"},
+		{engine.TypeScript, "require(name)", "!"},
 		{engine.Jsonnet, `import /* x */ "a.libsonnet"`, "+a.libsonnet"},
 		{engine.Jsonnet, `import @"a""b.libsonnet"`, "b.libsonnet !"},
 		{engine.Jsonnet, `import "a\u002elibsonnet"`, "!"},

@@ -92,20 +92,26 @@ func (w *Wanted) source() string {
 var endings = map[string]string{
 	".star":      engine.Starlark,
 	".js":        engine.JavaScript,
+	".ts":        engine.TypeScript,
 	".jsonnet":   engine.Jsonnet,
 	".libsonnet": engine.Jsonnet,
 }
 
 // LanguageOf returns the language that a file name implies, or "" if it implies none. The validation rule on a script's
 // language in the CustomResourceDefinitions uses the same endings.
-func LanguageOf(name string) string { return endings[path.Ext(name)] }
+func LanguageOf(name string) string {
+	if strings.HasSuffix(name, ".d.ts") {
+		return "" // declarations of types, without code
+	}
+	return endings[path.Ext(name)]
+}
 
 // language returns Language, or else the one that the entry's ending implies.
 func (w *Wanted) language(entry string) (string, error) {
 	if language := cmp.Or(w.Language, LanguageOf(entry)); language != "" {
 		return language, nil
 	}
-	return "", invalid(w.source(), "its name does not imply a language", "set language, or use a name that ends in .star, .js, .jsonnet or .libsonnet")
+	return "", invalid(w.source(), "its name does not imply a language", "set language, or use a name that ends in .star, .js, .ts, .jsonnet or .libsonnet")
 }
 
 // limit returns Limit or its default.

@@ -3,19 +3,27 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/output"
 	"metascript/cmd/metascript/internal/sandbox"
+	"metascript/cmd/metascript/internal/schemaflags"
+	"metascript/cmd/metascript/internal/style"
+	"metascript/controller/kinds"
 )
 
 // checkFlags are the flags of the command check.
 type checkFlags struct {
 	files   []string
+	output  output.Format
 	sandbox sandbox.Flags
+	schemas schemaflags.Flags
 }
 
 // checkCommand returns the command check, for hooks of editors and of git: it needs no cluster, and its exit code is 1 if an object
@@ -23,16 +31,28 @@ type checkFlags struct {
 func checkCommand() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
-		Use:   "check -f FILE",
-		Short: "Check controllers, and other objects, without a cluster",
+		Use:        "check -f controller.yaml",
+		SuggestFor: []string{"lint", "validate", "verify", "compile", "vet"},
+		Short:      "Check controllers, and other objects, without a cluster",
 		Long: `Check the objects in files without a cluster. A controller is validated as the API server would validate it, and its
-scripts are compiled. Other objects are validated against the CustomResourceDefinitions in the files. An object whose
-kind has no CustomResourceDefinition in the files is not checked.`,
-		Example: `  metascript check -f examples/pythonlambda/controller.yaml -f examples/pythonlambda/crd.yaml`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runCheck(cmd, &f) },
+scripts are compiled. Other objects are validated too: unknown fields, missing fields, wrong types and other values that
+the API server would reject or drop. The command knows the kinds of Kubernetes ` + kinds.KubernetesSource().Kubernetes + `, and those of a
+CustomResourceDefinition in the files, or in a file crd.yaml beside that of a controller. An object of another kind is not
+checked. With --cluster the kinds of a cluster are known instead, with its CustomResourceDefinitions. The exit code is 1 if
+an object is not valid.
+
+With --output json or yaml, the output is an object with the field valid and the list objects. Each object has file,
+apiVersion, kind, namespace, name, result (valid, invalid or unchecked), errors, warnings, hooks and diagnostics, which has the
+errors and warnings with severity, file, line, column, field, message and hint.`,
+		Example: `  metascript check -f controller.yaml
+  metascript check -f examples/pythonlambda/controller.yaml -f examples/pythonlambda/crd.yaml
+  metascript check -f 'examples/*/controller.yaml' -o json`,
+		Args: arguments.None,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCheck(cmd, &f) },
 	}
-	cmd.Flags().StringSliceVarP(&f.files, "filename", "f", nil, `files or directories with the objects; "-" is standard input`)
+	cmd.Flags().StringSliceVarP(&f.files, "filename", "f", nil, `files, directories or quoted patterns such as "*.yaml" with the objects; "-" is standard input`)
+	f.output.Register(cmd.Flags())
+	f.schemas.Register(cmd.Flags())
 	f.sandbox.Register(cmd.Flags())
 	_ = cmd.MarkFlagRequired("filename")
 	return cmd
@@ -56,22 +76,38 @@ func runCheck(cmd *cobra.Command, f *checkFlags) error {
 		return err
 	}
 	defer sandbox.Close()
-	crds, err := manifest.CRDs(docs)
+	neighbors, err := manifest.Neighbors(docs)
 	if err != nil {
 		return err
 	}
-	rules, err := check.NewRules(crds...)
+	invalid := slices.DeleteFunc(slices.Clone(neighbors), check.Usable) // they are checked too
+	crds, err := manifest.CRDs(slices.DeleteFunc(append(neighbors, docs...), func(doc manifest.Document) bool { return !check.Usable(doc) }))
+	if err != nil {
+		return err
+	}
+	known, err := f.schemas.Schemas(cmd.Context(), crds...)
 	if err != nil {
 		return err
 	}
 	checker := &check.Checker{
-		Out: cmd.OutOrStdout(), Rules: rules, Sandbox: sandbox, Sources: manifest.ScriptSources(f.sandbox.Folders, docs),
+		Schemas: known, Sandbox: sandbox, Sources: manifest.ScriptSources(f.sandbox.Folders, docs),
 	}
-	valid := true
-	for _, doc := range docs {
-		valid = checker.Check(cmd.Context(), doc) && valid
+	out, results := cmd.OutOrStdout(), check.Results{Valid: true}
+	styler := style.For(out)
+	for _, doc := range append(invalid, docs...) {
+		result := checker.Check(cmd.Context(), doc)
+		results.Valid = results.Valid && result.Result != check.Invalid
+		results.Objects = append(results.Objects, result)
+		if f.output.IsText() {
+			fmt.Fprint(out, result.Text(styler))
+		}
 	}
-	if !valid {
+	if !f.output.IsText() {
+		if err := f.output.Print(out, results); err != nil {
+			return err
+		}
+	}
+	if !results.Valid {
 		return errInvalid
 	}
 	return nil

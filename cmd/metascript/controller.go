@@ -8,10 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/endpoints"
 	"metascript/cmd/metascript/internal/kubeconfig"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/serverflags"
+	"metascript/cmd/metascript/internal/version"
 	"metascript/controller"
 	"metascript/scripts"
 )
@@ -21,14 +23,17 @@ import (
 func controllerCommand(asDropIn bool) *cobra.Command {
 	var f serverflags.Flags
 	cmd := &cobra.Command{
-		Use:   "controller",
-		Short: "Run the server, which runs the controllers of a cluster",
+		Use:        "controller",
+		SuggestFor: []string{"server", "serve", "start", "manager"},
+		Short:      "Run the server, which runs the controllers of a cluster",
 		Long: `Run the server. It watches the CompositeController and DecoratorController objects of a cluster, and runs these
 controllers.
 
 The server finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
 of its Pod, in this order. After SIGTERM it finishes running reconciles and exits. Flags work with one dash or two.`,
-		Args: cobra.NoArgs,
+		Example: `  metascript controller --kubeconfig FILE
+  metascript controller --scripts-dir scripts --isolation Process --leader-election`,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asDropIn {
 				f.Log.DefaultToMetacontroller()
@@ -47,11 +52,11 @@ func runServer(cmd *cobra.Command, f *serverflags.Flags) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	config, err := kubeconfig.Load(f.Kubeconfig)
+	cluster, err := kubeconfig.Flags{Path: f.Kubeconfig}.Load()
 	if err != nil {
 		return err
 	}
-	options, err := f.Options(config)
+	options, err := f.Options(cluster.Config)
 	if err != nil {
 		return err
 	}
@@ -90,7 +95,7 @@ func serve(ctx context.Context, f *serverflags.Flags, options controller.Options
 		return err
 	}
 	defer stop()
-	log.Info("starting", "version", buildVersion(), "cluster", options.Config.Host, "isolation", in.MinIsolation)
+	log.Info("starting", "version", version.Get().Version, "cluster", options.Config.Host, "isolation", in.MinIsolation)
 	err = server.Run(ctx)
 	log.Info("stopped")
 	return err

@@ -1,11 +1,23 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"bufio"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/devsession"
 	"metascript/cmd/metascript/internal/kubeconfig"
 	"metascript/cmd/metascript/internal/logging"
+	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/serverflags"
 	"metascript/controller"
@@ -15,8 +27,9 @@ import (
 // devFlags are the flags of the command dev. Flags that the server has too have the same meaning.
 type devFlags struct {
 	files             []string
-	kubeconfig        string
-	dryRun            bool
+	cluster           kubeconfig.Flags
+	dryRun, yes, once bool
+	timeout           time.Duration
 	parent, namespace string
 	defaults          serverflags.SpecDefaults
 	log               logging.Flags
@@ -27,12 +40,14 @@ type devFlags struct {
 func devCommand() *cobra.Command {
 	var f devFlags
 	cmd := &cobra.Command{
-		Use:   "dev [--scripts-dir DIR] -f controller.yaml",
-		Short: "Run the controllers in files against a cluster, and show what they change",
+		Use:        "dev -f controller.yaml",
+		SuggestFor: []string{"watch", "develop"},
+		Short:      "Run the controllers in files against a cluster, and show what they change",
 		Long: `Run the controllers in files against a cluster, as the server would, and show what they change for each parent: a diff
 of what is created, changed and deleted, what the script prints, and where it fails. When you save the file of a controller
-or of a script below --scripts-dir, the new version is used. If it cannot be read or compiled, the error is printed, and
-the previous version keeps running.
+or of a script, the new version is used. If it cannot be read or compiled, or if the API server would refuse it, the error
+is printed, and the previous version keeps running. Scripts in files are read from --scripts-dir, or else from the directory
+of the controller's file.
 
 Parents and children are read from the cluster. The controller objects are read only from the files. They are not written
 to the cluster; the command prints the errors and warnings that would be in their status. CustomResourceDefinitions in the
@@ -42,16 +57,31 @@ With --dry-run nothing is written. Each write is sent to the API server as a dry
 it would store.
 
 The command finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
-of its Pod, in this order. Ctrl-C stops it.`,
-		Example: `  metascript dev -f examples/immortalcontainer/controller.yaml --dry-run
-  metascript dev --scripts-dir scripts -f controller.yaml --namespace playground`,
-		Args: cobra.NoArgs,
+of its Pod, in this order. It uses the current context of the file, or --context. It prints the context and the address
+first, and asks before it writes to a cluster that is not local, unless --context names the context, or --yes or --dry-run
+is set. If it cannot ask, because standard input is not a terminal, this is an error.
+` + kubeconfig.LocalRule + `
+
+With --once the command ends when every parent was reconciled without a change, for example in CI. A dry run ends when
+every parent was reconciled. The exit code is 1 if a controller does not run, if a parent fails 3 times in a row, if it is
+changed in 20 reconciles in a row, or if something is not settled after --timeout.
+
+Ctrl-C stops the command.`,
+		Example: `  metascript dev -f controller.yaml --dry-run
+  metascript dev -f examples/immortalcontainer/controller.yaml --dry-run
+  metascript dev --scripts-dir scripts -f controller.yaml --namespace playground
+  metascript dev -f controller.yaml --context staging
+  metascript dev -f controller.yaml --once --yes`,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSession(cmd, &f) },
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or directories with the controllers; "-" is standard input`)
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
+	f.cluster.Register(flags)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "write nothing to the cluster, and show what would be written")
+	flags.BoolVarP(&f.yes, "yes", "y", false, "do not ask before writing to a cluster that is not local")
+	flags.BoolVar(&f.once, "once", false, "end when every parent was reconciled without a change")
+	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "how long --once waits")
 	flags.StringVar(&f.parent, "parent", "", "only the parents with this name")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "only the parents in this namespace")
 	f.defaults.Register(flags)
@@ -62,6 +92,24 @@ of its Pod, in this order. Ctrl-C stops it.`,
 	return cmd
 }
 
+// confirm prints the cluster, and asks whether to write to it if the user may not have meant it: it is not local, and was found only
+// by the current context of a file, which another program may have changed.
+func (f *devFlags) confirm(cmd *cobra.Command, cluster *kubeconfig.Cluster) error {
+	fmt.Fprintf(cmd.OutOrStdout(), "context %s, API server %s\n", cmp.Or(cluster.Context, "(none)"), cluster.Config.Host)
+	if f.dryRun || f.yes || f.cluster.Context != "" || cluster.Local() {
+		return nil
+	}
+	if stdin, ok := cmd.InOrStdin().(*os.File); !ok || !term.IsTerminal(int(stdin.Fd())) || slices.Contains(f.files, "-") {
+		return fmt.Errorf("the cluster at %s is not local, and dev writes to it: name its context with --context, or set --yes, or --dry-run to write nothing", cluster.Config.Host)
+	}
+	fmt.Fprint(cmd.OutOrStdout(), "This cluster is not local. Run the controllers there? [y/N] ")
+	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
+	if word := strings.ToLower(strings.TrimSpace(answer)); err != nil || word != "y" && word != "yes" {
+		return errors.New("nothing was written: the question was not answered with y")
+	}
+	return nil
+}
+
 // runSession reads the files first: most errors are in the files, and reading them needs no cluster.
 func runSession(cmd *cobra.Command, f *devFlags) error {
 	log := f.log.Open(cmd.ErrOrStderr())
@@ -69,8 +117,17 @@ func runSession(cmd *cobra.Command, f *devFlags) error {
 	if err != nil {
 		return err
 	}
-	config, err := kubeconfig.Load(f.kubeconfig)
+	switch {
+	case cmd.Flags().Changed("timeout") && !f.once:
+		return errors.New("--timeout has an effect only with --once: add --once, or remove --timeout")
+	case f.timeout <= 0:
+		return errors.New("--timeout must be above 0")
+	}
+	cluster, err := f.cluster.Load()
 	if err != nil {
+		return err
+	}
+	if err := f.confirm(cmd, cluster); err != nil {
 		return err
 	}
 	sandbox, err := f.sandbox.Open(log, true)
@@ -79,14 +136,17 @@ func runSession(cmd *cobra.Command, f *devFlags) error {
 	}
 	defer sandbox.Close()
 	server := controller.Options{
-		Config: config, Log: log, Sandbox: sandbox.Sandbox, Folders: scripts.NewFolders(f.sandbox.Folders, log),
+		Config: cluster.Config, Log: log, Sandbox: sandbox.Sandbox, Folders: scripts.NewFolders(manifest.ScriptFolders(f.sandbox.Folders, files.Documents()), log),
 	}
 	f.defaults.Apply(&server)
 	session, err := devsession.New(files, devsession.Options{
-		Kubeconfig: f.kubeconfig, DryRun: f.dryRun, Parent: f.parent, Namespace: f.namespace, Out: cmd.OutOrStdout(), Server: server,
+		Kubectl: f.cluster.KubectlFlags(), DryRun: f.dryRun, Once: f.once, Parent: f.parent, Namespace: f.namespace, Out: cmd.OutOrStdout(), Server: server,
 	})
 	if err != nil {
 		return err
+	}
+	if f.once {
+		return session.RunOnce(cmd.Context(), f.timeout)
 	}
 	return session.Run(cmd.Context())
 }

@@ -86,7 +86,7 @@ func scriptFiles(t *testing.T, doc manifest.Document, stem string, inside map[st
 		return // it is in a ConfigMap
 	}
 	language, _ := script["language"].(string)
-	extension := map[string]string{"Starlark": ".star", "JavaScript": ".js", "Jsonnet": ".jsonnet"}[language]
+	extension := map[string]string{"Starlark": ".star", "JavaScript": ".js", "TypeScript": ".ts", "Jsonnet": ".jsonnet"}[language]
 	inside[stem+extension], _ = script["inline"].(string)
 	modules, _ := script["modules"].(map[string]any)
 	for file, text := range modules {
@@ -179,5 +179,21 @@ func TestWebhookControllerOfCatSetDiffersOnlyInItsHooks(t *testing.T) {
 	}
 	if diff := cmp.Diff(spec("controller.yaml"), spec(filepath.Join("webhook", "controller.yaml"))); diff != "" {
 		t.Errorf("controller.yaml and webhook/controller.yaml (-script +webhook):\n%s", diff)
+	}
+}
+
+// The steps of the examples have the expected results, and the output is the same each time.
+func TestSimulationsOfTheExamples(t *testing.T) {
+	first := metascript(t, "simulate", filepath.Join(root, "examples"))
+	first.expect(t, 0, []string{" expectations: all are met\n"}, nil)
+	if diff := cmp.Diff(first.stdout, metascript(t, "simulate", filepath.Join(root, "examples")).stdout); diff != "" {
+		t.Errorf("the output is another one the second time (-first +second):\n%s", diff)
+	}
+}
+
+// Without steps, the objects in the folder of an example are applied.
+func TestSimulationOfEachExample(t *testing.T) {
+	for _, name := range exampleNames(t) {
+		metascript(t, "simulate", example(name, "")).expect(t, 0, []string{"step 1: apply ", ": runs\n"}, nil)
 	}
 }

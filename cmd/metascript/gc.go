@@ -7,15 +7,38 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
+	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/kubeconfig"
+	"metascript/cmd/metascript/internal/output"
 	"metascript/controller/finalizers"
 	"metascript/controller/object"
 )
 
 // gcFlags are the flags of the command gc.
 type gcFlags struct {
-	kubeconfig string
-	dryRun     bool
+	cluster kubeconfig.Flags
+	dryRun  bool
+	output  output.Format
+}
+
+// A collected is the result of the command gc. Its JSON form is the output of "metascript gc -o json".
+type collected struct {
+	DryRun  bool               `json:"dryRun"`  // nothing was written
+	Removed int                `json:"removed"` // in a dry run: how many would be removed
+	Kept    int                `json:"kept"`    // of controllers that exist
+	Failed  int                `json:"failed"`
+	Objects []removedFinalizer `json:"objects"` // from which a finalizer was removed
+	Error   string             `json:"error,omitempty"`
+}
+
+// A removedFinalizer is a finalizer that was removed from an object.
+type removedFinalizer struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	Finalizer  string `json:"finalizer"`
+	Controller string `json:"controller"` // its kind and name; it does not exist
 }
 
 // gcCommand returns the command gc. It is for a person who removes the server from a cluster, or who finds objects that are not
@@ -33,22 +56,29 @@ stay.
 
 The command finds the cluster by --kubeconfig, the environment variable KUBECONFIG, ~/.kube/config, or the service account
 of its Pod, in this order. If it is not permitted to list a resource, it prints an error, continues with the other
-resources, and exits with 1.`,
-		Args: cobra.NoArgs,
+resources, and exits with 1.
+
+With --output json or yaml, the output is an object with the fields dryRun, removed, kept and failed (numbers of
+finalizers), the list objects (apiVersion, kind, namespace, name, finalizer and controller), and error.`,
+		Example: `  metascript gc --dry-run
+  metascript gc --context staging -o json`,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return collectFinalizers(cmd, &f) },
 	}
-	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file")
+	f.cluster.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "write nothing, and list the finalizers that would be removed")
+	f.output.Register(cmd.Flags())
 	return cmd
 }
 
 // collectFinalizers prints each finalizer that is removed, and then how many there were. After an error about an object it continues
 // with the others; it prints the errors last.
 func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
-	config, err := kubeconfig.Load(f.kubeconfig)
+	cluster, err := f.cluster.Load()
 	if err != nil {
 		return err
 	}
+	config := cluster.Config
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // all kinds are listed, deprecated ones too
 	collector, err := finalizers.NewCollector(config)
 	if err != nil {
@@ -58,15 +88,27 @@ func collectFinalizers(cmd *cobra.Command, f *gcFlags) error {
 	if f.dryRun {
 		verb = "would remove"
 	}
+	result := collected{DryRun: f.dryRun, Objects: []removedFinalizer{}}
 	collector.DryRun = f.dryRun
 	collector.OnRemoved = func(o *object.Object, finalizer, by string) {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s: there is no %s\n", object.Describe(o), verb, finalizer, by)
+		result.Objects = append(result.Objects, removedFinalizer{o.GetAPIVersion(), o.GetKind(), o.GetNamespace(), o.GetName(), finalizer, by})
+		if f.output.IsText() {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s %s: there is no %s\n", object.Describe(o), verb, finalizer, by)
+		}
 	}
-	found, err := collector.Run(cmd.Context())
-	fmt.Fprintf(cmd.OutOrStdout(), "%s %d, kept %d of controllers that exist, failed %d\n", verb, found.Removed, found.Kept, found.Failed)
-	if err != nil {
-		fmt.Fprintln(cmd.ErrOrStderr(), err)
+	found, failed := collector.Run(cmd.Context())
+	result.Removed, result.Kept, result.Failed = found.Removed, found.Kept, found.Failed
+	if failed != nil {
+		result.Error = failed.Error()
+	}
+	if f.output.IsText() {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %d, kept %d of controllers that exist, failed %d\n", verb, found.Removed, found.Kept, found.Failed)
+	} else {
+		err = f.output.Print(cmd.OutOrStdout(), result)
+	}
+	if failed != nil {
+		fmt.Fprintln(cmd.ErrOrStderr(), failed)
 		return errors.New("some finalizers could not be read or removed")
 	}
-	return nil
+	return err
 }

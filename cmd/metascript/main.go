@@ -1,18 +1,26 @@
-// Command metascript runs Kubernetes controllers whose logic is a short script in the controller's own object. Without a command it
-// runs the server, like "metascript controller"; most other commands work offline.
+// Command metascript runs Kubernetes controllers whose logic is a short script in the controller's own object. The command controller is
+// the server, and so is the program without a command if it has flags, or the name of Metacontroller's binary. Most other commands work
+// offline.
 //
 // There is a file for each command, with its flags, its help, and the function that it runs. That function reads files, opens and
 // closes resources, and calls a package below internal, which does the work:
 //
 //	controller  serverflags, endpoints
+//	init        scaffold
 //	dev         devsession, which prints with report and style
-//	run         hookcall
+//	run         hookcall, which also validates the objects and the answer
 //	test        cases, which calls hookcall for each case
+//	simulate    simulation, which runs the server in virtualtime, with memapi and controlplane as its cluster, and prints with report
 //	check       check
+//	types       types; cases and hookcall for what customize hooks ask for
 //	rbac        rbac, which uses cases and hookcall for what customize hooks ask for
 //	gc          none: it uses controller/finalizers
+//	explain     explain, and markdown for the pages of docs
 //
-// Most commands use manifest, which reads their files, and sandbox, which runs scripts.
+// Most commands use arguments, which says what is wrong with an argument or a flag, manifest, which reads their files, place, which says
+// where a mistake is in them, sandbox, which runs scripts, and schemaflags, which says which kinds are known.
+// Those that use a cluster find it with kubeconfig. output prints results for programs, completion is for shells, and version is the
+// version of the program.
 package main
 
 import (
@@ -26,6 +34,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"metascript/cmd/metascript/internal/arguments"
+	"metascript/cmd/metascript/internal/style"
+	"metascript/engine/process"
+	"metascript/runtimes"
 )
 
 func main() {
@@ -53,8 +66,8 @@ func (m Main) Run(ctx context.Context) int {
 	if isWorker(m.Args) {
 		return serveAsWorker(ctx, m.Stdin, m.Stdout, m.Stderr)
 	}
-	root := rootCommand(m.Name == dropIn)
-	root.SetArgs(twoDashes(m.Args))
+	root := rootCommand(m.Name == dropIn, m.Name == dropIn || len(m.Args) > 0)
+	root.SetArgs(arguments.TwoDashes(m.Args))
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
@@ -70,11 +83,25 @@ func (m Main) Run(ctx context.Context) int {
 		}
 	}
 	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(m.Stderr, "error:", err)
+		fmt.Fprintln(m.Stderr, style.For(m.Stderr).Failure("error: "+err.Error()))
 		if started {
 			return 1
 		}
 		return 2
+	}
+	return 0
+}
+
+// isWorker reports whether a server started the program as a worker process. People do not use that argument, so it is not a command
+// with help, and Run checks it first.
+func isWorker(args []string) bool { return len(args) == 1 && args[0] == process.Verb }
+
+// serveAsWorker runs scripts for the server at the other end of stdin and stdout, until the server closes them. The program has to exit
+// then. It ignores the cancellation of ctx: if a signal is also sent to the server, the server ends its workers.
+func serveAsWorker(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
+	if err := process.Main(context.WithoutCancel(ctx), runtimes.All(), stdin, stdout); err != nil {
+		fmt.Fprintln(stderr, "error:", err)
+		return 1
 	}
 	return 0
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.uber.org/goleak"
 	"sigs.k8s.io/yaml"
+
+	"metascript/cmd/metascript/internal/version"
 )
 
 func TestMain(m *testing.M) {
@@ -65,7 +69,11 @@ func inFolder(t *testing.T, archive string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, file := range txtar.Parse([]byte(archive)).Files {
-		if err := os.WriteFile(filepath.Join(dir, file.Name), file.Data, 0o600); err != nil {
+		path := filepath.Join(dir, file.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, file.Data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,20 +95,39 @@ func TestVersion(t *testing.T) {
 	if line := regexp.MustCompile(`^metascript \S+ go1\.\S+ \w+/\w+\n$`); got.code != 0 || !line.MatchString(got.stdout) {
 		t.Errorf("the exit code is %d, and the output %q", got.code, got.stdout)
 	}
+	info := parseYAML(t, metascript(t, "version", "-o", "json").stdout)
+	if info["version"] != version.Get().Version || info["go"] != runtime.Version() || info["platform"] != runtime.GOOS+"/"+runtime.GOARCH {
+		t.Errorf("the version as JSON: %v", info)
+	}
 }
 
 func TestHelpListsAllCommands(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"--help"}, {"-h"}} {
-		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  gc ", "  rbac ", "  run ", "  test ", "  version ", "--workers"}, nil)
+		metascript(t, args...).expect(t, 0, []string{"  check ", "  completion ", "  controller ", "  docs ", "  explain ", "  gc ", "  rbac ", "  run ", "  test ", "  version ", "--workers"}, nil)
 	}
-	for _, verb := range []string{"check", "controller", "gc", "rbac", "run", "test", "version"} {
+	for _, verb := range []string{"check", "controller", "dev", "docs", "explain", "gc", "rbac", "run", "test", "types", "version"} {
 		metascript(t, "help", verb).expect(t, 0, []string{"metascript " + verb}, nil)
+	}
+}
+
+func TestCommandsAreDescribed(t *testing.T) {
+	for _, cmd := range rootCommand(false, false).Commands() {
+		if cmd.Short == "" || cmd.Long == "" || cmd.Example == "" {
+			t.Errorf("%s has no description, or no example", cmd.Name())
+		}
 	}
 }
 
 func TestRootCommandRunsTheServer(t *testing.T) {
 	for _, args := range [][]string{{"controller"}, {}} {
 		metascript(t, append(args, "--kubeconfig", "nosuch")...).expect(t, 1, nil, []string{"error: find a cluster: ", "nosuch"})
+	}
+	t.Setenv("KUBECONFIG", "nosuch")
+	metascript(t, "-metrics-address=0").expect(t, 1, nil, []string{"error: find a cluster: "})
+	metascript(t).expect(t, 0, []string{"Usage:", "  controller ", "Examples:"}, nil)
+	var stderr bytes.Buffer
+	if code := (Main{Name: dropIn, Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr}).Run(t.Context()); code != 1 || !strings.Contains(stderr.String(), "error: find a cluster: ") {
+		t.Errorf("as metacontroller without arguments, the exit code is %d, and it prints %s", code, &stderr)
 	}
 }
 
@@ -116,18 +143,18 @@ func TestExitCodeOfInvalidArguments(t *testing.T) {
 		want string
 	}{
 		{[]string{"nosuch"}, `unknown command "nosuch"`},
-		{[]string{"--nosuch"}, "unknown flag: --nosuch"},
-		{[]string{"run", "--nosuch"}, "unknown flag: --nosuch"},
+		{[]string{"--nosuch"}, "unknown flag --nosuch"},
+		{[]string{"run", "--nosuch"}, "unknown flag --nosuch"},
 		{[]string{"controller", "extra"}, `"extra"`},
 		{[]string{"version", "extra"}, `"extra"`},
-		{[]string{"check"}, `"filename" not set`},
+		{[]string{"check"}, "the flag -f is missing"},
 		{[]string{"check", "-f", "a.yaml", "extra"}, `"extra"`},
-		{[]string{"run"}, `"filename", "parent" not set`},
-		{[]string{"rbac"}, `"filename" not set`},
-		{[]string{"rbac", "-f", "a.yaml", "--check", "--part", "server"}, "[check part]"},
-		{[]string{"rbac", "-f", "a.yaml", "--part", "servers"}, "want all or account or server; did you mean server?"},
-		{[]string{"run", "-f", "a.yaml"}, `"parent" not set`},
-		{[]string{"test"}, "requires at least 1 arg"},
+		{[]string{"run"}, "the flags -f and --parent are missing"},
+		{[]string{"rbac"}, "the flag -f is missing"},
+		{[]string{"rbac", "-f", "a.yaml", "--check", "--part", "server"}, "--check and --part exclude each other"},
+		{[]string{"rbac", "-f", "a.yaml", "--part", "servers"}, `want all, account or server; did you mean "server"?`},
+		{[]string{"run", "-f", "a.yaml"}, "the flag --parent is missing"},
+		{[]string{"test"}, "test needs an argument"},
 		{[]string{"--workers", "many"}, `"many"`},
 		{[]string{"--isolation", "Container"}, "want InProcess or Process"},
 	} {

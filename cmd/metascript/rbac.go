@@ -16,16 +16,18 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/cases"
 	"metascript/cmd/metascript/internal/flagvalue"
 	"metascript/cmd/metascript/internal/kubeconfig"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/output"
 	"metascript/cmd/metascript/internal/rbac"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/serverflags"
 	"metascript/controller"
 	"metascript/controller/kube"
-	"metascript/scripts"
+	"metascript/controller/schemas"
 )
 
 // rbacFlags are the flags of the command rbac.
@@ -38,7 +40,8 @@ type rbacFlags struct {
 	constrained           bool
 	check                 bool
 	observe               time.Duration
-	kubeconfig            string
+	cluster               kubeconfig.Flags
+	output                output.Format
 	defaults              serverflags.SpecDefaults
 	sandbox               sandbox.Flags
 }
@@ -54,8 +57,9 @@ const (
 func rbacCommand() *cobra.Command {
 	f := rbacFlags{part: flagvalue.OneOf(partAll, partAccount, partServer)}
 	cmd := &cobra.Command{
-		Use:   "rbac -f controller.yaml",
-		Short: "Print the permissions that controllers need, or compare them with a cluster",
+		Use:        "rbac -f controller.yaml",
+		SuggestFor: []string{"roles", "permissions", "auth"},
+		Short:      "Print the permissions that controllers need, or compare them with a cluster",
 		Long: `Print the ServiceAccount of each controller in the files, and the Roles, ClusterRoles and bindings that permit it exactly
 what the controller needs, as YAML for kubectl apply -f -. A comment says why each verb is needed. The account is the one
 in spec.serviceAccount, or in --service-account for controllers that have none. If the files contain the
@@ -77,27 +81,33 @@ With --check nothing is printed for kubectl: the command compares what is needed
 account. It prints what is missing and what is permitted but not needed, with the roles and bindings that grant it, and exits with 1 if
 there is a difference.
 
+With --output json or yaml, the output is a List with the objects, without comments. With --check it is an object with the
+field exact and the list accounts; each has serviceAccount, controllers, exact, missing (verb, group, resource, subresource,
+namespace, name and why) and excess (role, binding, group, grants and remedy).
+
 With --check and --observe the command finds the cluster by --kubeconfig, the environment variable KUBECONFIG,
 ~/.kube/config, or the service account of its Pod, in this order. Then CustomResourceDefinitions, and ConfigMaps with
 scripts, need not be in the files.`,
-		Example: `  metascript rbac -f examples/catset --service-account catsets/controller | kubectl apply -f -
+		Example: `  metascript rbac -f controller.yaml
+  metascript rbac -f examples/catset --service-account catsets/controller | kubectl apply -f -
   metascript rbac -f controller.yaml -f crd.yaml --namespace team-a --namespace team-b
   metascript rbac -f controller.yaml --check`,
-		Args: cobra.NoArgs,
+		Args: arguments.None,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runRBAC(cmd, &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or directories with the controllers, and with CustomResourceDefinitions; "-" is standard input`)
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files, directories or quoted patterns with the controllers, and with CustomResourceDefinitions; "-" is standard input`)
 	flags.StringVar(&f.account, "service-account", "", "NAMESPACE/NAME of the ServiceAccount of controllers without spec.serviceAccount")
 	flags.StringSliceVarP(&f.namespaces, "namespace", "n", nil, "the parents are only in this namespace; the flag can be repeated")
 	flags.Var(&f.part, "part", "what is printed: "+f.part.Words())
 	flags.StringVar(&f.server, "server-account", "metacontroller/metacontroller", "NAMESPACE/NAME of the ServiceAccount of the server")
 	flags.BoolVar(&f.constrained, "constrained-impersonation", false, "permit the server only those requests as the account that the controller needs; this needs Kubernetes 1.36")
-	flags.StringSliceVar(&f.parents, "parent", nil, "files with parents, for which customize hooks are called")
+	flags.StringSliceVar(&f.parents, "parent", nil, "files, directories or quoted patterns with parents, for which customize hooks are called")
 	flags.StringSliceVar(&f.cases, "cases", nil, "directories with test cases, for whose parents customize hooks are called; defaults to those of the files")
 	flags.DurationVar(&f.observe, "observe", 0, "run the controllers as a dry run for this time, to see what their customize hooks ask for")
 	flags.BoolVar(&f.check, "check", false, "compare with what a cluster permits, instead of printing")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path of a kubeconfig file, for --check and --observe")
+	f.cluster.Register(flags)
+	f.output.Register(flags)
 	f.defaults.Register(flags)
 	f.sandbox.Register(flags)
 	_ = cmd.MarkFlagRequired("filename")
@@ -143,7 +153,7 @@ func runRBAC(cmd *cobra.Command, f *rbacFlags) error {
 		}
 	}
 	if f.check {
-		return compareRBAC(cmd, config, loaded)
+		return f.compare(cmd, config, loaded)
 	}
 	return f.print(cmd, loaded)
 }
@@ -157,7 +167,8 @@ func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *san
 			return nil, err
 		}
 	}
-	if l.Definitions, err = manifest.CRDs(docs); err != nil {
+	crds, err := manifest.CRDs(docs)
+	if err != nil {
 		return nil, err
 	}
 	if l.Parents, err = manifest.Read(f.parents, cmd.InOrStdin()); err != nil {
@@ -168,9 +179,12 @@ func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *san
 	}
 	folders := slices.Clone(f.sandbox.Folders)
 	for _, s := range l.Suites {
-		l.Definitions, folders = append(l.Definitions, s.Definitions()...), append(folders, s.Dir())
+		crds, folders = append(crds, s.Definitions()...), append(folders, s.Dir())
 	}
-	l.Finder, l.Sources = rbac.Definitions(l.Definitions), manifest.ScriptSources(folders, docs)
+	if l.Schemas, err = schemas.Kubernetes().With(crds...); err != nil {
+		return nil, err
+	}
+	l.Finder, l.Sources = rbac.Kinds(l.Schemas.Kinds()), manifest.ScriptSources(folders, docs)
 	var options controller.Options
 	f.defaults.Apply(&options)
 	l.Strategy = options.ApplyStrategy
@@ -180,11 +194,12 @@ func (f *rbacFlags) loader(cmd *cobra.Command, docs []manifest.Document, in *san
 // useCluster makes a Loader use a cluster: to find resources and ConfigMaps with scripts, and, if the flag is set, to observe the
 // controllers.
 func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config, error) {
-	config, err := kubeconfig.Load(f.kubeconfig)
+	cluster, err := f.cluster.Load()
 	if err != nil {
 		return nil, err
 	}
-	config.UserAgent, config.QPS, config.WarningHandler = "metacontroller", -1, rest.NoWarnings{}
+	config := cluster.Config
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return nil, err
@@ -196,7 +211,7 @@ func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config
 	if f.observe > 0 {
 		log := slog.New(slog.DiscardHandler)
 		l.Observer = &rbac.Observer{Period: f.observe, Out: cmd.ErrOrStderr(), Server: controller.Options{
-			Config: config, Log: log, Sandbox: l.Sandbox.Sandbox, Folders: scripts.NewFolders(f.sandbox.Folders, log),
+			Config: config, Log: log, Sandbox: l.Sandbox.Sandbox, Folders: l.Sources.Folders,
 		}}
 		f.defaults.Apply(&l.Observer.Server)
 	}
@@ -207,25 +222,35 @@ func (f *rbacFlags) useCluster(cmd *cobra.Command, l *rbac.Loader) (*rest.Config
 func parseAccount(flag, value string) (*rbac.Account, error) {
 	namespace, name, _ := strings.Cut(value, "/")
 	if len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return nil, fmt.Errorf("--%s %q: want NAMESPACE/NAME", flag, value)
+		return nil, fmt.Errorf("--%s %q: want NAMESPACE/NAME, such as default/controller", flag, value)
 	}
 	return &rbac.Account{Namespace: namespace, Name: name}, nil
 }
 
 // suites returns the test cases in the directories of the flag, or else those beside the files of the controllers.
 func (f *rbacFlags) suites() ([]*cases.Suite, error) {
-	dirs := f.cases
-	if len(dirs) == 0 {
-		for _, path := range f.files {
-			if path == "-" {
-				continue
-			}
-			if info, err := os.Stat(path); err != nil || !info.IsDir() {
-				path = filepath.Dir(path)
-			}
-			if cases.IsSuite(path) && !slices.Contains(dirs, path) {
-				dirs = append(dirs, path)
-			}
+	if len(f.cases) > 0 {
+		return cases.ReadSuites(f.cases)
+	}
+	return suitesBeside(f.files)
+}
+
+// suitesBeside returns the test cases beside files, or in directories. A path can be a pattern.
+func suitesBeside(paths []string) ([]*cases.Suite, error) {
+	paths, err := manifest.Expand(paths)
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, path := range paths {
+		if path == "-" {
+			continue
+		}
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			path = filepath.Dir(path)
+		}
+		if cases.IsSuite(path) && !slices.Contains(dirs, path) {
+			dirs = append(dirs, path)
 		}
 	}
 	return cases.ReadSuites(dirs)
@@ -246,19 +271,43 @@ func (f *rbacFlags) print(cmd *cobra.Command, all []*rbac.Controller) error {
 			objects = append(objects, c.ForServer(*server, f.constrained)...)
 		}
 	}
+	if !f.output.IsText() {
+		return f.output.Print(cmd.OutOrStdout(), rbac.ListOf(objects))
+	}
 	return rbac.Print(cmd.OutOrStdout(), objects)
 }
 
-// compareRBAC compares the rights of the controllers with those in a cluster. It does not use the context of the command, which Ctrl-C
+// comparison is the output of --check for programs.
+type comparison struct {
+	Exact    bool              `json:"exact"` // each account has exactly what it needs
+	Accounts []rbac.Difference `json:"accounts"`
+}
+
+// compare compares the rights of the controllers with those in a cluster. It does not use the context of the command, which Ctrl-C
 // has ended if it ended an observation.
-func compareRBAC(cmd *cobra.Command, config *rest.Config, all []*rbac.Controller) error {
-	checker, err := rbac.NewChecker(config, cmd.OutOrStdout())
+func (f *rbacFlags) compare(cmd *cobra.Command, config *rest.Config, all []*rbac.Controller) error {
+	checker, err := rbac.NewChecker(config)
 	if err != nil {
 		return err
 	}
-	exact, err := checker.Check(context.WithoutCancel(cmd.Context()), all)
-	if err == nil && !exact {
-		err = errNotExact
+	differences, err := checker.Check(context.WithoutCancel(cmd.Context()), all)
+	if err != nil {
+		return err
 	}
-	return err
+	result := comparison{Exact: true, Accounts: differences}
+	for _, d := range differences {
+		result.Exact = result.Exact && d.Exact
+		if f.output.IsText() {
+			fmt.Fprint(cmd.OutOrStdout(), d.Text())
+		}
+	}
+	if !f.output.IsText() {
+		if err := f.output.Print(cmd.OutOrStdout(), result); err != nil {
+			return err
+		}
+	}
+	if !result.Exact {
+		return errNotExact
+	}
+	return nil
 }

@@ -245,17 +245,17 @@ func TestRBACErrors(t *testing.T) {
 		want           string
 	}{
 		{"no account", "  serviceAccount: {namespace: team, name: account}\n", "", files,
-			"error: controller.yaml: CompositeController c: it has no spec.serviceAccount: set it, or propose one with --service-account NAMESPACE/NAME"},
+			"error: controller.yaml:4:1: CompositeController c: it has no spec.serviceAccount: set it, or propose one with --service-account NAMESPACE/NAME"},
 		{"no definition", "", "", files[:2],
-			`error: controller.yaml: CompositeController c: parentResource: the scope of resource "widgets" in example.com/v1 is not known: give its CustomResourceDefinition with -f too`},
-		{"no status", "subresources: {status: {}}, ", "", files, "error: controller.yaml: CompositeController c: CRD [widgets.example.com] does not have subresource 'Status' enabled"},
+			`error: controller.yaml:7:58: CompositeController c: parentResource: the scope of resource "widgets" in example.com/v1 is not known: give its CustomResourceDefinition with -f too`},
+		{"no status", "subresources: {status: {}}, ", "", files, "error: controller.yaml:4:1: CompositeController c: CRD [widgets.example.com] does not have subresource 'Status' enabled"},
 		{"no controller", "kind: CompositeController", "kind: Other", files, "error: no CompositeController and no DecoratorController in controller.yaml, crd.yaml"},
 		{"no script", "name: scripts}\ndata", "name: others}\ndata", files, "it is not among the files; give its file as well"},
 		{"a script that does not compile", "def sync(parent):", "def sync(parent:", files, "sync.star:"},
 		{"a parent of something else", "kind: Widget\nmetadata: {name: w,", "kind: Other\nmetadata: {name: w,", append(files, "--parent", "parent.yaml"), "error: parent.yaml: Other a/w is not a parent of a controller in the files"},
 		{"a customize hook that fails", "spec: {shared: common}", "spec: {}", append(files, "--parent", "parent.yaml"), "error: parent.yaml: Widget a/w: the customize hook of CompositeController c fails: sync.star:2:"},
-		{"an unknown related resource", `"resource": "configmaps"`, `"resource": "gadgets"`, append(files, "--parent", "parent.yaml"), `the scope of resource "gadgets" in v1 is not known`},
-		{"no cases", "", "", append(files, "--cases", "."), "error: .: it has no directory cases"},
+		{"an unknown related resource", `"resource": "configmaps"`, `"resource": "gadgets"`, append(files, "--parent", "parent.yaml"), `there is no resource "gadgets" in v1`},
+		{"no cases", "", "", append(files, "--cases", "."), "error: . has no directory cases"},
 		{"an account that is none", "", "", append(files, "--service-account", "account"), `error: --service-account "account": want NAMESPACE/NAME`},
 		{"no cluster", "", "", append(files, "--check", "--kubeconfig", "nosuch"), "error: find a cluster: "},
 	} {
@@ -275,4 +275,25 @@ func TestRBACOfControllersWithoutAnAccount(t *testing.T) {
 	text := strings.ReplaceAll(strings.ReplaceAll(sound("c")+"---\n"+sound("d"), "example.com/v1", "v1"), "widgets", "pods")
 	got := metascriptReading(t, text, "rbac", "-f", "-", "--service-account", "team/account")
 	got.expect(t, 0, []string{account, "name: metascript:compositecontroller:c\n", "name: metascript:compositecontroller:d\n"}, nil)
+}
+
+// The List has the same objects as the YAML documents, and kubectl can apply it.
+func TestRBACForPrograms(t *testing.T) {
+	inFolder(t, rbacController)
+	args := []string{"rbac", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml"}
+	documents := rolesIn(t, metascript(t, args...).stdout)
+	got := metascript(t, append(args, "-o", "json")...)
+	got.expect(t, 0, []string{`"kind": "List"`}, nil)
+	list := parseYAML(t, got.stdout)
+	var text strings.Builder
+	for _, item := range list["items"].([]any) {
+		document, err := yaml.Marshal(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString("---\n" + string(document))
+	}
+	if diff := cmp.Diff(documents, rolesIn(t, text.String())); diff != "" {
+		t.Errorf("roles (-YAML +List):\n%s", diff)
+	}
 }

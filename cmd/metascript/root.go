@@ -1,38 +1,44 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
+
+	"metascript/cmd/metascript/internal/arguments"
+	"metascript/cmd/metascript/internal/completion"
 )
 
-// rootCommand returns the root command, which runs the server if no command is given. If asDropIn is set, the server logs like
-// Metacontroller.
-func rootCommand(asDropIn bool) *cobra.Command {
+// rootCommand returns the root command. Without a command it shows its help, or runs the server if server is set: with flags and no
+// command, as Metacontroller is started, or in place of its binary. If asDropIn is set, the server logs like Metacontroller.
+func rootCommand(asDropIn, asServer bool) *cobra.Command {
 	server := controllerCommand(asDropIn)
 	root := &cobra.Command{
-		Use:           "metascript",
-		Short:         "Run Kubernetes controllers whose logic is a script in the controller object",
-		Args:          noArgs,
+		Use:   "metascript",
+		Short: "Run Kubernetes controllers whose logic is a script in the controller object",
+		Long: `Run Kubernetes controllers whose logic is a script in the controller object.
+
+To write a controller, begin with init. The commands run, check, test and simulate need no cluster, and dev uses one. The command
+controller is the server. If there are flags and no command, or if the binary is called metacontroller, the program is the server
+too. The documentation is in the program: see docs and explain.`,
+		Example: `  metascript init webapp
+  metascript run -f controller.yaml --parent parent.yaml
+  metascript test examples
+  metascript simulate examples
+  metascript dev -f controller.yaml --dry-run
+  metascript controller --kubeconfig FILE`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          server.RunE,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if asServer {
+				return server.RunE(cmd, args)
+			}
+			return cmd.Help()
+		},
 	}
-	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(explainFlag)
 	root.Flags().AddFlagSet(server.Flags())
-	root.AddCommand(server, devCommand(), runCommand(), testCommand(), checkCommand(), rbacCommand(), gcCommand(), typesCommand(), versionCommand())
+	root.AddCommand(server, initCommand(), devCommand(), runCommand(), testCommand(), simulateCommand(), checkCommand(), rbacCommand(), gcCommand(), typesCommand(), explainCommand(), docsCommand(), versionCommand())
+	arguments.Explain(root)
+	for _, cmd := range root.Commands() {
+		completion.Register(cmd) // the flags of the root command are those of controller
+	}
 	return root
-}
-
-// noArgs returns an error if there is an argument, which is an unknown command. The error suggests commands with similar names.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("unknown command %q: did you mean %s?", args[0], strings.Join(near, " or "))
-	}
-	return fmt.Errorf("unknown command %q: see metascript --help", args[0])
 }

@@ -1,18 +1,27 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/output"
 	"metascript/cmd/metascript/internal/sandbox"
-	"metascript/controller/hook"
+	"metascript/cmd/metascript/internal/schemaflags"
+	"metascript/cmd/metascript/internal/style"
+	"metascript/controller/object"
 	"metascript/engine"
 )
 
@@ -20,110 +29,277 @@ import (
 type runFlags struct {
 	files, parents, children, related []string
 	finalizing                        bool
-	now                               string
+	now, controller                   string
+	output                            output.Format
 	sandbox                           sandbox.Flags
+	schemas                           schemaflags.Flags
 }
 
-// runCommand returns the command run, which calls a hook once, with objects from files.
+// runCommand returns the command run, which calls a hook for each parent, with objects from files.
 func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run -f controller.yaml --parent parent.yaml",
-		Short: "Call a hook once, without a cluster, and print its answer",
-		Long: `Call the hook of a controller once, with a parent and children from files, and print its answer as YAML: the desired
-children, and the status of the parent. The command needs no cluster and writes nothing. Text that the script prints goes
-to standard error.
+		Use:        "run -f controller.yaml --parent parent.yaml",
+		SuggestFor: []string{"call", "exec", "execute", "sync"},
+		Short:      "Call a hook once, without a cluster, and print its answer",
+		Long: `Call the hook of a controller once for each parent, with parents and children from files, and print its answer as YAML:
+the desired children, and the status of the parent. The command needs no cluster and writes nothing. Text that the script
+prints goes to standard error. The exit code is 1 if a call fails.
+
+If there are several parents, each answer is a YAML document with the name of its parent in a comment. Then a child belongs
+to the parent that its ownerReferences name; other children are ignored.
 
 The kinds of Kubernetes are known. For a child of another kind, also pass the CustomResourceDefinition with -f, unless
-the files contain an object of this kind. If the files contain the CustomResourceDefinition of the parent, its defaults
-are set.`,
-		Example: `  metascript run -f examples/pythonlambda/controller.yaml --parent examples/pythonlambda/parent.yaml`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runHook(cmd, &f) },
+the files contain an object of this kind, or there is a file crd.yaml beside that of the controller. With the
+CustomResourceDefinition of the parent, its defaults are set. With --cluster the kinds of a cluster are known.
+
+The objects in the files, the children and the status in the answer are validated. What the API server would reject or
+drop is printed as a warning to standard error; the exit code is 0 all the same. "metascript test" treats it as an error.
+
+With --output json or yaml, the output is an object with the list results. Each result has parent (apiVersion, kind,
+namespace and name), and answer, or error if the call failed, and warnings.`,
+		Example: `  metascript run -f controller.yaml --parent parent.yaml
+  metascript run -f examples/pythonlambda/controller.yaml --parent examples/pythonlambda/parent.yaml
+  metascript run -f controller.yaml --parent 'parents/*.yaml' --children pods.yaml -o json`,
+		Args: arguments.None,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runHook(cmd, &f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files or directories with the controller, and with CustomResourceDefinitions; "-" is standard input`)
-	flags.StringSliceVar(&f.parents, "parent", nil, "file with the parent")
-	flags.StringSliceVar(&f.children, "children", nil, "files with the observed children")
-	flags.StringSliceVar(&f.related, "related", nil, "files with other objects, from which the customize hook selects")
+	flags.StringSliceVarP(&f.files, "filename", "f", nil, `files, directories or quoted patterns such as "*.yaml" with the controller, and with CustomResourceDefinitions; "-" is standard input`)
+	flags.StringVar(&f.controller, "controller", "", "name of the controller, if the files have several")
+	flags.StringSliceVar(&f.parents, "parent", nil, "files, directories or quoted patterns with the parents")
+	flags.StringSliceVar(&f.children, "children", nil, "files, directories or quoted patterns with the observed children")
+	flags.StringSliceVar(&f.related, "related", nil, "files, directories or quoted patterns with other objects, from which the customize hook selects")
 	flags.BoolVar(&f.finalizing, "finalizing", false, "call the finalize hook")
 	flags.StringVar(&f.now, "now", "", "the time that the script sees as request.now, such as 2026-01-02T15:04:05Z; defaults to the current time")
+	f.output.Register(flags)
+	f.schemas.Register(flags)
 	f.sandbox.Register(flags)
 	_ = cmd.MarkFlagRequired("filename")
 	_ = cmd.MarkFlagRequired("parent")
 	return cmd
 }
 
-// runHook prints only the answer to standard output, so that another program can read it. It prints warnings, errors and what the
+// A runResult is the result of a call about one parent.
+type runResult struct {
+	Parent struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Namespace  string `json:"namespace,omitempty"`
+		Name       string `json:"name"`
+	} `json:"parent"`
+	Answer   map[string]any `json:"answer,omitempty"`
+	Error    string         `json:"error,omitempty"`
+	Warnings []string       `json:"warnings,omitempty"`
+
+	about string // kind and name of the parent
+}
+
+// runResults is the output of the command run for programs.
+type runResults struct {
+	Results []runResult `json:"results"`
+}
+
+// runHook prints only answers to standard output, so that another program can read them. It prints warnings, errors and what the
 // script prints to standard error.
 func runHook(cmd *cobra.Command, f *runFlags) error {
-	call, err := f.call(cmd.InOrStdin())
+	calls, strays, err := f.calls(cmd.Context(), cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
-	sandbox, err := f.sandbox.Open(nil, manifest.NeedWorkers([]manifest.Document{call.Controller}))
+	sandbox, err := f.sandbox.Open(nil, manifest.NeedWorkers([]manifest.Document{calls[0].Controller}))
 	if err != nil {
 		return err
 	}
 	defer sandbox.Close()
-	warnings, err := check.Warnings(call.Controller, sandbox)
+	printWarnings(cmd.ErrOrStderr(), append(check.Warnings(calls[0].Controller, sandbox, calls[0].Schemas), strays...))
+	var all runResults
+	failed := 0
+	for i, call := range calls {
+		result, err := callHook(cmd.Context(), call, sandbox, cmd.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		all.Results = append(all.Results, result)
+		if result.Error != "" {
+			failed++
+		}
+		if f.output.IsText() {
+			if err := result.print(cmd, i, len(calls)); err != nil {
+				return err
+			}
+		}
+	}
+	if !f.output.IsText() {
+		if err := f.output.Print(cmd.OutOrStdout(), all); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failed > 0 && len(calls) == 1:
+		return errors.New(all.Results[0].Error)
+	case failed > 0:
+		return fmt.Errorf("%d of %d calls failed", failed, len(calls))
+	}
+	return nil
+}
+
+// callHook does a call, and returns its result. It prints the warnings about the objects and the answer to log. An error of the call is in
+// the result; callHook returns an error if a schema cannot be used.
+func callHook(ctx context.Context, call *hookcall.Call, in *sandbox.Sandbox, log io.Writer) (runResult, error) {
+	r := runResult{about: object.Describe(call.Parent.Object)}
+	p := &r.Parent
+	p.APIVersion, p.Kind, p.Namespace, p.Name = call.Parent.GetAPIVersion(), call.Parent.GetKind(), call.Parent.GetNamespace(), call.Parent.GetName()
+	var err error
+	if r.Warnings, err = call.InputProblems(); err != nil {
+		return r, err
+	}
+	printWarnings(log, r.Warnings)
+	answer, err := call.Do(ctx, in, log)
+	if err != nil {
+		r.Error = engine.DetailOf(err)
+		return r, nil
+	}
+	problems, err := call.AnswerProblems(answer)
+	if err != nil {
+		return r, err
+	}
+	about := append(hookcall.Warnings(answer), problems...)
+	printWarnings(log, about)
+	r.Answer, r.Warnings = answer.Document(), append(r.Warnings, about...)
+	return r, nil
+}
+
+// print prints the i-th of n results for people. If there is only one, its error is that of the command.
+func (r *runResult) print(cmd *cobra.Command, i, n int) error {
+	if n > 1 {
+		if r.Error != "" {
+			_, err := fmt.Fprintln(cmd.ErrOrStderr(), style.For(cmd.ErrOrStderr()).Failure(r.about+": "+r.Error))
+			return err
+		}
+		if i > 0 {
+			fmt.Fprintln(cmd.OutOrStdout(), "---")
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), "# "+r.about)
+	}
+	if r.Error != "" {
+		return nil
+	}
+	text, err := yaml.Marshal(r.Answer)
 	if err != nil {
 		return err
 	}
-	printWarnings(cmd.ErrOrStderr(), warnings)
-	answer, err := call.Do(cmd.Context(), sandbox, cmd.ErrOrStderr())
-	if err != nil {
-		return errors.New(engine.DetailOf(err))
-	}
-	printWarnings(cmd.ErrOrStderr(), answer.Warnings)
-	return printAnswer(cmd.OutOrStdout(), answer)
+	_, err = cmd.OutOrStdout().Write(text)
+	return err
 }
 
-// call returns the call that the files describe. It reads all files before it checks that there is a controller and a parent, since a
-// file that cannot be read may have them.
-func (f *runFlags) call(stdin io.Reader) (*hookcall.Call, error) {
+// calls returns a call for each parent in the files, and warnings about children of none of several parents. It reads all files before it checks that there is a controller and a parent, since
+// a file that cannot be read may have them.
+func (f *runFlags) calls(ctx context.Context, stdin io.Reader) (calls []*hookcall.Call, warnings []string, err error) {
 	docs, err := manifest.Read(f.files, stdin)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	call := &hookcall.Call{Finalizing: f.finalizing, Now: f.now, Sources: manifest.ScriptSources(f.sandbox.Folders, docs)}
-	if call.Definitions, err = manifest.CRDs(docs); err != nil {
-		return nil, err
+	neighbors, err := manifest.Neighbors(docs)
+	if err != nil {
+		return nil, nil, err
+	}
+	definitions := append(neighbors, docs...)
+	if err := check.Definitions(definitions); err != nil {
+		return nil, nil, err
+	}
+	crds, err := manifest.CRDs(definitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := f.schemas.Schemas(ctx, crds...)
+	if err != nil {
+		return nil, nil, err
 	}
 	parents, err := manifest.Read(f.parents, stdin)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if call.Children, err = manifest.Read(f.children, stdin); err != nil {
-		return nil, err
+	children, err := manifest.Read(f.children, stdin)
+	if err != nil {
+		return nil, nil, err
 	}
-	if call.Related, err = manifest.Read(f.related, stdin); err != nil {
-		return nil, err
+	related, err := manifest.Read(f.related, stdin)
+	if err != nil {
+		return nil, nil, err
 	}
-	controllers := manifest.Controllers(docs)
-	if len(controllers) != 1 {
-		return nil, fmt.Errorf("-f has %d controllers, want one", len(controllers))
+	controller, err := f.choose(docs)
+	if err != nil {
+		return nil, nil, err
 	}
-	if len(parents) != 1 {
-		return nil, fmt.Errorf("--parent has %d objects, want one", len(parents))
+	if len(parents) == 0 {
+		return nil, nil, fmt.Errorf("--parent has no objects%s", manifest.HintNested(f.parents))
 	}
-	call.Controller, call.Parent = controllers[0], parents[0]
-	return call, nil
+	for _, parent := range parents {
+		own := children
+		if len(parents) > 1 {
+			own = copies(childrenOf(parent, children))
+		}
+		calls = append(calls, &hookcall.Call{
+			Controller: controller, Parent: parent, Children: own, Related: copies(related), Finalizing: f.finalizing, Now: f.now,
+			Schemas: known, Sources: manifest.ScriptSources(f.sandbox.Folders, docs),
+		})
+	}
+	for _, child := range children {
+		if len(parents) > 1 && !slices.ContainsFunc(parents, func(parent manifest.Document) bool { return len(childrenOf(parent, []manifest.Document{child})) > 0 }) {
+			warnings = append(warnings, fmt.Sprintf("%s: %s is ignored: its ownerReferences name none of the parents", child.File, object.Describe(child.Object)))
+		}
+	}
+	return calls, warnings, nil
+}
+
+// choose returns the controller among documents: the only one, or that of the flag.
+func (f *runFlags) choose(docs []manifest.Document) (manifest.Document, error) {
+	found := manifest.Controllers(docs)
+	if len(found) == 0 {
+		return manifest.Document{}, manifest.NoControllers(f.files, docs)
+	}
+	var names, lines []string
+	for _, doc := range found {
+		if doc.GetName() == f.controller || f.controller == "" && len(found) == 1 {
+			return doc, nil
+		}
+		names = append(names, doc.GetName())
+		lines = append(lines, doc.File+": "+object.Describe(doc.Object))
+	}
+	if f.controller != "" {
+		return manifest.Document{}, fmt.Errorf("--controller %q: want %s", f.controller, engine.OneOf(f.controller, names))
+	}
+	return manifest.Document{}, fmt.Errorf("there are %d controllers: %s\n  hint: choose one with --controller, such as --controller %s",
+		len(found), strings.Join(lines, ", "), names[0])
+}
+
+// childrenOf returns the children whose ownerReferences name a parent.
+func childrenOf(parent manifest.Document, children []manifest.Document) []manifest.Document {
+	var own []manifest.Document
+	for _, child := range children {
+		sameNamespace := parent.GetNamespace() == "" || cmp.Or(child.GetNamespace(), metav1.NamespaceDefault) == parent.GetNamespace()
+		if sameNamespace && slices.ContainsFunc(child.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
+			return ref.Kind == parent.GetKind() && ref.Name == parent.GetName()
+		}) {
+			own = append(own, child)
+		}
+	}
+	return own
+}
+
+// copies returns copies of documents, since a call modifies its objects.
+func copies(docs []manifest.Document) []manifest.Document {
+	var all []manifest.Document
+	for _, doc := range docs {
+		all = append(all, doc.Copy())
+	}
+	return all
 }
 
 // printWarnings prints a line for each warning.
 func printWarnings(w io.Writer, warnings []string) {
 	for _, warning := range warnings {
-		fmt.Fprintln(w, "warning:", warning)
+		fmt.Fprintln(w, style.For(w).Warning("warning: "+warning))
 	}
-}
-
-// printAnswer prints an answer as the document that a hook returns.
-func printAnswer(w io.Writer, answer *hook.Response) error {
-	text, err := yaml.Marshal(answer.Document())
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	return err
 }

@@ -77,7 +77,7 @@ func TestRun(t *testing.T) {
 			map[string]any{"children": []any{part}, "status": map[string]any{"now": "2026-01-02T14:04:05Z", "seen": []any{"one", "two"}},
 				"resyncAfterSeconds": 1.5, "events": []any{event}}},
 		{"finalizing", []string{"--finalizing"}, map[string]any{"children": []any{}, "finalized": true}},
-		{"finalizing with children", []string{"--finalizing", "--children", "children.yaml"}, map[string]any{"children": []any{}}},
+		{"finalizing with children", []string{"--finalizing", "--children", "children.yaml"}, map[string]any{"children": []any{}, "finalized": false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inFolder(t, controllerFile+parentFile)
@@ -125,7 +125,7 @@ func TestRunPrintsErrors(t *testing.T) {
 		want        []string
 	}{
 		{"a script that does not compile", star + "      def sync(parent):\n          return {'children': [}\n",
-			nil, []string{"CompositeController c: sync.star:2:26: ", "\n        return {'children': [}\n", " ^\n"}},
+			nil, []string{"CompositeController c: sync.star:2:25: ", "\n        return {'children': [}\n", " ^\n"}},
 		{"a key that is not there", star + "      def sync(parent):\n          return {'status': parent['metadata']['nmae']}\n",
 			nil, []string{"sync.star:2:", "in sync: ", "\n        return {'status': parent['metadata']['nmae']}\n", " ^\n", `hint: did you mean "name"?`}},
 		{"a failure on purpose", star + "      def sync(parent):\n          fail('no image')\n", nil, []string{"sync.star:2:", "no image", " ^"}},
@@ -141,15 +141,15 @@ func TestRunPrintsErrors(t *testing.T) {
 		{"a ceiling of nothing", star + "      x = 1\n", []string{"--max-script-memory=0"}, []string{"--max-script-memory must be above zero"}},
 		{"no sync function", star + "      def main(parent): pass\n", nil, []string{"CompositeController c: ", "no function sync", "it defines main"}},
 		{"no finalize hook", star + "      def sync(parent): return {'children': []}\n", []string{"--finalizing"}, []string{"CompositeController c has no finalize hook"}},
-		{"what the server refuses", sync + "  script: {file: sync.star}\n", nil, []string{"CompositeController c: spec.script: file sync.star: there is no scripts directory"}},
+		{"what the server refuses", sync + "  script: {file: sync.star}\n", nil, []string{"CompositeController c: spec.script: file sync.star: it is not in . (there is "}},
 		{"a selector that is none", strings.Replace(star, "resource: widgets", "resource: widgets, labelSelector: {matchExpressions: [{key: a, operator: Near}]}", 1) + "      def sync(parent): return {'children': []}\n",
-			nil, []string{"CompositeController c: parentResource.labelSelector: ", `"Near"`}},
+			nil, []string{"CompositeController c: parentResource.labelSelector.matchExpressions[0]: operator is", `"Near"`}},
 		{"a time that is none", star + "      def sync(parent): return {'children': []}\n", []string{"--now", "noon"}, []string{`now is "noon": want a time such as 2026-01-02T15:04:05Z`}},
-		{"no file", star + "      x = 1\n", []string{"--children", "nosuch.yaml"}, []string{"nosuch.yaml", "no such file"}},
+		{"no file", star + "      x = 1\n", []string{"--children", "nosuch.yaml"}, []string{"there is no file nosuch.yaml"}},
 		{"a parent of another version", strings.Replace(star, "example.com/v1", "example.com/v2", 1) + "      def sync(parent): return {'children': []}\n", nil, []string{"Widget w", "example.com/v1", "example.com/v2"}},
 		{"an observed child of another kind", star + "      def sync(parent): return {'children': []}\n-- pod.yaml --\n{apiVersion: v1, kind: Pod, metadata: {name: a}}\n",
 			[]string{"--children", "pod.yaml"}, []string{"Pod a", "childResources"}},
-		{"a child kind that nobody knows", strings.Replace(star, "resource: configmaps", "resource: parts", 1) + "      def sync(parent): return {'children': []}\n",
+		{"a child kind that nobody knows", strings.Replace(star, "apiVersion: v1, resource: configmaps", "apiVersion: example.com/v1, resource: parts", 1) + "      def sync(parent): return {'children': []}\n",
 			nil, []string{"CompositeController c: childResources[0]: ", `"parts"`, "CustomResourceDefinition"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -160,13 +160,12 @@ func TestRunPrintsErrors(t *testing.T) {
 	}
 }
 
-func TestRunWantsOneControllerAndOneParent(t *testing.T) {
+func TestRunWantsOneControllerAndAParent(t *testing.T) {
 	inFolder(t, controllerFile+parentFile+"-- empty.yaml --\n# nothing\n")
 	for _, c := range []struct{ controller, parent, want string }{
-		{"parent.yaml", "parent.yaml", "-f has 0 controllers, want one"},
-		{"controller.yaml,controller.yaml", "parent.yaml", "-f has 2 controllers, want one"},
-		{"controller.yaml", "empty.yaml", "--parent has 0 objects, want one"},
-		{"controller.yaml", "children.yaml", "--parent has 2 objects, want one"},
+		{"parent.yaml", "parent.yaml", "no CompositeController and no DecoratorController in parent.yaml"},
+		{"controller.yaml,controller.yaml", "parent.yaml", "there are 2 controllers: controller.yaml: "},
+		{"controller.yaml", "empty.yaml", "--parent has no objects"},
 	} {
 		metascript(t, "run", "-f", c.controller, "--parent", c.parent).expect(t, 1, nil, []string{c.want})
 	}
@@ -192,7 +191,7 @@ kind: Widget
 metadata: {name: w}
 `)
 	metascript(t, "run", "-f", "c.yaml", "--parent", "w.yaml").expect(t, 0, []string{"children: []"},
-		[]string{"warning: c.yaml: ", "resyncPeriodSecond", "timeout"})
+		[]string{"warning: c.yaml:7:3: CompositeController c: ", "resyncPeriodSecond", "timeout"})
 }
 
 func TestIsolationProcessStartsAWorker(t *testing.T) {
@@ -245,7 +244,8 @@ spec:
 		{"v2", "{namespaceSelector: {matchLabels: {distance: great}}}", []any{"far/far"}, ""},
 		{"v2", "{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: unknown}}}", []any{"unknown/unknown"}, ""},
 		{"v1", "{namespace: far}", nil, `namespace is "far": Widget home/w sees only its own namespace`},
-		{"v1", "{resource: gadgets}", nil, `relatedResources[0] of the customize hook: what kind is resource "gadgets"`},
+		{"v1", "{resource: gadgets}", nil, `relatedResources[0] of the customize hook: there is no resource "gadgets" in v1`},
+		{"v1", "{apiVersion: example.org/v1, resource: gadgets}", nil, `relatedResources[0] of the customize hook: what kind is resource "gadgets"`},
 		{"v1", "{nmaes: []}", nil, `did you mean "names"?`},
 	} {
 		t.Run(c.version+" "+c.spec, func(t *testing.T) {
@@ -267,4 +267,63 @@ spec:
 	inFolder(t, caseController)
 	metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parent.yaml", "--related", "children.yaml").
 		expect(t, 1, nil, []string{"CompositeController c has no customize hook"})
+}
+
+const severalParents = `
+-- parents.yaml --
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: a, namespace: default}
+---
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: b, namespace: default}
+-- others.yaml --
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: c, namespace: other}
+-- owned.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: of-b, ownerReferences: [{apiVersion: example.com/v1, kind: Widget, name: b, uid: u}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: of-nobody}
+`
+
+// Each parent gets its own children.
+func TestRunWithSeveralParents(t *testing.T) {
+	inFolder(t, controllerFile+severalParents)
+	args := []string{"run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parents.yaml", "--parent", "other?.yaml", "--children", "owned.yaml"}
+	got := metascript(t, args...)
+	got.expect(t, 0, []string{"# Widget default/a\n", "---\n# Widget default/b\n", "---\n# Widget other/c\n"},
+		[]string{"warning: owned.yaml: ConfigMap of-nobody is ignored: its ownerReferences name none of the parents\n", "asked about c"})
+	var seen []any
+	for _, document := range strings.Split(got.stdout, "---\n") {
+		seen = append(seen, parseYAML(t, document)["status"].(map[string]any)["seen"])
+	}
+	if diff := cmp.Diff([]any{[]any{}, []any{"of-b"}, []any{}}, seen); diff != "" {
+		t.Errorf("the children that each call saw (-want +got):\n%s", diff)
+	}
+}
+
+func TestRunForPrograms(t *testing.T) {
+	inFolder(t, strings.Replace(controllerFile, "          return {", "          if parent.metadata.name == \"b\": fail(\"as asked\")\n          return {", 1)+severalParents)
+	got := metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parents.yaml", "-o", "json")
+	got.expect(t, 1, []string{"results"}, []string{"error: 1 of 2 calls failed"})
+	results := parseYAML(t, got.stdout)["results"].([]any)
+	a, b := results[0].(map[string]any), results[1].(map[string]any)
+	want := map[string]any{"apiVersion": "example.com/v1", "kind": "Widget", "namespace": "default", "name": "a"}
+	if diff := cmp.Diff(want, a["parent"]); diff != "" {
+		t.Errorf("the first parent (-want +got):\n%s", diff)
+	}
+	if answer := a["answer"].(map[string]any); answer["resyncAfterSeconds"] != 1.5 || a["error"] != nil {
+		t.Errorf("the first result: %v", a)
+	}
+	if text := b["error"].(string); !strings.Contains(text, "in sync: as asked") || b["answer"] != nil {
+		t.Errorf("the second result: %v", b)
+	}
+	metascript(t, "run", "-f", "controller.yaml", "-f", "crd.yaml", "--parent", "parents.yaml").expect(t, 1, []string{"# Widget default/a\n"},
+		[]string{"Widget default/b: controller.yaml:15:47: sync.star:3:41:", "error: 1 of 2 calls failed\n"})
 }

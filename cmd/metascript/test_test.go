@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/xml"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,7 +57,7 @@ func writeCase(t *testing.T, text string) {
 
 func TestTestUpdatesTheExpectedPart(t *testing.T) {
 	inCaseFolder(t, input)
-	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it has neither answer nor error; --update writes", expected, "1 case: 1 not as expected\n"}, []string{"error: "})
+	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: it has no answer, contains or error; --update writes", expected, "1 case: 1 not as expected\n"}, []string{"error: "})
 	for range 2 {
 		metascript(t, "test", "--update", ".").expect(t, 0, []string{"1 case: "}, nil)
 		if diff := cmp.Diff(input+expected, readText(t, "cases/a.yaml")); diff != "" {
@@ -70,6 +72,34 @@ func TestTestUpdatesTheExpectedPart(t *testing.T) {
 	}
 }
 
+// An error is never written into a case: neither one of a script that does not load, nor one of a function, and a text that an author
+// wrote stays.
+func TestTestUpdateWritesNoError(t *testing.T) {
+	for _, c := range []struct{ name, script, text, want string }{
+		{"does not compile", "def sync(:", input + expected, "not updated: want an answer, got:\nerror: "},
+		{"the function fails", "def sync(parent): fail(\"as asked\")", input + expected, "not updated: want an answer, got:\nerror: "},
+		{"no expected part", "def sync(parent): fail(\"as asked\")", input, "not updated: it has no answer, contains or error; if this error is expected"},
+		{"another error is expected", "def sync(parent): fail(\"as asked\")", input + "error: no such thing\n", `not updated: want an error with "no such thing", got:`},
+		{"a file that does not exist", "", input + expected, "not updated: want an answer, got:\nerror: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inCaseFolder(t, c.text)
+			source := "{language: Starlark, inline: '" + c.script + "'}"
+			if c.script == "" {
+				source = "{file: nosuch.star}"
+			}
+			above, _, _ := strings.Cut(readText(t, "controller.yaml"), "  script:\n")
+			if err := os.WriteFile("controller.yaml", []byte(above+"  script: "+source+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			metascript(t, "test", "--update", ".").expect(t, 1, []string{"cases/a.yaml: " + c.want, "1 case: 1 not as expected\n"}, []string{"error: not every answer"})
+			if got := readText(t, "cases/a.yaml"); got != c.text {
+				t.Errorf("the case is now:\n%s", got)
+			}
+		})
+	}
+}
+
 func TestTestPrintsADifference(t *testing.T) {
 	short := "answer: {children: [], finalized: true} # as people write it\n"
 	inCaseFolder(t, "finalizing: true\n"+short)
@@ -81,7 +111,7 @@ func TestTestPrintsADifference(t *testing.T) {
 		{"in a value", input + strings.Replace(expected, "w-part", "w-whole", 1), []string{"cases/a.yaml: the answer differs\n--- expected\n+++ answer\n", "-      name: w-whole\n+      name: w-part\n"}},
 		{"a field too much", "finalizing: true\nanswer: {children: [], finalized: true, status: {}}\n", []string{"-  status: {}\n"}},
 		{"an error that does not come", input + "error: not this\n", []string{`want an error with "not this", got:` + "\nanswer:\n"}},
-		{"an error", "now: noon\n" + expected, []string{"want an answer, got:\nerror: 'now is \"noon\""}},
+		{"an error", "related: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]\n" + expected, []string{"want an answer, got:\nerror: CompositeController c has no customize hook"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			writeCase(t, c.text)
@@ -108,28 +138,145 @@ func TestTestOfAnErrorInAScript(t *testing.T) {
 
 func TestTestOfInvalidCases(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"an unknown field", "parnet: {}\nanswer: {}\n", `cases/a.yaml: unknown field "parnet"`},
-		{"input below the answer", "answer: {}\nnow: x\n", `cases/a.yaml: in the expected part, which comes last: unknown field "now"`},
-		{"both", "answer: {}\nerror: x\n", "cases/a.yaml: there is an answer and an error"},
-		{"two documents", "answer: {}\n---\nanswer: {}\n", "cases/a.yaml: a case is one document"},
-		{"another controller", "controller: d\nanswer: {}\n", `cases/a.yaml: controller is "d", want one of those in controller.yaml: c`},
-		{"a child that is none", "children: [{kind: Pod}]\nanswer: {}\n", "cases/a.yaml: children[0]: apiVersion or kind is missing"},
-		{"two parents", "parent: {apiVersion: v1, kind: A, metadata: {name: a}}\nobject: {apiVersion: v1, kind: A, metadata: {name: a}}\n", "cases/a.yaml: there are 2 parents, want one"},
-		{"garbage", "{", "cases/a.yaml: "},
+		{"an unknown field", "parnet: {}\nanswer: {}\n", "cases/a.yaml:1:1: unknown field \"parnet\"\n    parnet: {}\n    ^\n  hint: did you mean \"parent\"?\n"},
+		{"input below the answer", "answer: {}\nnow: x\n", "cases/a.yaml:2:1: now is below answer, which must be the last field"},
+		{"both", "answer: {}\nerror: x\n", "cases/a.yaml:2:1: there are several of answer, contains and error"},
+		{"two documents", "answer: {}\n---\nanswer: {}\n", "cases/a.yaml:3:1: a case is one document"},
+		{"another controller", "controller: d\nanswer: {}\n", `cases/a.yaml:1:13: controller is "d", want one of those in controller.yaml: c`},
+		{"a child that is none", "children: [{kind: Pod}]\nanswer: {}\n", "cases/a.yaml:1:12: children[0]: apiVersion is missing"},
+		{"two parents", "parent: {apiVersion: v1, kind: A, metadata: {name: a}}\nobject: {apiVersion: v1, kind: A, metadata: {name: a}}\n", "cases/a.yaml:2:1: there are 2 parents, want one"},
+		{"garbage", "{", "cases/a.yaml:1:1: the { is not closed"},
+		{"a time that is none", "now: noon\nanswer: {}\n", `cases/a.yaml:1:6: now is "noon": want a time such as 2026-01-02T15:04:05Z`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inCaseFolder(t, c.text)
-			metascript(t, "test", ".").expect(t, 1, nil, []string{"error: " + c.want})
+			if err := os.WriteFile("cases/b.yaml", []byte("error: nothing\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			metascript(t, "test", ".").expect(t, 1, []string{c.want, "cases/b.yaml: want an error", "2 cases: 1 not as expected, 1 with mistakes\n"}, []string{"error: not every answer"})
 		})
 	}
 }
 
 func TestTestOfFoldersWithoutCases(t *testing.T) {
 	inFolder(t, caseController)
-	metascript(t, "test", ".").expect(t, 1, nil, []string{"error: .: it has no directory cases"})
+	metascript(t, "test", ".").expect(t, 1, nil, []string{"error: . has no directory cases"})
 	if err := os.Mkdir("cases", 0o700); err != nil {
 		t.Fatal(err)
 	}
 	metascript(t, "test", ".").expect(t, 1, nil, []string{"error: cases: there are no cases"})
-	metascript(t, "test", "nosuch").expect(t, 1, nil, []string{"error: nosuch: "})
+	metascript(t, "test", "nosuch").expect(t, 1, nil, []string{"error: there is no directory nosuch"})
+}
+
+// A case with a part of the answer is not updated.
+func TestTestOfAPartOfTheAnswer(t *testing.T) {
+	inCaseFolder(t, input+"contains: {status: {seen: [one]}, children: [{kind: ConfigMap, metadata: {name: w-part}}]}\n")
+	metascript(t, "test", ".").expect(t, 0, []string{"1 case: all as expected\n"}, nil)
+	differing := input + "contains: {status: {seen: [two]}, finalized: null}\n"
+	writeCase(t, differing)
+	want := "the answer does not contain what is expected\nstatus.seen[0]: want \"two\", got \"one\"\n"
+	metascript(t, "test", ".").expect(t, 1, []string{"cases/a.yaml: " + want}, []string{"error: "})
+	metascript(t, "test", "--update", ".").expect(t, 1, []string{"cases/a.yaml: not updated: " + want}, []string{"error: "})
+	if got := readText(t, "cases/a.yaml"); got != differing {
+		t.Errorf("the case is now:\n%s", got)
+	}
+}
+
+func TestTestRunsSelectedCases(t *testing.T) {
+	inCaseFolder(t, input+expected)
+	for name, text := range map[string]string{"fails.yaml": input + "error: x\n", "finalizing.yaml": "finalizing: true\nanswer: {children: [], finalized: true}\n"} {
+		if err := os.WriteFile("cases/"+name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := metascript(t, "test", "-run", "/(a|finalizing)$", "-v", ".")
+	got.expect(t, 0, []string{"cases/a.yaml: ok (0.", "asked about w\ncases/finalizing.yaml: ok", "2 cases: all as expected\n"}, nil)
+	metascript(t, "test", "--run", "nosuch", ".").expect(t, 1, nil, []string{"error: no case matches nosuch"})
+	metascript(t, "test", "--run", "(", ".").expect(t, 1, nil, []string{`error: --run "(" is not a regular expression`})
+}
+
+// Programs read the results as JSON or YAML, and CI systems as JUnit's XML.
+func TestTestForPrograms(t *testing.T) {
+	inCaseFolder(t, input+expected)
+	if err := os.WriteFile("cases/fails.yaml", []byte(input+"error: <x>\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"json", "yaml"} {
+		got := metascript(t, "test", "-o", format, "--junit", "report.xml", ".")
+		got.expect(t, 1, []string{"cases"}, []string{"error: not every answer"})
+		results := parseYAML(t, got.stdout)
+		cases := results["cases"].([]any)
+		first, second := cases[0].(map[string]any), cases[1].(map[string]any)
+		if results["run"] != 2.0 || results["failed"] != 1.0 || results["updated"] != 0.0 || first["case"] != "a" || first["result"] != "passed" ||
+			first["file"] != "cases/a.yaml" || second["result"] != "failed" || !strings.HasPrefix(second["difference"].(string), "want an error with \"<x>\"") {
+			t.Errorf("results: %v", results)
+		}
+	}
+	var report struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Suites   []struct {
+			Tests int `xml:"tests,attr"`
+			Cases []struct {
+				Name    string `xml:"name,attr"`
+				Failure *struct {
+					Message string `xml:"message,attr"`
+					Text    string `xml:",chardata"`
+				} `xml:"failure"`
+				Printed string `xml:"system-out"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	if err := xml.Unmarshal([]byte(readText(t, "report.xml")), &report); err != nil {
+		t.Fatal(err)
+	}
+	cases := report.Suites[0].Cases
+	if report.Tests != 2 || report.Failures != 1 || report.Suites[0].Tests != 2 || cases[0].Name != "a" || cases[0].Failure != nil ||
+		!strings.Contains(cases[0].Printed, "asked about w") || cases[1].Failure.Message != `want an error with "<x>", got:` || !strings.Contains(cases[1].Failure.Text, "answer:\n") {
+		t.Errorf("the report is %+v", report)
+	}
+}
+
+// What "run" warns of, "test" does too, also with --update. It fails no case.
+func TestTestPrintsWarningsAboutAnswers(t *testing.T) {
+	inCaseFolder(t, "now: 2026-01-02T15:04:05Z\n")
+	controller := strings.Replace(readText(t, "controller.yaml"), `+ "-part"}`, `+ "-part", "labels": {"of": "svc-%s" % parent.get("nme")}}`, 1)
+	if err := os.WriteFile("controller.yaml", []byte(controller), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	warning := `warning: cases/a.yaml: sync.star:5:140: in sync: children[0] (ConfigMap "w-part"): metadata.labels.of is "svc-None", and "None" is neither in the request nor in the script: a value that is None was put into the text
+    me": parent["metadata"]["name"] + "-part", "labels": {"of": "svc-%s" % parent.get("nme")}}}],
+                                                                ^
+  hint: is the field spelled correctly? test the value first, or use another one in its place
+`
+	metascript(t, "test", "--update", ".").expect(t, 0, []string{warning + "cases/a.yaml: updated\n1 case: 1 updated\n"}, nil)
+	metascript(t, "test", "--junit", "report.xml", ".").expect(t, 0, []string{warning + "1 case: all as expected\n"}, nil)
+	if report := readText(t, "report.xml"); !strings.Contains(report, "<system-out>warning: cases/a.yaml: sync.star:5:140: in sync: children[0]") || strings.Contains(report, "<failure") {
+		t.Errorf("the report is:\n%s", report)
+	}
+	got := parseYAML(t, metascript(t, "test", "-o", "yaml", ".").stdout)["cases"].([]any)[0].(map[string]any)
+	if texts, _ := got["warnings"].([]any); got["result"] != "passed" || len(texts) != 1 || "warning: "+texts[0].(string)+"\n" != warning {
+		t.Errorf("the result is %v", got)
+	}
+}
+
+// A kind without a definition is known if a child of any case has it.
+func TestTestKnowsTheKindsOfAllCases(t *testing.T) {
+	inFolder(t, strings.Replace(caseController, "{apiVersion: example.com/v1, resource: parts}", "{apiVersion: db.example.com/v1, resource: redis}", 1))
+	if err := os.Mkdir("cases", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	parent := "parent: {apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}\n"
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join("cases", name), []byte(parent+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("none.yaml", "answer: {}\n")
+	metascript(t, "test", ".").expect(t, 1, []string{`what kind is resource "redis" in`}, []string{"error: "})
+	write("one.yaml", "children: [{apiVersion: db.example.com/v1, kind: Redis, metadata: {name: r}}]\nanswer: {}\n")
+	got := metascript(t, "test", ".")
+	if strings.Contains(got.stdout, "what kind") {
+		t.Errorf("the kind is not known:\n%s", got.stdout)
+	}
 }

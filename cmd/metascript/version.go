@@ -2,40 +2,37 @@ package main
 
 import (
 	"fmt"
-	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
-)
 
-// version is set by the linker when a release is built: -ldflags "-X main.version=v1.2.3".
-var version = ""
+	"metascript/cmd/metascript/internal/arguments"
+	"metascript/cmd/metascript/internal/output"
+	"metascript/cmd/metascript/internal/version"
+)
 
 // versionCommand returns the command version. It prints what a bug report needs: the version, the Go version and the platform.
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var format output.Format
+	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "metascript %s %s %s/%s\n", buildVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		Long: `Print the version of the program, the version of Go that it was built with, and the platform. A program that was not
+built as a release has the version of its module, or the commit.
+
+With --output json or yaml, the output is an object with the fields version, revision (the commit), modified (true if there
+were changes that are not in the commit), go and platform. Fields that are not known are left out.`,
+		Example: `  metascript version
+  metascript version -o json`,
+		Args: arguments.None,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info := version.Get()
+			if !format.IsText() {
+				return format.Print(cmd.OutOrStdout(), info)
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "metascript %s %s %s\n", info.Version, info.Go, info.Platform)
+			return err
 		},
 	}
-}
-
-// buildVersion returns the version of the release, or else the commit or the module version that the Go toolchain has recorded.
-func buildVersion() string {
-	if version != "" {
-		return version
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return setting.Value
-		}
-	}
-	return info.Main.Version
+	format.Register(cmd.Flags())
+	return cmd
 }

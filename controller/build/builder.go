@@ -145,7 +145,7 @@ func (w *building) warn(warnings ...string) { w.built.Warnings = append(w.built.
 // compileOwn chooses the engine for all scripts, and compiles spec.script if there is one.
 func (w *building) compileOwn(ctx context.Context) (err error) {
 	if w.declaration.HasScript() {
-		w.built.Isolation = w.Sandbox.isolation(w.declaration)
+		w.built.Isolation = w.Sandbox.isolation(w.declaration, w.parts)
 		if w.engine, err = w.Sandbox.engine(w.built.Isolation); err != nil {
 			return err
 		}

@@ -176,9 +176,9 @@ func TestErrorsOfLoadingHooks(t *testing.T) {
 		{"a hook's module with the name of the script", "hooks: {sync: {script: {language: JavaScript, inline: x, modules: {sync.js: x}}}}", false,
 			[]string{"hooks.sync.script", `module "sync.js"`, "give the module another"}},
 		{"no language", "script: {inline: x}", false, []string{"spec.script", "JavaScript, Jsonnet, Starlark"}},
-		{"a webhook without an address", "hooks: {sync: {webhook: {}}}", false, []string{"hooks.sync.webhook", "url", "service and a path"}},
-		{"a service without a path", "hooks: {sync: {webhook: {service: {name: s, namespace: ns}}}}", false, []string{"hooks.sync.webhook", "a path"}},
-		{"a path without a service", "hooks: {sync: {webhook: {path: /sync}}}", false, []string{"hooks.sync.webhook", "a service"}},
+		{"a webhook without an address", "hooks: {sync: {webhook: {}}}", false, []string{"hooks.sync.webhook", "url", "set url, or service and path"}},
+		{"a service without a path", "hooks: {sync: {webhook: {service: {name: s, namespace: ns}}}}", false, []string{"hooks.sync.webhook", "no path"}},
+		{"a path without a service", "hooks: {sync: {webhook: {path: /sync}}}", false, []string{"hooks.sync.webhook", "no service"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := newBuilder().ReadAndBuild(t.Context(), spectest.Composite(t, c.spec))
@@ -408,19 +408,37 @@ func TestStrictDependsOnModeAndVersion(t *testing.T) {
 	}
 }
 
-func TestErrorForAnInvalidResultHasTheLineOfTheFunction(t *testing.T) {
+func TestErrorForAnInvalidResultHasTheLineOfTheValue(t *testing.T) {
 	for language, source := range map[string]string{
 		"Starlark":   "\ndef sync(parent):\n    return {\"childs\": []}\n",
 		"JavaScript": "\nfunction sync() {\n  return {childs: []};\n}\n",
-		"Jsonnet":    "{\n  sync(parent):: { childs: [] },\n}\n",
+		"Jsonnet":    "{\n  sync(parent)::\n    { childs: [] },\n}\n",
 	} {
 		t.Run(language, func(t *testing.T) {
 			_, err := load(t, newBuilder(), "script: "+objecttest.Inline(language, source)).Sync.Call(t.Context(), widgetRequest())
 			var fault *engine.Error
-			if !errors.As(err, &fault) || fault.Kind != engine.KindResult || fault.Pos.Line != 2 || !strings.Contains(fault.Source, "sync(") {
-				t.Errorf("got %v, want an error at line 2 with its text", engine.DetailOf(err))
+			if !errors.As(err, &fault) || fault.Kind != engine.KindResult || fault.Pos.Line != 3 || !strings.Contains(fault.Source, "childs") {
+				t.Errorf("got %v, want an error at line 3 with its text", engine.DetailOf(err))
 			}
 		})
+	}
+}
+
+func TestTypeScriptRunsInWorkerProcesses(t *testing.T) {
+	script := "script: " + objecttest.Inline("TypeScript", "export const sync = (r: object) => ({children: []})")
+	_, err := newBuilder().ReadAndBuild(t.Context(), spectest.Composite(t, script))
+	var missing *IsolationError
+	if !errors.As(err, &missing) {
+		t.Errorf("without worker processes: error %v, want an IsolationError", err)
+	}
+	b := newBuilder()
+	b.Sandbox.Process, b.Sandbox.InProcess = b.Sandbox.InProcess, nil
+	loaded, err := b.ReadAndBuild(t.Context(), spectest.Composite(t, script))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Isolation != v1alpha1.IsolationProcess {
+		t.Errorf("the isolation is %s", loaded.Isolation)
 	}
 }
 

@@ -119,11 +119,11 @@ func TestInvalidConnectionSettingsAreErrors(t *testing.T) {
 }
 
 func TestMalformedURLIsReportedButNotShown(t *testing.T) {
-	for _, webhook := range []string{
-		"{url: 'hunter2'}", "{url: 'ftp://admin:hunter2@x/'}", "{url: 'http://admin:hunter2@[/'}", "{url: 'http:///hunter2'}",
-		"{service: {name: s, namespace: ns}, path: hunter2}",
+	for webhook, problem := range map[string]malformedError{
+		"{url: 'hunter2'}": noScheme, "{url: 'ftp://admin:hunter2@x/'}": noURL, "{url: 'http://admin:hunter2@[/'}": noURL, "{url: 'http:///hunter2'}": noURL,
+		"{service: {name: s, namespace: ns}, path: hunter2}": noSlash,
 	} {
-		const want = "hooks.sync.webhook: its URL must be http:// or https://, a host and a path"
+		want := "hooks.sync.webhook: " + problem.Error()
 		loaded, err := newBuilder().ReadAndBuild(t.Context(), spectest.Composite(t, "hooks: {sync: {webhook: "+webhook+"}}"))
 		if err != nil || len(loaded.Warnings) != 1 || loaded.Warnings[0] != want+"; until then every call fails" {
 			t.Errorf("%s: error %v, warnings %q", webhook, err, loaded.Warnings)

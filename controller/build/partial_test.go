@@ -33,7 +33,7 @@ func TestWebhooksReplaceScriptsThatDoNotLoad(t *testing.T) {
 	const webhook = "webhook: {url: 'http://x/'}"
 	missing, broken := "{file: gone.star}", objecttest.Inline("Starlark", "def sync(:")
 	valid := objecttest.Inline("Starlark", objecttest.Starlark("sync", "finalize"))
-	const noFile, noCompile = "spec.script: ", "sync.star:1:11: "
+	const noFile, noCompile = "spec.script: ", "sync.star:1:9: "
 	for _, c := range []struct {
 		name, spec                string
 		last                      []string // the hooks when the scripts were loaded last

@@ -59,13 +59,23 @@ type IsolationError struct{ missing []string }
 
 // Error implements error.
 func (e *IsolationError) Error() string {
-	return "isolation Process is not available on this system, and scripts do not run with less isolation; the system lacks: " + strings.Join(e.missing, "; ")
+	const text = "isolation Process is not available on this system, and scripts do not run with less isolation"
+	if len(e.missing) == 0 {
+		return text
+	}
+	return text + "; the system lacks: " + strings.Join(e.missing, "; ")
 }
 
-// isolation returns the isolation of the scripts of d: the one that it sets, or more if the server requires it.
-func (s *Sandbox) isolation(d *spec.Declaration) v1alpha1.Isolation {
+// isolation returns the isolation of the scripts of d: the one that it sets, or more if the server or a language requires it. The
+// compiler of TypeScript has no limits, so that it must be possible to kill it.
+func (s *Sandbox) isolation(d *spec.Declaration, parts Parts) v1alpha1.Isolation {
 	if d.Settings.Isolation == v1alpha1.IsolationProcess || s.requires(d) != "" {
 		return v1alpha1.IsolationProcess
+	}
+	for _, part := range parts {
+		if part.Script.Language == engine.TypeScript {
+			return v1alpha1.IsolationProcess
+		}
 	}
 	return v1alpha1.IsolationInProcess
 }
@@ -199,16 +209,4 @@ func (s *Sandbox) explain(err error, l engine.Limits) error {
 		return &corrected
 	}
 	return err
-}
-
-// RunawaysOf returns the Runaways of one controller. Those of an earlier controller of the same name that was another tenant's are
-// left out.
-func (s *Sandbox) RunawaysOf(id spec.ID, tenant string) []engine.Runaway {
-	var own []engine.Runaway
-	for _, one := range s.Runaways() {
-		if one.Owner == id.Owner() && one.Tenant == tenant {
-			own = append(own, one)
-		}
-	}
-	return own
 }

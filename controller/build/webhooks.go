@@ -12,6 +12,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/hook"
+	"metascript/controller/metrics"
 	"metascript/controller/redact"
 	"metascript/controller/references"
 	"metascript/controller/spec"
@@ -24,7 +25,7 @@ type WebhookClients struct {
 	Credentials *Credentials
 
 	webhooks []*hook.Webhook
-	metrics  []*hook.Metrics
+	metrics  []*metrics.Webhook
 	registry prometheus.Registerer // nil if metrics are not registered
 }
 
@@ -84,7 +85,7 @@ func (c *WebhookClients) Close() {
 func (w *building) webhook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
 	path := fmt.Sprintf("hooks.%s.webhook", name)
 	address, err := addressOf(set.Webhook)
-	if errors.Is(err, errMalformed) {
+	if malformed := malformedError(""); errors.As(err, &malformed) {
 		return w.malformedURL(path, err), nil
 	}
 	if err != nil {
@@ -104,11 +105,11 @@ func (w *building) webhook(name string, set *v1alpha1.Hook) (hook.Hook, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	made := w.newWebhook(set, address)
-	metrics := hook.NewMetrics(name, w.labels(made))
-	made.Client.Endpoint, made.Client.Wrap = connection.current, metrics.Wrap
+	counts := metrics.NewWebhook(name, w.labels(made))
+	made.Client.Endpoint, made.Client.Wrap = connection.current, counts.Wrap
 	w.built.webhooks[name] = made
 	w.built.Clients.webhooks = append(w.built.Clients.webhooks, made)
-	w.built.Clients.metrics = append(w.built.Clients.metrics, metrics)
+	w.built.Clients.metrics = append(w.built.Clients.metrics, counts)
 	return made, nil
 }
 
@@ -169,23 +170,41 @@ var defaultModes = map[string]v1alpha1.ResponseUnmarshallMode{
 	hook.V2: v1alpha1.ResponseUnmarshallModeStrict,
 }
 
-// errMalformed says that a URL cannot be called.
-var errMalformed = errors.New("its URL must be http:// or https://, a host and a path")
+// A malformedError says why a URL cannot be called.
+type malformedError string
+
+func (e malformedError) Error() string { return string(e) }
+
+const (
+	noURL    malformedError = "its URL must be http:// or https://, a host and a path"
+	noScheme malformedError = noURL + ": it has no http:// or https://"
+	noSlash  malformedError = "its path must begin with /"
+)
 
 // addressOf returns the URL of a webhook. An error does not show the URL, since it may contain a password.
 func addressOf(w *v1alpha1.Webhook) (string, error) {
 	address := deref(w.URL)
 	if address == "" {
-		if w.Service == nil || deref(w.Path) == "" {
-			return "", errors.New("give it a url, or a service and a path")
+		switch {
+		case w.Service == nil && deref(w.Path) == "":
+			return "", errors.New("it has no url: set url, or service and path")
+		case w.Service == nil:
+			return "", errors.New("it has a path and no service: set service, with name and namespace, or url")
+		case deref(w.Path) == "":
+			return "", errors.New("it has a service and no path: set path, such as /sync")
 		}
 		address = serviceURL(w.Service) + *w.Path
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || defaultPorts[u.Scheme] == "" {
-		return "", errMalformed
+	switch {
+	case err == nil && u.Host != "" && defaultPorts[u.Scheme] != "":
+		return address, nil
+	case deref(w.URL) == "" && !strings.HasPrefix(*w.Path, "/"):
+		return "", noSlash
+	case !strings.Contains(address, "://"):
+		return "", noScheme
 	}
-	return address, nil
+	return "", noURL
 }
 
 // serviceURL returns the URL of a Service without a path. The defaults are http and port 80.

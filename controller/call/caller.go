@@ -224,7 +224,7 @@ func (c *Caller) callOne(ctx context.Context, req hook.Request, v Variant) (resp
 // recordEvents records the warnings and the events of a response as events about the parent.
 func (c *Caller) recordEvents(parent *object.Object, response *hook.Response) {
 	for _, warning := range response.Warnings {
-		c.Events.Warning(parent, "HookWarning", "%s", warning)
+		c.Events.Warning(parent, "HookWarning", "%v", warning)
 	}
 	for _, event := range response.Events {
 		c.Events.HookEvent(parent, event.Type, event.Reason, event.Message)

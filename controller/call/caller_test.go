@@ -246,7 +246,7 @@ func TestWhichHookIsCalled(t *testing.T) {
 }
 
 func TestEventsAreRecordedForSuccessfulCall(t *testing.T) {
-	sync := &countedHook{response: hook.Response{Warnings: []string{"a % sign"}, Events: []hook.Event{{Type: "Normal", Reason: "Done", Message: "all"}}}}
+	sync := &countedHook{response: hook.Response{Warnings: []error{errors.New("a % sign")}, Events: []hook.Event{{Type: "Normal", Reason: "Done", Message: "all"}}}}
 	caller, recorded := newCaller(build.Hooks{Sync: sync})
 	if _, err := caller.call(t, nil); err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ func TestCallRevisions(t *testing.T) {
 	} {
 		hooks := [3]*countedHook{}
 		for i, err := range c.errs {
-			hooks[i] = &countedHook{err: err, response: hook.Response{Status: map[string]any{"hook": i}, Warnings: []string{"warning"}}}
+			hooks[i] = &countedHook{err: err, response: hook.Response{Status: map[string]any{"hook": i}, Warnings: []error{errors.New("warning")}}}
 		}
 		caller, recorded := newCaller(build.Hooks{Sync: hooks[0]})
 		parent := objecttest.Widget(nil)

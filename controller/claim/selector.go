@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"metascript/controller/allowed"
 	"metascript/controller/object"
 )
 
@@ -34,9 +35,9 @@ func SpecSelector(parent *object.Object) (labels.Selector, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, &selector); err != nil {
 		return nil, fmt.Errorf("%s: spec.selector: %w", object.Describe(parent), err)
 	}
-	compiled, err := metav1.LabelSelectorAsSelector(&selector)
+	compiled, err := allowed.Selector(&selector)
 	if err != nil {
-		return nil, fmt.Errorf("%s: spec.selector: %w", object.Describe(parent), err)
+		return nil, fmt.Errorf("%s: spec.selector.%w", object.Describe(parent), err)
 	}
 	if compiled.Empty() {
 		return nil, fmt.Errorf("%s: spec.selector matches everything: give it matchLabels or matchExpressions", object.Describe(parent))

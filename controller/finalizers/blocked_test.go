@@ -61,7 +61,7 @@ func newWaitingWorld(t *testing.T) *waitingWorld {
 		blocked: map[spec.ID]*blockedParents{},
 	}
 	events := kube.NewEvents(clientset.NewClientset(), kube.EventBudget{})
-	events.Intercept = func(parent *object.Object, _, _, _ string) bool {
+	events.Intercept = func(parent *object.Object, _ kube.Event) bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.warned = append(w.warned, parent.GetName())

@@ -7,42 +7,49 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/kinds"
 	"metascript/controller/object"
 )
 
-// desired converts the children in a response to a set for the plan. Each child is checked, and gets the namespace of the
+// desire sets the children of the response to those in a list. Each child is checked, and gets the namespace of the
 // parent if it has none, and the labels and annotations of req.Expect. In a response that is not checked strictly, some
 // mistakes are only warnings.
-func desired(items []any, req *Request, how decodeOptions) (*object.Set, []string, error) {
-	set, first := &object.Set{}, map[object.Ref]int{}
-	var warnings []string
+func (resp *Response) desire(items []any, req *Request, how decodeOptions) error {
+	resp.Children, resp.Indexes = &object.Set{}, make(map[object.Ref]int, len(items))
 	field := req.Shape.children()
 	for i, item := range items {
 		name := fmt.Sprintf("%s[%d]%s", field, i, describe(item))
 		o, err := newChild(item, req, how)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
+			return within(fmt.Errorf("%s: %w", name, err), field, i)
 		}
-		if warning := undeclared(o, req); warning != "" {
-			if how.strict {
-				return nil, nil, fmt.Errorf("%s: %s", name, warning)
+		if found := how.absent.Object(o.Object); found != nil {
+			if how.strict && how.absent.Certain() {
+				return within(fmt.Errorf("%s: %w", name, absentError(found)), field, i)
 			}
-			warnings = append(warnings, fmt.Sprintf("%s: %s; it is created, but not watched, updated or deleted", name, warning))
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", name, absentError(found)), field, i))
+		}
+		if warning, wrong := undeclared(o, req); warning != "" {
+			if how.strict {
+				return within(fmt.Errorf("%s: %s", name, warning), field, i, wrong)
+			}
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %s; it is created, but not watched, updated or deleted", name, warning), field, i, wrong))
 		}
 		id := object.RefOf(o)
-		if before, seen := first[id]; seen {
+		if before, seen := resp.Indexes[id]; seen {
 			if how.strict {
-				return nil, nil, fmt.Errorf("%s: it is in the list already, as %s[%d]", name, field, before)
+				return within(fmt.Errorf("%s: it is in the list already, as %s[%d]", name, field, before), field, i, "metadata", "name")
 			}
-			warnings = append(warnings, fmt.Sprintf("%s: it is in the list already, as %s[%d]; the last one is used", name, field, before))
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: it is in the list already, as %s[%d]; the last one is used", name, field, before), field, i, "metadata", "name"))
 		}
-		first[id] = i
-		set.Put(o)
+		resp.Indexes[id] = i
+		resp.Children.Put(o)
 	}
-	return set, warnings, nil
+	return nil
 }
 
 // newChild checks one child and completes it, or a copy of it if others use it too.
@@ -62,7 +69,7 @@ func newChild(item any, req *Request, how decodeOptions) (*object.Object, error)
 		return nil, err
 	}
 	if o.GroupVersionKind().GroupKind() == req.Parent.GroupVersionKind().GroupKind() && object.KeyOf(o) == object.KeyOf(req.Parent) {
-		return nil, errors.New("it is the parent itself, which cannot be its own child: give it another name")
+		return nil, within(errors.New("it is the parent itself, which cannot be its own child: give it another name"), "metadata", "name")
 	}
 	return o, label(o, req.Expect)
 }
@@ -71,27 +78,27 @@ func newChild(item any, req *Request, how decodeOptions) (*object.Object, error)
 func checkShape(m map[string]any) error {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if text, ok := m[field].(string); !ok || text == "" {
-			return fmt.Errorf("%s is %s, want a string such as %s", field, missingOr(m[field]), map[string]string{"apiVersion": `"v1"`, "kind": `"Pod"`}[field])
+			return within(fmt.Errorf("%s is %s, want a string such as %s", field, missingOr(m[field]), map[string]string{"apiVersion": `"v1"`, "kind": `"Pod"`}[field]), field)
 		}
 	}
 	if _, err := schema.ParseGroupVersion(m["apiVersion"].(string)); err != nil {
-		return fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", m["apiVersion"])
+		return within(fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", m["apiVersion"]), "apiVersion")
 	}
 	metadata, ok := m["metadata"].(map[string]any)
 	if !ok {
-		return fmt.Errorf("metadata is %s, want an object with a name", missingOr(m["metadata"]))
+		return within(fmt.Errorf("metadata is %s, want an object with a name", missingOr(m["metadata"])), "metadata")
 	}
 	if name, ok := metadata["name"].(string); !ok || name == "" {
-		return fmt.Errorf("metadata.name is %s: a child needs a name, so that it is recognised again", missingOr(metadata["name"]))
+		return within(fmt.Errorf("metadata.name is %s: a child needs a name, so that it is recognized again", missingOr(metadata["name"])), "metadata", "name")
 	}
 	if namespace, found := metadata["namespace"]; found && namespace != nil {
 		if _, ok := namespace.(string); !ok {
-			return fmt.Errorf("metadata.namespace is %s, want a string", typeName(namespace))
+			return within(fmt.Errorf("metadata.namespace is %s, want a string", typeName(namespace)), "metadata", "namespace")
 		}
 	}
 	for _, field := range []string{"labels", "annotations"} {
 		if err := checkStrings("metadata."+field, metadata[field]); err != nil {
-			return err
+			return within(err, "metadata", field)
 		}
 	}
 	return nil
@@ -116,7 +123,7 @@ func checkStrings(path string, v any) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if _, ok := m[key].(string); !ok && m[key] != nil {
-			return fmt.Errorf("%s[%q] is %s, want a string: put it in quotes", path, key, typeName(m[key]))
+			return within(fmt.Errorf("%s[%q] is %s, want a string: put it in quotes", path, key, typeName(m[key])), key)
 		}
 	}
 	return nil
@@ -132,7 +139,7 @@ func place(o *object.Object, req *Request) error {
 			return fmt.Errorf("it is cluster-scoped and its parent %s is not: the garbage collector would delete it, since a cluster-scoped object cannot have an owner in a namespace", object.Describe(req.Parent))
 		}
 		if o.GetNamespace() != "" {
-			return fmt.Errorf("it is cluster-scoped and cannot have metadata.namespace %q", o.GetNamespace())
+			return within(fmt.Errorf("it is cluster-scoped and cannot have metadata.namespace %q", o.GetNamespace()), "metadata", "namespace")
 		}
 		return nil
 	}
@@ -140,7 +147,7 @@ func place(o *object.Object, req *Request) error {
 		o.SetNamespace(home)
 	}
 	if home != "" && o.GetNamespace() != home {
-		return fmt.Errorf("metadata.namespace is %q, but its parent is in %q: the garbage collector would delete it, since an owner must be in the same namespace", o.GetNamespace(), home)
+		return within(fmt.Errorf("metadata.namespace is %q, but its parent is in %q: the garbage collector would delete it, since an owner must be in the same namespace", o.GetNamespace(), home), "metadata", "namespace")
 	}
 	if declared && home == "" && o.GetNamespace() == "" {
 		return fmt.Errorf("metadata.namespace is missing: its parent %s is cluster-scoped and has no namespace", object.Describe(req.Parent))
@@ -154,7 +161,7 @@ func label(o *object.Object, expect Expect) error {
 	add(metadata, "annotations", expect.Annotations)
 	have := labelSet(add(metadata, "labels", expect.Labels))
 	if expect.Selector != nil && !expect.Selector.Matches(have) {
-		return fmt.Errorf("its labels %v do not match the parent's selector %q: its parent would not recognise it; add the labels, or set generateSelector on the controller", map[string]string(have), expect.Selector)
+		return within(fmt.Errorf("its labels %v do not match the parent's selector %q: its parent would not recognize it; add the labels, or set generateSelector on the controller", map[string]string(have), expect.Selector), "metadata", "labels")
 	}
 	return nil
 }
@@ -183,18 +190,48 @@ func labelSet(all map[string]any) labels.Set {
 	return have
 }
 
-// undeclared returns a text if the kind of a child is not declared, and "" otherwise.
-func undeclared(o *object.Object, req *Request) string {
-	kind, kinds := o.GroupVersionKind(), req.Expect.Kinds
-	if _, declared := kinds[kind]; declared {
-		return ""
+// undeclared returns a text if the kind of a child is not declared, and "" otherwise. It says what was probably meant, or how to
+// declare the kind. wrong is the field that is probably wrong.
+func undeclared(o *object.Object, req *Request) (text, wrong string) {
+	kind, declared := o.GroupVersionKind(), req.Expect.Kinds
+	if _, found := declared[kind]; found {
+		return "", ""
 	}
-	names := make([]string, 0, len(kinds))
-	for k := range kinds {
+	wrong = "kind"
+	for k := range declared {
+		if k.Kind == kind.Kind {
+			wrong = "apiVersion"
+		}
+	}
+	names := make([]string, 0, len(declared))
+	for k := range declared {
 		names = append(names, groupName(k))
 	}
 	slices.Sort(names)
-	return fmt.Sprintf("%s is not among the controller's %s (%s)", groupName(kind), req.Shape.rules(), strings.Join(names, ", "))
+	field := req.Shape.rules()
+	text = fmt.Sprintf("%s is not among the controller's %s (%s): ", groupName(kind), field, strings.Join(names, ", "))
+	r, exists := kinds.Kubernetes().ByKind(kind)
+	if hint := declaredKinds(req).KindHint(kind); hint != "" && !exists {
+		return text + hint, wrong
+	}
+	if hint := kinds.Kubernetes().KindHint(kind); hint != "" && !exists {
+		return text + hint, wrong
+	}
+	if !exists { // a custom resource, whose plural name can only be guessed
+		guess, _ := meta.UnsafeGuessKindToResource(kind)
+		r = kinds.Resource{APIVersion: kind.GroupVersion().String(), Plural: guess.Resource}
+	}
+	return fmt.Sprintf("%sto allow it, add to %s: %s", text, field, r.Rule()), wrong
+}
+
+// declaredKinds returns the kinds that a request declares, without their plural names.
+func declaredKinds(req *Request) kinds.Table {
+	var table kinds.Table
+	for kind := range req.Expect.Kinds {
+		table = append(table, kinds.Resource{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind})
+	}
+	slices.SortFunc(table, func(a, b kinds.Resource) int { return strings.Compare(a.GVK().String(), b.GVK().String()) })
+	return table
 }
 
 // describe returns the kind and name of a child as far as they are strings, such as ` (Pod "web-0")`.

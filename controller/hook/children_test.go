@@ -23,7 +23,7 @@ func TestChildNeedsAPIVersionKindAndName(t *testing.T) {
 	const (
 		version  = `want a string such as "v1"`
 		kind     = `want a string such as "Pod"`
-		name     = `a child needs a name, so that it is recognised again`
+		name     = `a child needs a name, so that it is recognized again`
 		metadata = `want an object with a name`
 	)
 	checkRefusals(t, newRequest(t), all, []refusal{
@@ -65,27 +65,42 @@ func TestInvalidMetadataOfChildIsAnError(t *testing.T) {
 	})
 }
 
-const undeclaredSecret = `children[1] (Secret "s"): Secret.v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1)`
+const undeclaredSecret = `children[1] (Secret "s"): Secret.v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): to allow it, add to childResources: - {apiVersion: v1, resource: secrets}`
 
 func TestUndeclaredKindFromScriptIsAnError(t *testing.T) {
 	checkRefusals(t, newRequest(t), strict, []refusal{
 		{"another kind", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, {apiVersion: v1, kind: Secret, metadata: {name: s}}]}`, undeclaredSecret},
 		{
 			"another version", `{children: [{apiVersion: apps/v1beta1, kind: StatefulSet, metadata: {name: s}}]}`,
-			`children[0] (StatefulSet "s"): StatefulSet.apps/v1beta1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1)`,
+			`children[0] (StatefulSet "s"): StatefulSet.apps/v1beta1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "apiVersion: apps/v1"?`,
 		}, {
 			"another group", `{children: [{apiVersion: example.com/v1, kind: Pod, metadata: {name: s}}]}`,
-			`children[0] (Pod "s"): Pod.example.com/v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1)`,
+			`children[0] (Pod "s"): Pod.example.com/v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): to allow it, add to childResources: - {apiVersion: example.com/v1, resource: pods}`,
 		}, {
 			"another case", `{children: [{apiVersion: v1, kind: pod, metadata: {name: s}}]}`,
-			`children[0] (pod "s"): pod.v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1)`,
+			`children[0] (pod "s"): pod.v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "kind: Pod"?`,
+		}, {
+			"an old version of a kind that is not declared", `{children: [{apiVersion: extensions/v1beta1, kind: Deployment, metadata: {name: s}}]}`,
+			`children[0] (Deployment "s"): Deployment.extensions/v1beta1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "apiVersion: apps/v1"?`,
+		}, {
+			"an apiVersion without a version", `{children: [{apiVersion: apps, kind: StatefulSet, metadata: {name: s}}]}`,
+			`children[0] (StatefulSet "s"): StatefulSet.apps is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "apiVersion: apps/v1"?`,
+		}, {
+			"no group", `{children: [{apiVersion: v1, kind: Deployment, metadata: {name: s}}]}`,
+			`children[0] (Deployment "s"): Deployment.v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "apiVersion: apps/v1"?`,
+		}, {
+			"a misspelled kind", `{children: [{apiVersion: apps/v1, kind: Deploymnet, metadata: {name: s}}]}`,
+			`children[0] (Deploymnet "s"): Deploymnet.apps/v1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "kind: Deployment"?`,
+		}, {
+			"another version of a custom resource", `{children: [{apiVersion: example.com/v1beta1, kind: Zone, metadata: {name: s}}]}`,
+			`children[0] (Zone "s"): Zone.example.com/v1beta1 is not among the controller's childResources (Pod.v1, StatefulSet.apps/v1, Zone.example.com/v1): did you mean "apiVersion: example.com/v1"?`,
 		},
 	})
 	none := newRequest(t)
 	none.Expect.Kinds = nil
 	checkRefusals(t, none, strict, []refusal{{
 		"none is declared", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}`,
-		`children[0] (Pod "a"): Pod.v1 is not among the controller's childResources ()`,
+		`children[0] (Pod "a"): Pod.v1 is not among the controller's childResources (): to allow it, add to childResources: - {apiVersion: v1, resource: pods}`,
 	}})
 }
 
@@ -95,7 +110,7 @@ func TestUndeclaredKindFromWebhookIsAWarning(t *testing.T) {
 		if diff := cmp.Diff([]string{"Pod default/a", "Secret default/s"}, children(resp)); diff != "" {
 			t.Errorf("%s: children (-want +got):\n%s", speaker, diff)
 		}
-		if diff := cmp.Diff([]string{undeclaredSecret + "; it is created, but not watched, updated or deleted"}, resp.Warnings); diff != "" {
+		if diff := cmp.Diff([]string{undeclaredSecret + "; it is created, but not watched, updated or deleted"}, warnings(resp)); diff != "" {
 			t.Errorf("%s: warnings (-want +got):\n%s", speaker, diff)
 		}
 	}
@@ -127,7 +142,7 @@ func TestLastDuplicateChildFromWebhookIsUsed(t *testing.T) {
 		if diff := cmp.Diff(any(map[string]any{"n1": int64(2)}), last.Object["spec"]); diff != "" {
 			t.Errorf("%s: spec (-want +got):\n%s", speaker, diff)
 		}
-		if diff := cmp.Diff([]string{`children[2] (Pod "a"): it is in the list already, as children[0]; the last one is used`}, resp.Warnings); diff != "" {
+		if diff := cmp.Diff([]string{`children[2] (Pod "a"): it is in the list already, as children[0]; the last one is used`}, warnings(resp)); diff != "" {
 			t.Errorf("%s: warnings (-want +got):\n%s", speaker, diff)
 		}
 	}
@@ -165,7 +180,7 @@ func TestChildrenKeepOrderOfResponse(t *testing.T) {
 func TestLabelsOfChildMustMatchSelector(t *testing.T) {
 	req := newRequest(t)
 	req.Expect.Selector = selector(t, "app=cats,tier in (a,b)")
-	const why = ` do not match the parent's selector "app=cats,tier in (a,b)": its parent would not recognise it; add the labels, or set generateSelector on the controller`
+	const why = ` do not match the parent's selector "app=cats,tier in (a,b)": its parent would not recognize it; add the labels, or set generateSelector on the controller`
 	checkRefusals(t, req, all, []refusal{
 		{"no labels", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]}`, `children[0] (Pod "a"): its labels map[]` + why},
 		{"null labels", `{children: [{apiVersion: v1, kind: Pod, metadata: {name: a, labels: null}}]}`, `children[0] (Pod "a"): its labels map[]` + why},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/allowed"
 	"metascript/controller/selection"
 	"metascript/engine"
 )
@@ -34,6 +35,9 @@ type RelatedRule struct {
 // RelatedField returns the path of the i-th rule in the response.
 func RelatedField(i int) string { return fmt.Sprintf("%s[%d]", fieldRelated, i) }
 
+// RelatedPath returns the path of a field of the i-th rule in the response.
+func RelatedPath(i int, field string) engine.Path { return engine.Path{fieldRelated, i, field} }
+
 // ruleKeys are the fields of a rule.
 var ruleKeys = []string{"apiVersion", "resource", "labelSelector", "namespaceSelector", "namespace", "names"}
 
@@ -42,7 +46,7 @@ func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) 
 	resp := &Response{Shape: Customizing}
 	items, ok := answer[fieldRelated].([]any)
 	if !ok && answer[fieldRelated] != nil {
-		return nil, fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", fieldRelated, typeName(answer[fieldRelated]))
+		return nil, within(fmt.Errorf("%s in the answer is %s, want a list of {apiVersion, resource, ...}", fieldRelated, typeName(answer[fieldRelated])), fieldRelated)
 	}
 	if len(items) > maxRelated {
 		return nil, fmt.Errorf("%s in the answer has %d rules, and at most %d are allowed: select by labels or by namespaces", fieldRelated, len(items), maxRelated)
@@ -51,7 +55,7 @@ func decodeRelated(answer map[string]any, how decodeOptions) (*Response, error) 
 	for i, item := range items {
 		rule, err := decodeRule(item, how)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", RelatedField(i), err)
+			return nil, within(fmt.Errorf("%s: %w", RelatedField(i), err), fieldRelated, i)
 		}
 		if names += len(rule.Names); names > maxRelatedNames {
 			return nil, fmt.Errorf("%s: there are more than %d names in the answer: select by labels or by namespaces", RelatedField(i), maxRelatedNames)
@@ -77,7 +81,7 @@ func decodeRule(item any, how decodeOptions) (RelatedRule, error) {
 		return rule, err
 	}
 	if _, err := schema.ParseGroupVersion(rule.APIVersion); err != nil {
-		return rule, fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", rule.APIVersion)
+		return rule, within(fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", rule.APIVersion), "apiVersion")
 	}
 	if rule.Resource, err = textOf(m, "resource", `"configmaps", the plural name`); err != nil {
 		return rule, err
@@ -90,7 +94,7 @@ func decodeRule(item any, how decodeOptions) (RelatedRule, error) {
 func textOf(m map[string]any, field, example string) (string, error) {
 	text, ok := m[field].(string)
 	if !ok || text == "" {
-		return "", fmt.Errorf("%s is %s, want a string such as %s", field, missingOr(m[field]), example)
+		return "", within(fmt.Errorf("%s is %s, want a string such as %s", field, missingOr(m[field]), example), field)
 	}
 	return text, nil
 }
@@ -105,18 +109,18 @@ func decodeQuery(m map[string]any, how decodeOptions) (q selection.Query, err er
 	}
 	namespace, ok := m["namespace"].(string)
 	if q.Namespace = namespace; !ok && m["namespace"] != nil {
-		return q, fmt.Errorf("namespace is %s, want a string", typeName(m["namespace"]))
+		return q, within(fmt.Errorf("namespace is %s, want a string", typeName(m["namespace"])), "namespace")
 	}
 	if q.Names, err = decodeNames(m["names"], how); err != nil {
 		return q, err
 	}
 	switch {
 	case q.Names != nil && byLabels:
-		err = errors.New("names and labelSelector exclude each other: use two rules")
+		err = within(errors.New("names and labelSelector exclude each other: use two rules"), engine.Key("labelSelector"))
 	case q.Names != nil && byNamespaces:
-		err = errors.New("names and namespaceSelector exclude each other: use two rules")
+		err = within(errors.New("names and namespaceSelector exclude each other: use two rules"), engine.Key("namespaceSelector"))
 	case q.Namespace != "" && byNamespaces:
-		err = errors.New("namespace and namespaceSelector exclude each other: a namespace has the label kubernetes.io/metadata.name")
+		err = within(errors.New("namespace and namespaceSelector exclude each other: a namespace has the label kubernetes.io/metadata.name"), engine.Key("namespaceSelector"))
 	}
 	return q, err
 }
@@ -126,7 +130,7 @@ func decodeQuery(m map[string]any, how decodeOptions) (q selection.Query, err er
 func decodeNames(v any, how decodeOptions) ([]string, error) {
 	items, ok := v.([]any)
 	if !ok && v != nil {
-		return nil, fmt.Errorf("names is %s, want a list of strings", typeName(v))
+		return nil, within(fmt.Errorf("names is %s, want a list of strings", typeName(v)), "names")
 	}
 	if v == nil || len(items) == 0 && !how.strict {
 		return nil, nil
@@ -135,7 +139,7 @@ func decodeNames(v any, how decodeOptions) ([]string, error) {
 	for i, item := range items {
 		name, ok := item.(string)
 		if !ok || how.strict && name == "" {
-			return nil, fmt.Errorf("names[%d] is %s, want a string", i, missingOr(item))
+			return nil, within(fmt.Errorf("names[%d] is %s, want a string", i, missingOr(item)), "names", i)
 		}
 		names = append(names, name)
 	}
@@ -149,26 +153,26 @@ func decodeSelector(m map[string]any, field string, how decodeOptions) (labels.S
 	}
 	s, ok := m[field].(map[string]any)
 	if !ok {
-		return nil, false, fmt.Errorf("%s is %s, want an object with matchLabels or matchExpressions", field, typeName(m[field]))
+		return nil, false, within(fmt.Errorf("%s is %s, want an object with matchLabels or matchExpressions", field, typeName(m[field])), field)
 	}
 	if how.knownKeys {
 		if err := onlyKeys(s, field+".", []string{"matchLabels", "matchExpressions"}); err != nil {
-			return nil, false, err
+			return nil, false, within(err, field)
 		}
 	}
 	if err := checkStrings(field+".matchLabels", s["matchLabels"]); err != nil {
-		return nil, false, err
+		return nil, false, within(err, field, "matchLabels")
 	}
 	if err := checkExpressions(field+".matchExpressions", s["matchExpressions"], how); err != nil {
-		return nil, false, err
+		return nil, false, within(err, field, "matchExpressions")
 	}
 	var parsed metav1.LabelSelector
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(s, &parsed); err != nil {
-		return nil, false, fmt.Errorf("%s: %w", field, err)
+		return nil, false, within(fmt.Errorf("%s: %w", field, err), field)
 	}
-	selector, err := metav1.LabelSelectorAsSelector(&parsed)
+	selector, err := allowed.Selector(&parsed)
 	if err != nil {
-		return nil, false, fmt.Errorf("%s: %w", field, err)
+		return nil, false, within(fmt.Errorf("%s.%w", field, err), append([]any{field}, wrongRequirement(&parsed)...)...)
 	}
 	return selector, true, nil
 }
@@ -183,21 +187,31 @@ func checkExpressions(path string, v any, how decodeOptions) error {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		m, ok := item.(map[string]any)
 		if !ok {
-			return fmt.Errorf("%s is %s, want {key, operator, values}", at, typeName(item))
+			return within(fmt.Errorf("%s is %s, want {key, operator, values}", at, typeName(item)), i)
 		}
 		if how.knownKeys {
 			if err := onlyKeys(m, at+".", []string{"key", "operator", "values"}); err != nil {
-				return err
+				return within(err, i)
 			}
 		}
 		values, ok := m["values"].([]any)
 		if !ok && m["values"] != nil {
-			return fmt.Errorf("%s.values is %s, want a list of strings", at, typeName(m["values"]))
+			return within(fmt.Errorf("%s.values is %s, want a list of strings", at, typeName(m["values"])), i, "values")
 		}
 		for n, value := range values {
 			if _, ok := value.(string); !ok {
-				return fmt.Errorf("%s.values[%d] is %s, want a string: put it in quotes", at, n, typeName(value))
+				return within(fmt.Errorf("%s.values[%d] is %s, want a string: put it in quotes", at, n, typeName(value)), i, "values", n)
 			}
+		}
+	}
+	return nil
+}
+
+// wrongRequirement returns the path of the operator in the first requirement that is not valid; none if all are.
+func wrongRequirement(s *metav1.LabelSelector) []any {
+	for i, r := range s.MatchExpressions {
+		if allowed.Requirement(r) != nil {
+			return []any{"matchExpressions", i, "operator"}
 		}
 	}
 	return nil
@@ -210,9 +224,9 @@ func onlyKeys(m map[string]any, path string, known []string) error {
 			continue
 		}
 		if like := engine.Nearest(key, known); like != "" {
-			return fmt.Errorf("unknown key %s%s: did you mean %q?", path, key, like)
+			return within(fmt.Errorf("unknown key %s%s: did you mean %q?", path, key, like), engine.Key(key))
 		}
-		return fmt.Errorf("unknown key %s%s: it may have %s", path, key, enumerate(known))
+		return within(fmt.Errorf("unknown key %s%s: it may have %s", path, key, enumerate(known)), engine.Key(key))
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func TestInvalidCustomizeResponses(t *testing.T) {
 		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {matchExpressions: {}}}]}`, `relatedResources[0]: labelSelector.matchExpressions is an object, want a list of {key, operator, values}`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {matchExpressions: [{key: a, operator: In, values: [1]}]}}]}`, `relatedResources[0]: labelSelector.matchExpressions[0].values[0] is a number, want a string: put it in quotes`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, namespaceSelector: {matchExpressions: [{key: a, operatr: In}]}}]}`, `relatedResources[0]: unknown key namespaceSelector.matchExpressions[0].operatr: did you mean "operator"?`, strict},
-		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {matchExpressions: [{key: a, operator: Is, values: [b]}]}}]}`, `relatedResources[0]: labelSelector: "Is" is not a valid label selector operator`, all},
+		{`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {matchExpressions: [{key: a, operator: Is, values: [b]}]}}]}`, `relatedResources[0]: labelSelector.matchExpressions[0]: operator is "Is", want In, NotIn, Exists or DoesNotExist`, all},
 		{`{relatedResources: [` + strings.Repeat(`{apiVersion: v1, resource: pods}, `, 1001) + `]}`, `relatedResources in the answer has 1001 rules, and at most 1000 are allowed: select by labels or by namespaces`, all},
 		{`{relatedResources: [{apiVersion: v1, resource: pods, names: [` + strings.Repeat(`a, `, 10_001) + `]}]}`, `relatedResources[0]: there are more than 10000 names in the answer: select by labels or by namespaces`, all},
 	} {

@@ -18,8 +18,8 @@ func (r *Response) Document() map[string]any {
 	if r.ResyncAfter > 0 {
 		doc[fieldResync] = r.ResyncAfter.Seconds()
 	}
-	if r.Finalized {
-		doc[fieldFinalized] = true
+	if r.Finalized || r.NotFinalized {
+		doc[fieldFinalized] = r.Finalized
 	}
 	if len(r.Events) > 0 {
 		doc[fieldEvents] = events(r.Events)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"metascript/controller/object"
+	"metascript/controller/throttle"
 	"metascript/engine"
 )
 
@@ -40,7 +41,7 @@ type Fallback struct {
 	// mu guards the fields below. Switched and Now are called with it locked. So it is taken before all locks that Switched takes,
 	// and code that has one of those locked must not use the Fallback.
 	mu      sync.Mutex
-	tally   tally
+	tally   throttle.Tally
 	active  bool  // the webhook is called
 	why     error // why it is active
 	period  int   // the number of switches
@@ -93,11 +94,11 @@ func (f *Fallback) begin(parent object.Ref) assignment {
 	if f.Script == nil {
 		return assignment{parent: parent, webhook: true}
 	}
-	known := f.tally.begin(parent)
+	known := f.tally.Begin(parent)
 	probe := f.due(known)
 	if probe {
 		f.probed, f.probing = f.now(), true
-		f.tally.moveLast(known)
+		f.tally.MoveLast(known)
 	}
 	return assignment{parent, f.period, !f.active || probe, f.active}
 }
@@ -115,12 +116,13 @@ func (f *Fallback) end(a assignment, err error) (active bool) {
 	switch result := f.classify(err); {
 	case result == inconclusive:
 	case a.webhook && result == works:
-		f.tally = tally{}
+		f.tally = throttle.Tally{}
 		f.change(false, nil)
 	case !a.webhook:
-		f.tally.note(a.parent, result == broken)
-		if f.tally.isBroken() {
-			f.change(true, fmt.Errorf("the script failed for %d of %d parents, last for %s: %w", f.tally.failing, len(f.tally.parents), a.parent, err))
+		f.tally.Note(a.parent, result == broken)
+		if f.tally.IsBroken() {
+			parents, failing := f.tally.Calls()
+			f.change(true, fmt.Errorf("the script failed for %d of %d parents, last for %s: %w", failing, parents, a.parent, err))
 		}
 	}
 	return f.active
@@ -138,12 +140,13 @@ func (f *Fallback) change(active bool, why error) {
 
 // due reports whether the next call for a parent is a probe. Parents for which the script failed are probed first, and any
 // parent if none of these is called for some time.
-func (f *Fallback) due(parent *attempt) bool {
+func (f *Fallback) due(parent *throttle.Attempt) bool {
 	if !f.active || f.probing {
 		return false
 	}
+	_, failing := f.tally.Calls()
 	every, waited := cmp.Or(max(f.ProbeEvery, 0), ProbeEvery), f.now().Sub(f.probed)
-	return waited >= every && (parent.failed || f.tally.failing == 0) || waited >= 2*every
+	return waited >= every && (parent.Failed || failing == 0) || waited >= 2*every
 }
 
 // Active reports whether the webhook is called in place of the script, and why.
@@ -158,14 +161,14 @@ func (f *Fallback) Active() (bool, error) {
 func (f *Fallback) ProbeCandidate() (object.Ref, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.tally.next(f.due)
+	return f.tally.Next(f.due)
 }
 
 // ProbeDue reports whether a call for parent would be a probe.
 func (f *Fallback) ProbeDue(parent object.Ref) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.Script != nil && f.due(f.tally.begin(parent))
+	return f.Script != nil && f.due(f.tally.Begin(parent))
 }
 
 // Period returns the number of switches so far. Responses of different periods are of different implementations.
@@ -179,7 +182,7 @@ func (f *Fallback) Period() int {
 func (f *Fallback) Forget(parent object.Ref) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tally.forget(parent)
+	f.tally.Forget(parent)
 }
 
 func (f *Fallback) now() time.Time {

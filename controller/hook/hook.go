@@ -5,7 +5,7 @@
 // Metacontroller's. A [Fallback] is a script with a webhook that is called while the script is broken.
 //
 // An [Endpoint] says how to connect to the server of a webhook, and may change while calls are made; a [Client] has
-// the connections for it. A [ResponseCache] caches responses by their ETags, and [Metrics] counts calls.
+// the connections for it. A [ResponseCache] caches responses by their ETags.
 //
 // A response is checked here, before anything is done with it: a child without a name, of a kind that was not declared, or
 // with labels that its parent does not select is an error that names the child by its index and kind. Scripts are checked
@@ -120,12 +120,21 @@ type Response struct {
 	Children    *object.Set    // in the order of the response, completed for the plan
 	ResyncAfter time.Duration  // after which the parent is reconciled again; zero if the hook did not request it
 	Finalized   bool
-	Related     []RelatedRule // of a customize hook, whose response has no other field
-	Events      []Event       // to record on the parent
-	Warnings    []string      // about mistakes that were tolerated, for events on the parent
+
+	NotFinalized bool // the hook returned that finalization is not complete; without effect, but a part of the answer
+
+	Related  []RelatedRule // of a customize hook, whose response has no other field
+	Events   []Event       // to record on the parent
+	Warnings []error       // about mistakes that were tolerated, for events on the parent
+
+	// Indexes are the positions of the children in the list that the hook returned; see Place.
+	Indexes map[object.Ref]int
 
 	// FillTimes says that conditions in Status may leave out lastTransitionTime, which is then filled in.
 	FillTimes bool
+
+	// locate adds the place in the script to an error about the response; nil for the response of a webhook.
+	locate func(error) error
 }
 
 // Changes are values to set, by key; nil removes one.

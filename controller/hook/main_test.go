@@ -77,12 +77,19 @@ func selector(t testing.TB, text string) labels.Selector {
 
 // A program is a script whose one function is written in Go.
 type program struct {
-	ported bool
-	call   func(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error)
+	ported   bool
+	language string // which it pretends to be written in
+	quoted   string // what it pretends to have in a string
+	call     func(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error)
 }
 
-func (p *program) Functions() []string { return []string{Sync} }
-func (p *program) Ported() bool        { return p.ported }
+func (p *program) Functions() []string     { return []string{Sync} }
+func (p *program) Ported() bool            { return p.ported }
+func (p *program) Language() string        { return p.language }
+func (p *program) Quotes(text string) bool { return p.quoted == text }
+func (p *program) ResultError(fn string, _ map[string]any, at engine.Path, msg, hint string) *engine.Error {
+	return &engine.Error{Kind: engine.KindResult, Func: fn, At: at, Msg: msg, Hint: hint}
+}
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	return p.call(ctx, fn, arg, env)
 }

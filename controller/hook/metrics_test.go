@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"metascript/controller/metrics"
 )
 
 var metricsLabels = prometheus.Labels{"url": "http://x/sync", "controller_name": "cats", "controller_type": "CompositeController"}
@@ -33,8 +35,8 @@ func scrape(t *testing.T, registry *prometheus.Registry) []string {
 const metricsLabelsText = `controller_name="cats",controller_type="CompositeController"`
 
 func TestMetricsHaveNamesOfMetacontroller(t *testing.T) {
-	registry, metrics := prometheus.NewPedanticRegistry(), NewMetrics(Sync, metricsLabels)
-	if err := registry.Register(metrics); err != nil {
+	registry, counts := prometheus.NewPedanticRegistry(), metrics.NewWebhook(Sync, metricsLabels)
+	if err := registry.Register(counts); err != nil {
 		t.Fatal(err)
 	}
 	ours, code := newAuthority(t, "ours"), http.StatusOK
@@ -47,7 +49,7 @@ func TestMetricsHaveNamesOfMetacontroller(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	})
 	h := s.calling(t, always(Endpoint{TLS: trusting(ours)}))
-	h.URL, h.Client.Wrap = strings.Replace(h.URL, "127.0.0.1", "localhost", 1), metrics.Wrap
+	h.URL, h.Client.Wrap = strings.Replace(h.URL, "127.0.0.1", "localhost", 1), counts.Wrap
 	for _, code = range []int{200, 200, 500} {
 		_, _ = h.Call(t.Context(), newRequest(t))
 	}
@@ -69,7 +71,7 @@ func TestMetricsHaveNamesOfMetacontroller(t *testing.T) {
 // A controller that is replaced by its next version has the same labels.
 func TestMetricsCanBeRegisteredAgain(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	first, second := NewMetrics(Sync, metricsLabels), NewMetrics(Sync, metricsLabels)
+	first, second := metrics.NewWebhook(Sync, metricsLabels), metrics.NewWebhook(Sync, metricsLabels)
 	if err := registry.Register(first); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,7 @@ func TestMetricsCanBeRegisteredAgain(t *testing.T) {
 		t.Error(err)
 	}
 	other := prometheus.Labels{"url": "http://y/sync", "controller_name": "dogs", "controller_type": "DecoratorController"}
-	if err := registry.Register(NewMetrics(Sync, other)); err != nil {
+	if err := registry.Register(metrics.NewWebhook(Sync, other)); err != nil {
 		t.Errorf("another controller's beside them: %v", err)
 	}
 }

@@ -3,11 +3,14 @@ package hook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
 
+	"metascript/controller/absent"
 	"metascript/controller/redact"
 	"metascript/engine"
 )
@@ -33,7 +36,13 @@ func (s *Script) Call(ctx context.Context, req *Request) (*Response, error) {
 	prints := s.printer(req, redactor)
 	defer prints.flush()
 	resp, err := s.run(ctx, req, prints)
-	return resp, redactor.Error(err)
+	if err != nil {
+		return nil, redactor.Error(err)
+	}
+	for i, warning := range resp.Warnings {
+		resp.Warnings[i] = redactor.Error(warning)
+	}
+	return resp, nil
 }
 
 func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Response, error) {
@@ -52,7 +61,7 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	}
 	ported, _ := s.Program.(engine.Ported)
 	strict := ported == nil || !ported.Ported()
-	how := decodeOptions{strict: strict, knownKeys: strict, refuseMissing: s.RefuseMissing}
+	how := decodeOptions{strict: strict, knownKeys: strict, refuseMissing: s.RefuseMissing, absent: s.absent(arg)}
 	if !how.strict {
 		if answer, err = s.unwrap(answer, now); err != nil {
 			return nil, err
@@ -60,17 +69,36 @@ func (s *Script) run(ctx context.Context, req *Request, prints *printer) (*Respo
 	}
 	resp, err := decode(answer, req, how)
 	if err != nil {
-		return nil, s.resultError(err)
+		return nil, s.resultError(answer, err)
+	}
+	resp.locate = func(err error) error { return s.resultError(answer, err) }
+	for i, warning := range resp.Warnings {
+		resp.Warnings[i] = resp.locate(warning)
 	}
 	return resp, nil
 }
 
-// resultError returns the error for a response that is not valid.
-func (s *Script) resultError(err error) error {
-	if p, ok := s.Program.(engine.ErrorMaker); ok {
-		return p.ResultError(s.Function, err.Error())
+// absent returns the search for texts in the answer to a request that were made of a missing value.
+func (s *Script) absent(request map[string]any) absent.Search {
+	p, ok := s.Program.(engine.Written)
+	if !ok {
+		return absent.Search{}
 	}
-	return &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error()}
+	observed := maps.Clone(request)
+	delete(observed, "controller") // it has the source text of the script
+	return absent.Search{Language: p.Language(), Request: observed, Quotes: p.Quotes}
+}
+
+// resultError returns the error for an answer that is not valid.
+func (s *Script) resultError(answer map[string]any, err error) error {
+	var at *faultAt
+	if !errors.As(err, &at) {
+		at = &faultAt{}
+	}
+	if p, ok := s.Program.(engine.ErrorMaker); ok {
+		return p.ResultError(s.Function, answer, at.path, err.Error(), at.hint)
+	}
+	return &engine.Error{Kind: engine.KindResult, Pos: engine.Pos{File: s.Name}, Func: s.Function, Msg: err.Error(), Hint: at.hint}
 }
 
 func (s *Script) call(ctx context.Context, arg map[string]any, env engine.Env) (map[string]any, error) {
@@ -105,7 +133,7 @@ func (s *Script) unwrap(answer map[string]any, now time.Time) (map[string]any, e
 	}
 	body, err := bodyObject(answer["body"])
 	if err != nil {
-		return nil, s.resultError(err)
+		return nil, s.resultError(answer, err)
 	}
 	return body, nil
 }

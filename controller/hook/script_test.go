@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -318,5 +319,111 @@ func TestNilRelatedEqualsEmptySet(t *testing.T) {
 	with.Related = &object.Set{}
 	if diff := cmp.Diff(encode(with, V1), encode(req, V1)); diff != "" {
 		t.Errorf("request with an empty set and without one (-empty +none):\n%s", diff)
+	}
+}
+
+func TestPathsOfInvalidAnswers(t *testing.T) {
+	const pod = "apiVersion: v1, kind: Pod, metadata: "
+	for answer, want := range map[string]engine.Path{
+		`{childs: []}`:                                                      {engine.Key("childs")},
+		`{status: 1}`:                                                       {"status"},
+		`{children: {}}`:                                                    {"children"},
+		`{children: [1]}`:                                                   {"children", 0},
+		`{children: [{kind: Pod}]}`:                                         {"children", 0, "apiVersion"},
+		`{children: [{` + pod + `1}]}`:                                      {"children", 0, "metadata"},
+		`{children: [{` + pod + `{}}]}`:                                     {"children", 0, "metadata", "name"},
+		`{children: [{` + pod + `{name: 1}}]}`:                              {"children", 0, "metadata", "name"},
+		`{children: [{` + pod + `{name: a, namespace: b}}]}`:                {"children", 0, "metadata", "namespace"},
+		`{children: [{` + pod + `{name: a, labels: {b: 1}}}]}`:              {"children", 0, "metadata", "labels", "b"},
+		`{children: [{` + pod + `{name: a, annotations: 1}}]}`:              {"children", 0, "metadata", "annotations"},
+		`{children: [{` + pod + `{name: a}}, {` + pod + `{name: a}}]}`:      {"children", 1, "metadata", "name"},
+		`{children: [{apiVersion: v1, kind: Secret, metadata: {name: a}}]}`: {"children", 0, "kind"},
+		`{children: [{apiVersion: a/b/c, kind: Pod, metadata: {name: a}}]}`: {"children", 0, "apiVersion"},
+		`{events: [{type: Normal, reason: 1, message: b}]}`:                 {"events", 0, "reason"},
+		`{events: [{typ: Normal}]}`:                                         {"events", 0, engine.Key("typ")},
+		`{resyncAfterSeconds: a}`:                                           {"resyncAfterSeconds"},
+	} {
+		_, err := script(t, answer).Call(t.Context(), newRequest(t))
+		var e *engine.Error
+		if !errors.As(err, &e) {
+			t.Errorf("%s: error %v, want one of the script", answer, err)
+		} else if diff := cmp.Diff(want, e.At); diff != "" {
+			t.Errorf("%s: path (-want +got):\n%s", answer, diff)
+		}
+	}
+	customize := newRequest(t)
+	customize.Shape = Customizing
+	for answer, want := range map[string]engine.Path{
+		`{relatedResources: {}}`:                                                                       {"relatedResources"},
+		`{relatedResources: [{apiVersion: v1}]}`:                                                       {"relatedResources", 0, "resource"},
+		`{relatedResources: [{apiVersion: v1, resource: pods, name: a}]}`:                              {"relatedResources", 0, engine.Key("name")},
+		`{relatedResources: [{apiVersion: v1, resource: pods, names: [1]}]}`:                           {"relatedResources", 0, "names", 0},
+		`{relatedResources: [{apiVersion: v1, resource: pods, labelSelector: {matchLabels: {a: 1}}}]}`: {"relatedResources", 0, "labelSelector", "matchLabels", "a"},
+	} {
+		_, err := script(t, answer).Call(t.Context(), customize)
+		var e *engine.Error
+		if !errors.As(err, &e) {
+			t.Errorf("%s: error %v, want one of the script", answer, err)
+		} else if diff := cmp.Diff(want, e.At); diff != "" {
+			t.Errorf("%s: path (-want +got):\n%s", answer, diff)
+		}
+	}
+}
+
+func TestNamesMadeOfMissingValues(t *testing.T) {
+	const answer = `{children: [{apiVersion: v1, kind: Pod, metadata: {name: cats-WORD}}]}`
+	const text = `children[0] (Pod "cats-WORD"): metadata.name is "cats-WORD", and "WORD" is neither in the request nor in the script: a value that is WORD was put into the text`
+	for _, c := range []struct {
+		name, word string
+		program    program
+		parent     string // the name of the parent
+		warns      bool
+		fails      bool
+	}{
+		{name: "JavaScript", word: "undefined", program: program{language: engine.JavaScript}, fails: true},
+		{name: "JavaScript as a webhook", word: "undefined", program: program{language: engine.JavaScript, ported: true}, warns: true},
+		{name: "Starlark", word: "None", program: program{language: engine.Starlark}, warns: true},
+		{name: "Jsonnet", word: "null", program: program{language: engine.Jsonnet}, warns: true},
+		{name: "a parent of that name", word: "undefined", program: program{language: engine.JavaScript}, parent: "undefined"},
+		{name: "a string of the script", word: "undefined", program: program{language: engine.JavaScript, quoted: "undefined"}},
+		{name: "an unknown language", word: "undefined"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := script(t, strings.ReplaceAll(answer, "WORD", c.word))
+			c.program.call = s.Program.(*program).call
+			s.Program = &c.program
+			req, want := newRequest(t), strings.ReplaceAll(text, "WORD", c.word)
+			if c.parent != "" {
+				req.Parent.SetName(c.parent)
+			}
+			resp, err := s.Call(t.Context(), req)
+			var e *engine.Error
+			switch {
+			case c.fails && (!errors.As(err, &e) || e.Msg != want || e.Hint == ""):
+				t.Errorf("error %v, want %s", err, want)
+			case c.fails:
+				if diff := cmp.Diff(engine.Path{"children", 0, "metadata", "name"}, e.At); diff != "" {
+					t.Errorf("path (-want +got):\n%s", diff)
+				}
+			case err != nil:
+				t.Errorf("error %v", err)
+			case c.warns && !slices.Equal(warnings(resp), []string{want}), !c.warns && len(resp.Warnings) > 0:
+				t.Errorf("warnings %q, want %q: %v", resp.Warnings, want, c.warns)
+			}
+		})
+	}
+}
+
+func TestLabelsOfDecoratorMadeOfMissingValues(t *testing.T) {
+	req := newRequest(t)
+	req.Shape = Decorator
+	s := script(t, `{labels: {zone: undefined}, attachments: []}`)
+	s.Program.(*program).language = engine.JavaScript
+	_, err := s.Call(t.Context(), req)
+	var e *engine.Error
+	if !errors.As(err, &e) || !strings.HasPrefix(e.Msg, `labels: zone is "undefined"`) {
+		t.Errorf("error %v", err)
+	} else if diff := cmp.Diff(engine.Path{"labels", "zone"}, e.At); diff != "" {
+		t.Errorf("path (-want +got):\n%s", diff)
 	}
 }

@@ -56,8 +56,18 @@ func (w *Webhook) Call(ctx context.Context, req *Request) (*Response, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("no answer within %s: %w", timeout, err)
 	}
-	return nil, fmt.Errorf("webhook %s: %w", w.Address(), err)
+	return nil, &WebhookError{w.Address(), err}
 }
+
+// A WebhookError is the error of a call of a webhook.
+type WebhookError struct {
+	Address string // see Webhook.Address
+	Err     error
+}
+
+func (e *WebhookError) Error() string { return fmt.Sprintf("webhook %s: %v", e.Address, e.Err) }
+
+func (e *WebhookError) Unwrap() error { return e.Err }
 
 // Close closes idle connections and clears the cache.
 func (w *Webhook) Close() {

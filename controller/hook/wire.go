@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"metascript/controller/absent"
 	"metascript/controller/object"
 	"metascript/engine"
 )
@@ -69,6 +70,8 @@ type decodeOptions struct {
 	knownKeys     bool // refuse unknown keys
 	owned         bool // nothing else uses the response, so that its children need not be copied
 	refuseMissing bool // refuse missing children (v1alpha1.MissingChildrenHold)
+
+	absent absent.Search // finds texts that a script made of a missing value
 }
 
 // decode converts and checks a response.
@@ -97,27 +100,35 @@ func decode(answer map[string]any, req *Request, how decodeOptions) (*Response, 
 			return nil, err
 		}
 	}
+	for _, field := range []string{fieldLabels, fieldNotes} {
+		m, _ := answer[field].(map[string]any)
+		if found := how.absent.Strings(m, field == fieldNotes); found != nil && req.Shape == Decorator {
+			if how.strict && how.absent.Certain() {
+				return nil, within(fmt.Errorf("%s: %w", field, absentError(found)), field)
+			}
+			resp.Warnings = append(resp.Warnings, within(fmt.Errorf("%s: %w", field, absentError(found)), field))
+		}
+	}
 	if resp.ResyncAfter, err = decodeSeconds(answer[fieldResync]); err != nil {
 		return nil, err
 	}
 	if resp.Finalized, err = decodeBool(answer, fieldFinalized); err != nil {
 		return nil, err
 	}
+	resp.NotFinalized = answer[fieldFinalized] == false
 	if resp.Events, err = decodeEvents(answer[fieldEvents]); err != nil {
 		if how.strict {
 			return nil, err
 		}
-		resp.Warnings = append(resp.Warnings, err.Error()) // Metacontroller has no such field
+		resp.Warnings = append(resp.Warnings, err) // Metacontroller has no such field
 	}
 	items, err := decodeChildren(answer, req, how)
 	if err != nil {
 		return nil, err
 	}
-	children, warnings, err := desired(items, req, how)
-	if err != nil {
+	if err := resp.desire(items, req, how); err != nil {
 		return nil, err
 	}
-	resp.Children, resp.Warnings = children, append(resp.Warnings, warnings...)
 	return resp, nil
 }
 
@@ -141,10 +152,14 @@ func checkKeys(answer map[string]any, shape Shape) error {
 		if slices.Contains(known, key) {
 			continue
 		}
-		if like := engine.Nearest(key, known); like != "" {
-			return fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like)
+		like := engine.Nearest(key, known)
+		if shape != Customizing && (key == Composite.children() || key == Decorator.children()) {
+			like = shape.children() // of a controller of the other kind
 		}
-		return fmt.Errorf("unknown key %q in the answer: it may have %s", key, enumerate(known))
+		if like != "" {
+			return within(fmt.Errorf("unknown key %q in the answer: did you mean %q?", key, like), engine.Key(key))
+		}
+		return within(fmt.Errorf("unknown key %q in the answer: it may have %s", key, enumerate(known)), engine.Key(key))
 	}
 	return nil
 }
@@ -170,7 +185,7 @@ func decodeStatus(answer map[string]any, shape Shape, how decodeOptions) (map[st
 		}
 		return map[string]any{}, nil
 	default:
-		return nil, fmt.Errorf("status in the answer is %s, want an object", typeName(status))
+		return nil, within(fmt.Errorf("status in the answer is %s, want an object", typeName(status)), fieldStatus)
 	}
 }
 
@@ -178,7 +193,7 @@ func decodeStatus(answer map[string]any, shape Shape, how decodeOptions) (map[st
 func decodeChanges(answer map[string]any, field string) (Changes, error) {
 	m, ok := answer[field].(map[string]any)
 	if !ok && answer[field] != nil {
-		return nil, fmt.Errorf("%s in the answer is %s, want an object", field, typeName(answer[field]))
+		return nil, within(fmt.Errorf("%s in the answer is %s, want an object", field, typeName(answer[field])), field)
 	}
 	changes := Changes{}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -188,7 +203,7 @@ func decodeChanges(answer map[string]any, field string) (Changes, error) {
 		case string:
 			changes[key] = &value
 		default:
-			return nil, fmt.Errorf("%s[%q] in the answer is %s, want a string, or null to remove it", field, key, typeName(value))
+			return nil, within(fmt.Errorf("%s[%q] in the answer is %s, want a string, or null to remove it", field, key, typeName(value)), field, key)
 		}
 	}
 	return changes, nil
@@ -210,7 +225,7 @@ func decodeChildren(answer map[string]any, req *Request, how decodeOptions) ([]a
 		}
 		return nil, nil
 	default:
-		return nil, fmt.Errorf("%s in the answer is %s, want a list of objects", field, typeName(items))
+		return nil, within(fmt.Errorf("%s in the answer is %s, want a list of objects", field, typeName(items)), field)
 	}
 }
 
@@ -241,7 +256,7 @@ func decodeSeconds(v any) (time.Duration, error) {
 	case float64:
 		seconds = n
 	default:
-		return 0, fmt.Errorf("%s in the answer is %s, want a number of seconds", fieldResync, typeName(v))
+		return 0, within(fmt.Errorf("%s in the answer is %s, want a number of seconds", fieldResync, typeName(v)), fieldResync)
 	}
 	return time.Duration(math.Min(math.Max(seconds, 0), maxSeconds) * float64(time.Second)), nil
 }
@@ -253,7 +268,7 @@ func decodeBool(answer map[string]any, field string) (bool, error) {
 	case bool:
 		return b, nil
 	default:
-		return false, fmt.Errorf("%s in the answer is %s, want true or false", field, typeName(b))
+		return false, within(fmt.Errorf("%s in the answer is %s, want true or false", field, typeName(b)), field)
 	}
 }
 
@@ -263,13 +278,13 @@ func decodeEvents(v any) ([]Event, error) {
 	}
 	items, ok := v.([]any)
 	if !ok {
-		return nil, fmt.Errorf("events in the answer is %s, want a list of {type, reason, message}", typeName(v))
+		return nil, within(fmt.Errorf("events in the answer is %s, want a list of {type, reason, message}", typeName(v)), fieldEvents)
 	}
 	events := make([]Event, 0, len(items))
 	for i, item := range items {
 		event, err := decodeEvent(item)
 		if err != nil {
-			return nil, fmt.Errorf("events[%d] in the answer: %w", i, err)
+			return nil, within(fmt.Errorf("events[%d] in the answer: %w", i, err), fieldEvents, i)
 		}
 		events = append(events, event)
 	}
@@ -285,7 +300,7 @@ func decodeEvent(v any) (Event, error) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		text, ok := m[key].(string)
 		if !ok {
-			return Event{}, fmt.Errorf("%s is %s, want a string", key, typeName(m[key]))
+			return Event{}, within(fmt.Errorf("%s is %s, want a string", key, typeName(m[key])), key)
 		}
 		switch key {
 		case "type":
@@ -295,11 +310,11 @@ func decodeEvent(v any) (Event, error) {
 		case "message":
 			event.Message = text
 		default:
-			return Event{}, fmt.Errorf("unknown key %q: it may have type, reason and message", key)
+			return Event{}, within(fmt.Errorf("unknown key %q: it may have type, reason and message", key), engine.Key(key))
 		}
 	}
 	if event.Type != "Normal" && event.Type != "Warning" {
-		return Event{}, fmt.Errorf("type is %q, want Normal or Warning", event.Type)
+		return Event{}, within(fmt.Errorf("type is %q, want Normal or Warning", event.Type), "type")
 	}
 	if event.Reason == "" || event.Message == "" {
 		return Event{}, fmt.Errorf("reason and message must not be empty")

@@ -189,13 +189,13 @@ func TestCacheIsRefilledAfterLastClose(t *testing.T) {
 }
 
 func TestCachesWithDifferentScopeAreNotShared(t *testing.T) {
-	labelled := configMap("default", "labelled")
-	labelled.SetLabels(map[string]string{"app": "a"})
-	c := newCluster(configMap("default", "a"), configMap("other", "b"), labelled)
+	labeled := configMap("default", "labeled")
+	labeled.SetLabels(map[string]string{"app": "a"})
+	c := newCluster(configMap("default", "a"), configMap("other", "b"), labeled)
 	for want, spec := range map[string]Spec{
-		"default/a default/labelled other/b": {Resource: configMaps},
-		"other/b":                            {Resource: configMaps, Namespace: "other"},
-		"default/labelled":                   {Resource: configMaps, Selector: "app=a"},
+		"default/a default/labeled other/b": {Resource: configMaps},
+		"other/b":                           {Resource: configMaps, Namespace: "other"},
+		"default/labeled":                   {Resource: configMaps, Selector: "app=a"},
 	} {
 		if got := strings.Join(keys(c.open(t, spec).List()), " "); got != want {
 			t.Errorf("the cache of %+v has %s, want %s", spec, got, want)

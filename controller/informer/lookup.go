@@ -32,7 +32,7 @@ func (i *Informer) candidates(q selection.Query) []*object.Object {
 	if q.Names != nil {
 		return i.named(q.Namespace, q.Names)
 	}
-	if found, ok := i.labelled(lookup{everywhere: q.Namespace == ""}, q.Namespace, q.Labels); ok {
+	if found, ok := i.labeled(lookup{everywhere: q.Namespace == ""}, q.Namespace, q.Labels); ok {
 		return found
 	}
 	if q.Namespace != "" && i.shared.ensure("namespace", namespaceIndex) {
@@ -72,7 +72,7 @@ func finalizerIndex(obj any) ([]string, error) { return obj.(*object.Object).Get
 // Orphans returns the objects without a controller that match a selector, in a namespace or, if it is "", in all; in no order. It
 // reads the orphans with the labels that the selector requires.
 func (i *Informer) Orphans(namespace string, selector labels.Selector) []*object.Object {
-	found, ok := i.labelled(lookup{orphans: true, everywhere: namespace == ""}, namespace, selector)
+	found, ok := i.labeled(lookup{orphans: true, everywhere: namespace == ""}, namespace, selector)
 	if !ok {
 		found = i.indexed(byOrphan, orphanValue(namespace))
 	}
@@ -89,9 +89,9 @@ type lookup struct {
 // separator separates the parts of names and values of indexes. None of the parts contains it.
 const separator = "\x00"
 
-// labelled returns the objects with the labels that selector requires. It returns false if it requires none, or if there are too
+// labeled returns the objects with the labels that selector requires. It returns false if it requires none, or if there are too
 // many indexes.
-func (i *Informer) labelled(by lookup, namespace string, selector labels.Selector) ([]*object.Object, bool) {
+func (i *Informer) labeled(by lookup, namespace string, selector labels.Selector) ([]*object.Object, bool) {
 	keys, values := requiredLabels(selector)
 	if len(keys) == 0 {
 		return nil, false

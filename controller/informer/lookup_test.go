@@ -101,9 +101,9 @@ func TestLabelIndexIsUpdated(t *testing.T) {
 	q := selection.Query{Namespace: "default", Labels: labels.SelectorFromSet(labels.Set{"app": "web"})}
 	for n, want := range []int{0, 1, 0} {
 		if n > 0 {
-			labelled := object.Copy(o)
-			labelled.SetLabels(map[string]string{"app": []string{"", "web", "db"}[n]})
-			c.update(t, labelled)
+			labeled := object.Copy(o)
+			labeled.SetLabels(map[string]string{"app": []string{"", "web", "db"}[n]})
+			c.update(t, labeled)
 			<-changes
 		}
 		if got := len(i.Select(q)); got != want {

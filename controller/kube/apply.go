@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,28 +45,18 @@ func (w *Writer) apply(ctx context.Context, client dynamic.ResourceInterface, op
 	case op.Observed == nil && apierrors.IsConflict(err):
 		return nil, apierrors.NewAlreadyExists(named(config), config.GetName())
 	case op.Verb == plan.DryRun && apierrors.IsInvalid(err):
-		return nil, w.recreateError(ctx, client, op.Object)
+		return nil, w.recreateError(ctx, client, op)
 	}
 	return stored, err
 }
 
 // recreateError returns why an object that cannot be changed to config could not be created either; [plan.ErrImmutable] if
-// it could. It tries to create it in a dry run: the API server validates the whole object before it finds that the name
-// exists.
-func (w *Writer) recreateError(ctx context.Context, client dynamic.ResourceInterface, config *object.Object) error {
-	_, err := client.Create(ctx, config, metav1.CreateOptions{FieldManager: w.Applier(), DryRun: []string{metav1.DryRunAll}})
-	switch {
-	case apierrors.IsAlreadyExists(err), exceedsQuota(err): // the quota is free again when the object is deleted
-		return plan.ErrImmutable
-	case err == nil:
-		return apierrors.NewNotFound(named(config), config.GetName()) // the object was deleted meanwhile
+// it could.
+func (w *Writer) recreateError(ctx context.Context, client dynamic.ResourceInterface, op plan.Op) error {
+	if err := w.creatable(ctx, client, op); err != nil {
+		return err
 	}
-	return err
-}
-
-// exceedsQuota reports whether err says that a quota is exceeded. It reads the text, since the error has no type of its own.
-func exceedsQuota(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota")
+	return plan.ErrImmutable
 }
 
 // named returns the resource of o for errors.

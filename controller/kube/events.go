@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -25,11 +26,18 @@ type EventBudget struct {
 	Burst int     // zero: 25
 }
 
+// An Event is an event about an object.
+type Event struct {
+	Type, Reason string
+	Note         string // one line, as it is recorded
+	Detail       string // the note, with the lines of the script that it is about
+}
+
 // Events records events about objects. The events of controllers and the events that hooks return have separate budgets.
 type Events struct {
 	// Intercept, if it is not nil, is called with each event, and reports whether the event must not be recorded. It must be
 	// set before the first event.
-	Intercept func(o *object.Object, kind, reason, note string) bool
+	Intercept func(o *object.Object, e Event) bool
 
 	budget       EventBudget
 	broadcasters []record.EventBroadcaster
@@ -80,24 +88,24 @@ func (e *Events) Shutdown() {
 
 // Normal records an event of type Normal about o.
 func (e *Events) Normal(o *object.Object, reason, format string, args ...any) {
-	e.record(e.own, o, corev1.EventTypeNormal, reason, note(format, args))
+	e.record(e.own, o, newEvent(corev1.EventTypeNormal, reason, format, args))
 }
 
 // Warning records an event of type Warning about o.
 func (e *Events) Warning(o *object.Object, reason, format string, args ...any) {
-	e.record(e.own, o, corev1.EventTypeWarning, reason, note(format, args))
+	e.record(e.own, o, newEvent(corev1.EventTypeWarning, reason, format, args))
 }
 
 // HookEvent records an event that a hook returned. kind is the type of the event.
 func (e *Events) HookEvent(o *object.Object, kind, reason, message string) {
-	e.record(e.hooks, o, kind, engine.Clip(reason, 128), note("%s", []any{message}))
+	e.record(e.hooks, o, newEvent(kind, engine.Clip(reason, 128), "%s", []any{message}))
 }
 
-func (e *Events) record(recorder record.EventRecorder, o *object.Object, kind, reason, note string) {
-	if e.muted.Load() || e.Intercept != nil && e.Intercept(o, kind, reason, note) {
+func (e *Events) record(recorder record.EventRecorder, o *object.Object, event Event) {
+	if e.muted.Load() || e.Intercept != nil && e.Intercept(o, event) {
 		return
 	}
-	recorder.Event(reference(o), kind, reason, note)
+	recorder.Event(reference(o), event.Type, event.Reason, event.Note)
 }
 
 // reference returns the reference to o for an event.
@@ -108,7 +116,16 @@ func reference(o *object.Object) runtime.Object {
 	}
 }
 
-// note returns a message as one line of a length that the API server accepts.
-func note(format string, args []any) string {
-	return engine.Clip(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "), maxNote)
+// newEvent returns an event with a message. Its note has a length that the API server accepts.
+func newEvent(kind, reason, format string, args []any) Event {
+	note := engine.Clip(strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " "), maxNote)
+	e := Event{Type: kind, Reason: reason, Note: note, Detail: note}
+	detailed := slices.Clone(args)
+	for i, arg := range args {
+		if err, is := arg.(error); is && engine.DetailOf(err) != err.Error() {
+			detailed[i] = engine.DetailOf(err)
+			e.Detail = fmt.Sprintf(format, detailed...)
+		}
+	}
+	return e
 }

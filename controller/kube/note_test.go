@@ -4,6 +4,10 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"metascript/engine"
 )
 
 func TestNoteIsOneLine(t *testing.T) {
@@ -16,12 +20,25 @@ func TestNoteIsOneLine(t *testing.T) {
 		{"only blanks", " \n\t ", ""},
 		{"percent signs", "100% of %s %d", "100% of %s %d"},
 	} {
-		if got := note("%s", []any{c.message}); got != c.want {
+		if got := newEvent("Normal", "Tested", "%s", []any{c.message}).Note; got != c.want {
 			t.Errorf("%s: note %q, want %q", c.name, got, c.want)
 		}
 	}
-	if got, want := note("%s is %d\nof %d", []any{"web", 1, 2}), "web is 1 of 2"; got != want {
+	if got, want := newEvent("Normal", "Tested", "%s is %d\nof %d", []any{"web", 1, 2}).Note, "web is 1 of 2"; got != want {
 		t.Errorf("note %q, want %q", got, want)
+	}
+}
+
+func TestDetailOfEventHasLinesOfScript(t *testing.T) {
+	err := &engine.Error{Pos: engine.Pos{File: "sync.star", Line: 3, Col: 5}, Func: "sync", Msg: "unknown field", Source: "    phse", Hint: "did you mean phase?"}
+	got := newEvent("Warning", "Tested", "%s: %v", []any{"web", err})
+	want := Event{
+		Type: "Warning", Reason: "Tested",
+		Note:   "web: sync.star:3:5: in sync: unknown field (did you mean phase?)",
+		Detail: "web: sync.star:3:5: in sync: unknown field\n        phse\n        ^\n  hint: did you mean phase?",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("event (-want +got):\n%s", diff)
 	}
 }
 
@@ -42,7 +59,7 @@ func TestLengthOfNoteIsLimited(t *testing.T) {
 		"shifted by two bytes":      {"xx" + strings.Repeat("👋", 1000), true},
 		"short once it is one line": {strings.Repeat("\n", 5000) + "x", false},
 	} {
-		got := note("%s", []any{c.message})
+		got := newEvent("Normal", "Tested", "%s", []any{c.message}).Note
 		if len(got) >= refused || !utf8.ValidString(got) {
 			t.Errorf("a note %s: %d bytes, valid text: %v", name, len(got), utf8.ValidString(got))
 		}

@@ -1,15 +1,13 @@
 package kube
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 
+	"metascript/controller/kinds"
 	"metascript/controller/object"
 )
 
@@ -64,7 +62,7 @@ func TestBuiltinResourcesAreKnown(t *testing.T) {
 		{"apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition, cluster-scoped"},
 		{"apiregistration.k8s.io/v1", "apiservices", "APIService, cluster-scoped"},
 	} {
-		if got := find(t, &Offline{}, c.apiVersion, c.plural); got != c.want {
+		if got := find(t, &Offline{Kinds: kinds.Kubernetes()}, c.apiVersion, c.plural); got != c.want {
 			t.Errorf("%s in %s is %s, want %s", c.plural, c.apiVersion, got, c.want)
 		}
 	}
@@ -86,22 +84,8 @@ func TestStatusOfBuiltinResources(t *testing.T) {
 		{"storage.k8s.io/v1", "csinodes", false},
 		{"apiextensions.k8s.io/v1", "customresourcedefinitions", true},
 	} {
-		if found, err := (&Offline{}).ByName(c.apiVersion, c.plural); err != nil || found.HasStatus != c.want {
+		if found, err := (&Offline{Kinds: kinds.Kubernetes()}).ByName(c.apiVersion, c.plural); err != nil || found.HasStatus != c.want {
 			t.Errorf("%s in %s: status subresource %t, want %t (error: %v)", c.plural, c.apiVersion, found.HasStatus, c.want, err)
-		}
-	}
-}
-
-// The kinds of a group version have no order: of two with the same plural, a random one would be found.
-func TestPluralsOfBuiltinKindsAreUnique(t *testing.T) {
-	for _, gv := range scheme.Scheme.PrioritizedVersionsAllGroups() {
-		kinds := map[string]string{}
-		for kind := range scheme.Scheme.KnownTypes(gv) {
-			guess, _ := meta.UnsafeGuessKindToResource(gv.WithKind(kind))
-			if other, twice := kinds[guess.Resource]; twice {
-				t.Errorf("%s: both %s and %s are %s", gv, kind, other, guess.Resource)
-			}
-			kinds[guess.Resource] = kind
 		}
 	}
 }
@@ -113,9 +97,9 @@ func definition(change func(*apiextensionsv1.CustomResourceDefinition)) *apiexte
 		Scope: apiextensionsv1.NamespaceScoped,
 		Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "catsets", Kind: "CatSet"},
 		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
-			{Name: "v1beta1"},
-			{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}},
-			{Name: "v2", Subresources: &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{}}},
+			{Name: "v1beta1", Served: true},
+			{Name: "v1", Served: true, Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}}},
+			{Name: "v2", Served: true, Subresources: &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{}}},
 		},
 	}}
 	if change != nil {
@@ -124,14 +108,23 @@ func definition(change func(*apiextensionsv1.CustomResourceDefinition)) *apiexte
 	return crd
 }
 
+// defined returns the resources of definitions.
+func defined(crds ...*apiextensionsv1.CustomResourceDefinition) kinds.Table {
+	var table kinds.Table
+	for _, crd := range crds {
+		table = append(table, kinds.Defined(crd)...)
+	}
+	return table
+}
+
 func TestResourceOfDefinition(t *testing.T) {
-	f := &Offline{Definitions: []*apiextensionsv1.CustomResourceDefinition{
+	f := &Offline{Kinds: defined(
 		definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Group = "other.com" }),
 		definition(nil),
 		definition(func(crd *apiextensionsv1.CustomResourceDefinition) {
 			crd.Spec.Scope, crd.Spec.Names = apiextensionsv1.ClusterScoped, apiextensionsv1.CustomResourceDefinitionNames{Plural: "oxen", Kind: "Ox"}
 		}),
-	}}
+	)}
 	for apiVersion, status := range map[string]bool{"example.com/v1beta1": false, "example.com/v1": true, "example.com/v2": false, "other.com/v1": true} {
 		got, err := f.ByName(apiVersion, "catsets")
 		if err != nil {
@@ -154,8 +147,8 @@ func TestResourceOfDefinition(t *testing.T) {
 
 func TestDefinitionHasPrecedenceOverGuess(t *testing.T) {
 	f := &Offline{
-		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped })},
-		Seen:        []object.Kind{{Group: "example.com", Version: "v1", Kind: "CatSet"}},
+		Kinds: defined(definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped })),
+		Seen:  []object.Kind{{Group: "example.com", Version: "v1", Kind: "CatSet"}},
 	}
 	if got, want := find(t, f, "example.com/v1", "catsets"), "CatSet, cluster-scoped"; got != want {
 		t.Errorf("catsets are %s, want %s", got, want)
@@ -178,7 +171,7 @@ func TestResourceOfSeenKindIsGuessed(t *testing.T) {
 
 func TestKnownKindOfResource(t *testing.T) {
 	f := &Offline{
-		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped })},
+		Kinds: defined(definition(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = apiextensionsv1.ClusterScoped })),
 		Known: map[schema.GroupVersionResource]object.Kind{
 			{Group: "example.com", Version: "v1", Resource: "oxen"}:    {Group: "example.com", Version: "v1", Kind: "Ox"},
 			{Group: "example.com", Version: "v1", Resource: "series"}:  {Group: "example.com", Version: "v1", Kind: "Series"},
@@ -200,27 +193,27 @@ func TestKnownKindOfResource(t *testing.T) {
 
 func TestErrorForUnknownResource(t *testing.T) {
 	f := &Offline{
-		Definitions: []*apiextensionsv1.CustomResourceDefinition{definition(nil)},
-		Seen:        []object.Kind{{Group: "example.com", Version: "v1", Kind: "Widget"}},
+		Kinds: append(defined(definition(nil)), kinds.Kubernetes()...),
+		Seen:  []object.Kind{{Group: "example.com", Version: "v1", Kind: "Widget"}},
 	}
-	for _, c := range []struct{ apiVersion, plural string }{
-		{"v1", "widgets"},
-		{"v1", "pod"},
-		{"v1", "Pod"},
-		{"apps/v1", "pods"},
-		{"v1", "deployments"},
-		{"example.com/v2", "widgets"},
-		{"other.com/v1", "widgets"},
-		{"example.com/v3", "catsets"},
-		{"example.com/v1", "gadgets"},
+	for _, c := range []struct{ apiVersion, plural, want string }{
+		{"v1", "widgets", `there is no resource "widgets" in v1`},
+		{"v1", "pod", `there is no resource "pod" in v1: did you mean "resource: pods"?`},
+		{"v1", "Pod", `there is no resource "Pod" in v1: did you mean "resource: pods"?`},
+		{"apps/v1", "pods", `there is no resource "pods" in apps/v1: did you mean "apiVersion: v1"?`},
+		{"v1", "deployments", `there is no resource "deployments" in v1: did you mean "apiVersion: apps/v1"?`},
+		{"extensions/v1beta1", "ingresses", `there is no resource "ingresses" in extensions/v1beta1: did you mean "apiVersion: networking.k8s.io/v1"?`},
+		{"example.com/v2", "widgets", `what kind is resource "widgets" in example.com/v2? give its CustomResourceDefinition, or an object of it`},
+		{"other.com/v1", "widgets", `what kind is resource "widgets" in other.com/v1? give its CustomResourceDefinition, or an object of it`},
+		{"example.com/v3", "catsets", `what kind is resource "catsets" in example.com/v3? give its CustomResourceDefinition, or an object of it; did you mean "apiVersion: example.com/v2"?`},
+		{"example.com/v1", "gadgets", `what kind is resource "gadgets" in example.com/v1? give its CustomResourceDefinition, or an object of it`},
+		{"example.com/v1", "catset", `what kind is resource "catset" in example.com/v1? give its CustomResourceDefinition, or an object of it; did you mean "resource: catsets"?`},
+		{"example.com/v1", "Widget", `there is no resource "Widget" in example.com/v1: did you mean "resource: widgets"?`},
+		{"example.com/v1", "widget", `there is no resource "widget" in example.com/v1: did you mean "resource: widgets"?`},
+		{"a/b/c", "pods", `apiVersion is "a/b/c", want one such as "v1" or "apps/v1"`},
 	} {
-		_, err := f.ByName(c.apiVersion, c.plural)
-		want := `what kind is resource "` + c.plural + `" in ` + c.apiVersion + `? give its CustomResourceDefinition, or an object of it`
-		if err == nil || err.Error() != want {
-			t.Errorf("%s in %s: error %v, want %q", c.plural, c.apiVersion, err, want)
+		if _, err := f.ByName(c.apiVersion, c.plural); err == nil || err.Error() != c.want {
+			t.Errorf("%s in %s: error %v, want %s", c.plural, c.apiVersion, err, c.want)
 		}
-	}
-	if _, err := f.ByName("a/b/c", "pods"); err == nil || !strings.Contains(err.Error(), "a/b/c") {
-		t.Errorf("apiVersion a/b/c: error %v, want one that names it", err)
 	}
 }

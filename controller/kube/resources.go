@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/kinds"
 	"metascript/controller/object"
 )
 
@@ -26,20 +27,34 @@ type Resource struct {
 	HasStatus  bool // it has the status subresource
 }
 
+// resourceOf converts a resource with all its names.
+func resourceOf(r kinds.Resource) Resource {
+	return Resource{r.GVR(), r.Kind, r.Namespaced, r.HasStatus()}
+}
+
 // ObjectKind returns the kind of the objects of the resource.
 func (r Resource) ObjectKind() object.Kind { return r.GroupVersion().WithKind(r.Kind) }
 
 // A NotServedError says that the API server does not serve a resource at the moment.
 type NotServedError struct {
 	APIVersion, Name string
-	byKind           bool // Name is a kind, not a plural name
+	Hint             string // what was probably meant, such as `did you mean "resource: pods"?`, or ""
+	byKind           bool   // Name is a kind, not a plural name
 }
+
+// MayAppear reports whether the API server may serve the resource later without an edit of its name: not if it is misspelled, which is
+// known for the groups of Kubernetes.
+func (e *NotServedError) MayAppear() bool { return e.Hint == "" || kinds.MayExist(e.APIVersion) }
 
 func (e *NotServedError) Error() string {
 	if e.byKind {
 		return fmt.Sprintf("the API server does not serve the kind %s in %s: is its CustomResourceDefinition applied?", e.Name, e.APIVersion)
 	}
-	return fmt.Sprintf("the API server does not serve resource %q in %s: is its CustomResourceDefinition applied, and the name its plural?", e.Name, e.APIVersion)
+	text := fmt.Sprintf("the API server does not serve resource %q in %s: ", e.Name, e.APIVersion)
+	if e.MayAppear() {
+		text += "is its CustomResourceDefinition applied, and the name its plural? "
+	}
+	return strings.TrimSpace(text + e.Hint)
 }
 
 // Resources finds the resources that the API server serves. It caches the results of discovery, for each group version
@@ -63,7 +78,7 @@ type discoverer interface {
 
 // A result is the cached result of discovery for a group version.
 type result struct {
-	resources []Resource
+	resources kinds.Table
 	at        time.Time
 }
 
@@ -81,14 +96,14 @@ func NewResources(client discoverer, keep time.Duration) *Resources {
 // ByName returns the resource with this plural name. If the API server does not serve it, the error is a [*NotServedError].
 func (r *Resources) ByName(apiVersion, plural string) (Resource, error) {
 	missing := &NotServedError{APIVersion: apiVersion, Name: plural}
-	return r.find(missing, r.maxAge(apiVersion), func(found Resource) bool { return found.Resource == plural })
+	return r.find(missing, r.maxAge(apiVersion), func(found kinds.Resource) bool { return found.Plural == plural })
 }
 
 // byKind returns the resource of a kind. It is for writes: it uses a cached result of any age, until Forget.
 func (r *Resources) byKind(kind object.Kind) (Resource, error) {
 	const ever = 100 * 365 * 24 * time.Hour
 	missing := &NotServedError{APIVersion: kind.GroupVersion().String(), Name: kind.Kind, byKind: true}
-	return r.find(missing, ever, func(found Resource) bool { return found.Kind == kind.Kind })
+	return r.find(missing, ever, func(found kinds.Resource) bool { return found.Kind == kind.Kind })
 }
 
 // maxAge returns how long a cached result is used.
@@ -118,30 +133,48 @@ func (r *Resources) Forget(group string) {
 
 // find returns a resource that matches: from a cached result that is not older than keep, or else from discovery. If none
 // matches, the error is missing.
-func (r *Resources) find(missing *NotServedError, keep time.Duration, match func(Resource) bool) (Resource, error) {
-	gv, err := schema.ParseGroupVersion(missing.APIVersion)
+func (r *Resources) find(missing *NotServedError, keep time.Duration, match func(kinds.Resource) bool) (Resource, error) {
+	gv, err := parseAPIVersion(missing.APIVersion)
 	if err != nil {
 		return Resource{}, err
 	}
 	old := r.cached(gv)
 	age, at := time.Since(old.at), slices.IndexFunc(old.resources, match)
 	if at >= 0 && age < keep {
-		return old.resources[at], nil
+		return resourceOf(old.resources[at]), nil
 	}
 	if at < 0 && age < missTimeout {
-		return Resource{}, missing
+		return Resource{}, missing.among(old.resources)
 	}
 	resources, err := r.discover(gv)
 	if err != nil && at >= 0 {
-		return old.resources[at], nil
+		return resourceOf(old.resources[at]), nil
 	}
 	if err != nil {
 		return Resource{}, fmt.Errorf("discover %s: %w", missing.APIVersion, err)
 	}
 	if at := slices.IndexFunc(resources, match); at >= 0 {
-		return resources[at], nil
+		return resourceOf(resources[at]), nil
 	}
-	return Resource{}, missing
+	return Resource{}, missing.among(resources)
+}
+
+// parseAPIVersion returns the group and the version in an apiVersion.
+func parseAPIVersion(text string) (schema.GroupVersion, error) {
+	gv, err := schema.ParseGroupVersion(text)
+	if err != nil {
+		return gv, fmt.Errorf("apiVersion is %q, want one such as \"v1\" or \"apps/v1\"", text)
+	}
+	return gv, nil
+}
+
+// among adds a hint to e: what was meant is probably one of the resources that the API server serves in the group version, or of
+// Kubernetes.
+func (e *NotServedError) among(served kinds.Table) *NotServedError {
+	if !e.byKind {
+		e.Hint = slices.Concat(served, kinds.Kubernetes()).ResourceHint(e.APIVersion, e.Name)
+	}
+	return e
 }
 
 func (r *Resources) cached(gv schema.GroupVersion) result {
@@ -152,18 +185,18 @@ func (r *Resources) cached(gv schema.GroupVersion) result {
 
 // discover requests the resources of a group version from the API server and caches the result. Concurrent calls share one
 // request, so it has its own timeout, and not the context of one of the calls.
-func (r *Resources) discover(gv schema.GroupVersion) ([]Resource, error) {
+func (r *Resources) discover(gv schema.GroupVersion) (kinds.Table, error) {
 	shared, err, _ := r.flights.Do(gv.String(), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), discoveryTimeout)
 		defer cancel()
 		list, err := r.client.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 		if apierrors.IsNotFound(err) {
-			return []Resource(nil), nil // not cached: it may appear at any moment
+			return kinds.Table(nil), nil // not cached: it may appear at any moment
 		}
 		if err != nil {
 			return nil, err
 		}
-		resources := fromList(gv, list)
+		resources := kinds.Discovered(gv.String(), list)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.known[gv] = result{resources, time.Now()}
@@ -172,25 +205,7 @@ func (r *Resources) discover(gv schema.GroupVersion) ([]Resource, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shared.([]Resource), nil
-}
-
-// fromList converts a result of discovery. It joins each resource with its status subresource, which is a separate item.
-func fromList(gv schema.GroupVersion, list *metav1.APIResourceList) []Resource {
-	hasStatus := map[string]bool{}
-	for _, found := range list.APIResources {
-		if plural, sub, _ := strings.Cut(found.Name, "/"); sub == "status" {
-			hasStatus[plural] = true
-		}
-	}
-	var resources []Resource
-	for _, found := range list.APIResources {
-		if strings.Contains(found.Name, "/") {
-			continue
-		}
-		resources = append(resources, Resource{gv.WithResource(found.Name), found.Kind, found.Namespaced, hasStatus[found.Name]})
-	}
-	return resources
+	return shared.(kinds.Table), nil
 }
 
 // A Finder looks up resources by their plural names. The error may be a [*NotServedError].

@@ -169,3 +169,17 @@ func TestSlowGroupDoesNotDelayOthers(t *testing.T) {
 		t.Error("the group that did not answer was taken for served")
 	}
 }
+
+func TestHintForUnservedResource(t *testing.T) {
+	r := NewResources(always("widgets"), time.Hour)
+	for _, c := range []struct{ apiVersion, name, want string }{
+		{"v1", "Pod", `the API server does not serve resource "Pod" in v1: did you mean "resource: pods"?`},
+		{"extensions/v1beta1", "deployments", `the API server does not serve resource "deployments" in extensions/v1beta1: did you mean "apiVersion: apps/v1"?`},
+		{"example.com/v1", "Widget", `the API server does not serve resource "Widget" in example.com/v1: is its CustomResourceDefinition applied, and the name its plural? did you mean "resource: widgets"?`},
+		{"example.com/v1", "things", `the API server does not serve resource "things" in example.com/v1: is its CustomResourceDefinition applied, and the name its plural?`},
+	} {
+		if _, err := r.ByName(c.apiVersion, c.name); err == nil || err.Error() != c.want {
+			t.Errorf("%s in %s: error %v, want %s", c.name, c.apiVersion, err, c.want)
+		}
+	}
+}

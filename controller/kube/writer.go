@@ -41,7 +41,7 @@ func (w *Writer) Do(ctx context.Context, op plan.Op) (*object.Object, error) {
 	var stored *object.Object
 	if err == nil {
 		stored, err = w.do(ctx, client, op)
-		err = w.withCommand(sized(err, op.Object))
+		err = w.withCommand(undeclared(sized(err, op.Object)))
 	}
 	if err != nil {
 		return nil, redactor.Error(fmt.Errorf("%s %s: %w", op.Verb, object.Describe(op.Object), err))
@@ -53,6 +53,8 @@ func (w *Writer) do(ctx context.Context, client dynamic.ResourceInterface, op pl
 	switch op.Verb {
 	case plan.Create:
 		return client.Create(ctx, op.Object, metav1.CreateOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
+	case plan.DryCreate:
+		return op.Observed, w.dryCreate(ctx, client, op)
 	case plan.Update:
 		return client.Update(ctx, op.Object, metav1.UpdateOptions{FieldManager: FieldManager, DryRun: w.dryRun()})
 	case plan.UpdateStatus:

@@ -23,6 +23,7 @@ type Metrics struct {
 	syncs, scripts *prometheus.HistogramVec
 	errors         *prometheus.CounterVec
 	reloads        *prometheus.CounterVec
+	results        *prometheus.CounterVec
 }
 
 // The labels that name a controller are those of Metacontroller's metrics.
@@ -41,6 +42,7 @@ func New(to prometheus.Registerer) (*Metrics, error) {
 		syncs:   r.histograms("metascript_sync_duration_seconds", "How long one sync of a parent took, including its hook and its writes.", buckets, nameLabel, typeLabel),
 		scripts: r.histograms("metascript_script_duration_seconds", "How long one call of a script took, including the time that it waited for a slot.", buckets, nameLabel, typeLabel, "hook"),
 		errors:  r.counters("metascript_script_errors_total", "Calls of scripts that failed, by the kind of the error.", nameLabel, typeLabel, "hook", "kind"),
+		results: r.counters("metascript_syncs_total", "Syncs of parents, by result: ok, script_error, webhook_error, refused, requeued or error.", nameLabel, typeLabel, "result"),
 		reloads: r.counters("metascript_script_reloads_total", "New versions of scripts, by result: loaded, rejected or rolledback.", nameLabel, typeLabel, "result"),
 	}
 	return m, *r.failed
@@ -69,10 +71,11 @@ func (m *Metrics) Controller(kind, name string) *Controller {
 	return &Controller{m, kind, name, m.syncs.WithLabelValues(name, kind)}
 }
 
-// Synced counts a sync.
-func (c *Controller) Synced(took time.Duration) {
+// Synced counts a sync with its result, as package failures has it.
+func (c *Controller) Synced(took time.Duration, result string) {
 	if c != nil {
 		c.syncs.Observe(took.Seconds())
+		c.of.results.WithLabelValues(c.name, c.kind, result).Inc()
 	}
 }
 
@@ -109,6 +112,7 @@ func (m *Metrics) Forget(kind, name, queue string) {
 	m.scripts.DeletePartialMatch(gone)
 	m.errors.DeletePartialMatch(gone)
 	m.reloads.DeletePartialMatch(gone)
+	m.results.DeletePartialMatch(gone)
 }
 
 // A registry makes metrics and registers them. It collects the errors, so that the caller checks once.

@@ -58,7 +58,7 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 	m, registry := newMetrics(t)
 	for _, name := range []string{"a", "b"} {
 		c := m.Controller("CompositeController", name)
-		c.Synced(time.Second)
+		c.Synced(time.Second, "ok")
 		script := c.Script("sync")
 		script(time.Millisecond, nil)
 		script(time.Millisecond, fmt.Errorf("in a hook: %w", &engine.Error{Kind: engine.KindTimeout}))
@@ -71,13 +71,15 @@ func TestForgetDeletesSeriesOfController(t *testing.T) {
 		"metascript_script_errors_total{controller_name=b,controller_type=CompositeController,hook=sync,kind=Timeout} 1",
 		"metascript_sync_duration_seconds{controller_name=a,controller_type=CompositeController} 1",
 		"metascript_sync_duration_seconds{controller_name=b,controller_type=CompositeController} 1",
+		"metascript_syncs_total{controller_name=a,controller_type=CompositeController,result=ok} 1",
+		"metascript_syncs_total{controller_name=b,controller_type=CompositeController,result=ok} 1",
 	}
 	if diff := cmp.Diff(want, series(t, registry, "metascript_")); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
 	m.Forget("DecoratorController", "b", "DecoratorController-b") // which is another one
 	m.Forget("CompositeController", "a", "CompositeController-a")
-	if diff := cmp.Diff([]string{want[1], want[3], want[5]}, series(t, registry, "metascript_")); diff != "" {
+	if diff := cmp.Diff([]string{want[1], want[3], want[5], want[7]}, series(t, registry, "metascript_")); diff != "" {
 		t.Errorf("series after Forget (-want +got):\n%s", diff)
 	}
 }
@@ -173,7 +175,7 @@ func TestRequestsAreCounted(t *testing.T) {
 func TestWithoutMetricsNothingIsCounted(t *testing.T) {
 	var none *metrics.Metrics
 	c := none.Controller("CompositeController", "a")
-	c.Synced(time.Second)
+	c.Synced(time.Second, "ok")
 	none.Forget("CompositeController", "a", "CompositeController-a")
 	if c.Script("sync") != nil || none.QueueMetrics() != nil {
 		t.Error("something counts")

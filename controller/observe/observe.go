@@ -3,6 +3,7 @@ package observe
 
 import (
 	"errors"
+	"iter"
 
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -14,14 +15,15 @@ import (
 // An Observer is called with what a server does. Its methods may be called concurrently, but Wrote and Reconciled are called one
 // at a time for one parent of one controller. They must not change their arguments.
 type Observer interface {
-	// Loaded is called when the hooks of a controller object begin to be used, and again each time they are replaced.
-	Loaded(o *object.Object)
+	// Loaded is called when the hooks of a controller object begin to be used, and again each time they are replaced. parents are
+	// those that the controller has then; each of them will be reconciled.
+	Loaded(o *object.Object, parents iter.Seq[*object.Object])
 	// Wrote is called after each write of a reconcile, also if it failed.
 	Wrote(about About, write Write)
 	// Printed is called with each message that a script prints in a call about a parent.
 	Printed(about About, hook string, message engine.Message)
 	// Event is called with each event on a parent or a controller object, also if it is not recorded in the cluster.
-	Event(o *object.Object, kind, reason, note string)
+	Event(o *object.Object, e kube.Event)
 	// Reconciled is called at the end of each reconcile, with its error, or nil; see Unsettled.
 	Reconciled(about About, failed error)
 	// Dropped is called after Reconciled if the controller does not have the parent, or not any more.

@@ -2,6 +2,8 @@ package offline
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"metascript/controller/build"
@@ -31,6 +33,9 @@ func Load(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources 
 	}
 	builder := &build.Builder{Sandbox: sandbox.WithDefaults(), Sources: sources}
 	built, err := builder.ReadAndBuild(ctx, d)
+	if errors.Is(err, build.ErrNoHooks) {
+		return nil, fmt.Errorf("%w: set spec.script, or a webhook in spec.hooks.sync", err)
+	}
 	if err != nil {
 		return nil, err
 	}

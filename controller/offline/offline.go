@@ -8,8 +8,10 @@ package offline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/hook"
+	"metascript/controller/kinds"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/redact"
@@ -69,8 +72,11 @@ func (s *Sync) Customize(ctx context.Context) ([]hook.RelatedRule, error) {
 		return nil, err
 	}
 	redactor := s.redactor()
-	rules, err := s.customize(redact.NewContext(ctx, redactor), b, req)
-	return rules, redactor.Error(err)
+	response, err := s.customize(redact.NewContext(ctx, redactor), b, req)
+	if err != nil {
+		return nil, redactor.Error(err)
+	}
+	return response.Related, nil
 }
 
 // prepare makes the hooks of the controller, and the request, without related objects.
@@ -131,7 +137,9 @@ func (s *Sync) call(ctx context.Context, b *binding.Binding, req *hook.Request, 
 	}
 	response, err := called.Call(ctx, req)
 	if err == nil {
-		response.Warnings = redactor.Texts(response.Warnings)
+		for i, warning := range response.Warnings {
+			response.Warnings[i] = redactor.Error(warning)
+		}
 	}
 	return response, redactor.Error(err)
 }
@@ -140,12 +148,19 @@ func (s *Sync) call(ctx context.Context, b *binding.Binding, req *hook.Request, 
 func (s *Sync) mayBeParent(d *spec.Declaration) error {
 	have, want := s.Parent.GetAPIVersion(), []string(nil)
 	for _, rule := range d.Parents {
+		if rule.APIVersion == "" || rule.Resource == "" {
+			return fmt.Errorf("%s: spec.%s has no apiVersion or no resource: for this parent write {apiVersion: %s, resource: %s}",
+				object.Describe(s.Controller), rule.Field, have, kinds.Plural(s.Parent.GetKind()))
+		}
 		if rule.APIVersion == have {
 			return nil
 		}
 		want = append(want, rule.Resource+" in "+rule.APIVersion)
 	}
-	return fmt.Errorf("%s is of %s, but the parents of %s are %s", object.Describe(s.Parent), have, object.Describe(s.Controller), strings.Join(want, ", "))
+	if len(want) == 0 {
+		return fmt.Errorf("%s has no resources: for this parent add {apiVersion: %s, resource: %s} to spec.resources", object.Describe(s.Controller), have, kinds.Plural(s.Parent.GetKind()))
+	}
+	return &OtherKindError{s.Parent, "apiVersion", fmt.Sprintf("%s is of %s, but the parents of %s are %s", object.Describe(s.Parent), have, object.Describe(s.Controller), strings.Join(want, ", "))}
 }
 
 // resources returns Resources, with the kind of the parent if it can be derived: if the controller has exactly one parent
@@ -183,7 +198,7 @@ func (s *Sync) builder() *build.Builder {
 func (s *Sync) request(d *spec.Declaration, resolved spec.Resolved, b *binding.Binding) (*hook.Request, error) {
 	rule := b.Rule(s.Parent.GroupVersionKind())
 	if rule == nil {
-		return nil, fmt.Errorf("%s is a %s, but the parents of %s are %s", object.Describe(s.Parent), s.Parent.GroupVersionKind(), object.Describe(s.Controller), kindsOf(b.Parents))
+		return nil, s.otherParent(b)
 	}
 	parent := object.Copy(s.Parent)
 	if parent.GetUID() == "" {
@@ -210,7 +225,7 @@ func (s *Sync) observe(req *hook.Request, field spec.ChildField) error {
 	for _, child := range s.Children {
 		namespaced, declared := req.Expect.Kinds[child.GroupVersionKind()]
 		if !declared {
-			return fmt.Errorf("the observed child %s is of a kind that is not in the controller's %s", object.Describe(child), field)
+			return &OtherKindError{child, "kind", fmt.Sprintf("the observed child %s is of a kind that is not in the controller's %s%s", object.Describe(child), field, likeKind(child, slices.Collect(maps.Keys(req.Expect.Kinds))))}
 		}
 		o := object.Copy(child)
 		if namespaced && o.GetNamespace() == "" {
@@ -230,11 +245,14 @@ func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 		}
 		return nil, nil
 	}
-	returned, err := s.customize(ctx, b, req)
+	response, err := s.customize(ctx, b, req)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := related.Rules(req.Parent, returned, s.Resources, b.ParentNamespaceOnly)
+	rules, err := related.Rules(req.Parent, response.Related, s.Resources, b.ParentNamespaceOnly)
+	if wrong := (*related.RuleError)(nil); errors.As(err, &wrong) {
+		return nil, response.Problem(wrong.Path(), wrong.Error(), "")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -242,12 +260,8 @@ func (s *Sync) relate(ctx context.Context, b *binding.Binding, req *hook.Request
 }
 
 // customize calls the customize hook, which must exist.
-func (s *Sync) customize(ctx context.Context, b *binding.Binding, req *hook.Request) ([]hook.RelatedRule, error) {
-	response, err := b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent, Children: req.Children})
-	if err != nil {
-		return nil, err
-	}
-	return response.Related, nil
+func (s *Sync) customize(ctx context.Context, b *binding.Binding, req *hook.Request) (*hook.Response, error) {
+	return b.Customize.Call(ctx, &hook.Request{Shape: hook.Customizing, Controller: req.Controller, Parent: req.Parent, Children: req.Children})
 }
 
 // find returns copies of the related objects that a rule selects. One without a namespace is in that of the parent.
@@ -280,14 +294,44 @@ func (s *Sync) namespaceLabels(name string) labels.Set {
 	return all
 }
 
-// kindsOf returns the kinds of parents, for error messages.
-func kindsOf(rules []*binding.ParentResource) string {
-	var names []string
-	for _, rule := range rules {
-		names = append(names, rule.ObjectKind().String())
-	}
-	return strings.Join(names, "; ")
+// An OtherKindError says that an object is of a kind that the controller does not have.
+type OtherKindError struct {
+	Object *object.Object
+	Field  string // of the object that is wrong: kind or apiVersion
+	msg    string
 }
+
+// Error returns what is wrong.
+func (e *OtherKindError) Error() string { return e.msg }
+
+// otherParent returns the error that the parent is of none of the kinds of the parents.
+func (s *Sync) otherParent(b *binding.Binding) error {
+	var all []object.Kind
+	var names []string
+	for _, rule := range b.Parents {
+		all, names = append(all, rule.ObjectKind()), append(names, kindName(rule.ObjectKind()))
+	}
+	return &OtherKindError{s.Parent, "kind", fmt.Sprintf("%s is a %s, but the parents of %s are %s%s", object.Describe(s.Parent), kindName(s.Parent.GroupVersionKind()),
+		object.Describe(s.Controller), strings.Join(names, " or "), likeKind(s.Parent, all))}
+}
+
+// likeKind returns the end of a message about the kind of an object: the kind that was probably meant.
+func likeKind(o *object.Object, among []object.Kind) string {
+	var names []string
+	for _, kind := range among {
+		if kind.GroupVersion().String() == o.GetAPIVersion() {
+			names = append(names, kind.Kind)
+		}
+	}
+	slices.Sort(names)
+	if like := engine.Nearest(o.GetKind(), names); like != "" {
+		return fmt.Sprintf(": did you mean \"kind: %s\"?", like)
+	}
+	return ""
+}
+
+// kindName returns a kind for error messages.
+func kindName(of object.Kind) string { return of.Kind + " in " + of.GroupVersion().String() }
 
 // Warnings returns warnings about fields of a controller object that are accepted but have no effect, or less effect than they
 // say. It does not read the scripts. It returns none if the object cannot be read.

@@ -12,6 +12,7 @@ import (
 
 	"metascript/controller/build"
 	"metascript/controller/hook"
+	"metascript/controller/kinds"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
@@ -45,7 +46,7 @@ func testSandbox() build.Sandbox {
 func newSync(t *testing.T, controller *object.Object) *Sync {
 	t.Helper()
 	parent := objecttest.ParseObject(t, `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}`)
-	return &Sync{Controller: controller, Parent: parent, Resources: &kube.Offline{}, Sandbox: testSandbox()}
+	return &Sync{Controller: controller, Parent: parent, Resources: &kube.Offline{Kinds: kinds.Kubernetes()}, Sandbox: testSandbox()}
 }
 
 // parse returns the objects of these texts.
@@ -283,7 +284,7 @@ func TestUnsuitableObjectsAreErrors(t *testing.T) {
 			s.Parent.SetAPIVersion("example.com/v2")
 		}, "Widget w is of example.com/v2, but the parents of CompositeController c are widgets in example.com/v1"},
 		"a related resource of which no kind is known": {selects(`{"apiVersion": "example.org/v1", "resource": "gadgets"}`), func(*Sync) {
-		}, `relatedResources[0] of the customize hook: what kind is resource "gadgets" in example.org/v1? give its CustomResourceDefinition, or an object of it`},
+		}, `sync.star:2:98: in customize: relatedResources[0] of the customize hook: what kind is resource "gadgets" in example.org/v1? give its CustomResourceDefinition, or an object of it`},
 	} {
 		s := newSync(t, composite(t, c.script))
 		c.change(s)
@@ -337,7 +338,7 @@ func TestCheck(t *testing.T) {
 		want   string // of the error; "" if there is none
 	}{
 		"sound":        {composite(t, objecttest.Starlark("sync", "finalize")), []string{"finalize", "sync"}, ""},
-		"a bad script": {composite(t, "def sync(:\n"), nil, "sync.star:1:11: "},
+		"a bad script": {composite(t, "def sync(:\n"), nil, "sync.star:1:9: "},
 		"a bad spec":   {objecttest.ParseObject(t, `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}, spec: {parentResource: widgets}}`), nil, "spec"},
 		"no hooks":     {objecttest.ParseObject(t, `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}, spec: {parentResource: {apiVersion: v1, resource: widgets}}}`), nil, "no hooks defined"},
 	} {

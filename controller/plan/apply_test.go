@@ -235,13 +235,13 @@ func TestUnstoredEmptyFieldIsNotDifference(t *testing.T) {
 	delete(metadata(stored), "labels")
 	delete(stored.Object, "deep")
 	delete(stored.Object["spec"].(map[string]any)["containers"].([]any)[0].(map[string]any), "env")
-	op, _, err := dynamic(stored, want(), Recreate)
+	op, _, err := (Policy{}).dynamic(stored, want(), Recreate)
 	if err != nil || op != nil {
 		t.Errorf("got %v, %v, want nothing to do", op, err)
 	}
 	changed := want()
 	changed.Object["spec"].(map[string]any)["hostNetwork"] = map[string]any{}
-	if op, _, err = dynamic(stored, changed, Recreate); err != nil || op == nil || op.Differs.String() != "spec.hostNetwork" || op.Again {
+	if op, _, err = (Policy{}).dynamic(stored, changed, Recreate); err != nil || op == nil || op.Differs.String() != "spec.hostNetwork" || op.Again {
 		t.Errorf("an empty field that is new: got %v, %v, want that it is recreated", op, err)
 	}
 }

@@ -32,15 +32,19 @@ type Verb string
 // The verbs.
 const (
 	Create       Verb = "create"
-	Update       Verb = "update"        // the whole object, if it has the resourceVersion
-	UpdateStatus Verb = "update status" // the status subresource, if the object has the resourceVersion
-	Apply        Verb = "apply"         // server-side apply with force, if the object has the resourceVersion, or does not exist
-	DryRun       Verb = "dry run"       // an Apply that is not stored; see AfterDryRun
-	Delete       Verb = "delete"        // with background propagation, if the object has the UID and the resourceVersion
+	Update       Verb = "update"            // the whole object, if it has the resourceVersion
+	UpdateStatus Verb = "update status"     // the status subresource, if the object has the resourceVersion
+	Apply        Verb = "apply"             // server-side apply with force, if the object has the resourceVersion, or does not exist
+	DryRun       Verb = "dry run"           // an Apply that is not stored; see AfterDryRun
+	DryCreate    Verb = "dry run of create" // a Create that is not stored; see Op.Try
+	Delete       Verb = "delete"            // with background propagation, if the object has the UID and the resourceVersion
 )
 
-// An Op is one write. Object is the whole object for Create, Update and UpdateStatus, the fields that are applied for Apply
-// and DryRun, and the observed object for Delete.
+// Stores reports whether v changes something in the cluster.
+func (v Verb) Stores() bool { return v != DryRun && v != DryCreate }
+
+// An Op is one write. Object is the whole object for Create, DryCreate, Update and UpdateStatus, the fields that are applied for
+// Apply and DryRun, and the observed object for Delete.
 type Op struct {
 	Verb   Verb
 	Object *object.Object
@@ -48,8 +52,13 @@ type Op struct {
 
 	// For Apply and DryRun: the observed child, nil to create it; and whether the fields that dynamic apply owns are migrated
 	// to server-side apply first, so that those that are not applied any more are removed.
+	// For DryCreate: the existing child of that name.
 	Observed *object.Object
 	Migrate  bool
+
+	// For a Delete: the object that is created in place of the deleted one, if it is not known yet whether the API server accepts
+	// it, or else nil; and the deleted object as an update would change it, if that is known.
+	Replacement, Updated *object.Object
 
 	// For a write to an existing child: the field that differs, if there is one; and whether the last write had the same content,
 	// so that something else has changed the child since.
@@ -59,6 +68,15 @@ type Op struct {
 
 // Creates reports whether o creates an object.
 func (o Op) Creates() bool { return o.Verb == Create || o.Verb == Apply && o.Observed == nil }
+
+// Try returns the dry run that has to succeed before o, and false if o needs none. A child that is to be replaced is not deleted
+// before it is known that the API server accepts the new one.
+func (o Op) Try() (Op, bool) {
+	if o.Verb != Delete || o.Replacement == nil {
+		return Op{}, false
+	}
+	return Op{Verb: DryCreate, Object: o.Replacement, Observed: o.Object, Why: "before it is deleted " + o.Why}, true
+}
 
 // String returns a text such as "update Pod default/web-0: spec.image differs".
 func (o Op) String() string { return string(o.Verb) + " " + object.Describe(o.Object) + ": " + o.Why }
@@ -87,6 +105,7 @@ type Policy struct {
 	Rules                  Rules
 	ServerSide             bool                                  // by server-side apply; else by dynamic apply
 	Memory                 Memory                                // of server-side apply; nil: it is not used
+	Unstored               Unstored                              // of dynamic apply; nil: it is not used
 	Owned                  func(*object.Object) ownership.Fields // returns the fields that the field manager of server-side apply owns; may be nil
 	SetControllerReference func(child *object.Object) error      // makes a child the parent's; nil does nothing
 }
@@ -156,7 +175,7 @@ func (p Policy) Differs(have, want *object.Object) (what string, doubtful bool, 
 		found, err := p.judge(have, config)
 		return found.why, found.doubtful, err
 	}
-	op, _, err := dynamic(have, want, InPlace)
+	op, _, err := p.dynamic(have, want, InPlace)
 	if op == nil || err != nil {
 		return "", false, err
 	}
@@ -184,7 +203,7 @@ func (p Policy) child(have, want *object.Object, method Method) (*Op, *Suppresse
 		op, err := p.comeBack(have, want, method)
 		return op, nil, err
 	}
-	return dynamic(have, want, method)
+	return p.dynamic(have, want, method)
 }
 
 // updates reports whether the method updates or recreates children, and inPlace whether it updates them.
@@ -201,7 +220,7 @@ func (p Policy) create(want *object.Object) (*Op, error) {
 }
 
 // dynamic returns the write by which dynamic apply changes have to want, or the difference that is suppressed.
-func dynamic(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
+func (p Policy) dynamic(have, want *object.Object, method Method) (*Op, *Suppressed, error) {
 	if settled(have, want) {
 		return nil, nil, nil
 	}
@@ -209,14 +228,19 @@ func dynamic(have, want *object.Object, method Method) (*Op, *Suppressed, error)
 	if err != nil {
 		return nil, nil, err
 	}
-	differs := difference(have.Object, merged.Object)
+	differs := difference(have.Object, p.Unstored.without(have, merged))
 	if differs == nil {
 		return nil, nil, nil
 	}
 	op := &Op{Verb: Update, Object: merged, Why: differs.String() + " differs", Differs: differs, Again: remembered(have) == remembered(merged)}
 	switch method {
 	case Recreate, RollingRecreate:
-		op.Verb, op.Object, op.Why = Delete, have, "to be recreated: "+op.Why
+		op.Verb, op.Object, op.Why, op.Updated = Delete, have, "to be recreated: "+op.Why, merged
+		next, err := p.create(want)
+		if err != nil {
+			return nil, nil, err
+		}
+		op.Replacement = next.Object
 		return op, nil, nil
 	case InPlace, RollingInPlace:
 		return op, nil, nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -53,7 +54,9 @@ func (m Memory) Note(stored, config *object.Object) error {
 }
 
 // Keep drops all children that are not observed.
-func (m Memory) Keep(observed *object.Set) {
+func (m Memory) Keep(observed *object.Set) { keep(m, observed) }
+
+func keep[T any](m map[types.UID]T, observed *object.Set) {
 	if len(m) == 0 {
 		return
 	}
@@ -61,11 +64,7 @@ func (m Memory) Keep(observed *object.Set) {
 	for o := range observed.All() {
 		there[o.GetUID()] = true
 	}
-	for uid := range m {
-		if !there[uid] {
-			delete(m, uid)
-		}
-	}
+	maps.DeleteFunc(m, func(uid types.UID, _ T) bool { return !there[uid] })
 }
 
 // serverSide returns the write by which server-side apply changes have to want, or the difference that is suppressed.
@@ -280,7 +279,7 @@ func AfterDryRun(op Op, result *object.Object) *Op {
 	seen := object.Copy(have)
 	seen.SetResourceVersion(result.GetResourceVersion())
 	if d := difference(bare(have), bare(result)); d != nil {
-		return &Op{Verb: Delete, Object: seen, Why: "to be recreated: " + d.String() + " differs", Differs: d, Again: op.Again}
+		return &Op{Verb: Delete, Object: seen, Why: "to be recreated: " + d.String() + " differs", Differs: d, Again: op.Again, Replacement: op.Object}
 	}
 	if !op.Migrate && have.GetAnnotations()[AppliedDigest] == result.GetAnnotations()[AppliedDigest] {
 		return nil
@@ -291,7 +290,8 @@ func AfterDryRun(op Op, result *object.Object) *Op {
 // ErrImmutable is the error of a dry run if a child cannot be changed as desired, but a new one could be created.
 var ErrImmutable = errors.New("a field that would change is immutable, so that it is recreated")
 
-// RecreateImmutable returns the write that follows a dry run with the error ErrImmutable: a Delete.
+// RecreateImmutable returns the write that follows a dry run with the error ErrImmutable: a Delete. It has no Replacement, since
+// the API server would accept the new object.
 func RecreateImmutable(op Op) Op {
 	why := "it cannot be changed in place"
 	if op.Differs != nil {

@@ -9,6 +9,7 @@ import (
 	"metascript/controller/call"
 	"metascript/controller/hook"
 	"metascript/controller/queue"
+	"metascript/controller/throttle"
 	"metascript/engine"
 )
 
@@ -97,7 +98,7 @@ const probesPerInterval = 4
 
 // probePeriod returns the period in which probe is to be called.
 func (f *fallbackReporter) probePeriod() time.Duration {
-	return max(cmp.Or(f.r.binding.ProbeEvery, hook.ProbeEvery)/probesPerInterval, minResync)
+	return max(cmp.Or(f.r.binding.ProbeEvery, hook.ProbeEvery)/probesPerInterval, throttle.MinResync)
 }
 
 // probe queues a parent for each script that is to be tried again, since otherwise it may be that no reconcile calls it. It is

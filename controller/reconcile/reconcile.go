@@ -10,11 +10,14 @@ import (
 
 	"metascript/controller/bodies"
 	"metascript/controller/call"
+	"metascript/controller/children"
+	"metascript/controller/failures"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/redact"
+	"metascript/controller/throttle"
 )
 
 // A worker reconciles the parents that the queue of a Reconciler gives, and decides when each is reconciled again; see
@@ -26,6 +29,7 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 	why := w.r.queue.Take(key)
 	if w.r.binding.Only != nil && !w.r.binding.Only(key) {
 		w.r.queue.Forget(key)
+		w.r.states.noteSynced(key)
 		return
 	}
 	c := w.r.newReconciliation(key)
@@ -37,7 +41,7 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 	defer done()
 	began := time.Now()
 	again, err := w.reconcileRecovering(ctx, c)
-	w.r.metrics.Synced(time.Since(began))
+	w.r.metrics.Synced(time.Since(began), failures.ResultOf(err))
 	w.r.events.log.Debug("reconciled", "kind", key.Kind.Kind, "parent", key, "why", why.String(), "took", time.Since(began), "error", err)
 	w.r.states.noteDenied(key, err)
 	w.observeReconciled(key, err)
@@ -46,6 +50,7 @@ func (w *worker) process(ctx context.Context, key object.Ref) {
 		again = w.forgetDryRun(key, again)
 	}
 	w.scheduleNext(ctx, key, again, err)
+	w.r.states.noteSynced(key)
 }
 
 // reconcileRecovering calls reconcile. It turns a panic into an error, and redacts the error.
@@ -71,7 +76,7 @@ type reconciliation struct {
 	state   *parentState
 	caller  *call.Caller
 	roller  *roller
-	applier *applier
+	writer  *children.Writer
 	status  *statusWriter
 }
 
@@ -80,9 +85,9 @@ func (r *Reconciler) newReconciliation(key object.Ref) *reconciliation {
 	c := &reconciliation{Reconciler: r, version: r.current.Load(), key: key}
 	c.state = r.states.forVersion(key, c.version)
 	c.caller = &call.Caller{Binding: r.binding, Version: c.version, Events: r.events, Log: r.events.log, Customized: c.state.customize, Caches: &r.shared.Related, Controller: r}
-	c.applier = &applier{binding: r.binding, events: r.events, state: c.state}
+	c.writer = &children.Writer{Binding: r.binding, Events: r.events, Log: r.events.log, Memory: c.state.children}
 	c.status = &statusWriter{binding: r.binding, events: r.events, states: r.states, state: c.state, kinds: &r.statusKinds}
-	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, applier: c.applier, status: c.status, events: r.events}
+	c.roller = &roller{binding: r.binding, version: c.version, caller: c.caller, writer: c.writer, status: c.status, events: r.events}
 	return c
 }
 
@@ -122,11 +127,11 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil || c.isDone(parent) {
 		return 0, err
 	}
-	children, err := c.binding.Claimer.Claim(ctxBeforeHooks, parent, write)
+	observed, err := c.binding.Claimer.Claim(ctxBeforeHooks, parent, write)
 	if err != nil {
 		return 0, err
 	}
-	response, children, err := c.desiredState(ctx, parent, children, write)
+	response, observed, err := c.desiredState(ctx, parent, observed, write)
 	if err != nil {
 		return 0, err
 	}
@@ -135,11 +140,12 @@ func (c *reconciliation) run(ctx context.Context, parent *object.Object) (time.D
 	if err != nil {
 		return response.ResyncAfter, err
 	}
-	changes, planErr := c.applier.plan(parent, children, response)
-	c.applier.reportSuppressed(parent, changes.Suppressed)
-	childDelay, applyErr := c.applier.apply(ctx, parent, changes.Ops, write)
+	changes, planErr := c.writer.Plan(parent, observed, response)
+	c.writer.ReportSuppressed(parent, changes.Suppressed)
+	childDelay, applyErr := c.writer.Apply(ctx, parent, changes.Ops, write)
 	statusDelay, err := c.finish(ctx, parent, response, write, kube.Join(planErr, applyErr))
-	return shorterDelay(response.ResyncAfter, shorterDelay(childDelay, statusDelay)), err
+	c.states.noteNotStored(c.state)
+	return throttle.Shorter(response.ResyncAfter, throttle.Shorter(childDelay, statusDelay)), err
 }
 
 // desiredState calls the hook. It returns its response, and the observed children to which the plan applies. If kinds of children
@@ -186,12 +192,4 @@ func (c *reconciliation) finish(ctx context.Context, parent *object.Object, resp
 	}
 	_, finalizerErr := c.finalizers.set(ctx, stored, c.binding.OtherFinalizers(stored), "the hook has finalized", write)
 	return wait, kube.Join(err, finalizerErr)
-}
-
-// shorterDelay returns the shorter of two delays. Zero means no delay.
-func shorterDelay(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
 }

@@ -12,7 +12,7 @@
 //   - state.go is what is remembered of each parent between its reconciles, and says what guards it
 //   - finalizers.go adds and removes our finalizer. Package claim lists the children, adopts and releases
 //   - roller.go finds the desired state by calling the hooks, once for each revision of the parent if kinds of children roll
-//   - applier.go plans and does the writes to children
+//   - package children plans and does the writes to children
 //   - status.go writes the status, and the labels and annotations of decorated objects
 //   - retry.go decides when the parent is reconciled again
 //   - tracker.go passes each write on, and notes what the caches will have to show
@@ -35,6 +35,7 @@ import (
 	"metascript/controller/build"
 	"metascript/controller/call"
 	"metascript/controller/dispatch"
+	"metascript/controller/failures"
 	"metascript/controller/finalizers"
 	"metascript/controller/informer"
 	"metascript/controller/kube"
@@ -89,8 +90,9 @@ type Options struct {
 	Log              *slog.Logger
 
 	// Changed is called when the status of the controller object has something else to report: when the script is held for the
-	// first parent, or for none any more; when the first parent is denied something, or none is any more; and when a webhook
-	// is called in place of a script, or the script is called again. It must not block. Nil is not called.
+	// first parent, or for none any more; when the first parent is denied something or fails, or none is or does any more; when all
+	// parents were synced once; and when a webhook is called in place of a script, or the script is called again. It must not
+	// block. Nil is not called.
 	Changed func()
 
 	Observer observe.Observer // is called with what is done; nil is not called
@@ -171,6 +173,11 @@ func (r *Reconciler) Begin(ctx context.Context, begun func()) error {
 	if !r.waitForSync(ctx) {
 		return nil // ctx is done
 	}
+	expected := map[object.Ref]bool{}
+	for parent := range r.binding.ReconciledParents() {
+		expected[object.RefOf(parent)] = true
+	}
+	r.states.expect(expected)
 	r.handler.queueAll()
 	r.hasSynced.Store(true)
 	if !r.leading.Wait(ctx) {
@@ -295,6 +302,8 @@ type Snapshot struct {
 	Parents    int           // how many parents the controller selects and sees
 	Held       throttle.Held // the parents for which the script is held
 	Denied     Denied
+	Failing    failures.Summary
+	NotStored  failures.Summary      // what the API server did not store of the last writes for the parents
 	Fallbacks  []build.NamedFallback // the hooks that have both a script and a webhook
 	Finalizers finalizers.Held
 	Warnings   []string // about overlapping controllers, and webhooks that cannot be called
@@ -306,6 +315,14 @@ func (r *Reconciler) Snapshot() Snapshot {
 	s := Snapshot{
 		Synced: r.hasSynced.Load(), CacheError: r.binding.CacheError(), Parents: overlap.parents, Held: version.Held(), Denied: r.states.deniedParents(),
 		Fallbacks: version.Fallbacks(), Finalizers: r.finalizers.held(version), Warnings: overlap.warnings,
+	}
+	has := func(key object.Ref) bool {
+		parent := r.binding.Parent(key)
+		return parent != nil && r.binding.Has(parent)
+	}
+	s.Failing, s.NotStored = r.states.failures(has), r.states.incomplete(has)
+	if s.Failing.Known {
+		s.Failing.Parents = s.Parents
 	}
 	if s.Synced {
 		s.Warnings = append(s.Warnings, r.binding.Clients.Problems()...)

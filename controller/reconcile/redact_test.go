@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"metascript/controller/hook"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/redact"
@@ -55,8 +56,8 @@ func TestTextsOfReconcileAreRedacted(t *testing.T) {
 			var texts strings.Builder
 			r.events.log = slog.New(redact.Handler(slog.NewTextHandler(&texts, &slog.HandlerOptions{Level: slog.LevelDebug}), r.redactors.forRecord))
 			r.redactors.handler = r.events.log.Handler()
-			r.events.Intercept = func(_ *object.Object, kind, reason, note string) bool {
-				fmt.Fprintln(&texts, kind, reason, note)
+			r.events.Intercept = func(_ *object.Object, e kube.Event) bool {
+				fmt.Fprintln(&texts, e)
 				return true
 			}
 			if !r.waitForSync(t.Context()) {
@@ -76,7 +77,7 @@ func TestTextsOfReconcileAreRedacted(t *testing.T) {
 // secretResponse returns a response with the value in a warning and in an event.
 func secretResponse() *hook.Response {
 	return &hook.Response{
-		Children: &object.Set{}, Warnings: []string{"odd: " + hiddenValue},
+		Children: &object.Set{}, Warnings: []error{errors.New("odd: " + hiddenValue)},
 		Events: []hook.Event{{Type: "Normal", Reason: hiddenValue, Message: "is " + hiddenValue}},
 	}
 }

@@ -24,10 +24,7 @@ const (
 	lastCachePoll  = 250 * time.Millisecond
 )
 
-// minResync is the shortest delay that a hook can request with resyncAfterSeconds.
-const minResync = 100 * time.Millisecond
-
-// minDryRunResync is the same for a dry run.
+// minDryRunResync is the throttle.MinResync of a dry run.
 const minDryRunResync = time.Second
 
 // A reconcile that fails with kube.ErrRequeue is retried after at most maxRequeueDelay. It is reported as a failure after
@@ -41,14 +38,14 @@ const (
 var eventPrefixes = map[string]string{"SyncError": "Sync error: "}
 
 // scheduleNext decides when a parent is reconciled next, after a reconcile that returned again and err. No other code decides
-// what follows from an error. The time in again is the shortest delay that the hook, the roller, the applier or the status writer
+// what follows from an error. The time in again is the shortest delay that the hook, the roller, the writer of children or the status writer
 // requested. Before a reconcile begins, process may postpone it, by cacheDelay and churnDelay.
 func (w *worker) scheduleNext(ctx context.Context, key object.Ref, again time.Duration, err error) {
 	var retryAfter *hook.RetryAfter
 	var held *throttle.HeldError
 	var pause *throttle.PauseError
 	if again > 0 {
-		w.r.queue.EnqueueAfter(key, queue.Resync, max(again, minResync)) // also after an error: a retry may come earlier or later
+		w.r.queue.EnqueueAfter(key, queue.Resync, max(again, throttle.MinResync)) // also after an error: a retry may come earlier or later
 	}
 	switch {
 	case err == nil:

@@ -12,11 +12,13 @@ import (
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/binding"
 	"metascript/controller/call"
+	"metascript/controller/children"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/plan"
 	"metascript/controller/rollout"
+	"metascript/controller/throttle"
 	"metascript/controller/transition"
 	"metascript/engine"
 )
@@ -26,7 +28,7 @@ type roller struct {
 	binding *binding.Binding
 	version *call.Version
 	caller  *call.Caller
-	applier *applier
+	writer  *children.Writer
 	status  *statusWriter
 	events  *parentEvents
 }
@@ -57,7 +59,7 @@ func (r *roller) roll(ctx context.Context, parent *object.Object, children *obje
 	}
 	response := r.merge(parent, responses, step)
 	if unclear && step.Condition.Reason == rollout.Waiting {
-		response.ResyncAfter = minResync // the applier does a dry run, and if the child is up to date there is no event
+		response.ResyncAfter = throttle.MinResync // the writer of children does a dry run, and if the child is up to date there is no event
 	}
 	return response, step.Observed, nil
 }
@@ -129,7 +131,7 @@ func (r *roller) selectedChildren(parent *object.Object, children *object.Set) *
 // nextStep returns the next step of the rollout. unclear means that for some child only the API server can tell whether it
 // is up to date.
 func (r *roller) nextStep(parent *object.Object, latest rollout.Revision, older []rollout.Revision, children *object.Set) (step rollout.Step, unclear bool) {
-	rules, policy := r.version.Revisions.Rules, r.applier.policy(parent)
+	rules, policy := r.version.Revisions.Rules, r.writer.Policy(parent)
 	rules.Differs = func(have, want *object.Object) (string, error) {
 		difference, uncertain, err := policy.Differs(have, want)
 		unclear = unclear || uncertain
@@ -141,14 +143,13 @@ func (r *roller) nextStep(parent *object.Object, latest rollout.Revision, older 
 // merge returns one response for all revisions: the status and the events of the latest one, the children of the step, the
 // shortest ResyncAfter, and Finalized if all are.
 func (r *roller) merge(parent *object.Object, responses []*hook.Response, step rollout.Step) *hook.Response {
-	merged := *responses[0]
-	merged.Children = step.Desired
+	merged := responses[0].With(step.Desired)
 	merged.Status = r.withUpdatedCondition(parent, merged.Status, step.Condition)
 	for _, response := range responses[1:] {
 		merged.Finalized = merged.Finalized && response.Finalized
-		merged.ResyncAfter = shorterDelay(merged.ResyncAfter, response.ResyncAfter)
+		merged.ResyncAfter = throttle.Shorter(merged.ResyncAfter, response.ResyncAfter)
 	}
-	return &merged
+	return merged
 }
 
 // withUpdatedCondition returns status with the condition Updated, which says how far the rollout is. If status is nil, it uses the

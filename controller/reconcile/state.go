@@ -2,16 +2,17 @@ package reconcile
 
 import (
 	"cmp"
-	"maps"
+	"errors"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"metascript/controller/call"
+	"metascript/controller/children"
+	"metascript/controller/failures"
 	"metascript/controller/kube"
 	"metascript/controller/object"
-	"metascript/controller/plan"
 	"metascript/controller/redact"
 	"metascript/controller/throttle"
 )
@@ -25,8 +26,9 @@ import (
 type parentState struct {
 	// The goroutine that processes the parent reads and writes these fields. No other one does, so that they need no lock.
 
-	// applied is what server-side apply stored of each child. The applier writes it after a write and reads it for the plan.
-	applied plan.Memory
+	// children is what is remembered of the children. It is never nil. The children.Writer of a reconcile uses it. Other goroutines
+	// may only call its Redefine, with states.mu locked.
+	children *children.Memory
 
 	// pending is what the caches must show before the next reconcile. The tracker adds to it, and the worker waits for it.
 	pending pendingWrites
@@ -53,9 +55,16 @@ type parentState struct {
 	// failure is the last error that was reported. The worker counts it; outdate and a reconcile without an error clear it.
 	failure failure
 
+	// failing is the same, but outdate does not clear it; nil if there is none. Snapshot reads it.
+	failing error
+
 	// unstored is the last status that the API server did not store as it was written; nil if it stored all of it. The
 	// status writer writes and reads it, and RetryStatus clears it.
 	unstored *unstoredStatus
+
+	// notStored says what the API server did not store of the last writes, because a schema lacks it; "" if it stored all.
+	// The worker writes it, and Snapshot reads it.
+	notStored string
 
 	// denied is why the API server did not permit what the last reconcile tried; nil if it permitted all. The worker writes it,
 	// and Snapshot reads it.
@@ -65,18 +74,6 @@ type parentState struct {
 // A hookState is the part of a parentState that depends on what the current hooks of the controller returned. Other hooks may
 // return something else, so that it is reset for each version of the hooks.
 type hookState struct {
-	// contentions counts the writes of children with the same content. An entry outlives its child, which may be created again.
-	// The applier uses it.
-	contentions map[object.Ref]*throttle.Contention
-
-	// recreatedChildren counts the deletions of children that the hook does not return and that something else creates again.
-	// The applier uses it.
-	recreatedChildren map[object.Ref]*throttle.Contention
-
-	// suppressed is, for each child, the last difference that was reported as one that the update method does not permit to
-	// fix. The applier uses it.
-	suppressed map[object.Ref]string
-
 	// status is the status that was wanted last, with the generation of the parent. statusContention counts how often it was
 	// written, and is nil if none was wanted yet. The status writer uses both.
 	status           map[string]any
@@ -91,15 +88,7 @@ type hookState struct {
 }
 
 func newHookState() hookState {
-	return hookState{contentions: map[object.Ref]*throttle.Contention{}, recreatedChildren: map[object.Ref]*throttle.Contention{}, customize: call.NewCustomizeCache()}
-}
-
-// prune drops what is remembered of children that are not observed any more, and contentions that are too old.
-func (s *parentState) prune(observed *object.Set, now time.Time) {
-	s.applied.Keep(observed)
-	for _, contentions := range []map[object.Ref]*throttle.Contention{s.contentions, s.recreatedChildren} {
-		maps.DeleteFunc(contentions, func(_ object.Ref, c *throttle.Contention) bool { return c.Forgotten(now) })
-	}
+	return hookState{customize: call.NewCustomizeCache()}
 }
 
 // pendingWrites are the writes that the caches must show before the next reconcile of a parent. The zero value has none.
@@ -118,12 +107,14 @@ type failure struct {
 type unstoredStatus struct {
 	uid             types.UID // of the parent
 	written, stored map[string]any
+	reported        []string // the fields that the last event named
+	text            string   // of that event; "" if there was none
 }
 
 // states are the parentStates of all parents of a controller. It is safe for concurrent use.
 type states struct {
-	// notify is called, with mu locked, when the first parent is denied something and when no parent is any more. It must
-	// not block.
+	// notify is called when the first parent is denied something or fails, when no parent is or does any more, and when all parents
+	// were synced once. It must not block. It may be called with mu locked.
 	notify func()
 
 	// mu guards the fields below, and the fields of each parentState that say so. While it is locked, the locks of the queue,
@@ -135,8 +126,11 @@ type states struct {
 	// goroutine that processes a parent adds or removes its entry, so that the pointer is valid until the reconcile ends.
 	all map[object.Ref]*parentState
 
-	// denied is the number of entries of all whose denied field is not nil.
-	denied int
+	// denied, failing and notStored are the numbers of entries of all whose fields of these names are set.
+	denied, failing, notStored int
+
+	// unsynced are the parents that existed at the beginning and were not synced yet. It is nil before expect.
+	unsynced map[object.Ref]bool
 }
 
 func newStates(notify func()) *states {
@@ -159,6 +153,7 @@ func (s *states) forVersion(parent object.Ref, version *call.Version) *parentSta
 	state := s.ofLocked(parent)
 	if state.version != version {
 		state.version, state.hookState = version, newHookState()
+		state.children.ResetHooks()
 	}
 	return state
 }
@@ -167,7 +162,7 @@ func (s *states) forVersion(parent object.Ref, version *call.Version) *parentSta
 func (s *states) ofLocked(parent object.Ref) *parentState {
 	state := s.all[parent]
 	if state == nil {
-		state = &parentState{applied: plan.Memory{}, hookState: newHookState()}
+		state = &parentState{children: children.NewMemory(), hookState: newHookState()}
 		s.all[parent] = state
 	}
 	return state
@@ -196,7 +191,7 @@ func (s *states) forgetWrites(parent object.Ref) {
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil {
 		customize := state.customize
-		state.applied, state.pending, state.hookState = plan.Memory{}, pendingWrites{}, newHookState()
+		state.children, state.pending, state.hookState = children.NewMemory(), pendingWrites{}, newHookState()
 		state.customize = customize
 	}
 }
@@ -208,6 +203,8 @@ func (s *states) forget(parent object.Ref) {
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil {
 		s.setDenied(state, nil)
+		s.setFailing(state, nil)
+		s.setNotStored(state, "")
 	}
 	delete(s.all, parent)
 }
@@ -270,6 +267,7 @@ func (s *states) countFailure(parent object.Ref, err error) int {
 		state.failure = failure{text: err.Error()}
 	}
 	state.failure.times++
+	s.setFailing(state, err)
 	return state.failure.times
 }
 
@@ -279,5 +277,107 @@ func (s *states) forgetFailure(parent object.Ref) {
 	defer s.mu.Unlock()
 	if state := s.all[parent]; state != nil {
 		state.failure = failure{}
+		s.setFailing(state, nil)
 	}
+}
+
+// failuresSettle is how long a change from no failing parent to one, or back, lasts before it is notified: most often others follow.
+const failuresSettle = 2 * time.Second
+
+// setFailing sets the failing field of a state and updates the count. The caller must have locked mu.
+func (s *states) setFailing(state *parentState, err error) {
+	before := s.failing
+	if state.failing != nil {
+		s.failing--
+	}
+	if err != nil {
+		s.failing++
+	}
+	state.failing = err
+	s.settle(before, s.failing)
+}
+
+// settle notifies of a number of parents that has changed from 0 to 1 or from 1 to 0.
+func (s *states) settle(before, now int) {
+	if before != now && before+now == 1 {
+		time.AfterFunc(failuresSettle, s.notify)
+	}
+}
+
+// noteNotStored records what the API server did not store of what a reconcile wrote.
+func (s *states) noteNotStored(state *parentState) {
+	text := state.children.UnknownField()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text == "" && state.unstored != nil {
+		text = state.unstored.text
+	}
+	s.setNotStored(state, text)
+}
+
+// setNotStored sets the notStored field of a state and updates the count. The caller must have locked mu.
+func (s *states) setNotStored(state *parentState, text string) {
+	before := s.notStored
+	if state.notStored != "" {
+		s.notStored--
+	}
+	if text != "" {
+		s.notStored++
+	}
+	state.notStored = text
+	s.settle(before, s.notStored)
+}
+
+// incomplete sums up what the API server did not store of the last writes for the parents.
+func (s *states) incomplete(has func(object.Ref) bool) failures.Summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.notStored == 0 {
+		return failures.Sum(nil)
+	}
+	var found []failures.Failure
+	for parent, state := range s.all {
+		if state.notStored != "" && has(parent) {
+			found = append(found, failures.Failure{Parent: parent, Err: errors.New(state.notStored)})
+		}
+	}
+	return failures.Sum(found)
+}
+
+// expect records the parents that have to be synced before it is known whether parents fail.
+func (s *states) expect(parents map[object.Ref]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unsynced = parents
+}
+
+// noteSynced records that a reconcile of a parent has ended.
+func (s *states) noteSynced(parent object.Ref) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsynced[parent] {
+		delete(s.unsynced, parent)
+		if len(s.unsynced) == 0 {
+			s.notify()
+		}
+	}
+}
+
+// failures sums up the parents whose last sync failed. has reports whether a parent is the controller's and may be shown.
+func (s *states) failures(has func(object.Ref) bool) failures.Summary {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsynced == nil || len(s.unsynced) > 0 {
+		return failures.Summary{}
+	}
+	if s.failing == 0 {
+		return failures.Sum(nil)
+	}
+	var failed []failures.Failure
+	for parent, state := range s.all {
+		if state.failing != nil && has(parent) {
+			failed = append(failed, failures.Failure{Parent: parent, Err: state.failing})
+		}
+	}
+	return failures.Sum(failed)
 }

@@ -2,11 +2,15 @@ package reconcile
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/object"
 	"metascript/controller/object/objecttest"
 )
 
@@ -26,4 +30,69 @@ func TestFirstAndLastDenialAreNotified(t *testing.T) {
 	if sum := s.deniedParents(); notified != 2 || sum != (Denied{}) {
 		t.Errorf("notified %d times, got %+v", notified, sum)
 	}
+}
+
+func TestFailingParentsAreNotifiedOnceAllWereSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notified atomic.Int32
+		s := newStates(func() { notified.Add(1) })
+		a, b, hidden := objecttest.WidgetRef("default", "a"), objecttest.WidgetRef("default", "b"), objecttest.WidgetRef("default", "hidden")
+		has := func(key object.Ref) bool { return key != hidden }
+		if sum := s.failures(has); sum.Known {
+			t.Errorf("at first: %+v", sum)
+		}
+		s.expect(map[object.Ref]bool{a: true, b: true})
+		failed := errors.New("no")
+		s.countFailure(hidden, failed)
+		s.countFailure(a, failed)
+		s.noteSynced(a)
+		if sum := s.failures(has); sum.Known || notified.Load() != 0 {
+			t.Errorf("after one of two: %+v, notified %d times", sum, notified.Load())
+		}
+		s.noteSynced(b)
+		if sum := s.failures(has); !sum.Known || sum.Failing != 1 || sum.First != a || notified.Load() != 1 {
+			t.Errorf("after both: %+v, notified %d times", sum, notified.Load())
+		}
+		time.Sleep(2 * failuresSettle)
+		if notified.Load() != 2 {
+			t.Errorf("notified %d times after the first failure", notified.Load())
+		}
+		s.outdate()
+		if sum := s.failures(has); sum.Failing != 1 {
+			t.Errorf("after the hooks were replaced: %+v", sum)
+		}
+		s.forgetFailure(a)
+		s.forget(hidden)
+		time.Sleep(2 * failuresSettle)
+		if sum := s.failures(has); sum.Failing != 0 || notified.Load() != 3 {
+			t.Errorf("at the end: %+v, notified %d times", sum, notified.Load())
+		}
+	})
+}
+
+func TestWhatIsNotStoredIsNotifiedAndForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var notified atomic.Int32
+		s := newStates(func() { notified.Add(1) })
+		a, b, hidden := objecttest.WidgetRef("default", "a"), objecttest.WidgetRef("default", "b"), objecttest.WidgetRef("default", "hidden")
+		has := func(key object.Ref) bool { return key != hidden }
+		for _, parent := range []object.Ref{a, b, hidden} {
+			state := s.of(parent)
+			state.unstored = &unstoredStatus{text: "status.x is not stored"}
+			s.noteNotStored(state)
+		}
+		time.Sleep(2 * failuresSettle)
+		if sum := s.incomplete(has); sum.Failing != 2 || sum.First != a || sum.Text != "status.x is not stored" || notified.Load() != 1 {
+			t.Errorf("got %+v, notified %d times", sum, notified.Load())
+		}
+		w := &statusWriter{states: s, state: s.of(a)}
+		w.forgetUnstored()
+		s.noteNotStored(s.of(a))
+		s.forget(b)
+		s.forget(hidden)
+		time.Sleep(2 * failuresSettle)
+		if sum := s.incomplete(has); sum.Failing != 0 || notified.Load() != 2 {
+			t.Errorf("afterwards: %+v, notified %d times", sum, notified.Load())
+		}
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,7 +53,11 @@ func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, r
 		return parent, 0, nil
 	}
 	changed := w.withStatus(parent, response)
-	if plan.Difference(object.StatusOf(parent), object.StatusOf(changed)) == "" || w.isUnstored(parent, changed) {
+	if plan.Difference(object.StatusOf(parent), object.StatusOf(changed)) == "" {
+		w.forgetUnstored()
+		return parent, 0, nil
+	}
+	if w.isUnstored(parent, changed) {
 		return parent, 0, nil
 	}
 	if wait := w.delayStatus(parent, changed, response); wait > 0 {
@@ -68,7 +74,7 @@ func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, r
 		return nil, 0, err
 	}
 	w.state.statusContention.Count(time.Now())
-	w.noteStored(stored, changed, response.FillTimes || w.binding.Revisions != nil)
+	w.noteStored(stored, changed, response)
 	return stored, 0, nil
 }
 
@@ -113,6 +119,13 @@ func (w *statusWriter) hasNoTransitionTimes(parent *object.Object) bool {
 	return w.kinds.withoutTransitionTimes[parent.GroupVersionKind()]
 }
 
+// forgetUnstored drops the status that was not stored: what the hook returns now is.
+func (w *statusWriter) forgetUnstored() {
+	w.states.mu.Lock()
+	defer w.states.mu.Unlock()
+	w.state.unstored = nil
+}
+
 // isUnstored reports whether the status of changed was written before, and the API server stored what parent has now.
 func (w *statusWriter) isUnstored(parent, changed *object.Object) bool {
 	w.states.mu.Lock()
@@ -134,7 +147,7 @@ func (w *statusWriter) delayStatus(parent, changed *object.Object, response *hoo
 	wait, report := state.statusContention.Delay(time.Now())
 	if report {
 		field := plan.Difference(object.StatusOf(parent), object.StatusOf(changed))
-		w.events.reportConflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: does another controller select the same objects? %s", state.statusContention.Writes(), delayText))
+		w.events.reportConflict(parent, field, fmt.Sprintf("the status was written %d times, and somebody changes it each time: does another controller select the same objects? %s", state.statusContention.Writes(), throttle.ContentionText))
 	}
 	return wait
 }
@@ -161,34 +174,78 @@ func (w *statusWriter) noteStatusRemoved(parent *object.Object, err error) bool 
 // noteStored remembers a status that the API server did not store as it was written, because the schema of the parent's kind has
 // not all of its fields, so that it is not written again in each reconcile. It reports that once. Transition times that
 // only we added are left out from then on, and that is not reported.
-func (w *statusWriter) noteStored(stored, written *object.Object, addedTimes bool) {
-	lost := plan.Difference(object.StatusOf(stored), object.StatusOf(written))
-	if addedTimes && transition.Lost(stored, written) {
+func (w *statusWriter) noteStored(stored, written *object.Object, response *hook.Response) {
+	lost := lostFields(stored, written)
+	if addedTimes := response.FillTimes || w.binding.Revisions != nil; addedTimes && transition.Lost(stored, written) {
 		w.kinds.mu.Lock()
 		w.kinds.withoutTransitionTimes[written.GroupVersionKind()] = true
 		w.kinds.mu.Unlock()
-		lost = ""
+		lost = nil
 	}
 	w.states.mu.Lock()
 	defer w.states.mu.Unlock()
-	if lost == "" {
+	before := w.state.unstored
+	if len(lost) == 0 {
 		w.state.unstored = nil
 		return
 	}
-	reported := w.state.unstored != nil && w.state.unstored.uid == stored.GetUID()
-	w.state.unstored = &unstoredStatus{stored.GetUID(), object.StatusOf(written), object.StatusOf(stored)}
-	if !reported && lost != "status.observedGeneration" {
-		w.events.Warning(stored, "StatusNotStored", "%s", w.notStoredMessage(stored, lost))
+	w.state.unstored = &unstoredStatus{uid: stored.GetUID(), written: object.StatusOf(written), stored: object.StatusOf(stored)}
+	if before != nil && before.uid == stored.GetUID() {
+		w.state.unstored.reported, w.state.unstored.text = before.reported, before.text
+	}
+	// The hook did not return observedGeneration. Metacontroller adds it too, so that many schemas lack it.
+	lost = slices.DeleteFunc(lost, func(field string) bool { return field == "status.observedGeneration" })
+	if slices.ContainsFunc(lost, func(field string) bool { return !slices.Contains(w.state.unstored.reported, field) }) {
+		w.state.unstored.reported, w.state.unstored.text = lost, w.notStoredMessage(stored, lost)
+		at := response.StatusField(hook.Field{Path: lost[0], Key: true})
+		w.events.Warning(stored, "StatusNotStored", "%v", response.Problem(at, w.state.unstored.text, ""))
 	}
 }
 
-// notStoredMessage says that a field of the status of a parent is not stored.
-func (w *statusWriter) notStoredMessage(parent *object.Object, field string) string {
-	kind := w.binding.Rule(parent.GroupVersionKind()).GroupResource()
-	if w.binding.Revisions != nil && field == "status.conditions" {
-		return fmt.Sprintf("the API server does not store status.conditions, where the condition Updated shows the progress of a rollout: add the field to the schema of %s", kind)
+// lostFields returns, for each field of the status that was not stored as it was written, the path of the first difference in it, in
+// the order of keys.
+func lostFields(stored, written *object.Object) []string {
+	have, _ := stored.Object["status"].(map[string]any)
+	want, _ := written.Object["status"].(map[string]any)
+	keys := slices.Concat(slices.Collect(maps.Keys(have)), slices.Collect(maps.Keys(want)))
+	slices.Sort(keys)
+	one := func(status map[string]any, key string) map[string]any {
+		field := map[string]any{}
+		if value, found := status[key]; found {
+			field[key] = value
+		}
+		return map[string]any{"status": field}
 	}
-	return fmt.Sprintf("the API server does not store %s as the hook returned it: does the schema of %s have the field?", field, kind)
+	var lost []string
+	for _, key := range slices.Compact(keys) {
+		if path := plan.Difference(one(have, key), one(want, key)); path != "" {
+			lost = append(lost, path)
+		}
+	}
+	return lost
+}
+
+// maxLostFields is how many fields a message names.
+const maxLostFields = 10
+
+// notStoredMessage says that fields of the status of a parent are not stored.
+func (w *statusWriter) notStoredMessage(parent *object.Object, fields []string) string {
+	kind, progress := w.binding.Rule(parent.GroupVersionKind()).GroupResource(), ""
+	if w.binding.Revisions != nil && slices.Contains(fields, "status.conditions") {
+		progress = fmt.Sprintf("the API server does not store status.conditions, where the condition Updated shows the progress of a rollout: add the field to the schema of %s", kind)
+		if fields = slices.DeleteFunc(slices.Clone(fields), func(field string) bool { return field == "status.conditions" }); len(fields) == 0 {
+			return progress
+		}
+		progress = "; " + progress
+	}
+	if len(fields) == 1 {
+		return fmt.Sprintf("the API server does not store %s as the hook returned it: does the schema of %s have the field?%s", fields[0], kind, progress)
+	}
+	more := ""
+	if n := len(fields) - maxLostFields; n > 0 {
+		fields, more = fields[:maxLostFields], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("the API server does not store %s%s as the hook returned them: does the schema of %s have these fields?%s", strings.Join(fields, ", "), more, kind, progress)
 }
 
 // RetryStatus queues the parents whose status was not stored as it was written, or not written, and forgets that. It is called
@@ -211,6 +268,24 @@ func (r *Reconciler) RetryStatus() {
 	}
 	clear(r.statusKinds.withoutTransitionTimes)
 	clear(r.statusKinds.withoutStatus)
+}
+
+// RetryChildren queues the parents with children of which the API server did not store a field, and forgets that. It is called when
+// a definition of an API group has changed. If the group has a declared kind of children, it does this when the API server certainly
+// serves the new definition.
+func (r *Reconciler) RetryChildren(group string) {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(r.binding.Kinds)), func(kind object.Kind) bool { return kind.Group == group }) {
+		return
+	}
+	time.AfterFunc(UntilServed, func() {
+		r.states.mu.Lock()
+		defer r.states.mu.Unlock()
+		for key, state := range r.states.all {
+			if state.children.Redefine() {
+				r.queue.Enqueue(key, queue.Resync)
+			}
+		}
+	})
 }
 
 // decorate writes the labels and annotations that the hook of a DecoratorController returned, and the status if the kind of parent
@@ -238,7 +313,7 @@ func (w *statusWriter) decorate(ctx context.Context, parent *object.Object, resp
 		return nil, kube.Requeue(err)
 	}
 	if err == nil && withStatus {
-		w.noteStored(stored, changed, response.FillTimes)
+		w.noteStored(stored, changed, response)
 	}
 	return stored, err
 }

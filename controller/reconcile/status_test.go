@@ -107,14 +107,33 @@ func TestNotStoredMessage(t *testing.T) {
 	t.Cleanup(r.queue.ShutDown)
 	writer := r.newReconciliation(objecttest.WidgetRef("default", "w")).status
 	const generic = "the API server does not store status.conditions as the hook returned it: does the schema of widgets.example.com have the field?"
-	if got := writer.notStoredMessage(objecttest.Widget(nil), "status.conditions"); got != generic {
+	if got := writer.notStoredMessage(objecttest.Widget(nil), []string{"status.conditions"}); got != generic {
 		t.Errorf("got %q, want %q", got, generic)
 	}
 	roll(r)
-	if got := writer.notStoredMessage(objecttest.Widget(nil), "status.conditions"); !strings.Contains(got, "where the condition Updated shows the progress of a rollout: add the field to the schema of widgets.example.com") {
+	if got := writer.notStoredMessage(objecttest.Widget(nil), []string{"status.conditions"}); !strings.Contains(got, "where the condition Updated shows the progress of a rollout: add the field to the schema of widgets.example.com") {
 		t.Errorf("got %q", got)
 	}
-	if got := writer.notStoredMessage(objecttest.Widget(nil), "status.phase"); !strings.Contains(got, "status.phase as the hook returned it") {
+	if got := writer.notStoredMessage(objecttest.Widget(nil), []string{"status.phase"}); !strings.Contains(got, "status.phase as the hook returned it") {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestLostFieldsAreAllNamed(t *testing.T) {
+	withStatus := func(status map[string]any) *object.Object {
+		return objecttest.Widget(func(o *object.Object) { o.Object["status"] = status })
+	}
+	written := withStatus(map[string]any{"observedGeneration": int64(1), "a": map[string]any{"b": "c", "d": "e"}, "phase": "x", "kept": true})
+	for name, c := range map[string]struct {
+		stored map[string]any
+		want   []string
+	}{
+		"no status":   {nil, []string{"status.a", "status.kept", "status.observedGeneration", "status.phase"}},
+		"some fields": {map[string]any{"a": map[string]any{"b": "c"}, "kept": true}, []string{"status.a.d", "status.observedGeneration", "status.phase"}},
+		"all":         {written.Object["status"].(map[string]any), nil},
+	} {
+		if diff := cmp.Diff(c.want, lostFields(withStatus(c.stored), written)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -16,7 +16,9 @@ func (r *Redactor) Args(args []any) []any {
 	texts, at := []string(nil), []int(nil)
 	for i, arg := range args {
 		clean[i] = arg
-		if text, is := textOf(arg); is {
+		if err, is := arg.(error); is {
+			clean[i] = r.Error(err) // with the lines of a script that it quotes
+		} else if text, is := textOf(arg); is {
 			texts, at = append(texts, text), append(at, i)
 		}
 	}
@@ -31,21 +33,19 @@ func (r *Redactor) Args(args []any) []any {
 // isText reports whether arg is formatted as its text, with every verb.
 func isText(arg any) bool {
 	switch arg.(type) {
-	case string, error, fmt.Stringer:
+	case string, fmt.Stringer:
 		return true
 	}
 	return false
 }
 
-// textOf returns the text of arg; false if arg is a number, a boolean or a time.
+// textOf returns the text of arg, which is not an error; false if arg is a number, a boolean or a time.
 func textOf(arg any) (string, bool) {
 	switch a := arg.(type) {
 	case nil, bool, int, int32, int64, uint64, float64, time.Duration, time.Time:
 		return "", false
 	case []byte:
 		return string(a), true
-	case error:
-		return a.Error(), true
 	case fmt.Stringer:
 		return a.String(), true
 	}

@@ -141,9 +141,9 @@ func TestUsersAreNotifiedOnlyOfChangedContent(t *testing.T) {
 	changed("")
 	c.update(t, with(lib, "one"))
 	changed("one")
-	labelled := with(lib, "one")
-	labelled.SetLabels(map[string]string{"a": "b"})
-	c.update(t, labelled)
+	labeled := with(lib, "one")
+	labeled.SetLabels(map[string]string{"a": "b"})
+	c.update(t, labeled)
 	binary := with(lib, "one")
 	binary.Object["binaryData"] = map[string]any{"logo": "AAAA"}
 	c.update(t, binary)

@@ -59,7 +59,7 @@ func parent(name string) object.Ref {
 	return object.Ref{Kind: object.Kind{Group: "example.com", Version: "v1", Kind: "Widget"}, Key: object.Key{Namespace: "default", Name: name}}
 }
 
-func labelled(kind, namespace, name, version string, with map[string]string) *object.Object {
+func labeled(kind, namespace, name, version string, with map[string]string) *object.Object {
 	o := &object.Object{Object: map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name, "resourceVersion": version}}}
 	if namespace != "" {
 		o.SetNamespace(namespace)
@@ -118,7 +118,7 @@ func TestEventsQueueAffectedParents(t *testing.T) {
 	namespaceLabels := map[string]labels.Set{}
 	for _, name := range few {
 		namespaceLabels[name] = some()
-		there = append(there, labelled("Namespace", "", name, "1", namespaceLabels[name]))
+		there = append(there, labeled("Namespace", "", name, "1", namespaceLabels[name]))
 	}
 	q := newQueue()
 	cs, rules := open(t, q, there...), map[string][]Rule{}
@@ -150,7 +150,7 @@ func TestEventsQueueAffectedParents(t *testing.T) {
 	}
 	c := cs.caches[secrets.GroupVersionResource]
 	for n := range 100 {
-		old := labelled("Secret", pick(), pick(), fmt.Sprint(2*n), some())
+		old := labeled("Secret", pick(), pick(), fmt.Sprint(2*n), some())
 		current := object.Copy(old)
 		current.SetResourceVersion(fmt.Sprint(2*n + 1))
 		current.SetLabels(some())
@@ -170,12 +170,12 @@ func TestEventsQueueAffectedParents(t *testing.T) {
 
 func TestNamespaceEventsQueueAffectedParents(t *testing.T) {
 	q := newQueue()
-	cs := open(t, q, labelled("Namespace", "", "a", "1", map[string]string{"team": "red"}))
+	cs := open(t, q, labeled("Namespace", "", "a", "1", map[string]string{"team": "red"}))
 	watch(t, cs, q, "w", Rule{secrets, selection.Query{Namespaces: labels.SelectorFromSet(labels.Set{"team": "red"})}})
 	q.take()
 	c := cs.caches[Namespaces.GroupVersionResource]
 	at := func(team, version string) *object.Object {
-		return labelled("Namespace", "", "a", version, map[string]string{"team": team})
+		return labeled("Namespace", "", "a", version, map[string]string{"team": team})
 	}
 	for _, event := range []struct {
 		name         string
@@ -207,7 +207,7 @@ func BenchmarkEvent(b *testing.B) {
 	for n := range parents {
 		c.parents.Set(Parent{q, parent(fmt.Sprintf("w-%d", n))}, selection.Query{Namespace: "default", Labels: labels.SelectorFromSet(labelsOf(n))})
 	}
-	o := labelled("ConfigMap", "default", "c", "1", labelsOf(parents/2))
+	o := labeled("ConfigMap", "default", "c", "1", labelsOf(parents/2))
 	b.ReportAllocs()
 	for b.Loop() {
 		cs.onEvent(c, nil, o)

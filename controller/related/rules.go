@@ -7,6 +7,7 @@ import (
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/selection"
+	"metascript/engine"
 )
 
 // A Rule is a rule of a customize hook, with the resource that discovery found for it.
@@ -26,36 +27,55 @@ func (r Rule) Resources() []kube.Resource {
 // SameResource reports whether two rules have the same resource.
 func (r Rule) SameResource(other Rule) bool { return r.Resource == other.Resource }
 
+// A RuleError is the error of a rule that a customize hook returned.
+type RuleError struct {
+	Index int    // of the rule
+	Field string // that is wrong
+	error
+}
+
+// Error implements error.
+func (e *RuleError) Error() string {
+	return fmt.Sprintf("%s of the customize hook: %v", hook.RelatedField(e.Index), e.error)
+}
+
+// Unwrap returns the error without the name of the rule.
+func (e *RuleError) Unwrap() error { return e.error }
+
+// Path returns the path of the field in the response.
+func (e *RuleError) Path() engine.Path { return hook.RelatedPath(e.Index, e.Field) }
+
 // Rules looks up the resources of the rules that a customize hook returned for parent. If sameNamespace is true, as for
-// version v1 of the hook, a namespaced parent gets only objects of its own namespace.
+// version v1 of the hook, a namespaced parent gets only objects of its own namespace. The error is a [*RuleError].
 func Rules(parent *object.Object, returned []hook.RelatedRule, in kube.Finder, sameNamespace bool) ([]Rule, error) {
 	rules := make([]Rule, 0, len(returned))
 	for i, rule := range returned {
 		found, err := in.ByName(rule.APIVersion, rule.Resource)
+		field := "resource"
 		if err == nil && sameNamespace && found.Namespaced {
-			rule.Query, err = inNamespaceOf(parent, rule.Query)
+			rule.Query, field, err = inNamespaceOf(parent, rule.Query)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s of the customize hook: %w", hook.RelatedField(i), err)
+			return nil, &RuleError{i, field, err}
 		}
 		rules = append(rules, Rule{found, rule.Query})
 	}
 	return rules, nil
 }
 
-// inNamespaceOf restricts a query to the namespace of parent, if it has one.
-func inNamespaceOf(parent *object.Object, q selection.Query) (selection.Query, error) {
+// inNamespaceOf restricts a query to the namespace of parent, if it has one. field is the field of the rule that an error is about.
+func inNamespaceOf(parent *object.Object, q selection.Query) (restricted selection.Query, field string, err error) {
 	namespace := parent.GetNamespace()
 	switch {
 	case namespace == "":
 	case q.Namespaces != nil:
-		return q, fmt.Errorf("namespaceSelector: %s sees only its own namespace, unless the customize hook is of version v2", object.Describe(parent))
+		return q, "namespaceSelector", fmt.Errorf("namespaceSelector: %s sees only its own namespace, unless the customize hook is of version v2", object.Describe(parent))
 	case q.Namespace != "" && q.Namespace != namespace:
-		return q, fmt.Errorf("namespace is %q: %s sees only its own namespace, unless the customize hook is of version v2", q.Namespace, object.Describe(parent))
+		return q, "namespace", fmt.Errorf("namespace is %q: %s sees only its own namespace, unless the customize hook is of version v2", q.Namespace, object.Describe(parent))
 	default:
 		q.Namespace = namespace
 	}
-	return q, nil
+	return q, "", nil
 }
 
 // Select returns the objects that find returns for the rules: a group for each kind, ordered by namespace and name within

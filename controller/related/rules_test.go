@@ -11,7 +11,7 @@ import (
 )
 
 func TestVersion1RestrictsParentToItsNamespace(t *testing.T) {
-	home, cluster := labelled("Widget", "default", "w", "1", nil), labelled("Widget", "", "w", "1", nil)
+	home, cluster := labeled("Widget", "default", "w", "1", nil), labeled("Widget", "", "w", "1", nil)
 	selector := labels.Everything()
 	for _, c := range []struct {
 		name   string
@@ -26,7 +26,7 @@ func TestVersion1RestrictsParentToItsNamespace(t *testing.T) {
 		{"any, of a cluster-scoped parent", cluster, selection.Query{}, ""},
 		{"one, of a cluster-scoped parent", cluster, selection.Query{Namespace: "far"}, "far"},
 	} {
-		q, err := inNamespaceOf(c.parent, c.query)
+		q, _, err := inNamespaceOf(c.parent, c.query)
 		got := q.Namespace
 		if err != nil {
 			got = err.Error()

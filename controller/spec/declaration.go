@@ -136,7 +136,7 @@ func Read(o *object.Object) (*Declaration, error) {
 			d.Settings.ServiceAccount.Name = name
 		}
 	}
-	return d, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), err)
+	return d, fmt.Errorf("%s: the spec cannot be read: %w", object.Describe(o), explain(o.GetKind(), o.Object, err))
 }
 
 // unreadable is the name of an account that cannot be read. No ServiceAccount has it.

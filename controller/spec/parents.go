@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"metascript/controller/allowed"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/kube"
 	"metascript/controller/object"
@@ -98,37 +99,19 @@ func (p *Parent) selector() (Selector, error) {
 	s := Selector{Labels: labels.Everything(), Annotations: p.Annotations}
 	if p.Labels != nil {
 		var err error
-		if s.Labels, err = metav1.LabelSelectorAsSelector(p.Labels); err != nil {
-			return s, fmt.Errorf("%s.labelSelector: %w", p.Field, err)
+		if s.Labels, err = allowed.Selector(p.Labels); err != nil {
+			return s, fmt.Errorf("%s.labelSelector.%w", p.Field, err)
 		}
 	}
 	if p.Annotations == nil {
 		return s, nil
 	}
 	for i, r := range p.Annotations.MatchExpressions {
-		if err := checkRequirement(r); err != nil {
+		if err := allowed.Requirement(r); err != nil {
 			return s, fmt.Errorf("%s.annotationSelector.matchExpressions[%d]: %w", p.Field, i, err)
 		}
 	}
 	return s, nil
-}
-
-// checkRequirement returns an error if r has an unknown operator, or has values although the operator takes none, or the
-// reverse.
-func checkRequirement(r metav1.LabelSelectorRequirement) error {
-	switch r.Operator {
-	case metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn:
-		if len(r.Values) == 0 {
-			return fmt.Errorf("operator %s needs values", r.Operator)
-		}
-	case metav1.LabelSelectorOpExists, metav1.LabelSelectorOpDoesNotExist:
-		if len(r.Values) > 0 {
-			return fmt.Errorf("operator %s takes no values", r.Operator)
-		}
-	default:
-		return fmt.Errorf("operator is %q, want In, NotIn, Exists or DoesNotExist", r.Operator)
-	}
-	return nil
 }
 
 // HasAnnotations reports whether annotations match a selector. This is not a label selector, since most values of

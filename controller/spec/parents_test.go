@@ -93,7 +93,7 @@ func TestRulesForOneResourceAreMerged(t *testing.T) {
 
 func TestInvalidSelectorsAreErrors(t *testing.T) {
 	for selector, want := range map[string]string{
-		", labelSelector: {matchLabels: {l: two words}}":                                        "resources[0].labelSelector: ",
+		", labelSelector: {matchLabels: {l: two words}}":                                        `resources[0].labelSelector.matchLabels["l"]: the value "two words" is not valid: `,
 		", annotationSelector: {matchExpressions: [{key: a, operator: Is}]}":                    `resources[0].annotationSelector.matchExpressions[0]: operator is "Is", want In, NotIn, Exists or DoesNotExist`,
 		", annotationSelector: {matchExpressions: [{key: a, operator: In}]}":                    "operator In needs values",
 		", annotationSelector: {matchExpressions: [{key: a, operator: Exists, values: [yes]}]}": "operator Exists takes no values",

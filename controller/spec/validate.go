@@ -40,11 +40,14 @@ func oneVersionOfEach(d *Declaration) error {
 
 // Warnings returns warnings about settings that are accepted but have no effect, or are probably mistakes.
 func (d *Declaration) Warnings() []string {
-	warnings := resourceWarnings(d)
+	warnings := append(resourceWarnings(d), repeatedRules(d)...)
 	for i, child := range d.Children {
 		if len(child.Checks) > 0 && !child.Method.Rolls() {
 			warnings = append(warnings, fmt.Sprintf("%s.updateStrategy.statusChecks has no effect with method %s: only the rolling methods use it", d.Field.at(i), child.Method))
 		}
+	}
+	if seconds := d.ResyncPeriodSeconds; seconds != nil && *seconds < 1 {
+		warnings = append(warnings, fmt.Sprintf("resyncPeriodSeconds is %d, which means 1: to reconcile only after changes, leave it out", *seconds))
 	}
 	_, ignored := rollout.Paths(d.FieldPaths)
 	for _, why := range ignored {
@@ -54,6 +57,18 @@ func (d *Declaration) Warnings() []string {
 		warnings = append(warnings, "parentResource.revisionHistory.scriptRevisions has no effect, since no hook is a script")
 	} else if d.ScriptRevisions && !slices.ContainsFunc(d.Children, func(c Child) bool { return c.Method.Rolls() }) {
 		warnings = append(warnings, "parentResource.revisionHistory.scriptRevisions has no effect, since no child resource has a rolling update method")
+	}
+	return warnings
+}
+
+// repeatedRules returns a warning for each rule about a resource that an earlier rule is about.
+func repeatedRules(d *Declaration) []string {
+	var warnings []string
+	for i, rule := range d.Children {
+		same := func(other Child) bool { return other.ResourceRule == rule.ResourceRule }
+		if first := slices.IndexFunc(d.Children, same); first < i {
+			warnings = append(warnings, fmt.Sprintf("%s and [%d] are both about resource %s in %s, and only the last rule has an effect: keep one", d.Field.at(first), i, rule.Resource, rule.APIVersion))
+		}
 	}
 	return warnings
 }

@@ -20,3 +20,15 @@ func TestScriptRevisionsWithoutEffectAreAWarning(t *testing.T) {
 		}
 	}
 }
+
+func TestResyncPeriodBelowOneIsAWarning(t *testing.T) {
+	for seconds, want := range map[int32]string{
+		-1: "resyncPeriodSeconds is -1, which means 1: to reconcile only after changes, leave it out",
+		0:  "resyncPeriodSeconds is 0, which means 1: to reconcile only after changes, leave it out",
+		1:  "",
+	} {
+		if got := strings.Join((&Declaration{ResyncPeriodSeconds: &seconds}).Warnings(), "; "); got != want {
+			t.Errorf("%d: got %q, want %q", seconds, got, want)
+		}
+	}
+}

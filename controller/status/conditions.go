@@ -27,6 +27,8 @@ func conditions(d *spec.Declaration, r *Result) []metav1.Condition {
 		typed(v1alpha1.ConditionFallbackActive, fallbackActive(r)),
 		typed(v1alpha1.ConditionFinalizersHeld, finalizersHeld(d, r)),
 		typed(v1alpha1.ConditionPermitted, permitted(d, r)),
+		typed(v1alpha1.ConditionParentsSynced, parentsSynced(d, r)),
+		typed(v1alpha1.ConditionAnswersStored, answersStored(r)),
 		typed(v1alpha1.ConditionSpecSound, specSound(r)),
 		typed(v1alpha1.ConditionReady, ready(d, r)),
 	}
@@ -64,7 +66,11 @@ func resourcesDiscovered(r *Result) metav1.Condition {
 	case r.ResourcesErr == nil, spec.LacksStatus(r.ResourcesErr):
 		return condition(metav1.ConditionTrue, v1alpha1.ReasonDiscovered, "the API server serves every resource that the spec names")
 	case errors.As(r.ResourcesErr, &notServed):
-		return condition(metav1.ConditionFalse, v1alpha1.ReasonResourceNotFound, r.ResourcesErr.Error()+"; the controller starts by itself when it is served")
+		text := r.ResourcesErr.Error()
+		if notServed.MayAppear() {
+			text += "; the controller starts by itself when it is served"
+		}
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonResourceNotFound, text)
 	}
 	return condition(metav1.ConditionUnknown, v1alpha1.ReasonDiscoveryFailed, r.ResourcesErr.Error())
 }
@@ -132,6 +138,41 @@ func permitted(d *spec.Declaration, r *Result) metav1.Condition {
 		message += "; " + r.AccessLimited
 	}
 	return condition(metav1.ConditionTrue, v1alpha1.ReasonNothingForbidden, message)
+}
+
+// parentsSynced has the error that most parents share. Until it is known, as after a restart, the condition stays as it is.
+func parentsSynced(d *spec.Declaration, r *Result) metav1.Condition {
+	before := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionParentsSynced)
+	switch f := r.Failing; {
+	case r.Active == nil:
+		return notRunning()
+	case r.Parents == 0 && r.AccessErr != nil: // the account may not read parents, so that they are not shown
+		return condition(metav1.ConditionUnknown, accessReason(r.AccessErr), "no parent is known, see the condition Permitted")
+	case !f.Known && before != nil && before.ObservedGeneration == d.Object.Generation && before.Reason != v1alpha1.ReasonNotRunning:
+		return condition(before.Status, before.Reason, before.Message)
+	case !f.Known:
+		return condition(metav1.ConditionUnknown, v1alpha1.ReasonStarting, "not every parent was synced yet")
+	case f.Failing == 0:
+		return condition(metav1.ConditionTrue, v1alpha1.ReasonAllSynced, "the last sync of no parent failed")
+	case f.Failing == 1:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonSyncError, fmt.Sprintf("the last sync failed for 1 of %d parents, %s: %s", f.Parents, f.First, f.Text))
+	default:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonSyncError,
+			fmt.Sprintf("the last sync failed for %d of %d parents; for %d of them, such as %s, with this error: %s", f.Failing, f.Parents, f.Shared, f.First, f.Text))
+	}
+}
+
+// answersStored has what most parents share of what is not stored.
+func answersStored(r *Result) metav1.Condition {
+	switch n := r.NotStored; {
+	case r.Active == nil:
+		return notRunning()
+	case n.Failing == 1:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonFieldsNotStored, fmt.Sprintf("for the parent %s: %s", n.First, n.Text))
+	case n.Failing > 1:
+		return condition(metav1.ConditionFalse, v1alpha1.ReasonFieldsNotStored, fmt.Sprintf("for %d parents; for %d of them, such as %s: %s", n.Failing, n.Shared, n.First, n.Text))
+	}
+	return condition(metav1.ConditionTrue, v1alpha1.ReasonAllStored, "no schema lacks a field that was returned")
 }
 
 // accessReason is the reason of the condition Permitted while the account of the controller cannot do its work.

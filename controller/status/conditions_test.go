@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/controller/access"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/failures"
 	"metascript/controller/finalizers"
 	"metascript/controller/kube"
 	"metascript/controller/object/objecttest"
@@ -30,11 +32,12 @@ import (
 // normal is the status and the reason of each condition of a controller that runs, has a script and no problem.
 var normal = map[string]string{
 	"ResourcesDiscovered": "True Discovered", "ScriptReady": "True Loaded", "ScriptsHeld": "False NoneHeld", "ScriptRunaway": "False NoRunaway",
-	"FallbackActive": "False NoFallback", "FinalizersHeld": "False NoneHeld", "Permitted": "True NothingForbidden", "SpecSound": "True NoWarnings", "Ready": "True Running",
+	"FallbackActive": "False NoFallback", "FinalizersHeld": "False NoneHeld", "Permitted": "True NothingForbidden", "ParentsSynced": "True AllSynced",
+	"AnswersStored": "True AllStored", "SpecSound": "True NoWarnings", "Ready": "True Running",
 }
 
 // idle is how the conditions of a controller of which nothing runs differ from normal.
-var idle = []string{"ScriptsHeld: Unknown NotRunning", "FallbackActive: Unknown NotRunning", "FinalizersHeld: Unknown NotRunning", "Permitted: Unknown NotRunning"}
+var idle = []string{"ScriptsHeld: Unknown NotRunning", "FallbackActive: Unknown NotRunning", "FinalizersHeld: Unknown NotRunning", "Permitted: Unknown NotRunning", "ParentsSynced: Unknown NotRunning", "AnswersStored: Unknown NotRunning"}
 
 // differing returns "Type: Status Reason" of each condition that is not as in normal, and of each that is missing.
 func differing(status *v1alpha1.ControllerStatus) []string {
@@ -66,6 +69,7 @@ func messageOf(t *testing.T, status *v1alpha1.ControllerStatus, kind string) str
 
 func TestConditionsOfController(t *testing.T) {
 	notServed := names{"configmaps": &kube.NotServedError{APIVersion: "v1", Name: "configmaps"}}
+	misspelled := names{"configmaps": &kube.NotServedError{APIVersion: "v1", Name: "configmapz", Hint: `did you mean "resource: configmaps"?`}}
 	parentNotServed := names{"widgets": &kube.NotServedError{APIVersion: "example.com/v1", Name: "widgets"}}
 	unanswered := names{"widgets": errors.New("discover example.com/v1: no answer today")}
 	for _, c := range []struct {
@@ -102,6 +106,9 @@ func TestConditionsOfController(t *testing.T) {
 		{"a child kind that is not served", soundSpec, notServed, 0,
 			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
 			"ResourcesDiscovered", []string{"childResources[0]", `"configmaps"`}},
+		{"a child kind that is misspelled", soundSpec, misspelled, 0,
+			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"},
+			"ResourcesDiscovered", []string{`childResources[0]: the API server does not serve resource "configmapz" in v1: did you mean "resource: configmaps"?`}},
 		{"a child kind that is not served any more, while this generation runs", soundSpec, notServed, 7,
 			[]string{"ResourcesDiscovered: False ResourceNotFound", "Ready: False ResourcesNotDiscovered"}, "Ready", []string{"configmaps"}},
 		{"an API server that does not tell", soundSpec, unanswered, 0,
@@ -160,9 +167,9 @@ func TestConditionsOfController(t *testing.T) {
 func TestControllerIsReadyOnceCachesAreFilled(t *testing.T) {
 	cc := spectest.Composite(t, webhookSpec)
 	r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
-	r.Synced = false
+	r.Snapshot = reconcile.Snapshot{}
 	status := Of(cc, r)
-	if diff := cmp.Diff(sorted([]string{"ScriptReady: True NoScript", "FinalizersHeld: Unknown Starting", "Permitted: Unknown Starting", "SpecSound: Unknown Starting", "Ready: False Starting"}), differing(status)); diff != "" {
+	if diff := cmp.Diff(sorted([]string{"ScriptReady: True NoScript", "FinalizersHeld: Unknown Starting", "Permitted: Unknown Starting", "ParentsSynced: Unknown Starting", "SpecSound: Unknown Starting", "Ready: False Starting"}), differing(status)); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 	if message := messageOf(t, status, v1alpha1.ConditionReady); !strings.Contains(message, "caches") {
@@ -199,9 +206,9 @@ func TestPermittedHasErrorOfAPIServer(t *testing.T) {
 		of   reconcile.Snapshot
 		want []string
 	}{
-		"to a parent":           {reconcile.Snapshot{Synced: true, Denied: reconcile.Denied{Parents: 1, First: objecttest.WidgetRef("default", "w"), Err: forbidden}}, []string{"Permitted: False Forbidden"}},
-		"to a watch that began": {reconcile.Snapshot{Synced: true, CacheError: forbidden}, []string{"Permitted: False Forbidden", "Ready: False CachesStale"}},
-		"to a watch":            {reconcile.Snapshot{CacheError: forbidden}, []string{"FinalizersHeld: Unknown Starting", "Permitted: False Forbidden", "Ready: False Starting", "SpecSound: Unknown Starting"}},
+		"to a parent":           {reconcile.Snapshot{Synced: true, Failing: failures.Summary{Known: true}, Denied: reconcile.Denied{Parents: 1, First: objecttest.WidgetRef("default", "w"), Err: forbidden}}, []string{"Permitted: False Forbidden"}},
+		"to a watch that began": {reconcile.Snapshot{Synced: true, Failing: failures.Summary{Known: true}, CacheError: forbidden}, []string{"Permitted: False Forbidden", "Ready: False CachesStale"}},
+		"to a watch":            {reconcile.Snapshot{CacheError: forbidden}, []string{"FinalizersHeld: Unknown Starting", "ParentsSynced: Unknown Starting", "Permitted: False Forbidden", "Ready: False Starting", "SpecSound: Unknown Starting"}},
 	} {
 		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
 		r.Snapshot = c.of
@@ -211,6 +218,61 @@ func TestPermittedHasErrorOfAPIServer(t *testing.T) {
 		}
 		if message := messageOf(t, status, v1alpha1.ConditionPermitted); !strings.Contains(message, "not today") {
 			t.Errorf("%s: the message is %q", name, message)
+		}
+	}
+}
+
+func TestParentsSyncedHasErrorOfMostParents(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	w := objecttest.WidgetRef("default", "w")
+	for _, c := range []struct {
+		sum  failures.Summary
+		want string
+	}{
+		{failures.Summary{Known: true, Parents: 5, Failing: 1, Shared: 1, First: w, Text: "no\n  ^"}, "False SyncError the last sync failed for 1 of 5 parents, default/w: no\n  ^"},
+		{failures.Summary{}, "False SyncError the last sync failed for 1 of 5 parents, default/w: no\n  ^"}, // after a restart
+		{failures.Summary{Known: true, Parents: 5, Failing: 3, Shared: 2, First: w, Text: "no"}, "False SyncError the last sync failed for 3 of 5 parents; for 2 of them, such as default/w, with this error: no"},
+		{failures.Summary{Known: true, Parents: 5}, "True AllSynced the last sync of no parent failed"},
+	} {
+		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+		r.Failing = c.sum
+		status := Of(cc, r)
+		condition := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionParentsSynced)
+		if got := fmt.Sprintf("%s %s %s", condition.Status, condition.Reason, condition.Message); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+		cc.Status.Conditions = status.Conditions
+	}
+}
+
+func TestParentsSyncedIsUnknownWithoutAccess(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	for parents, want := range map[int]string{0: "Unknown ServiceAccountNotFound", 1: "True AllSynced"} {
+		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+		r.AccessErr, r.Parents, r.Failing.Known = &access.DeniedError{Missing: true}, parents, true
+		condition := meta.FindStatusCondition(Of(cc, r).Conditions, v1alpha1.ConditionParentsSynced)
+		if got := fmt.Sprintf("%s %s", condition.Status, condition.Reason); got != want {
+			t.Errorf("with %d parents: got %q, want %q", parents, got, want)
+		}
+	}
+}
+
+func TestAnswersStoredHasWhatMostParentsShare(t *testing.T) {
+	cc := spectest.Composite(t, soundSpec)
+	w := objecttest.WidgetRef("default", "w")
+	for _, c := range []struct {
+		sum  failures.Summary
+		want string
+	}{
+		{failures.Summary{Known: true, Failing: 1, Shared: 1, First: w, Text: "x"}, "False FieldsNotStored for the parent default/w: x"},
+		{failures.Summary{Known: true, Failing: 3, Shared: 2, First: w, Text: "x"}, "False FieldsNotStored for 3 parents; for 2 of them, such as default/w: x"},
+		{failures.Summary{Known: true}, "True AllStored no schema lacks a field that was returned"},
+	} {
+		r := resultOf(t, cc, nil, runningVersion(7, build.Built{}))
+		r.NotStored = c.sum
+		condition := meta.FindStatusCondition(Of(cc, r).Conditions, v1alpha1.ConditionAnswersStored)
+		if got := fmt.Sprintf("%s %s %s", condition.Status, condition.Reason, condition.Message); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
+	"metascript/controller/failures"
 	"metascript/controller/kube"
 	"metascript/controller/object/objecttest"
 	"metascript/controller/reconcile"
@@ -65,7 +66,7 @@ func withScript(source string) string {
 // resultOf loads a controller as a server without a cluster would; active is what runs.
 func resultOf(t *testing.T, cc *spec.Declaration, in names, active *build.Loaded) *Result {
 	t.Helper()
-	r := &Result{Active: active, Snapshot: reconcile.Snapshot{Synced: active != nil}, Warnings: append(newBuilder().Sandbox.Warnings(cc), cc.Warnings()...)}
+	r := &Result{Active: active, Snapshot: reconcile.Snapshot{Synced: active != nil, Failing: failures.Summary{Known: active != nil}}, Warnings: append(newBuilder().Sandbox.Warnings(cc), cc.Warnings()...)}
 	if cc.Settings.Paused {
 		return r
 	}
@@ -103,7 +104,7 @@ func TestConditionKeepsTimeOfUnchangedStatus(t *testing.T) {
 	}
 	want := map[string]bool{
 		"ResourcesDiscovered": false, "ScriptReady": true, "ScriptsHeld": false, "ScriptRunaway": false, "FallbackActive": false,
-		"FinalizersHeld": false, "Permitted": false, "SpecSound": false, "Ready": true, "Foreign": true,
+		"FinalizersHeld": false, "Permitted": false, "ParentsSynced": false, "AnswersStored": false, "SpecSound": false, "Ready": true, "Foreign": true,
 	}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("which conditions there are, and whether their time was kept (-want +got):\n%s", diff)

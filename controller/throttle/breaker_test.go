@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"metascript/controller/hook"
 	"metascript/controller/object/objecttest"
 	"metascript/engine"
 )
@@ -127,12 +126,12 @@ func TestBreakerCountsAndReportsHeldParents(t *testing.T) {
 
 func TestInputFor(t *testing.T) {
 	parent := objecttest.Widget(nil)
-	if got := InputFor(parent, hook.Sync); got != (Input{"u1", "1", "sync"}) {
+	if got := InputFor(parent, "sync"); got != (Input{"u1", "1", "sync"}) {
 		t.Errorf("got %v", got)
 	}
 	parent.SetGeneration(0)
 	parent.SetResourceVersion("77")
-	if got := InputFor(parent, hook.Sync); got.version != "77" {
+	if got := InputFor(parent, "sync"); got.version != "77" {
 		t.Errorf("the version of an object without generations is %s, want its resourceVersion", got.version)
 	}
 }

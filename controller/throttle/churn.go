@@ -39,7 +39,8 @@ type Churn struct {
 // Note records a write of the current reconcile. A child is created or deleted once; what exists may be changed for ever.
 func (c *Churn) Note(op plan.Op, isChild bool) {
 	switch {
-	case isChild && op.Differs != nil && op.Verb != plan.DryRun:
+	case !op.Verb.Stores():
+	case isChild && op.Differs != nil:
 		c.children = append(c.children, op)
 	case op.Verb == plan.UpdateStatus:
 		c.status = true

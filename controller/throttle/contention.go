@@ -1,6 +1,11 @@
 package throttle
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+)
 
 // A write that was done ContentionAllowed times, each time with the same content and no more than ContentionForgotten after
 // the one before, will not help when it is done once more: the API server, or somebody else, changes the object each time.
@@ -12,8 +17,9 @@ const (
 // contentionBackoff is how long such a write is delayed from then on.
 var contentionBackoff = backoff{10 * time.Second, 5 * time.Minute}
 
-// FirstContentionDelay and LastContentionDelay are the shortest and the longest delay that a Contention imposes.
-var FirstContentionDelay, LastContentionDelay = contentionBackoff.first, contentionBackoff.last
+// ContentionText is the last sentence of each report of a Contention.
+var ContentionText = fmt.Sprintf("Until then the same write is delayed, at first by %s, and later by up to %s",
+	duration.HumanDuration(contentionBackoff.first), duration.HumanDuration(contentionBackoff.last))
 
 // A Contention counts writes of one object with the same content. The zero value has counted none. It is not safe for
 // concurrent use.

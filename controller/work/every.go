@@ -8,7 +8,7 @@ import (
 // Every calls do once per period, until stop is called. No goroutine runs between the calls. stop waits for a call that is in
 // progress, and can be called several times. do must not call it.
 func Every(period time.Duration, do func()) (stop func()) {
-	var mu sync.Mutex // guards stopped and timer, and serialises do and stop; so do must not call stop
+	var mu sync.Mutex // guards stopped and timer, and serializes do and stop; so do must not call stop
 	stopped := false
 	var timer *time.Timer
 	mu.Lock()

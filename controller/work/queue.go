@@ -40,7 +40,7 @@ type Queue[K comparable] struct {
 	limit    int     // of keys in processing that workers of the pool take; Get ignores it
 	work     func(K) // nil until Serve
 	shutDown bool
-	added    sync.Cond     // signalled when a key is added to order, and broadcast at shutdown
+	added    sync.Cond     // signaled when a key is added to order, and broadcast at shutdown
 	idle     chan struct{} // closed when the queue is shut down and no key is in processing
 }
 

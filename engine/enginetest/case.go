@@ -15,7 +15,7 @@ import (
 	"metascript/engine"
 )
 
-// A testCase is one file of testdata, which tests one behaviour.
+// A testCase is one file of testdata, which tests one behavior.
 type testCase struct {
 	name    string             // of the file, without its extension
 	about   string             // the comment at the beginning
@@ -129,6 +129,9 @@ func parseCase(name string, data []byte) (*testCase, error) {
 		if s != nil {
 			c.scripts[d.language] = s
 		}
+		if d.language == engine.JavaScript && s != nil && !strings.Contains("\n"+c.about, "\nexcept: ts: ") {
+			c.scripts[engine.TypeScript] = s.typescript()
+		}
 	}
 	for f := range a.files {
 		if !a.used[f] {
@@ -164,6 +167,13 @@ func (a *archive) script(d dialect) (*script, error) {
 		function: "sync", request: "{}",
 	}
 	return s, a.configure(s, d)
+}
+
+// typescript returns a script in JavaScript as one in TypeScript, which it is too.
+func (s *script) typescript() *script {
+	other := *s
+	other.Language = engine.TypeScript
+	return &other
 }
 
 // belongs reports whether a file is part of a script in language d.

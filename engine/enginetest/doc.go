@@ -9,7 +9,7 @@
 //
 // # Cases
 //
-// Each file testdata/*.txtar tests one behaviour in three languages. Its comment says what is tested. Its files are the scripts,
+// Each file testdata/*.txtar tests one behavior in three languages. Its comment says what is tested. Its files are the scripts,
 // the request and the expected answer:
 //
 //	A function may take any of the request's fields, in any order.
@@ -27,11 +27,15 @@
 //
 // The file called sync.star, sync.js or sync.jsonnet, in any folder, is the entry file of the script in that language. The other
 // files with an extension of the language (.star; .js; .jsonnet and .libsonnet) are its modules. Other files, such as data.txt,
-// belong to the scripts in all three languages.
+// belong to the scripts in all languages.
 //
 // A case has a script in each language, unless a line of its comment gives a reason:
 //
 //	only: js: Starlark and Jsonnet have no promises.
+//
+// A script in JavaScript is also run as one in TypeScript, unless a line of the comment gives a reason:
+//
+//	except: ts: TypeScript has import and export.
 //
 // # Expectations
 //
@@ -75,9 +79,9 @@
 //
 // # Adding a case
 //
-// Write a file with a name like topic-behaviour.txtar, and run
+// Write a file with a name like topic-behavior.txtar, and run
 //
-//	go test ./runtimes/... -run 'Conformance/topic-behaviour' -v
+//	go test ./runtimes/... -run 'Conformance/topic-behavior' -v
 //
 // which also prints the errors as an author of scripts sees them. Check that they are easy to understand.
 package enginetest

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"testing/fstest"
@@ -190,6 +191,7 @@ func (e *encoder) fault(f *engine.Error) {
 	for _, frame := range f.Trace {
 		e.text(frame.Func)
 		e.pos(frame.Pos)
+		e.uint(uint64(frame.Times))
 	}
 }
 
@@ -197,13 +199,16 @@ func (d *decoder) fault() *engine.Error {
 	f := &engine.Error{Kind: engine.Kind(d.text()), Func: d.text(), Msg: d.text(), Source: d.text(), Hint: d.text(), Stack: d.text()}
 	f.Pos = d.pos()
 	for range d.count() {
-		f.Trace = append(f.Trace, engine.Frame{Func: d.text(), Pos: d.pos()})
+		f.Trace = append(f.Trace, engine.Frame{Func: d.text(), Pos: d.pos(), Times: d.times()})
 		if len(f.Trace) > maxTrace {
 			d.fail()
 		}
 	}
 	return f
 }
+
+// times returns how often a call repeats.
+func (d *decoder) times() int { return int(min(d.uint(), math.MaxInt32)) }
 
 // maxTrace is larger than the number of calls in any error.
 const maxTrace = 1000

@@ -87,7 +87,7 @@ func (badProgram) Call(_ context.Context, fn string, arg map[string]any, env eng
 
 var wholeError = engine.Error{
 	Kind: engine.KindRaised, Pos: engine.Pos{File: "f", Line: 1, Col: 2}, Func: "g", Msg: "m", Source: "s", Hint: "h",
-	Trace: []engine.Frame{{Func: "a", Pos: engine.Pos{File: "b", Line: 3, Col: 4}}}, Stack: "stack",
+	Trace: []engine.Frame{{Func: "a", Pos: engine.Pos{File: "b", Line: 3, Col: 4}, Times: 5}}, Stack: "stack",
 }
 
 func recurse(n int64) int64 {

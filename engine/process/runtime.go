@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"testing/fstest"
 
 	"metascript/engine"
@@ -89,6 +90,7 @@ type program struct {
 	limits    engine.Limits // for compiling
 	functions []string
 	places    map[string]engine.Pos // of the functions
+	outlines  []*engine.Outline     // of the functions, in their order
 	ported    bool                  // see engine.Ported
 }
 
@@ -101,6 +103,18 @@ func (p *program) Place(fn string) engine.Pos {
 		return at
 	}
 	return engine.Pos{File: p.script.Entry}
+}
+
+// Outline implements [engine.Outlined].
+func (p *program) Outline(fn string) *engine.Outline {
+	i := slices.Index(p.functions, fn)
+	switch {
+	case p.ported && len(p.outlines) > 0:
+		return p.outlines[0] // of its only function
+	case i < 0:
+		return nil
+	}
+	return p.outlines[i]
 }
 
 // Ported implements [engine.Ported].
@@ -174,6 +188,7 @@ func (p *program) compile(ctx context.Context, w *worker) error {
 		for _, fn := range p.functions {
 			p.places[fn] = d.pos()
 		}
+		p.outlines = d.outlines(len(p.functions))
 		return w.check(d)
 	case kindFault:
 		err := w.fault(d)

@@ -207,9 +207,12 @@ func (s *server) compile(ctx context.Context, c compilation) {
 			ported, ok := p.(engine.Ported)
 			e.bool(ok && ported.Ported())
 			e.texts(p.Functions())
+			var outlines []*engine.Outline
 			for _, fn := range p.Functions() {
-				e.pos(p.(engine.Placed).Place(fn)) // programs of an Engine implement Placed
+				e.pos(p.(engine.Placed).Place(fn)) // programs of an Engine implement Placed and Outlined
+				outlines = append(outlines, p.(engine.Outlined).Outline(fn))
 			}
+			e.outlines(outlines)
 			return nil
 		})
 	}

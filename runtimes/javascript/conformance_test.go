@@ -10,3 +10,7 @@ import (
 func TestConformance(t *testing.T) {
 	enginetest.Run(t, engine.JavaScript, New())
 }
+
+func TestConformanceTypeScript(t *testing.T) {
+	enginetest.Run(t, engine.TypeScript, NewTypeScript())
+}

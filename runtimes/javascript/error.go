@@ -1,6 +1,7 @@
 package javascript
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,10 +18,8 @@ import (
 	"metascript/runtimes/internal/host"
 )
 
-const (
-	maxText  = 4 << 10 // bytes of a message
-	maxTrace = 20      // frames
-)
+// maxText is the maximum size of a message, in bytes.
+const maxText = 4 << 10
 
 // naming formats names in messages.
 var naming = host.Names{Max: 80, Dollar: true, More: func(n int) string { return fmt.Sprintf("and %d more", n) }}
@@ -124,8 +123,15 @@ func (r *run) thrown(ex *goja.Exception) *engine.Error {
 	if r.madeByEngine(object) && !r.deliberate(ex) {
 		e.Kind = engine.KindRuntime
 		e.Hint = advice(message)
-		if callee := r.called(ex, message); callee != "" {
-			e.Msg = "TypeError: " + callee + " is not a function"
+		if m, ok := r.p.modules.Load(at.File); ok && name == "ReferenceError" && len(trace) == 1 && trace[0].Func == "top level" {
+			text, language := m.(*module).written()
+			host.WrongLanguage(e, text, language) // such as YAML, whose keys are labels
+		}
+		if name == "TypeError" {
+			e.Hint = cmp.Or(r.missedGroup(), e.Hint)
+		}
+		if f := r.failure(e, ex.Stack()); f != nil {
+			r.explain(f, name, message)
 		}
 	}
 	return e
@@ -212,22 +218,6 @@ func (r *run) deliberate(ex *goja.Exception) bool {
 	return newError.MatchString(from)
 }
 
-var calleeText = regexp.MustCompile(`[\w$][\w$.?'"\[\]]{0,100}$`)
-
-// called returns the text of the called expression if the call failed because it is no function: goja then says that there is
-// no such member, or no object.
-func (r *run) called(ex *goja.Exception, message string) string {
-	for _, start := range []string{"Object has no member", "Value is not an object", "Dynamic object is not callable"} {
-		if !strings.HasPrefix(message, start) || len(ex.Stack()) == 0 {
-			continue
-		}
-		if before, from := r.source(ex.Stack()[0]); strings.HasPrefix(from, "(") {
-			return calleeText.FindString(before)
-		}
-	}
-	return ""
-}
-
 // absent are names of other JavaScript hosts that scripts often use.
 var absent = map[string]string{
 	"setTimeout": "there are no timers", "setInterval": "there are no timers", "setImmediate": "there are no timers",
@@ -244,13 +234,15 @@ var advices = []struct{ start, hint string }{
 	{"Cannot read property", "use ?. where a field may be missing"},
 	{"Cannot convert undefined or null", "the value on the left is undefined or null"},
 	{"Value is not object coercible", "the value that is destructured with {…} is undefined or null"},
+	{"Assignment to constant variable", "declare it with let"},
+	{"Cannot access a variable before", "move its const or let above this line"},
 	{"object is not iterable", "to loop over an object, use Object.values or Object.entries"},
 }
 
 // advice returns the hint for an error of goja, or "".
 func advice(message string) string {
 	if name, ok := strings.CutSuffix(message, " is not defined"); ok {
-		return absent[name]
+		return cmp.Or(absent[name], otherNames[name])
 	}
 	for _, a := range advices {
 		if strings.HasPrefix(message, a.start) {
@@ -263,14 +255,14 @@ func advice(message string) string {
 // trace returns the calls of a stack that are in the script's files, and the position of the innermost.
 func (r *run) trace(stack []goja.StackFrame) (engine.Pos, []engine.Frame) {
 	var frames []engine.Frame
-	for i := range stack {
-		if len(frames) == maxTrace {
-			break
+	for _, call := range host.Fold(r.inScript(stack)) {
+		at, name := call.Call.Position(), call.Call.FuncName()
+		if name == topLevel {
+			name = "top level"
 		}
-		at := stack[i].Position()
 		if m, ok := r.p.modules.Load(at.Filename); ok {
 			frames = append(frames, engine.Frame{
-				Func: engine.Clip(stack[i].FuncName(), 80), Pos: m.(*module).pos(at.Filename, at),
+				Func: engine.Clip(name, 80), Pos: m.(*module).pos(at.Filename, at), Times: call.Times,
 			})
 		}
 	}
@@ -280,10 +272,27 @@ func (r *run) trace(stack []goja.StackFrame) (engine.Pos, []engine.Frame) {
 	return frames[0].Pos, frames
 }
 
+// inScript returns the calls of a stack that are in the script's files.
+func (r *run) inScript(stack []goja.StackFrame) []goja.StackFrame {
+	files := map[string]bool{"": false} // of functions of goja
+	return slices.DeleteFunc(slices.Clone(stack), func(f goja.StackFrame) bool {
+		name := f.Position().Filename
+		if _, known := files[name]; !known {
+			_, files[name] = r.p.modules.Load(name)
+		}
+		return !files[name]
+	})
+}
+
 // where returns the position of the script's code that called the running Go function.
 func (r *run) where() engine.Pos {
-	at, _ := r.trace(r.vm.CaptureCallStack(4, nil))
-	return at
+	for _, call := range r.vm.CaptureCallStack(4, nil) {
+		at := call.Position()
+		if m, ok := r.p.modules.Load(at.Filename); ok {
+			return m.(*module).pos(at.Filename, at)
+		}
+	}
+	return engine.Pos{}
 }
 
 // Place implements [engine.Placed]. It returns where the entry file declares name, or the file if that is not known.
@@ -294,6 +303,18 @@ func (p *program) Place(name string) engine.Pos {
 		}
 	}
 	return engine.Pos{File: p.entry}
+}
+
+// Outline implements [engine.Outlined]. It is known for functions in the entry file.
+func (p *program) Outline(name string) *engine.Outline {
+	m, ok := p.modules.Load(p.entry)
+	if !ok {
+		return nil
+	}
+	if p.ported {
+		name = ""
+	}
+	return m.(*module).outlines[name]
 }
 
 // invalid returns the error of a file that does not parse or compile.
@@ -313,17 +334,34 @@ func (m *module) invalid(name string, err error) *engine.Error {
 	e.Pos, e.Msg = m.pos(name, at), engine.Clip(e.Msg, maxText)
 	switch word, _, _ := strings.Cut(m.src[m.offset(at):], " "); word {
 	case "import":
-		e.Hint = "import is not supported: use const lib = require(\"./lib.js\")"
+		e.Msg, e.Hint = "import is not supported", "use const lib = require(\"./lib.js\")"
 	case "export":
-		e.Hint = "export is not supported and not needed: remove the word, or use module.exports = {…}"
+		e.Msg, e.Hint = "export is not supported and not needed", "remove the word, or use module.exports = {…}"
 	}
+	m.explain(e)
 	return e
 }
 
 // pos converts a position of goja, which counts bytes and ends lines in all of JavaScript's four ways, to one that counts
 // characters in lines as editors show them.
 func (m *module) pos(name string, at file.Position) engine.Pos {
-	return host.At(name, m.src, m.offset(at))
+	if m.from == nil {
+		return host.At(name, m.src, m.offset(at))
+	}
+	before := m.src[:m.offset(at)]
+	return m.from.pos(name, strings.Count(before, "\n"), before[strings.LastIndexByte(before, '\n')+1:])
+}
+
+// places returns a function that converts offsets of the file to positions.
+func (m *module) places(name string) func(offset int) engine.Pos {
+	lines := host.NewLines(m.src)
+	return func(offset int) engine.Pos {
+		line, before, ok := lines.Place(offset)
+		if m.from == nil || !ok {
+			return lines.At(name, offset)
+		}
+		return m.from.pos(name, line, before)
+	}
 }
 
 // offset is where in the file a position of goja is.

@@ -85,7 +85,8 @@ func (l *library) Delete(string) bool { return false }
 // Keys implements [goja.DynamicObject].
 func (l *library) Keys() []string { return l.names }
 
-// libraryFunction returns the JavaScript function for f. It ignores additional arguments, like other functions of JavaScript.
+// libraryFunction returns the JavaScript function for f. It ignores additional arguments, like other functions of JavaScript. An argument
+// that is undefined means null if it may be null, as in conditions.isTrue(object.status?.conditions, "Ready").
 func (r *run) libraryFunction(f *lib.Function) native {
 	return func(call goja.FunctionCall) goja.Value {
 		r.begin()
@@ -94,7 +95,7 @@ func (r *run) libraryFunction(f *lib.Function) native {
 		for i, p := range f.Params {
 			v := call.Argument(i)
 			if goja.IsUndefined(v) {
-				if !p.Optional {
+				if given := i < len(call.Arguments); !p.Optional && !(p.Nullable && given) {
 					panic(r.throwable(&engine.Error{Kind: engine.KindRuntime, Msg: f.Name + ": " + p.Name + " is missing"}))
 				}
 				continue

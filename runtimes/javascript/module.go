@@ -23,9 +23,12 @@ import (
 
 // A module is a compiled file. It is shared by all runs.
 type module struct {
-	src      string
+	src      string                   // JavaScript
+	from     *translation             // of src, if the file is TypeScript
 	code     *goja.Program            // of a JavaScript file
 	declared map[string]file.Position // what it declares at its top level, and where
+	outlines map[string]*engine.Outline
+	imported []imported
 	uses     features
 	data     any // of a JSON file
 
@@ -116,7 +119,13 @@ func (r *run) execute(name string, m *module) (exports, error) {
 	if err != nil {
 		return exports{}, err
 	}
-	return exports{object.Get("exports"), tops.(*goja.Object)}, nil
+	value := object.Get("exports")
+	if o, ok := value.(*goja.Object); ok && m.from != nil {
+		if keys := keysOf(o); len(keys) == 1 && keys[0] == "default" { // export default, and nothing else
+			value = o.Get("default")
+		}
+	}
+	return exports{value, tops.(*goja.Object)}, nil
 }
 
 // requireFrom returns the require function of the file at from.
@@ -132,6 +141,11 @@ func (r *run) requireFrom(from string) func(goja.FunctionCall) goja.Value {
 			panic(r.throwable(err))
 		}
 		e, err := r.load(target)
+		if err == nil {
+			if fault := r.checkImports(from, name.String(), target, e); fault != nil {
+				err = fault
+			}
+		}
 		if err != nil {
 			panic(r.throwable(err))
 		}
@@ -146,21 +160,25 @@ func (p *program) resolve(from, name string) (string, error) {
 	if _, known := p.library.Load(from + "\x00" + name); candidate && known {
 		return host.Library, nil
 	}
-	if file, found := host.Find(p.files, from, name, libraryNames, "", ".js", ".json"); found {
+	endings := []string{"", ".js", ".json"}
+	if p.typescript {
+		endings = []string{"", ".ts", ".js", ".json"}
+	}
+	file, found := host.Find(p.files, from, name, libraryNames, endings...)
+	if stem, ok := strings.CutSuffix(name, ".js"); ok && !found && p.typescript { // the name of the file that a compiler would write
+		file, found = host.Find(p.files, from, stem+".ts", nil)
+	}
+	if found {
 		if file == host.Library {
 			p.library.Store(from+"\x00"+name, true)
 		}
 		return file, nil
 	}
 	msg := fmt.Sprintf("there is no file %q to require", engine.Clip(name, maxText))
-	if others := engine.ListFiles(p.files, from); others != "" {
-		msg += "; there is " + others
-	} else {
-		msg += "; the script has no other files"
-	}
-	msg += "; metascript is built in"
-	hint := ""
+	hint := host.Chain{from}.Loadable(p.files, "required", libraryNames[0])
 	switch {
+	case !p.typescript && host.Exists(p.files, from, name+".ts"):
+		hint = "a script in JavaScript cannot require TypeScript: set language: TypeScript for the script"
 	case slices.Contains(strings.Split(name, "/"), "..") || path.IsAbs(name):
 		hint = "a file name must not be absolute or lead upwards with .."
 	case !strings.Contains(name, "."):
@@ -185,9 +203,19 @@ func (p *program) module(ctx context.Context, name string, l engine.Limits) (*mo
 		}
 	}
 	m := &module{src: strings.TrimPrefix(string(data), "\ufeff"), tally: measure.Tally{}}
-	if path.Ext(name) == ".json" {
+	switch ending := path.Ext(name); {
+	case ending == ".json":
 		m.data, err = decode(name, m.src)
-	} else {
+	case ending == ".ts" && !p.typescript:
+		err = &engine.Error{
+			Kind: engine.KindModule, Msg: fmt.Sprintf("%q is TypeScript, and the script that requires it is JavaScript", name),
+			Hint: "set language: TypeScript for the script",
+		}
+	case ending == ".ts", name == p.entry && p.typescript:
+		if err = m.translate(name); err == nil {
+			err = m.compile(ctx, name, l)
+		}
+	default:
 		err = m.compile(ctx, name, l)
 	}
 	if err != nil {
@@ -217,10 +245,12 @@ func (m *module) compile(ctx context.Context, name string, l engine.Limits) erro
 	if err != nil {
 		return m.invalid(name, err)
 	}
+	names := slices.DeleteFunc(declared(parsed.Body), func(id *ast.Identifier) bool { return m.from.adds(id.Name.String()) })
+	m.imported = m.imports(name, parsed)
+	m.outlines = outlines(parsed, names, m.places(name))
 	if err := m.check(name, parsed); err != nil {
 		return err
 	}
-	names := declared(parsed.Body)
 	m.declared = make(map[string]file.Position, len(names))
 	for _, id := range names {
 		m.declared[id.Name.String()] = parsed.File.Position(int(id.Idx) - parsed.File.Base())

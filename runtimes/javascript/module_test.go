@@ -138,7 +138,7 @@ func TestRequireFails(t *testing.T) {
 			"throws.js", `throw new Error("on purpose")`, "fails.js", `null.x`, "sub/x.js", ``)
 		_, err := New().Compile(t.Context(), s, engine.Limits{})
 		e := wantError(t, c.require, err, c.kind)
-		if e != nil && (e.Pos.String() != c.pos || !strings.Contains(e.Msg, c.msg)) {
+		if e != nil && (e.Pos.String() != c.pos || !strings.Contains(e.Msg+e.Hint, c.msg)) {
 			t.Errorf("%s: got %v, want %s and %q", c.require, e, c.pos, c.msg)
 		}
 	}

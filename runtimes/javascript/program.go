@@ -25,10 +25,11 @@ import (
 type program struct {
 	entry      string
 	files      fs.FS
+	typescript bool     // the files with the ending .ts, and the entry, are TypeScript
 	functions  []string // sorted
 	unexported []string // functions that are declared but cannot be called, because others are exported
 	ported     bool
-	measuring  sync.Mutex    // serialises store, and guards tally
+	measuring  sync.Mutex    // serializes store, and guards tally
 	tally      measure.Tally // the cost of all modules
 	modules    sync.Map      // path -> *module: each file is compiled once, when it is first required
 	library    sync.Map      // {file, name} of each require that means the library; a cache, since to search a file is slow
@@ -46,6 +47,7 @@ func (p *program) Call(ctx context.Context, name string, arg map[string]any, env
 		return nil, p.missing(name)
 	}
 	r := p.newRun(env.Limits, env.Log)
+	r.clock = requestTime(arg)
 	var answer map[string]any
 	err := r.within(ctx, func() error {
 		top, err := r.load(p.entry)
@@ -191,6 +193,11 @@ type run struct {
 	faults    map[*goja.Object]*engine.Error // the error for each object that this package threw
 	unhandled map[*goja.Promise]int          // rejected promises without a handler, with their number
 	rejected  int                            // the number of the last rejected promise
+	missed    *mapView                       // the groups of which the script has read one that does not exist, the last time; nil if none
+	missedKey string                         // and its key
+
+	compiling    bool                // the run is one of Compile
+	missedFields map[string]*mapView // the other fields of the request that the script has read and that do not exist, by key
 	guardState
 }
 
@@ -211,7 +218,7 @@ type guardState struct {
 	originalType reflect.Type // the inner type of regExps while exec is not replaced
 	stepwise     bool         // regular expressions are matched one by one
 	conclusive   bool         // the result of the last search was not affected by the timeout
-	clock        time.Time    // the time of the first call of now
+	clock        time.Time    // the time of the request, or of the first call of now
 	random       *rand.Rand
 }
 
@@ -227,7 +234,15 @@ func (p *program) newRun(l engine.Limits, log func(engine.Message)) *run {
 	return r
 }
 
-// now returns the same time during the whole call, so that the result of a script depends on its request, not on its duration.
+// requestTime returns the time in the field now of a request, or the zero time.
+func requestTime(arg map[string]any) time.Time {
+	text, _ := arg["now"].(string)
+	at, _ := time.Parse(time.RFC3339, text) // zero if it is no time
+	return at
+}
+
+// now returns the same time during the whole call, so that the result of a script depends on its request, not on its duration. It is
+// the time of the request, if it has one.
 func (r *run) now() time.Time {
 	if r.clock.IsZero() {
 		r.clock = time.Now()

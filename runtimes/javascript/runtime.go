@@ -41,8 +41,14 @@
 // its input is limited. An attacker may find weaknesses of goja that are not known here. For that reason scripts can be run in a
 // separate process.
 //
-// The files: Compile is here, Call in program.go, require in module.go, the result of require("metascript") in library.go, errors
-// and their positions in error.go.
+// # TypeScript
+//
+// A script in TypeScript is converted to JavaScript, file by file, and then is a script like others. Positions are those in the
+// original text.
+//
+// The files: Compile is here, Call in program.go, require in module.go, the names
+// of imports in imports.go, the result of require("metascript") in library.go, errors
+// and their positions in error.go, TypeScript in typescript.go.
 package javascript
 
 import (
@@ -56,17 +62,22 @@ import (
 // New returns the runtime for JavaScript.
 func New() engine.Runtime { return runtime{} }
 
-type runtime struct{}
+// NewTypeScript returns the runtime for TypeScript; see typescript.go. Its parser is not limited like the others: scripts that are
+// not trusted must be compiled in a process that can be killed.
+func NewTypeScript() engine.Runtime { return runtime{typescript: true} }
+
+type runtime struct{ typescript bool }
 
 // Compile implements [engine.Runtime]. It parses the entry file and runs its top level once, to find the functions. Other files
 // are compiled when they are first required.
-func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
+func (rt runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (engine.Program, error) {
 	if err := instrument(); err != nil {
 		return nil, err
 	}
 	setMatchTimeout()
-	p := &program{entry: path.Clean(s.Entry), files: s.Files}
+	p := &program{entry: path.Clean(s.Entry), files: s.Files, typescript: rt.typescript}
 	r := p.newRun(l, nil)
+	r.compiling = true
 	err := r.within(ctx, func() error {
 		top, err := r.load(p.entry)
 		if err != nil {

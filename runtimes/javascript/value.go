@@ -26,9 +26,9 @@ var (
 // so the caller must catch goja's exceptions.
 func (r *run) convertResult(name string, v goja.Value) (map[string]any, error) {
 	if what := kind(v); what != "an object" {
-		e := &engine.Error{Kind: engine.KindResult, Msg: name + " returned " + what + ", want an object"}
+		e := &engine.Error{Kind: engine.KindResult, At: engine.Path{}, Msg: name + " returned " + what + ", want an object"}
 		if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
-			e.Hint = "does every path return?"
+			e.At, e.Hint = nil, "does every path return?"
 		}
 		return nil, e
 	}
@@ -145,6 +145,8 @@ func (a *converter) refuse(what string) *engine.Error {
 	return e
 }
 
+func isUndefined(v goja.Value) bool { return v == nil || goja.IsUndefined(v) }
+
 func (a *converter) string(s goja.String) (any, *engine.Error) {
 	if int64(s.Length()) > a.limits.Output { // too large to copy
 		return nil, a.Count(s.Length())
@@ -210,7 +212,8 @@ func (a *converter) wrapper(o *goja.Object) (any, *engine.Error) {
 	}
 }
 
-// fields converts the enumerable properties of an object, except the undefined ones, as JSON.stringify does.
+// fields converts the enumerable properties of an object, except the undefined ones, as JSON.stringify does: scripts copy optional
+// fields with {subdomain: spec.serviceName}, and types of TypeScript allow that.
 func (a *converter) fields(o *goja.Object) (any, *engine.Error) {
 	if err := a.Count(2); err != nil {
 		return nil, err
@@ -222,7 +225,7 @@ func (a *converter) fields(o *goja.Object) (any, *engine.Error) {
 	m := make(map[string]any, min(len(keys), a.limits.Nodes))
 	for _, key := range keys {
 		v := o.Get(key)
-		if v == nil || goja.IsUndefined(v) {
+		if isUndefined(v) {
 			continue
 		}
 		if err := a.EnterKey(key); err != nil {
@@ -285,7 +288,7 @@ func (a *converter) mapView(m *mapView) (any, *engine.Error) {
 	out := make(map[string]any, len(m.base))
 	for _, key := range m.Keys() {
 		v, stored := m.vals[key]
-		if stored && goja.IsUndefined(v) {
+		if stored && isUndefined(v) {
 			continue
 		}
 		if err := a.EnterKey(key); err != nil {

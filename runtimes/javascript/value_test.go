@@ -25,7 +25,7 @@ func TestResults(t *testing.T) {
 		`const p = Promise.reject(1); p.catch(() => 0); Promise.reject(2).then(() => 1, () => 2); return {}`:                `{}`,
 		`return (async () => { const p = Promise.reject(new Error("x")); try { await p } catch { return {caught: 1} } })()`: `{"caught": 1}`,
 	} {
-		got := mustCall(t, `function sync() { `+body+` }`, `{}`)
+		got := mustCall(t, `function sync(r) { `+body+` }`, `{}`)
 		if diff := cmp.Diff(object(t, want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}

@@ -88,6 +88,7 @@ func (m *mapView) Get(key string) goja.Value {
 	}
 	x, ok := m.base[key]
 	if !ok {
+		m.r.miss(m, key)
 		return nil
 	}
 	v := m.r.value(x, place{&m.node, key, -1})
@@ -95,6 +96,27 @@ func (m *mapView) Get(key string) goja.Value {
 		m.store(key, o)
 	}
 	return v
+}
+
+// groups are the fields of the request that have groups of objects, with keys such as Pod.v1.
+var groups = []string{"children", "attachments", "related"}
+
+// isGroups reports whether m is one of these fields.
+func (m *mapView) isGroups() bool {
+	return m.up != nil && m.up.up == nil && slices.Contains(groups, m.key)
+}
+
+// missedGroup returns a hint if the script has read a group that does not exist, since it then works with undefined; "" otherwise.
+func (r *run) missedGroup() string {
+	if r.missed == nil {
+		return ""
+	}
+	nearest := host.Nearest(r.missedKey, slices.Sorted(maps.Keys(r.missed.base)))
+	if nearest == "" {
+		return ""
+	}
+	path := r.missed.String()
+	return fmt.Sprintf("%[1]s[%[2]s] is undefined: did you mean %[1]s[%[3]s]?", path, naming.Quote(r.missedKey), naming.Quote(nearest))
 }
 
 // Has implements [goja.DynamicObject].

@@ -16,6 +16,8 @@ type function struct {
 	value ast.Node      // the expression whose value it is
 	code  *ast.Function // its syntax tree; nil for a function of the interpreter, such as std.length
 	fault *engine.Error // the error of evaluating value
+
+	outline *engine.Outline // of its results; may be nil
 }
 
 var (
@@ -105,8 +107,11 @@ func identifiers(names any) []string {
 
 // article puts "a" or "an" before the name of a type.
 func article(typeName any) string {
-	if typeName == "array" {
-		return "an array"
+	if typeName == "null" {
+		return "null"
+	}
+	if typeName == "array" || typeName == "object" {
+		return fmt.Sprintf("an %v", typeName)
 	}
 	return fmt.Sprintf("a %v", typeName)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-jsonnet/ast"
 
 	"metascript/engine"
+	"metascript/runtimes/internal/host"
 )
 
 // maxMessage is the maximum length of a message, before anything else is done with it.
@@ -42,19 +42,13 @@ func syntaxError(file, text string, err error) error {
 	if errors.As(err, &static) {
 		if loc := static.Loc(); loc.IsSet() {
 			e.Pos = position(&loc)
-			e.Msg = clip(strings.TrimPrefix(err.Error(), loc.String()))
+			e.Msg = strings.TrimPrefix(err.Error(), loc.String())
+			e.Msg = clip(strings.TrimPrefix(strings.TrimSpace(e.Msg), loc.String())) // errors of strings have it twice
 		}
 	}
-	if name, ok := strings.CutPrefix(e.Msg, "Unknown variable: "); ok {
-		e.Hint = naming.DidYouMean(name, words.FindAllString(text, maxWords))
-	}
+	explain(e, text)
 	return e
 }
-
-// words matches what may be a name in source text; maxWords of them are looked at for a hint.
-var words = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
-
-const maxWords = 1000
 
 // fault translates an error of an evaluation that g watched. The function f gave the answer, if there is one.
 func (g *guard) fault(err error, f function) error {
@@ -82,7 +76,7 @@ func (g *guard) fault(err error, f function) error {
 		return g.request.read.fault(*e)
 	default:
 		e.Msg = goType.ReplaceAllStringFunc(msg, func(s string) string { return strings.ToLower(strings.TrimPrefix(s, goTypes)) })
-		e.Hint = g.hint(e.Msg)
+		g.advise(e)
 	}
 	if g.failedMessage != nil {
 		e.Hint = cmp.Or(e.Hint, "this error occurred while the message of the error at "+position(g.failedMessage).String()+" was made")
@@ -90,7 +84,7 @@ func (g *guard) fault(err error, f function) error {
 	return e
 }
 
-// Messages of the interpreter that fault recognises.
+// Messages of the interpreter that fault recognizes.
 const (
 	msgStack   = "max stack frames exceeded"
 	msgNoField = "Field does not exist: "
@@ -140,48 +134,31 @@ func (g *guard) overflow(e *engine.Error) error {
 	e.Kind = engine.KindStack
 	e.Msg = fmt.Sprintf("more than %d nested calls", g.limits.Stack)
 	e.Hint = "does the recursion end? std.foldl and comprehensions need no stack"
+	if index, ok := g.failed.(*ast.Index); ok {
+		if _, self := index.Target.(*ast.Self); self {
+			e.Hint = "self is the innermost { } around it, so the field may be its own value: write a local outside of it, or $"
+		}
+	}
 	return e
 }
-
-// maxFrames is how many frames an error has at most.
-const maxFrames = 20
 
 // scriptFrames returns the script's part of a stack trace, innermost first.
 func scriptFrames(trace []gojsonnet.TraceFrame) []engine.Frame {
 	var frames []engine.Frame
 	for _, f := range slices.Backward(trace) {
-		if !inScript(&f.Loc) || len(frames) == maxFrames {
-			continue
-		}
 		frame := engine.Frame{Func: f.Name, Pos: position(&f.Loc)}
-		if len(frames) == 0 || frames[len(frames)-1] != frame {
+		if inScript(&f.Loc) && (len(frames) == 0 || frames[len(frames)-1] != frame) {
 			frames = append(frames, frame)
 		}
 	}
+	folded := host.Fold(frames)
+	frames = frames[:0]
+	for _, call := range folded {
+		frame := call.Call
+		frame.Times = call.Times
+		frames = append(frames, frame)
+	}
 	return frames
-}
-
-// hint suggests what may have been meant.
-func (g *guard) hint(msg string) string {
-	const optional = "for what may be missing use std.get(object, 'field', default)"
-	if msg == msgOfNull {
-		return optional
-	}
-	name, ok := strings.CutPrefix(msg, msgNoField)
-	if !ok {
-		return ""
-	}
-	if n, ok := g.failed.(*ast.Index); ok {
-		if v, ok := n.Target.(*ast.Var); ok && v.Id == "std" {
-			return naming.DidYouMean(name, stdNames())
-		}
-	}
-	if g.library {
-		if hint := naming.DidYouMean(name, libraryNames()); hint != "" {
-			return hint
-		}
-	}
-	return cmp.Or(naming.DidYouMean(name, slices.Sorted(maps.Keys(g.request.keys))), optional)
 }
 
 // stdNames lists the fields of std.

@@ -121,7 +121,7 @@ func TestInvalidShapes(t *testing.T) {
 	_, err := compileFS(files(`['sync']`))
 	fault(t, err, engine.KindMissing, "an array, want an object of functions")
 	_, err = compileFS(files(`{ sync: $.fynalize, finalize():: {} }`))
-	fault(t, err, engine.KindRuntime, "sync.jsonnet:1:9", "fynalize")
+	fault(t, err, engine.KindRuntime, "sync.jsonnet:1:11", "fynalize")
 	_, err = compileFS(files(`{ assert 1 > 2 : 'never', sync():: {}, finalize():: {} }`))
 	fault(t, err, engine.KindRaised, "sync.jsonnet:1:3", "never")
 }
@@ -228,7 +228,7 @@ func TestImportFaults(t *testing.T) {
 		{`{ sync():: import './dir/bare.libsonnet' }`, engine.KindModule, []string{"dir/bare.libsonnet:1:1", "./x.libsonnet"}},
 		{`local x = import 'x.libsonnet'; { sync():: x }`, engine.KindModule, []string{"dir/y.libsonnet:1:9", "x.libsonnet -> y.libsonnet -> dir/y.libsonnet -> x.libsonnet"}},
 		{`{ sync():: (import 'sync.jsonnet').sync() }`, engine.KindModule, []string{"sync.jsonnet -> sync.jsonnet"}},
-		{`import 'bad.libsonnet'`, engine.KindSyntax, []string{"bad.libsonnet:2:1"}},
+		{`import 'bad.libsonnet'`, engine.KindSyntax, []string{"bad.libsonnet:1:1"}},
 	} {
 		_, err := compileFS(files(c.text,
 			"y.libsonnet", `{ a: import 'dir/y.libsonnet' }`, "dir/y.libsonnet", `[1, 2, (import 'x.libsonnet')]`,
@@ -352,20 +352,20 @@ func TestErrors(t *testing.T) {
 		kind  engine.Kind
 		wants []string
 	}{
-		{`{ sync(parent):: parent.spec.imgae }`, engine.KindRuntime, []string{"sync.jsonnet:1:18", "Field does not exist: imgae", "did you mean image?"}},
+		{`{ sync(parent):: parent.spec.imgae }`, engine.KindRuntime, []string{"sync.jsonnet:1:30", "Field does not exist: imgae", "did you mean image?"}},
 		{`{ sync(parent):: parent.zzz.y }`, engine.KindRuntime, []string{"zzz", "std.get"}},
-		{`{ sync(parent):: parent.metadata.labels.app }`, engine.KindRuntime, []string{"Value non indexable: null", "std.get"}},
+		{`{ sync(parent):: parent.metadata.labels.app }`, engine.KindRuntime, []string{`null has no field "app"`, "std.get"}},
 		{`{ sync(parent):: std.lenght(parent) }`, engine.KindRuntime, []string{"did you mean length?"}},
 		{`{ sync(parent):: { é: 1 } }`, engine.KindSyntax, []string{"sync.jsonnet:1:20"}},
 		{`{ sync(parent):: { a: 'éé' + parnt } }`, engine.KindSyntax, []string{"sync.jsonnet:1:30: Unknown variable: parnt", "did you mean parent?"}},
-		{`{ sync(parent):: { a: 'éé' + (1 - 'x') } }`, engine.KindRuntime, []string{"sync.jsonnet:1:31: Unexpected type string"}},
+		{`{ sync(parent):: { a: 'éé' + (1 - 'x') } }`, engine.KindRuntime, []string{"sync.jsonnet:1:31: got a string, want a number"}},
 		{`{ sync():: error 'on ' + 'purpose' }`, engine.KindRaised, []string{"sync.jsonnet:1:12: on purpose"}},
 		{`{ sync():: assert 1 > 2 : 'no'; {} }`, engine.KindRaised, []string{"sync.jsonnet:1:12: no"}},
 		{`{ sync():: { assert self.a > 2, a: 1 } }`, engine.KindRaised, []string{"Object assertion failed"}},
 		{`{ sync():: error 'x' + {}.y }`, engine.KindRuntime, []string{"Field does not exist: y"}},
 		{`{ sync():: std.format('%d', 'x') }`, engine.KindRuntime, []string{"sync.jsonnet:1:12", "Format required number"}},
 		{`{ sync():: std.extVar('HOME') }`, engine.KindRuntime, []string{"sync.jsonnet:1:12", "Undefined external variable: HOME"}},
-		{`{ sync():: std.native('exec')('ls') }`, engine.KindRuntime, []string{"sync.jsonnet:1:12", "Unexpected type null, expected function"}},
+		{`{ sync():: std.native('exec')('ls') }`, engine.KindRuntime, []string{"sync.jsonnet:1:12", "got null, want a function"}},
 		{`{ sync():: 1 / 0 }`, engine.KindRuntime, []string{"Division by zero"}},
 	} {
 		p, err := compileFS(files(c.text))
@@ -387,9 +387,9 @@ func TestTrace(t *testing.T) {
 	p := compile(t, "local lib = import 'lib.libsonnet';\n{\n  sync(parent)::\n    { status: lib.outer(parent.spec) },\n}",
 		"lib.libsonnet", "{\n  local inner(x) =\n    x.nothing,\n  outer(x):: inner(x) { a: 1 },\n}")
 	_, err := p.Call(context.Background(), "sync", request(), engine.Env{})
-	e := fault(t, err, engine.KindRuntime, "lib.libsonnet:3:5")
+	e := fault(t, err, engine.KindRuntime, "lib.libsonnet:3:7")
 	want := []engine.Frame{
-		{Func: "inner", Pos: engine.Pos{File: "lib.libsonnet", Line: 3, Col: 5}},
+		{Func: "inner", Pos: engine.Pos{File: "lib.libsonnet", Line: 3, Col: 7}},
 		{Func: "outer", Pos: engine.Pos{File: "lib.libsonnet", Line: 4, Col: 14}},
 		{Func: "sync", Pos: engine.Pos{File: entry, Line: 4, Col: 15}},
 	}

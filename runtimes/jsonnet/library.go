@@ -3,7 +3,6 @@ package jsonnet
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -61,17 +60,6 @@ var functions = sync.OnceValue(func() map[string]*lib.Function {
 	}
 	return m
 })
-
-// libraryNames returns the names that may follow a dot.
-func libraryNames() []string {
-	names := slices.Clone(lib.Names())
-	for _, f := range lib.Functions() {
-		if group, name := f.Group(); group != "" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
 
 // callLibrary implements std.native for a list: the name of a function of the library, and its arguments.
 func callLibrary(o *operation) (value, error, bool) {

@@ -39,6 +39,14 @@ func (p *program) Place(fn string) engine.Pos {
 	return engine.Pos{File: p.entry}
 }
 
+// Outline implements [engine.Outlined].
+func (p *program) Outline(fn string) *engine.Outline {
+	if f, err := p.function(fn); err == nil {
+		return f.outline
+	}
+	return nil
+}
+
 // Call implements [engine.Program].
 func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env engine.Env) (map[string]any, error) {
 	f, err := p.function(fn)
@@ -65,10 +73,10 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 
 // notObject returns the error for a result v that is not an object.
 func notObject(v any, f function, name string) error {
-	err := &engine.Error{Kind: engine.KindResult, Pos: f.position(), Msg: name + " returned null, want an object"}
+	err := &engine.Error{Kind: engine.KindResult, Pos: f.position(), At: engine.Path{}, Msg: name + " returned null, want an object"}
 	switch v.(type) {
 	case nil:
-		err.Hint = "does every path return one? an if without an else gives null"
+		err.At, err.Hint = nil, "does every path return one? an if without an else gives null"
 	case bool:
 		err.Msg = name + " returned a boolean, want an object"
 	case float64, int64:

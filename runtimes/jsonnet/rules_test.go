@@ -124,7 +124,7 @@ func TestFunctionsWithoutARuleAreRemoved(t *testing.T) {
 	for _, name := range []string{"newInGo", "newInJsonnet"} {
 		_, err := evaluatedBy(t, "std."+name)
 		var fault *engine.Error
-		if !errors.As(err, &fault) || fault.Msg != "Field does not exist: "+name {
+		if !errors.As(err, &fault) || fault.Msg != "std has no "+name {
 			t.Errorf("got %v", err)
 		}
 		if got, err := evaluatedBy(t, fmt.Sprintf("std.objectHasAll(std, '%s')", name)); err != nil || got != false {
@@ -174,7 +174,7 @@ func TestErrorsInMessages(t *testing.T) {
 		`error {assert false: {assert false: $, x: error self}, y: 1}`: {engine.KindRaised, "{ }", 2, 23, ""},
 		`error { a: error 'x' }`:                        {engine.KindRaised, "x", 2, 12, "x.jsonnet:2:7"},
 		`error [1, { assert false, x: 1 }]`:             {engine.KindRaised, "Object assertion failed.", 2, 13, "x.jsonnet:2:7"},
-		`error { a: {}.b }`:                             {engine.KindRuntime, "Field does not exist: b", 2, 12, ""},
+		`error { a: {}.b }`:                             {engine.KindRuntime, "Field does not exist: b", 2, 15, ""},
 		`error error error { a: error 'x' }`:            {engine.KindRaised, "x", 2, 24, "x.jsonnet:2:19"},
 		`std.substr('abc', 1e300, 1)`:                   {engine.KindRuntime, "substr second parameter should be at most 2^53, got 1e+300", 2, 1, ""},
 		`local f(a, b=a) = b; f(1) tailstrict`:          {engine.KindRuntime, "the variable a is not defined yet", 2, 14, "tailstrict"},

@@ -87,5 +87,6 @@ func (runtime) Compile(ctx context.Context, s engine.Script, l engine.Limits) (e
 	if err := p.discover(ctx, limits); err != nil {
 		return nil, err
 	}
+	p.outline()
 	return p, nil
 }

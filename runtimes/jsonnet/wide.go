@@ -9,7 +9,7 @@ import (
 )
 
 // A wideInt is an integer of the request that float64 cannot represent. To the script it is a function: no operator takes a
-// function for a number, and the interpreter refuses to convert it. In an answer it is recognised by its identity.
+// function for a number, and the interpreter refuses to convert it. In an answer it is recognized by its identity.
 type wideInt struct {
 	value int64
 	at    *place

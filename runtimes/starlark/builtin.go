@@ -1,6 +1,7 @@
 package starlark
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"time"
@@ -41,8 +42,8 @@ var predeclared = func() starlark.StringDict {
 }()
 
 // module returns the members of a module that have a rule. replacements are added, and replace members of the same name.
-func module(from *starlarkstruct.Module, replacements starlark.StringDict) *starlarkstruct.Module {
-	m := &starlarkstruct.Module{Name: from.Name, Members: starlark.StringDict{}}
+func module(from *starlarkstruct.Module, replacements starlark.StringDict) *namedModule {
+	m := newModule(from.Name)
 	for name, v := range from.Members {
 		if r, ok := moduleRules[m.Name][name]; ok && r != removed {
 			m.Members[name] = v
@@ -50,6 +51,44 @@ func module(from *starlarkstruct.Module, replacements starlark.StringDict) *star
 	}
 	maps.Copy(m.Members, replacements)
 	return m
+}
+
+// A namedModule is a module whose errors name it.
+type namedModule struct{ *starlarkstruct.Module }
+
+func newModule(name string) *namedModule {
+	return &namedModule{&starlarkstruct.Module{Name: name, Members: starlark.StringDict{}}}
+}
+
+// Attr implements [starlark.HasAttrs].
+func (m *namedModule) Attr(name string) (starlark.Value, error) {
+	if v, ok := m.Members[name]; ok {
+		return v, nil
+	}
+	return nil, &missingMember{m, name}
+}
+
+// A missingMember is the error for a function that a module does not have.
+type missingMember struct {
+	module *namedModule
+	name   string
+}
+
+// Error implements error.
+func (m *missingMember) Error() string {
+	return m.module.Name + " has no " + naming.Quote(m.name)
+}
+
+// advice implements hintedError.
+func (m *missingMember) advice() (engine.Kind, string) {
+	return engine.KindRuntime, cmp.Or(otherMembers[m.name], naming.Suggest(m.name, m.module.Members.Keys(), "it has "))
+}
+
+// otherMembers are functions of modules of Python, and what to write in Starlark.
+var otherMembers = map[string]string{
+	"loads": "write json.decode(text)", "dumps": "write json.encode(x)", "parse": "write json.decode(text)", "stringify": "write json.encode(x)",
+	"now": "the time is in the request: write a parameter now", "today": "the time is in the request: write a parameter now",
+	"max": "write max(a, b) without a module", "min": "write min(a, b) without a module",
 }
 
 // withLocation returns the function of the time module with that name. Its argument location, which is the nth, must be UTC. nth

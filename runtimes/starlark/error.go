@@ -1,6 +1,7 @@
 package starlark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func (ev *evaluation) fault(ctx context.Context, err error) error {
 		out.Hint = "this is a bug in the interpreter: write the code in another way"
 		out.Stack = engine.Clip(string(crashed.stack), maxStack)
 	default:
-		out.Hint = hintFor(out.Msg)
+		improve(out)
 	}
 	return out
 }
@@ -155,6 +156,71 @@ func position(p syntax.Position) engine.Pos {
 	return engine.Pos{File: p.Filename(), Line: int(p.Line), Col: int(p.Col)}
 }
 
+// noMember matches the error for a field or method that a value does not have.
+var noMember = regexp.MustCompile(`^(\S+) has no \.(\w+) field or method`)
+
+// improve sets the message and the hint of an error of the interpreter.
+func improve(e *engine.Error) {
+	e.Hint = hintFor(e.Msg)
+	if m := noMember.FindStringSubmatch(e.Msg); m != nil {
+		e.Msg = fmt.Sprintf("%s has no field or method %s", article(m[1]), naming.Quote(m[2]))
+		e.Hint = cmp.Or(e.Hint, otherMethods[m[2]], naming.DidYouMean(m[2], membersOf(m[1])))
+		return
+	}
+	for _, r := range rewordings {
+		if r.message.MatchString(e.Msg) {
+			e.Msg = r.message.ReplaceAllString(e.Msg, r.words)
+			e.Hint = cmp.Or(e.Hint, r.hint)
+			return
+		}
+	}
+}
+
+// membersOf returns the names of the fields and methods of a type.
+func membersOf(typeName string) []string {
+	for _, x := range builtinTypes {
+		if x.Type() == typeName {
+			return attrNames(x)
+		}
+	}
+	return nil
+}
+
+// otherMethods are methods and fields of other languages, and what to write in Starlark.
+var otherMethods = map[string]string{
+	"length": "write len(x)", "size": "write len(x)", "push": "write x.append(y)", "add": "write x.append(y) for a list, and set([…]) for a set",
+	"concat": "write x + y", "includes": "write y in x", "contains": "write y in x", "has": "write y in x", "indexOf": "write x.index(y)",
+	"has_key": "write key in x", "hasOwnProperty": "write key in x", "iteritems": "write x.items()", "entries": "write x.items()",
+	"toLowerCase": "write x.lower()", "toUpperCase": "write x.upper()", "trim": "write x.strip()", "toString": "write str(x)",
+	"startsWith": "write x.startswith(y)", "endsWith": "write x.endswith(y)", "substring": "write x[start:end]", "slice": "write x[start:end]",
+	"map": "write [f(x) for x in list]", "filter": "write [x for x in list if condition]", "forEach": "write for x in list:",
+	"sort": "write sorted(list)", "reverse": "write reversed(list)", "copy": "write list(x) or dict(x)", "zfill": `write "%03d" % n`,
+	"encode": "a script needs no bytes: use the string",
+}
+
+// rewordings are messages of the interpreter in the words of the author, with hints.
+var rewordings = []struct {
+	message     *regexp.Regexp
+	words, hint string
+}{
+	{regexp.MustCompile(`^local variable (\w+) referenced before assignment$`), "$1 has no value yet",
+		"assign to it before this on every path; a function cannot change a name of the top level"},
+	{regexp.MustCompile(`^invalid call of non-function \((\w+)\)$`), "this is not a function: it has the type $1", "does a variable have the name of a function?"},
+	{regexp.MustCompile(`^unknown binary op: (\S+) (\S+) (\S+)$`), "$1 $2 $3 is not possible", ""},
+	{regexp.MustCompile(`^(\S+) ([<>]=?) (\S+) not implemented$`), "the operator $2 does not compare $1 and $3", "convert one of them with int(x) or str(x)"},
+	{regexp.MustCompile(`^not enough arguments for format string$`), "the format has more % than there are values", `write a tuple with all values: "%s-%s" % (x, y)`},
+	{regexp.MustCompile(`^too many arguments for format string$`), "the format has fewer % than there are values", "write a %s for each value"},
+	{regexp.MustCompile(`^(\w+) index (-?\d+) out of range: empty \w+$`), "index $2 is out of range: the $1 is empty", "test it first: if x:"},
+	{regexp.MustCompile(`^(\w+) index (-?\d+) out of range \[-(\d+):\d+\]$`), "index $2 is out of range: the length of the $1 is $3", "the first index is 0, and the last is -1"},
+	{regexp.MustCompile(`^(\w+) value is not iterable$`), "for needs a list or a dict, and not the type $1", "write range(n) for the numbers below n"},
+	{regexp.MustCompile(`^len: value of type (\w+) has no len$`), "the type $1 has no length", "len is for strings, lists and dicts"},
+	{regexp.MustCompile(`^(\w+): cannot convert NoneType to \w+$`), "$1: the value is None", `test it first, or read it with .get("key", 0)`},
+	{regexp.MustCompile(`^too many values to unpack \(got (\d+), want (\d+)\)$`), "there are $1 values and $2 names", "write a name for each value, or take a part: a, b = list[:2]"},
+	{regexp.MustCompile(`^too few values to unpack \(got (\d+), want (\d+)\)$`), "there are $1 values and $2 names", "write a value for each name"},
+	{regexp.MustCompile(`^function (\w+) got an unexpected keyword argument "(\w+)"$`), `the function $1 has no parameter "$2"`, ""},
+	{regexp.MustCompile(`^function (\w+) missing (\d+) arguments? \((.*)\)$`), "the call of $1 is missing $3", ""},
+}
+
 // hints are for common mistakes of people who know Python, and of people who use views.
 var hints = []struct {
 	message *regexp.Regexp
@@ -170,9 +236,7 @@ var hints = []struct {
 	{regexp.MustCompile(`during iteration`), "loop over a copy: for x in list(xs)"},
 	{regexp.MustCompile(`^cannot reassign (global|top-level) `), "a name of the top level is set once: use a function, or another name"},
 	{regexp.MustCompile(`^undefined: (try|raise|except)`), "Starlark has no exceptions: test first, and end with fail(message)"},
-	{regexp.MustCompile(`got (import|from|class|try|raise|with|async|yield|is|del|assert|except|global|nonlocal)\b`), "Starlark has no such statement: load(\"file.star\", \"name\") imports, fail(message) raises"},
-	{regexp.MustCompile(`^undefined: f\b`), "Starlark has no f-strings: use \"%s\" % x or \"{}\".format(x)"},
-	{regexp.MustCompile(`got string literal, want`), "Starlark has no f-strings, and does not join strings that stand side by side: use + or \"%s\" % x"},
+	{regexp.MustCompile(`^undefined: import$`), `write load("file.star", "name")`},
 }
 
 // hintFor returns the hint for a message of the interpreter, or "".

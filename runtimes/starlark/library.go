@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/starlarkstruct"
 
 	"metascript/engine"
 	"metascript/runtimes/internal/host"
@@ -20,7 +19,7 @@ var library = sync.OnceValue(func() starlark.StringDict {
 	for _, group := range lib.Groups() {
 		into := defined
 		if group.Name != "" {
-			module := &starlarkstruct.Module{Name: group.Name, Members: starlark.StringDict{}}
+			module := newModule(group.Name)
 			defined[group.Name], into = module, module.Members
 		}
 		for _, f := range group.Functions {

@@ -30,6 +30,8 @@ type loader struct {
 	loaded map[string]starlark.StringDict // the frozen globals of each loaded file
 	chain  host.Chain                     // the files being loaded
 	tally  measure.Tally                  // the cost of all loaded files
+
+	outlines map[engine.Pos]*engine.Outline // of the functions at the top level of all loaded files, by position
 }
 
 // load compiles and runs file and the files that it loads, and returns the globals of file.
@@ -43,7 +45,7 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	}
 	tree, err := dialect.Parse(file, text, 0)
 	if err != nil {
-		return nil, syntaxError(file, err)
+		return nil, syntaxError(file, text, err)
 	}
 	l.chain = append(l.chain, file)
 	for _, stmt := range tree.Stmts {
@@ -54,6 +56,7 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 		}
 	}
 	l.chain = l.chain[:len(l.chain)-1]
+	l.outline(tree)
 	if err := rewrite(tree); err != nil {
 		return nil, err
 	}
@@ -62,7 +65,7 @@ func (l *loader) load(ctx context.Context, file string) (starlark.StringDict, er
 	}
 	program, err := starlark.FileProgram(tree, predeclared.Has)
 	if err != nil {
-		return nil, syntaxError(file, err)
+		return nil, syntaxError(file, text, err)
 	}
 	l.ev.thread.Load = func(_ *starlark.Thread, file string) (starlark.StringDict, error) { return l.loaded[file], nil }
 	globals, err := catchPanic(func() (starlark.StringDict, error) { return program.Init(l.ev.thread, predeclared) })
@@ -172,19 +175,21 @@ func (l *loader) resolve(name string, at engine.Pos) (string, error) {
 }
 
 // syntaxError converts an error of the parser or the resolver to the error that the script's author sees.
-func syntaxError(file string, err error) *engine.Error {
+func syntaxError(file, text string, err error) *engine.Error {
 	e := &engine.Error{Kind: engine.KindSyntax, Pos: engine.Pos{File: file}, Msg: clip(err.Error())}
 	var parse syntax.Error
 	var all resolve.ErrorList
+	more := ""
 	switch {
 	case errors.As(err, &parse):
 		e.Pos, e.Msg = position(parse.Pos), clip(parse.Msg)
 	case errors.As(err, &all):
 		e.Pos, e.Msg = position(all[0].Pos), clip(all[0].Msg)
-		if more := len(all) - 1; more > 0 {
-			e.Msg += fmt.Sprintf(" (and %d more mistakes, the next in line %d)", more, all[1].Pos.Line)
+		if n := len(all) - 1; n > 0 {
+			more = fmt.Sprintf(" (and %d more, the next in line %d)", n, all[1].Pos.Line)
 		}
 	}
-	e.Hint = hintFor(e.Msg)
+	explain(e, text)
+	e.Msg += more
 	return e
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 
 	"go.starlark.net/starlark"
@@ -17,6 +18,7 @@ type program struct {
 	entry     string
 	globals   starlark.StringDict
 	functions []string
+	outlines  map[engine.Pos]*engine.Outline // of functions, by position
 }
 
 // Functions implements [engine.Program].
@@ -28,6 +30,14 @@ func (p *program) Place(fn string) engine.Pos {
 		return position(f.Position())
 	}
 	return engine.Pos{File: p.entry}
+}
+
+// Outline implements [engine.Outlined].
+func (p *program) Outline(fn string) *engine.Outline {
+	if f, ok := p.globals[fn].(*starlark.Function); ok {
+		return p.outlines[position(f.Position())]
+	}
+	return nil
 }
 
 // Call implements [engine.Program].
@@ -44,7 +54,7 @@ func (p *program) Call(ctx context.Context, fn string, arg map[string]any, env e
 	defer end()
 	v, err := catchPanic(func() (starlark.Value, error) { return starlark.Call(ev.thread, f, nil, kwargs) })
 	if err := ev.fault(ctx, err); err != nil {
-		return nil, p.withPosition(err, fn)
+		return nil, p.withParameters(p.withPosition(err, fn))
 	}
 	answer, fault := convertResult(v, fn, ev.limits)
 	if fault != nil {
@@ -59,6 +69,30 @@ func (p *program) withPosition(err error, fn string) error {
 	var fault *engine.Error
 	if errors.As(err, &fault) && fault.Pos == (engine.Pos{}) {
 		fault.Pos = p.Place(fn)
+	}
+	return err
+}
+
+// noParameter matches the error for an argument whose name is not a parameter of a function.
+var noParameter = regexp.MustCompile(`^the function (\w+) has no parameter "(\w+)"$`)
+
+// withParameters adds a hint to that error.
+func (p *program) withParameters(err error) error {
+	var fault *engine.Error
+	if !errors.As(err, &fault) || fault.Kind != engine.KindRuntime {
+		return err
+	}
+	match := noParameter.FindStringSubmatch(fault.Msg)
+	if match == nil {
+		return err
+	}
+	if f, ok := p.globals[match[1]].(*starlark.Function); ok {
+		var names []string
+		for i := range f.NumParams() {
+			name, _ := f.Param(i)
+			names = append(names, name)
+		}
+		fault.Hint = naming.Suggest(match[2], names, "its parameters are ")
 	}
 	return err
 }

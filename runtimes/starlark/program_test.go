@@ -58,8 +58,8 @@ func TestHints(t *testing.T) {
 	for text, want := range map[string]string{
 		"import os":                                         "load(",
 		"def sync():\n    raise 'x'":                        "fail(",
-		"def sync():\n    try:\n        pass":               "fail(",
-		"def sync():\n    return {'a': f'b'}":               "f-strings",
+		"def sync():\n    try:\n        pass":               "test before",
+		"def sync():\n    return {'a': f'b'}":               ".format(y)",
 		"def sync():\n    while True: pass":                 "range",
 		"def sync():\n    return sync()":                    "recursion",
 		"def sync():\n    return {'a': 'b' + 1}":            "str(x)",

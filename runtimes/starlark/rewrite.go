@@ -222,6 +222,7 @@ func (r *rewriter) expr(slot *syntax.Expr) {
 		r.exprs(e.List)
 	case *syntax.DotExpr:
 		r.expr(&e.X)
+		e.Dot = e.Name.NamePos // errors are about the name
 		if name := e.Name.Name; guardedMethods[name] || keyedMethods[name] || withoutRule[name] {
 			*slot = call(".", e.Dot, e.X, text(e.Name.NamePos, name))
 		}
@@ -260,6 +261,7 @@ func (r *rewriter) call(e *syntax.CallExpr) syntax.Expr {
 	dot, ok := e.Fn.(*syntax.DotExpr)
 	if ok {
 		r.expr(&dot.X)
+		dot.Dot = dot.Name.NamePos
 	} else {
 		r.expr(&e.Fn)
 	}

@@ -105,7 +105,7 @@ func TestNamesWithoutARuleAreRemoved(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for _, m := range predeclared {
-		if m, ok := m.(*starlarkstruct.Module); ok {
+		if m, ok := m.(*namedModule); ok {
 			for name := range m.Members {
 				if r := moduleRules[m.Name][name]; r == "" || r == removed {
 					t.Errorf("%s.%s exists without a rule", m.Name, name)
@@ -124,7 +124,7 @@ func TestMethodsWithoutARuleAreRemoved(t *testing.T) {
 	withoutRule = findWithoutRule()
 	for _, text := range []string{`"a".upper()`, `"a".upper`, `getattr("a", "upper")`, `[x.upper for x in ["a"]]`, `"a".upper(*[], **{})`} {
 		_, err := eval(t, "def sync():\n    return {\"v\": "+text+"}", nil, engine.Limits{})
-		if e := wantError(t, err, engine.KindRuntime); !strings.HasPrefix(e.Msg, "string has no .upper field or method") {
+		if e := wantError(t, err, engine.KindRuntime); !strings.HasPrefix(e.Msg, `a string has no field or method "upper"`) {
 			t.Errorf("%s: got %q", text, e.Msg)
 		}
 	}

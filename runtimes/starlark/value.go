@@ -21,11 +21,11 @@ func convertResult(v starlark.Value, fn string, l engine.Limits) (map[string]any
 		return out.(map[string]any), nil
 	}
 	err := &engine.Error{
-		Kind: engine.KindResult,
-		Msg:  fmt.Sprintf("%s returned %s, want an object, that is a dict", engine.Clip(fn, naming.Max), article(typeName(v))),
+		Kind: engine.KindResult, At: engine.Path{},
+		Msg: fmt.Sprintf("%s returned %s, want an object, that is a dict", engine.Clip(fn, naming.Max), article(typeName(v))),
 	}
 	if v == starlark.None {
-		err.Hint = "does every path return one?"
+		err.At, err.Hint = nil, "does every path return one?"
 	}
 	return nil, err
 }

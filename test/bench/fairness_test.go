@@ -23,12 +23,12 @@ const (
 // with the first call of the others.
 func BenchmarkFairness(b *testing.B) {
 	for _, isolation := range isolations {
-		for _, neighbours := range []int{0, 1, 8} {
-			b.Run(fmt.Sprintf("isolation=%s/neighbours=%d", isolation, neighbours), func(b *testing.B) {
+		for _, neighbors := range []int{0, 1, 8} {
+			b.Run(fmt.Sprintf("isolation=%s/neighbors=%d", isolation, neighbors), func(b *testing.B) {
 				e := newEngine(b, isolation)
 				var took []time.Duration
 				for b.Loop() {
-					took = append(took, callTimes(b, e, neighbours)...)
+					took = append(took, callTimes(b, e, neighbors)...)
 				}
 				slices.Sort(took)
 				for _, p := range []int{50, 99, 100} {
@@ -42,7 +42,7 @@ func BenchmarkFairness(b *testing.B) {
 }
 
 // callTimes returns the times of the measured calls.
-func callTimes(b *testing.B, e *engine.Engine, neighbours int) []time.Duration {
+func callTimes(b *testing.B, e *engine.Engine, neighbors int) []time.Duration {
 	call, arg := script(b, e, engine.JavaScript, "status"), request(fairPods)
 	for range 10 {
 		if _, err := call(b.Context(), arg); err != nil {
@@ -53,8 +53,8 @@ func callTimes(b *testing.B, e *engine.Engine, neighbours int) []time.Duration {
 	defer cancel()
 	var burning sync.WaitGroup
 	defer burning.Wait()
-	for n := range neighbours * fairCalls {
-		burning.Go(func() { burn(ctx, b, e, fmt.Sprint("neighbour ", n/fairCalls)) })
+	for n := range neighbors * fairCalls {
+		burning.Go(func() { burn(ctx, b, e, fmt.Sprint("neighbor ", n/fairCalls)) })
 	}
 
 	var took []time.Duration

@@ -86,6 +86,7 @@ import (
 //	theirs FILE...             create the objects in FILE as Metacontroller does, with the status
 //	untold SECRET...           check that no part of these values, nor of their base64, is in logs, events, conditions or metrics
 //	sha1 VAR TEXT...           store the SHA-1 of the texts, one after the other, in a variable
+//	simulated FILE RESOURCE... wait until the objects of these resources are those in FILE, which "metascript simulate -o yaml" printed
 //
 // $GROUP, $NAME, $WEBHOOK, $WEBHOOK_HOST, $..._PEM and remembered variables are put into files that are applied; other
 // dollars are not changed, since scripts use them. Objects without a namespace are in the script's own, which is called $NAME.
@@ -132,6 +133,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"theirs":         cmdTheirs,
 	"peer":           cmdPeer,
 	"sha1":           cmdSHA1,
+	"simulated":      cmdSimulated,
 	"untold":         cmdUntold,
 	"as":             cmdAs,
 	"kubeconfig":     cmdKubeconfig,
@@ -470,7 +472,8 @@ func (w *world) eventNamespaces() []string { return []string{w.name, "default"} 
 // about selects the events about objects of that name.
 func about(name string) string { return "involvedObject.name=" + name }
 
-// events returns the events about an object.
+// events returns the events about an object in the script's namespace, or without a namespace. Objects in the namespace default belong to
+// other tests.
 func (w *world) events(name string) (string, error) {
 	var out strings.Builder
 	for _, namespace := range w.eventNamespaces() {
@@ -481,6 +484,9 @@ func (w *world) events(name string) (string, error) {
 			return "", err
 		}
 		for _, e := range list.Items {
+			if of, _, _ := unstructured.NestedString(e.Object, "involvedObject", "namespace"); of != "" && of != w.name {
+				continue
+			}
 			fmt.Fprintf(&out, "%s %s %s\n", e.Object["type"], e.Object["reason"], e.Object["message"])
 		}
 	}
@@ -494,7 +500,7 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // ours matches the warnings that the server itself reports about a parent.
-var ours = regexp.MustCompile(`Warning (SyncError|HookWarning|StatusNotStored|FieldConflict) .*`)
+var ours = regexp.MustCompile(`Warning (SyncError|HookWarning|StatusNotStored|FieldNotStored|FieldConflict) .*`)
 
 func cmdQuiet(ts *testscript.TestScript, _ bool, args []string) {
 	text, err := worldOf(ts).events(args[0])

@@ -1,4 +1,4 @@
-// Package e2e has the end-to-end tests: scripts in testdata, each for one behaviour, that run the built binary against a real
+// Package e2e has the end-to-end tests: scripts in testdata, each for one behavior, that run the built binary against a real
 // control plane. The commands of the scripts are in commands_test.go.
 //
 // The cluster is the one of KUBECONFIG, or build/cluster, which "make test-e2e" builds.

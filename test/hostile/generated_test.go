@@ -29,6 +29,14 @@ var sources = map[string]map[string]string{
 		"nul": many("\x00", mebibyte), "utf8": many("\xff", mebibyte), "comments": many("#\n", mebibyte), "comprehension": "x=[1 " + many("for a in x ", mebibyte) + "]",
 		"parameters": "def f(" + parameters() + "): pass", "loads": many("load('a.star','b')\n", mebibyte), "tabs": "if 1:\n" + indents(),
 	},
+	engine.TypeScript: {
+		"braces": many("{", mebibyte), "parenthesized type": "type T = " + many("(", mebibyte), "tuple type": "type T = " + many("[", mebibyte),
+		"type arguments": "x = " + many("a<", 10_000) + "1", "many type arguments": "x = " + many("a<", mebibyte) + "1",
+		"namespaces": many("namespace n {", mebibyte), "conditional type": "type T = " + many("a extends b ? c : ", mebibyte) + "d",
+		"union": "type T = a" + many("|a", mebibyte), "keyof": "type T = " + many("keyof ", mebibyte) + "a", "casts": "x = " + many("<a>", mebibyte) + "1",
+		"as": "x = 1" + many(" as a", mebibyte), "not null": "x" + many("!", mebibyte), "constant": "const enum E { a = '" + many("x", 2000) + "' }\nx = [" + many("E.a,", 80_000) + "]",
+		"enum": "enum E {" + many("a,", mebibyte) + "}", "overloads": many("function f();", mebibyte), "decorators": many("@a ", mebibyte) + "class A {}",
+	},
 	engine.JavaScript: {
 		"parentheses": many("(", mebibyte), "brackets": many("[", mebibyte), "braces": many("{", mebibyte), "not": many("!", mebibyte) + "1",
 		"minus": many("- ", mebibyte) + "1", "plus": "x=1" + many("+1", mebibyte), "text": "x=''" + many("+'a'", mebibyte), "arrows": many("a=>", mebibyte) + "1",

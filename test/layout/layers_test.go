@@ -19,6 +19,8 @@ var layers = []string{
 	"reconcile",
 	"offline", // what the command line uses in place of both
 	"call",
+	"children",
+	"failures",
 	"accounts",
 	"binding",
 	"rights", // what a controller has to be permitted
@@ -44,6 +46,7 @@ var layers = []string{
 	"rollout",
 	"plan",
 	"ownership",
+	"absent", // texts that are made of missing values
 	"redact",
 	"overlap",
 	"metrics",
@@ -54,8 +57,12 @@ var layers = []string{
 	"selection",
 	"object",
 	"account",
+	"schemas",
+	"kinds",
 	"api/validation",
+	"api/rules",
 	"api/v1alpha1",
+	"allowed",
 }
 
 func TestControllerPackagesImportOnlyLowerLayers(t *testing.T) {

@@ -15,6 +15,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the last edit of the controller runs"
 // +kubebuilder:printcolumn:name="Language",type=string,JSONPath=`.status.script.language`,description="The language of the script that runs"
 // +kubebuilder:printcolumn:name="Parents",type=integer,JSONPath=`.status.parents`,description="The number of parents of the controller"
+// +kubebuilder:printcolumn:name="Synced",type=string,JSONPath=`.status.conditions[?(@.type=="ParentsSynced")].status`,description="Whether the last sync of every parent succeeded"
+// +kubebuilder:printcolumn:name="Stored",type=string,JSONPath=`.status.conditions[?(@.type=="AnswersStored")].status`,description="Whether the API server stores all fields that the hooks return"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="The reason of the condition Ready"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="The message of the condition Ready"

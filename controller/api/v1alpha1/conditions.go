@@ -25,6 +25,11 @@ const (
 	// ConditionPermitted is False while something that the controller has to do is not permitted, or while the ServiceAccount
 	// of the controller does not exist.
 	ConditionPermitted = "Permitted"
+	// ConditionParentsSynced is False while the last sync of some parents failed.
+	ConditionParentsSynced = "ParentsSynced"
+	// ConditionAnswersStored is False while the schema of a child or of a parent lacks fields that the hooks returned, so that the API
+	// server does not store them.
+	ConditionAnswersStored = "AnswersStored"
 )
 
 // Reasons of several conditions while they are Unknown.
@@ -32,7 +37,8 @@ const (
 	// ReasonNotChecked: the controller is paused, or its spec or its script cannot be used, so that this was not looked at.
 	// Of ResourcesDiscovered, ScriptReady and SpecSound.
 	ReasonNotChecked = "NotChecked"
-	// ReasonNotRunning: nothing of the controller runs. Of ScriptsHeld, FallbackActive, FinalizersHeld and Permitted.
+	// ReasonNotRunning: nothing of the controller runs. Of ScriptsHeld, FallbackActive, FinalizersHeld, Permitted,
+	// ParentsSynced and AnswersStored.
 	ReasonNotRunning = "NotRunning"
 )
 
@@ -46,7 +52,7 @@ const (
 	// ReasonPaused: True, the spec is in use, and spec.paused is set.
 	ReasonPaused = "Paused"
 	// ReasonStarting: False, the caches are being filled, and no error is known. FinalizersHeld, Permitted and SpecSound
-	// are Unknown with this reason meanwhile.
+	// are Unknown with this reason meanwhile, and ParentsSynced until every parent was synced once.
 	ReasonStarting = "Starting"
 	// ReasonCachesStale: False, a watch has been interrupted for some time, so that the controller does not see changes.
 	ReasonCachesStale = "CachesStale"
@@ -64,6 +70,22 @@ const (
 	ReasonIsolationUnavailable = "IsolationUnavailable"
 	// ReasonScriptNotReady: False, see the condition ScriptReady.
 	ReasonScriptNotReady = "ScriptNotReady"
+)
+
+// Reasons of the condition ParentsSynced.
+const (
+	// ReasonAllSynced: True, the last sync of no parent failed.
+	ReasonAllSynced = "AllSynced"
+	// ReasonSyncError: False, the last sync of some parents failed.
+	ReasonSyncError = "SyncError"
+)
+
+// Reasons of the condition AnswersStored.
+const (
+	// ReasonAllStored: True, nothing is known that was not stored.
+	ReasonAllStored = "AllStored"
+	// ReasonFieldsNotStored: False, the message has the first field of a parent.
+	ReasonFieldsNotStored = "FieldsNotStored"
 )
 
 // Reasons of the condition Permitted.

@@ -84,11 +84,11 @@ func indent(text string) string {
 
 const (
 	exactlyOne = `a script must have exactly one of inline, file and configMapRef`
-	atMostOne  = `a hook's script can have at most one of inline, file and configMapRef`
-	language   = `set language to Starlark, JavaScript or Jsonnet; it can be omitted only if the file, or the key of the configMapRef, ends in .star, .js, .jsonnet or .libsonnet`
+	atMostOne  = `the script of a hook can have at most one of inline, file and configMapRef`
+	language   = `set language to Starlark, JavaScript, TypeScript or Jsonnet; it can be omitted only if the file, or the key of the configMapRef, ends in .star, .js, .ts, .jsonnet or .libsonnet`
 	modules    = `modules can only be set together with inline; a file can load the other files in its directory, and a configMapRef the other keys of its ConfigMap, without modules`
 	nowhere    = `a hook that only names a function needs a script: set inline, file or configMapRef in this hook, or set spec.script`
-	path       = `file must be a path below the scripts directory, such as catset/sync.js, without . and ..`
+	path       = `file must be a path below the scripts directory, such as catset/sync.js, without / at its beginning, and without . and ..`
 	duration   = `timeout must be a duration above zero, such as 500ms, 5s or 1m30s`
 )
 
@@ -102,8 +102,8 @@ var rules = []struct {
 	{"configMapRef", "", `script: {configMapRef: {name: a, namespace: b, key: sync.star}}`, ""},
 	{"no source", "", `script: {language: Starlark}`, `spec.script: Invalid value: ` + exactlyOne},
 	{"empty script", "", `script: {}`, `spec.script: Invalid value: ` + exactlyOne},
-	{"two sources", "", `script: {inline: "{}", language: Jsonnet, file: a.jsonnet}`, `spec.script: Invalid value: ` + exactlyOne},
-	{"three sources", "", `script: {inline: "{}", file: a.js, configMapRef: {name: a, namespace: b, key: c.js}}`, `spec.script: Invalid value: ` + exactlyOne},
+	{"two sources", "", `script: {inline: "{}", language: Jsonnet, file: a.jsonnet}`, `spec.script: Invalid value: inline and file are set, but ` + exactlyOne},
+	{"three sources", "", `script: {inline: "{}", file: a.js, configMapRef: {name: a, namespace: b, key: c.js}}`, `spec.script: Invalid value: inline, file and configMapRef are set, but ` + exactlyOne},
 	{"empty inline", "", `script: {language: Starlark, inline: ""}`, `spec.script.inline: Invalid value: "": spec.script.inline in body should be at least 1 chars long`},
 	{"incomplete configMapRef", "", `script: {configMapRef: {name: a, key: b.js}}`, `spec.script.configMapRef.namespace: Required value`},
 
@@ -111,13 +111,15 @@ var rules = []struct {
 	{"hook has the function of its name", "", "script: {file: a.js}\nhooks: {finalize: {script: {}}}", ""},
 	{"hook has a source", "", `hooks: {sync: {script: {file: a.js, function: other}}}`, ""},
 	{"hook has bounds of its own", "", "script: {file: a.js}\nhooks: {sync: {script: {timeout: 1s, limits: {steps: 1}}}}", ""},
-	{"hook has two sources", "", `hooks: {sync: {script: {file: a.js, inline: "{}", language: Jsonnet}}}`, `spec.hooks.sync.script: Invalid value: ` + atMostOne},
+	{"hook has two sources", "", `hooks: {sync: {script: {file: a.js, inline: "{}", language: Jsonnet}}}`, `spec.hooks.sync.script: Invalid value: inline and file are set, but ` + atMostOne},
 	{"sync has nowhere to look", "", `hooks: {sync: {script: {function: f}}}`, `spec.hooks.sync.script: Required value: ` + nowhere},
 	{"finalize has nowhere to look", "", `hooks: {sync: {script: {file: a.js}}, finalize: {script: {}}}`, `spec.hooks.finalize.script: Required value: ` + nowhere},
 	{"customize has nowhere to look", "", `hooks: {sync: {script: {file: a.js}}, customize: {script: {timeout: 1s}}}`, `spec.hooks.customize.script: Required value: ` + nowhere},
 	{"hook without a source has a language", "", "script: {file: a.js}\nhooks: {sync: {script: {language: JavaScript}}}", `spec.hooks.sync.script.language: Invalid value: a hook that only names a function uses the language of spec.script, so that language cannot be set`},
 
 	{"language of a .libsonnet", "", `script: {file: lib/a.libsonnet}`, ""},
+	{"language of a .ts", "", `script: {file: lib/a.ts}`, ""},
+	{"language of a .d.ts", "", `script: {file: lib/a.d.ts}`, `spec.script.language: Required value: ` + language},
 	{"language of a key", "", `script: {configMapRef: {name: a, namespace: b, key: a.jsonnet}}`, ""},
 	{"language beside another ending", "", `script: {language: Starlark, file: a.bzl}`, ""},
 	{"language of inline", "", `script: {inline: "{}"}`, `spec.script.language: Required value: ` + language},
@@ -125,7 +127,7 @@ var rules = []struct {
 	{"language of no ending", "", `script: {configMapRef: {name: a, namespace: b, key: js}}`, `spec.script.language: Required value: ` + language},
 	{"language of a folder", "", `script: {file: a.js/b}`, `spec.script.language: Required value: ` + language},
 	{"language of a hook's inline", "", `hooks: {sync: {script: {inline: "{}"}}}`, `spec.hooks.sync.script.language: Required value: ` + language},
-	{"unknown language", "", `script: {language: Lua, inline: x}`, `spec.script.language: Unsupported value: "Lua": supported values: "Starlark", "JavaScript", "Jsonnet"`},
+	{"unknown language", "", `script: {language: Lua, inline: x}`, `spec.script.language: Unsupported value: "Lua": supported values: "Starlark", "JavaScript", "TypeScript", "Jsonnet"`},
 
 	{"modules", "", `script: {language: Jsonnet, inline: "{}", modules: {lib.libsonnet: "{}", lib/b.libsonnet: ""}}`, ""},
 	{"module outside", "", `script: {language: Jsonnet, inline: "{}", modules: {../lib.libsonnet: "{}"}}`, `spec.script.modules: Invalid value: a module's name must be a file name or a path, such as lib.star, without . and ..`},
@@ -151,20 +153,22 @@ var rules = []struct {
 
 	{"limits", "", `script: {file: a.js, limits: {steps: 1000000000000, memory: 64Mi, output: 1000000}}`, ""},
 	{"no steps", "", `script: {file: a.js, limits: {steps: 0}}`, `spec.script.limits.steps: Invalid value: 0: spec.script.limits.steps in body should be greater than or equal to 1`},
-	{"no memory", "", `script: {file: a.js, limits: {memory: 0}}`, `spec.script.limits.memory: Invalid value: 0: memory must be a quantity above zero, such as 64Mi`},
-	{"no memory, in words", "", `script: {file: a.js, limits: {memory: 0Gi}}`, `spec.script.limits.memory: Invalid value: "0Gi": memory must be a quantity above zero, such as 64Mi`},
-	{"negative output", "", `script: {file: a.js, limits: {output: -4Mi}}`, `spec.script.limits.output: Invalid value: "-4Mi": output must be a quantity above zero, such as 4Mi`},
-	{"negative output of a hook", "", `hooks: {sync: {script: {file: a.js, limits: {output: -1}}}}`, `spec.hooks.sync.script.limits.output: Invalid value: -1: output must be a quantity above zero, such as 4Mi`},
+	{"no memory", "", `script: {file: a.js, limits: {memory: 0}}`, `spec.script.limits.memory: Invalid value: 0: memory must be a quantity above zero, such as 64M or 64Mi`},
+	{"no memory, in words", "", `script: {file: a.js, limits: {memory: 0Gi}}`, `spec.script.limits.memory: Invalid value: "0Gi": memory must be a quantity above zero, such as 64M or 64Mi`},
+	{"memory with a unit", "", `script: {file: a.js, limits: {memory: 64MB}}`, `spec.script.limits.memory: Invalid value: "64MB": memory must be a quantity above zero, such as 64M or 64Mi`},
+	{"memory is a list", "", `script: {file: a.js, limits: {memory: [1]}}`, `spec.script.limits.memory: Invalid value: "array": spec.script.limits.memory in body must be of type integer,string: "array"`},
+	{"negative output", "", `script: {file: a.js, limits: {output: -4Mi}}`, `spec.script.limits.output: Invalid value: "-4Mi": output must be a quantity above zero, such as 4M or 4Mi`},
+	{"negative output of a hook", "", `hooks: {sync: {script: {file: a.js, limits: {output: -1}}}}`, `spec.hooks.sync.script.limits.output: Invalid value: -1: output must be a quantity above zero, such as 4M or 4Mi`},
 
 	{"libraries", "", `script: {file: a.js, libraries: [{file: lib/b.js}, {name: c.js, configMapRef: {name: a, namespace: b, key: c}}]}`, ""},
 	{"library without a source", "", `script: {file: a.js, libraries: [{name: b}]}`, `spec.script.libraries[0]: Invalid value: a library must have exactly one of file and configMapRef`},
-	{"library with two sources", "", `script: {file: a.js, libraries: [{file: b, configMapRef: {name: a, namespace: b, key: c}}]}`, `spec.script.libraries[0]: Invalid value: a library must have exactly one of file and configMapRef`},
-	{"library outside", "", `script: {file: a.js, libraries: [{file: ..}]}`, `spec.script.libraries[0].file: Invalid value: "..": file must be a path below the scripts directory, such as lib/conditions.star, without . and ..`},
+	{"library with two sources", "", `script: {file: a.js, libraries: [{file: b, configMapRef: {name: a, namespace: b, key: c}}]}`, `spec.script.libraries[0]: Invalid value: file and configMapRef are set, but a library must have exactly one of file and configMapRef`},
+	{"library outside", "", `script: {file: a.js, libraries: [{file: ..}]}`, `spec.script.libraries[0].file: Invalid value: "..": file must be a path below the scripts directory, such as lib/conditions.star, without / at its beginning, and without . and ..`},
 
-	{"ConfigMap of no name", "", `script: {configMapRef: {name: ../x, namespace: b, key: a.js}}`, `spec.script.configMapRef.name: Invalid value: "../x": name must be the name of a ConfigMap: lower case letters, digits, - and .`},
-	{"namespace of no name", "", `script: {configMapRef: {name: x, namespace: B, key: a.js}}`, `spec.script.configMapRef.namespace: Invalid value: "B": namespace must be the name of a namespace: lower case letters, digits and -`},
+	{"ConfigMap of no name", "", `script: {configMapRef: {name: ../x, namespace: b, key: a.js}}`, `spec.script.configMapRef.name: Invalid value: "../x": name must be the name of a ConfigMap: lower-case letters, digits, - and .`},
+	{"namespace of no name", "", `script: {configMapRef: {name: x, namespace: B, key: a.js}}`, `spec.script.configMapRef.namespace: Invalid value: "B": namespace must be the name of a namespace: lower-case letters, digits and -`},
 	{"key of no name", "", `script: {configMapRef: {name: x, namespace: b, key: a/b.js}}`, `spec.script.configMapRef.key: Invalid value: "a/b.js": key must be a key of a ConfigMap: letters, digits, -, _ and .`},
-	{"library of no name", "", `script: {file: a.js, libraries: [{configMapRef: {name: X, namespace: b}}]}`, `spec.script.libraries[0].configMapRef.name: Invalid value: "X": name must be the name of a ConfigMap: lower case letters, digits, - and .`},
+	{"library of no name", "", `script: {file: a.js, libraries: [{configMapRef: {name: X, namespace: b}}]}`, `spec.script.libraries[0].configMapRef.name: Invalid value: "X": name must be the name of a ConfigMap: lower-case letters, digits, - and .`},
 	{"library whose name leads out", "", `script: {file: a.js, libraries: [{file: b, name: ../b}]}`, `spec.script.libraries[0].name: Invalid value: "../b": name must be a file name or a path, such as lib or conditions.star, without . and ..`},
 	{"version and rollback", "", `script: {file: a.js, version: v2, rollback: OnError, rollbackPercent: 5}`, ""},
 	{"a library that is a folder, or all of a ConfigMap", "", `script: {file: a.js, libraries: [{file: lib}, {name: shared, configMapRef: {name: a, namespace: b}}]}`, ""},
@@ -183,8 +187,8 @@ var rules = []struct {
 	{"no syncs", "", `maxConcurrentSyncs: 0`, `spec.maxConcurrentSyncs: Invalid value: 0: spec.maxConcurrentSyncs in body should be greater than or equal to 1`},
 
 	{"service account", "", `serviceAccount: {namespace: a, name: b.c}`, ""},
-	{"service account of no name", "", `serviceAccount: {namespace: a, name: B}`, `spec.serviceAccount.name: Invalid value: "B": name must be the name of a ServiceAccount: lower case letters, digits, - and .`},
-	{"service account in no namespace", "", `serviceAccount: {namespace: a.b, name: b}`, `spec.serviceAccount.namespace: Invalid value: "a.b": namespace must be the name of a namespace: lower case letters, digits and -`},
+	{"service account of no name", "", `serviceAccount: {namespace: a, name: B}`, `spec.serviceAccount.name: Invalid value: "B": name must be the name of a ServiceAccount: lower-case letters, digits, - and .`},
+	{"service account in no namespace", "", `serviceAccount: {namespace: a.b, name: b}`, `spec.serviceAccount.namespace: Invalid value: "a.b": namespace must be the name of a namespace: lower-case letters, digits and -`},
 
 	{"uncalled hook with a script", "CompositeController", `hooks: {preUpdateChild: {script: {file: a.js}}}`, `spec.hooks.preUpdateChild.script: Forbidden: unknown field`},
 	{"misspelled field", "", `script: {langauge: Starlark, file: a.js}`, `spec.script.langauge: Forbidden: unknown field; did you mean "language"?`},
@@ -245,7 +249,7 @@ func visit(s *apiextensionsv1.JSONSchemaProps, see func(*apiextensionsv1.JSONSch
 // What LanguageOf tells of a name is what the rule on languages takes it for.
 func TestLanguageOf(t *testing.T) {
 	for name, want := range map[string]v1alpha1.Language{
-		"a.star": v1alpha1.Starlark, "a/b.js": v1alpha1.JavaScript, "a.jsonnet": v1alpha1.Jsonnet, "a.libsonnet": v1alpha1.Jsonnet,
+		"a.star": v1alpha1.Starlark, "a/b.js": v1alpha1.JavaScript, "a.ts": v1alpha1.TypeScript, "a.d.ts": "", "a.jsonnet": v1alpha1.Jsonnet, "a.libsonnet": v1alpha1.Jsonnet,
 		"a.py": "", "star": "", "a.js/b": "", "a.mjs": "", "a.JS": "",
 	} {
 		if got := v1alpha1.Language(scripts.LanguageOf(name)); got != want {

@@ -7,25 +7,27 @@ import (
 
 // Language is the language of a script.
 //
-// +kubebuilder:validation:Enum=Starlark;JavaScript;Jsonnet
+// +kubebuilder:validation:Enum=Starlark;JavaScript;TypeScript;Jsonnet
 type Language string
 
 // The values of Language.
 const (
 	Starlark   Language = "Starlark"
 	JavaScript Language = "JavaScript"
+	TypeScript Language = "TypeScript"
 	Jsonnet    Language = "Jsonnet"
 )
 
 // ScriptSource holds the fields that the script of a controller and the script
 // of a hook have in common: the source, and the limits of a call.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.language) || !(has(self.inline) || has(self.file) || has(self.configMapRef)) || (has(self.file) && self.file.matches('[.](star|js|jsonnet|libsonnet)$')) || (has(self.configMapRef) && self.configMapRef.key.matches('[.](star|js|jsonnet|libsonnet)$'))",fieldPath=".language",reason=FieldValueRequired,message="set language to Starlark, JavaScript or Jsonnet; it can be omitted only if the file, or the key of the configMapRef, ends in .star, .js, .jsonnet or .libsonnet"
+// +kubebuilder:validation:XValidation:rule="has(self.language) || !(has(self.inline) || has(self.file) || has(self.configMapRef)) || (has(self.file) && self.file.matches('[.](star|js|ts|jsonnet|libsonnet)$') && !self.file.endsWith('.d.ts')) || (has(self.configMapRef) && self.configMapRef.key.matches('[.](star|js|ts|jsonnet|libsonnet)$') && !self.configMapRef.key.endsWith('.d.ts'))",fieldPath=".language",reason=FieldValueRequired,message="set language to Starlark, JavaScript, TypeScript or Jsonnet; it can be omitted only if the file, or the key of the configMapRef, ends in .star, .js, .ts, .jsonnet or .libsonnet"
 // +kubebuilder:validation:XValidation:rule="!has(self.modules) || has(self.inline)",fieldPath=".modules",message="modules can only be set together with inline; a file can load the other files in its directory, and a configMapRef the other keys of its ConfigMap, without modules"
 type ScriptSource struct {
-	// language is Starlark, JavaScript or Jsonnet. It is required for inline. For
-	// file and configMapRef it defaults to the language of the file name or key,
-	// which then must end in .star, .js, .jsonnet or .libsonnet.
+	// language is Starlark, JavaScript, TypeScript or Jsonnet. It is required for
+	// inline. For file and configMapRef it defaults to the language of the file
+	// name or key, which then must end in .star, .js, .ts, .jsonnet or .libsonnet.
+	// TypeScript always runs with isolation Process.
 	Language Language `json:"language,omitempty"`
 
 	// inline is the source text. The server accepts up to 128 KiB, together with
@@ -47,7 +49,7 @@ type ScriptSource struct {
 	// its directory. An edit takes effect without a restart.
 	//
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file must be a path below the scripts directory, such as catset/sync.js, without . and .."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file must be a path below the scripts directory, such as catset/sync.js, without / at its beginning, and without . and .."
 	File string `json:"file,omitempty"`
 
 	// configMapRef is the key of a ConfigMap that holds the source text. The
@@ -84,14 +86,14 @@ type ConfigMapKeyRef struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name must be the name of a ConfigMap: lower case letters, digits, - and ."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name must be the name of a ConfigMap: lower-case letters, digits, - and ."
 	Name string `json:"name"`
 
 	// namespace is the namespace of the ConfigMap.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be the name of a namespace: lower case letters, digits and -"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be the name of a namespace: lower-case letters, digits and -"
 	Namespace string `json:"namespace"`
 
 	// key is the key that holds the source text, such as sync.js.
@@ -106,6 +108,9 @@ type ConfigMapKeyRef struct {
 // a maximum for each limit. A higher value is reduced to the maximum, and the
 // condition SpecSound reports it.
 type ScriptLimits struct {
+	// The schemas of memory and output are not those of a quantity, which have a regular expression in the error of the API server. The
+	// rule requires the same, in words.
+
 	// steps is the maximum number of steps of the interpreter. In Starlark and
 	// Jsonnet, a step is about one operation; an operation on a long list or
 	// string counts as many steps. The same call always takes the same number of
@@ -124,21 +129,25 @@ type ScriptLimits struct {
 	// Defaults to 64Mi. The maximum is the server's flag --max-script-memory,
 	// 256Mi unless it is set.
 	//
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory must be a quantity above zero, such as 64Mi"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="memory must be a quantity above zero, such as 64M or 64Mi"
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// output is the maximum size of the answer as JSON, as a quantity such as 4Mi.
 	// Defaults to 4Mi. The maximum is the server's flag --max-script-output, 16Mi
 	// unless it is set.
 	//
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="output must be a quantity above zero, such as 4Mi"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).isGreaterThan(quantity('0'))",message="output must be a quantity above zero, such as 4M or 4Mi"
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:XIntOrString
 	Output *resource.Quantity `json:"output,omitempty"`
 }
 
 // ControllerScript is the script of a controller. Its functions are the hooks
 // of the controller.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() == 1",message="a script must have exactly one of inline, file and configMapRef"
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() == 1",message="a script must have exactly one of inline, file and configMapRef",messageExpression="has(self.inline) && has(self.file) && has(self.configMapRef) ? 'inline, file and configMapRef are set, but a script must have exactly one of inline, file and configMapRef' : has(self.inline) && has(self.file) ? 'inline and file are set, but a script must have exactly one of inline, file and configMapRef' : has(self.inline) && has(self.configMapRef) ? 'inline and configMapRef are set, but a script must have exactly one of inline, file and configMapRef' : has(self.file) && has(self.configMapRef) ? 'file and configMapRef are set, but a script must have exactly one of inline, file and configMapRef' : 'a script must have exactly one of inline, file and configMapRef'"
 type ControllerScript struct {
 	ScriptSource `json:",inline"`
 
@@ -182,7 +191,7 @@ const (
 
 // ScriptLibrary is code that several controllers share.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.file) != has(self.configMapRef)",message="a library must have exactly one of file and configMapRef"
+// +kubebuilder:validation:XValidation:rule="has(self.file) != has(self.configMapRef)",message="a library must have exactly one of file and configMapRef",messageExpression="has(self.file) ? 'file and configMapRef are set, but a library must have exactly one of file and configMapRef' : 'a library must have exactly one of file and configMapRef'"
 type ScriptLibrary struct {
 	// name is the name by which scripts load the library, such as conditions.star.
 	// For a directory or a whole ConfigMap it is the first part of the name, such
@@ -198,7 +207,7 @@ type ScriptLibrary struct {
 	// server, such as lib/conditions.star, or of a directory with source files.
 	//
 	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file must be a path below the scripts directory, such as lib/conditions.star, without . and .."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^/]+(/[^/]+)*$') && !self.matches('(^|/)[.][.]?(/|$)')",message="file must be a path below the scripts directory, such as lib/conditions.star, without / at its beginning, and without . and .."
 	File string `json:"file,omitempty"`
 
 	// configMapRef is the key of a ConfigMap that holds the source text, or a
@@ -213,14 +222,14 @@ type LibraryConfigMapRef struct {
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name must be the name of a ConfigMap: lower case letters, digits, - and ."
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="name must be the name of a ConfigMap: lower-case letters, digits, - and ."
 	Name string `json:"name"`
 
 	// namespace is the namespace of the ConfigMap.
 	//
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be the name of a namespace: lower case letters, digits and -"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="namespace must be the name of a namespace: lower-case letters, digits and -"
 	Namespace string `json:"namespace"`
 
 	// key is the key that holds the source text. If it is not set, scripts can
@@ -234,7 +243,7 @@ type LibraryConfigMapRef struct {
 // HookScript is the script of one hook. It has its own source, or it is a
 // function of spec.script.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() <= 1",message="a hook's script can have at most one of inline, file and configMapRef"
+// +kubebuilder:validation:XValidation:rule="[has(self.inline), has(self.file), has(self.configMapRef)].filter(given, given).size() <= 1",message="the script of a hook can have at most one of inline, file and configMapRef",messageExpression="has(self.inline) && has(self.file) && has(self.configMapRef) ? 'inline, file and configMapRef are set, but the script of a hook can have at most one of inline, file and configMapRef' : has(self.inline) && has(self.file) ? 'inline and file are set, but the script of a hook can have at most one of inline, file and configMapRef' : has(self.inline) && has(self.configMapRef) ? 'inline and configMapRef are set, but the script of a hook can have at most one of inline, file and configMapRef' : has(self.file) && has(self.configMapRef) ? 'file and configMapRef are set, but the script of a hook can have at most one of inline, file and configMapRef' : 'the script of a hook can have at most one of inline, file and configMapRef'"
 // +kubebuilder:validation:XValidation:rule="!has(self.language) || has(self.inline) || has(self.file) || has(self.configMapRef)",fieldPath=".language",message="a hook that only names a function uses the language of spec.script, so that language cannot be set"
 type HookScript struct {
 	ScriptSource `json:",inline"`

@@ -11,6 +11,11 @@
 // looked at too, as if it were written through its subresource afterwards, so that the objects of a dry run,
 // which have one, are looked at as a whole.
 //
+// The kinds of Kubernetes itself have no CustomResourceDefinition. Make their Validators with [NewBuiltin], from the OpenAPI
+// schemas that the API server publishes. They say less than its code, which checks more than the schemas and package rules say.
+//
+// [Definition] says what is wrong with a CustomResourceDefinition.
+//
 // What an API server knows only at run time has no part in it: admission webhooks and policies, rules that
 // compare with an older version of the object, conversion between versions.
 package validation

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/engine"
 )
 
@@ -24,11 +25,17 @@ func (c *compiled) unknown(obj map[string]any) field.ErrorList {
 	root := *c.structural
 	root.XEmbeddedResource = true // so that its metadata is as in every object
 	w := walk{}
+	if kind, _ := obj["kind"].(string); strings.HasPrefix(fmt.Sprint(obj["apiVersion"]), v1alpha1.Group+"/") {
+		w.kind = kind
+	}
 	w.value(nil, obj, &root, false)
 	return w.errs
 }
 
-type walk struct{ errs field.ErrorList }
+type walk struct {
+	kind string // of the object, if it is a controller
+	errs field.ErrorList
+}
 
 // value looks at x, whose schema is s. Without a schema nothing below x is known; kept says that unknown fields
 // of x itself are none the less preserved.
@@ -54,7 +61,7 @@ func (w *walk) value(path *field.Path, x any, s *schema.Structural, kept bool) {
 
 func (w *walk) field(path *field.Path, key string, value any, s *schema.Structural, kept bool) {
 	if s == nil {
-		w.report(path.Child(key), key, nil)
+		w.report(path.Child(key), key, value, nil)
 		return
 	}
 	if s.XEmbeddedResource && slices.Contains(typeAndMetadata, key) {
@@ -72,7 +79,7 @@ func (w *walk) field(path *field.Path, key string, value any, s *schema.Structur
 		return
 	}
 	if !kept {
-		w.report(path.Child(key), key, slices.Sorted(maps.Keys(s.Properties)))
+		w.report(path.Child(key), key, value, slices.Sorted(maps.Keys(s.Properties)))
 	}
 }
 
@@ -81,19 +88,37 @@ func (w *walk) metadata(path *field.Path, value any) {
 	_, _, unknown, _ := objectmeta.GetObjectMetaWithOptions(map[string]any{"metadata": value},
 		objectmeta.ObjectMetaOptions{ReturnUnknownFieldPaths: true, ParentPath: path})
 	for _, at := range unknown {
-		w.report(field.NewPath(at), at[strings.LastIndex(at, ".")+1:], metadataFields)
+		w.report(field.NewPath(at), at[strings.LastIndex(at, ".")+1:], nil, metadataFields)
 	}
 }
 
 // typeAndMetadata are the fields that every object has, whether or not its schema says so.
 var typeAndMetadata = []string{"apiVersion", "kind", "metadata"}
 
-func (w *walk) report(path *field.Path, key string, known []string) {
+// report adds the error about an unknown field. known are the fields that could be in its place.
+func (w *walk) report(path *field.Path, key string, value any, known []string) {
 	detail := "unknown field"
-	if meant := engine.Nearest(key, known); meant != "" {
-		detail = fmt.Sprintf("unknown field; did you mean %q?", meant)
+	text, isText := value.(string)
+	inPlace := meantFields[w.kind][key]
+	match := slices.IndexFunc(known, func(name string) bool { return name == "matchLabels" || name == "matchAnnotations" })
+	like := engine.Nearest(key, known)
+	switch {
+	case inPlace != "" && slices.Contains(known, inPlace):
+		detail = fmt.Sprintf("unknown field; a %s has %s in its place", w.kind, inPlace)
+	case like != "":
+		detail = fmt.Sprintf("unknown field; did you mean %q?", like)
+	case key == "kind" && slices.Contains(known, "resource"):
+		detail = "unknown field; write resource, with the plural name, such as pods"
+	case match >= 0 && isText:
+		detail = fmt.Sprintf("unknown field; write %s: {%s: %s}", known[match], key, text)
 	}
 	w.errs = append(w.errs, field.Forbidden(path, detail))
+}
+
+// meantFields are the fields that a kind of controllers has in place of those of the other kind, or of its answers.
+var meantFields = map[string]map[string]string{
+	v1alpha1.KindCompositeController: {"attachments": "childResources", "children": "childResources", "resources": "parentResource", "parentResources": "parentResource", "parent": "parentResource"},
+	v1alpha1.KindDecoratorController: {"childResources": "attachments", "children": "attachments", "parentResource": "resources", "parentResources": "resources"},
 }
 
 // metadataFields are the names of the fields of metadata.

@@ -25,20 +25,24 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// A Validator judges the objects of one CustomResourceDefinition. It may be used by several goroutines at a
-// time.
+// A Validator judges the objects of one CustomResourceDefinition, or of one kind of Kubernetes itself. It may be used by several
+// goroutines at a time.
 type Validator struct {
 	group, kind string
 	namespaced  bool
 	versions    map[string]func() (*compiled, error)
+	validName   validation.ValidateNameFunc // nil: objects are not stored and need no name
+
+	code func(obj map[string]any) field.ErrorList // the rules that are not in the schema; nil: none
 }
 
 // compiled is what one version of a resource needs for judging its objects.
 type compiled struct {
 	structural *schema.Structural
-	openapi    apiservervalidation.SchemaValidator
+	openapi    apiservervalidation.SchemaCreateValidator
 	rules      *cel.Validator // nil if there are none
 	preserve   bool           // unknown fields are kept everywhere
+	builtin    bool           // of a kind of Kubernetes itself
 }
 
 // New makes the Validator of a definition. A version's schema is compiled when an object of it first comes;
@@ -48,6 +52,7 @@ func New(crd *apiextensionsv1.CustomResourceDefinition) (*Validator, error) {
 		group: crd.Spec.Group, kind: crd.Spec.Names.Kind,
 		namespaced: crd.Spec.Scope == apiextensionsv1.NamespaceScoped,
 		versions:   map[string]func() (*compiled, error){},
+		validName:  validation.NameIsDNSSubdomain,
 	}
 	for _, version := range crd.Spec.Versions {
 		if !version.Served {
@@ -91,7 +96,7 @@ func compile(internal *apiextensions.JSONSchemaProps, structural *schema.Structu
 		return nil, err
 	}
 	rules := cel.NewValidator(structural, true, celconfig.PerCallLimit)
-	return &compiled{structural, openapi, rules, preserve}, nil
+	return &compiled{structural: structural, openapi: openapi, rules: rules, preserve: preserve}, nil
 }
 
 // Validate returns all that is wrong with obj, in the order of the fields; nil means that an API server would
@@ -108,8 +113,22 @@ func (v *Validator) Validate(obj map[string]any) field.ErrorList {
 	v.place(obj)
 	errs = append(errs, v.metadata(obj)...)
 	errs = append(errs, c.values(obj)...)
+	if v.code != nil {
+		errs = withoutRepeated(errs, v.code(obj))
+	}
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
 	return errs
+}
+
+// withoutRepeated returns errs, and those of more that are about other fields. That a selector does not match is left out if there is no
+// selector or no template.
+func withoutRepeated(errs, more field.ErrorList) field.ErrorList {
+	known := map[string]bool{}
+	for _, err := range errs {
+		known[err.Field] = true
+	}
+	known["spec.template.metadata.labels"] = known["spec.selector"] || known["spec.template"]
+	return append(errs, slices.DeleteFunc(more, func(err *field.Error) bool { return known[err.Field] })...)
 }
 
 // Default returns obj as an API server would store it: with defaults, and without fields that the schema does
@@ -196,14 +215,20 @@ func (v *Validator) place(obj map[string]any) {
 }
 
 func (v *Validator) metadata(obj map[string]any) field.ErrorList {
+	if v.validName == nil {
+		return nil
+	}
 	u := &unstructured.Unstructured{Object: obj}
-	return validation.ValidateObjectMetaAccessor(u, v.namespaced, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return validation.ValidateObjectMetaAccessor(u, v.namespaced, v.validName, field.NewPath("metadata"))
 }
 
 // values judges a normalized object by the schema and, if that leaves a chance, by the rules.
 func (c *compiled) values(obj map[string]any) field.ErrorList {
 	ctx := context.Background()
 	errs := apiservervalidation.ValidateCustomResource(nil, obj, c.openapi)
+	if c.builtin {
+		return slices.DeleteFunc(errs, isUnsetEnum)
+	}
 	errs = append(errs, objectmeta.Validate(ctx, nil, obj, c.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, c.structural, obj)...)
 	if c.rules == nil || slices.ContainsFunc(errs, blocksRules) {

@@ -76,7 +76,7 @@ func OwnedBy(refs ...metav1.OwnerReference) func(*object.Object) {
 	return func(o *object.Object) { o.SetOwnerReferences(refs) }
 }
 
-// Matching is a ConfigMap with the label by which parent recognises its children, and no owner.
+// Matching is a ConfigMap with the label by which parent recognizes its children, and no owner.
 func Matching(name string, parent *object.Object) *object.Object {
 	return With(ConfigMap(name, parent), OwnedBy())
 }

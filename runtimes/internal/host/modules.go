@@ -20,6 +20,12 @@ func Find(files fs.FS, from, name string, library []string, endings ...string) (
 	return Library, slices.Contains(library, name)
 }
 
+// Exists reports whether there is a file that the file from means when it loads name.
+func Exists(files fs.FS, from, name string) bool {
+	_, found := engine.FindFile(files, from, name)
+	return found
+}
+
 // ReadFile reads a file, and removes the byte order mark that some editors add at the beginning.
 func ReadFile(files fs.FS, name string) (string, error) {
 	text, err := fs.ReadFile(files, name)

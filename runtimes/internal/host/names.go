@@ -39,14 +39,37 @@ func (n Names) List(names []string) string {
 
 // DidYouMean returns a hint with the candidate that is most similar to name, or "" if none is similar.
 func (n Names) DidYouMean(name string, candidates []string) string {
-	nearest := engine.Nearest(name, candidates)
+	nearest := Nearest(name, candidates)
 	switch {
 	case nearest == "":
 		return ""
-	case n.Quoted:
+	case n.Quoted, !n.Identifier(nearest):
 		nearest = n.Quote(nearest)
 	}
 	return "did you mean " + nearest + "?"
+}
+
+// NoSuchName is the hint for a name that is not defined and not similar to another one.
+const NoSuchName = "no variable, parameter or function has this name here"
+
+// Nearest returns the candidate that is most similar to name, or "" if none is similar. If no candidate is similar as a whole, those
+// with a dot are compared up to the dot: instead of the group Pod.v1, authors write Pod, pods and pods.core.
+func Nearest(name string, candidates []string) string {
+	if nearest := engine.Nearest(name, candidates); nearest != "" {
+		return nearest
+	}
+	var firsts []string
+	byFirst := map[string]string{}
+	for _, candidate := range candidates {
+		if first, _, dotted := strings.Cut(candidate, "."); dotted && first != "" && byFirst[first] == "" {
+			firsts, byFirst[first] = append(firsts, first), candidate
+		}
+	}
+	first, _, _ := strings.Cut(name, ".")
+	if exact := byFirst[first]; exact != "" {
+		return exact
+	}
+	return byFirst[engine.Nearest(first, firsts)]
 }
 
 // Suggest returns a hint for a name that is not in names: the most similar name or, if none is similar, intro and all names.
@@ -104,6 +127,17 @@ func TakesWhole(name string, arg map[string]any) bool {
 	return !field || name == wholeName
 }
 
+// otherKind has the fields that are in the request of one kind of controller only, and those of the other kind in their place.
+var otherKind = map[string]string{"parent": "object", "children": "attachments", "object": "parent", "attachments": "children"}
+
+// SimilarField returns the field of a request that is meant by a name that is not one, or "" if none is similar.
+func SimilarField(name string, fields []string) string {
+	if other := otherKind[name]; slices.Contains(fields, other) {
+		return other
+	}
+	return engine.Nearest(name, fields)
+}
+
 // maxSuggested is the maximum number of fields that a hint suggests.
 const maxSuggested = 3
 
@@ -117,7 +151,7 @@ func (n Names) UnknownParameters(at engine.Pos, unknown, misspelled, fields []st
 	}
 	var suggested []string
 	for _, name := range misspelled {
-		if nearest := engine.Nearest(name, fields); nearest != "" && !slices.Contains(suggested, nearest) {
+		if nearest := SimilarField(name, fields); nearest != "" && !slices.Contains(suggested, nearest) {
 			suggested = append(suggested, nearest)
 		}
 	}

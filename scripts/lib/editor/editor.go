@@ -1,6 +1,6 @@
-// Package editor has the files with which an editor checks and completes scripts: types for JavaScript, stubs for Starlark, and a
-// JSON Schema. They describe the requests and the answers of scripts, and the functions of the library. [Write] writes them into
-// a directory with scripts.
+// Package editor has the files with which an editor checks and completes scripts: types for JavaScript and TypeScript, stubs for
+// Starlark, and a JSON Schema. They describe the requests and the answers of scripts, and the functions of the library. [Write]
+// writes them into a directory with scripts.
 package editor
 
 import (
@@ -8,42 +8,95 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Header is a text in the first lines of every file. [Write] overwrites a file that has it.
 const Header = "written by metascript types"
 
-//go:embed all:files
+// The files that a command replaces or extends for the controllers that it knows.
+const (
+	Declarations = "metascript.d.ts"
+	Stubs        = "metascript-stubs/__init__.py"
+)
+
+//go:embed all:files declarations settings
 var embedded embed.FS
 
-// Files returns the files, by slash-separated paths.
-func Files() fs.FS {
-	files, err := fs.Sub(embedded, "files")
+// Files returns the texts of the files, by slash-separated paths. The settings of TypeScript are for scripts in that language, and check
+// more than those for JavaScript. A directory has only one of them, since an editor uses only one.
+func Files(typescript bool) map[string]string {
+	files := map[string]string{Declarations: Declare(read("declarations/requests.d.ts"))}
+	settings := "jsconfig.json"
+	if typescript {
+		settings = "tsconfig.json"
+	}
+	files[settings] = read("settings/" + settings)
+	err := fs.WalkDir(embedded, "files", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files[strings.TrimPrefix(name, "files/")] = read(name)
+		}
+		return err
+	})
 	if err != nil {
 		panic(err) // the folder is embedded above
 	}
 	return files
 }
 
-// Write writes the files below dir, and returns their slash-separated paths. If one of them exists and does not have the header, it
-// writes nothing and returns an error.
-func Write(dir string) ([]string, error) {
-	var names []string
-	err := fs.WalkDir(Files(), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+// Declare returns the text of [Declarations] with types of requests and answers. Those of [Files] suit every controller.
+func Declare(requests string) string {
+	return read("declarations/head.d.ts") + "\n" + requests + "\n" + read("declarations/library.d.ts")
+}
+
+// read returns an embedded file.
+func read(name string) string {
+	text, err := embedded.ReadFile(name)
+	if err != nil {
+		panic(err) // the file is embedded above
+	}
+	return string(text)
+}
+
+// HasTypeScript reports whether a directory, or one below it, has a script in TypeScript.
+func HasTypeScript(dir string) (bool, error) {
+	found := false
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
 			return err
 		}
-		names = append(names, name)
-		return checkOurs(filepath.Join(dir, filepath.FromSlash(name)))
+		if entry.IsDir() && entry.Name() == "node_modules" {
+			return fs.SkipDir
+		}
+		if !entry.IsDir() && path.Ext(name) == ".ts" && !strings.HasSuffix(name, ".d.ts") {
+			found = true
+			return fs.SkipAll
+		}
+		return nil
 	})
-	if err != nil {
-		return nil, err
+	return found, err
+}
+
+// Write writes files below dir, and returns their slash-separated paths, sorted. If one of them exists and does not have the header,
+// it writes nothing and returns an error.
+func Write(dir string, files map[string]string) ([]string, error) {
+	names := slices.Sorted(maps.Keys(files))
+	for _, name := range names {
+		if err := checkOurs(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range names {
-		if err := write(dir, name); err != nil {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, []byte(files[name]), 0o644); err != nil {
 			return nil, err
 		}
 	}
@@ -67,16 +120,4 @@ func checkOurs(path string) error {
 		return nil
 	}
 	return fmt.Errorf("%s exists already, and was not %s: move it, or choose another directory", path, Header)
-}
-
-func write(dir, name string) error {
-	text, err := fs.ReadFile(Files(), name)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o644)
 }

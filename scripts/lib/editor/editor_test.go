@@ -2,7 +2,6 @@ package editor
 
 import (
 	"encoding/json"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,11 +17,11 @@ import (
 
 func text(t *testing.T, name string) string {
 	t.Helper()
-	data, err := fs.ReadFile(Files(), name)
-	if err != nil {
-		t.Fatal(err)
+	found, ok := Files(false)[name]
+	if !ok {
+		t.Fatalf("there is no file %s", name)
 	}
-	return string(data)
+	return found
 }
 
 // wanted returns the signatures of the library's functions: merge(target, patch), json.encode(value, indent?).
@@ -46,7 +45,7 @@ func TestTypesHaveAllFunctions(t *testing.T) {
 	var got []string
 	group := ""
 	opens, param := regexp.MustCompile(`^export namespace (\w+)`), regexp.MustCompile(`(\w+\??): [^:]*?(, |$)`)
-	function := regexp.MustCompile(`^(?:  |export )function (\w+)\((.*)\): `)
+	function := regexp.MustCompile(`^(?:  |export )function (\w+)(?:<.*>)?\((.*)\): `)
 	for line := range strings.Lines(text(t, "metascript.d.ts")) {
 		if m := opens.FindStringSubmatch(line); m != nil {
 			group = m[1] + "."
@@ -68,18 +67,17 @@ func TestTypesHaveAllFunctions(t *testing.T) {
 
 func TestStubsHaveAllFunctions(t *testing.T) {
 	var got []string
-	names, err := fs.Glob(Files(), "metascript-stubs/*.py")
-	if err != nil {
-		t.Fatal(err)
-	}
 	function := regexp.MustCompile(`(?m)^def (\w+)\((.*)\)( -> \w+)?:\n    ("""|''').+("""|''')$`)
 	optional, typed := regexp.MustCompile(`(\w+): \w+ = None`), regexp.MustCompile(`: \w+`)
-	for _, name := range names {
+	for name, stubs := range Files(false) {
+		if filepath.Ext(name) != ".py" {
+			continue
+		}
 		group := strings.TrimSuffix(filepath.Base(name), ".py") + "."
 		if group == "__init__." {
 			group = ""
 		}
-		for _, m := range function.FindAllStringSubmatch(text(t, name), -1) {
+		for _, m := range function.FindAllStringSubmatch(stubs, -1) {
 			params := typed.ReplaceAllString(optional.ReplaceAllString(m[2], "$1?"), "")
 			got = append(got, group+m[1]+"("+params+")")
 		}
@@ -169,11 +167,11 @@ func checkSchema(t *testing.T, at string, v any, defs map[string]any) {
 
 func TestWriteDoesNotChangeOtherFiles(t *testing.T) {
 	dir := t.TempDir()
-	names, err := Write(dir)
+	names, err := Write(dir, Files(false))
 	if err != nil || !slices.Contains(names, "metascript.d.ts") || !slices.Contains(names, "metascript-stubs/__init__.py") {
 		t.Fatalf("it wrote %v, %v", names, err)
 	}
-	if _, err := Write(dir); err != nil { // its own are written again
+	if _, err := Write(dir, Files(false)); err != nil { // its own are written again
 		t.Error(err)
 	}
 	mine, stub := filepath.Join(dir, "jsconfig.json"), filepath.Join(dir, "metascript-stubs", "yaml.py")
@@ -182,7 +180,7 @@ func TestWriteDoesNotChangeOtherFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Write(dir); err == nil || !strings.Contains(err.Error(), "jsconfig.json exists already, and was not written by metascript types") {
+	if _, err := Write(dir, Files(false)); err == nil || !strings.Contains(err.Error(), "jsconfig.json exists already, and was not written by metascript types") {
 		t.Errorf("a file without the header was overwritten: %v", err)
 	}
 	if got, _ := os.ReadFile(mine); string(got) != `{"mine": true}` {

@@ -12,7 +12,7 @@ import (
 const output = `go: go1.26.8
 goos: linux
 pkg: metascript/test/bench
-BenchmarkFairness/isolation=InProcess/neighbours=0-4   1   3012095150 ns/op   332.7 calls/s   3379 p100-us   570.0 p50-us   2769 p99-us
+BenchmarkFairness/isolation=InProcess/neighbors=0-4   1   3012095150 ns/op   332.7 calls/s   3379 p100-us   570.0 p50-us   2769 p99-us
 BenchmarkFixed/by=Starlark/isolation=InProcess-4         4     50310818 ns/op         9.5 cpu-us/call
 PASS
 goos: linux
@@ -32,8 +32,8 @@ func TestResults(t *testing.T) {
 		ok              bool
 	}{
 		{"Fixed/by=Starlark/isolation=InProcess", "cpu-us/call", spread{6, 6.5, 9.5}, true},
-		{"Fairness/isolation=InProcess/neighbours=0", "p99-us", spread{2769, 2769, 2769}, true},
-		{"Fairness/isolation=InProcess/neighbours=0", "p98-us", spread{}, false},
+		{"Fairness/isolation=InProcess/neighbors=0", "p99-us", spread{2769, 2769, 2769}, true},
+		{"Fairness/isolation=InProcess/neighbors=0", "p98-us", spread{}, false},
 		{"Fixed", "ns/op", spread{}, false},
 	} {
 		if got, ok := r.of(test.benchmark, test.unit); got != test.want || ok != test.ok {

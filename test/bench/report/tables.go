@@ -160,10 +160,10 @@ func fixed(t *table) {
 }
 
 func fairness(t *table) {
-	t.head("neighbours", "calls a second", "half within", "99 % within", "longest")
+	t.head("neighbors", "calls a second", "half within", "99 % within", "longest")
 	for _, isolation := range isolations {
 		for i, who := range []string{"none", "one controller, 4 calls at a time", "8 controllers, 4 calls at a time each"} {
-			name := fmt.Sprintf("Fairness/isolation=%s/neighbours=%d", isolation, []int{0, 1, 8}[i])
+			name := fmt.Sprintf("Fairness/isolation=%s/neighbors=%d", isolation, []int{0, 1, 8}[i])
 			t.row(who+", "+isolation, number(t.get(name, "calls/s").median),
 				duration(1000*t.get(name, "p50-us").median), duration(1000*t.get(name, "p99-us").median), duration(1000*t.get(name, "p100-us").most))
 		}

@@ -105,15 +105,15 @@ func fakeComponent(name string) int {
 		panic(err)
 	}
 	fmt.Fprintf(conn, "%s %d\n", name, os.Getpid())
-	behaviour, _, _ := strings.Cut(name, "-")
-	switch behaviour {
+	behavior, _, _ := strings.Cut(name, "-")
+	switch behavior {
 	case "quits":
 		fmt.Fprintln(os.Stderr, "no such port")
 		return 3
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 	}
-	if behaviour != "mute" {
+	if behavior != "mute" {
 		if err := os.WriteFile(os.Args[2], nil, 0o600); err != nil {
 			panic(err)
 		}

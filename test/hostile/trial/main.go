@@ -46,7 +46,9 @@ type report struct {
 }
 
 // addressSpace limits the address space of this process, so that a script that evades the limits does not use all memory of the machine.
-const addressSpace = 6 << 30
+// Of it, 6 GiB are taken before the first script: go.starlark.net reserves 4 GiB for small integers, and Go its tables. Go gives no addresses
+// back, so the rest has to be enough for the scripts of all languages, one after the other.
+const addressSpace = 12 << 30
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == process.Verb {
@@ -99,7 +101,7 @@ func run(isolation string, j job) (*report, error) {
 		if pool, err = process.New(process.Options{}); err != nil {
 			return nil, err
 		}
-		o.Runtimes, o.Elsewhere = pool.Runtimes(engine.Starlark, engine.JavaScript, engine.Jsonnet), true
+		o.Runtimes, o.Elsewhere = pool.Runtimes(engine.Starlark, engine.JavaScript, engine.TypeScript, engine.Jsonnet), true
 	}
 	e := engine.New(o)
 	r := &report{}
@@ -179,7 +181,7 @@ func stillRuns(e *engine.Engine) bool {
 
 // callOther calls a script of another owner. It returns why that failed, or "".
 func callOther(e *engine.Engine) string {
-	s := engine.Script{Language: engine.Starlark, Entry: "sync.star", Owner: "neighbour", Files: fstest.MapFS{
+	s := engine.Script{Language: engine.Starlark, Entry: "sync.star", Owner: "neighbor", Files: fstest.MapFS{
 		"sync.star": {Data: []byte("def sync(children):\n    return {'pods': len(children['Pod.v1'])}\n"), Mode: 0o444},
 	}}
 	p, err := e.Compile(context.Background(), s, engine.Limits{})

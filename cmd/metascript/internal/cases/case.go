@@ -1,13 +1,13 @@
 // Package cases tests controllers offline: a case has the request of a hook, and the expected answer.
 //
 // A [Suite] is a folder with a controller and its cases. A [Runner] runs the cases of suites. For each case it calls the hook with
-// package hookcall, compares the outcome with the expected one, and prints the difference or, if [Runner.Update] is set, replaces
-// the expected outcome in the file. It replaces text, so that comments are kept:
+// package hookcall, and compares the outcome with the expected one. If [Runner.Update] is set, it replaces the expected answer in the
+// file. It replaces text, so that comments are kept. The results can be printed, or written for a CI system:
 //
 //	# The first part is the request of the hook.
 //	parent: {apiVersion: example.com/v1, kind: Site, metadata: {name: web}}
 //	now: 2026-01-02T15:04:05Z
-//	# The last part is the expected outcome: answer, or error.
+//	# The last part is the expected outcome: answer, contains (a part of the answer), or error.
 //	answer:
 //	  children: []
 package cases
@@ -16,23 +16,27 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	sigsjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
-	"metascript/controller/object"
+	"metascript/cmd/metascript/internal/place"
+	"metascript/engine"
 )
 
-// A testCase is a file with one case. Its text is above, followed by the text of want. The two parts are decoded separately, so that
-// a field in the wrong part is an error, and want can be replaced without changing the text above it.
+// A testCase is a file with one case. Its text is above, followed by the text of want, which can be replaced without changing the text
+// above it.
 type testCase struct {
 	file  string
-	above string // the text above the expected part
+	value place.Value // the case in its file
+	above string      // the text above the expected part
 	input input
 	want  outcome
 }
@@ -49,38 +53,67 @@ type input struct {
 	Now         string           `json:"now"`
 }
 
-// These find the parts of a case in its text, since a decoder does not return the position of a field. The lines of a block scalar
-// are indented, so they cannot match.
-var (
-	expectedPart   = regexp.MustCompile(`(?m)^(answer|error):`)
-	secondDocument = regexp.MustCompile(`(?m)\n---`)
-)
+// expectedPart finds the expected part in the text of a case. The lines of a block scalar are indented, so they cannot match.
+var expectedPart = regexp.MustCompile(`(?m)^(answer|contains|error):`)
 
-// readCase reads a file. All of its errors name the file.
+// readCase reads a file. All of its errors name the file, with the place if it is known.
 func readCase(file string) (*testCase, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	text := string(data)
-	if secondDocument.MatchString(text) {
-		return nil, fmt.Errorf("%s: a case is one document", file)
+	docs, err := place.Parse(file, data)
+	if err != nil {
+		return nil, err
 	}
-	at := len(text)
-	if found := expectedPart.FindStringIndex(text); found != nil {
-		at = found[0]
+	c := &testCase{file: file, above: string(data)}
+	if len(docs) == 0 {
+		return c, nil
 	}
-	c := &testCase{file: file, above: text[:at]}
-	if err := decodeStrictly(c.above, &c.input); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	if len(docs) > 1 {
+		return nil, docs[1].Errorf("", "a case is one document: write the second one into a file of its own")
 	}
-	if err := decodeStrictly(text[at:], &c.want); err != nil {
-		return nil, fmt.Errorf("%s: in the expected part, which comes last: %w", file, err)
+	c.value = docs[0].Value
+	if found := expectedPart.FindStringIndex(c.above); found != nil {
+		c.above = c.above[:found[0]]
 	}
-	if c.want.Answer != nil && c.want.Error != "" {
-		return nil, fmt.Errorf("%s: there is an answer and an error, want one of them", file)
+	var fields struct {
+		input
+		outcome
 	}
-	return c, nil
+	if err := docs[0].Decode(&fields); err != nil {
+		return nil, err
+	}
+	c.input, c.want = fields.input, fields.outcome
+	return c, c.check()
+}
+
+// check returns an error if there are several expected parts, or if there is something below it, which an update would remove.
+func (c *testCase) check() error {
+	var expected []string
+	for _, field := range []string{"answer", "contains", "error"} {
+		if _, ok := c.value.Find(field); ok {
+			expected = append(expected, field)
+		}
+	}
+	switch {
+	case len(expected) > 1:
+		e := c.value.Errorf(expected[1], "there are several of answer, contains and error; want one of them")
+		e.Place = c.value.AtKey(expected[1])
+		return e
+	case len(expected) == 0:
+		return nil
+	}
+	first := c.value.AtKey(expected[0])
+	for field := range reflect.TypeFor[input]().Fields() {
+		name := field.Tag.Get("json")
+		if _, ok := c.value.Find(name); ok && c.value.AtKey(name).Line > first.Line {
+			e := c.value.Errorf(name, "%s is below %s, which must be the last field", name, expected[0])
+			e.Place, e.Hint = c.value.AtKey(name), "write it above "+expected[0]
+			return e
+		}
+	}
+	return nil
 }
 
 // decodeStrictly decodes a document. An unknown field is an error. Integers become int64, since a float64 cannot represent all of
@@ -96,7 +129,10 @@ func decodeStrictly(text string, into any) error {
 
 // call returns the call that the case describes. It does not share objects with other calls, since a call modifies them.
 func (c *testCase) call(s *Suite) (*hookcall.Call, error) {
-	call := &hookcall.Call{Definitions: s.definitions, Finalizing: c.input.Finalizing, Now: c.input.Now}
+	if _, err := time.Parse(time.RFC3339, c.input.Now); c.input.Now != "" && err != nil {
+		return nil, c.value.Errorf("now", "now is %q: want a time such as 2026-01-02T15:04:05Z", c.input.Now)
+	}
+	call := &hookcall.Call{Finalizing: c.input.Finalizing, Now: c.input.Now, Known: s.kinds}
 	var err error
 	if call.Controller, err = c.controller(s.controllers); err != nil {
 		return nil, err
@@ -126,28 +162,41 @@ func (c *testCase) controller(among []manifest.Document) (manifest.Document, err
 		}
 		names = append(names, doc.GetName())
 	}
-	return manifest.Document{}, fmt.Errorf("controller is %q, want one of those in controller.yaml: %s", c.input.Controller, strings.Join(names, ", "))
+	e := c.value.Errorf("controller", "controller is %q, want one of those in controller.yaml: %s", c.input.Controller, strings.Join(names, ", "))
+	if c.input.Controller == "" {
+		e.Msg, e.Hint = "controller.yaml has several controllers: "+strings.Join(names, ", "), "name one with controller: "+names[0]
+	} else if like := engine.Nearest(c.input.Controller, names); like != "" {
+		e.Hint = fmt.Sprintf("did you mean %q?", like)
+	}
+	e.File = c.file
+	return manifest.Document{}, e
 }
 
 // parent returns the parent in the case, or else a copy of the suite's.
 func (c *testCase) parent(ofSuite []manifest.Document) (manifest.Document, error) {
-	var own []map[string]any
-	for _, m := range []map[string]any{c.input.Parent, c.input.Object} {
-		if m != nil {
-			own = append(own, m)
+	var docs []manifest.Document
+	for _, own := range []struct {
+		field string
+		m     map[string]any
+	}{{"parent", c.input.Parent}, {"object", c.input.Object}} {
+		if own.m == nil {
+			continue
 		}
+		found, err := c.object(own.field, own.m)
+		if err != nil {
+			return manifest.Document{}, err
+		}
+		docs = append(docs, found...)
 	}
-	docs, err := c.documents("parent", own)
-	if err != nil {
-		return manifest.Document{}, err
-	}
-	if own == nil {
+	if docs == nil {
 		for _, doc := range ofSuite {
-			docs = append(docs, manifest.Document{Object: object.Copy(doc.Object), File: doc.File})
+			docs = append(docs, doc.Copy())
 		}
 	}
 	if len(docs) != 1 {
-		return manifest.Document{}, fmt.Errorf("there are %d parents, want one: here, or in parent.yaml beside controller.yaml", len(docs))
+		e := c.value.Errorf("object", "there are %d parents, want one: here, or in parent.yaml beside controller.yaml", len(docs))
+		e.File = c.file
+		return manifest.Document{}, e
 	}
 	return docs[0], nil
 }
@@ -156,15 +205,23 @@ func (c *testCase) parent(ofSuite []manifest.Document) (manifest.Document, error
 func (c *testCase) documents(field string, items []map[string]any) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	for i, m := range items {
-		found, err := manifest.Objects(m)
+		found, err := c.object(fmt.Sprintf("%s[%d]", field, i), m)
 		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", field, i, err)
+			return nil, err
 		}
-		for _, o := range found {
-			docs = append(docs, manifest.Document{Object: o, File: c.file})
-		}
+		docs = append(docs, found...)
 	}
 	return docs, nil
+}
+
+// object returns the object in a field of the case, or those in it if it is a List.
+func (c *testCase) object(field string, m map[string]any) ([]manifest.Document, error) {
+	value, _ := c.value.Find(field)
+	docs, err := manifest.Objects(c.file, value, m)
+	if e := (*place.Error)(nil); errors.As(err, &e) {
+		e.Msg = field + ": " + e.Msg
+	}
+	return docs, err
 }
 
 // update replaces the expected part of the file.

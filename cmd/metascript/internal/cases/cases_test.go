@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"metascript/cmd/metascript/internal/style"
 )
 
 func TestDifference(t *testing.T) {
@@ -18,10 +20,14 @@ func TestDifference(t *testing.T) {
 	}{
 		{"equal", outcome{Answer: answer(1)}, outcome{Answer: answer(1)}, ""},
 		{"a part of the error", outcome{Error: "missing key"}, outcome{Error: "sync.star:1:2: missing key name"}, ""},
-		{"nothing is expected", outcome{}, outcome{Answer: answer(1)}, "it has neither answer nor error; --update writes the actual result:\nanswer:\n  status:\n    \"n\": 1\n"},
+		{"nothing is expected", outcome{}, outcome{Answer: answer(1)}, "it has no answer, contains or error; --update writes the actual answer:\nanswer:\n  status:\n    \"n\": 1\n"},
+		{"nothing is expected of an error", outcome{}, outcome{Error: "timed out"}, "it has no answer, contains or error; if this error is expected, write a part of it as error:\nerror: timed out\n"},
 		{"another error", outcome{Error: "missing key"}, outcome{Error: "timed out"}, "want an error with \"missing key\", got:\nerror: timed out\n"},
 		{"an answer, not an error", outcome{Error: "missing key"}, outcome{Answer: answer(1)}, "want an error with \"missing key\", got:\nanswer:\n  status:\n    \"n\": 1\n"},
 		{"an error, not an answer", outcome{Answer: answer(1)}, outcome{Error: "timed out"}, "want an answer, got:\nerror: timed out\n"},
+		{"contained", outcome{Contains: map[string]any{}}, outcome{Answer: answer(1)}, ""},
+		{"not contained", outcome{Contains: answer(2)}, outcome{Answer: answer(1)}, "the answer does not contain what is expected\nstatus.n: want 2, got 1\n"},
+		{"an error, and not contained", outcome{Contains: answer(2)}, outcome{Error: "timed out"}, "want an answer, got:\nerror: timed out\n"},
 		{"another answer", outcome{Answer: answer(1)}, outcome{Answer: answer(2)},
 			"the answer differs\n--- expected\n+++ answer\n@@ -1,3 +1,3 @@\n answer:\n   status:\n-    \"n\": 1\n+    \"n\": 2\n"},
 	} {
@@ -32,15 +38,18 @@ func TestDifference(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	for want, r := range map[string]Runner{
-		"1 case: all as expected":    {run: 1},
-		"2 cases: all as expected":   {run: 2},
-		"2 cases: 1 updated":         {run: 2, updated: 1},
-		"3 cases: 2 not as expected": {run: 3, failed: 2},
-		"0 cases: all as expected":   {},
-		"3 cases: 1 not as expected": {run: 3, failed: 1, updated: 1},
+	for want, r := range map[string]Results{
+		"1 case: all as expected":               {Run: 1},
+		"2 cases: all as expected":              {Run: 2},
+		"2 cases: 1 updated":                    {Run: 2, Updated: 1},
+		"3 cases: 2 not as expected":            {Run: 3, Failed: 2},
+		"0 cases: all as expected":              {},
+		"3 cases: 1 not as expected, 1 updated": {Run: 3, Failed: 1, Updated: 1},
+		"3 cases: 2 not valid":                  {Run: 3, Invalid: 2},
+
+		"3 cases: 1 not as expected, 2 not valid": {Run: 3, Failed: 1, Invalid: 2},
 	} {
-		if got := r.summary(); got != want {
+		if got := r.Summary(style.Styler{}); got != want {
 			t.Errorf("%+v: %s, want %s", r, got, want)
 		}
 	}

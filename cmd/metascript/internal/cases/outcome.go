@@ -13,10 +13,11 @@ import (
 	"metascript/engine"
 )
 
-// An outcome is the answer of a hook, as the hook returns it, or an error.
+// An outcome is the answer of a hook, as the hook returns it, or an error. An expected outcome can be a part of the answer.
 type outcome struct {
-	Answer map[string]any `json:"answer,omitempty"`
-	Error  string         `json:"error,omitempty"` // in an expected outcome, a part of the error
+	Answer   map[string]any `json:"answer,omitempty"`
+	Contains map[string]any `json:"contains,omitempty"` // in an expected outcome, in place of Answer
+	Error    string         `json:"error,omitempty"`    // in an expected outcome, a part of the error
 }
 
 // outcomeOf returns the outcome of a call that returned answer or failed. It encodes and decodes the answer, so that it has the same
@@ -39,13 +40,21 @@ func outcomeOf(answer *hook.Response, failed error) (outcome, error) {
 // compared, since it has positions, which change with each edit of a script. Answers are compared as values, not as texts.
 func (want outcome) difference(got outcome) string {
 	switch {
-	case want.Error == "" && want.Answer == nil:
-		return "it has neither answer nor error; --update writes the actual result:\n" + got.text()
 	case want.Error != "" && !strings.Contains(got.Error, want.Error):
 		return fmt.Sprintf("want an error with %q, got:\n%s", want.Error, got.text())
-	case want.Error == "" && got.Error != "":
+	case want.Error != "":
+		return ""
+	case want.Answer == nil && want.Contains == nil && got.Error != "":
+		return "it has no answer, contains or error; if this error is expected, write a part of it as error:\n" + got.text()
+	case want.Answer == nil && want.Contains == nil:
+		return "it has no answer, contains or error; --update writes the actual answer:\n" + got.text()
+	case got.Error != "":
 		return "want an answer, got:\n" + got.text()
-	case want.Error == "" && !reflect.DeepEqual(want.Answer, got.Answer):
+	case want.Contains != nil:
+		if lines := missing(want.Contains, got.Answer); len(lines) > 0 {
+			return "the answer does not contain what is expected\n" + strings.Join(lines, "\n") + "\n"
+		}
+	case !reflect.DeepEqual(want.Answer, got.Answer):
 		lines := diff.Diff("expected", []byte(want.text()), "answer", []byte(got.text()))
 		_, lines, _ = bytes.Cut(lines, []byte("\n")) // the first line is a diff command
 		return "the answer differs\n" + string(lines)

@@ -2,97 +2,122 @@ package cases
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
+	"metascript/controller/schemas"
 )
 
-// A Runner runs the cases of suites, prints what differs, and counts. It runs them one after the other, in the order of their
-// files, so that its output is always the same. A Runner is for one Run.
+// A Runner runs the cases of suites. It runs them one after the other, in the order of their files, so that the order of its results is
+// always the same.
 type Runner struct {
-	Out     io.Writer
 	Sandbox *sandbox.Sandbox
-	Folders []string // the scripts directories; the folder of a suite is searched after them
-	Update  bool     // write the outcome into the cases that differ
-
-	run, failed, updated int // numbers of cases
+	Schemas *schemas.Set   // the kinds that are known, without those of the definitions of suites
+	Folders []string       // the scripts directories; the folder of a suite is searched after them
+	Only    *regexp.Regexp // matches the names of the cases that are run, with their suites; nil matches all
+	Update  bool           // write the answer into the cases that differ
+	Done    func(Result)   // is called after each case; may be nil
 }
 
-// ErrDiffers means that the outcome of a case is not the expected one. The Runner has printed the difference.
-var ErrDiffers = errors.New("not every answer is the expected one")
-
-// Run runs all cases, and prints a summary. It returns [ErrDiffers], or another error if a case could not be run.
-func (r *Runner) Run(ctx context.Context, suites []*Suite) error {
+// Run runs the cases, and returns their results. It returns an error if a case could not be run, or if there is none to run: a test that
+// tests nothing must not pass.
+func (r *Runner) Run(ctx context.Context, suites []*Suite) (*Results, error) {
+	all := &Results{Cases: []Result{}}
 	for _, s := range suites {
-		if err := r.runSuite(ctx, s); err != nil {
-			return err
+		if err := r.runSuite(ctx, s, all); err != nil {
+			return nil, err
 		}
 	}
-	fmt.Fprintln(r.Out, r.summary())
-	if r.failed > 0 {
-		return ErrDiffers
+	if len(all.Cases) == 0 {
+		return nil, fmt.Errorf("no case matches %s", r.Only)
 	}
-	return nil
+	return all, nil
 }
 
-// runSuite runs the cases of a suite. It stops at a case that cannot be read: that is an error in the case, and not a result.
-func (r *Runner) runSuite(ctx context.Context, s *Suite) error {
+// runSuite runs the cases of a suite. A case that cannot be read has failed; the others are run.
+func (r *Runner) runSuite(ctx context.Context, s *Suite, all *Results) error {
+	known, err := r.Schemas.With(s.definitions...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.dir, err)
+	}
 	for _, file := range s.files {
-		c, err := readCase(file)
-		if err != nil {
-			return err
+		result := Result{Suite: s.name(), Case: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), File: file}
+		if r.Only != nil && !r.Only.MatchString(result.Name()) {
+			continue
 		}
-		call, err := c.call(s)
+		c, call, err := prepare(file, s)
 		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			result.Result, result.unusable, result.Difference, result.Diagnostics = Failed, true, err.Error(), place.Diagnostics(err, "error")
+		} else {
+			call.Schemas = known
+			call.Sources = manifest.ScriptSources(append(slices.Clone(r.Folders), s.dir), s.objects)
+			if err := r.runCase(ctx, c, call, &result); err != nil {
+				return err
+			}
 		}
-		call.Sources = manifest.ScriptSources(append(slices.Clone(r.Folders), s.dir), s.objects)
-		if err := r.runCase(ctx, c, call); err != nil {
-			return err
+		all.add(result)
+		if r.Done != nil {
+			r.Done(result)
 		}
 	}
 	return nil
 }
 
-// runCase runs a case. If its outcome is not the expected one, it prints the difference, and what the script printed.
-func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call) error {
-	r.run++
+// prepare reads a case, and the call that it describes.
+func prepare(file string, of *Suite) (*testCase, *hookcall.Call, error) {
+	c, err := readCase(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	call, err := c.call(of)
+	return c, call, err
+}
+
+// runCase runs a case, and completes its result. Only an answer is written into a case, in place of an answer or an error, or where
+// there is nothing yet. An error is never written: a script that does not load, or a wrong directory of scripts, would replace all
+// answers.
+func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call, into *Result) error {
+	var err error
+	if into.Warnings, err = call.InputProblems(); err != nil {
+		return err
+	}
 	var log strings.Builder
-	got, err := outcomeOf(call.Do(ctx, r.Sandbox, &log))
+	began := time.Now()
+	answer, failed := call.Do(ctx, r.Sandbox, &log)
+	into.Seconds, into.Printed = time.Since(began).Seconds(), log.String()
+	got, err := outcomeOf(answer, failed)
 	if err != nil {
 		return err
 	}
+	if answer != nil {
+		for _, warning := range hookcall.Warnings(answer) {
+			into.Warnings = append(into.Warnings, into.File+": "+warning)
+		}
+		if into.Problems, err = call.AnswerProblems(answer); err != nil {
+			return err
+		}
+	}
 	difference := c.want.difference(got)
 	switch {
-	case difference == "":
-		return nil
-	case r.Update:
-		r.updated++
-		fmt.Fprintf(r.Out, "%s: updated\n", c.file)
-		return c.update(got)
+	case difference != "" && r.Update && got.Error == "" && c.want.Contains == nil:
+		into.Result = Updated
+		err = c.update(got)
+	case difference != "" && r.Update:
+		into.Result, into.Difference = Failed, "not updated: "+difference
+	case difference != "":
+		into.Result, into.Difference = Failed, difference
+	case len(into.Problems) > 0:
+		into.Result = Invalid
+	default:
+		into.Result = Passed
 	}
-	r.failed++
-	_, err = fmt.Fprintf(r.Out, "%s: %s\n%s", c.file, difference, log.String())
 	return err
-}
-
-// summary returns the last line of the output.
-func (r *Runner) summary() string {
-	cases := "1 case"
-	if r.run != 1 {
-		cases = fmt.Sprintf("%d cases", r.run)
-	}
-	switch {
-	case r.failed > 0:
-		return fmt.Sprintf("%s: %d not as expected", cases, r.failed)
-	case r.updated > 0:
-		return fmt.Sprintf("%s: %d updated", cases, r.updated)
-	}
-	return cases + ": all as expected"
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/schemas"
 	"metascript/engine"
 	"metascript/runtimes"
 	"metascript/scripts/lib/editor"
@@ -40,6 +40,7 @@ func TestExamplesMatchTheSchema(t *testing.T) {
 		}
 	}
 	in := sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{})
+	in.Process = engine.New(engine.Options{Runtimes: runtimes.All()}) // the test has no worker processes
 	in.InProcess = engine.New(engine.Options{Runtimes: recording(check)})
 	for _, s := range suites {
 		for _, file := range s.files {
@@ -52,6 +53,9 @@ func TestExamplesMatchTheSchema(t *testing.T) {
 				t.Fatal(err)
 			}
 			call.Sources = manifest.ScriptSources([]string{s.dir}, s.objects)
+			if call.Schemas, err = schemas.Kubernetes().With(s.definitions...); err != nil {
+				t.Fatal(err)
+			}
 			if _, err := call.Do(t.Context(), in, io.Discard); (err != nil) != (c.want.Error != "") {
 				t.Errorf("%s: %v", file, err)
 			}
@@ -85,24 +89,20 @@ func TestSchemaRejects(t *testing.T) {
 	}
 }
 
-var schemas sync.Map // by name
+var validators sync.Map // by name
 
 // schemaOf returns a definition of the schema.
 func schemaOf(t *testing.T, name string) *validate.SchemaValidator {
 	t.Helper()
-	if v, ok := schemas.Load(name); ok {
+	if v, ok := validators.Load(name); ok {
 		return v.(*validate.SchemaValidator)
 	}
-	text, err := fs.ReadFile(editor.Files(), "metascript.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var doc map[string]any
-	if err := json.Unmarshal(text, &doc); err != nil {
+	if err := json.Unmarshal([]byte(editor.Files(false)["metascript.schema.json"]), &doc); err != nil {
 		t.Fatal(err)
 	}
 	defs := doc["$defs"].(map[string]any)
-	text, err = json.Marshal(expanded(defs[name], defs))
+	text, err := json.Marshal(expanded(defs[name], defs))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func schemaOf(t *testing.T, name string) *validate.SchemaValidator {
 		t.Fatal(err)
 	}
 	v := validate.NewSchemaValidator(&schema, nil, "", strfmt.Default)
-	schemas.Store(name, v)
+	validators.Store(name, v)
 	return v
 }
 

@@ -8,9 +8,12 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/controller/object"
 )
 
 // A Suite is a folder with a controller and its cases:
@@ -20,7 +23,7 @@ import (
 //	parent.yaml      the parent of the cases that have none; optional
 //	cases/*.yaml     the cases
 //
-// The cases are read when they are run.
+// The cases are read when they are run; only their kinds are needed before.
 type Suite struct {
 	dir         string
 	objects     []manifest.Document // of controller.yaml
@@ -28,6 +31,7 @@ type Suite struct {
 	definitions []*apiextensionsv1.CustomResourceDefinition
 	parents     []manifest.Document // of parent.yaml, which need not exist
 	files       []string            // of the cases
+	kinds       map[schema.GroupVersionResource]object.Kind
 }
 
 // ReadSuites returns the suites in folders. A folder that has no folder cases is replaced by the folders in it that have one. If there
@@ -35,6 +39,9 @@ type Suite struct {
 func ReadSuites(dirs []string) ([]*Suite, error) {
 	var all []*Suite
 	for _, dir := range dirs {
+		if err := manifest.CheckDir(dir); err != nil {
+			return nil, err
+		}
 		found, err := filepath.Glob(filepath.Join(dir, "*", "cases"))
 		if err != nil {
 			return nil, err
@@ -44,7 +51,7 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 			found = []string{filepath.Join(dir, "cases")}
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: it has no directory cases, and no directory in it has one", dir)
+			return nil, fmt.Errorf("%s has no directory cases, and no directory in it has one", dir)
 		}
 		for _, cases := range found {
 			s, err := readSuite(filepath.Dir(cases))
@@ -78,6 +85,9 @@ func readSuite(dir string) (*Suite, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := check.Definitions(slices.Concat(objects, crds)); err != nil {
+		return nil, err
+	}
 	if s.definitions, err = manifest.CRDs(slices.Concat(objects, crds)); err != nil {
 		return nil, err
 	}
@@ -90,16 +100,24 @@ func readSuite(dir string) (*Suite, error) {
 	if len(s.files) == 0 {
 		return nil, fmt.Errorf("%s: there are no cases", filepath.Join(dir, "cases"))
 	}
+	s.kinds = kindsOf(s.files)
 	return s, nil
 }
 
 // readIfExists returns the documents in a file, or none if the file does not exist.
 func readIfExists(path string) ([]manifest.Document, error) {
-	docs, err := manifest.Read([]string{path}, nil)
-	if errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	return docs, err
+	return manifest.Read([]string{path}, nil)
+}
+
+// name returns the name of the folder, for the names of cases.
+func (s *Suite) name() string {
+	if path, err := filepath.Abs(s.dir); err == nil {
+		return filepath.Base(path) // the folder may be "."
+	}
+	return filepath.Base(s.dir)
 }
 
 // Dir returns the folder. Scripts in files are below it.
@@ -108,7 +126,7 @@ func (s *Suite) Dir() string { return s.dir }
 // Definitions returns the definitions in the folder.
 func (s *Suite) Definitions() []*apiextensionsv1.CustomResourceDefinition { return s.definitions }
 
-// A Call is the call of a case, without sources of scripts.
+// A Call is the call of a case, without sources of scripts and without schemas.
 type Call struct {
 	*hookcall.Call
 	File  string // of the case
@@ -125,7 +143,7 @@ func (s *Suite) Calls() ([]Call, error) {
 		}
 		call, err := c.call(s)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, err
 		}
 		all = append(all, Call{call, file, c.want.Error != ""})
 	}

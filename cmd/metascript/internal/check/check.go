@@ -1,88 +1,174 @@
-// Package check checks objects in files, without a cluster: it validates them against the CustomResourceDefinitions of their kinds,
-// like the API server, and compiles the scripts of controllers, like the metascript server.
+// Package check checks objects in files: it validates them against the schemas of their kinds, like the API server, and compiles the
+// scripts of controllers, like the metascript server.
 package check
 
 import (
 	"context"
-	"fmt"
-	"io"
+	"errors"
+	"reflect"
 	"strings"
 
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/object"
 	"metascript/controller/offline"
-	"metascript/engine"
+	"metascript/controller/schemas"
 	"metascript/scripts"
 )
 
-// A Checker checks documents one by one, and prints for each its errors, or that it has none.
+// A Checker checks documents one by one.
 type Checker struct {
-	Out     io.Writer
-	Rules   *Rules
+	Schemas *schemas.Set     // the kinds that are known
 	Sandbox *sandbox.Sandbox // where scripts are compiled
 	Sources scripts.Sources  // of scripts that are not in the controller object
+
+	controllers []manifest.Document // that were checked
 }
 
-// Check checks a document. It reports whether the document is valid.
+// Check checks a document.
 //
-// A document of an unknown kind is valid: its definition need not be in the files. In the group of metascript all kinds are known, so
-// an unknown kind is a spelling error. A definition itself is not checked: it could be decoded, which is sufficient.
-func (c *Checker) Check(ctx context.Context, doc manifest.Document) bool {
-	name := fmt.Sprintf("%s: %s", doc.File, object.Describe(doc.Object))
-	if doc.GetKind() == manifest.KindCRD {
-		c.print(name, "ok, its objects are validated against it")
-		return true
-	}
-	errs, known := c.Rules.Validate(doc)
-	switch {
-	case known && len(errs) == 0 && manifest.IsController(doc.Object):
-		return c.compile(ctx, name, doc.Object)
-	case known && len(errs) == 0:
-		c.print(name, "ok")
-		return true
-	case known:
-		for _, err := range errs {
-			c.print(name, err.Error())
+// A document of an unknown kind is not invalid if the kind may exist: its definition need not be in the files. In the group of metascript
+// and in those of Kubernetes all kinds are known, so an unknown kind is a spelling error, or of an old version.
+func (c *Checker) Check(ctx context.Context, doc manifest.Document) Result {
+	r := newResult(doc)
+	problems, err := c.validate(doc.Object)
+	if unknown := (*schemas.UnknownKindError)(nil); errors.As(err, &unknown) {
+		if unknown.MayExist && unknown.Kind.Group != v1alpha1.Group {
+			r.Result, r.note = Unchecked, strings.TrimSuffix("not checked, its definition is not in the files; "+unknown.Hint, "; ")
+			return r
 		}
-		return false
-	case doc.GroupVersionKind().Group == v1alpha1.Group:
-		c.print(name, "there is no such kind in "+v1alpha1.Group)
-		return false
+		unknown.MayExist = false
 	}
-	c.print(name, "not checked, its definition is not in the files")
-	return true
+	for _, p := range problems {
+		r.fail(doc.Problem(p))
+	}
+	switch {
+	case err != nil:
+		r.fail(unknownKind(doc, err))
+	case len(problems) > 0:
+	case manifest.IsController(doc.Object):
+		c.compile(ctx, doc, &r)
+		c.checkName(doc, &r)
+	case doc.GetKind() == manifest.KindCRD:
+		r.note = "ok, its objects are validated against it"
+	}
+	return r
 }
 
-// compile compiles the scripts of a controller, and prints the warnings that the server would report in the condition SpecSound. It
-// also prints the names of the hooks, so that an author notices a misspelled function.
-func (c *Checker) compile(ctx context.Context, name string, o *object.Object) bool {
-	hooks, warnings, err := offline.Check(ctx, o, c.Sandbox.Sandbox, c.Sources)
-	if err != nil {
-		c.print(name, engine.DetailOf(err))
-		return false
-	}
-	for _, warning := range warnings {
-		c.print(name, "warning: "+warning)
-	}
-	c.print(name, "ok, hooks: "+strings.Join(hooks, ", "))
-	return true
-}
-
-// print prints a text after the name. If the text has several lines, like an error of a script, only the first has the name.
-func (c *Checker) print(name, text string) { fmt.Fprintf(c.Out, "%s: %s\n", name, text) }
-
-// Warnings returns what a Checker would report about a controller, except for its scripts. The command run prints them and
-// continues, so that an author can try a draft that the API server would reject.
-func Warnings(doc manifest.Document, in *sandbox.Sandbox) ([]string, error) {
-	rules, err := NewRules()
+// validate returns the problems of an object, as it would be sent to the API server.
+func (c *Checker) validate(o *object.Object) ([]schemas.Problem, error) {
+	kind, err := c.Schemas.Kind(o.GroupVersionKind())
 	if err != nil {
 		return nil, err
 	}
-	all := rules.Refusals(doc)
-	for _, warning := range offline.Warnings(doc.Object, in.Sandbox) {
-		all = append(all, doc.File+": "+warning)
+	problems := kind.Validate(o.Object)
+	if !kind.Custom {
+		problems = schemas.OfNew(problems)
 	}
-	return all, nil
+	return problems, nil
+}
+
+// compile compiles the scripts of a controller. Its warnings are those that the server would report in the condition SpecSound. The
+// result has the names of the hooks too, so that an author notices a misspelled function.
+func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Result) {
+	hooks, warnings, err := offline.Check(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources)
+	if err == nil {
+		var more []string
+		more, err = offline.CheckResources(doc.Object, c.Schemas)
+		warnings = append(warnings, more...)
+	}
+	if err != nil {
+		into.fail(doc.Explain(err))
+		return
+	}
+	for _, warning := range warnings {
+		into.warn(doc.Explain(errors.New(warning)))
+	}
+	into.Hooks, into.note = hooks, "ok, hooks: "+strings.Join(hooks, ", ")
+}
+
+// unknownKind returns the error that the kind of an object does not exist.
+func unknownKind(doc manifest.Document, err error) *place.Error {
+	field := "kind"
+	if unknown := (*schemas.UnknownKindError)(nil); errors.As(err, &unknown) && strings.HasPrefix(unknown.Hint, `did you mean "apiVersion:`) {
+		field = "apiVersion"
+	}
+	return doc.Errorf(field, "%v", err)
+}
+
+// checkName adds an error if another controller of the same kind had the same name: in a cluster, the one that is applied last would
+// replace the other.
+func (c *Checker) checkName(doc manifest.Document, into *Result) {
+	for _, other := range c.controllers {
+		if other.GetKind() == doc.GetKind() && other.GetName() == doc.GetName() && !reflect.DeepEqual(other.Object, doc.Object) {
+			into.fail(doc.Errorf("metadata.name", "%s has another %s of this name, and in a cluster one would replace the other: rename one", other.File, doc.GetKind()))
+			return
+		}
+	}
+	c.controllers = append(c.controllers, doc)
+}
+
+// Usable reports whether a document can be used to check others: it is no CustomResourceDefinition, or a valid one.
+func Usable(doc manifest.Document) bool {
+	return doc.GetKind() != manifest.KindCRD || len(Refusals(doc, schemas.Kubernetes())) == 0
+}
+
+// Definitions returns an error with what is wrong with the CustomResourceDefinitions among documents.
+func Definitions(docs []manifest.Document) error {
+	var all []string
+	for _, doc := range docs {
+		if doc.GetKind() == manifest.KindCRD {
+			all = append(all, Errors(doc, schemas.Kubernetes())...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(all, "\n"))
+}
+
+// Warnings returns what a Checker would report about a controller, except for its scripts. The command run prints them and
+// continues, so that an author can try a draft that the API server would reject.
+func Warnings(doc manifest.Document, in *sandbox.Sandbox, known *schemas.Set) []string {
+	all := Refusals(doc, known)
+	for _, warning := range offline.Warnings(doc.Object, in.Sandbox) {
+		all = append(all, doc.Explain(errors.New(warning)).Error())
+	}
+	return all
+}
+
+// Refusals returns why the API server would not store an object unchanged. Each text begins with the place in the file.
+func Refusals(doc manifest.Document, known *schemas.Set) []string {
+	var all []string
+	for _, e := range (&Checker{Schemas: known}).errors(doc) {
+		if e.Field != "kind" && e.Field != "apiVersion" {
+			e.Msg = "the API server would reject it, or drop it: " + e.Msg
+		}
+		all = append(all, e.Error())
+	}
+	return all
+}
+
+// Errors returns the errors of an object as the command check prints them: with the place in the file and the name of the object.
+func Errors(doc manifest.Document, known *schemas.Set) []string {
+	var all []string
+	for _, e := range (&Checker{Schemas: known}).errors(doc) {
+		all = append(all, e.Error())
+	}
+	return all
+}
+
+// errors returns the problems of an object with their places.
+func (c *Checker) errors(doc manifest.Document) []*place.Error {
+	problems, err := c.validate(doc.Object)
+	if err != nil {
+		return []*place.Error{unknownKind(doc, err)}
+	}
+	var all []*place.Error
+	for _, p := range problems {
+		all = append(all, doc.Problem(p))
+	}
+	return all
 }

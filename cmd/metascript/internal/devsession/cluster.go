@@ -22,16 +22,16 @@ import (
 // author may not expect. If it has no permission to read an object, there is no warning: an author need not have the permission to
 // read controllers.
 type cluster struct {
-	client     dynamic.Interface
-	host       string
-	kubeconfig string // the flag, for the kubectl commands in warnings
+	client  dynamic.Interface
+	host    string
+	kubectl string // the flags of the kubectl commands in warnings, with a space before each
 }
 
 // connectTimeout is the timeout of each request.
 const connectTimeout = 10 * time.Second
 
 // connect returns the cluster of config, or an error if the API server does not respond.
-func connect(config *rest.Config, kubeconfig string) (*cluster, error) {
+func connect(config *rest.Config, kubectl string) (*cluster, error) {
 	config = rest.CopyConfig(config)
 	config.Timeout = connectTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(config)
@@ -45,7 +45,7 @@ func connect(config *rest.Config, kubeconfig string) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to the cluster at %s: %w", config.Host, err)
 	}
-	return &cluster{objects, config.Host, kubeconfig}, nil
+	return &cluster{objects, config.Host, kubectl}, nil
 }
 
 // crdResource is the resource of CustomResourceDefinitions.
@@ -59,7 +59,7 @@ func (c *cluster) missingDefinitions(ctx context.Context, docs []manifest.Docume
 			continue
 		}
 		if _, absent := c.get(ctx, crdResource, doc.GetName()); absent {
-			warnings = append(warnings, fmt.Sprintf("%s is not in the cluster; apply it: kubectl apply%s -f %s", object.Describe(doc.Object), c.flag(), doc.File))
+			warnings = append(warnings, fmt.Sprintf("%s is not in the cluster; apply it: kubectl apply%s -f %s", object.Describe(doc.Object), c.kubectl, doc.File))
 		}
 	}
 	return warnings
@@ -84,19 +84,11 @@ func (c *cluster) runningControllers(ctx context.Context, docs []manifest.Docume
 		text := fmt.Sprintf("%s is in the cluster too", object.Describe(doc.Object))
 		if !dryRun {
 			text += fmt.Sprintf(", whose server reverts what this one does; pause it there: kubectl patch%s %s %s --type=merge -p '{\"spec\":{\"paused\":true}}'",
-				c.flag(), resource.Resource, doc.GetName())
+				c.kubectl, resource.Resource, doc.GetName())
 		}
 		warnings = append(warnings, text)
 	}
 	return warnings
-}
-
-// flag returns the flag with which kubectl uses the same cluster, with a space before it, or "".
-func (c *cluster) flag() string {
-	if c.kubeconfig == "" {
-		return ""
-	}
-	return " --kubeconfig " + c.kubeconfig
 }
 
 // paused reports whether spec.paused of a controller is set.

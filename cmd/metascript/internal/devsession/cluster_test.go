@@ -51,7 +51,7 @@ func holding(t *testing.T, text string) (*cluster, *fake.FakeDynamicClient) {
 
 func TestWarningsAboutMissingDefinitions(t *testing.T) {
 	c, client := holding(t, "")
-	c.kubeconfig = "cluster.yaml"
+	c.kubectl = " --kubeconfig cluster.yaml"
 	want := []string{"CustomResourceDefinition sites.example.com is not in the cluster; apply it: kubectl apply --kubeconfig cluster.yaml -f a.yaml"}
 	if diff := cmp.Diff(want, c.missingDefinitions(t.Context(), parse(t, edited))); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

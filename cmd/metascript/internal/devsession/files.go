@@ -11,8 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/schemaflags"
 	"metascript/controller/object"
+	"metascript/controller/schemas"
 )
 
 // Files are the files with controllers that an author edits. A Files does not change after [OpenFiles]: watch returns what it reads
@@ -21,14 +24,19 @@ type Files struct {
 	paths []string // files or folders
 	stdin []byte   // the content of "-"
 
+	known *schemas.Set        // the kinds of controllers
 	first snapshot            // the content of the files when they were opened
 	docs  []manifest.Document // the objects in first
 }
 
-// OpenFiles reads files, and standard input if one of them is "-". It returns an error if there is no controller in them.
+// OpenFiles reads files, and standard input if one of them is "-". It returns an error if there is no controller in them, or one
+// that the API server would refuse.
 func OpenFiles(paths []string, stdin io.Reader) (*Files, error) {
-	f := &Files{paths: paths}
-	var err error
+	known, err := schemaflags.WithOwn(schemas.Kubernetes())
+	if err != nil {
+		return nil, err
+	}
+	f := &Files{paths: paths, known: known}
 	if slices.Contains(paths, "-") {
 		if f.stdin, err = io.ReadAll(stdin); err != nil {
 			return nil, err
@@ -38,8 +46,33 @@ func OpenFiles(paths []string, stdin io.Reader) (*Files, error) {
 	if f.docs, err = f.first.documents(); err != nil {
 		return nil, fmt.Errorf("%w%s", err, manifest.HintNested(paths))
 	}
-	return f, nil
+	return f, f.validate(f.docs)
 }
+
+// documents returns the objects in a snapshot. It returns an error if they cannot be read, or if a controller is not valid.
+func (f *Files) documents(s snapshot) ([]manifest.Document, error) {
+	docs, err := s.documents()
+	if err == nil {
+		err = f.validate(docs)
+	}
+	return docs, err
+}
+
+// validate returns an error with everything that the API server would refuse, or remove, in the controllers among docs: the server
+// reads them from files, so that no API server has validated them.
+func (f *Files) validate(docs []manifest.Document) error {
+	var all []string
+	for _, doc := range manifest.Controllers(docs) {
+		all = append(all, check.Errors(doc, f.known)...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(all, "\n"))
+}
+
+// Documents returns the objects in the files when they were opened.
+func (f *Files) Documents() []manifest.Document { return f.docs }
 
 // A snapshot is the content of the files at one time, in the order of their paths. Two snapshots can be compared: a file that cannot
 // be read both times, for the same reason, is equal.
@@ -86,18 +119,19 @@ func (s snapshot) documents() ([]manifest.Document, error) {
 		}
 		all = append(all, found...)
 	}
-	return all, s.check(manifest.Controllers(all))
+	return all, s.check(all)
 }
 
 // check returns an error if there is no controller, or if there are two with the same name. The server would run one of them, and
 // the author might edit the other.
-func (s snapshot) check(controllers []manifest.Document) error {
+func (s snapshot) check(all []manifest.Document) error {
+	controllers := manifest.Controllers(all)
 	if len(controllers) == 0 {
 		var paths []string
 		for _, file := range s {
 			paths = append(paths, file.path)
 		}
-		return fmt.Errorf("no CompositeController and no DecoratorController in %s", strings.Join(paths, ", "))
+		return manifest.NoControllers(paths, all)
 	}
 	first := map[string]string{}
 	for _, doc := range controllers {

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const someController = `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}}`
+const someController = `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}, spec: {parentResource: {apiVersion: example.com/v1, resource: sites}}}`
 
 // save writes a file into a folder.
 func save(t *testing.T, dir, name, text string) {
@@ -49,7 +49,7 @@ func TestWatchReportsSavedFiles(t *testing.T) {
 				t.Error(err)
 			}
 		}, "d e"},
-		{"half", func() { save(t, dir, "b.yaml", "{apiVersion: ") }, "b.yaml, document 1"},
+		{"half", func() { save(t, dir, "b.yaml", "{apiVersion: ") }, "b.yaml:1:1: the { is not closed"},
 		{"nothing yet", func() { save(t, dir, "b.yaml", "\n") }, "b.yaml is empty"},
 		{"one twice", func() { save(t, dir, "b.yaml", strings.Replace(someController, "name: c", "name: d", 1)) }, "CompositeController d is in"},
 		{"removed", func() {

@@ -15,8 +15,9 @@ import (
 
 // Options configure a [Session].
 type Options struct {
-	Kubeconfig        string // the flag, for the kubectl commands in warnings
+	Kubectl           string // the flags with which kubectl uses the cluster, for the commands in warnings
 	DryRun            bool   // store nothing in the cluster
+	Once              bool   // the session ends when nothing changes any more; see Session.RunOnce
 	Parent, Namespace string // the name and the namespace of the parents that are reconciled; "" means all
 	Out               io.Writer
 
@@ -26,12 +27,11 @@ type Options struct {
 }
 
 // server returns the options of the server. There is no rate limit for requests: an author has few parents, and API Priority and
-// Fairness protects the API server. The user agent is the same as that of the server in a cluster, since the API server derives the
-// name of a field manager from it.
+// Fairness protects the API server.
 func (o *Options) server(to *report.Reporter) controller.Options {
 	options := o.Server
 	options.Config = rest.CopyConfig(options.Config)
-	options.Config.UserAgent, options.Config.QPS = "metacontroller", -1
+	options.Config.QPS = -1
 	options.Config.WarningHandlerWithContext = apiWarnings{to}
 	options.Workers = runtime.GOMAXPROCS(0)
 	options.Only, options.Observer, options.DryRun = o.only(), to, o.DryRun

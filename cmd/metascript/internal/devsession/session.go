@@ -14,6 +14,7 @@ package devsession
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,11 +23,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/report"
 	"metascript/controller"
 	"metascript/controller/object"
+	"metascript/controller/spec"
 	"metascript/controller/static"
 )
 
@@ -36,8 +37,8 @@ type Session struct {
 	server      *controller.Server
 	controllers *static.Source
 	cluster     *cluster
-	rules       *check.Rules
 	report      *report.Reporter
+	progress    *progress // of the parents, if the session ends when nothing changes any more; otherwise nil
 
 	// names are the names of the controllers that run. Run sets them before it starts other goroutines; after that only the goroutine
 	// that polls the files uses them.
@@ -50,27 +51,52 @@ func New(files *Files, o Options) (*Session, error) {
 	s := &Session{files: files, report: report.New(o.Out, o.DryRun)}
 	s.controllers = &static.Source{OnStatus: s.report.Status}
 	options := o.server(s.report)
+	if o.Once {
+		s.progress = newProgress(s.report, o.only(), o.DryRun)
+		options.Observer, s.controllers.OnStatus = s.progress, s.progress.Status
+		options.FlushInterval = settleInterval
+	}
 	options.Static = s.controllers
 	var err error
-	if s.rules, err = check.NewRules(); err != nil {
+	if s.cluster, err = connect(options.Config, o.Kubectl); err != nil {
 		return nil, err
 	}
-	if s.server, err = controller.New(options); err != nil {
-		return nil, err
-	}
-	s.cluster, err = connect(options.Config, o.Kubeconfig)
+	s.server, err = controller.New(options)
 	return s, err
 }
 
 // Run runs the server until ctx is done or the server fails. It loads the controllers before, so that the first lines of the output
 // are about them.
 func (s *Session) Run(ctx context.Context) error {
+	return s.run(ctx, func(ctx context.Context, _ func()) {
+		s.files.watch(ctx, func(now snapshot) { s.reload(ctx, now) })
+	})
+}
+
+// RunOnce is like Run, but ends when each parent is settled or has failed, or after timeout. It returns an error if a parent or a
+// controller has failed, or if something still changes after timeout. It does not reload the files. [Options.Once] must be set.
+func (s *Session) RunOnce(ctx context.Context, timeout time.Duration) error {
+	var controllers []spec.ID
+	for _, doc := range manifest.Controllers(s.files.docs) {
+		controllers = append(controllers, spec.IDOf(doc.Object))
+	}
+	s.progress.start(controllers)
+	var result error
+	failed := s.run(ctx, func(ctx context.Context, end func()) {
+		result = s.progress.wait(ctx, timeout)
+		end()
+	})
+	return errors.Join(failed, result)
+}
+
+// run runs the server until ctx is done, the server fails, or beside, which runs at the same time, calls end.
+func (s *Session) run(ctx context.Context, beside func(ctx context.Context, end func())) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.use(ctx, s.files.docs)
 	s.printStart()
 	var background sync.WaitGroup
-	background.Go(func() { s.files.watch(ctx, func(now snapshot) { s.reload(ctx, now) }) })
+	background.Go(func() { beside(ctx, cancel) })
 	background.Go(func() { s.reportWaiting(ctx) })
 	err := s.server.Run(ctx)
 	cancel()
@@ -79,10 +105,9 @@ func (s *Session) Run(ctx context.Context) error {
 	return err
 }
 
-// printStart prints the controllers and the cluster: the current context of the kubeconfig is not always the cluster that the author
-// wants.
+// printStart prints the controllers. The command has printed the cluster.
 func (s *Session) printStart() {
-	s.report.Print(fmt.Sprintf("%s in the cluster at %s", strings.Join(s.names, ", "), s.cluster.host))
+	s.report.Print("starting " + strings.Join(s.names, ", "))
 	if s.report.DryRun {
 		s.report.Print("dry run: nothing is written to the cluster; the following is what would be written")
 	}
@@ -110,10 +135,10 @@ func (s *Session) reportWaiting(ctx context.Context) {
 	}
 }
 
-// reload loads the controllers in now, if all files can be read. Otherwise the previous controllers keep running: a controller is
-// stopped only if all files can be read and it is in none of them.
+// reload loads the controllers in now, if all files can be read and their controllers are valid. Otherwise the previous controllers keep
+// running: a controller is stopped only if all files can be read and it is in none of them.
 func (s *Session) reload(ctx context.Context, now snapshot) {
-	docs, err := now.documents()
+	docs, err := s.files.documents(now)
 	if err != nil {
 		s.report.PrintNew("files", s.report.Style.Failure(err.Error()), "the controllers that were read before stay in use")
 		return
@@ -122,8 +147,7 @@ func (s *Session) reload(ctx context.Context, now snapshot) {
 	s.use(ctx, docs)
 }
 
-// use prints the errors of the controllers, and passes them to the server even if there are errors: the server reports in their status
-// why it does not run them.
+// use passes the controllers to the server, which reports in their status why it does not run them.
 func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 	var objects []*object.Object
 	var names []string
@@ -133,7 +157,6 @@ func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 		if account, _, _ := unstructured.NestedStringMap(doc.Object.Object, "spec", "serviceAccount"); account != nil {
 			s.report.PrintNew(name+" account", fmt.Sprintf("%s acts with your permissions here, not with those of service account %s/%s", s.report.Style.Strong(name), account["namespace"], account["name"]))
 		}
-		s.report.PrintNew(name+" refused", s.report.Style.Warning(strings.Join(s.rules.Refusals(doc), "\n")))
 	}
 	for _, name := range s.names {
 		if !slices.Contains(names, name) {
@@ -141,7 +164,7 @@ func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 		}
 	}
 	s.names = names
-	s.report.SetControllers(len(names))
+	s.report.SetControllers(manifest.Controllers(docs))
 	for _, warning := range slices.Concat(s.cluster.missingDefinitions(ctx, docs), s.cluster.runningControllers(ctx, docs, s.report.DryRun)) {
 		s.report.PrintNew(warning, s.report.Style.Warning(warning))
 	}

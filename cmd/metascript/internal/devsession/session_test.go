@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
-	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/report"
 	"metascript/controller"
 	"metascript/controller/object"
@@ -43,7 +42,7 @@ func TestOptionsOfTheServer(t *testing.T) {
 	var out strings.Builder
 	to, config := report.New(&out, true), &rest.Config{Host: "https://x", QPS: 5}
 	got := (&Options{DryRun: true, Server: controller.Options{Config: config}}).server(to)
-	if !got.DryRun || got.Observer != observe.Observer(to) || got.Config.QPS != -1 || got.Config.UserAgent != "metacontroller" {
+	if !got.DryRun || got.Observer != observe.Observer(to) || got.Config.QPS != -1 {
 		t.Errorf("options %+v with config %+v", got, got.Config)
 	}
 	if config.QPS != 5 {
@@ -66,7 +65,7 @@ func TestWarningsOfTheAPIServerArePrintedOnce(t *testing.T) {
 // An error of reading the files is printed once, and again after the files could be read.
 func TestFilesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	var out strings.Builder
-	s := &Session{report: report.New(&out, false), controllers: &static.Source{}}
+	s := &Session{files: &Files{}, report: report.New(&out, false), controllers: &static.Source{}}
 	broken := snapshot{{path: "a.yaml", failed: "open a.yaml: permission denied"}}
 	for range 2 {
 		s.reload(t.Context(), broken)
@@ -76,19 +75,25 @@ func TestFilesThatCannotBeReadAreReportedOnce(t *testing.T) {
 	}
 }
 
+// What the API server would refuse is refused, with the texts of the command check.
+func TestInvalidControllersAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	save(t, dir, "a.yaml", strings.Replace(someController, "}}}", "}, childResources: [{apiVersion: v1, resource: pods, updateStrategy: {method: recreate}}], parent: x}}", 1))
+	_, err := OpenFiles([]string{dir}, nil)
+	for _, want := range []string{dir + "/a.yaml:1:239: CompositeController c: spec.childResources[0].updateStrategy.method: \"recreate\" is not one of", "spec.parent: "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
 func TestEditsAreUsed(t *testing.T) {
 	var out strings.Builder
 	c, _ := holding(t, "")
-	rules, err := check.NewRules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &Session{report: report.New(&out, false), controllers: &static.Source{}, cluster: c, rules: rules}
+	s := &Session{report: report.New(&out, false), controllers: &static.Source{}, cluster: c}
 	s.use(t.Context(), parse(t, edited))
-	for _, want := range []string{"a.yaml: the API server would reject it, or drop it: spec", "sites.example.com is not in the cluster"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in:\n%s", want, out.String())
-		}
+	if want := "sites.example.com is not in the cluster"; !strings.Contains(out.String(), want) {
+		t.Errorf("no %q in:\n%s", want, out.String())
 	}
 	out.Reset()
 	s.use(t.Context(), parse(t, someController))

@@ -4,7 +4,6 @@ package flagvalue
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -38,6 +37,12 @@ func (c *Choice) SetDefault(word string) {
 	}
 }
 
+// Words is a value that is one of a few words, which shells complete.
+type Words interface{ Completions() []string }
+
+// Completions implements Words.
+func (c *Choice) Completions() []string { return c.words }
+
 // Words returns the words, separated by commas, for help.
 func (c *Choice) Words() string { return strings.Join(c.words, ", ") }
 
@@ -47,11 +52,7 @@ func (c *Choice) Set(word string) error {
 		c.value, c.set = word, true
 		return nil
 	}
-	text := "want " + strings.Join(c.words, " or ")
-	if near := engine.Nearest(word, c.words); near != "" {
-		text += fmt.Sprintf("; did you mean %s?", near)
-	}
-	return errors.New(text)
+	return errors.New("want " + engine.OneOf(word, c.words))
 }
 
 // Bytes returns the value of a flag that is a quantity of bytes, such as 64Mi. Its default is n.

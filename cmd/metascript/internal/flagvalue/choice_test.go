@@ -11,7 +11,7 @@ func TestChoiceSet(t *testing.T) {
 		t.Errorf("after Set(json) it is %s, error %v", &c, err)
 	}
 	for word, want := range map[string]string{
-		"jsn": "want console or json; did you mean json?",
+		"jsn": "want console or json; did you mean \"json\"?",
 		"xml": "want console or json",
 	} {
 		if err := c.Set(word); err == nil || err.Error() != want {

@@ -4,26 +4,26 @@ package hookcall
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
-	"metascript/controller/api/validation"
 	"metascript/controller/hook"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/offline"
+	"metascript/controller/schemas"
 	"metascript/engine"
 	"metascript/scripts"
 )
 
-// A Call is one call of a hook. The kinds of its objects need no definition.
+// A Call is one call of a hook. The kinds of its objects need not be in Schemas.
 type Call struct {
 	Controller, Parent manifest.Document
 	Children           []manifest.Document // the observed children
@@ -31,9 +31,9 @@ type Call struct {
 	Finalizing         bool                // call the finalize hook, not the sync hook
 	Now                string              // request.now, in RFC 3339; "" means the time of the call
 
-	Definitions []*apiextensionsv1.CustomResourceDefinition // for the defaults of objects, and for kinds without an object
-	Known       map[schema.GroupVersionResource]object.Kind // more kinds without an object; may be nil
-	Sources     scripts.Sources                             // of scripts that are not in the controller object
+	Schemas *schemas.Set                                // the kinds, for their names, defaults and schemas
+	Known   map[schema.GroupVersionResource]object.Kind // more kinds without an object; may be nil
+	Sources scripts.Sources                             // of scripts that are not in the controller object
 }
 
 // Do calls the hook and returns its answer. It writes what the script prints to log. It modifies the objects of the call: it sets
@@ -43,7 +43,8 @@ func (c *Call) Do(ctx context.Context, in *sandbox.Sandbox, log io.Writer) (*hoo
 	if err != nil {
 		return nil, err
 	}
-	return sync.Run(ctx)
+	answer, err := sync.Run(ctx)
+	return answer, c.located(err)
 }
 
 // Customize calls only the customize hook, and returns its rules; none if there is no such hook. It is otherwise like Do, and is called
@@ -53,21 +54,38 @@ func (c *Call) Customize(ctx context.Context, in *sandbox.Sandbox, log io.Writer
 	if err != nil {
 		return nil, err
 	}
-	return sync.Customize(ctx)
+	rules, err := sync.Customize(ctx)
+	return rules, c.located(err)
+}
+
+// located returns an error of the call with its place in the files.
+func (c *Call) located(err error) error {
+	var other *offline.OtherKindError
+	if !errors.As(err, &other) {
+		return c.Controller.Located(err)
+	}
+	for _, doc := range slices.Concat([]manifest.Document{c.Parent}, c.Children) {
+		if doc.Object == other.Object {
+			e := doc.Errorf(other.Field, "%v", err)
+			e.About = "" // the text names the object
+			return e
+		}
+	}
+	return err
 }
 
 // sync returns the call in the form of package offline, with the defaults of the objects.
 func (c *Call) sync(in *sandbox.Sandbox, log io.Writer) (*offline.Sync, error) {
 	objects := slices.Concat([]manifest.Document{c.Parent}, c.Children, c.Related)
-	if err := setDefaults(c.Definitions, objects); err != nil {
+	if err := setDefaults(c.Schemas, objects); err != nil {
 		return nil, err
 	}
 	now, err := c.now()
 	if err != nil {
 		return nil, err
 	}
-	// Without a cluster there is no discovery. Instead the kinds of the objects are used, with those of Definitions and of Kubernetes.
-	resources := &kube.Offline{Definitions: c.Definitions, Known: c.Known}
+	// Without a cluster there is no discovery. Instead the kinds of the objects are used, with those of Schemas.
+	resources := &kube.Offline{Kinds: c.Schemas.Kinds(), Known: c.Known}
 	for _, doc := range objects {
 		resources.Seen = append(resources.Seen, doc.GroupVersionKind())
 	}
@@ -101,21 +119,16 @@ func objectsOf(docs []manifest.Document) []*object.Object {
 	return all
 }
 
-// setDefaults sets the defaults of the objects whose kind is in defs. Objects of the kinds of Kubernetes get no defaults: those are in
-// the code of the API server, and not in a definition.
-func setDefaults(defs []*apiextensionsv1.CustomResourceDefinition, docs []manifest.Document) error {
-	for _, crd := range defs {
-		validator, err := validation.New(crd)
-		if err != nil {
-			return fmt.Errorf("CustomResourceDefinition %s: %w", crd.Name, err)
+// setDefaults sets the defaults of custom resources. Objects of the kinds of Kubernetes get no defaults: most of those are in the code
+// of the API server, and not in a schema.
+func setDefaults(in *schemas.Set, docs []manifest.Document) error {
+	for _, doc := range docs {
+		kind, err := in.Kind(doc.GroupVersionKind())
+		if err != nil || !kind.Custom {
+			continue // a kind that is not known has no defaults
 		}
-		for _, doc := range docs {
-			if kind := doc.GroupVersionKind(); kind.Group != crd.Spec.Group || kind.Kind != crd.Spec.Names.Kind {
-				continue
-			}
-			if doc.Object.Object, err = validator.Default(doc.Object.Object); err != nil {
-				return fmt.Errorf("%s: %s: %w", doc.File, object.Describe(doc.Object), err)
-			}
+		if doc.Object.Object, err = kind.Default(doc.Object.Object); err != nil {
+			return fmt.Errorf("%s: %s: %w", doc.File, object.Describe(doc.Object), err)
 		}
 	}
 	return nil

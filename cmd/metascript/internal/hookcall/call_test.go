@@ -9,6 +9,7 @@ import (
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/controller/api/v1alpha1"
+	"metascript/controller/schemas"
 	"metascript/engine"
 )
 
@@ -53,7 +54,11 @@ func newCall(t *testing.T) (*Call, *sandbox.Sandbox) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Call{Controller: docs[0], Parent: docs[2], Children: docs[3:], Definitions: crds}, sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{Log: 64 << 10})
+	known, err := schemas.Kubernetes().With(crds...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Call{Controller: docs[0], Parent: docs[2], Children: docs[3:], Schemas: known}, sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{Log: 64 << 10})
 }
 
 func TestRequestHasTheObjectsInTheFiles(t *testing.T) {

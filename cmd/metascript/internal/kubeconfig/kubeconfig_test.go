@@ -1,10 +1,15 @@
 package kubeconfig
 
 import (
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"k8s.io/client-go/rest"
 )
 
 const config = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c}}],
@@ -30,7 +35,7 @@ func TestPathHasPrecedenceOverTheVariable(t *testing.T) {
 		{"one of two files of the variable", "", missing + string(filepath.ListSeparator) + second, "https://second"},
 	} {
 		t.Setenv("KUBECONFIG", c.variable)
-		if got, err := Load(c.path); err != nil || got.Host != c.host {
+		if got, err := (Flags{Path: c.path}).Load(); err != nil || got.Config.Host != c.host || got.Context != "c" || !strings.HasPrefix(got.Config.UserAgent, "metacontroller/") {
 			t.Errorf("%s: got %v, error %v, want %s", c.name, got, err, c.host)
 		}
 	}
@@ -43,8 +48,58 @@ func TestErrorsHaveTheNameOfTheFile(t *testing.T) {
 		{"the variable", "", missing, "find a cluster: the variable KUBECONFIG names " + missing + ", and there is no such file"},
 	} {
 		t.Setenv("KUBECONFIG", c.variable)
-		if _, err := Load(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := (Flags{Path: c.path}).Load(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
 		}
+	}
+}
+
+const twoContexts = `{apiVersion: v1, kind: Config, current-context: test,
+contexts: [{name: test, context: {cluster: t}}, {name: production, context: {cluster: p}}],
+clusters: [{name: t, cluster: {server: "https://test"}}, {name: p, cluster: {server: "https://production", proxy-url: "http://proxy"}}]}`
+
+func TestContexts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(path, []byte(twoContexts), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ context, want, host string }{{"", "test", "https://test"}, {"production", "production", "https://production"}} {
+		if got, err := (Flags{Path: path, Context: c.context}).Load(); err != nil || got.Context != c.want || got.Config.Host != c.host {
+			t.Errorf("context %q: got %+v, error %v", c.context, got, err)
+		}
+	}
+	if got := (Flags{Path: path}).Contexts(); !slices.Equal(got, []string{"production", "test"}) {
+		t.Errorf("the contexts are %v", got)
+	}
+	for context, want := range map[string]string{
+		"prodution": `there is no context "prodution": did you mean "production"?`,
+		"other-one": `there is no context "other-one": want one of production, test`,
+	} {
+		if _, err := (Flags{Path: path, Context: context}).Load(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if got := (Flags{Path: "f", Context: "c"}).KubectlFlags(); got != " --kubeconfig f --context c" {
+		t.Errorf("the flags of kubectl are %q", got)
+	}
+}
+
+func TestLocal(t *testing.T) {
+	for host, want := range map[string]bool{
+		"https://127.0.0.1:6443": true, "https://127.8.0.1": true, "https://[::1]:6443": true, "https://0.0.0.0:6550": true,
+		"https://localhost:8443": true, "LOCALHOST": true, "localhost:8080": true, "127.0.0.1:8080": true, "https://api.localhost": true,
+		"https://kubernetes.docker.internal:6443": true, "https://host.docker.internal": true, "https://host.k3d.internal": true,
+		"https://kind-control-plane:6443": true, "https://k3d-dev-serverlb:6443": true,
+		"https://192.168.49.2:8443": false, "https://10.0.0.1": false, "https://kubernetes.default.svc": false, "https://test": false,
+		"https://ip-10-0-0-1.ec2.internal": false, "https://localhost.example.com": false, "https://k3d-dev.example.com": false,
+		"https://a-control-plane.example.com": false, "https://127.0.0.1.example.com": false, "https://internal": false, "": false,
+	} {
+		if got := (&Cluster{Config: &rest.Config{Host: host}}).Local(); got != want {
+			t.Errorf("%q: got %v", host, got)
+		}
+	}
+	proxied := &rest.Config{Host: "https://127.0.0.1", Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
+	if (&Cluster{Config: proxied}).Local() {
+		t.Error("an address that is reached through a proxy is local")
 	}
 }

@@ -82,7 +82,7 @@ func (f *Flags) Open(w io.Writer) *slog.Logger {
 func (f *Flags) handler(w io.Writer, level slog.Level) slog.Handler {
 	format := format{json: f.encoder.String() == "json", times: f.times.String()}
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: format.replace}
-	var handler slog.Handler = slog.NewTextHandler(w, options)
+	handler := newLines(w, func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, options) })
 	if format.json {
 		handler = slog.NewJSONHandler(w, options)
 	}

@@ -3,6 +3,7 @@ package logging
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -100,6 +101,25 @@ func TestNamesOfLevelsAreThoseOfZap(t *testing.T) {
 	} {
 		if got := zapLevel(slog.AnyValue(level)); got != want {
 			t.Errorf("the name of level %d is %s, want %s", level, got, want)
+		}
+	}
+}
+
+func TestLinesOfErrors(t *testing.T) {
+	const failure = "sync.star:1:2: no\n  x.y\n   ^\x1b[2K\nlevel=INFO msg=forged"
+	for encoder, want := range map[string]string{
+		"console": "level=WARN msg=failed parent=\"a\\nb\" error=\"sync.star:1:2: no\" times=1\n    |   x.y\n    |    ^\uFFFD[2K\n    | level=INFO msg=forged\n",
+		"json":    `"level":"warn","msg":"failed","parent":"a\nb","error":"sync.star:1:2: no\n  x.y\n   ^\u001b[2K\nlevel=INFO msg=forged","times":1}` + "\n",
+	} {
+		var out bytes.Buffer
+		parsed(t, "--zap-encoder="+encoder).Open(&out).With("parent", "a\nb").Warn("failed", "error", failure, "times", 1)
+		if got := out.String(); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: got %q, want %q at its end", encoder, got, want)
+		}
+		out.Reset()
+		parsed(t, "--zap-encoder="+encoder).Open(&out).Warn("failed", "error", errors.Join(errors.New("one"), errors.New("two")))
+		if got := out.String(); strings.Contains(got, "\n    | two\n") != (encoder == "console") {
+			t.Errorf("%s: an error is logged as %q", encoder, got)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package logging
 import (
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,6 +29,9 @@ func (l *level) String() string { return l.text }
 
 // Type returns the type of the flag for help.
 func (l *level) Type() string { return "level" }
+
+// Completions implements flagvalue.Words.
+func (l *level) Completions() []string { return slices.Sorted(maps.Keys(levelNames)) }
 
 // Set implements pflag.Value.
 func (l *level) Set(text string) error {

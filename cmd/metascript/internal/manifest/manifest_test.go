@@ -3,6 +3,7 @@ package manifest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestReadFilesFoldersAndStandardInput(t *testing.T) {
 	if diff := cmp.Diff(want, names(docs)); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
-	if _, err := Read([]string{"nosuch.yaml"}, nil); !os.IsNotExist(err) {
+	if _, err := Read([]string{"nosuch.yaml"}, nil); err == nil || err.Error() != "there is no file nosuch.yaml" {
 		t.Errorf("a file that does not exist: error %v", err)
 	}
 }
@@ -92,13 +93,32 @@ func TestControllersAreThoseOfTheGroup(t *testing.T) {
 	}
 }
 
+func TestTypeScriptNeedsWorkers(t *testing.T) {
+	for spec, want := range map[string]bool{
+		`{script: {language: TypeScript, inline: x}}`:                                true,
+		`{script: {language: JavaScript, inline: x}}`:                                false,
+		`{script: {file: a/sync.ts}}`:                                                true,
+		`{script: {file: a/sync.d.ts}}`:                                              false,
+		`{script: {language: JavaScript, file: a/sync.ts}}`:                          false,
+		`{script: {configMapRef: {name: a, key: sync.ts}}}`:                          true,
+		`{hooks: {finalize: {script: {file: sync.ts}}}}`:                             true,
+		`{script: {file: sync.js}, hooks: {sync: {script: {language: TypeScript}}}}`: true,
+		`{hooks: {sync: {webhook: {url: "http://x/sync.ts"}}}}`:                      false,
+	} {
+		docs := parse(t, `{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}, spec: `+spec+`}`)
+		if got := NeedWorkers(docs); got != want {
+			t.Errorf("%s: needs workers: %t", spec, got)
+		}
+	}
+}
+
 func TestCRDsAreDecoded(t *testing.T) {
 	found, err := CRDs(parse(t, controllers))
 	if err != nil || len(found) != 1 || found[0].Name != "parts.example.com" {
 		t.Errorf("got %v, error %v", found, err)
 	}
 	_, err = CRDs(parse(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: x}, spec: {group: 1}}"))
-	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml: CustomResourceDefinition x: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "a.yaml:1:106: CustomResourceDefinition x: spec.group: want a string, got 1\n") {
 		t.Errorf("a definition with a wrong type: error %v", err)
 	}
 }
@@ -114,5 +134,28 @@ func TestScriptsAreFoundInConfigMapsAmongTheFiles(t *testing.T) {
 		if _, err := sources.ConfigMaps(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "not among the files") {
 			t.Errorf("%s: error %v", c, err)
 		}
+	}
+}
+
+// The folder of a controller has its script in a file. Other folders are not searched: they may be large, and dev watches those that
+// are.
+func TestScriptFolders(t *testing.T) {
+	var docs []Document
+	for file, spec := range map[string]string{
+		"web/a.yaml": `{script: {file: sync.star}}`, "web/b.yaml": `{hooks: {sync: {script: {file: sync.js}}}}`,
+		"lib/a.yaml": `{script: {inline: "", libraries: [{file: lib.star}]}}`, "inline/a.yaml": `{script: {inline: "file"}}`, "-": `{script: {file: sync.star}}`,
+	} {
+		found, err := Parse(file, []byte("{apiVersion: metacontroller.k8s.io/v1alpha1, kind: CompositeController, metadata: {name: c}, spec: "+spec+"}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, found...)
+	}
+	slices.SortFunc(docs, func(a, b Document) int { return strings.Compare(a.File, b.File) })
+	if diff := cmp.Diff([]string{"flag", "lib", "web"}, ScriptFolders([]string{"flag"}, docs)); diff != "" {
+		t.Errorf("folders (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"web", "lib"}, ScriptFolders([]string{"web"}, docs)); diff != "" {
+		t.Errorf("folders, one of them in the flag (-want +got):\n%s", diff)
 	}
 }

@@ -1,24 +1,28 @@
 package manifest
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
+	"metascript/cmd/metascript/internal/place"
 	"metascript/controller/object"
+	"metascript/engine"
 )
 
+// Steps is the name of the file with the steps of a simulation, which has no objects.
+const Steps = "simulate.yaml"
+
 // Read returns the objects in files, in their order; "-" means standard input. A folder means the YAML and JSON files in it, without
-// those in its subfolders. A List is replaced by its items.
+// [Steps] and those in its subfolders; a pattern means the files that match it. A List is replaced by its items.
 func Read(paths []string, stdin io.Reader) ([]Document, error) {
 	var all []Document
 	paths, err := Files(paths)
@@ -39,9 +43,33 @@ func Read(paths []string, stdin io.Reader) ([]Document, error) {
 	return all, nil
 }
 
-// Files replaces folders by the YAML and JSON files in them. A path that does not exist is not replaced, so that reading it returns
-// the error.
+// Expand replaces patterns, as of path/filepath.Match, by the files and folders that match them. A path that exists is not a pattern.
+func Expand(paths []string) ([]string, error) {
+	var all []string
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil || path == "-" || !strings.ContainsAny(path, "*?[") {
+			all = append(all, path)
+			continue
+		}
+		found, err := filepath.Glob(path)
+		if err != nil {
+			return nil, fmt.Errorf("the pattern %s is not valid: it has a [ without a ]", path)
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("no file matches the pattern %s", path)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// Files replaces patterns by what matches them, and folders by the YAML and JSON files in them, without [Steps]. A path that does not exist is not
+// replaced, so that reading it returns the error.
 func Files(paths []string) ([]string, error) {
+	paths, err := Expand(paths)
+	if err != nil {
+		return nil, err
+	}
 	var files []string
 	for _, path := range paths {
 		if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
@@ -53,7 +81,8 @@ func Files(paths []string) ([]string, error) {
 			return nil, err
 		}
 		for _, entry := range entries {
-			if ext := filepath.Ext(entry.Name()); ext == ".yaml" || ext == ".yml" || ext == ".json" {
+			ext := filepath.Ext(entry.Name())
+			if entry.Name() != Steps && (ext == ".yaml" || ext == ".yml" || ext == ".json") {
 				files = append(files, filepath.Join(path, entry.Name()))
 			}
 		}
@@ -78,76 +107,130 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(stdin)
 	}
-	return os.ReadFile(path)
-}
-
-// Parse reads the objects in the text of a file, which is one YAML document or several. JSON is YAML too.
-func Parse(file string, text []byte) ([]Document, error) {
-	var found []Document
-	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	for n := 1; ; n++ {
-		part, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return found, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		objects, err := parseDocument(part)
-		if err != nil {
-			return nil, fmt.Errorf("%s, document %d: %w", file, n, err)
-		}
-		for _, o := range objects {
-			found = append(found, Document{o, file})
-		}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, missing("file", path)
 	}
+	return text, err
 }
 
-// parseDocument returns the objects in one YAML document. A duplicate key is an error. Integers become int64, as in client-go.
-func parseDocument(text []byte) ([]*object.Object, error) {
-	asJSON, err := yaml.YAMLToJSONStrict(text)
+// missing returns the error that a file or directory does not exist, with the name that was probably meant.
+func missing(what, path string) error {
+	entries, _ := os.ReadDir(filepath.Dir(path)) // without entries there is no hint
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	if like := engine.Nearest(filepath.Base(path), names); like != "" {
+		return fmt.Errorf("there is no %s %s: did you mean %s?", what, path, filepath.Join(filepath.Dir(path), like))
+	}
+	return fmt.Errorf("there is no %s %s", what, path)
+}
+
+// CheckDir returns an error if a path is not that of a directory.
+func CheckDir(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return missing("directory", path)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file, want its directory: %s", path, filepath.Dir(path))
+	}
+	return nil
+}
+
+// Parse reads the objects in the text of a file, which is one YAML document or several. JSON is YAML too. A duplicate key is an error.
+// Integers become int64, as in client-go.
+func Parse(file string, text []byte) ([]Document, error) {
+	docs, err := place.Parse(file, text)
 	if err != nil {
 		return nil, err
 	}
-	var m map[string]any
-	if err := utiljson.Unmarshal(asJSON, &m); err != nil {
-		return nil, errors.New("want an object")
+	var found []Document
+	for _, doc := range docs {
+		var m map[string]any
+		if err := utiljson.Unmarshal(doc.JSON, &m); err != nil {
+			return nil, doc.Errorf("", "want an object, with apiVersion and kind")
+		}
+		objects, err := Objects(file, doc.Value, m)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, objects...)
 	}
-	if m == nil {
-		return nil, nil // there are only comments
-	}
-	return Objects(m)
+	return found, nil
 }
 
 // Objects returns the object m, or its items if m is a List. It returns an error if an object has no kind or API version, or if an
-// object that is not in a List has no name.
-func Objects(m map[string]any) ([]*object.Object, error) {
+// object that is not in a List has no name. m is written as v in a file.
+func Objects(file string, v place.Value, m map[string]any) ([]Document, error) {
 	o := &object.Object{Object: m}
-	if o.GetAPIVersion() == "" || o.GetKind() == "" {
-		return nil, errors.New("apiVersion or kind is missing")
-	}
-	if metadata, ok := m["metadata"].(map[string]any); m["metadata"] != nil && !ok || !o.IsList() && metadata["name"] == nil {
-		return nil, fmt.Errorf("%s: metadata must be an object with a name", o.GetKind())
-	}
-	if !o.IsList() {
-		return []*object.Object{o}, nil
-	}
-	return items(o)
-}
-
-// items returns the objects in a List. They need not have names.
-func items(list *object.Object) ([]*object.Object, error) {
-	parsed, err := list.ToList()
-	if err != nil {
+	if err := head(v, m); err != nil {
 		return nil, err
 	}
-	var found []*object.Object
-	for i := range parsed.Items {
-		item := &parsed.Items[i]
-		if item.GetAPIVersion() == "" || item.GetKind() == "" {
-			return nil, fmt.Errorf("items[%d]: apiVersion or kind is missing", i)
+	if !o.IsList() {
+		if metadata, _ := m["metadata"].(map[string]any); metadata["name"] == nil {
+			return nil, v.Errorf("metadata", "%s: metadata must be an object with a name", o.GetKind())
 		}
-		found = append(found, item)
+		return []Document{{o, file, v}}, nil
+	}
+	items, _ := m["items"].([]any) // or else o would not be a List
+	var found []Document
+	for i := range items {
+		at := fmt.Sprintf("items[%d]", i)
+		item, isObject := items[i].(map[string]any)
+		if !isObject {
+			return nil, v.Errorf(at, "%s: want an object, with apiVersion and kind", at)
+		}
+		value, _ := v.Find(at)
+		if err := head(value, item); err != nil {
+			return nil, err
+		}
+		found = append(found, Document{&object.Object{Object: item}, file, value})
 	}
 	return found, nil
+}
+
+// head returns an error if the fields that identify an object are missing, or are not strings. They need not have values in a List.
+func head(v place.Value, m map[string]any) error {
+	for _, field := range []string{"apiVersion", "kind"} {
+		if text, isString := m[field].(string); m[field] != nil && !isString {
+			return notString(v, field, m[field])
+		} else if text != "" {
+			continue
+		}
+		keys := slices.DeleteFunc(slices.Sorted(maps.Keys(m)), func(key string) bool { return slices.Contains(topLevel, key) })
+		if like := engine.Nearest(field, keys); like != "" {
+			e := v.Errorf("", "unknown field %q", like)
+			e.Place, e.Hint = v.AtKey(like), fmt.Sprintf("did you mean %q?", field)
+			return e
+		}
+		e := v.Errorf("", "%s is missing", field)
+		e.Hint = "each object has apiVersion and kind"
+		return e
+	}
+	metadata, isObject := m["metadata"].(map[string]any)
+	if m["metadata"] != nil && !isObject {
+		e := v.Errorf("metadata", "%v: metadata must be an object with a name", m["kind"])
+		e.Hint = v.Hint("metadata", false)
+		return e
+	}
+	for _, field := range []string{"name", "namespace"} {
+		if _, isString := metadata[field].(string); metadata[field] != nil && !isString {
+			return notString(v, "metadata."+field, metadata[field])
+		}
+	}
+	return nil
+}
+
+// topLevel are fields of objects that are no misspelled ones.
+var topLevel = []string{"apiVersion", "kind", "metadata", "spec", "status", "data"}
+
+// notString returns the error that a field is not a string.
+func notString(v place.Value, path string, got any) error {
+	e := v.Errorf(path, "%s: want a string, got %v", path, got)
+	e.Hint = v.Hint(path, true)
+	return e
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -11,11 +14,35 @@ import (
 	"metascript/scripts"
 )
 
-// ScriptSources returns the sources of scripts without a cluster: the files below folders, and the ConfigMaps among documents. A
-// ConfigMap without a namespace is in the namespace default, like one that kubectl creates.
+// ScriptFolders returns the folders with the files in script.file: folders, and then, so that no flag is needed for a script beside its
+// controller, the folders of the controllers among documents that have a script in a file.
+func ScriptFolders(folders []string, docs []Document) []string {
+	all := slices.Clone(folders)
+	for _, doc := range Controllers(docs) {
+		if dir := filepath.Dir(doc.File); doc.File != "-" && namesFile(doc.Object.Object["spec"]) && !slices.Contains(all, dir) {
+			all = append(all, dir)
+		}
+	}
+	return all
+}
+
+// namesFile reports whether a part of a controller's spec has a script, or a library, in a file.
+func namesFile(part any) bool {
+	switch part := part.(type) {
+	case map[string]any:
+		file, _ := part["file"].(string)
+		return file != "" || slices.ContainsFunc(slices.Collect(maps.Values(part)), namesFile)
+	case []any:
+		return slices.ContainsFunc(part, namesFile)
+	}
+	return false
+}
+
+// ScriptSources returns the sources of scripts without a cluster: the files below the folders of [ScriptFolders], and the ConfigMaps
+// among documents. A ConfigMap without a namespace is in the namespace default, like one that kubectl creates.
 func ScriptSources(folders []string, docs []Document) scripts.Sources {
 	return scripts.Sources{
-		Folders: scripts.NewFolders(folders, slog.New(slog.DiscardHandler)),
+		Folders: scripts.NewFolders(ScriptFolders(folders, docs), slog.New(slog.DiscardHandler)),
 		ConfigMaps: func(namespace, name string) (*scripts.ConfigMap, error) {
 			for _, doc := range docs {
 				if doc.GetKind() == "ConfigMap" && cmp.Or(doc.GetNamespace(), metav1.NamespaceDefault) == namespace && doc.GetName() == name {

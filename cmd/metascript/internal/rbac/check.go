@@ -3,7 +3,6 @@ package rbac
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -14,31 +13,61 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"metascript/controller/api/v1alpha1"
 	"metascript/controller/rights"
 	"metascript/controller/spec"
 )
 
-// A Checker compares what controllers need with what a cluster grants to their accounts, and prints the differences.
+// A Checker compares what controllers need with what a cluster grants to their accounts.
 type Checker struct {
-	Out io.Writer
-
 	typed   kubernetes.Interface
 	objects dynamic.Interface
 }
 
+// A Difference is what a Checker found out about an account.
+type Difference struct {
+	ServiceAccount v1alpha1.ServiceAccountRef `json:"serviceAccount"`
+	Controllers    []string                   `json:"controllers"`       // kind and name of those that act as the account
+	Exact          bool                       `json:"exact"`             // the account has exactly what it needs
+	Missing        []Missing                  `json:"missing,omitempty"` // what it needs and does not have
+	Excess         []Excess                   `json:"excess,omitempty"`  // what it has and does not need
+
+	hints []string // what else may need the account
+}
+
+// A Missing is a right that an account needs and does not have.
+type Missing struct {
+	Verb        string `json:"verb"`
+	Group       string `json:"group"` // "" is the core group
+	Resource    string `json:"resource"`
+	Subresource string `json:"subresource,omitempty"`
+	Namespace   string `json:"namespace,omitempty"` // "" is all namespaces, or a cluster-scoped resource
+	Name        string `json:"name,omitempty"`      // "" is all objects
+	Why         string `json:"why"`                 // what the server does with it
+}
+
+// An Excess is a role that grants more than an account needs.
+type Excess struct {
+	Role    string   `json:"role"`            // its kind and name
+	Binding string   `json:"binding"`         // the binding that gives it to the account
+	Group   string   `json:"group,omitempty"` // the account has it as a member of this group
+	Grants  []string `json:"grants"`          // what it grants and the account does not need
+	Remedy  string   `json:"remedy"`          // what to do about it
+}
+
 // NewChecker returns a Checker for the cluster of config.
-func NewChecker(config *rest.Config, out io.Writer) (*Checker, error) {
+func NewChecker(config *rest.Config) (*Checker, error) {
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	objects, err := dynamic.NewForConfig(config)
-	return &Checker{Out: out, typed: typed, objects: objects}, err
+	return &Checker{typed: typed, objects: objects}, err
 }
 
 // Check checks the accounts of controllers. Several controllers may have the same account, which then needs what each of them needs. It
-// reports whether each account has exactly what it needs.
-func (k *Checker) Check(ctx context.Context, controllers []*Controller) (exact bool, err error) {
+// returns a Difference for each account.
+func (k *Checker) Check(ctx context.Context, controllers []*Controller) ([]Difference, error) {
 	accounts := map[Account][]*Controller{}
 	var order []Account
 	for _, c := range controllers {
@@ -47,49 +76,59 @@ func (k *Checker) Check(ctx context.Context, controllers []*Controller) (exact b
 		}
 		accounts[c.Account] = append(accounts[c.Account], c)
 	}
-	exact = true
+	var all []Difference
 	for _, a := range order {
-		one, err := k.checkAccount(ctx, a, accounts[a])
+		d, err := k.checkAccount(ctx, a, accounts[a])
 		if err != nil {
-			return false, fmt.Errorf("ServiceAccount %s/%s: %w", a.Namespace, a.Name, err)
+			return nil, fmt.Errorf("ServiceAccount %s/%s: %w", a.Namespace, a.Name, err)
 		}
-		exact = exact && one
+		all = append(all, d)
 	}
-	return exact, nil
+	return all, nil
 }
 
 // checkAccount checks one account.
-func (k *Checker) checkAccount(ctx context.Context, a Account, of []*Controller) (bool, error) {
-	var names []string
+func (k *Checker) checkAccount(ctx context.Context, a Account, of []*Controller) (Difference, error) {
+	d := Difference{ServiceAccount: v1alpha1.ServiceAccountRef(a)}
 	var needed, allowed []rights.Right
 	for _, c := range of {
-		names = append(names, c.ID.String())
+		d.Controllers = append(d.Controllers, c.ID.String())
 		needed = append(needed, c.Rights.Account...)
 		allowed = append(append(allowed, c.Rights.Account...), c.Rights.Rare...)
 	}
 	missing, err := k.missing(ctx, a, needed)
 	if err != nil {
-		return false, err
+		return d, err
 	}
 	grants, err := grantsOf(ctx, k.typed.RbacV1(), a)
 	if err != nil {
-		return false, err
+		return d, err
 	}
-	title := fmt.Sprintf("ServiceAccount %s/%s of %s", a.Namespace, a.Name, strings.Join(names, ", "))
-	lines := missingLines(missing)
+	for _, r := range missing {
+		d.Missing = append(d.Missing, Missing{r.Verb, r.Group, r.Resource, r.Subresource, r.Namespace, r.Name, r.Why})
+	}
 	for _, g := range grants {
-		lines = append(lines, excessLines(&g, allowed, a, of)...)
+		if e, exceeds := excessOf(&g, allowed, a, of); exceeds {
+			d.Excess = append(d.Excess, e)
+		}
 	}
-	if len(lines) == 0 {
-		fmt.Fprintf(k.Out, "%s: has exactly what it needs\n", title)
-		return true, nil
+	if d.Exact = len(d.Missing) == 0 && len(d.Excess) == 0; !d.Exact {
+		d.hints = k.otherUsers(ctx, a, of)
 	}
-	fmt.Fprintf(k.Out, "%s:\n", title)
-	lines = append(lines, k.otherUsers(ctx, a, of)...)
-	for _, line := range lines {
-		fmt.Fprintf(k.Out, "  %s\n", line)
+	return d, nil
+}
+
+// Text returns a Difference for people.
+func (d *Difference) Text() string {
+	title := fmt.Sprintf("ServiceAccount %s/%s of %s", d.ServiceAccount.Namespace, d.ServiceAccount.Name, strings.Join(d.Controllers, ", "))
+	if d.Exact {
+		return title + ": has exactly what it needs\n"
 	}
-	return false, nil
+	lines := missingLines(d.Missing)
+	for _, e := range d.Excess {
+		lines = append(lines, e.lines()...)
+	}
+	return title + ":\n  " + strings.Join(append(lines, d.hints...), "\n  ") + "\n"
 }
 
 // missing returns the rights that the API server does not permit to an account. It asks the API server, since there are other
@@ -119,12 +158,13 @@ func (k *Checker) missing(ctx context.Context, a Account, needed []rights.Right)
 }
 
 // missingLines returns a line for each resource and reason, and what to do.
-func missingLines(missing []rights.Right) []string {
+func missingLines(missing []Missing) []string {
 	var keys []string
 	verbs := map[string][]string{}
-	for _, r := range missing {
-		key := fmt.Sprintf("%s %s: %s", r.Target(), r.Where(), r.Why)
-		keys, verbs[key] = union(keys, []string{key}), append(verbs[key], r.Verb)
+	for _, m := range missing {
+		r := rights.Right{Group: m.Group, Resource: m.Resource, Subresource: m.Subresource, Namespace: m.Namespace, Name: m.Name}
+		key := fmt.Sprintf("%s %s: %s", r.Target(), r.Where(), m.Why)
+		keys, verbs[key] = union(keys, []string{key}), append(verbs[key], m.Verb)
 	}
 	var lines []string
 	for _, key := range keys {
@@ -136,20 +176,31 @@ func missingLines(missing []rights.Right) []string {
 	return lines
 }
 
-// excessLines returns what a grant permits beyond allowed, and what to do. of are the controllers of the account.
-func excessLines(g *grant, allowed []rights.Right, a Account, of []*Controller) []string {
+// excessOf returns what a grant permits beyond allowed, and what to do; false if it permits no more. of are the controllers of the
+// account.
+func excessOf(g *grant, allowed []rights.Right, a Account, of []*Controller) (Excess, bool) {
 	found, useful := g.excesses(allowed)
-	if len(found) == 0 {
-		return nil
-	}
-	lines := []string{fmt.Sprintf("too much: %s %s, which %s binds%s", g.role.Kind, g.role.Name, g.binding, g.through())}
-	for _, e := range found {
-		lines = append(lines, "  "+e.String())
+	e := Excess{Role: g.role.Kind + " " + g.role.Name, Binding: g.binding, Group: g.group, Remedy: g.remedy(useful, a)}
+	for _, one := range found {
+		e.Grants = append(e.Grants, one.String())
 	}
 	if slices.ContainsFunc(of, func(c *Controller) bool { return c.prints(g) }) {
-		return append(lines, "  apply the output of metascript rbac again: it has another version of this role")
+		e.Remedy = "apply the output of metascript rbac again: it has another version of this role"
 	}
-	return append(lines, "  "+g.remedy(useful, a))
+	return e, len(found) > 0
+}
+
+// lines returns an Excess for people.
+func (e *Excess) lines() []string {
+	through := ""
+	if e.Group != "" {
+		through = " to the group " + e.Group
+	}
+	lines := []string{fmt.Sprintf("too much: %s, which %s binds%s", e.Role, e.Binding, through)}
+	for _, grant := range e.Grants {
+		lines = append(lines, "  "+grant)
+	}
+	return append(lines, "  "+e.Remedy)
 }
 
 // prints reports whether the role of a grant is one that c prints.
@@ -159,14 +210,6 @@ func (c *Controller) prints(g *grant) bool {
 		namespace = ""
 	}
 	return g.role.Name == c.name() && slices.ContainsFunc(c.Rights.Account, func(r rights.Right) bool { return r.Namespace == namespace })
-}
-
-// through says by which group the account has the role.
-func (g *grant) through() string {
-	if g.group == "" {
-		return ""
-	}
-	return " to the group " + g.group
 }
 
 // remedy says what to do about a role that grants too much. useful means that the account needs something of it.

@@ -13,7 +13,6 @@ import (
 	"io"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -26,12 +25,13 @@ import (
 	"metascript/controller/binding"
 	"metascript/controller/build"
 	"metascript/controller/hook"
+	"metascript/controller/kinds"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/offline"
 	"metascript/controller/rights"
+	"metascript/controller/schemas"
 	"metascript/controller/spec"
-	"metascript/engine"
 	"metascript/scripts"
 )
 
@@ -40,10 +40,10 @@ type Account = v1alpha1.ServiceAccountRef
 
 // A Loader finds the rights of controllers.
 type Loader struct {
-	Finder      kube.Finder // finds the resources that controllers name
-	Definitions []*apiextensionsv1.CustomResourceDefinition
-	Sandbox     *sandbox.Sandbox
-	Sources     scripts.Sources
+	Finder  kube.Finder // finds the resources that controllers name
+	Schemas *schemas.Set
+	Sandbox *sandbox.Sandbox
+	Sources scripts.Sources
 
 	Strategy   v1alpha1.ApplyStrategy // of controllers that do not set it
 	Namespaces []string               // of the parents; none means all
@@ -74,7 +74,7 @@ type Controller struct {
 // declared is what the object of a controller says.
 type declared struct {
 	*offline.Loaded
-	object   *object.Object
+	document manifest.Document
 	resolved spec.Resolved
 	binding  *binding.Binding
 }
@@ -83,9 +83,9 @@ type declared struct {
 func (l *Loader) Load(ctx context.Context, docs []manifest.Document) ([]*Controller, error) {
 	var all []*Controller
 	for _, doc := range docs {
-		c, err := l.load(ctx, doc.Object)
+		c, err := l.load(ctx, doc)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %s", doc.File, object.Describe(doc.Object), engine.DetailOf(err))
+			return nil, doc.Explain(err)
 		}
 		all = append(all, c)
 	}
@@ -107,12 +107,12 @@ func (l *Loader) Load(ctx context.Context, docs []manifest.Document) ([]*Control
 }
 
 // load reads one controller.
-func (l *Loader) load(ctx context.Context, o *object.Object) (*Controller, error) {
-	loaded, err := offline.Load(ctx, o, l.Sandbox.Sandbox, l.Sources)
+func (l *Loader) load(ctx context.Context, doc manifest.Document) (*Controller, error) {
+	loaded, err := offline.Load(ctx, doc.Object, l.Sandbox.Sandbox, l.Sources)
 	if err != nil {
 		return nil, err
 	}
-	d := &declared{Loaded: loaded, object: o}
+	d := &declared{Loaded: loaded, document: doc}
 	if d.resolved, err = spec.Resolve(loaded.Declaration, l.Finder); err != nil {
 		return nil, err
 	}
@@ -191,15 +191,15 @@ func ConfigMaps(ctx context.Context, files scripts.ConfigMaps, config *rest.Conf
 	}, nil
 }
 
-// Definitions is a Finder that knows only the resources of Kubernetes and those of definitions. Unlike kube.Offline it guesses nothing,
-// since the scope of a resource decides which objects are printed.
-type Definitions []*apiextensionsv1.CustomResourceDefinition
+// Kinds is a Finder that knows only the resources in a table. Unlike kube.Offline it guesses nothing, since the scope of a resource
+// decides which objects are printed.
+type Kinds kinds.Table
 
 // ByName implements kube.Finder.
-func (d Definitions) ByName(apiVersion, plural string) (kube.Resource, error) {
-	found, err := (&kube.Offline{Definitions: d}).ByName(apiVersion, plural)
-	if err != nil {
-		return found, fmt.Errorf("the scope of resource %q in %s is not known: give its CustomResourceDefinition with -f too", plural, apiVersion)
+func (k Kinds) ByName(apiVersion, plural string) (kube.Resource, error) {
+	found, err := (&kube.Offline{Kinds: kinds.Table(k)}).ByName(apiVersion, plural)
+	if err != nil && kinds.MayExist(apiVersion) {
+		err = fmt.Errorf("the scope of resource %q in %s is not known: give its CustomResourceDefinition with -f too", plural, apiVersion)
 	}
-	return found, nil
+	return found, err
 }

@@ -58,7 +58,7 @@ func (o *Observer) observe(ctx context.Context, controllers []manifest.Document,
 		objects = append(objects, doc.Object)
 	}
 	source.Set(objects)
-	printed.SetControllers(len(objects))
+	printed.SetControllers(controllers)
 	printed.Print(fmt.Sprintf("dry run for %s in the cluster at %s, or until Ctrl-C", o.Period, options.Config.Host))
 	err = server.Run(ctx)
 	printed.Stopped()

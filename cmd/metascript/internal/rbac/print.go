@@ -32,6 +32,34 @@ func Print(w io.Writer, all []Manifest) error {
 	return nil
 }
 
+// A List is a list of objects, as of kubectl.
+type List struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Items      []any  `json:"items"`
+}
+
+// ListOf returns objects as a List, each once and without comments.
+func ListOf(all []Manifest) *List {
+	list := &List{APIVersion: "v1", Kind: "List", Items: []any{}}
+	for _, m := range all {
+		var rules []rbacv1.PolicyRule
+		for _, rule := range m.Rules {
+			rules = append(rules, rule.PolicyRule)
+		}
+		switch object := m.Object.(type) {
+		case *rbacv1.Role:
+			object.Rules = rules
+		case *rbacv1.ClusterRole:
+			object.Rules = rules
+		}
+		if !contains(list.Items, m.Object) {
+			list.Items = append(list.Items, m.Object)
+		}
+	}
+	return list
+}
+
 func contains(all []any, one any) bool {
 	for _, other := range all {
 		if reflect.DeepEqual(other, one) {

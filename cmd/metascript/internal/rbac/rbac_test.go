@@ -328,9 +328,9 @@ func TestWhatToDo(t *testing.T) {
 			"nothing in it is needed: remove the subject team/c from the binding (kubectl edit rolebinding b -n a), or delete it (kubectl delete rolebinding b -n a)"},
 	} {
 		g := &grant{binding: "RoleBinding b in namespace a", edit: "rolebinding b -n a", namespace: "a", role: rbacv1.RoleRef{Kind: "Role", Name: c.role}, group: c.group, rules: pods}
-		lines := excessLines(g, c.needed, account, []*Controller{controllerWith(c.needed...)})
-		if got := strings.TrimSpace(lines[len(lines)-1]); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		got, exceeds := excessOf(g, c.needed, account, []*Controller{controllerWith(c.needed...)})
+		if !exceeds || got.Remedy != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got.Remedy, c.want)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/cmd/metascript/internal/hookcall"
-	"metascript/cmd/metascript/internal/manifest"
 	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/related"
@@ -37,7 +36,7 @@ func (l *Loader) ask(ctx context.Context, controllers []*Controller) error {
 				continue
 			}
 			isParent = true
-			call := &hookcall.Call{Parent: manifest.Document{Object: object.Copy(doc.Object), File: doc.File}}
+			call := &hookcall.Call{Parent: doc.Copy()}
 			if err := l.customize(ctx, c, call); err != nil {
 				return fmt.Errorf("%s: %s: the customize hook of %s fails: %s", doc.File, object.Describe(doc.Object), c.ID, engine.DetailOf(err))
 			}
@@ -89,8 +88,8 @@ func (l *Loader) customize(ctx context.Context, c *Controller, call *hookcall.Ca
 	if resource != nil && resource.Namespaced && parent.GetNamespace() == "" {
 		parent.SetNamespace(metav1.NamespaceDefault)
 	}
-	call.Controller = manifest.Document{Object: c.declared.object}
-	call.Definitions, call.Known, call.Sources = l.Definitions, c.known(), l.Sources
+	call.Controller = c.declared.document
+	call.Schemas, call.Known, call.Sources = l.Schemas, c.known(), l.Sources
 	returned, err := call.Customize(ctx, l.Sandbox, l.Log)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -16,11 +17,11 @@ import (
 
 // covered are the reasons of events on a controller that are not printed: its status has the same information and more, or an author
 // does not need it.
-var covered = []string{"Starting", "Started", "Stopping", "Stopped", "CreateError", "ScriptReloaded", "ScriptRejected"}
+var covered = []string{"Starting", "Started", "Stopping", "Stopped", "CreateError", "ScriptReloaded", "ScriptRejected", "ParentsFailing", "ParentsSynced", "AnswersNotStored"}
 
 // Loaded implements observe.Observer. A problem that the controller still has is printed again, since the author has just tried to
 // fix it.
-func (r *Reporter) Loaded(o *object.Object) {
+func (r *Reporter) Loaded(o *object.Object, _ iter.Seq[*object.Object]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	what := ": runs"
@@ -30,19 +31,58 @@ func (r *Reporter) Loaded(o *object.Object) {
 	r.loads[o.GetName()]++
 	delete(r.printed, object.Describe(o))
 	r.print(r.Style.Strong(object.Describe(o)) + what)
+	if line := r.hooks[object.Describe(o)]; line != "" {
+		r.printNew(object.Describe(o)+" hooks", line)
+	}
+}
+
+// Ready returns the condition Ready in the status of a controller; nil if there is none yet.
+func Ready(o *object.Object) *metav1.Condition {
+	status, err := statusOf(o)
+	if err != nil {
+		return nil // Status prints the error
+	}
+	return meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+}
+
+// Problem returns what prevents the latest version of a controller from running, as Status prints it; "" if nothing does, or if it is
+// paused.
+func Problem(o *object.Object) string {
+	status, err := statusOf(o)
+	if err != nil {
+		return err.Error()
+	}
+	if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil && ready.Reason == v1alpha1.ReasonPaused {
+		return ""
+	}
+	what, why := problem(status.Conditions)
+	if what == "" {
+		return ""
+	}
+	return object.Describe(o) + what + "\n" + why
+}
+
+// statusOf returns the status of a controller.
+func statusOf(o *object.Object) (status v1alpha1.ControllerStatus, err error) {
+	m, _ := o.Object["status"].(map[string]any)
+	err = runtime.DefaultUnstructuredConverter.FromUnstructured(m, &status)
+	return status, err
 }
 
 // Status prints what is new in the status of a controller: why the latest version of the controller does not run, warnings, and the
 // names of its hooks.
 func (r *Reporter) Status(o *object.Object) {
-	var status v1alpha1.ControllerStatus
-	m, _ := o.Object["status"].(map[string]any)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, &status); err != nil {
+	status, err := statusOf(o)
+	if err != nil {
 		r.Print(err.Error())
 		return
 	}
 	name := r.Style.Strong(object.Describe(o))
 	if what, why := problem(status.Conditions); what != "" {
+		r.mu.Lock()
+		doc := r.controllers[o.GetName()]
+		r.mu.Unlock()
+		why = doc.LocatedText(why)
 		r.PrintNew(object.Describe(o), name+what, r.Style.Failure(why))
 	} else if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
 		r.fixed(o)
@@ -55,16 +95,21 @@ func (r *Reporter) Status(o *object.Object) {
 		r.PrintNew(subject, text)
 	}
 	if script := status.Script; script != nil {
-		r.noteHooks(script.Hooks)
-		r.PrintNew(object.Describe(o)+" hooks", fmt.Sprintf("%s: hooks %s", name, strings.Join(script.Hooks, ", ")))
+		r.printHooks(o, script.Hooks)
 	}
 }
 
-// noteHooks records whether there is a finalize hook, for Stopped.
-func (r *Reporter) noteHooks(hooks []string) {
+// printHooks prints the names of the hooks of a controller. If the controller does not run yet, Loaded prints them. It records whether
+// there is a finalize hook, for Stopped.
+func (r *Reporter) printHooks(o *object.Object, hooks []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.finalizes = r.finalizes || slices.Contains(hooks, hook.Finalize)
+	about := object.Describe(o)
+	r.hooks[about] = fmt.Sprintf("%s: hooks %s", r.Style.Strong(about), strings.Join(hooks, ", "))
+	if r.loads[o.GetName()] > 0 {
+		r.printNew(about+" hooks", r.hooks[about])
+	}
 }
 
 // fixed prints that the latest version of a controller runs, if a problem was printed before. It prints nothing after a reload that

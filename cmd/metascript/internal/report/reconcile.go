@@ -11,7 +11,6 @@ import (
 	"metascript/cmd/metascript/internal/style"
 	"metascript/controller/object"
 	"metascript/controller/observe"
-	"metascript/controller/plan"
 	"metascript/engine"
 )
 
@@ -44,7 +43,7 @@ func (r *Reporter) reconcile(about observe.About) *reconcileState {
 // object twice, such as its spec and its status, the second write is compared with the object that the first one stored: the cache
 // may not have it yet.
 func (r *Reporter) Wrote(about observe.About, w observe.Write) {
-	if w.Err != nil || w.Verb == plan.DryRun {
+	if w.Err != nil || !w.Verb.Stores() {
 		return
 	}
 	r.mu.Lock()
@@ -79,7 +78,7 @@ func (r *Reporter) Reconciled(about observe.About, failed error) {
 	before := r.outcomes[about]
 	now := outcome{load: r.loads[about.Controller], changes: strings.Join(ended.changes, "\n"), prints: ended.prints}
 	if failed != nil {
-		now.failure = engine.DetailOf(failed)
+		now.failure = r.failureOf(about.Controller, failed)
 	}
 	r.outcomes[about] = now
 	r.printOutcome(about, before, now, ended.changes)

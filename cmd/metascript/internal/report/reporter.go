@@ -24,8 +24,10 @@ import (
 
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/style"
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/observe"
+	"metascript/engine"
 )
 
 // A Reporter prints a block for each reconcile that did something or failed, and after a reload a line for each parent with nothing
@@ -40,13 +42,15 @@ type Reporter struct {
 	out   io.Writer
 	clock func() time.Time
 
-	mu         sync.Mutex                        // guards the fields below, and writing to out
-	reconciles map[observe.About]*reconcileState // those that have not ended
-	outcomes   map[observe.About]outcome         // of the last reconcile of each parent that has ended
-	loads      map[string]int                    // how often the hooks of a controller were loaded, by its name
-	printed    map[string]string                 // the last text about a subject; see PrintNew
-	several    bool                              // there is more than one controller
-	finalizes  bool                              // a controller has a finalize hook, and adds finalizers to its parents
+	mu          sync.Mutex                        // guards the fields below, and writing to out
+	reconciles  map[observe.About]*reconcileState // those that have not ended
+	outcomes    map[observe.About]outcome         // of the last reconcile of each parent that has ended
+	loads       map[string]int                    // how often the hooks of a controller were loaded, by its name
+	printed     map[string]string                 // the last text about a subject; see PrintNew
+	controllers map[string]manifest.Document      // by name
+	hooks       map[string]string                 // the line about the hooks of a controller, by its kind and name
+	several     bool                              // there is more than one controller
+	finalizes   bool                              // a controller has a finalize hook, and adds finalizers to its parents
 }
 
 // New returns a Reporter that prints to out.
@@ -54,7 +58,7 @@ func New(out io.Writer, dryRun bool) *Reporter {
 	return &Reporter{
 		Style: style.For(out), DryRun: dryRun, out: out, clock: time.Now,
 		reconciles: map[observe.About]*reconcileState{}, outcomes: map[observe.About]outcome{},
-		loads: map[string]int{}, printed: map[string]string{},
+		loads: map[string]int{}, printed: map[string]string{}, hooks: map[string]string{},
 	}
 }
 
@@ -65,11 +69,30 @@ func (r *Reporter) Print(line string, below ...string) {
 	r.print(line, below...)
 }
 
+// Section prints the heading of what follows.
+func (r *Reporter) Section(title string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = io.WriteString(r.out, "\n"+r.Style.Strong(title)+"\n")
+}
+
+// Note prints a text without the time.
+func (r *Reporter) Note(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = io.WriteString(r.out, text+"\n")
+}
+
 // PrintNew is like Print, but prints nothing if the last text about the subject is the same. If line is "", it prints nothing, and the
 // next text about the subject is printed.
 func (r *Reporter) PrintNew(subject, line string, below ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.printNew(subject, line, below...)
+}
+
+// printNew is PrintNew for a caller that holds the lock.
+func (r *Reporter) printNew(subject, line string, below ...string) {
 	all := line + "\n" + strings.Join(below, "\n")
 	if r.printed[subject] == all {
 		return
@@ -92,11 +115,27 @@ func (r *Reporter) print(line string, below ...string) {
 	_, _ = io.WriteString(r.out, b.String()) // an error, such as a closed terminal, cannot be reported anywhere
 }
 
-// SetControllers sets the number of controllers. If there are several, each block has the name of its controller.
-func (r *Reporter) SetControllers(n int) {
+// SetControllers sets the controllers. If there are several, each block has the name of its controller. Errors of inline scripts have
+// their places in the files of the controllers.
+func (r *Reporter) SetControllers(docs []manifest.Document) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.several = n > 1
+	r.several, r.controllers = len(docs) > 1, map[string]manifest.Document{}
+	for _, doc := range docs {
+		r.controllers[doc.GetName()] = doc
+	}
+}
+
+// Failure returns the text of an error of a controller.
+func (r *Reporter) Failure(controller string, err error) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failureOf(controller, err)
+}
+
+// failureOf is Failure for a caller that holds the lock.
+func (r *Reporter) failureOf(controller string, err error) string {
+	return engine.DetailOf(r.controllers[controller].Located(err))
 }
 
 // Stopped prints that the server has stopped. If a controller added finalizers, it prints a hint: no server removes them now, so their
@@ -112,8 +151,8 @@ func (r *Reporter) Stopped() {
 }
 
 // Event implements observe.Observer. An event about a parent that is being reconciled is part of its block.
-func (r *Reporter) Event(o *object.Object, kind, reason, note string) {
-	text := r.Style.Event(kind, reason, note)
+func (r *Reporter) Event(o *object.Object, e kube.Event) {
+	reason, text := e.Reason, r.Style.Event(e.Type, e.Reason, e.Detail)
 	if manifest.IsController(o) {
 		if !slices.Contains(covered, reason) {
 			r.Print(r.Style.Strong(object.Describe(o)), text)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"metascript/controller/kube"
 	"metascript/controller/object"
 	"metascript/controller/observe"
 	"metascript/controller/plan"
@@ -59,7 +60,7 @@ func updated(t *testing.T, before, after string) observe.Write {
 
 func TestReportOfReconciles(t *testing.T) {
 	reporter, printed := newReporter(false)
-	reporter.Loaded(objectOf(t, someController))
+	reporter.Loaded(objectOf(t, someController), nil)
 	expect(t, "loaded", printed(), "CompositeController c: runs\n")
 
 	reporter.Reconciled(web, nil)
@@ -99,14 +100,14 @@ Site default/web
 	}
 	expect(t, "what is printed, once", printed(), "Site default/web\n  | three  (sync.star:4)\n")
 
-	reporter.Loaded(objectOf(t, someController))
+	reporter.Loaded(objectOf(t, someController), nil)
 	reporter.Reconciled(web, nil)
 	expect(t, "reloaded", printed(), "CompositeController c: reloaded\nSite default/web: nothing to do\n")
 }
 
 func TestReportOfDryRunIsNotRepeated(t *testing.T) {
 	reporter, printed := newReporter(true)
-	reporter.Loaded(objectOf(t, someController))
+	reporter.Loaded(objectOf(t, someController), nil)
 	printed()
 	for _, at := range []string{"2026-01-02T15:04:05Z", "2026-01-02T15:04:06Z"} {
 		reporter.Wrote(web, updated(t, "a", at))
@@ -119,7 +120,7 @@ Site default/web (dry run)
     -   text: a
     +   text: "2026-01-02T15:04:05Z"
 `)
-	reporter.Loaded(objectOf(t, someController))
+	reporter.Loaded(objectOf(t, someController), nil)
 	printed()
 	reporter.Wrote(web, updated(t, "a", "2026-01-02T15:04:07Z"))
 	reporter.Reconciled(web, nil)
@@ -163,12 +164,12 @@ CompositeController c: the script does not load (CompileError)
 func TestEventsAreInTheBlockOfTheirParent(t *testing.T) {
 	reporter, printed := newReporter(false)
 	site := objectOf(t, "{kind: Site, metadata: {name: web, namespace: default}}")
-	reporter.Event(site, "Normal", "Scaled", "to two")
+	reporter.Event(site, kube.Event{Type: "Normal", Reason: "Scaled", Detail: "to two"})
 	expect(t, "alone", printed(), "Site default/web\n  ! Scaled: to two\n")
 	reporter.Wrote(web, updated(t, "a", "b"))
-	reporter.Event(site, "Normal", "Scaled", "to three")
+	reporter.Event(site, kube.Event{Type: "Normal", Reason: "Scaled", Detail: "to three"})
 	reporter.Reconciled(web, errors.New("no such key"))
-	reporter.Event(site, "Warning", "SyncError", "no such key")
+	reporter.Event(site, kube.Event{Type: "Warning", Reason: "SyncError", Detail: "no such key"})
 	expect(t, "in a round", printed(), `
 Site default/web failed
   ~ ConfigMap default/page: data.text differs
@@ -178,4 +179,21 @@ Site default/web failed
   ! Scaled: to three
   no such key
 `)
+}
+
+// The status is written before or after the controller is loaded.
+func TestHooksArePrintedAfterTheController(t *testing.T) {
+	status := strings.TrimSuffix(someController, "}") + ", status: {script: {hooks: [sync, finalize]}}}"
+	for _, first := range []string{"status", "load"} {
+		r, printed := newReporter(false)
+		if first == "status" {
+			r.Status(objectOf(t, status))
+		}
+		r.Loaded(objectOf(t, someController), nil)
+		r.Status(objectOf(t, status))
+		expect(t, "first the "+first, printed(), `
+CompositeController c: runs
+CompositeController c: hooks sync, finalize
+`)
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"metascript/cmd/metascript/internal/flagvalue"
+	"metascript/controller/allowed"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/build"
 	"metascript/engine"
@@ -39,6 +40,11 @@ func (i *isolation) String() string { return string(*i) }
 // Type returns the type of the flag for help.
 func (i *isolation) Type() string { return "InProcess|Process" }
 
+// Completions implements flagvalue.Words.
+func (i *isolation) Completions() []string {
+	return []string{string(v1alpha1.IsolationInProcess), string(v1alpha1.IsolationProcess)}
+}
+
 // Set implements pflag.Value.
 func (i *isolation) Set(text string) error {
 	switch v1alpha1.Isolation(text) {
@@ -46,7 +52,7 @@ func (i *isolation) Set(text string) error {
 		*i = isolation(text)
 		return nil
 	}
-	return errors.New("want InProcess or Process")
+	return errors.New("want " + engine.OneOf(text, i.Completions()))
 }
 
 // Register adds the flags to a set.
@@ -71,7 +77,11 @@ const processNamespaces = "process-isolation-namespaces"
 func (f *Flags) checkNamespaces() error {
 	for _, namespace := range f.isolated {
 		if wrong := validation.IsDNS1123Label(namespace); namespace != build.AllNamespaces && len(wrong) > 0 {
-			return fmt.Errorf("--%s: %q is not the name of a namespace, and not %s", processNamespaces, namespace, build.AllNamespaces)
+			text := fmt.Sprintf("--%s %q: want the name of a namespace, or %s", processNamespaces, namespace, build.AllNamespaces)
+			if like := allowed.Like(namespace, wrong[0]); like != "" {
+				text += fmt.Sprintf("; did you mean %q?", like)
+			}
+			return errors.New(text)
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ type Sandbox struct {
 // InProcess returns a sandbox without worker processes. floor is the minimum isolation, ceilings are the maximum limits. It need not be
 // closed.
 func InProcess(floor v1alpha1.Isolation, ceilings engine.Limits) *Sandbox {
-	e := engine.New(engine.Options{Runtimes: runtimes.All()})
+	e := engine.New(engine.Options{Runtimes: runtimes.InProcess()})
 	s := &Sandbox{
 		Sandbox: build.Sandbox{InProcess: e, MinIsolation: floor, Ceilings: ceilings},
 		engines: map[v1alpha1.Isolation]*engine.Engine{v1alpha1.IsolationInProcess: e},

@@ -89,7 +89,7 @@ func TestNamespacesOfProcessIsolation(t *testing.T) {
 	}
 	for _, wrong := range []string{"a,B", "a b", "a*"} {
 		f := Flags{isolated: strings.Split(wrong, ",")}
-		if err := f.checkNamespaces(); err == nil || !strings.Contains(err.Error(), "is not the name of a namespace") {
+		if err := f.checkNamespaces(); err == nil || !strings.Contains(err.Error(), "want the name of a namespace, or *") {
 			t.Errorf("%s: got error %v", wrong, err)
 		}
 	}

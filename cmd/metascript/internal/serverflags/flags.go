@@ -123,11 +123,9 @@ func (f *Flags) Options(config *rest.Config) (controller.Options, error) {
 	return options, nil
 }
 
-// withLimits returns a copy of config with the rate limits of the flags. It sets the user agent of Metacontroller, since the API server
-// derives the name of a field manager from it: otherwise the fields of objects that Metacontroller wrote would have two managers.
+// withLimits returns a copy of config with the rate limits of the flags.
 func (f *Flags) withLimits(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	config.UserAgent = "metacontroller"
 	config.QPS, config.Burst = f.qps, f.burst
 	if f.qps <= 0 {
 		config.QPS = -1 // 0 would mean 5 in client-go

@@ -39,18 +39,18 @@ func TestFlagsBecomeOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	type values struct {
-		Workers, Burst, EventsBurst   int
-		QPS                           float32
-		Flush, Probe                  time.Duration
-		Strategy                      v1alpha1.ApplyStrategy
-		Manager, Agent, Namespace, ID string
+		Workers, Burst, EventsBurst int
+		QPS                         float32
+		Flush, Probe                time.Duration
+		Strategy                    v1alpha1.ApplyStrategy
+		Manager, Namespace, ID      string
 	}
 	got := values{
 		Workers: options.Workers, Burst: options.Config.Burst, EventsBurst: options.Events.Burst, QPS: options.Config.QPS,
 		Flush: options.FlushInterval, Probe: options.ProbeEvery, Strategy: options.ApplyStrategy, Manager: options.FieldManager,
-		Agent: options.Config.UserAgent, Namespace: options.Election.Namespace, ID: options.Election.Name,
+		Namespace: options.Election.Namespace, ID: options.Election.Name,
 	}
-	want := values{3, 10, 7, 5, 0, time.Minute, v1alpha1.ServerSideApply, "me", "metacontroller", "metacontroller", "metacontroller"}
+	want := values{3, 10, 7, 5, 0, time.Minute, v1alpha1.ServerSideApply, "me", "metacontroller", "metacontroller"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}

@@ -21,16 +21,16 @@ type Change struct {
 // maxLines is the maximum number of lines for one change. A CustomResourceDefinition can have thousands.
 const maxLines = 120
 
-// signColours are the colours of signs, as in diff. Other signs have no colour.
-var signColours = map[byte]string{'+': green, '-': red, '~': yellow}
+// signColors are the colors of signs, as in diff. Other signs have no color.
+var signColors = map[byte]string{'+': green, '-': red, '~': yellow}
 
 // Change formats a write: a line with the title, and below it the lines that differ.
 func (s Styler) Change(c Change) string {
 	sign, title := c.title()
-	text := s.in(signColours[sign], string(sign)+" "+c.Hidden.Text(title))
+	text := s.in(signColors[sign], string(sign)+" "+c.Hidden.Text(title))
 	lines := c.lines()
 	for _, line := range lines[:min(maxLines, len(lines))] {
-		text += "\n  " + s.in(signColours[line.Sign], line.String())
+		text += "\n  " + s.in(signColors[line.Sign], line.String())
 	}
 	if more := len(lines) - maxLines; more > 0 {
 		text += s.Dim(fmt.Sprintf("\n    ... and %d lines more", more))

@@ -13,11 +13,11 @@ import (
 	"metascript/engine"
 )
 
-// A Styler formats text, with or without colours; the zero value without. With colours a text has additional escape sequences. It has no
+// A Styler formats text, with or without colors; the zero value without. With colors a text has additional escape sequences. It has no
 // newline at its end.
-type Styler struct{ colours bool }
+type Styler struct{ colors bool }
 
-// For returns the Styler for a writer. It uses colours on a terminal, unless the variable NO_COLOR is set.
+// For returns the Styler for a writer. It uses colors on a terminal, unless the variable NO_COLOR is set.
 func For(out io.Writer) Styler {
 	file, ok := out.(*os.File)
 	return Styler{ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))}
@@ -34,7 +34,7 @@ const (
 
 // in returns text between escape sequences, or "" if text is "".
 func (s Styler) in(style, text string) string {
-	if !s.colours || style == "" || text == "" {
+	if !s.colors || style == "" || text == "" {
 		return text
 	}
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
@@ -46,13 +46,34 @@ func (s Styler) Strong(text string) string { return s.in(bold, text) }
 // Dim formats a text that is less important than the text beside it.
 func (s Styler) Dim(text string) string { return s.in(faint, text) }
 
-// Warning formats a warning.
-func (s Styler) Warning(text string) string { return s.in(yellow, text) }
+// Success formats a good result.
+func (s Styler) Success(text string) string { return s.in(green, text) }
 
-// Failure formats an error. Only the first line has a colour, so that the lines of a script and the caret below it are easy to read.
-func (s Styler) Failure(text string) string {
+// Diff formats the lines of a unified diff: those that begin with a sign. Other lines do not change.
+func (s Styler) Diff(text string) string {
+	if !s.colors {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line, newline := strings.CutSuffix(line, "\n")
+		b.WriteString(s.in(signColors[(line + " ")[0]], line))
+		if newline {
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// Warning formats a warning; see Failure.
+func (s Styler) Warning(text string) string { return s.inFirstLine(yellow, text) }
+
+// Failure formats an error. Only the first line has a color, so that the lines of a script and the caret below it are easy to read.
+func (s Styler) Failure(text string) string { return s.inFirstLine(red, text) }
+
+func (s Styler) inFirstLine(color, text string) string {
 	first, rest, more := strings.Cut(text, "\n")
-	if first = s.in(red, first); more {
+	if first = s.in(color, first); more {
 		first += "\n" + rest
 	}
 	return first

@@ -37,17 +37,24 @@ func expect(t *testing.T, what, got, want string) {
 func TestColours(t *testing.T) {
 	change := Change{Op: plan.Op{Verb: plan.Update, Object: pageOf(t, "b"), Why: "data.text differs"}, Before: pageOf(t, "a"), After: pageOf(t, "b")}
 	want := "\x1b[33m~ ConfigMap default/page: data.text differs\x1b[0m\n    data:\n  \x1b[31m-   text: a\x1b[0m\n  \x1b[32m+   text: b\x1b[0m"
-	expect(t, "a change", Styler{colours: true}.Change(change), want)
-	if For(&strings.Builder{}).colours {
-		t.Error("there are colours although the output is not a terminal")
+	expect(t, "a change", Styler{colors: true}.Change(change), want)
+	if For(&strings.Builder{}).colors {
+		t.Error("there are colors although the output is not a terminal")
 	}
 }
 
 func TestOnlyTheFirstLineOfAFailureHasAColour(t *testing.T) {
-	s := Styler{colours: true}
+	s := Styler{colors: true}
 	expect(t, "a failure", s.Failure("sync.star:1:2: what?\n    x\n    ^"), "\x1b[31msync.star:1:2: what?\x1b[0m\n    x\n    ^")
 	expect(t, "a failure of one line", s.Failure("what?"), "\x1b[31mwhat?\x1b[0m")
 	expect(t, "no warning", s.Warning(""), "")
+}
+
+func TestDiffHasColours(t *testing.T) {
+	const text = "@@ -1 +1 @@\n a\n-b\n+c\n"
+	expect(t, "a diff", Styler{colors: true}.Diff(text), "@@ -1 +1 @@\n a\n\x1b[31m-b\x1b[0m\n\x1b[32m+c\x1b[0m\n")
+	expect(t, "a diff without colors", Styler{}.Diff(text), text)
+	expect(t, "no diff", Styler{colors: true}.Diff(""), "")
 }
 
 func TestChange(t *testing.T) {
@@ -95,9 +102,9 @@ func TestLongChange(t *testing.T) {
 
 func TestPrintedAndEvent(t *testing.T) {
 	at := engine.Pos{File: "sync.star", Line: 3}
-	plain, coloured := Styler{}, Styler{colours: true}
+	plain, colored := Styler{}, Styler{colors: true}
 	expect(t, "printed", plain.Printed(engine.Message{Level: engine.Info, Text: "one\ntwo", Pos: at}), "| one\n| two  (sync.star:3)")
-	expect(t, "a warning", coloured.Printed(engine.Message{Level: engine.Warn, Text: "one", Pos: at}), "\x1b[33m| one\x1b[0m\x1b[2m  (sync.star:3)\x1b[0m")
-	expect(t, "an event", coloured.Event("Normal", "Scaled", "to two"), "! Scaled: to two")
-	expect(t, "an event that warns", coloured.Event("Warning", "Held", "by two"), "\x1b[33m! Held: by two\x1b[0m")
+	expect(t, "a warning", colored.Printed(engine.Message{Level: engine.Warn, Text: "one", Pos: at}), "\x1b[33m| one\x1b[0m\x1b[2m  (sync.star:3)\x1b[0m")
+	expect(t, "an event", colored.Event("Normal", "Scaled", "to two"), "! Scaled: to two")
+	expect(t, "an event that warns", colored.Event("Warning", "Held", "by two"), "\x1b[33m! Held: by two\x1b[0m")
 }

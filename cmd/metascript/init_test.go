@@ -1,0 +1,250 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-jsonnet/formatter"
+
+	"metascript/cmd/metascript/internal/scaffold"
+)
+
+// initialized runs init in a new folder, and returns the folder of the project.
+func initialized(t *testing.T, args ...string) string {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	got := metascript(t, append([]string{"init"}, args...)...)
+	got.expect(t, 0, []string{"\nNext:\n"}, nil)
+	return args[0]
+}
+
+// Whatever the options are, the new controller is valid, and its script returns what its cases say.
+func TestInitializedProjectsWork(t *testing.T) {
+	for _, language := range scaffold.Languages() {
+		for _, c := range []struct{ kind, parent, children string }{
+			{"Composite", "", ""},
+			{"Composite", "", "Deployment,Service"},
+			{"Composite", "", "Redis.db.example.com/v1"},
+			{"Composite", "Cache.db.example.org/v1beta1", "ConfigMap,Pod,Job,Gateway.db.example.com/v1"},
+			{"Composite", "", "StatefulSet,DaemonSet,CronJob,Ingress,NetworkPolicy,PersistentVolumeClaim,PodDisruptionBudget,Role,ServiceAccount"},
+			{"Composite", "", "Service,Service.serving.knative.dev/v1,ControllerRevision"},
+			{"Decorator", "Deployment", ""},
+			{"Decorator", "Deployment", "Service,Redis.db.example.com/v1"},
+			{"Decorator", "Namespace", "NetworkPolicy,Deployment,Pod"},
+			{"Decorator", "Node", "ClusterRole,ConfigMap"},
+			{"Decorator", "Certificate.cert-manager.io/v1", "Job,StatefulSet"},
+		} {
+			t.Run(fmt.Sprintf("%s %s %s of %s", language, c.kind, c.parent, c.children), func(t *testing.T) {
+				args := []string{"my-app", "--language", language, "--kind", c.kind}
+				if c.parent != "" {
+					args = append(args, "--parent", c.parent)
+				}
+				if c.children != "" {
+					args = append(args, "--children", c.children)
+				}
+				testProject(t, initialized(t, args...), c.kind)
+			})
+		}
+	}
+}
+
+// testProject checks and tests the project in the folder dir, and checks how its files are written.
+func testProject(t *testing.T, dir, kind string) {
+	t.Helper()
+	hooks := map[string]string{"Composite": "ok, hooks: sync\n", "Decorator": "ok, hooks: finalize, sync\n"}
+	got := metascript(t, "check", "-f", filepath.Join(dir, "controller.yaml"), "-f", filepath.Join(dir, "parent.yaml"))
+	got.expect(t, 0, []string{hooks[kind], "parent.yaml: "}, nil)
+	if kind == "Composite" && !regexp.MustCompile(`parent.yaml: \w+ example: ok\n`).MatchString(got.stdout) {
+		t.Errorf("the parent is not checked:\n%s", got.stdout)
+	}
+	if strings.Contains(got.stdout, "warning") {
+		t.Errorf("there is a warning:\n%s", got.stdout)
+	}
+	got = metascript(t, "test", dir)
+	got.expect(t, 0, []string{" cases: all as expected\n"}, nil)
+	if strings.Contains(readText(t, filepath.Join(dir, "README.md")), "metascript simulate") {
+		metascript(t, "simulate", dir).expect(t, 0, []string{": runs\n", "ready"}, nil)
+	}
+	testText(t, dir)
+}
+
+// untidy matches what no file should have: spaces at the end of a line, several blank lines, a tab in YAML and JSON, and what a template
+// writes for a missing value.
+var untidy = regexp.MustCompile(`[ \t]\n|\n\n\n|<no value>|<nil>|\{\{|^\n|[^\n]\z|\n\n\z`)
+
+// testText checks how the files of a project are written.
+func testText(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text := readText(t, path)
+		if strings.Contains(path, "-stubs") || strings.HasPrefix(filepath.Base(path), "metascript.") {
+			return nil // it is written by hand
+		}
+		if found := untidy.FindString(text); found != "" {
+			t.Errorf("%s contains %q:\n%s", path, found, text)
+		}
+		if filepath.Ext(path) == ".yaml" && strings.Contains(text, "\t") {
+			t.Errorf("%s has a tab", path)
+		}
+		if filepath.Ext(path) == ".jsonnet" {
+			formatted, err := formatter.Format(path, text, formatter.DefaultOptions())
+			if diff := cmp.Diff(formatted, text); err != nil || diff != "" {
+				t.Errorf("%s is not formatted (-jsonnetfmt +got), error %v:\n%s", path, err, diff)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The answers in new cases are written as --update writes them, so that an update shows only what has changed.
+func TestCasesOfInitializedProjectAreWrittenLikeUpdates(t *testing.T) {
+	for _, kind := range []string{"Composite", "Decorator"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := initialized(t, "my-app", "--kind", kind, "--parent", map[string]string{"Composite": "My.example.com/v1", "Decorator": "Pod"}[kind])
+			path := filepath.Join(dir, "cases", "new.yaml")
+			want := readText(t, path)
+			above, _, _ := strings.Cut(want, "answer:")
+			if err := os.WriteFile(path, []byte(above), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			metascript(t, "test", "--update", dir).expect(t, 0, []string{"1 updated"}, nil)
+			if diff := cmp.Diff(want, readText(t, path)); diff != "" {
+				t.Errorf("cases/new.yaml (-init +update):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A test of a new project can fail: the cases are about what the script returns.
+func TestCasesOfInitializedProjectNoticeAnEdit(t *testing.T) {
+	for language, edit := range map[string][2]string{
+		"starlark":   {`"replicas": spec["replicas"]`, `"replicas": 7`},
+		"javascript": {`replicas: spec.replicas`, `replicas: 7`},
+		"typescript": {`replicas: spec.replicas`, `replicas: 7`},
+		"jsonnet":    {`replicas: spec.replicas`, `replicas: 7`},
+	} {
+		t.Run(language, func(t *testing.T) {
+			dir := initialized(t, "my-app", "--language", language)
+			script, err := filepath.Glob(filepath.Join(dir, "sync.*"))
+			if err != nil || len(script) != 1 {
+				t.Fatalf("scripts %v, error %v", script, err)
+			}
+			text := strings.Replace(readText(t, script[0]), edit[0], edit[1], 1)
+			if err := os.WriteFile(script[0], []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			metascript(t, "test", dir).expect(t, 1, []string{"replicas: 7", "3 cases: 2 "}, []string{"error: "})
+		})
+	}
+}
+
+// No file is overwritten, and none is written beside those that exist.
+func TestInitOverwritesNothing(t *testing.T) {
+	dir := initialized(t, "my-app")
+	for _, name := range []string{"README.md", "crd.yaml", "parent.yaml"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := []string{"controller.yaml", "sync.star", "cases/new.yaml", "cases/ready.yaml", "cases/invalid-version.yaml", "kustomization.yaml"}
+	want := "error: nothing was written, because there already is "
+	for _, name := range kept {
+		want += filepath.Join(dir, name) + ", "
+	}
+	got := metascript(t, "init", "my-app")
+	got.expect(t, 1, nil, []string{want})
+	if !strings.HasSuffix(got.stderr, ": choose another directory with --dir\n") {
+		t.Errorf("the error has no hint: %s", got.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "README.md")); !os.IsNotExist(err) {
+		t.Errorf("README.md was written: %v", err)
+	}
+	metascript(t, "init", "my-app", "--dir", "another one").expect(t, 0, []string{"\n  cd 'another one'\n", filepath.Join("another one", "crd.yaml")}, nil)
+}
+
+func TestInitOutput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	got := metascript(t, "init", "web-app", "--language", "jsonnet", "--children", "Deployment,Redis.db.example.com/v1", "--dir", ".")
+	want := `README.md
+crd.yaml
+controller.yaml
+sync.jsonnet
+parent.yaml
+cases/new.yaml
+cases/ready.yaml
+cases/invalid-version.yaml
+kustomization.yaml
+
+CompositeController web-app: a Deployment and a Redis for each WebApp.example.com/v1alpha1.
+Redis.db.example.com/v1 is not a kind of Kubernetes. Its plural name in controller.yaml, redis, is a guess: compare it with "kubectl api-resources".
+
+Next:
+  metascript check -f controller.yaml
+  metascript test .
+  kubectl apply -f crd.yaml && metascript dev -f controller.yaml   # in a cluster
+  kubectl apply -f parent.yaml   # in another terminal
+`
+	if diff := cmp.Diff(want, got.stdout); got.code != 0 || diff != "" {
+		t.Errorf("the exit code is %d, and the output (-want +got):\n%s%s", got.code, diff, got.stderr)
+	}
+}
+
+func TestInitErrors(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"", "want one NAME, such as metascript init webapp"},
+		{"a b", "want one NAME, such as metascript init webapp"},
+		{"my_app", `the name "my_app": want lower-case letters, digits and dashes, beginning with a letter, at most 50 characters; did you mean my-app?`},
+		{"MyApp", `the name "MyApp": want lower-case letters, digits and dashes, beginning with a letter, at most 50 characters; did you mean my-app?`},
+		{"7", `the name "7": want lower-case letters, digits and dashes, beginning with a letter, at most 50 characters`},
+		{"app --language starlrk", `--language "starlrk": want starlark, javascript, typescript or jsonnet; did you mean "starlark"?`},
+		{"app --kind decorator", `--kind "decorator": want Composite or Decorator; did you mean "Decorator"?`},
+		{"app --children Deploymnet.apps/v1", `--children "Deploymnet.apps/v1": Kubernetes has no kind Deploymnet.apps/v1; did you mean Deployment.apps/v1?`},
+		{"app --children Service,deployments", `--children "Service,deployments": Kubernetes has no kind deployments; did you mean Deployment.apps/v1?`},
+		{"app --children Deployment.extensions/v1beta1", `--children "Deployment.extensions/v1beta1": Kubernetes has no kind Deployment.extensions/v1beta1; did you mean Deployment.apps/v1?`},
+		{"app --children Deployment,Deployment.apps/v1", "--children has Deployment.apps/v1 twice"},
+		{"app --children Deployment,", `--children "Deployment,": "" is not a kind: write it with its group and version, such as Deployment.apps/v1 or Service.v1`},
+		{"app --children ClusterRole", "--children ClusterRole.rbac.authorization.k8s.io/v1 has no namespace, but the parent App.example.com/v1alpha1 has one: Kubernetes does not permit that an object in a namespace owns such an object"},
+		{"app --children App.example.com/v1alpha1", "--children App.example.com/v1alpha1 is the kind of the parent too: the children would be parents"},
+		{"app --parent Deployment", "--parent Deployment.apps/v1 is a kind of Kubernetes, but the parent of a CompositeController is a kind of your own: leave it out for App.example.com/v1alpha1, or decorate deployments with --kind Decorator"},
+		{"app --kind Decorator", "a DecoratorController needs --parent, the kind that it decorates, such as --parent Deployment.apps/v1"},
+		{"app --nosuch", "unknown flag --nosuch: see metascript init --help"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			got := metascript(t, append([]string{"init"}, strings.Fields(c.args)...)...)
+			if want := "error: " + c.want + "\n"; got.code != 2 || got.stderr != want || got.stdout != "" {
+				t.Errorf("the exit code is %d, and the output (-want +got):\n%s%s", got.code, cmp.Diff(want, got.stderr), got.stdout)
+			}
+			if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+				t.Errorf("something was written: %v, error %v", entries, err)
+			}
+		})
+	}
+}
+
+func TestInitCompletion(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"--language ", []string{"starlark\n", "javascript\n", "jsonnet\n"}},
+		{"--kind ", []string{"Composite\n", "Decorator\n"}},
+		{"--parent ", []string{"Namespace.v1\n", "Deployment.apps/v1\n"}},
+		{"--children ", []string{"Service.v1\n"}},
+		{"--children Service.v1,", []string{"Service.v1,ConfigMap.v1\n"}},
+	} {
+		flag, value, _ := strings.Cut(c.args, " ")
+		metascript(t, "__complete", "init", "app", flag, value).expect(t, 0, c.want, []string{"Completion ended"})
+	}
+}

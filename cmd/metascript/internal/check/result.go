@@ -1,0 +1,76 @@
+package check
+
+import (
+	"strings"
+
+	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/place"
+	"metascript/cmd/metascript/internal/style"
+	"metascript/controller/object"
+)
+
+// The values of [Result.Result].
+const (
+	Valid     = "valid"
+	Invalid   = "invalid"
+	Unchecked = "unchecked" // the definition of the kind is not known
+)
+
+// A Result is what was found out about an object.
+type Result struct {
+	File       string   `json:"file"`
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Namespace  string   `json:"namespace,omitempty"`
+	Name       string   `json:"name"`
+	Result     string   `json:"result"`             // valid, invalid or unchecked
+	Errors     []string `json:"errors,omitempty"`   // why it is invalid
+	Warnings   []string `json:"warnings,omitempty"` // that the server would report in the condition SpecSound
+	Hooks      []string `json:"hooks,omitempty"`    // of a valid controller
+
+	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // the errors and warnings with their places
+
+	errors, warnings []*place.Error
+	about, note      string // the name of the object, and what is printed about it last
+}
+
+// Results are the results for all objects. Their JSON form is the output of "metascript check -o json".
+type Results struct {
+	Valid   bool     `json:"valid"` // no object is invalid
+	Objects []Result `json:"objects"`
+}
+
+// newResult returns the result of a valid object.
+func newResult(doc manifest.Document) Result {
+	return Result{
+		File: doc.File, APIVersion: doc.GetAPIVersion(), Kind: doc.GetKind(), Namespace: doc.GetNamespace(), Name: doc.GetName(),
+		Result: Valid, about: doc.File + ": " + object.Describe(doc.Object), note: "ok",
+	}
+}
+
+// fail adds an error.
+func (r *Result) fail(e *place.Error) {
+	r.Result, r.note = Invalid, ""
+	r.Errors, r.errors, r.Diagnostics = append(r.Errors, e.Msg), append(r.errors, e), append(r.Diagnostics, e.Diagnostic("error"))
+}
+
+// warn adds a warning.
+func (r *Result) warn(e *place.Error) {
+	r.Warnings, r.warnings, r.Diagnostics = append(r.Warnings, e.Msg), append(r.warnings, e), append(r.Diagnostics, e.Diagnostic("warning"))
+}
+
+// Text returns a result for people: a text for each error and each warning, and whether the object is valid. If a text has several lines,
+// only the first has the name of the object.
+func (r *Result) Text(in style.Styler) string {
+	var b strings.Builder
+	for _, e := range r.errors {
+		b.WriteString(in.Strong(e.Head()) + ": " + in.Failure(e.Body()) + "\n")
+	}
+	for _, e := range r.warnings {
+		b.WriteString(in.Strong(e.Head()) + ": " + in.Warning("warning: "+e.Body()) + "\n")
+	}
+	if r.note != "" {
+		b.WriteString(in.Strong(r.about) + ": " + r.note + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,142 @@
+package hookcall
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"metascript/cmd/metascript/internal/manifest"
+	"metascript/controller/hook"
+	"metascript/controller/object"
+	"metascript/controller/redact"
+	"metascript/controller/schemas"
+	"metascript/engine"
+)
+
+// InputProblems returns what is wrong with the objects of the call, without missing fields: the objects of a test are often only a part
+// of those in a cluster. Each text begins with the place in the file and the object. It must be called before Do, which drops unknown fields.
+func (c *Call) InputProblems() ([]string, error) {
+	var all []string
+	for _, doc := range slices.Concat([]manifest.Document{c.Parent}, c.Children, c.Related) {
+		problems, err := c.validate(doc.Object)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range schemas.OfPart(problems) {
+			all = append(all, doc.Problem(p).Error())
+		}
+	}
+	return c.redactor().Texts(all), nil
+}
+
+// AnswerProblems returns what is wrong with the children and the status in an answer of the hook. Each text has the place in the answer,
+// such as children[0].spec.replicas, and the place in the script. A child that exists may be a part of the object, since it is merged.
+func (c *Call) AnswerProblems(answer *hook.Response) ([]string, error) {
+	var all []error
+	for _, child := range inOrder(answer) {
+		problems, err := c.validate(child)
+		if err != nil {
+			return nil, err
+		}
+		problems = schemas.OfNew(problems)
+		if c.observed(child) {
+			problems = schemas.OfPart(problems)
+		}
+		for _, p := range problems {
+			field := p
+			if field.Path = answer.Place(child); p.Path != "" {
+				field.Path += "." + p.Path
+			}
+			all = append(all, problem(answer, answer.ChildField(child, fieldOf(p)), field, child))
+		}
+	}
+	problems, err := c.statusProblems(answer)
+	redactor := c.redactor()
+	redactor.AddSets(answer.Children)
+	return details(append(all, problems...), redactor), err
+}
+
+// Warnings returns the warnings about an answer of the hook.
+func Warnings(answer *hook.Response) []string {
+	return details(answer.Warnings, nil)
+}
+
+// details returns the texts of errors, with the lines of scripts.
+func details(errs []error, redactor *redact.Redactor) []string {
+	var all []string
+	for _, err := range errs {
+		all = append(all, engine.DetailOf(redactor.Error(err)))
+	}
+	return all
+}
+
+// fieldOf returns the field that a problem is about.
+func fieldOf(p schemas.Problem) hook.Field {
+	return hook.Field{Path: p.Path, Key: p.Cause == schemas.Unknown}
+}
+
+// problem returns the error for a problem of an object in an answer. at is the path of the field, and p.Path its name for people.
+func problem(answer *hook.Response, at engine.Path, p schemas.Problem, in *object.Object) error {
+	what, hint := p.Hint()
+	return answer.Problem(at, fmt.Sprintf("%s (%s %q): %s", p.Path, in.GetKind(), in.GetName(), what), hint)
+}
+
+// inOrder returns the children in the order of the answer.
+func inOrder(answer *hook.Response) []*object.Object {
+	all := slices.Collect(answer.Children.All())
+	slices.SortFunc(all, func(a, b *object.Object) int {
+		return answer.Indexes[object.RefOf(a)] - answer.Indexes[object.RefOf(b)]
+	})
+	return all
+}
+
+// validate returns the problems of an object; none if its kind is not known.
+func (c *Call) validate(o *object.Object) ([]schemas.Problem, error) {
+	kind, err := c.Schemas.Kind(o.GroupVersionKind())
+	if unknown := (*schemas.UnknownKindError)(nil); errors.As(err, &unknown) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return kind.Validate(o.Object), nil
+}
+
+// observed reports whether a child in an answer is one of the observed children, which may have no namespace.
+func (c *Call) observed(child *object.Object) bool {
+	return slices.ContainsFunc(c.Children, func(doc manifest.Document) bool {
+		return doc.GroupVersionKind() == child.GroupVersionKind() && doc.GetName() == child.GetName() &&
+			(doc.GetNamespace() == "" || doc.GetNamespace() == child.GetNamespace())
+	})
+}
+
+// filledIn are the fields of a status that the server sets.
+var filledIn = []string{".observedGeneration", ".lastTransitionTime"}
+
+// statusProblems returns the problems of the status in an answer.
+func (c *Call) statusProblems(answer *hook.Response) ([]error, error) {
+	if answer.Status == nil {
+		return nil, nil
+	}
+	parent := object.Copy(c.Parent.Object)
+	parent.Object["status"] = answer.Status
+	problems, err := c.validate(parent)
+	var all []error
+	for _, p := range problems {
+		filled := p.Cause == schemas.Missing && slices.ContainsFunc(filledIn, func(field string) bool { return strings.HasSuffix(p.Path, field) })
+		if p.InStatus() && !filled {
+			all = append(all, problem(answer, answer.StatusField(fieldOf(p)), p, parent))
+		}
+	}
+	return all, err
+}
+
+// redactor returns a Redactor for texts about the objects of the call and about answers.
+func (c *Call) redactor() *redact.Redactor {
+	r := redact.New(c.Parent.GetKind(), c.Parent.GetNamespace(), c.Parent.GetName())
+	r.Add(c.Parent.Object)
+	r.Add(objectsOf(c.Children)...)
+	r.Add(objectsOf(c.Related)...)
+	return r
+}

@@ -1,0 +1,42 @@
+package version
+
+import (
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+func TestVersion(t *testing.T) {
+	built := func(module string, settings ...string) *debug.BuildInfo {
+		info := &debug.BuildInfo{Main: debug.Module{Version: module}}
+		for _, s := range settings {
+			key, value, _ := strings.Cut(s, "=")
+			info.Settings = append(info.Settings, debug.BuildSetting{Key: key, Value: value})
+		}
+		return info
+	}
+	for _, c := range []struct {
+		name, number string
+		build        *debug.BuildInfo
+		want         string
+		modified     bool
+	}{
+		{"a release", "v1.2.3", built("(devel)", "vcs.revision=abc"), "v1.2.3", false},
+		{"go install", "", built("v1.2.3"), "v1.2.3", false},
+		{"go build in a repository", "", built("(devel)", "vcs.revision=abc", "vcs.modified=true"), "abc", true},
+		{"go build without a repository", "", built("(devel)"), "unknown", false},
+		{"without modules", "", nil, "unknown", false},
+	} {
+		if got := infoOf(c.number, c.build); got.Version != c.want || got.Modified != c.modified || got.Go == "" || got.Platform == "" {
+			t.Errorf("%s: got %+v, want version %s", c.name, got, c.want)
+		}
+	}
+}
+
+// The API server derives the name of a field manager from the part before the slash.
+func TestUserAgent(t *testing.T) {
+	name, rest, _ := strings.Cut(UserAgent(), "/")
+	if name != "metacontroller" || !strings.HasPrefix(rest, Get().Version+" (metascript; ") {
+		t.Errorf("the user agent is %q", UserAgent())
+	}
+}

@@ -1,0 +1,298 @@
+// Package children plans and does the writes to the children of one parent: [Writer]. What it remembers between the reconciles
+// of the parent is a [Memory].
+package children
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"metascript/controller/binding"
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/controller/plan"
+	"metascript/controller/throttle"
+)
+
+// A Writer plans and does the writes to the children of one parent in one reconcile.
+type Writer struct {
+	Binding *binding.Binding
+	Events  Events
+	Log     *slog.Logger
+	Memory  *Memory // of the parent
+
+	response *hook.Response // of which the children are planned
+}
+
+// Events records events on a parent.
+type Events interface {
+	Normal(parent *object.Object, reason, format string, args ...any)
+	Warning(parent *object.Object, reason, format string, args ...any)
+}
+
+// Plan returns the writes that make the children what the hook returned. It returns none if the parent is being deleted and the
+// controller does not delete the children itself. The error is about the children that cannot be planned; the plan has the
+// others.
+func (w *Writer) Plan(parent *object.Object, children *object.Set, response *hook.Response) (plan.Plan, error) {
+	if object.Deleting(parent) && !w.Binding.FinalizesChildren(parent) {
+		return plan.Plan{}, nil
+	}
+	w.response = response
+	w.Memory.prune(children, response.Children, time.Now())
+	planned, err := plan.Children(children, response.Children, w.Policy(parent))
+	if response.Finalized && object.Deleting(parent) {
+		// The parent is about to be gone, and the garbage collector would delete what we create.
+		planned.Ops = slices.DeleteFunc(planned.Ops, plan.Op.Creates)
+	}
+	return planned, err
+}
+
+// Policy returns how the children of a parent are compared and written.
+func (w *Writer) Policy(parent *object.Object) plan.Policy {
+	return plan.Policy{
+		Rules: w.Binding.Rules, ServerSide: w.Binding.ServerSide, Memory: w.Memory.applied, Unstored: w.Memory.unstored,
+		SetControllerReference: func(child *object.Object) error { return w.Binding.Claimer.SetControllerReference(parent, child) },
+		Owned:                  w.Binding.Owned,
+	}
+}
+
+// Apply does all ops, also after one has failed. It returns the time after which to try again those that were delayed; zero if
+// none was.
+func (w *Writer) Apply(ctx context.Context, parent *object.Object, ops []plan.Op, to plan.Writer) (time.Duration, error) {
+	var again time.Duration
+	var errs []error
+	for _, op := range ops {
+		wait, err := w.applyOne(ctx, parent, op, to)
+		again, errs = throttle.Shorter(again, wait), append(errs, err)
+	}
+	return again, kube.Join(errs...)
+}
+
+// applyOne does op, and the write that follows if op is a dry run that shows a difference. If op has to wait, it does nothing
+// and returns how long.
+func (w *Writer) applyOne(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (time.Duration, error) {
+	if wait := max(w.delayUpdate(ctx, parent, op), w.delayDelete(parent, op)); wait > 0 {
+		return wait, nil
+	}
+	if try, needed := op.Try(); needed {
+		if wait, done, err := w.try(ctx, parent, op, try, to); wait > 0 || done || err != nil {
+			return wait, err
+		}
+	}
+	stored, warnings, err := w.do(ctx, parent, op, to)
+	switch {
+	case op.Creates() && kube.NamespaceTerminating(err):
+		return w.namespaceDelay(parent, op), nil
+	case errors.Is(err, plan.ErrImmutable):
+		return w.applyOne(ctx, parent, plan.RecreateImmutable(op), to)
+	case err != nil:
+		return 0, w.writeError(ctx, parent, op, err)
+	}
+	w.countWrite(op)
+	if op.Verb == plan.Create || op.Verb == plan.Update {
+		w.noteUnstored(ctx, parent, stored, op, warnings)
+	}
+	if op.Verb == plan.DryRun {
+		if next := plan.AfterDryRun(op, stored); next != nil {
+			return w.applyOne(ctx, parent, *next, to)
+		}
+	}
+	if op.Verb == plan.DryRun || op.Verb == plan.Apply {
+		return w.rolloutDelay(op, stored), w.Memory.applied.Note(stored, op.Object)
+	}
+	return 0, nil
+}
+
+// try does a dry run before the deletion op of a child that is to be replaced. done means that op is not needed: the child differs
+// only in fields that the API server does not know, so that a new one would be the same.
+func (w *Writer) try(ctx context.Context, parent *object.Object, op, try plan.Op, to plan.Writer) (wait time.Duration, done bool, err error) {
+	_, warnings, err := w.do(ctx, parent, try, to)
+	switch {
+	case kube.NamespaceTerminating(err):
+		return w.namespaceDelay(parent, try), false, nil
+	case err != nil:
+		return 0, false, err
+	case !w.Memory.unstored.NoteUnknown(op, kube.UnknownFields(warnings)):
+		return 0, false, nil
+	}
+	w.Memory.lacks.Store(true)
+	return w.rolloutDelay(op, op.Object), true, nil
+}
+
+// do does op. It returns the object that is stored, and the warnings of the API server, which it also reports.
+func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (*object.Object, []string, error) {
+	ctx, collected := kube.CollectWarnings(ctx)
+	stored, err := to.Do(ctx, op)
+	warnings := collected.Texts()
+	if err == nil {
+		delete(w.Memory.unknown, object.RefOf(op.Object))
+	}
+	w.reportWarnings(ctx, parent, op.Object, warnings)
+	return stored, warnings, err
+}
+
+// namespacePollInterval is how often the creation of a child is tried while its namespace is being deleted.
+const namespacePollInterval = 30 * time.Second
+
+// namespaceDelay returns how long op has to wait because the namespace of the child that it creates is being deleted. It records
+// an event if the parent is in another namespace; none can be recorded in this one, and the parent is most often deleted too.
+func (w *Writer) namespaceDelay(parent *object.Object, op plan.Op) time.Duration {
+	w.Log.Debug("namespace is being deleted", "parent", object.RefOf(parent), "op", op.String())
+	if parent.GetNamespace() != op.Object.GetNamespace() {
+		w.Events.Warning(parent, "NamespaceTerminating", "%s is not created, since its namespace is being deleted", object.Describe(op.Object))
+	}
+	return namespacePollInterval
+}
+
+// rolloutDelay returns the time after which to reconcile again because op has shown that a child of a kind that rolls is up to
+// date; zero otherwise. The rollout may go on then, and no event queues the parent because nothing changed.
+func (w *Writer) rolloutDelay(op plan.Op, stored *object.Object) time.Duration {
+	if !w.Binding.Rules[stored.GroupVersionKind()].Rolls() || op.Creates() || op.Observed != nil && stored.GetResourceVersion() != op.Observed.GetResourceVersion() {
+		return 0
+	}
+	return throttle.MinResync
+}
+
+// writeError returns the error of a reconcile in which op failed with err; nil if the failure does not matter.
+func (w *Writer) writeError(ctx context.Context, parent *object.Object, op plan.Op, err error) error {
+	switch {
+	case apierrors.IsAlreadyExists(err):
+		return w.alreadyExists(ctx, parent, op.Object)
+	case op.Verb == plan.Delete && apierrors.IsNotFound(err):
+		return nil // it was to be deleted
+	case !op.Creates() && kube.Outdated(err):
+		return kube.Requeue(err)
+	}
+	return err
+}
+
+// alreadyExists returns why a child could not be created although the cache does not have it: either the cache is stale, and
+// the error is a kube.ErrRequeue, or the object of this name is not the parent's.
+func (w *Writer) alreadyExists(ctx context.Context, parent, child *object.Object) error {
+	existing, err := w.Binding.GetLive(ctx, child)
+	if apierrors.IsNotFound(err) {
+		return kube.ErrRequeue
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", object.Describe(child), err)
+	}
+	ref := object.ControllerOf(existing)
+	_, declared := w.Binding.Kinds[child.GroupVersionKind()]
+	expect, err := w.Binding.Expect(parent)
+	switch {
+	case ref != nil && ref.UID == parent.GetUID() && !declared:
+		return nil // a kind that is not watched is created once
+	case object.Deleting(existing):
+		return fmt.Errorf("%s is still being deleted: %w", object.Describe(existing), kube.ErrRequeue)
+	case ref != nil && ref.UID == parent.GetUID():
+		return kube.ErrRequeue // the cache is stale
+	case ref != nil && ref.Kind == parent.GetKind() && ref.Name == parent.GetName():
+		return fmt.Errorf("%s belongs to an earlier %s: %w", object.Describe(existing), object.Describe(parent), kube.ErrRequeue)
+	case ref != nil:
+		return fmt.Errorf("create %s: it exists already and belongs to %s %s: delete it, or give the child another name", object.Describe(child), ref.Kind, ref.Name)
+	case err == nil && expect.Selector != nil && expect.Selector.Matches(labels.Set(existing.GetLabels())):
+		return kube.ErrRequeue // the next reconcile adopts it
+	}
+	return fmt.Errorf("create %s: it exists already, and is not adopted since its labels do not match: delete it, or give the child another name", object.Describe(child))
+}
+
+// delayUpdate returns how long op has to wait because the same content was written too often before; zero if it does not
+// wait. Something else changes the child each time, and only an edit of the hook or of the other controller can end that. It also
+// begins a new count of the writes of the child, if there is none, if op writes other content than before, or if the last write
+// was long ago; and it reports a conflict when a delay begins. countWrite counts op.
+func (w *Writer) delayUpdate(ctx context.Context, parent *object.Object, op plan.Op) time.Duration {
+	if op.Differs == nil {
+		return 0
+	}
+	contentions, child := w.Memory.contentions, object.RefOf(op.Object)
+	contention := contentions[child]
+	if contention == nil || !op.Again || contention.Forgotten(time.Now()) {
+		contention = &throttle.Contention{}
+		contentions[child] = contention
+	}
+	wait, report := contention.Delay(time.Now())
+	if report {
+		w.reportFieldConflict(ctx, parent, op, contention.Writes())
+	}
+	return wait
+}
+
+// countWrite counts op, which was done, for delayUpdate.
+func (w *Writer) countWrite(op plan.Op) {
+	if contention := w.Memory.contentions[object.RefOf(op.Object)]; contention != nil && op.Differs != nil && op.Verb != plan.DryRun {
+		contention.Count(time.Now())
+	}
+}
+
+// reportFieldConflict reports, in the log and by an event on parent, which field of a child is written again and again, and
+// which other field managers write it.
+func (w *Writer) reportFieldConflict(ctx context.Context, parent *object.Object, op plan.Op, writes int) {
+	done := "updated"
+	if op.Verb == plan.Delete || op.Verb == plan.DryRun {
+		done = "recreated"
+	}
+	text := fmt.Sprintf("%s%s was %s %d times, and %s differs again from what the hook returned: %s. Have the hook return it as it is stored, or without this field. %s", w.Memory.warned(op.Object), object.Describe(op.Object), done, writes, op.Differs, w.otherManagers(ctx, op), throttle.ContentionText)
+	w.Log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "field", op.Differs.String(), "detail", text)
+	w.Events.Warning(parent, "FieldConflict", "%s", text)
+}
+
+// otherManagers describes the field managers that own the field in which the child of op differs, other than ours. It reads
+// the child from the API server.
+func (w *Writer) otherManagers(ctx context.Context, op plan.Op) string {
+	live, err := w.Binding.GetLive(ctx, op.Object)
+	if err != nil {
+		return "the object could not be read to find out who changes it: " + err.Error()
+	}
+	var names []string
+	for _, m := range plan.Managers(live, op.Differs) {
+		if !slices.Contains([]string{kube.FieldManager, w.Binding.FieldManager}, m.Name) {
+			names = append(names, m.String())
+		}
+	}
+	if len(names) == 0 {
+		return "no other field manager owns it, so that the API server or an admission webhook changes it, or somebody removes it"
+	}
+	return "it is changed by the field manager " + strings.Join(names, " and ")
+}
+
+// delayDelete returns how long op has to wait because it deletes a child that was deleted too often before; zero if it does not
+// wait. It also counts op, if that deletes and does not wait, and reports a conflict when a delay begins. deletionContention
+// begins and ends the count.
+func (w *Writer) delayDelete(parent *object.Object, op plan.Op) time.Duration {
+	contention := w.Memory.deletionContention(op)
+	if contention == nil {
+		return 0
+	}
+	wait, report := contention.Delay(time.Now())
+	if report {
+		text := fmt.Sprintf("it was deleted %d times, since the hook does not return it, and somebody creates it again as a child of this object: does another controller select the same objects? %s", contention.Writes(), throttle.ContentionText)
+		w.Log.Warn("field conflict", "parent", object.RefOf(parent), "child", object.RefOf(op.Object), "detail", text)
+		w.Events.Warning(parent, "FieldConflict", "%s: %s", object.Describe(op.Object), text)
+	}
+	if wait == 0 {
+		contention.Count(time.Now())
+	}
+	return wait
+}
+
+// ReportSuppressed records an event for each child with a difference that its update method does not permit to fix, unless the
+// last reconcile had the same difference.
+func (w *Writer) ReportSuppressed(parent *object.Object, left []plan.Suppressed) {
+	reported := make(map[object.Ref]string, len(left))
+	for _, l := range left {
+		child, difference := object.RefOf(l.Child), l.Field.String()+" "+l.Wanted
+		if w.Memory.suppressed[child] != difference {
+			w.Events.Normal(parent, "UpdateSuppressed", "%s: %s differs from what the hook wants, and is left as it is, since the update method is OnDelete: delete the child, or set another method", object.Describe(l.Child), l.Field)
+		}
+		reported[child] = difference
+	}
+	w.Memory.suppressed = reported
+}

@@ -1,0 +1,150 @@
+// Package failures classifies the errors of syncs, and sums up for how many parents of a controller the last sync failed, and why.
+package failures
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/object"
+	"metascript/engine"
+)
+
+// The results of a sync, in metrics.
+const (
+	OK           = "ok"
+	ScriptError  = "script_error"  // a script failed, or returned something that is not valid
+	WebhookError = "webhook_error" // a webhook failed, or answered something that is not valid
+	Refused      = "refused"       // the API server refused a write
+	Requeued     = "requeued"      // the sync is repeated soon: an object changed meanwhile, or a webhook asked to be called later
+	OtherError   = "error"
+)
+
+// Results are all results.
+var Results = []string{OK, ScriptError, WebhookError, Refused, Requeued, OtherError}
+
+// ResultOf returns the result of a sync that ended with err.
+func ResultOf(err error) string {
+	var script *engine.Error
+	var webhook *hook.WebhookError
+	var later *hook.RetryAfter
+	var refused apierrors.APIStatus
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &script):
+		return ScriptError
+	case errors.As(err, &webhook):
+		return WebhookError
+	case errors.Is(err, kube.ErrRequeue), errors.As(err, &later):
+		return Requeued
+	case errors.As(err, &refused):
+		return Refused
+	}
+	return OtherError
+}
+
+// A Failure is the error of the last sync of a parent.
+type Failure struct {
+	Parent object.Ref
+	Err    error
+}
+
+// A Summary says for how many parents of a controller the last sync failed, and with which error most of them did.
+type Summary struct {
+	Known   bool // every parent was synced once; otherwise the other fields are zero
+	Parents int  // all that the controller selects and sees
+	Failing int  // those for which the last sync failed
+
+	Shared int        // how many of these failed with the same error, except for their names
+	First  object.Ref // the first of these by name, so that it stays the same while the parents do
+	Text   string     // its error, with the source line and the caret of a script error
+}
+
+// Sum sums up failures. The same error of several parents has the name of each in its text, most often in the names of children.
+func Sum(failed []Failure) Summary {
+	type group struct {
+		size  int
+		first Failure
+	}
+	groups, most := map[string]*group{}, &group{}
+	for _, f := range failed {
+		key := withoutWord(withoutWord(f.Err.Error(), f.Parent.Name), f.Parent.Namespace)
+		g := groups[key]
+		if g == nil {
+			g = &group{first: f}
+			groups[key] = g
+		}
+		g.size++
+		if cmp.Less(f.Parent.String(), g.first.Parent.String()) {
+			g.first = f
+		}
+	}
+	for _, g := range groups {
+		if g.size > most.size || g.size == most.size && cmp.Less(g.first.Parent.String(), most.first.Parent.String()) {
+			most = g
+		}
+	}
+	sum := Summary{Known: true, Failing: len(failed), Shared: most.size, First: most.first.Parent}
+	if most.size > 0 {
+		sum.Text = engine.DetailOf(most.first.Err)
+	}
+	return sum
+}
+
+// withoutWord replaces word in text by a placeholder, where it is not a part of a longer word.
+func withoutWord(text, word string) string {
+	if word == "" {
+		return text
+	}
+	var out strings.Builder
+	for {
+		i := strings.Index(text, word)
+		if i < 0 {
+			return out.String() + text
+		}
+		end := i + len(word)
+		inside := i > 0 && isAlphanumeric(text[i-1]) || end < len(text) && isAlphanumeric(text[end])
+		out.WriteString(text[:i])
+		if inside {
+			out.WriteString(word)
+		} else {
+			out.WriteByte('*')
+		}
+		text = text[end:]
+	}
+}
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// ReportInterval is how often a Report changes at most.
+const ReportInterval = time.Minute
+
+// A Report is the Summary that the status of a controller shows. It changes rarely, so that the status is not written for each
+// parent. The zero value shows that nothing is known.
+type Report struct {
+	shown   Summary
+	changed time.Time
+}
+
+// Update returns what is to be shown when now is the current Summary.
+func (r *Report) Update(current Summary, now time.Time) Summary {
+	switch {
+	case !current.Known:
+		*r = Report{}
+	case current != r.shown && now.Sub(r.changed) >= ReportInterval:
+		// It changes at once after it was unknown, or the same for some time.
+		if r.shown.Known {
+			r.changed = now
+		}
+		r.shown = current
+	}
+	return r.shown
+}

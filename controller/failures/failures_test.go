@@ -1,0 +1,89 @@
+package failures
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/hook"
+	"metascript/controller/kube"
+	"metascript/controller/object/objecttest"
+	"metascript/engine"
+)
+
+func TestResultOf(t *testing.T) {
+	refused := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "p", nil)
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{nil, OK},
+		{fmt.Errorf("called for it: %w", &engine.Error{Kind: engine.KindRuntime}), ScriptError},
+		{fmt.Errorf("called for it: %w", &hook.WebhookError{Err: errors.New("no")}), WebhookError},
+		{kube.Join(errors.New("other"), fmt.Errorf("create Pod a/p: %w", refused)), Refused},
+		{kube.Requeue(apierrors.NewConflict(schema.GroupResource{}, "p", errors.New("changed"))), Requeued},
+		{&hook.RetryAfter{}, Requeued},
+		{errors.New("other"), OtherError},
+	} {
+		if got := ResultOf(c.err); got != c.want {
+			t.Errorf("%v: got %s, want %s", c.err, got, c.want)
+		}
+	}
+}
+
+func TestSumFindsErrorOfMostParents(t *testing.T) {
+	failure := func(namespace, name, text string) Failure {
+		return Failure{objecttest.WidgetRef(namespace, name), errors.New(text)}
+	}
+	got := Sum([]Failure{
+		failure("x", "third", "create Pod x/third-web: it is not valid"),
+		failure("y", "first", "create Pod y/first-web: it is not valid"),
+		failure("x", "alone", "create Pod x/alone: another"),
+		failure("x", "second", "create Pod x/second-web: it is not valid"),
+	})
+	if got.Failing != 4 || got.Shared != 3 || got.First != objecttest.WidgetRef("x", "second") || got.Text != "create Pod x/second-web: it is not valid" {
+		t.Errorf("got %+v", got)
+	}
+	if got := Sum(nil); got != (Summary{Known: true}) {
+		t.Errorf("of none: %+v", got)
+	}
+}
+
+func TestSumHasCaretOfScriptError(t *testing.T) {
+	fault := &engine.Error{Kind: engine.KindRuntime, Pos: engine.Pos{File: "sync.star", Line: 2, Col: 3}, Msg: "no", Source: "  x.y"}
+	failed := fmt.Errorf("called: %w", fault)
+	if got := Sum([]Failure{{objecttest.WidgetRef("x", "w"), failed}}); got.Text != engine.DetailOf(failed) || got.Text == failed.Error() {
+		t.Errorf("got %q", got.Text)
+	}
+}
+
+func TestReportChangesAtMostOnceAMinute(t *testing.T) {
+	var r Report
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	sum := func(failing int) Summary { return Summary{Known: true, Parents: 9, Failing: failing} }
+	for _, step := range []struct {
+		after   time.Duration
+		current Summary
+		want    int
+	}{
+		{0, Summary{}, 0},
+		{0, sum(3), 3}, // the first one
+		{time.Second, sum(4), 4},
+		{2 * time.Second, sum(5), 4},
+		{30 * time.Second, sum(0), 4},
+		{time.Minute, sum(0), 4},
+		{time.Minute + time.Second, sum(0), 0},
+		{2 * time.Minute, sum(2), 0},
+		{time.Hour, sum(1), 1}, // at once, after it was the same for long
+		{time.Hour + time.Second, Summary{}, 0},
+		{time.Hour + 2*time.Second, sum(7), 7},
+	} {
+		if got := r.Update(step.current, at.Add(step.after)); got.Failing != step.want || got.Known != step.current.Known {
+			t.Errorf("after %s: got %+v, want %d", step.after, got, step.want)
+		}
+	}
+}

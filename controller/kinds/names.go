@@ -1,0 +1,20 @@
+package kinds
+
+import (
+	"strings"
+
+	"github.com/gobuffalo/flect"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Plural returns the plural name that a kind probably has, such as gateways. It makes it like controller-gen, so it is right for most
+// CustomResourceDefinitions.
+func Plural(kind string) string { return flect.Pluralize(strings.ToLower(kind)) }
+
+// Name returns the kind with its group and version, such as Deployment.apps/v1: the key of its children in a request.
+func (r Resource) Name() string { return r.Kind + "." + r.APIVersion }
+
+// Nearest returns the resource that was probably meant by a kind that is not in the table.
+func (t Table) Nearest(of schema.GroupVersionKind) (Resource, bool) {
+	return t.nearest(of.GroupVersion(), of.Kind, func(r Resource) string { return r.Kind })
+}

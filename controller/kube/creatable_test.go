@@ -1,0 +1,71 @@
+package kube
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"metascript/controller/object/objecttest"
+)
+
+func TestQuotaErrors(t *testing.T) {
+	forbidden := func(why string) error {
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", errors.New(why))
+	}
+	for _, c := range []struct {
+		err            error
+		exceeds, alone bool
+	}{
+		{forbidden("exceeded quota: q, requested: pods=1,requests.cpu=200m, used: pods=1,requests.cpu=1, limited: pods=1,requests.cpu=1"), true, false},
+		{forbidden("exceeded quota: q, requested: requests.cpu=1100m, used: requests.cpu=0, limited: requests.cpu=1"), true, true},
+		{forbidden("exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=0"), true, true},
+		{forbidden("exceeded quota: q, in other words"), true, false},
+		{forbidden("pods is forbidden: User u cannot create"), false, false},
+		{errors.New("exceeded quota: q"), false, false},
+	} {
+		if exceeds, alone := exceedsQuota(c.err), exceedsAlone(c.err); exceeds != c.exceeds || alone != c.alone {
+			t.Errorf("%v: exceeds %t, alone %t", c.err, exceeds, alone)
+		}
+	}
+}
+
+func TestWebhookWithoutDryRun(t *testing.T) {
+	if !lacksDryRun(apierrors.NewBadRequest(`admission webhook "w" does not support dry run`)) {
+		t.Error("it is not recognized")
+	}
+	if lacksDryRun(apierrors.NewBadRequest("the body is not valid")) {
+		t.Error("another error is taken for it")
+	}
+}
+
+func TestServiceIsTriedWithoutWhatExistingOneHolds(t *testing.T) {
+	existing := objecttest.ParseObject(t, `
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7], healthCheckNodePort: 30003, ports: [{port: 1, nodePort: 30001}, {port: 2, nodePort: 30002}]}`)
+	for name, c := range map[string]struct{ spec, want string }{
+		"the same":    {"{clusterIP: 10.0.0.7, clusterIPs: [10.0.0.7], healthCheckNodePort: 30003, ports: [{port: 2, nodePort: 30001}]}", "{ports: [{port: 2}]}"},
+		"other":       {"{clusterIP: 10.0.0.8, ports: [{port: 1, nodePort: 30009}]}", "{clusterIP: 10.0.0.8, ports: [{port: 1, nodePort: 30009}]}"},
+		"no address":  {"{clusterIP: None, ports: [{port: 1}]}", "{clusterIP: None, ports: [{port: 1}]}"},
+		"nothing set": {"{}", "{}"},
+	} {
+		of := func(spec string) map[string]any {
+			return objecttest.ParseObject(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: "+spec+"}").Object
+		}
+		service := objecttest.ParseObject(t, "{apiVersion: v1, kind: Service, metadata: {name: s}, spec: "+c.spec+"}")
+		if diff := cmp.Diff(of(c.want), withoutHeld(service, existing).Object); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(of(c.spec), service.Object); diff != "" {
+			t.Errorf("%s: the Service was changed (-want +got):\n%s", name, diff)
+		}
+	}
+	pod := objecttest.ParseObject(t, "{apiVersion: v1, kind: Pod, metadata: {name: s}, spec: {clusterIP: 10.0.0.7}}")
+	if withoutHeld(pod, existing) != pod {
+		t.Error("an object of another kind is changed")
+	}
+}

@@ -1,0 +1,4 @@
+// class: stack
+// attacks: recursion in TypeScript
+// want: Stack
+function sync(request: any): any { return sync(request); }
