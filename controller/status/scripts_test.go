@@ -23,7 +23,7 @@ import (
 
 func TestScriptReadyHasPositionOfScriptError(t *testing.T) {
 	cc := spectest.Composite(t, withScript("def sync(parent):\n    return {\"children\": [}\n"))
-	at := regexp.MustCompile(`^sync\.star:2:\d+: .+\n {8}return \{"children": \[\}\n +\^$`)
+	at := regexp.MustCompile(`^sync\.star:2:\d+: .+\n {8}return \{"children": \[\}\n +\^\n  hint: .+$`)
 
 	status := Of(cc, resultOf(t, cc, nil, nil))
 	if message := messageOf(t, status, v1alpha1.ConditionScriptReady); !at.MatchString(message) {

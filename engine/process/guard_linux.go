@@ -66,7 +66,7 @@ func harden(ceiling int64) (g *guard, missing []string) {
 		name string
 		set  func() error
 	}{
-		{"a low priority (nice 10)", setNice},
+		{"a low priority (nice 10)", checkPriority},
 		{"oom_score_adj", setOOMScore},
 		{"RLIMIT_DATA and RLIMIT_AS", func() error { return g.begin(ceiling) }},
 		{"seccomp", confine},
@@ -94,11 +94,12 @@ func makeThreads() {
 	done.Wait()
 }
 
-// setNice lowers the priority of all threads: each has its own, and the process is its own group.
-func setNice() error {
-	if err := unix.Setpriority(unix.PRIO_PGRP, 0, niceness); err != nil {
-		return err
-	}
+// lowerPriority lowers the priority of this thread. A process that it starts inherits the priority, with all threads that Go creates
+// there.
+func lowerPriority() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) }
+
+// checkPriority checks that this process was started with the low priority.
+func checkPriority() error {
 	if got, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil || got != 20-niceness {
 		return errors.Join(errors.New("it is not in effect"), err)
 	}
