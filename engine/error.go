@@ -264,9 +264,12 @@ func Size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// DetailOf returns the Detail of the script error in err, in its context, or err's own text if there is none.
+// DetailOf returns the Detail of the [*Error] or [*Located] in err, in its context, or err's own text if there is none.
 func DetailOf(err error) string {
-	var e *Error
+	var e interface {
+		error
+		Detail() string
+	}
 	if !errors.As(err, &e) {
 		return err.Error()
 	}

@@ -131,6 +131,9 @@ func (w *Writer) try(ctx context.Context, parent *object.Object, op, try plan.Op
 func (w *Writer) do(ctx context.Context, parent *object.Object, op plan.Op, to plan.Writer) (*object.Object, []string, error) {
 	ctx, collected := kube.CollectWarnings(ctx)
 	stored, err := to.Do(ctx, op)
+	if field, refused := kube.Refused(err); refused {
+		err = w.response.Locate(w.response.ChildField(op.Object, hook.Field{Path: field}), err)
+	}
 	warnings := collected.Texts()
 	if err == nil {
 		delete(w.Memory.unknown, object.RefOf(op.Object))

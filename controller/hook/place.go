@@ -97,6 +97,19 @@ func (r *Response) Problem(at engine.Path, what, hint string) error {
 	return err.error
 }
 
+// Locate returns the error of the API server about the value at a path in the response, with the place where the script writes the value,
+// as far as it is known: an [*engine.Located] or err itself.
+func (r *Response) Locate(at engine.Path, err error) error {
+	if r == nil || r.locate == nil || at == nil {
+		return err
+	}
+	var in *engine.Error
+	if !errors.As(r.Problem(at, "", ""), &in) || in.Pos.Line == 0 {
+		return err
+	}
+	return &engine.Located{Pos: in.Pos, Source: in.Source, Err: err}
+}
+
 // With returns a copy of the response with other children, for example those of several responses. Only the children that are also
 // in the response keep their places.
 func (r *Response) With(children *object.Set) *Response {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"metascript/controller/account"
+	"metascript/engine"
 )
 
 // ErrRequeue is the error of a reconcile that found that an object had changed since it was read. This is not a failure: the
@@ -23,6 +24,23 @@ func Requeue(err error) error { return fmt.Errorf("%w: %w", ErrRequeue, err) }
 
 // Outdated reports whether err says that an object was deleted or changed since it was read.
 func Outdated(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
+// Refused reports whether err says that the API server does not accept the content of an object. field is the first field that it
+// names, such as spec.containers[0].image; "" if it names none.
+func Refused(err error) (field string, refused bool) {
+	var said apierrors.APIStatus
+	if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) || !errors.As(err, &said) {
+		return "", false
+	}
+	if details := said.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			if cause.Field != "" {
+				return cause.Field, true
+			}
+		}
+	}
+	return "", true
+}
 
 // NamespaceTerminating reports whether err says that an object cannot be created because its namespace is being deleted.
 func NamespaceTerminating(err error) bool {
@@ -86,6 +104,9 @@ func fold(failed []error) []error {
 	same := map[string]*foldedError{}
 	for _, err := range failed {
 		cause := errors.Unwrap(err)
+		if located, is := err.(*engine.Located); is {
+			cause = errors.Unwrap(located.Err)
+		}
 		if cause == nil {
 			folded = append(folded, err)
 			continue

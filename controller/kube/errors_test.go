@@ -9,6 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"metascript/engine"
 )
 
 func TestForbiddenIsFoundInJoinedErrors(t *testing.T) {
@@ -28,6 +31,38 @@ func TestForbiddenIsFoundInJoinedErrors(t *testing.T) {
 	} {
 		if got := Forbidden(c.err); got != c.want {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestErrorsWithOneCauseAreJoined(t *testing.T) {
+	cause := errors.New("the server could not find the requested resource")
+	at := func(line int, err error) error {
+		return &engine.Located{Pos: engine.Pos{File: "sync.star", Line: line, Col: 3}, Err: err}
+	}
+	got := Join(at(2, fmt.Errorf("create Pod a: %w", cause)), at(4, fmt.Errorf("create Pod b: %w", cause)), fmt.Errorf("create Job c: %w", cause), at(5, errors.New("create Job d: no")))
+	want := "sync.star:2:3: create Pod a and 2 more: the server could not find the requested resource\nsync.star:5:3: create Job d: no"
+	if got.Error() != want {
+		t.Errorf("got\n%v\nwant\n%s", got, want)
+	}
+}
+
+func TestRefusedNamesField(t *testing.T) {
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", field.ErrorList{field.Required(field.NewPath("spec", "containers").Index(0).Child("image"), "")})
+	for name, c := range map[string]struct {
+		err     error
+		field   string
+		refused bool
+	}{
+		"invalid":               {fmt.Errorf("create Pod a: %w", invalid), "spec.containers[0].image", true},
+		"it names no field":     {apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "a", nil), "", true},
+		"it cannot be decoded":  {apierrors.NewBadRequest("json: cannot unmarshal string"), "", true},
+		"a permission":          {apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no")), "", false},
+		"not of the API server": {errors.New("x"), "", false},
+		"none":                  {nil, "", false},
+	} {
+		if field, refused := Refused(c.err); field != c.field || refused != c.refused {
+			t.Errorf("%s: got %q, %t", name, field, refused)
 		}
 	}
 }

@@ -70,6 +70,9 @@ func (w *statusWriter) writeStatus(ctx context.Context, parent *object.Object, r
 	if kube.Outdated(err) {
 		return nil, 0, kube.Requeue(err)
 	}
+	if field, refused := kube.Refused(err); refused {
+		err = response.Locate(response.StatusField(hook.Field{Path: field}), err)
+	}
 	if err != nil {
 		return nil, 0, err
 	}

@@ -16,6 +16,14 @@ type texter interface {
 	Texts(text, line func(string) string) error
 }
 
+// A located is an error that wraps another one, and has a source line, under which a position is shown. With returns a copy of it.
+type located interface {
+	error
+	Line() string
+	Unwrap() error
+	With(line string, err error) error
+}
+
 // Error returns err without the values of Secrets; err itself if there are none in it. For errors.Is and errors.As the
 // result is like err. An [apierrors.APIStatus] in it keeps its code, its reason and its causes.
 func (r *Redactor) Error(err error) error {
@@ -64,6 +72,8 @@ func (c *cleaner) error(err error) error {
 		return nil
 	case texter:
 		return c.texter(e)
+	case located:
+		return c.located(e)
 	case apierrors.APIStatus:
 		return c.status(err, e.Status())
 	case interface{ Unwrap() []error }:
@@ -90,6 +100,14 @@ func (c *cleaner) texter(e texter) error {
 		return clean
 	}
 	return e
+}
+
+func (c *cleaner) located(e located) error {
+	line, inner := c.line(e.Line()), c.error(e.Unwrap())
+	if line == e.Line() && same(inner, e.Unwrap()) {
+		return e
+	}
+	return e.With(line, inner)
 }
 
 func (c *cleaner) status(err error, said metav1.Status) error {

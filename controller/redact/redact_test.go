@@ -172,6 +172,11 @@ func TestRedactedErrorsKeepTheirTypes(t *testing.T) {
 	r := knowing("zQx7Kp2mVw9RtB4n")
 	fault := &engine.Error{Kind: engine.KindRaised, Msg: "bad zQx7Kp2m", Hint: "zQx7?", Source: `fail("zQx7Kp2m")`, Stack: "zQx7Kp2m", Trace: []engine.Frame{{Func: "zQx7Kp2m"}}, Pos: engine.Pos{Line: 1, Col: 16}}
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "zQx7Kp2m", field.ErrorList{field.Invalid(field.NewPath("data").Key("zQx7Kp2m"), "Vw9RtB4n", "no")})
+	refused := &engine.Located{Pos: engine.Pos{File: "sync.star", Line: 7, Col: 3}, Source: `key = "zQx7Kp2m"`, Err: fmt.Errorf("create Service zQx7Kp2m: %w", invalid)}
+	var located *engine.Located
+	if got := r.Error(fmt.Errorf("x: %w", refused)); !errors.As(got, &located) || !apierrors.IsInvalid(got) || located.Source != `key = "********"` || strings.Contains(located.Detail(), "zQx7") {
+		t.Errorf("an error with a place: %v", got)
+	}
 	all := errors.Join(&kept{fmt.Errorf("x zQx7Kp2m: %w", fault)}, fmt.Errorf("create: %w", invalid), fmt.Errorf("y: %w", errSentinel))
 	got := r.Error(all)
 	var status apierrors.APIStatus

@@ -150,12 +150,7 @@ func (e errMissing) Error() string { return strings.Join(e, "; ") }
 func (p *Pool) launcher() {
 	defer close(p.done)
 	runtime.LockOSThread() // and never unlocked: the thread ends with this function
-	priority := lowerPriority()
 	for result := range p.launch {
-		if priority != nil {
-			result <- launchResult{err: fmt.Errorf("lower the priority of worker processes: %w", priority)}
-			continue
-		}
 		w, err := launch(p.options.Command)
 		result <- launchResult{w, err}
 	}

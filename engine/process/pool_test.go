@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -397,6 +398,7 @@ func TestWorkersEndWithTheirParent(t *testing.T) {
 
 // A worker whose stdin ends exits by itself, even while a script runs.
 func TestMainEndsWithItsInput(t *testing.T) {
+	runtime.LockOSThread() // and never unlocked: the thread is launch's
 	w, err := launch(Options{}.withDefaults().Command)
 	if err != nil {
 		t.Fatal(err)

@@ -59,8 +59,12 @@ type worker struct {
 	last     uint64        // the number of the latest exchange
 }
 
-// launch starts a process. The process ends when the thread that calls launch ends.
+// launch starts a process. The process ends when the thread that calls launch ends. That thread has a low priority from then on, so that
+// all threads of the process have it.
 func launch(command []string) (*worker, error) {
+	if err := lowerPriority(); err != nil {
+		return nil, fmt.Errorf("lower the priority of a worker process: %w", err)
+	}
 	var files []*os.File
 	closeAll := func(list []*os.File) {
 		for _, f := range list {
