@@ -59,6 +59,9 @@ func comparable(objects []*unstructured.Unstructured, namespace string) []string
 	var texts []string
 	for _, o := range objects {
 		names = append(names, string(o.GetUID()), "uid of "+o.GetName())
+		for _, owner := range o.GetOwnerReferences() {
+			names = append(names, string(owner.UID), "uid of "+owner.Name)
+		}
 	}
 	for _, o := range objects {
 		o = o.DeepCopy()
@@ -76,7 +79,7 @@ func comparable(objects []*unstructured.Unstructured, namespace string) []string
 	return texts
 }
 
-// addedByCluster removes the fields that nodes, admission and controllers of volumes set.
+// addedByCluster removes the fields that nodes, admission, allocators of addresses and controllers of volumes set.
 func addedByCluster(o *unstructured.Unstructured) {
 	switch o.GetKind() {
 	case "Pod":
@@ -85,6 +88,10 @@ func addedByCluster(o *unstructured.Unstructured) {
 		}
 		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
 		o.Object["status"] = phase
+	case "Service":
+		for _, field := range []string{"clusterIP", "clusterIPs"} {
+			unstructured.RemoveNestedField(o.Object, "spec", field)
+		}
 	case "PersistentVolumeClaim":
 		for _, path := range [][]string{{"metadata", "annotations"}, {"metadata", "finalizers"}, {"spec", "volumeName"}, {"spec", "storageClassName"}} {
 			unstructured.RemoveNestedField(o.Object, path...)
