@@ -140,7 +140,7 @@ func runSession(cmd *cobra.Command, f *devFlags) error {
 	}
 	f.defaults.Apply(&server)
 	session, err := devsession.New(files, devsession.Options{
-		Kubectl: f.cluster.KubectlFlags(), DryRun: f.dryRun, Once: f.once, Parent: f.parent, Namespace: f.namespace, Out: cmd.OutOrStdout(), Server: server,
+		Kubectl: f.cluster.KubectlFlags(), DryRun: f.dryRun, Once: f.once, Parent: f.parent, Namespace: f.namespace, Folders: f.sandbox.Folders, Out: cmd.OutOrStdout(), Server: server,
 	})
 	if err != nil {
 		return err

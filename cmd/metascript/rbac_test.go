@@ -253,7 +253,7 @@ func TestRBACErrors(t *testing.T) {
 		{"no script", "name: scripts}\ndata", "name: others}\ndata", files, "it is not among the files; give its file as well"},
 		{"a script that does not compile", "def sync(parent):", "def sync(parent:", files, "sync.star:"},
 		{"a parent of something else", "kind: Widget\nmetadata: {name: w,", "kind: Other\nmetadata: {name: w,", append(files, "--parent", "parent.yaml"), "error: parent.yaml: Other a/w is not a parent of a controller in the files"},
-		{"a customize hook that fails", "spec: {shared: common}", "spec: {}", append(files, "--parent", "parent.yaml"), "error: parent.yaml: Widget a/w: the customize hook of CompositeController c fails: sync.star:2:"},
+		{"a customize hook that fails", "spec: {shared: common}", "spec: {}", append(files, "--parent", "parent.yaml"), "error: parent.yaml: Widget a/w: the customize hook of CompositeController c fails: controller.yaml:26:92: sync.star:2:"},
 		{"an unknown related resource", `"resource": "configmaps"`, `"resource": "gadgets"`, append(files, "--parent", "parent.yaml"), `there is no resource "gadgets" in v1`},
 		{"no cases", "", "", append(files, "--cases", "."), "error: . has no directory cases"},
 		{"an account that is none", "", "", append(files, "--service-account", "account"), `error: --service-account "account": want NAMESPACE/NAME`},

@@ -18,6 +18,7 @@ import (
 	"metascript/cmd/metascript/internal/hookcall"
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/output"
+	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/schemaflags"
 	"metascript/cmd/metascript/internal/style"
@@ -57,7 +58,8 @@ The objects in the files, the children and the status in the answer are validate
 drop is printed as a warning to standard error; the exit code is 0 all the same. "metascript test" treats it as an error.
 
 With --output json or yaml, the output is an object with the list results. Each result has parent (apiVersion, kind,
-namespace and name), and answer, or error if the call failed, and warnings.`,
+namespace and name), and answer, or error if the call failed, and warnings. The same errors and warnings are in diagnostics,
+with severity, file, line, column, field, message and hint.`,
 		Example: `  metascript run -f controller.yaml --parent parent.yaml
   metascript run -f examples/pythonlambda/controller.yaml --parent examples/pythonlambda/parent.yaml
   metascript run -f controller.yaml --parent 'parents/*.yaml' --children pods.yaml -o json`,
@@ -91,6 +93,8 @@ type runResult struct {
 	Answer   map[string]any `json:"answer,omitempty"`
 	Error    string         `json:"error,omitempty"`
 	Warnings []string       `json:"warnings,omitempty"`
+
+	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // the error and the warnings with their places
 
 	about string // kind and name of the parent
 }
@@ -150,24 +154,32 @@ func callHook(ctx context.Context, call *hookcall.Call, in *sandbox.Sandbox, log
 	r := runResult{about: object.Describe(call.Parent.Object)}
 	p := &r.Parent
 	p.APIVersion, p.Kind, p.Namespace, p.Name = call.Parent.GetAPIVersion(), call.Parent.GetKind(), call.Parent.GetNamespace(), call.Parent.GetName()
-	var err error
-	if r.Warnings, err = call.InputProblems(); err != nil {
+	problems, err := call.InputProblems()
+	if err != nil {
 		return r, err
 	}
-	printWarnings(log, r.Warnings)
+	r.warn(log, problems)
 	answer, err := call.Do(ctx, in, log)
 	if err != nil {
-		r.Error = engine.DetailOf(err)
+		r.Error, r.Diagnostics = engine.DetailOf(err), append(r.Diagnostics, place.Diagnostics(err, "error")...)
 		return r, nil
 	}
-	problems, err := call.AnswerProblems(answer)
-	if err != nil {
+	if problems, err = call.AnswerProblems(answer); err != nil {
 		return r, err
 	}
-	about := append(hookcall.Warnings(answer), problems...)
-	printWarnings(log, about)
-	r.Answer, r.Warnings = answer.Document(), append(r.Warnings, about...)
+	r.warn(log, append(call.Warnings(answer), problems...))
+	r.Answer = answer.Document()
 	return r, nil
+}
+
+// warn adds warnings to a result, and prints them to log.
+func (r *runResult) warn(log io.Writer, warnings []*place.Error) {
+	texts := place.Texts(warnings)
+	printWarnings(log, texts)
+	r.Warnings = append(r.Warnings, texts...)
+	for _, e := range warnings {
+		r.Diagnostics = append(r.Diagnostics, e.Diagnostic("warning"))
+	}
 }
 
 // print prints the i-th of n results for people. If there is only one, its error is that of the command.

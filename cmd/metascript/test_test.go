@@ -244,14 +244,14 @@ func TestTestPrintsWarningsAboutAnswers(t *testing.T) {
 	if err := os.WriteFile("controller.yaml", []byte(controller), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	warning := `warning: cases/a.yaml: sync.star:5:140: in sync: children[0] (ConfigMap "w-part"): metadata.labels.of is "svc-None", and "None" is neither in the request nor in the script: a value that is None was put into the text
+	warning := `warning: cases/a.yaml: controller.yaml:17:146: sync.star:5:140: in sync: children[0] (ConfigMap "w-part"): metadata.labels.of is "svc-None", and "None" is neither in the request nor in the script: a value that is None was put into the text
     me": parent["metadata"]["name"] + "-part", "labels": {"of": "svc-%s" % parent.get("nme")}}}],
                                                                 ^
   hint: is the field spelled correctly? test the value first, or use another one in its place
 `
 	metascript(t, "test", "--update", ".").expect(t, 0, []string{warning + "cases/a.yaml: updated\n1 case: 1 updated\n"}, nil)
 	metascript(t, "test", "--junit", "report.xml", ".").expect(t, 0, []string{warning + "1 case: all as expected\n"}, nil)
-	if report := readText(t, "report.xml"); !strings.Contains(report, "<system-out>warning: cases/a.yaml: sync.star:5:140: in sync: children[0]") || strings.Contains(report, "<failure") {
+	if report := readText(t, "report.xml"); !strings.Contains(report, "<system-out>warning: cases/a.yaml: controller.yaml:17:146: sync.star:5:140: in sync: children[0]") || strings.Contains(report, "<failure") {
 		t.Errorf("the report is:\n%s", report)
 	}
 	got := parseYAML(t, metascript(t, "test", "-o", "yaml", ".").stdout)["cases"].([]any)[0].(map[string]any)

@@ -21,7 +21,6 @@ import (
 	"metascript/controller/schemas"
 	"metascript/controller/spec"
 	"metascript/engine"
-	"metascript/scripts"
 	"metascript/scripts/lib/editor"
 )
 
@@ -159,7 +158,7 @@ type relatedFinder struct {
 	named   []types.Kind // by the flag
 	suites  []*cases.Suite
 	sandbox *sandbox.Sandbox
-	sources scripts.Sources
+	sources manifest.Sources
 }
 
 func (f *typesFlags) relatedFinder(cmd *cobra.Command, docs []manifest.Document, set *schemas.Set) (*relatedFinder, error) {
@@ -192,7 +191,7 @@ func (r *relatedFinder) warn(c *types.Controller, text string) {
 // parents of the test cases. A script that does not load is no error, since types help to correct it.
 func (r *relatedFinder) find(ctx context.Context, doc manifest.Document, c *types.Controller) {
 	c.AddRelated(r.named...)
-	loaded, err := offline.Load(ctx, doc.Object, r.sandbox.Sandbox, r.sources)
+	loaded, err := offline.Load(ctx, doc.Object, r.sandbox.Sandbox, r.sources.Sources)
 	if err == nil && loaded.Hooks.Customize == nil {
 		return
 	}

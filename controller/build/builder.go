@@ -211,7 +211,7 @@ func (w *building) checkSync() error {
 	case w.built.Sync != nil:
 		return nil
 	case w.own != nil && w.misspelledSync() != "":
-		return &functionError{fmt.Errorf("%[1]s: it defines no function sync: did you mean %[2]s? Call it sync, or name it in hooks.sync.script.function", w.own.entry, w.misspelledSync())}
+		return &functionError{fmt.Errorf("%s: it defines no function sync: did you mean %s? Call it sync, or name it in hooks.sync.script.function", w.own.place(w.misspelledSync()), w.misspelledSync())}
 	case w.built.Finalize != nil:
 		if w.declaration.Hook(hook.Finalize) == nil {
 			w.warn(fmt.Sprintf("%s defines no function sync: parents are finalized, and otherwise not changed; if this is intended, set hooks.finalize.script: {}", w.own.entry))

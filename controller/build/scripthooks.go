@@ -25,6 +25,14 @@ func (c *compiled) defines(name string) bool {
 	return c != nil && slices.Contains(c.Functions(), name)
 }
 
+// place returns the position of a function, or else the name of the entry.
+func (c *compiled) place(function string) string {
+	if program, ok := c.Program.(engine.Placed); ok && program.Place(function).Line > 0 {
+		return program.Place(function).String()
+	}
+	return c.entry
+}
+
 // ported reports whether the program has Metacontroller's form: one function, without a name, for all hooks.
 func ported(p engine.Program) bool {
 	program, ok := p.(engine.Ported)

@@ -33,11 +33,8 @@ func Load(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources 
 	}
 	builder := &build.Builder{Sandbox: sandbox.WithDefaults(), Sources: sources}
 	built, err := builder.ReadAndBuild(ctx, d)
-	if errors.Is(err, build.ErrNoHooks) {
-		return nil, fmt.Errorf("%w: set spec.script, or a webhook in spec.hooks.sync", err)
-	}
 	if err != nil {
-		return nil, err
+		return nil, withoutHooks(err)
 	}
 	all := built.Clients.Credentials.Objects()
 	for _, script := range builder.Wanted(d) {
@@ -45,6 +42,14 @@ func Load(ctx context.Context, o *object.Object, sandbox build.Sandbox, sources 
 	}
 	slices.SortFunc(all, references.Compare)
 	return &Loaded{d, built, slices.Compact(all)}, nil
+}
+
+// withoutHooks returns an error of making hooks with what to do if there are none.
+func withoutHooks(err error) error {
+	if errors.Is(err, build.ErrNoHooks) {
+		return fmt.Errorf("%w: set spec.script, or a webhook in spec.hooks.sync", err)
+	}
+	return err
 }
 
 // Check validates a controller object and compiles its scripts. It returns the names of its hooks, sorted, and warnings about

@@ -87,7 +87,7 @@ func (s *Sync) prepare(ctx context.Context) (*binding.Binding, *hook.Request, er
 	}
 	built, err := s.builder().ReadAndBuild(ctx, d)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), err)
+		return nil, nil, fmt.Errorf("%s: %w", object.Describe(s.Controller), withoutHooks(err))
 	}
 	resolved, err := spec.Resolve(d, s.resources(d))
 	if err != nil {

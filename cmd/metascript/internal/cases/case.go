@@ -53,6 +53,9 @@ type input struct {
 	Now         string           `json:"now"`
 }
 
+// expectedParts are the fields of the expected outcome, of which a case has one.
+var expectedParts = []string{"answer", "contains", "error"}
+
 // expectedPart finds the expected part in the text of a case. The lines of a block scalar are indented, so they cannot match.
 var expectedPart = regexp.MustCompile(`(?m)^(answer|contains|error):`)
 
@@ -91,7 +94,7 @@ func readCase(file string) (*testCase, error) {
 // check returns an error if there are several expected parts, or if there is something below it, which an update would remove.
 func (c *testCase) check() error {
 	var expected []string
-	for _, field := range []string{"answer", "contains", "error"} {
+	for _, field := range expectedParts {
 		if _, ok := c.value.Find(field); ok {
 			expected = append(expected, field)
 		}
@@ -222,6 +225,22 @@ func (c *testCase) object(field string, m map[string]any) ([]manifest.Document, 
 		e.Msg = field + ": " + e.Msg
 	}
 	return docs, err
+}
+
+// diagnostics returns why the case has failed: the error of the call, or else, at the expected part, the first line of the difference.
+func (c *testCase) diagnostics(failed error, difference string) []place.Diagnostic {
+	if failed != nil {
+		return place.Diagnostics(failed, "error")
+	}
+	first, _, _ := strings.Cut(difference, "\n")
+	e := &place.Error{Msg: first}
+	for _, field := range expectedParts {
+		if _, ok := c.value.Find(field); ok {
+			e.Place = c.value.AtKey(field)
+		}
+	}
+	e.File = c.file
+	return []place.Diagnostic{e.Diagnostic("error")}
 }
 
 // update replaces the expected part of the file.

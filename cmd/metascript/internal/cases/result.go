@@ -29,7 +29,7 @@ type Result struct {
 	Printed    string   `json:"printed,omitempty"`    // what the script printed
 	Seconds    float64  `json:"seconds"`
 
-	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // mistakes in the case, with their places
+	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // the errors and warnings with their places
 
 	unusable bool // the case cannot be read, and Difference says why, with the file and the place
 }
@@ -44,6 +44,21 @@ func (r *Result) failure() string {
 		text += "the API server would reject this, or drop it\n  " + strings.ReplaceAll(strings.Join(r.Problems, "\n"), "\n", "\n  ") + "\n"
 	}
 	return text
+}
+
+// warn adds warnings, each with a text before it.
+func (r *Result) warn(before string, warnings []*place.Error) {
+	for _, text := range place.Texts(warnings) {
+		r.Warnings = append(r.Warnings, before+text)
+	}
+	r.diagnose("warning", warnings)
+}
+
+// diagnose adds errors or warnings to the diagnostics.
+func (r *Result) diagnose(severity string, errs []*place.Error) {
+	for _, e := range errs {
+		r.Diagnostics = append(r.Diagnostics, e.Diagnostic(severity))
+	}
 }
 
 // warnings returns the warnings, each with its prefix and a newline.

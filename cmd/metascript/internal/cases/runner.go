@@ -85,10 +85,11 @@ func prepare(file string, of *Suite) (*testCase, *hookcall.Call, error) {
 // there is nothing yet. An error is never written: a script that does not load, or a wrong directory of scripts, would replace all
 // answers.
 func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call, into *Result) error {
-	var err error
-	if into.Warnings, err = call.InputProblems(); err != nil {
+	problems, err := call.InputProblems()
+	if err != nil {
 		return err
 	}
+	into.warn("", problems)
 	var log strings.Builder
 	began := time.Now()
 	answer, failed := call.Do(ctx, r.Sandbox, &log)
@@ -98,12 +99,12 @@ func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call, 
 		return err
 	}
 	if answer != nil {
-		for _, warning := range hookcall.Warnings(answer) {
-			into.Warnings = append(into.Warnings, into.File+": "+warning)
-		}
-		if into.Problems, err = call.AnswerProblems(answer); err != nil {
+		into.warn(into.File+": ", call.Warnings(answer))
+		if problems, err = call.AnswerProblems(answer); err != nil {
 			return err
 		}
+		into.Problems = place.Texts(problems)
+		into.diagnose("error", problems)
 	}
 	difference := c.want.difference(got)
 	switch {
@@ -118,6 +119,9 @@ func (r *Runner) runCase(ctx context.Context, c *testCase, call *hookcall.Call, 
 		into.Result = Invalid
 	default:
 		into.Result = Passed
+	}
+	if into.Result == Failed {
+		into.Diagnostics = append(into.Diagnostics, c.diagnostics(failed, into.Difference)...)
 	}
 	return err
 }

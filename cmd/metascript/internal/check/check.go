@@ -15,14 +15,13 @@ import (
 	"metascript/controller/object"
 	"metascript/controller/offline"
 	"metascript/controller/schemas"
-	"metascript/scripts"
 )
 
 // A Checker checks documents one by one.
 type Checker struct {
 	Schemas *schemas.Set     // the kinds that are known
 	Sandbox *sandbox.Sandbox // where scripts are compiled
-	Sources scripts.Sources  // of scripts that are not in the controller object
+	Sources manifest.Sources // of scripts that are not in the controller object
 
 	controllers []manifest.Document // that were checked
 }
@@ -73,18 +72,18 @@ func (c *Checker) validate(o *object.Object) ([]schemas.Problem, error) {
 // compile compiles the scripts of a controller. Its warnings are those that the server would report in the condition SpecSound. The
 // result has the names of the hooks too, so that an author notices a misspelled function.
 func (c *Checker) compile(ctx context.Context, doc manifest.Document, into *Result) {
-	hooks, warnings, err := offline.Check(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources)
+	hooks, warnings, err := offline.Check(ctx, doc.Object, c.Sandbox.Sandbox, c.Sources.Sources)
 	if err == nil {
 		var more []string
 		more, err = offline.CheckResources(doc.Object, c.Schemas)
 		warnings = append(warnings, more...)
 	}
 	if err != nil {
-		into.fail(doc.Explain(err))
+		into.fail(c.Sources.Explain(doc, err))
 		return
 	}
 	for _, warning := range warnings {
-		into.warn(doc.Explain(errors.New(warning)))
+		into.warn(c.Sources.Explain(doc, errors.New(warning)))
 	}
 	into.Hooks, into.note = hooks, "ok, hooks: "+strings.Join(hooks, ", ")
 }
@@ -134,7 +133,7 @@ func Definitions(docs []manifest.Document) error {
 func Warnings(doc manifest.Document, in *sandbox.Sandbox, known *schemas.Set) []string {
 	all := Refusals(doc, known)
 	for _, warning := range offline.Warnings(doc.Object, in.Sandbox) {
-		all = append(all, doc.Explain(errors.New(warning)).Error())
+		all = append(all, manifest.Sources{}.Explain(doc, errors.New(warning)).Error())
 	}
 	return all
 }

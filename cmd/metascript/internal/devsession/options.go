@@ -15,10 +15,11 @@ import (
 
 // Options configure a [Session].
 type Options struct {
-	Kubectl           string // the flags with which kubectl uses the cluster, for the commands in warnings
-	DryRun            bool   // store nothing in the cluster
-	Once              bool   // the session ends when nothing changes any more; see Session.RunOnce
-	Parent, Namespace string // the name and the namespace of the parents that are reconciled; "" means all
+	Kubectl           string   // the flags with which kubectl uses the cluster, for the commands in warnings
+	DryRun            bool     // store nothing in the cluster
+	Once              bool     // the session ends when nothing changes any more; see Session.RunOnce
+	Parent, Namespace string   // the name and the namespace of the parents that are reconciled; "" means all
+	Folders           []string // the directories with scripts, besides those of the controllers; for the places in errors
 	Out               io.Writer
 
 	// Server are the options of the server. The session sets those that are about the controllers, the parents and the

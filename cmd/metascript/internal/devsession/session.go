@@ -38,6 +38,7 @@ type Session struct {
 	controllers *static.Source
 	cluster     *cluster
 	report      *report.Reporter
+	folders     []string  // as in Options
 	progress    *progress // of the parents, if the session ends when nothing changes any more; otherwise nil
 
 	// names are the names of the controllers that run. Run sets them before it starts other goroutines; after that only the goroutine
@@ -48,7 +49,7 @@ type Session struct {
 // New returns a session that does not run yet. It returns an error if the API server does not respond: the server would wait for it,
 // which is right in a Pod, but not for a person who misspelled a name.
 func New(files *Files, o Options) (*Session, error) {
-	s := &Session{files: files, report: report.New(o.Out, o.DryRun)}
+	s := &Session{files: files, report: report.New(o.Out, o.DryRun), folders: o.Folders}
 	s.controllers = &static.Source{OnStatus: s.report.Status}
 	options := o.server(s.report)
 	if o.Once {
@@ -164,7 +165,7 @@ func (s *Session) use(ctx context.Context, docs []manifest.Document) {
 		}
 	}
 	s.names = names
-	s.report.SetControllers(manifest.Controllers(docs))
+	s.report.SetControllers(manifest.Controllers(docs), manifest.ScriptSources(s.folders, docs))
 	for _, warning := range slices.Concat(s.cluster.missingDefinitions(ctx, docs), s.cluster.runningControllers(ctx, docs, s.report.DryRun)) {
 		s.report.PrintNew(warning, s.report.Style.Warning(warning))
 	}

@@ -20,7 +20,6 @@ import (
 	"metascript/controller/offline"
 	"metascript/controller/schemas"
 	"metascript/engine"
-	"metascript/scripts"
 )
 
 // A Call is one call of a hook. The kinds of its objects need not be in Schemas.
@@ -33,7 +32,7 @@ type Call struct {
 
 	Schemas *schemas.Set                                // the kinds, for their names, defaults and schemas
 	Known   map[schema.GroupVersionResource]object.Kind // more kinds without an object; may be nil
-	Sources scripts.Sources                             // of scripts that are not in the controller object
+	Sources manifest.Sources                            // of scripts that are not in the controller object
 }
 
 // Do calls the hook and returns its answer. It writes what the script prints to log. It modifies the objects of the call: it sets
@@ -62,7 +61,7 @@ func (c *Call) Customize(ctx context.Context, in *sandbox.Sandbox, log io.Writer
 func (c *Call) located(err error) error {
 	var other *offline.OtherKindError
 	if !errors.As(err, &other) {
-		return c.Controller.Located(err)
+		return c.Sources.Located(c.Controller, err)
 	}
 	for _, doc := range slices.Concat([]manifest.Document{c.Parent}, c.Children) {
 		if doc.Object == other.Object {
@@ -91,7 +90,7 @@ func (c *Call) sync(in *sandbox.Sandbox, log io.Writer) (*offline.Sync, error) {
 	}
 	return &offline.Sync{
 		Controller: c.Controller.Object, Parent: c.Parent.Object, Children: objectsOf(c.Children), Related: objectsOf(c.Related),
-		Finalizing: c.Finalizing, Now: now, Resources: resources, Sandbox: in.Sandbox, Sources: c.Sources,
+		Finalizing: c.Finalizing, Now: now, Resources: resources, Sandbox: in.Sandbox, Sources: c.Sources.Sources,
 		Log: func(name string, m engine.Message) {
 			fmt.Fprintf(log, "%s: %s: in %s: %s\n", m.Pos, m.Level, name, m.Text)
 		},

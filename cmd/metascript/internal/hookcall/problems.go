@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/place"
 	"metascript/controller/hook"
 	"metascript/controller/object"
 	"metascript/controller/redact"
@@ -15,25 +16,31 @@ import (
 )
 
 // InputProblems returns what is wrong with the objects of the call, without missing fields: the objects of a test are often only a part
-// of those in a cluster. Each text begins with the place in the file and the object. It must be called before Do, which drops unknown fields.
-func (c *Call) InputProblems() ([]string, error) {
-	var all []string
+// of those in a cluster. Each has the place in the file and the object. It must be called before Do, which drops unknown fields.
+func (c *Call) InputProblems() ([]*place.Error, error) {
+	var all []*place.Error
 	for _, doc := range slices.Concat([]manifest.Document{c.Parent}, c.Children, c.Related) {
 		problems, err := c.validate(doc.Object)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range schemas.OfPart(problems) {
-			all = append(all, doc.Problem(p).Error())
+			all = append(all, doc.Problem(p))
 		}
 	}
-	return c.redactor().Texts(all), nil
+	redactor := c.redactor()
+	for i, e := range all {
+		all[i] = redactor.Error(e).(*place.Error)
+	}
+	return all, nil
 }
 
-// AnswerProblems returns what is wrong with the children and the status in an answer of the hook. Each text has the place in the answer,
-// such as children[0].spec.replicas, and the place in the script. A child that exists may be a part of the object, since it is merged.
-func (c *Call) AnswerProblems(answer *hook.Response) ([]string, error) {
-	var all []error
+// AnswerProblems returns what is wrong with the children and the status in an answer of the hook. Each has the field in the answer, such
+// as children[0].spec.replicas, and the place in the script and in the file with the script. A child that exists may be a part of the object, since it is merged.
+func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
+	redactor := c.redactor()
+	redactor.AddSets(answer.Children)
+	var all []*place.Error
 	for _, child := range inOrder(answer) {
 		problems, err := c.validate(child)
 		if err != nil {
@@ -48,27 +55,28 @@ func (c *Call) AnswerProblems(answer *hook.Response) ([]string, error) {
 			if field.Path = answer.Place(child); p.Path != "" {
 				field.Path += "." + p.Path
 			}
-			all = append(all, problem(answer, answer.ChildField(child, fieldOf(p)), field, child))
+			all = append(all, c.problem(redactor, answer, answer.ChildField(child, fieldOf(p)), field, child))
 		}
 	}
-	problems, err := c.statusProblems(answer)
-	redactor := c.redactor()
-	redactor.AddSets(answer.Children)
-	return details(append(all, problems...), redactor), err
+	problems, err := c.statusProblems(redactor, answer)
+	return append(all, problems...), err
 }
 
 // Warnings returns the warnings about an answer of the hook.
-func Warnings(answer *hook.Response) []string {
-	return details(answer.Warnings, nil)
-}
-
-// details returns the texts of errors, with the lines of scripts.
-func details(errs []error, redactor *redact.Redactor) []string {
-	var all []string
-	for _, err := range errs {
-		all = append(all, engine.DetailOf(redactor.Error(err)))
+func (c *Call) Warnings(answer *hook.Response) []*place.Error {
+	var all []*place.Error
+	for _, err := range answer.Warnings {
+		all = append(all, c.placed(err))
 	}
 	return all
+}
+
+// placed returns an error about an answer with its place in the file with the script, if it is known.
+func (c *Call) placed(err error) *place.Error {
+	if e := (*place.Error)(nil); errors.As(c.Sources.Located(c.Controller, err), &e) {
+		return e
+	}
+	return &place.Error{Msg: engine.DetailOf(err)}
 }
 
 // fieldOf returns the field that a problem is about.
@@ -77,9 +85,11 @@ func fieldOf(p schemas.Problem) hook.Field {
 }
 
 // problem returns the error for a problem of an object in an answer. at is the path of the field, and p.Path its name for people.
-func problem(answer *hook.Response, at engine.Path, p schemas.Problem, in *object.Object) error {
+func (c *Call) problem(redactor *redact.Redactor, answer *hook.Response, at engine.Path, p schemas.Problem, in *object.Object) *place.Error {
 	what, hint := p.Hint()
-	return answer.Problem(at, fmt.Sprintf("%s (%s %q): %s", p.Path, in.GetKind(), in.GetName(), what), hint)
+	e := c.placed(redactor.Error(answer.Problem(at, fmt.Sprintf("%s (%s %q): %s", p.Path, in.GetKind(), in.GetName(), what), hint)))
+	e.Field = p.Path
+	return e
 }
 
 // inOrder returns the children in the order of the answer.
@@ -115,18 +125,18 @@ func (c *Call) observed(child *object.Object) bool {
 var filledIn = []string{".observedGeneration", ".lastTransitionTime"}
 
 // statusProblems returns the problems of the status in an answer.
-func (c *Call) statusProblems(answer *hook.Response) ([]error, error) {
+func (c *Call) statusProblems(redactor *redact.Redactor, answer *hook.Response) ([]*place.Error, error) {
 	if answer.Status == nil {
 		return nil, nil
 	}
 	parent := object.Copy(c.Parent.Object)
 	parent.Object["status"] = answer.Status
 	problems, err := c.validate(parent)
-	var all []error
+	var all []*place.Error
 	for _, p := range problems {
 		filled := p.Cause == schemas.Missing && slices.ContainsFunc(filledIn, func(field string) bool { return strings.HasSuffix(p.Path, field) })
 		if p.InStatus() && !filled {
-			all = append(all, problem(answer, answer.StatusField(fieldOf(p)), p, parent))
+			all = append(all, c.problem(redactor, answer, answer.StatusField(fieldOf(p)), p, parent))
 		}
 	}
 	return all, err

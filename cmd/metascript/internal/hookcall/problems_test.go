@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"metascript/cmd/metascript/internal/manifest"
+	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/controller/api/v1alpha1"
 	"metascript/controller/schemas"
@@ -139,10 +140,11 @@ func TestProblems(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, text := range got {
-				got[i], _, _ = strings.Cut(text, "\n") // without the line of the file
+			texts := place.Texts(got)
+			for i, text := range texts {
+				texts[i], _, _ = strings.Cut(text, "\n") // without the line of the file
 			}
-			if diff := cmp.Diff(strings.Join(c.input, "\n"), strings.Join(got, "\n")); diff != "" {
+			if diff := cmp.Diff(strings.Join(c.input, "\n"), strings.Join(texts, "\n")); diff != "" {
 				t.Errorf("input (-want +got):\n%s", diff)
 			}
 			answer, err := call.Do(t.Context(), sandbox.InProcess(v1alpha1.IsolationInProcess, engine.Limits{}), &strings.Builder{})
@@ -152,7 +154,7 @@ func TestProblems(t *testing.T) {
 			if got, err = call.AnswerProblems(answer); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(strings.Join(c.output, "\n"), strings.Join(atCarets(got), "\n")); diff != "" {
+			if diff := cmp.Diff(strings.Join(c.output, "\n"), strings.Join(atCarets(place.Texts(got)), "\n")); diff != "" {
 				t.Errorf("answer (-want +got):\n%s", diff)
 			}
 		})

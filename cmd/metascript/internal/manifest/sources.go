@@ -38,18 +38,35 @@ func namesFile(part any) bool {
 	return false
 }
 
+// Sources are where the scripts of controllers are read without a cluster, and where they are in files. The zero value has only the
+// scripts that are in the controllers themselves.
+type Sources struct {
+	scripts.Sources
+
+	dirs []string   // the scripts directories
+	docs []Document // the ConfigMaps are among them
+}
+
 // ScriptSources returns the sources of scripts without a cluster: the files below the folders of [ScriptFolders], and the ConfigMaps
 // among documents. A ConfigMap without a namespace is in the namespace default, like one that kubectl creates.
-func ScriptSources(folders []string, docs []Document) scripts.Sources {
-	return scripts.Sources{
-		Folders: scripts.NewFolders(ScriptFolders(folders, docs), slog.New(slog.DiscardHandler)),
-		ConfigMaps: func(namespace, name string) (*scripts.ConfigMap, error) {
-			for _, doc := range docs {
-				if doc.GetKind() == "ConfigMap" && cmp.Or(doc.GetNamespace(), metav1.NamespaceDefault) == namespace && doc.GetName() == name {
-					return build.ConfigMapContent(doc.Object), nil
-				}
-			}
-			return nil, errors.New("it is not among the files; give its file as well")
-		},
+func ScriptSources(folders []string, docs []Document) Sources {
+	s := Sources{dirs: ScriptFolders(folders, docs), docs: docs}
+	s.Folders = scripts.NewFolders(s.dirs, slog.New(slog.DiscardHandler))
+	s.ConfigMaps = func(namespace, name string) (*scripts.ConfigMap, error) {
+		if doc, found := s.configMap(namespace, name); found {
+			return build.ConfigMapContent(doc.Object), nil
+		}
+		return nil, errors.New("it is not among the files; give its file as well")
 	}
+	return s
+}
+
+// configMap returns a ConfigMap among the documents.
+func (s Sources) configMap(namespace, name string) (Document, bool) {
+	for _, doc := range s.docs {
+		if doc.GetKind() == "ConfigMap" && cmp.Or(doc.GetNamespace(), metav1.NamespaceDefault) == namespace && doc.GetName() == name {
+			return doc, true
+		}
+	}
+	return Document{}, false
 }

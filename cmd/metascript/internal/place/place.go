@@ -63,6 +63,22 @@ func (e *Error) Body() string {
 	return e.Msg
 }
 
+// Texts returns a copy of the error in which each text is replaced by the result of text, and the line by that of line.
+func (e *Error) Texts(text, line func(string) string) error {
+	other := *e
+	other.About, other.Field, other.Msg, other.Hint, other.Source = text(e.About), text(e.Field), text(e.Msg), text(e.Hint), line(e.Source)
+	return &other
+}
+
+// Texts returns the texts of errors.
+func Texts(all []*Error) []string {
+	var texts []string
+	for _, e := range all {
+		texts = append(texts, e.Error())
+	}
+	return texts
+}
+
 // A Diagnostic is an error or a warning in the output for programs.
 type Diagnostic struct {
 	Severity string `json:"severity"` // error or warning
@@ -80,7 +96,7 @@ func (e *Error) Diagnostic(severity string) Diagnostic {
 	return Diagnostic{severity, e.File, e.Line, e.Col, e.Field, message, e.Hint}
 }
 
-// Diagnostics returns the errors of this package in err for programs; none if there are none in it.
+// Diagnostics returns the errors in err for programs.
 func Diagnostics(err error, severity string) []Diagnostic {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []Diagnostic
@@ -91,7 +107,7 @@ func Diagnostics(err error, severity string) []Diagnostic {
 	}
 	var e *Error
 	if !errors.As(err, &e) {
-		return nil
+		e = &Error{Msg: err.Error()}
 	}
 	return []Diagnostic{e.Diagnostic(severity)}
 }
@@ -265,12 +281,15 @@ func (v Value) Hint(path string, isString bool) string {
 }
 
 // Script returns the place of a position in a script that is the value of a field of v. The column is known only in a block scalar that
-// begins with |; for others it is the place of the key. It is false if there is no such field, or if shown, the text of the line if it is
+// begins with |; for others, and without a line, it is the place of the key. It is false if there is no such field, or if shown, the text of the line if it is
 // known, is another one.
 func (v Value) Script(path string, line, col int, shown string) (Place, bool) {
 	found, exists := v.Find(path)
-	if !exists || found.node == nil || found.node.Kind != yaml.ScalarNode || line < 1 {
+	if !exists || found.node == nil || found.node.Kind != yaml.ScalarNode {
 		return Place{}, false
+	}
+	if line < 1 {
+		return found.start(), true
 	}
 	lines := strings.Split(found.node.Value, "\n")
 	if line > len(lines) || shown != "" && strings.TrimRight(lines[line-1], "\r") != shown {

@@ -43,7 +43,7 @@ type Loader struct {
 	Finder  kube.Finder // finds the resources that controllers name
 	Schemas *schemas.Set
 	Sandbox *sandbox.Sandbox
-	Sources scripts.Sources
+	Sources manifest.Sources
 
 	Strategy   v1alpha1.ApplyStrategy // of controllers that do not set it
 	Namespaces []string               // of the parents; none means all
@@ -85,7 +85,7 @@ func (l *Loader) Load(ctx context.Context, docs []manifest.Document) ([]*Control
 	for _, doc := range docs {
 		c, err := l.load(ctx, doc)
 		if err != nil {
-			return nil, doc.Explain(err)
+			return nil, l.Sources.Explain(doc, err)
 		}
 		all = append(all, c)
 	}
@@ -93,7 +93,7 @@ func (l *Loader) Load(ctx context.Context, docs []manifest.Document) ([]*Control
 		return nil, err
 	}
 	if l.Observer != nil {
-		if err := l.Observer.observe(ctx, docs, l.Namespaces); err != nil {
+		if err := l.Observer.observe(ctx, docs, l.Sources, l.Namespaces); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +108,7 @@ func (l *Loader) Load(ctx context.Context, docs []manifest.Document) ([]*Control
 
 // load reads one controller.
 func (l *Loader) load(ctx context.Context, doc manifest.Document) (*Controller, error) {
-	loaded, err := offline.Load(ctx, doc.Object, l.Sandbox.Sandbox, l.Sources)
+	loaded, err := offline.Load(ctx, doc.Object, l.Sandbox.Sandbox, l.Sources.Sources)
 	if err != nil {
 		return nil, err
 	}

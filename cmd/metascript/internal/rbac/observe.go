@@ -30,7 +30,7 @@ type Observer struct {
 
 // observe runs the controllers for the period, or until ctx ends. It runs them with the permissions of its own user: their accounts may
 // not have any yet.
-func (o *Observer) observe(ctx context.Context, controllers []manifest.Document, namespaces []string) error {
+func (o *Observer) observe(ctx context.Context, controllers []manifest.Document, sources manifest.Sources, namespaces []string) error {
 	ctx, cancel := context.WithTimeout(ctx, o.Period)
 	defer cancel()
 	printed := report.New(o.Out, true)
@@ -58,7 +58,7 @@ func (o *Observer) observe(ctx context.Context, controllers []manifest.Document,
 		objects = append(objects, doc.Object)
 	}
 	source.Set(objects)
-	printed.SetControllers(controllers)
+	printed.SetControllers(controllers, sources)
 	printed.Print(fmt.Sprintf("dry run for %s in the cluster at %s, or until Ctrl-C", o.Period, options.Config.Host))
 	err = server.Run(ctx)
 	printed.Stopped()

@@ -80,9 +80,8 @@ func (r *Reporter) Status(o *object.Object) {
 	name := r.Style.Strong(object.Describe(o))
 	if what, why := problem(status.Conditions); what != "" {
 		r.mu.Lock()
-		doc := r.controllers[o.GetName()]
+		why = r.sources.LocatedText(r.controllers[o.GetName()], why)
 		r.mu.Unlock()
-		why = doc.LocatedText(why)
 		r.PrintNew(object.Describe(o), name+what, r.Style.Failure(why))
 	} else if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {
 		r.fixed(o)

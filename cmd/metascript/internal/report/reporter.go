@@ -17,6 +17,7 @@ package report
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,7 @@ type Reporter struct {
 	loads       map[string]int                    // how often the hooks of a controller were loaded, by its name
 	printed     map[string]string                 // the last text about a subject; see PrintNew
 	controllers map[string]manifest.Document      // by name
+	sources     manifest.Sources                  // of their scripts
 	hooks       map[string]string                 // the line about the hooks of a controller, by its kind and name
 	several     bool                              // there is more than one controller
 	finalizes   bool                              // a controller has a finalize hook, and adds finalizers to its parents
@@ -115,12 +117,12 @@ func (r *Reporter) print(line string, below ...string) {
 	_, _ = io.WriteString(r.out, b.String()) // an error, such as a closed terminal, cannot be reported anywhere
 }
 
-// SetControllers sets the controllers. If there are several, each block has the name of its controller. Errors of inline scripts have
-// their places in the files of the controllers.
-func (r *Reporter) SetControllers(docs []manifest.Document) {
+// SetControllers sets the controllers, and the sources of their scripts, so that errors of scripts have their places in files. If there are
+// several controllers, each block has the name of its controller.
+func (r *Reporter) SetControllers(docs []manifest.Document, sources manifest.Sources) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.several, r.controllers = len(docs) > 1, map[string]manifest.Document{}
+	r.several, r.controllers, r.sources = len(docs) > 1, map[string]manifest.Document{}, sources
 	for _, doc := range docs {
 		r.controllers[doc.GetName()] = doc
 	}
@@ -135,7 +137,7 @@ func (r *Reporter) Failure(controller string, err error) string {
 
 // failureOf is Failure for a caller that holds the lock.
 func (r *Reporter) failureOf(controller string, err error) string {
-	return engine.DetailOf(r.controllers[controller].Located(err))
+	return engine.DetailOf(r.sources.Located(r.controllers[controller], err))
 }
 
 // Stopped prints that the server has stopped. If a controller added finalizers, it prints a hint: no server removes them now, so their
@@ -152,30 +154,39 @@ func (r *Reporter) Stopped() {
 
 // Event implements observe.Observer. An event about a parent that is being reconciled is part of its block.
 func (r *Reporter) Event(o *object.Object, e kube.Event) {
-	reason, text := e.Reason, r.Style.Event(e.Type, e.Reason, e.Detail)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := r.Style.Strong(object.Describe(o))
 	if manifest.IsController(o) {
-		if !slices.Contains(covered, reason) {
-			r.Print(r.Style.Strong(object.Describe(o)), text)
+		if !slices.Contains(covered, e.Reason) {
+			r.print(name, r.eventOf(o.GetName(), e))
 		}
 		return
 	}
-	if !r.inBlock(o, reason, text) {
-		r.PrintNew(object.Describe(o)+" "+reason, r.Style.Strong(object.Describe(o)), text)
+	if !r.inBlock(o, e) {
+		r.printNew(object.Describe(o)+" "+e.Reason, name, r.eventOf("", e))
 	}
 }
 
+// eventOf returns the text of an event. It has the place of a script of the controller, which is the only one if its name is "". The caller
+// holds the lock.
+func (r *Reporter) eventOf(controller string, e kube.Event) string {
+	if controller == "" && len(r.controllers) == 1 {
+		controller = slices.Collect(maps.Keys(r.controllers))[0]
+	}
+	return r.Style.Event(e.Type, e.Reason, r.sources.LocatedText(r.controllers[controller], e.Detail))
+}
+
 // inBlock adds an event to the reconciles of o that have not ended, so that it is printed with them. It also returns true for an event
-// about a failure that the last block has: the server records that event after the reconcile has ended.
-func (r *Reporter) inBlock(o *object.Object, reason, text string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// about a failure that the last block has: the server records that event after the reconcile has ended. The caller holds the lock.
+func (r *Reporter) inBlock(o *object.Object, e kube.Event) bool {
 	found, ref := false, object.RefOf(o)
 	for about, reconcile := range r.reconciles {
 		if about.Parent == ref {
-			reconcile.prints, found = append(reconcile.prints, text), true
+			reconcile.prints, found = append(reconcile.prints, r.eventOf(about.Controller, e)), true
 		}
 	}
-	isFailure := reason == "SyncError" || reason == "ScriptHeld"
+	isFailure := e.Reason == "SyncError" || e.Reason == "ScriptHeld"
 	for about, last := range r.outcomes {
 		found = found || about.Parent == ref && last.failure != "" && isFailure
 	}

@@ -104,6 +104,7 @@ type simulation struct {
 	refusal refusal
 	changes atomic.Int64 // how many changes were made so far, without events
 	docs    []manifest.Document
+	sources manifest.Sources // of the scripts of the controllers in docs
 	files   scriptFiles
 
 	notRunning map[string]string // why the latest version of a controller did not run at the end of the last step, by its name
@@ -203,7 +204,8 @@ func (s *simulation) begin() error {
 	if err := s.files.open(manifest.ScriptFolders(s.options.Folders, controllers), s.file.editsScripts()); err != nil {
 		return err
 	}
-	s.report.SetControllers(controllers)
+	s.sources = manifest.ScriptSources(s.options.Folders, s.docs)
+	s.report.SetControllers(controllers, s.sources)
 	s.running.Go(func() { s.control.Run(s.ctx) })
 	for _, doc := range s.docs {
 		if err := s.apply(doc.Object); err != nil {
