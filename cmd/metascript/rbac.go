@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,9 +231,18 @@ func parseAccount(flag, value string) (*rbac.Account, error) {
 // suites returns the test cases in the directories of the flag, or else those beside the files of the controllers.
 func (f *rbacFlags) suites() ([]*cases.Suite, error) {
 	if len(f.cases) > 0 {
-		return cases.ReadSuites(f.cases)
+		return readSuites(f.cases)
 	}
 	return suitesBeside(f.files)
+}
+
+// readSuites returns the test cases in directories. It returns an error if one cannot be read.
+func readSuites(dirs []string) ([]*cases.Suite, error) {
+	suites, err := cases.ReadSuites(dirs)
+	for _, s := range suites {
+		err = cmp.Or(err, s.Err())
+	}
+	return suites, err
 }
 
 // suitesBeside returns the test cases beside files, or in directories. A path can be a pattern.
@@ -253,7 +263,7 @@ func suitesBeside(paths []string) ([]*cases.Suite, error) {
 			dirs = append(dirs, path)
 		}
 	}
-	return cases.ReadSuites(dirs)
+	return readSuites(dirs)
 }
 
 // print prints the objects of the controllers.

@@ -46,6 +46,12 @@ func TestSummary(t *testing.T) {
 		"0 cases: all as expected":              {},
 		"3 cases: 1 not as expected, 1 updated": {Run: 3, Failed: 1, Updated: 1},
 		"3 cases: 2 not valid":                  {Run: 3, Invalid: 2},
+		"1 case: not as expected":               {Run: 1, Failed: 1},
+		"1 case: cannot be run":                 {Run: 1, Failed: 1, unusable: 1},
+		"3 cases: 1 cannot be run":              {Run: 3, Failed: 1, unusable: 1},
+		"1 directory cannot be read":            {Run: 1, Failed: 1, unusable: 1, suites: 1},
+
+		"2 cases: all as expected; 2 directories cannot be read": {Run: 4, Failed: 2, unusable: 2, suites: 2},
 
 		"3 cases: 1 not as expected, 2 not valid": {Run: 3, Failed: 1, Invalid: 2},
 	} {

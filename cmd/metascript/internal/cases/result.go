@@ -31,7 +31,8 @@ type Result struct {
 
 	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // the errors and warnings with their places
 
-	unusable bool // the case cannot be read, and Difference says why, with the file and the place
+	unusable bool // the case cannot be run, and Difference says why, with the file and the place
+	ofSuite  bool // no case of the suite can be run
 }
 
 // Name returns the name of the case with its suite.
@@ -44,6 +45,11 @@ func (r *Result) failure() string {
 		text += "the API server would reject this, or drop it\n  " + strings.ReplaceAll(strings.Join(r.Problems, "\n"), "\n", "\n  ") + "\n"
 	}
 	return text
+}
+
+// cannotRun sets why the case, or its suite, cannot be read.
+func (r *Result) cannotRun(err error) {
+	r.Result, r.unusable, r.Difference, r.Diagnostics = Failed, true, err.Error(), place.Diagnostics(err, "error")
 }
 
 // warn adds warnings, each with a text before it.
@@ -70,21 +76,22 @@ func (r *Result) warnings() string {
 	return text
 }
 
-// These mean that the outcome of a case is not the expected one, or not valid.
+// These mean that the outcome of a case is not the expected one, or not valid, or that there is none.
 var (
 	ErrDiffers = errors.New("not every answer is the expected one")
 	ErrInvalid = errors.New("not every answer is valid")
+	ErrCannot  = errors.New("not every case can be run")
 )
 
 // Results are the results of all cases. Their JSON form is the output of "metascript test -o json".
 type Results struct {
-	Run     int      `json:"run"` // the number of all cases
+	Run     int      `json:"run"` // the number of all results
 	Failed  int      `json:"failed"`
 	Invalid int      `json:"invalid"` // the number of answers that are not valid, and otherwise as expected
 	Updated int      `json:"updated"`
 	Cases   []Result `json:"cases"`
 
-	unusable int // of the failed ones, those that cannot be read
+	unusable, suites int // of the failed ones, those that cannot be run, and of these, the suites
 }
 
 // add adds a result.
@@ -103,13 +110,18 @@ func (r *Results) add(one Result) {
 	if one.unusable {
 		r.unusable++
 	}
+	if one.ofSuite {
+		r.suites++
+	}
 }
 
-// Err returns [ErrDiffers] or [ErrInvalid] if there is such a case.
+// Err returns [ErrDiffers], [ErrCannot] or [ErrInvalid] if there is such a case.
 func (r *Results) Err() error {
 	switch {
-	case r.Failed > 0:
+	case r.Failed > r.unusable:
 		return ErrDiffers
+	case r.unusable > 0:
+		return ErrCannot
 	case r.Invalid > 0:
 		return ErrInvalid
 	}
@@ -141,24 +153,41 @@ func (r *Result) Text(in style.Styler, all bool) string {
 
 // Summary returns the last line for people.
 func (r *Results) Summary(in style.Styler) string {
-	cases := "1 case"
-	if r.Run != 1 {
-		cases = fmt.Sprintf("%d cases", r.Run)
-	}
+	cases, text := r.Run-r.suites, ""
 	var parts []string
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{r.Failed - r.unusable, "not as expected"}, {r.unusable, "with mistakes"}, {r.Invalid, "not valid"}, {r.Updated, "updated"}} {
-		if part.n > 0 {
+	}{{r.Failed - r.unusable, "not as expected"}, {r.unusable - r.suites, "cannot be run"}, {r.Invalid, "not valid"}, {r.Updated, "updated"}} {
+		switch {
+		case part.n > 0 && cases == 1:
+			parts = append(parts, part.what)
+		case part.n > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
-	switch text := cases + ": " + strings.Join(parts, ", "); {
+	if len(parts) == 0 {
+		parts = []string{"all as expected"}
+	}
+	if cases > 0 || r.suites == 0 {
+		text = count(cases, "case", "cases") + ": " + strings.Join(parts, ", ") + "; "
+	}
+	if r.suites > 0 {
+		text += count(r.suites, "directory", "directories") + " cannot be read"
+	}
+	switch text = strings.TrimSuffix(text, "; "); {
 	case r.Err() != nil:
 		return in.Failure(text)
 	case r.Updated > 0:
 		return in.Warning(text)
 	}
-	return in.Success(cases + ": all as expected")
+	return in.Success(text)
+}
+
+// count returns a number with its noun.
+func count(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
 }

@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -27,14 +28,11 @@ type Runner struct {
 	Done    func(Result)   // is called after each case; may be nil
 }
 
-// Run runs the cases, and returns their results. It returns an error if a case could not be run, or if there is none to run: a test that
-// tests nothing must not pass.
+// Run runs the cases, and returns their results. It returns an error if there is none to run: a test that tests nothing must not pass.
 func (r *Runner) Run(ctx context.Context, suites []*Suite) (*Results, error) {
 	all := &Results{Cases: []Result{}}
 	for _, s := range suites {
-		if err := r.runSuite(ctx, s, all); err != nil {
-			return nil, err
-		}
+		r.runSuite(ctx, s, all)
 	}
 	if len(all.Cases) == 0 {
 		return nil, fmt.Errorf("no case matches %s", r.Only)
@@ -42,33 +40,61 @@ func (r *Runner) Run(ctx context.Context, suites []*Suite) (*Results, error) {
 	return all, nil
 }
 
-// runSuite runs the cases of a suite. A case that cannot be read has failed; the others are run.
-func (r *Runner) runSuite(ctx context.Context, s *Suite, all *Results) error {
+// runSuite runs the cases of a suite. A case that cannot be read has failed; the others are run. If the suite itself cannot be read, it has
+// one result, which has the name of the file with the controllers.
+func (r *Runner) runSuite(ctx context.Context, s *Suite, all *Results) {
+	selected := r.selected(s)
+	if len(selected) == 0 && len(s.files) > 0 {
+		return
+	}
 	known, err := r.Schemas.With(s.definitions...)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.dir, err)
+		err = fmt.Errorf("%s: %w", s.dir, err)
 	}
-	for _, file := range s.files {
-		result := Result{Suite: s.name(), Case: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), File: file}
-		if r.Only != nil && !r.Only.MatchString(result.Name()) {
-			continue
-		}
-		c, call, err := prepare(file, s)
+	if err = cmp.Or(s.err, err); err != nil {
+		result := newResult(s, filepath.Join(s.dir, controllerFile))
+		result.ofSuite = true
+		result.cannotRun(err)
+		r.add(result, all)
+		return
+	}
+	for _, result := range selected {
+		c, call, err := prepare(result.File, s)
 		if err != nil {
-			result.Result, result.unusable, result.Difference, result.Diagnostics = Failed, true, err.Error(), place.Diagnostics(err, "error")
+			result.cannotRun(err)
 		} else {
 			call.Schemas = known
 			call.Sources = manifest.ScriptSources(append(slices.Clone(r.Folders), s.dir), s.objects)
 			if err := r.runCase(ctx, c, call, &result); err != nil {
-				return err
+				result.cannotRun(err)
 			}
 		}
-		all.add(result)
-		if r.Done != nil {
-			r.Done(result)
+		r.add(result, all)
+	}
+}
+
+// selected returns a result for each case of a suite that is to be run.
+func (r *Runner) selected(s *Suite) []Result {
+	var all []Result
+	for _, file := range s.files {
+		if result := newResult(s, file); r.Only == nil || r.Only.MatchString(result.Name()) {
+			all = append(all, result)
 		}
 	}
-	return nil
+	return all
+}
+
+// newResult returns the result of a file of a suite.
+func newResult(s *Suite, file string) Result {
+	return Result{Suite: s.name(), Case: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)), File: file}
+}
+
+// add adds a result, and passes it to Done.
+func (r *Runner) add(result Result, to *Results) {
+	to.add(result)
+	if r.Done != nil {
+		r.Done(result)
+	}
 }
 
 // prepare reads a case, and the call that it describes.

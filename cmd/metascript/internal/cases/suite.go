@@ -32,10 +32,15 @@ type Suite struct {
 	parents     []manifest.Document // of parent.yaml, which need not exist
 	files       []string            // of the cases
 	kinds       map[schema.GroupVersionResource]object.Kind
+	err         error // why its files cannot be read, so that no case can be run
 }
 
+// controllerFile is the name of the file with the controllers of a suite.
+const controllerFile = "controller.yaml"
+
 // ReadSuites returns the suites in folders. A folder that has no folder cases is replaced by the folders in it that have one. If there
-// are none, that is an error: probably the path is wrong, and a test that tests nothing must not pass.
+// are none, that is an error: probably the path is wrong, and a test that tests nothing must not pass. A suite with a file that cannot be
+// read is no error: it fails when it is run, so that the others can be run.
 func ReadSuites(dirs []string) ([]*Suite, error) {
 	var all []*Suite
 	for _, dir := range dirs {
@@ -54,10 +59,8 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 			return nil, fmt.Errorf("%s has no directory cases, and no directory in it has one", dir)
 		}
 		for _, cases := range found {
-			s, err := readSuite(filepath.Dir(cases))
-			if err != nil {
-				return nil, err
-			}
+			s := &Suite{dir: filepath.Dir(cases)}
+			s.err = s.read()
 			all = append(all, s)
 		}
 	}
@@ -66,7 +69,7 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 
 // IsSuite reports whether a folder has cases, and the controller that they are about.
 func IsSuite(dir string) bool {
-	for _, name := range []string{"controller.yaml", "cases"} {
+	for _, name := range []string{controllerFile, "cases"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			return false
 		}
@@ -74,34 +77,33 @@ func IsSuite(dir string) bool {
 	return true
 }
 
-// readSuite reads the files of a suite, except for the cases.
-func readSuite(dir string) (*Suite, error) {
-	objects, err := manifest.Read([]string{filepath.Join(dir, "controller.yaml")}, nil)
-	if err != nil {
-		return nil, err
-	}
-	s := &Suite{dir: dir, objects: objects, controllers: manifest.Controllers(objects)}
-	crds, err := readIfExists(filepath.Join(dir, "crd.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	if err := check.Definitions(slices.Concat(objects, crds)); err != nil {
-		return nil, err
-	}
-	if s.definitions, err = manifest.CRDs(slices.Concat(objects, crds)); err != nil {
-		return nil, err
-	}
-	if s.parents, err = readIfExists(filepath.Join(dir, "parent.yaml")); err != nil {
-		return nil, err
-	}
-	if s.files, err = manifest.Files([]string{filepath.Join(dir, "cases")}); err != nil {
-		return nil, err
+// read reads the files of the suite, except for the cases.
+func (s *Suite) read() (err error) {
+	if s.files, err = manifest.Files([]string{filepath.Join(s.dir, "cases")}); err != nil {
+		return err
 	}
 	if len(s.files) == 0 {
-		return nil, fmt.Errorf("%s: there are no cases", filepath.Join(dir, "cases"))
+		return fmt.Errorf("%s: there are no cases", filepath.Join(s.dir, "cases"))
+	}
+	if s.objects, err = manifest.Read([]string{filepath.Join(s.dir, controllerFile)}, nil); err != nil {
+		return err
+	}
+	s.controllers = manifest.Controllers(s.objects)
+	crds, err := readIfExists(filepath.Join(s.dir, "crd.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := check.Definitions(slices.Concat(s.objects, crds)); err != nil {
+		return err
+	}
+	if s.definitions, err = manifest.CRDs(slices.Concat(s.objects, crds)); err != nil {
+		return err
+	}
+	if s.parents, err = readIfExists(filepath.Join(s.dir, "parent.yaml")); err != nil {
+		return err
 	}
 	s.kinds = kindsOf(s.files)
-	return s, nil
+	return nil
 }
 
 // readIfExists returns the documents in a file, or none if the file does not exist.
@@ -119,6 +121,9 @@ func (s *Suite) name() string {
 	}
 	return filepath.Base(s.dir)
 }
+
+// Err returns why the files of the suite cannot be read.
+func (s *Suite) Err() error { return s.err }
 
 // Dir returns the folder. Scripts in files are below it.
 func (s *Suite) Dir() string { return s.dir }
