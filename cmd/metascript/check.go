@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"metascript/cmd/metascript/internal/check"
 	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/output"
+	"metascript/cmd/metascript/internal/place"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/schemaflags"
 	"metascript/cmd/metascript/internal/style"
@@ -43,7 +45,8 @@ an object is not valid.
 
 With --output json or yaml, the output is an object with the field valid and the list objects. Each object has file,
 apiVersion, kind, namespace, name, result (valid, invalid or unchecked), errors, warnings, hooks and diagnostics, which has the
-errors and warnings with severity, file, line, column, field, message and hint.`,
+errors and warnings with severity, file, line, column, field, message and hint. If a file cannot be read, there are no objects,
+and the output itself has diagnostics.`,
 		Example: `  metascript check -f controller.yaml
   metascript check -f examples/pythonlambda/controller.yaml -f examples/pythonlambda/crd.yaml
   metascript check -f 'examples/*/controller.yaml' -o json`,
@@ -66,7 +69,7 @@ var errInvalid = errors.New("not all objects are valid")
 func runCheck(cmd *cobra.Command, f *checkFlags) error {
 	docs, err := manifest.Read(f.files, cmd.InOrStdin())
 	if err != nil {
-		return err
+		return f.unreadable(cmd, err)
 	}
 	if len(docs) == 0 {
 		return fmt.Errorf("no objects in %s%s", strings.Join(f.files, ", "), manifest.HintNested(f.files))
@@ -78,7 +81,7 @@ func runCheck(cmd *cobra.Command, f *checkFlags) error {
 	defer sandbox.Close()
 	neighbors, err := manifest.Neighbors(docs)
 	if err != nil {
-		return err
+		return f.unreadable(cmd, err)
 	}
 	invalid := slices.DeleteFunc(slices.Clone(neighbors), check.Usable) // they are checked too
 	crds, err := manifest.CRDs(slices.DeleteFunc(append(neighbors, docs...), func(doc manifest.Document) bool { return !check.Usable(doc) }))
@@ -111,4 +114,13 @@ func runCheck(cmd *cobra.Command, f *checkFlags) error {
 		return errInvalid
 	}
 	return nil
+}
+
+// unreadable prints for programs why a file cannot be read, and returns that error.
+func (f *checkFlags) unreadable(cmd *cobra.Command, why error) error {
+	if f.output.IsText() {
+		return why
+	}
+	results := check.Results{Objects: []check.Result{}, Diagnostics: place.Diagnostics(why, "error")}
+	return cmp.Or(f.output.Print(cmd.OutOrStdout(), results), why)
 }

@@ -72,6 +72,22 @@ func OfPart(all []Problem) []Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p Problem) bool { return p.Cause == Missing })
 }
 
+// withoutMisspelled returns problems without those of missing fields that are there with a misspelled name: the problem of the unknown
+// field says what to do.
+func withoutMisspelled(all []Problem) []Problem {
+	var meant []string // the paths of the fields that were meant
+	for _, p := range all {
+		name := meantName.FindStringSubmatch(p.Text)
+		if p.Cause == Unknown && name != nil {
+			meant = append(meant, strings.TrimPrefix(p.Path[:strings.LastIndexByte(p.Path, '.')+1]+name[1], "."))
+		}
+	}
+	return slices.DeleteFunc(all, func(p Problem) bool { return p.Cause == Missing && slices.Contains(meant, p.Path) })
+}
+
+// meantName matches the text about a misspelled field, with the name that was meant.
+var meantName = regexp.MustCompile(`^unknown field; did you mean "([^"]*)"\?$`)
+
 // below reports whether p is about the same field as other, or about a field in it.
 func (p Problem) below(other Problem) bool {
 	rest, found := strings.CutPrefix(p.Path, other.Path)

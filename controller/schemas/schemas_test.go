@@ -125,6 +125,12 @@ func TestProblems(t *testing.T) {
 			`spec.restartPolice: unknown field; did you mean "restartPolicy"?`,
 			`specs: unknown field; did you mean "spec"?`,
 		}},
+		{"required fields that are misspelled", pod + `spec: {containers: [{nmae: a, image: b, ports: [{containerport: 80}]}, {image: c, title: d}]}}`, []string{
+			`spec.containers[0].nmae: unknown field; did you mean "name"?`,
+			`spec.containers[0].ports[0].containerport: unknown field; did you mean "containerPort"?`,
+			`spec.containers[1].name: missing, but required`,
+			`spec.containers[1].title: unknown field`,
+		}},
 		{"in metadata of a template", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}, label: {}}, spec: {containers: [{name: a, image: b}]}}}}`, []string{
 			`spec.template.metadata.label: unknown field; did you mean "labels"?`,
 		}},

@@ -102,8 +102,8 @@ var rules = []struct {
 	{"configMapRef", "", `script: {configMapRef: {name: a, namespace: b, key: sync.star}}`, ""},
 	{"no source", "", `script: {language: Starlark}`, `spec.script: Invalid value: ` + exactlyOne},
 	{"empty script", "", `script: {}`, `spec.script: Invalid value: ` + exactlyOne},
-	{"two sources", "", `script: {inline: "{}", language: Jsonnet, file: a.jsonnet}`, `spec.script: Invalid value: inline and file are set, but ` + exactlyOne},
-	{"three sources", "", `script: {inline: "{}", file: a.js, configMapRef: {name: a, namespace: b, key: c.js}}`, `spec.script: Invalid value: inline, file and configMapRef are set, but ` + exactlyOne},
+	{"two sources", "", `script: {inline: "{}", language: Jsonnet, file: a.jsonnet}`, `spec.script: Invalid value: inline and file are set, but ` + exactlyOne + `: delete file to use the text in inline, or delete inline to use the file`},
+	{"three sources", "", `script: {inline: "{}", file: a.js, configMapRef: {name: a, namespace: b, key: c.js}}`, `spec.script: Invalid value: inline, file and configMapRef are set, but ` + exactlyOne + `: delete two of them`},
 	{"empty inline", "", `script: {language: Starlark, inline: ""}`, `spec.script.inline: Invalid value: "": spec.script.inline in body should be at least 1 chars long`},
 	{"incomplete configMapRef", "", `script: {configMapRef: {name: a, key: b.js}}`, `spec.script.configMapRef.namespace: Required value`},
 
@@ -111,7 +111,7 @@ var rules = []struct {
 	{"hook has the function of its name", "", "script: {file: a.js}\nhooks: {finalize: {script: {}}}", ""},
 	{"hook has a source", "", `hooks: {sync: {script: {file: a.js, function: other}}}`, ""},
 	{"hook has bounds of its own", "", "script: {file: a.js}\nhooks: {sync: {script: {timeout: 1s, limits: {steps: 1}}}}", ""},
-	{"hook has two sources", "", `hooks: {sync: {script: {file: a.js, inline: "{}", language: Jsonnet}}}`, `spec.hooks.sync.script: Invalid value: inline and file are set, but ` + atMostOne},
+	{"hook has two sources", "", `hooks: {sync: {script: {file: a.js, inline: "{}", language: Jsonnet}}}`, `spec.hooks.sync.script: Invalid value: inline and file are set, but ` + atMostOne + `: delete file to use the text in inline, or delete inline to use the file`},
 	{"sync has nowhere to look", "", `hooks: {sync: {script: {function: f}}}`, `spec.hooks.sync.script: Required value: ` + nowhere},
 	{"finalize has nowhere to look", "", `hooks: {sync: {script: {file: a.js}}, finalize: {script: {}}}`, `spec.hooks.finalize.script: Required value: ` + nowhere},
 	{"customize has nowhere to look", "", `hooks: {sync: {script: {file: a.js}}, customize: {script: {timeout: 1s}}}`, `spec.hooks.customize.script: Required value: ` + nowhere},
@@ -162,7 +162,7 @@ var rules = []struct {
 
 	{"libraries", "", `script: {file: a.js, libraries: [{file: lib/b.js}, {name: c.js, configMapRef: {name: a, namespace: b, key: c}}]}`, ""},
 	{"library without a source", "", `script: {file: a.js, libraries: [{name: b}]}`, `spec.script.libraries[0]: Invalid value: a library must have exactly one of file and configMapRef`},
-	{"library with two sources", "", `script: {file: a.js, libraries: [{file: b, configMapRef: {name: a, namespace: b, key: c}}]}`, `spec.script.libraries[0]: Invalid value: file and configMapRef are set, but a library must have exactly one of file and configMapRef`},
+	{"library with two sources", "", `script: {file: a.js, libraries: [{file: b, configMapRef: {name: a, namespace: b, key: c}}]}`, `spec.script.libraries[0]: Invalid value: file and configMapRef are set, but a library must have exactly one of file and configMapRef: delete configMapRef to use the file, or delete file to use the ConfigMap`},
 	{"library outside", "", `script: {file: a.js, libraries: [{file: ..}]}`, `spec.script.libraries[0].file: Invalid value: "..": file must be a path below the scripts directory, such as lib/conditions.star, without / at its beginning, and without . and ..`},
 
 	{"ConfigMap of no name", "", `script: {configMapRef: {name: ../x, namespace: b, key: a.js}}`, `spec.script.configMapRef.name: Invalid value: "../x": name must be the name of a ConfigMap: lower-case letters, digits, - and .`},

@@ -99,10 +99,13 @@ var typeAndMetadata = []string{"apiVersion", "kind", "metadata"}
 func (w *walk) report(path *field.Path, key string, value any, known []string) {
 	detail := "unknown field"
 	text, isText := value.(string)
+	_, isList := value.([]any)
 	inPlace := meantFields[w.kind][key]
 	match := slices.IndexFunc(known, func(name string) bool { return name == "matchLabels" || name == "matchAnnotations" })
 	like := engine.Nearest(key, known)
 	switch {
+	case w.kind == v1alpha1.KindCompositeController && key == "resources" && isList && slices.Contains(known, "childResources"):
+		detail = "unknown field; a CompositeController has childResources in its place, and parentResource for its parents"
 	case inPlace != "" && slices.Contains(known, inPlace):
 		detail = fmt.Sprintf("unknown field; a %s has %s in its place", w.kind, inPlace)
 	case like != "":

@@ -40,8 +40,8 @@ func (c *Checker) Check(ctx context.Context, doc manifest.Document) Result {
 		}
 		unknown.MayExist = false
 	}
-	for _, p := range problems {
-		r.fail(doc.Problem(p))
+	for _, e := range doc.Problems(problems) {
+		r.fail(e)
 	}
 	switch {
 	case err != nil:
@@ -165,9 +165,5 @@ func (c *Checker) errors(doc manifest.Document) []*place.Error {
 	if err != nil {
 		return []*place.Error{unknownKind(doc, err)}
 	}
-	var all []*place.Error
-	for _, p := range problems {
-		all = append(all, doc.Problem(p))
-	}
-	return all
+	return doc.Problems(problems)
 }

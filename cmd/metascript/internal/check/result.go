@@ -38,6 +38,8 @@ type Result struct {
 type Results struct {
 	Valid   bool     `json:"valid"` // no object is invalid
 	Objects []Result `json:"objects"`
+
+	Diagnostics []place.Diagnostic `json:"diagnostics,omitempty"` // why a file cannot be read; then there are no objects
 }
 
 // newResult returns the result of a valid object.

@@ -24,9 +24,7 @@ func (c *Call) InputProblems() ([]*place.Error, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range schemas.OfPart(problems) {
-			all = append(all, doc.Problem(p))
-		}
+		all = append(all, doc.Problems(schemas.OfPart(problems))...)
 	}
 	redactor := c.redactor()
 	for i, e := range all {

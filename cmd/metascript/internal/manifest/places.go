@@ -12,12 +12,24 @@ import (
 	"metascript/controller/schemas"
 )
 
+// Problems returns the errors for problems of the object, with their places. A field is not missing if its key is there without quotes, and
+// is read as a boolean: the error about the unknown field true or false says so.
+func (d Document) Problems(all []schemas.Problem) []*place.Error {
+	var errs []*place.Error
+	for _, p := range all {
+		if p.Cause != schemas.Missing || d.Value.HintKey(p.Path) == "" {
+			errs = append(errs, d.Problem(p))
+		}
+	}
+	return errs
+}
+
 // Problem returns the error for a problem of the object, with its place.
 func (d Document) Problem(p schemas.Problem) *place.Error {
 	e := d.Errorf(p.Path, "%s", p)
 	switch p.Cause {
 	case schemas.Unknown:
-		e.Place = d.Value.AtKey(p.Path)
+		e.Place, e.Hint = d.Value.AtKey(p.Path), d.Value.HintKey(p.Path)
 	case schemas.WrongType:
 		e.Hint = d.Value.Hint(p.Path, strings.HasPrefix(p.Text, "want a string"))
 		isInline := func(s scriptField) bool { return p.Path == s.path+".inline" }

@@ -120,7 +120,9 @@ func (w *walk) fields(path string, m map[string]any, t reflect.Type) {
 			continue
 		}
 		e := &Error{Place: w.root.AtKey(at), Field: at, Msg: fmt.Sprintf("unknown field %q", key)}
-		if like := engine.Nearest(key, namesOf(t)); like != "" {
+		if hint := w.root.HintKey(at); hint != "" {
+			e.Hint = hint
+		} else if like := engine.Nearest(key, namesOf(t)); like != "" {
 			e.Hint = fmt.Sprintf("did you mean %q?", like)
 		} else {
 			e.Hint = "the fields are " + listWords(namesOf(t))

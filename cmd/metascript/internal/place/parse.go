@@ -83,13 +83,17 @@ func (t *text) parse(from, to int) (*Document, error) {
 
 // duplicates returns an error if an object has a key twice.
 func (t *text) duplicates(node *yaml.Node) error {
-	lines := map[string]int{}
+	keys := map[string]*yaml.Node{}
 	for i, inner := range node.Content {
 		if node.Kind == yaml.MappingNode && i%2 == 0 && inner.Kind == yaml.ScalarNode {
-			if first, twice := lines[inner.Value]; twice {
-				return &Error{Place: t.at(inner.Line, inner.Column), Msg: fmt.Sprintf("the key %q is there twice, first in line %d", inner.Value, first), Hint: "keep one of the two"}
+			name := namesOfKey(inner)[0]
+			switch first := keys[name]; {
+			case first != nil && first.Value != inner.Value:
+				return &Error{Place: t.at(inner.Line, inner.Column), Msg: fmt.Sprintf("the keys %s and %s are the same: YAML reads both, without quotes, as %s", first.Value, inner.Value, name), Hint: fmt.Sprintf("write quotes: %q", inner.Value)}
+			case first != nil:
+				return &Error{Place: t.at(inner.Line, inner.Column), Msg: fmt.Sprintf("the key %q is there twice, first in line %d", inner.Value, first.Line), Hint: "keep one of the two"}
 			}
-			lines[inner.Value] = inner.Line
+			keys[name] = inner
 		}
 		if err := t.duplicates(inner); err != nil {
 			return err

@@ -193,18 +193,50 @@ func (v Value) field(object *yaml.Node, path string) (found Value, rest string, 
 	length := -1
 	for i := 0; i+1 < len(object.Content); i += 2 {
 		key := object.Content[i]
-		if bracketed {
-			if key.Value != name {
-				continue
+		for _, is := range namesOfKey(key) {
+			if bracketed {
+				if is != name {
+					continue
+				}
+				return Value{v.text, key, object.Content[i+1]}, after, true
 			}
-			return Value{v.text, key, object.Content[i+1]}, after, true
-		}
-		end, fits := strings.CutPrefix(path, key.Value)
-		if fits && len(key.Value) > length && (end == "" || end[0] == '.' || end[0] == '[') {
-			found, rest, ok, length = Value{v.text, key, object.Content[i+1]}, end, true, len(key.Value)
+			end, fits := strings.CutPrefix(path, is)
+			if fits && len(is) > length && (end == "" || end[0] == '.' || end[0] == '[') {
+				found, rest, ok, length = Value{v.text, key, object.Content[i+1]}, end, true, len(is)
+			}
 		}
 	}
 	return found, rest, ok
+}
+
+// booleans are the words that kubectl reads as booleans if they have no quotes, also as keys: it reads YAML 1.1.
+var booleans = map[string]string{
+	"y": "true", "Y": "true", "yes": "true", "Yes": "true", "YES": "true", "on": "true", "On": "true", "ON": "true",
+	"n": "false", "N": "false", "no": "false", "No": "false", "NO": "false", "off": "false", "Off": "false", "OFF": "false",
+}
+
+// booleanKey returns the boolean as which a key of an object is read; "" if it is read as it is written.
+func booleanKey(key *yaml.Node) string {
+	if key.Kind != yaml.ScalarNode || key.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		return ""
+	}
+	return booleans[key.Value]
+}
+
+// namesOfKey returns the names of a key in a path: as it is read, and as it is written.
+func namesOfKey(key *yaml.Node) []string {
+	if name := booleanKey(key); name != "" {
+		return []string{name, key.Value}
+	}
+	return []string{key.Value}
+}
+
+// HintKey returns what an author probably has to write in place of the key of a field, if it is a word that is read as a boolean, or "".
+func (v Value) HintKey(path string) string {
+	if found, exists := v.Find(path); exists && found.key != nil && booleanKey(found.key) != "" {
+		return fmt.Sprintf("YAML reads the key %s without quotes as %s; write quotes: %q", found.key.Value, booleanKey(found.key), found.key.Value)
+	}
+	return ""
 }
 
 // cutBrackets returns what is in the brackets at the beginning of a path, without quotes, and the rest of the path.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -259,7 +261,7 @@ func readFile(path string) (*File, error) {
 	if len(docs) == 1 {
 		f.value = docs[0].Value
 		if err := docs[0].Decode(f); err != nil {
-			return nil, err
+			return nil, inWords(err)
 		}
 	}
 	if len(f.Steps) == 0 {
@@ -271,6 +273,26 @@ func readFile(path string) (*File, error) {
 		}
 	}
 	return f, nil
+}
+
+// stepPath matches the path of a step at the beginning of a message.
+var stepPath = regexp.MustCompile(`^steps\[(\d+)\]\.?(: )?`)
+
+// inWords returns the errors of decoding a file with the numbers of steps as in the other messages: the first step is step 1.
+func inWords(err error) error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	for _, one := range several.Unwrap() {
+		if e := (*place.Error)(nil); errors.As(one, &e) {
+			if match := stepPath.FindStringSubmatch(e.Msg); match != nil {
+				i, _ := strconv.Atoi(match[1])
+				e.Msg = fmt.Sprintf("step %d: %s", i+1, e.Msg[len(match[0]):])
+			}
+		}
+	}
+	return err
 }
 
 // check returns an error if a step is not valid, and the path in the step of the field that it is about.
