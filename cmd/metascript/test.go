@@ -61,7 +61,9 @@ error, write "error:" yourself. A case with "contains:" stays as it is too.
 
 With --output json or yaml, the output is an object with the numbers run, failed, invalid and updated, and the list cases.
 Each case has suite, case, file, result (passed, failed, invalid or updated), difference, problems (of the answer), warnings
-(about the objects in the case, and about the answer), printed and seconds.`,
+(about the objects in the case, and about the answer), printed, seconds, and diagnostics, which has the errors and warnings
+with severity, file, line, column, field, message and hint. If controller.yaml of a directory, or another file that its cases
+need, cannot be read, the directory has one result, with the case controller, and the cases of the others are run.`,
 		Example: `  metascript test .
   metascript test examples/immortalcontainer
   metascript test --update examples

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/xml"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -235,6 +236,42 @@ func TestTestForPrograms(t *testing.T) {
 		!strings.Contains(cases[0].Printed, "asked about w") || cases[1].Failure.Message != `want an error with "<x>", got:` || !strings.Contains(cases[1].Failure.Text, "answer:\n") {
 		t.Errorf("the report is %+v", report)
 	}
+}
+
+// A directory that cannot be read has one result, and so has each case of the others. Diagnostics have the places.
+func TestTestForProgramsOfADirectoryThatCannotBeRead(t *testing.T) {
+	const controller = "apiVersion: metacontroller.k8s.io/v1alpha1\nkind: DecoratorController\nmetadata: {name: c}\nspec:\n" +
+		"  resources: [{apiVersion: v1, resource: namespaces}]\n  script: {language: Starlark, inline: \"def sync(object): return {'attachments': []}\"}\n"
+	const parent = "object: {apiVersion: v1, kind: Namespace, metadata: {name: a}}\n"
+	inFolder(t, "-- a/controller.yaml --\n"+strings.Replace(controller, "{name: c}", "{name: c", 1)+"-- a/cases/one.yaml --\n"+parent+
+		"-- b/controller.yaml --\n"+controller+"-- b/cases/two.yaml --\n"+parent+"answer: {attachments: [], status: {}}\n-- b/cases/three.yaml --\n"+parent+"contains: {attachments: []}\n")
+	got := metascript(t, "test", "-o", "json", "--junit", "report.xml", ".")
+	got.expect(t, 1, []string{"cases"}, []string{"error: not every answer is the expected one"})
+	var all []string
+	for _, one := range parseYAML(t, got.stdout)["cases"].([]any) {
+		one := one.(map[string]any)
+		text := fmt.Sprint(one["suite"], " ", one["case"], " ", one["file"], " ", one["result"])
+		if diagnostics, ok := one["diagnostics"].([]any); ok {
+			d := diagnostics[0].(map[string]any)
+			text += fmt.Sprint(": ", d["severity"], " ", d["file"], ":", d["line"], ":", d["column"], ": ", d["message"])
+		}
+		all = append(all, text)
+	}
+	want := []string{
+		"a controller a/controller.yaml failed: error a/controller.yaml:3:11: the { is not closed",
+		"b three b/cases/three.yaml passed",
+		"b two b/cases/two.yaml failed: error b/cases/two.yaml:2:1: the answer differs",
+	}
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("results (-want +got):\n%s", diff)
+	}
+	report := readText(t, "report.xml")
+	for _, text := range []string{`tests="3" failures="2"`, `<testcase name="controller" classname="a" file="a/controller.yaml"`, `<failure message="a/controller.yaml:3:11: the { is not closed">`, `<testcase name="three" classname="b"`} {
+		if !strings.Contains(report, text) {
+			t.Errorf("the report does not contain %s:\n%s", text, report)
+		}
+	}
+	metascript(t, "test", "--run", "b/three", ".").expect(t, 0, []string{"1 case: all as expected\n"}, nil)
 }
 
 // What "run" warns of, "test" does too, also with --update. It fails no case.
