@@ -80,7 +80,7 @@ func (r *Reporter) Status(o *object.Object) {
 	name := r.Style.Strong(object.Describe(o))
 	if what, why := problem(status.Conditions); what != "" {
 		r.mu.Lock()
-		why = r.sources.LocatedText(r.controllers[o.GetName()], why)
+		why = r.controllers.located(o.GetName(), why)
 		r.mu.Unlock()
 		r.PrintNew(object.Describe(o), name+what, r.Style.Failure(why))
 	} else if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionReady) {

@@ -78,7 +78,7 @@ func (r *Reporter) Reconciled(about observe.About, failed error) {
 	before := r.outcomes[about]
 	now := outcome{load: r.loads[about.Controller], changes: strings.Join(ended.changes, "\n"), prints: ended.prints}
 	if failed != nil {
-		now.failure = r.failureOf(about.Controller, failed)
+		now.failure = r.controllers.failure(about.Controller, failed)
 	}
 	r.outcomes[about] = now
 	r.printOutcome(about, before, now, ended.changes)

@@ -48,11 +48,10 @@ type Reporter struct {
 	outcomes    map[observe.About]outcome         // of the last reconcile of each parent that has ended
 	loads       map[string]int                    // how often the hooks of a controller were loaded, by its name
 	printed     map[string]string                 // the last text about a subject; see PrintNew
-	controllers map[string]manifest.Document      // by name
-	sources     manifest.Sources                  // of their scripts
-	hooks       map[string]string                 // the line about the hooks of a controller, by its kind and name
-	several     bool                              // there is more than one controller
-	finalizes   bool                              // a controller has a finalize hook, and adds finalizers to its parents
+	controllers controllers
+	hooks       map[string]string // the line about the hooks of a controller, by its kind and name
+	several     bool              // there is more than one controller
+	finalizes   bool              // a controller has a finalize hook, and adds finalizers to its parents
 }
 
 // New returns a Reporter that prints to out.
@@ -122,9 +121,9 @@ func (r *Reporter) print(line string, below ...string) {
 func (r *Reporter) SetControllers(docs []manifest.Document, sources manifest.Sources) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.several, r.controllers, r.sources = len(docs) > 1, map[string]manifest.Document{}, sources
+	r.several, r.controllers = len(docs) > 1, controllers{map[string]manifest.Document{}, sources}
 	for _, doc := range docs {
-		r.controllers[doc.GetName()] = doc
+		r.controllers.docs[doc.GetName()] = doc
 	}
 }
 
@@ -132,12 +131,26 @@ func (r *Reporter) SetControllers(docs []manifest.Document, sources manifest.Sou
 func (r *Reporter) Failure(controller string, err error) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.failureOf(controller, err)
+	return r.controllers.failure(controller, err)
 }
 
-// failureOf is Failure for a caller that holds the lock.
-func (r *Reporter) failureOf(controller string, err error) string {
-	return engine.DetailOf(r.sources.Located(r.controllers[controller], err))
+// controllers say where the scripts of controllers are in files.
+type controllers struct {
+	docs    map[string]manifest.Document // by name
+	sources manifest.Sources
+}
+
+// failure returns the text of an error of a controller.
+func (c controllers) failure(name string, err error) string {
+	return engine.DetailOf(c.sources.Located(c.docs[name], err))
+}
+
+// located returns a text about a controller with the place of its script. If the name is "", it is the only controller.
+func (c controllers) located(name, text string) string {
+	if name == "" && len(c.docs) == 1 {
+		name = slices.Collect(maps.Keys(c.docs))[0]
+	}
+	return c.sources.LocatedText(c.docs[name], text)
 }
 
 // Stopped prints that the server has stopped. If a controller added finalizers, it prints a hint: no server removes them now, so their
@@ -159,22 +172,13 @@ func (r *Reporter) Event(o *object.Object, e kube.Event) {
 	name := r.Style.Strong(object.Describe(o))
 	if manifest.IsController(o) {
 		if !slices.Contains(covered, e.Reason) {
-			r.print(name, r.eventOf(o.GetName(), e))
+			r.print(name, r.Style.Event(e.Type, e.Reason, r.controllers.located(o.GetName(), e.Detail)))
 		}
 		return
 	}
 	if !r.inBlock(o, e) {
-		r.printNew(object.Describe(o)+" "+e.Reason, name, r.eventOf("", e))
+		r.printNew(object.Describe(o)+" "+e.Reason, name, r.Style.Event(e.Type, e.Reason, r.controllers.located("", e.Detail)))
 	}
-}
-
-// eventOf returns the text of an event. It has the place of a script of the controller, which is the only one if its name is "". The caller
-// holds the lock.
-func (r *Reporter) eventOf(controller string, e kube.Event) string {
-	if controller == "" && len(r.controllers) == 1 {
-		controller = slices.Collect(maps.Keys(r.controllers))[0]
-	}
-	return r.Style.Event(e.Type, e.Reason, r.sources.LocatedText(r.controllers[controller], e.Detail))
 }
 
 // inBlock adds an event to the reconciles of o that have not ended, so that it is printed with them. It also returns true for an event
@@ -183,7 +187,7 @@ func (r *Reporter) inBlock(o *object.Object, e kube.Event) bool {
 	found, ref := false, object.RefOf(o)
 	for about, reconcile := range r.reconciles {
 		if about.Parent == ref {
-			reconcile.prints, found = append(reconcile.prints, r.eventOf(about.Controller, e)), true
+			reconcile.prints, found = append(reconcile.prints, r.Style.Event(e.Type, e.Reason, r.controllers.located(about.Controller, e.Detail))), true
 		}
 	}
 	isFailure := e.Reason == "SyncError" || e.Reason == "ScriptHeld"

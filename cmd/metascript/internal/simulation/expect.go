@@ -79,7 +79,7 @@ func (s *simulation) broken(e *Expectation, events []event) (texts []string, sto
 		if err != nil {
 			continue // a step has deleted it
 		}
-		before, now := s.notRunning[name], s.located(doc, report.Problem(o))
+		before, now := s.notRunning[name], located(s.sources, doc, report.Problem(o))
 		s.notRunning[name] = now
 		if now == "" || now == before || e.about(o, events) {
 			continue
@@ -93,12 +93,12 @@ func (s *simulation) broken(e *Expectation, events []event) (texts []string, sto
 }
 
 // located returns a text about a controller, with the place of a script in the lines after the first.
-func (s *simulation) located(doc manifest.Document, text string) string {
+func located(in manifest.Sources, doc manifest.Document, text string) string {
 	first, rest, more := strings.Cut(text, "\n")
 	if !more {
 		return text
 	}
-	return first + "\n" + s.sources.LocatedText(doc, rest)
+	return first + "\n" + in.LocatedText(doc, rest)
 }
 
 // about reports whether conditions of a controller are expected, or one of the events about it.
