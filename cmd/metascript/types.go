@@ -197,6 +197,8 @@ func (r *relatedFinder) find(ctx context.Context, doc manifest.Document, c *type
 	}
 	if err == nil {
 		err = r.ask(ctx, doc, c)
+	} else {
+		err = r.sources.Located(doc, err)
 	}
 	c.AnyRelated = len(c.Related) == 0
 	switch {

@@ -1,5 +1,5 @@
 // Package manifest reads objects from YAML and JSON files. It finds controllers, CustomResourceDefinitions, and ConfigMaps with
-// scripts among them.
+// scripts among them. [Sources] reads the scripts of controllers, and says where in the files a position in a script is.
 package manifest
 
 import (

@@ -153,7 +153,7 @@ func (t scriptText) at(pos engine.Pos, line string) (place.Place, bool) {
 	if lines := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n"); 0 < pos.Line && pos.Line <= len(lines) {
 		at.Source = strings.TrimRight(lines[pos.Line-1], "\r")
 	}
-	return at, line == "" || line == at.Source
+	return at, line == "" || place.SameLine(at.Source, line)
 }
 
 // A mention is a position in a script, in an error.
@@ -223,6 +223,9 @@ func (m mention) isFile(at place.Place) bool { return at.Line == m.pos.Line && a
 func inScript(at place.Place, m mention, msg string) *place.Error {
 	if m.isFile(at) {
 		msg = strings.Replace(msg, m.pos.String()+": ", "", 1)
+	}
+	if m.line != "" {
+		at.Source = "" // the message has the line, without values of Secrets
 	}
 	return &place.Error{Place: at, Msg: msg, Hint: m.hint}
 }

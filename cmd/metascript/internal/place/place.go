@@ -312,6 +312,20 @@ func (v Value) Hint(path string, isString bool) string {
 	return ""
 }
 
+// SameLine reports whether a line of a file is the one that an error shows, in which values of Secrets are replaced by asterisks.
+func SameLine(line, shown string) bool {
+	a, b := []rune(line), []rune(shown)
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] && b[i] != '*' {
+			return false
+		}
+	}
+	return true
+}
+
 // Script returns the place of a position in a script that is the value of a field of v. The column is known only in a block scalar that
 // begins with |; for others, and without a line, it is the place of the key. It is false if there is no such field, or if shown, the text of the line if it is
 // known, is another one.
@@ -324,7 +338,7 @@ func (v Value) Script(path string, line, col int, shown string) (Place, bool) {
 		return found.start(), true
 	}
 	lines := strings.Split(found.node.Value, "\n")
-	if line > len(lines) || shown != "" && strings.TrimRight(lines[line-1], "\r") != shown {
+	if line > len(lines) || shown != "" && !SameLine(strings.TrimRight(lines[line-1], "\r"), shown) {
 		return Place{}, false
 	}
 	if found.node.Style&yaml.LiteralStyle == 0 {

@@ -71,7 +71,10 @@ func TestPlacesInScripts(t *testing.T) {
 	}{
 		{"inline", 1, 1, "one", "a.yaml:14:7"},
 		{"inline", 2, 3, " two", "a.yaml:15:9"},
+		{"inline", 2, 3, " t**", "a.yaml:15:9"},
+		{"inline", 2, 3, "****x", ""},
 		{"inline", 4, 0, "", "a.yaml:17"},
+		{"inline", 0, 0, "", "a.yaml:13:5"},
 		{"inline", 1, 1, "another", ""},
 		{"inline", 99, 1, "", ""},
 		{"folded", 1, 3, "text", "a.yaml:18:5"},
