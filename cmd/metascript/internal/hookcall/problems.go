@@ -34,7 +34,8 @@ func (c *Call) InputProblems() ([]*place.Error, error) {
 }
 
 // AnswerProblems returns what is wrong with the children and the status in an answer of the hook. Each has the field in the answer, such
-// as children[0].spec.replicas, and the place in the script and in the file with the script. A child that exists may be a part of the object, since it is merged.
+// as children[0].spec.replicas, and the place in the script and in the file with the script. A child that exists may be a part of the
+// object, since it is merged.
 func (c *Call) AnswerProblems(answer *hook.Response) ([]*place.Error, error) {
 	redactor := c.redactor()
 	redactor.AddSets(answer.Children)
