@@ -48,10 +48,10 @@ type Reporter struct {
 	outcomes    map[observe.About]outcome         // of the last reconcile of each parent that has ended
 	loads       map[string]int                    // how often the hooks of a controller were loaded, by its name
 	printed     map[string]string                 // the last text about a subject; see PrintNew
-	controllers controllers       // with the places of their scripts
-	hooks       map[string]string // the line about the hooks of a controller, by its kind and name
-	several     bool              // there is more than one controller
-	finalizes   bool              // a controller has a finalize hook, and adds finalizers to its parents
+	controllers controllers                       // with the places of their scripts
+	hooks       map[string]string                 // the line about the hooks of a controller, by its kind and name
+	several     bool                              // there is more than one controller
+	finalizes   bool                              // a controller has a finalize hook, and adds finalizers to its parents
 }
 
 // New returns a Reporter that prints to out.
