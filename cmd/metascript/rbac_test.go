@@ -250,7 +250,7 @@ func TestRBACErrors(t *testing.T) {
 			`error: controller.yaml:7:58: CompositeController c: parentResource: the scope of resource "widgets" in example.com/v1 is not known: give its CustomResourceDefinition with -f too`},
 		{"no status", "subresources: {status: {}}, ", "", files, "error: controller.yaml:4:1: CompositeController c: CRD [widgets.example.com] does not have subresource 'Status' enabled"},
 		{"no controller", "kind: CompositeController", "kind: Other", files, "error: no CompositeController and no DecoratorController in controller.yaml, crd.yaml"},
-		{"no script", "name: scripts}\ndata", "name: others}\ndata", files, "it is not among the files; give its file as well"},
+		{"no script", "name: scripts}\ndata", "name: others}\ndata", files, "it is not in the files: pass its file too, or write it into the file of the controller"},
 		{"a script that does not compile", "def sync(parent):", "def sync(parent:", files, "sync.star:"},
 		{"a parent of something else", "kind: Widget\nmetadata: {name: w,", "kind: Other\nmetadata: {name: w,", append(files, "--parent", "parent.yaml"), "error: parent.yaml: Other a/w is not a parent of a controller in the files"},
 		{"a customize hook that fails", "spec: {shared: common}", "spec: {}", append(files, "--parent", "parent.yaml"), "error: parent.yaml: Widget a/w: the customize hook of CompositeController c fails: controller.yaml:26:92: sync.star:2:"},

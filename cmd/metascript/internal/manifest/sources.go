@@ -56,7 +56,7 @@ func ScriptSources(folders []string, docs []Document) Sources {
 		if doc, found := s.configMap(namespace, name); found {
 			return build.ConfigMapContent(doc.Object), nil
 		}
-		return nil, errors.New("it is not among the files; give its file as well")
+		return nil, errors.New("it is not in the files: pass its file too, or write it into the file of the controller")
 	}
 	return s
 }

@@ -160,17 +160,15 @@ func (e *Expectation) count() int {
 
 // ReadFiles returns the files of steps in directories: simulate.yaml, or else those in the directory simulate. A directory with a
 // controller and without steps has one step, which applies its other objects. A directory without a controller stands for the
-// directories in it that have steps.
+// directories in it that have steps. The error is about all files that cannot be read.
 func ReadFiles(dirs []string) ([]*File, error) {
 	var all []*File
+	var errs []error
 	for _, dir := range dirs {
 		found, err := readDir(dir)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
+		all, errs = append(all, found...), append(errs, err)
 	}
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 // controllerFile is the file with the controller in a directory.
