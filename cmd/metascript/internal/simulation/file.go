@@ -203,22 +203,17 @@ func readDir(dir string) ([]*File, error) {
 // readParent reads the directories in dir that have steps.
 func readParent(dir string) ([]*File, error) {
 	controllers, _ := filepath.Glob(filepath.Join(dir, "*", controllerFile)) // the pattern is valid
-	var files []*File
+	var dirs []string
 	for _, path := range controllers {
 		inner := filepath.Dir(path)
-		if steps, err := stepFiles(inner); err != nil || len(steps) == 0 {
-			continue
+		if steps, err := stepFiles(inner); err == nil && len(steps) > 0 {
+			dirs = append(dirs, inner)
 		}
-		found, err := readDir(inner)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, found...)
 	}
-	if len(files) == 0 {
+	if len(dirs) == 0 {
 		return nil, fmt.Errorf("%s has no %s, and no directory in it has %s and %s", dir, controllerFile, controllerFile, manifest.Steps)
 	}
-	return files, nil
+	return ReadFiles(dirs)
 }
 
 // stepFiles returns the paths of the files of steps in a directory.
