@@ -16,7 +16,7 @@ func TestErrorsOfFlagsHaveHints(t *testing.T) {
 		{"-discovery-interval=5", `--discovery-interval "5": want a duration; write it with a unit, such as 5s`},
 		{"-zap-encoder=jsn", `--zap-encoder "jsn": want console or json; did you mean "json"?`},
 		{"-zap-log-level=0", "a number above 0"},
-		{"-zap-log-level=loud", "want info, debug, error, panic"},
+		{"-zap-log-level=loud", "want debug, info, warn, error, panic"},
 		{"-apply-strategy=server", "want dynamic-apply or server-side-apply"},
 		{"-leader-election-resource-lock=endpoints", "want leases"},
 	} {

@@ -40,7 +40,7 @@ if the object has an annotation.
 Write a kind as Kind.group/version, such as Deployment.apps/v1 or Service.v1. The group and the version of a kind of
 Kubernetes can be left out. What an object of any other kind contains is not guessed: add it to the script.`,
 		Example: `  metascript init webapp
-  metascript init webapp --language javascript --children Deployment,Service --parent WebApp.acme.io/v1
+  metascript init webapp --language JavaScript --children Deployment,Service --parent WebApp.acme.io/v1
   metascript init guard --kind Decorator --parent Namespace --children NetworkPolicy`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-jsonnet/formatter"
 
 	"metascript/cmd/metascript/internal/scaffold"
+	"metascript/engine"
 )
 
 // initialized runs init in a new folder, and returns the folder of the project.
@@ -67,10 +68,37 @@ func testProject(t *testing.T, dir, kind string) {
 	}
 	got = metascript(t, "test", dir)
 	got.expect(t, 0, []string{" cases: all as expected\n"}, nil)
-	if strings.Contains(readText(t, filepath.Join(dir, "README.md")), "metascript simulate") {
-		metascript(t, "simulate", dir).expect(t, 0, []string{": runs\n", "ready"}, nil)
-	}
+	metascript(t, "simulate", dir).expect(t, 0, []string{": runs\n", " expectations: all are met\n"}, nil)
 	testText(t, dir)
+	testTypes(t, dir)
+}
+
+// testTypes checks that the types are those of the controller: writing them again changes nothing.
+func testTypes(t *testing.T, dir string) {
+	t.Helper()
+	before := texts(t, dir)
+	if got := metascript(t, "types", "-f", filepath.Join(dir, "controller.yaml"), dir); got.code != 0 {
+		t.Errorf("types: exit code %d: %s", got.code, got.stderr)
+	}
+	if diff := cmp.Diff(before, texts(t, dir)); diff != "" {
+		t.Errorf("files (-init +types):\n%s", diff)
+	}
+}
+
+// texts returns the texts of the files in a folder and below it, by name.
+func texts(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			all[path] = readText(t, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // untidy matches what no file should have: spaces at the end of a line, several blank lines, a tab in YAML and JSON, and what a template
@@ -80,13 +108,9 @@ var untidy = regexp.MustCompile(`[ \t]\n|\n\n\n|<no value>|<nil>|\{\{|^\n|[^\n]\
 // testText checks how the files of a project are written.
 func testText(t *testing.T, dir string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		text := readText(t, path)
-		if strings.Contains(path, "-stubs") || strings.HasPrefix(filepath.Base(path), "metascript.") {
-			return nil // it is written by hand
+	for path, text := range texts(t, dir) {
+		if strings.Contains(path, "-stubs") || strings.HasPrefix(filepath.Base(path), "metascript.") || filepath.Base(path) == "kinds.libsonnet" {
+			continue // it is written for editors
 		}
 		if found := untidy.FindString(text); found != "" {
 			t.Errorf("%s contains %q:\n%s", path, found, text)
@@ -100,10 +124,6 @@ func testText(t *testing.T, dir string) {
 				t.Errorf("%s is not formatted (-jsonnetfmt +got), error %v:\n%s", path, err, diff)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }
 
@@ -129,10 +149,10 @@ func TestCasesOfInitializedProjectAreWrittenLikeUpdates(t *testing.T) {
 // A test of a new project can fail: the cases are about what the script returns.
 func TestCasesOfInitializedProjectNoticeAnEdit(t *testing.T) {
 	for language, edit := range map[string][2]string{
-		"starlark":   {`"replicas": spec["replicas"]`, `"replicas": 7`},
-		"javascript": {`replicas: spec.replicas`, `replicas: 7`},
-		"typescript": {`replicas: spec.replicas`, `replicas: 7`},
-		"jsonnet":    {`replicas: spec.replicas`, `replicas: 7`},
+		engine.Starlark:   {`"replicas": spec["replicas"]`, `"replicas": 7`},
+		engine.JavaScript: {`replicas: spec.replicas`, `replicas: 7`},
+		engine.TypeScript: {`replicas: spec.replicas`, `replicas: 7`},
+		engine.Jsonnet:    {`replicas: spec.replicas`, `replicas: 7`},
 	} {
 		t.Run(language, func(t *testing.T) {
 			dir := initialized(t, "my-app", "--language", language)
@@ -157,7 +177,7 @@ func TestInitOverwritesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept := []string{"controller.yaml", "sync.star", "cases/new.yaml", "cases/ready.yaml", "cases/invalid-version.yaml", "kustomization.yaml"}
+	kept := []string{"controller.yaml", "sync.star", "cases/new.yaml", "cases/ready.yaml", "cases/invalid-version.yaml", "simulate.yaml", "kustomization.yaml"}
 	want := "error: nothing was written, because there already is "
 	for _, name := range kept {
 		want += filepath.Join(dir, name) + ", "
@@ -184,7 +204,10 @@ parent.yaml
 cases/new.yaml
 cases/ready.yaml
 cases/invalid-version.yaml
+simulate.yaml
 kustomization.yaml
+kinds.libsonnet
+metascript.schema.json
 
 CompositeController web-app: a Deployment and a Redis for each WebApp.example.com/v1alpha1.
 Redis.db.example.com/v1 is not a kind of Kubernetes. Its plural name in controller.yaml, redis, is a guess: compare it with "kubectl api-resources".
@@ -192,6 +215,7 @@ Redis.db.example.com/v1 is not a kind of Kubernetes. Its plural name in controll
 Next:
   metascript check -f controller.yaml
   metascript test .
+  metascript simulate .
   kubectl apply -f crd.yaml && metascript dev -f controller.yaml   # in a cluster
   kubectl apply -f parent.yaml   # in another terminal
 `
@@ -207,8 +231,8 @@ func TestInitErrors(t *testing.T) {
 		{"my_app", `the name "my_app": want lower-case letters, digits and dashes, beginning with a letter, at most 50 characters; did you mean my-app?`},
 		{"MyApp", `the name "MyApp": want lower-case letters, digits and dashes, beginning with a letter, at most 50 characters; did you mean my-app?`},
 		{"7", `the name "7": want lower-case letters, digits and dashes, beginning with a letter, at most 50 characters`},
-		{"app --language starlrk", `--language "starlrk": want starlark, javascript, typescript or jsonnet; did you mean "starlark"?`},
-		{"app --kind decorator", `--kind "decorator": want Composite or Decorator; did you mean "Decorator"?`},
+		{"app --language starlrk", `--language "starlrk": want Starlark, JavaScript, TypeScript or Jsonnet; did you mean "Starlark"?`},
+		{"app --kind decorater", `--kind "decorater": want Composite or Decorator; did you mean "Decorator"?`},
 		{"app --children Deploymnet.apps/v1", `--children "Deploymnet.apps/v1": Kubernetes has no kind Deploymnet.apps/v1; did you mean Deployment.apps/v1?`},
 		{"app --children Service,deployments", `--children "Service,deployments": Kubernetes has no kind deployments; did you mean Deployment.apps/v1?`},
 		{"app --children Deployment.extensions/v1beta1", `--children "Deployment.extensions/v1beta1": Kubernetes has no kind Deployment.extensions/v1beta1; did you mean Deployment.apps/v1?`},
@@ -238,7 +262,7 @@ func TestInitCompletion(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"--language ", []string{"starlark\n", "javascript\n", "jsonnet\n"}},
+		{"--language ", []string{"Starlark\nJavaScript\nTypeScript\nJsonnet\n"}},
 		{"--kind ", []string{"Composite\n", "Decorator\n"}},
 		{"--parent ", []string{"Namespace.v1\n", "Deployment.apps/v1\n"}},
 		{"--children ", []string{"Service.v1\n"}},

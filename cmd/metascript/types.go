@@ -52,7 +52,8 @@ files; see "metascript test". --related names others.
 
 DIR defaults to the current directory, and must exist. The command overwrites only files that it wrote itself. If another
 file has the same name, this is an error, and nothing is written. The server ignores these files, unless a script imports
-them. If a script in DIR is in TypeScript, the command writes settings for TypeScript in place of those for JavaScript.`,
+them. The files are those for the languages of the scripts in DIR, or for all languages if there are no scripts. If a script is in
+TypeScript, the settings are those for TypeScript, and not those for JavaScript.`,
 		Example: `  metascript types scripts
   metascript types -f controller.yaml -f crd.yaml --related Secret.v1 scripts`,
 		Args:              arguments.Optional,
@@ -78,68 +79,70 @@ func runTypes(cmd *cobra.Command, f *typesFlags, dir string) error {
 	if err := manifest.CheckDir(dir); err != nil {
 		return err
 	}
-	typescript, err := editor.HasTypeScript(dir)
+	languages, err := types.Languages(dir)
 	if err != nil {
 		return err
 	}
-	files := editor.Files(typescript)
+	var texts *types.Texts
 	if len(f.files) > 0 {
-		texts, err := f.generate(cmd, typescript)
-		if err != nil {
+		if texts, err = f.generate(cmd, slices.Contains(languages, engine.TypeScript)); err != nil {
 			return err
 		}
-		files[editor.Declarations] = editor.Declare(texts.TypeScript)
-		files[editor.Stubs] += texts.Starlark
-		files["kinds.libsonnet"] = "// " + editor.Header + ": functions that check the fields of children and of the status.\n" + texts.Jsonnet
 	}
-	names, err := editor.Write(dir, files)
+	names, err := editor.Write(dir, types.Files(languages, texts))
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
 		fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(dir, filepath.FromSlash(name)))
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), typesAdvice)
+	fmt.Fprintln(cmd.OutOrStdout())
+	for _, advice := range typesAdvice {
+		if slices.Contains(languages, advice.language) || len(languages) == 0 {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", advice.language, advice.text)
+		}
+	}
+	_, err = io.WriteString(cmd.OutOrStdout(), "Requests and answers as JSON: metascript.schema.json#/$defs/SyncRequest, SyncResponse, ...\n")
 	return err
 }
 
 // typesAdvice describes how to use the files in editors.
-const typesAdvice = `
-JavaScript: open the directory in an editor that knows TypeScript, and write above a function
-    /** @type {import("metascript").Sync} */
-TypeScript: import type {SyncRequest, SyncResponse} from "metascript"
-Starlark: starlark-lsp start --builtin-paths metascript-stubs
-Requests and answers as JSON: metascript.schema.json#/$defs/SyncRequest, SyncResponse, ...
-`
+var typesAdvice = []struct{ language, text string }{
+	{engine.JavaScript, `open the directory in an editor that knows TypeScript, and write above a function
+    /** @type {import("metascript").Sync} */`},
+	{engine.TypeScript, `import type {SyncRequest, SyncResponse} from "metascript"`},
+	{engine.Starlark, "starlark-lsp start --builtin-paths metascript-stubs"},
+	{engine.Jsonnet, "with -f, local kinds = import 'kinds.libsonnet'"},
+}
 
 // generate returns the types of the controllers in the files.
-func (f *typesFlags) generate(cmd *cobra.Command, typescript bool) (types.Texts, error) {
+func (f *typesFlags) generate(cmd *cobra.Command, typescript bool) (*types.Texts, error) {
 	docs, err := manifest.Read(f.files, cmd.InOrStdin())
 	if err != nil {
-		return types.Texts{}, err
+		return nil, err
 	}
 	controllers := manifest.Controllers(docs)
 	if len(controllers) == 0 {
-		return types.Texts{}, manifest.NoControllers(f.files, docs)
+		return nil, manifest.NoControllers(f.files, docs)
 	}
 	crds, err := manifest.CRDsWithNeighbors(docs)
 	if err != nil {
-		return types.Texts{}, err
+		return nil, err
 	}
 	set, err := f.schemas.Schemas(cmd.Context(), crds...)
 	if err != nil {
-		return types.Texts{}, err
+		return nil, err
 	}
 	finder, err := f.relatedFinder(cmd, docs, set)
 	if err != nil {
-		return types.Texts{}, err
+		return nil, err
 	}
 	defer finder.sandbox.Close()
 	var all []types.Controller
 	for _, doc := range controllers {
 		d, err := spec.Read(doc.Object)
 		if err != nil {
-			return types.Texts{}, fmt.Errorf("%s: %w", doc.File, err)
+			return nil, fmt.Errorf("%s: %w", doc.File, err)
 		}
 		c := types.Of(d, set.Kinds())
 		finder.find(cmd.Context(), doc, &c)

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,8 +26,32 @@ func TestTypesWritesFilesForEditors(t *testing.T) {
 	}
 }
 
-// typedFiles are a controller with a customize hook, and test cases. The definition of its parent is in crd.yaml.
-const typedFiles = `
+// A directory gets the files for the languages of its scripts.
+func TestTypesAreForTheLanguagesOfTheScripts(t *testing.T) {
+	for name, want := range map[string]string{
+		"sync.star":                       "metascript-stubs metascript.schema.json",
+		"lib/sync.js":                     "jsconfig.json metascript.d.ts metascript.schema.json",
+		"sync.ts":                         "metascript.d.ts metascript.schema.json tsconfig.json",
+		"sync.jsonnet":                    "kinds.libsonnet metascript.schema.json",
+		"README.md":                       "jsconfig.json kinds.libsonnet metascript-stubs metascript.d.ts metascript.schema.json",
+		"node_modules/a.js --\n-- a.star": "metascript-stubs metascript.schema.json",
+	} {
+		inFolder(t, typedController+"-- "+name+" --\n")
+		got := metascript(t, "types", "-f", "controller.yaml")
+		written, _, _ := strings.Cut(got.stdout, "\n\n")
+		var names []string
+		for file := range strings.FieldsSeq(written) {
+			first, _, _ := strings.Cut(file, "/")
+			names = append(names, first)
+		}
+		if text := strings.Join(slices.Compact(names), " "); got.code != 0 || text != want {
+			t.Errorf("%s: exit code %d, files %s, want %s\n%s", name, got.code, text, want, got.stderr)
+		}
+	}
+}
+
+// typedController is a controller, and the definition of its parent.
+const typedController = `
 -- controller.yaml --
 apiVersion: metacontroller.k8s.io/v1alpha1
 kind: CompositeController
@@ -55,6 +80,12 @@ spec:
         properties:
           spec: {type: object, properties: {image: {type: string}}}
           status: {type: object, properties: {phase: {type: string}}}
+`
+
+// typedFiles are the controller with a customize hook, and test cases. There are scripts in several languages.
+const typedFiles = typedController + `
+-- other.js --
+-- other.star --
 -- parent.yaml --
 apiVersion: example.com/v1
 kind: Thing

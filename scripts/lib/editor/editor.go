@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,25 +60,6 @@ func read(name string) string {
 		panic(err) // the file is embedded above
 	}
 	return string(text)
-}
-
-// HasTypeScript reports whether a directory, or one below it, has a script in TypeScript.
-func HasTypeScript(dir string) (bool, error) {
-	found := false
-	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && entry.Name() == "node_modules" {
-			return fs.SkipDir
-		}
-		if !entry.IsDir() && path.Ext(name) == ".ts" && !strings.HasSuffix(name, ".d.ts") {
-			found = true
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return found, err
 }
 
 // Write writes files below dir, and returns their slash-separated paths, sorted. If one of them exists and does not have the header,

@@ -12,7 +12,7 @@ import (
 	"metascript/engine"
 )
 
-// A Choice is the value of a flag that is one of a few words. It implements pflag.Value.
+// A Choice is the value of a flag that is one of a few words, in upper or lower case. It implements pflag.Value.
 //
 // The zero value cannot be used: it has no words. [OneOf] returns a Choice.
 type Choice struct {
@@ -48,11 +48,12 @@ func (c *Choice) Words() string { return strings.Join(c.words, ", ") }
 
 // Set implements pflag.Value.
 func (c *Choice) Set(word string) error {
-	if slices.Contains(c.words, word) {
-		c.value, c.set = word, true
-		return nil
+	i := slices.IndexFunc(c.words, func(w string) bool { return strings.EqualFold(w, word) })
+	if i < 0 {
+		return errors.New("want " + engine.OneOf(word, c.words))
 	}
-	return errors.New("want " + engine.OneOf(word, c.words))
+	c.value, c.set = c.words[i], true
+	return nil
 }
 
 // Bytes returns the value of a flag that is a quantity of bytes, such as 64Mi. Its default is n.

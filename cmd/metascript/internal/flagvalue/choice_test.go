@@ -10,6 +10,9 @@ func TestChoiceSet(t *testing.T) {
 	if err := c.Set("json"); err != nil || c.String() != "json" {
 		t.Errorf("after Set(json) it is %s, error %v", &c, err)
 	}
+	if err := c.Set("JSON"); err != nil || c.String() != "json" {
+		t.Errorf("after Set(JSON) it is %s, error %v", &c, err)
+	}
 	for word, want := range map[string]string{
 		"jsn": "want console or json; did you mean \"json\"?",
 		"xml": "want console or json",

@@ -27,7 +27,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	f.encoder, f.stack = flagvalue.OneOf("console", "json"), flagvalue.OneOf("never", "info", "warn", "error", "panic")
 	f.times = flagvalue.OneOf("rfc3339nano", "rfc3339", "iso8601", "epoch", "millis", "nano")
 	flags.IntVarP(&f.verbosity, "verbosity", "v", 0, "1 logs each reconcile with its reasons, and each write; higher values also log messages of client-go")
-	flags.Var(&f.level, "zap-log-level", "info, debug, error, panic, or a number, which is a verbosity")
+	flags.Var(&f.level, "zap-log-level", "debug, info, warn, error, panic, or a number, which is a verbosity")
 	flags.Var(&f.encoder, "zap-encoder", "format of the log: "+f.encoder.Words())
 	flags.Var(&f.times, "zap-time-encoding", "format of times in the log: "+f.times.Words())
 	flags.Var(&f.stack, "zap-stacktrace-level", "messages of this level and above have a stack trace: "+f.stack.Words())

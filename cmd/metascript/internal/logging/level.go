@@ -39,7 +39,7 @@ func (l *level) Set(text string) error {
 	if !named {
 		n, err := strconv.Atoi(text)
 		if err != nil || n <= 0 {
-			return errors.New("want info, debug, error, panic, or a number above 0")
+			return errors.New("want debug, info, warn, error, panic, or a number above 0")
 		}
 		value = verbosityLevel(n)
 	}

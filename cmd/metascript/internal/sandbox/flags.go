@@ -24,43 +24,19 @@ import (
 type Flags struct {
 	Folders []string // the scripts directories
 
-	isolation              isolation
+	isolation              flagvalue.Choice
 	isolated               []string // the namespaces of --process-isolation-namespaces
 	timeout                time.Duration
 	steps                  int64
 	memory, output, logged resource.QuantityValue
 }
 
-// isolation is the value of a flag. It is not a flagvalue.Choice, since help shows its words as its type.
-type isolation v1alpha1.Isolation
-
-// String implements pflag.Value.
-func (i *isolation) String() string { return string(*i) }
-
-// Type returns the type of the flag for help.
-func (i *isolation) Type() string { return "InProcess|Process" }
-
-// Completions implements flagvalue.Words.
-func (i *isolation) Completions() []string {
-	return []string{string(v1alpha1.IsolationInProcess), string(v1alpha1.IsolationProcess)}
-}
-
-// Set implements pflag.Value.
-func (i *isolation) Set(text string) error {
-	switch v1alpha1.Isolation(text) {
-	case v1alpha1.IsolationInProcess, v1alpha1.IsolationProcess:
-		*i = isolation(text)
-		return nil
-	}
-	return errors.New("want " + engine.OneOf(text, i.Completions()))
-}
-
 // Register adds the flags to a set.
 func (f *Flags) Register(flags *pflag.FlagSet) {
-	f.isolation = isolation(v1alpha1.IsolationInProcess)
+	f.isolation = flagvalue.OneOf(string(v1alpha1.IsolationInProcess), string(v1alpha1.IsolationProcess))
 	f.memory, f.output, f.logged = flagvalue.Bytes(256<<20), flagvalue.Bytes(16<<20), flagvalue.Bytes(64<<10)
 	flags.StringArrayVar(&f.Folders, "scripts-dir", nil, "directory for the files in script.file; the flag can be repeated, and the first directory that has a file is used")
-	flags.Var(&f.isolation, "isolation", "minimum isolation of scripts; Process runs all scripts in worker processes, also if spec.isolation is InProcess")
+	flags.Var(&f.isolation, "isolation", "minimum isolation of scripts: "+f.isolation.Words()+"; Process runs all scripts in worker processes, also if spec.isolation is InProcess")
 	flags.StringSliceVar(&f.isolated, processNamespaces, nil, "namespaces, or * for all; the scripts of controllers whose account is in one of them run in worker processes, also if spec.isolation is InProcess")
 	flags.DurationVar(&f.timeout, "max-script-timeout", 30*time.Second, "maximum of script.timeout")
 	flags.Int64Var(&f.steps, "max-script-steps", 1_000_000_000, "maximum of script.limits.steps")
@@ -114,7 +90,7 @@ func (f *Flags) Open(log *slog.Logger, workers bool) (*Sandbox, error) {
 	if err = errors.Join(err, f.checkNamespaces()); err != nil {
 		return nil, err
 	}
-	s := InProcess(v1alpha1.Isolation(f.isolation), ceilings)
+	s := InProcess(v1alpha1.Isolation(f.isolation.String()), ceilings)
 	s.ProcessNamespaces = f.isolated
 	if !workers && s.MinIsolation != v1alpha1.IsolationProcess && len(f.isolated) == 0 {
 		return s, nil
@@ -127,7 +103,7 @@ func (f *Flags) Open(log *slog.Logger, workers bool) (*Sandbox, error) {
 
 // requireWorkers returns an error if the flags require worker processes. missing is what this system lacks for them.
 func (f *Flags) requireWorkers(missing []string) error {
-	if v1alpha1.Isolation(f.isolation) != v1alpha1.IsolationProcess {
+	if f.isolation.String() != string(v1alpha1.IsolationProcess) {
 		return nil
 	}
 	return fmt.Errorf("--isolation=Process is not available on this system, which lacks: %s", strings.Join(missing, "; "))

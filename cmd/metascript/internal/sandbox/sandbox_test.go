@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 
+	"metascript/cmd/metascript/internal/flagvalue"
 	"metascript/controller/api/v1alpha1"
 	"metascript/engine"
 )
@@ -97,11 +98,11 @@ func TestNamespacesOfProcessIsolation(t *testing.T) {
 
 func TestRequiredWorkersOnASystemWithoutThem(t *testing.T) {
 	missing := []string{"seccomp: not permitted", "RLIMIT_AS: it does not hold"}
-	flags := Flags{isolation: "Process"}
+	flags := Flags{isolation: flagvalue.OneOf("Process")}
 	if err := flags.requireWorkers(missing); err == nil || !strings.Contains(err.Error(), "--isolation=Process is not available on this system, which lacks: seccomp: not permitted; RLIMIT_AS: it does not hold") {
 		t.Errorf("got error %v, want all that is missing", err)
 	}
-	if err := (&Flags{isolation: "InProcess"}).requireWorkers(missing); err != nil {
+	if err := (&Flags{isolation: flagvalue.OneOf("InProcess")}).requireWorkers(missing); err != nil {
 		t.Errorf("error without --isolation=Process: %v", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"metascript/cmd/metascript/internal/types"
 )
 
 // A page is a project as the templates see it: they call the exported methods in this file, and those in objects.go.
@@ -26,6 +28,9 @@ func (p *Project) Object() string { return p.either("parent", "object") }
 
 // Attached returns the name of the field of a request, and of an answer, that has the children.
 func (p *Project) Attached() string { return p.either("children", "attachments") }
+
+// Child returns the type of the children, in TypeScript.
+func (p page) Child() string { return p.either("Child", "Attachment") }
 
 func (p *Project) either(composite, decorator string) string {
 	if p.Decorator {
@@ -82,11 +87,6 @@ func (p page) They(one, several string) string {
 // WithReadiness returns the children that may exist and not be ready.
 func (p page) WithReadiness() []Child {
 	return slices.DeleteFunc(slices.Clone(p.Children), func(c Child) bool { return c.Ready == nil })
-}
-
-// ReadinessUsesSpec reports whether the readiness of a child depends on its spec.
-func (p page) ReadinessUsesSpec() bool {
-	return slices.ContainsFunc(p.Children, func(c Child) bool { return c.Ready != nil && c.Ready.Equals[0] == "spec" })
 }
 
 // WithoutReadiness returns a sentence about the children that are ready when they exist, or "".
@@ -151,16 +151,29 @@ func (p page) Calls(level int) string {
 
 func (c Child) call() string { return c.function + "(" + c.Parameters() + ")" }
 
-// TypedParameters returns the parameters of the function with their types, in TypeScript.
-func (c Child) TypedParameters() string {
-	names := strings.Split(c.Parameters(), ", ")
-	for i, name := range names {
-		names[i] = name + ": string"
+// A parameter is a parameter of a function, with its type in TypeScript.
+type parameter struct{ Name, Type string }
+
+// ParameterTypes returns the parameters of the function with their types.
+func (c Child) ParameterTypes() []parameter {
+	var all []parameter
+	for name := range strings.SplitSeq(c.Parameters(), ", ") {
+		of := "string"
 		if name == "spec" {
-			names[i] = name + ": Spec"
+			of = "Spec"
 		}
+		all = append(all, parameter{name, of})
 	}
-	return strings.Join(names, ", ")
+	return all
+}
+
+// TypedParameters returns the parameters of the function as TypeScript has them.
+func (c Child) TypedParameters() string {
+	var all []string
+	for _, p := range c.ParameterTypes() {
+		all = append(all, p.Name+": "+p.Type)
+	}
+	return strings.Join(all, ", ")
 }
 
 // Fields returns the fields of the spec.
@@ -221,13 +234,15 @@ func (p page) Required() string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// Types returns the files for editors, as text.
+// Types returns the files and directories for editors, as text.
 func (p page) Types() string {
 	var names []string
-	for _, prefix := range p.language.types {
-		names = append(names, "`"+strings.TrimSuffix(prefix, "/")+"`")
+	for file := range types.Files([]string{p.language.name}, &types.Texts{}) {
+		first, _, _ := strings.Cut(file, "/")
+		names = append(names, "`"+first+"`")
 	}
-	return strings.Join(names, ", ")
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 // Advice returns what a user should know, and what to type next.
@@ -242,10 +257,7 @@ func (p *Project) Advice(dir string) string {
 	if dir != "." {
 		fmt.Fprintf(&text, "  cd %s\n", shellWord(dir))
 	}
-	text.WriteString("  metascript check -f controller.yaml\n  metascript test .\n")
-	if len(p.Guessed()) == 0 { // the others are not defined in the simulated cluster
-		text.WriteString("  metascript simulate .\n")
-	}
+	text.WriteString("  metascript check -f controller.yaml\n  metascript test .\n  metascript simulate .\n")
 	text.WriteString("  " + p.either("kubectl apply -f crd.yaml && ", "") + "metascript dev -f controller.yaml   # in a cluster\n")
 	text.WriteString("  kubectl apply -f parent.yaml   # in another terminal\n")
 	return text.String()

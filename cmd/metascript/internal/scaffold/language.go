@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"github.com/gobuffalo/flect"
+
+	"metascript/engine"
 )
 
 // A language is a language of scripts, as far as literals and the names of functions and files need it. Its template has the rest.
 type language struct {
-	name      string                    // as a user writes it
+	name      string                    // as the field script.language has it
 	extension string                    // of the file with the script
 	indent    string                    // of a level
 	comment   string                    // the beginning of a comment
@@ -23,31 +25,30 @@ type language struct {
 	quote     func(text string) string  // returns a string
 	spec      func(field string) string // returns a field of the parent's spec
 	vars      map[string]string         // the values with tagVar, by name
-	types     []string                  // the prefixes of the files of "metascript types" that an editor uses
 }
 
 // languages are the languages, of which the first is the default.
 var languages = []*language{
 	{
-		name: "starlark", extension: ".star", indent: "    ", comment: "# ",
+		name: engine.Starlark, extension: ".star", indent: "    ", comment: "# ",
 		constants: map[string]string{"true": "True", "false": "False", "null": "None"},
 		function:  func(words string) string { return flect.Underscore(words) },
 		key:       strconv.Quote, quote: strconv.Quote,
 		spec: func(field string) string { return fmt.Sprintf("spec[%q]", field) },
-		vars: vars(`spec["image"] + ":" + spec["version"]`), types: []string{"metascript-stubs/"},
+		vars: vars(`spec["image"] + ":" + spec["version"]`),
 	},
 	{
-		name: "javascript", extension: ".js", indent: "  ", comment: "// ", shorthand: true,
+		name: engine.JavaScript, extension: ".js", indent: "  ", comment: "// ", shorthand: true,
 		function: flect.Camelize, key: quotedIfNeeded(strconv.Quote), quote: strconv.Quote, spec: dotted,
-		vars: vars("`${spec.image}:${spec.version}`"), types: []string{"metascript.d.ts", "jsconfig.json"},
+		vars: vars("`${spec.image}:${spec.version}`"),
 	},
 	{
-		name: "typescript", extension: ".ts", indent: "  ", comment: "// ", shorthand: true,
+		name: engine.TypeScript, extension: ".ts", indent: "  ", comment: "// ", shorthand: true,
 		function: flect.Camelize, key: quotedIfNeeded(strconv.Quote), quote: strconv.Quote, spec: dotted,
-		vars: vars("`${spec.image}:${spec.version}`"), types: []string{"metascript.d.ts", "tsconfig.json"},
+		vars: vars("`${spec.image}:${spec.version}`"),
 	},
 	{
-		name: "jsonnet", extension: ".jsonnet", indent: "  ", comment: "// ", padding: " ",
+		name: engine.Jsonnet, extension: ".jsonnet", indent: "  ", comment: "// ", padding: " ",
 		function: flect.Camelize, key: quotedIfNeeded(singleQuoted), quote: singleQuoted, spec: dotted,
 		vars: vars("spec.image + ':' + spec.version"),
 	},

@@ -7,8 +7,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// parentName is the name of the parent in the files of a new project.
-const parentName = "example"
+// parentName is the name of the parent in the files of a new project, and defaultNamespace its namespace if it has one.
+const (
+	parentName       = "example"
+	defaultNamespace = "default"
+)
 
 // examples are the objects in the files of a project: its parent, and what the script returns for it.
 type examples struct{ *Project }
@@ -67,7 +70,7 @@ func (p examples) childNamespace() string {
 	if p.OfNamespaces() {
 		return parentName
 	}
-	return "default"
+	return defaultNamespace
 }
 
 // ParentObject returns the parent.
@@ -172,7 +175,7 @@ func (p examples) desired(c Child) (map[string]any, error) {
 	child := value.(map[string]any)
 	metadata := child["metadata"].(map[string]any)
 	if c.Namespaced && !c.needsNamespace() {
-		metadata["namespace"] = "default"
+		metadata["namespace"] = defaultNamespace
 	}
 	if p.Decorator {
 		metadata["annotations"] = map[string]any{"metacontroller.k8s.io/decorator-controller": p.Name}

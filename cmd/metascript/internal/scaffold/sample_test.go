@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"metascript/controller/schemas"
+	"metascript/engine"
 )
 
 // sampleKinds returns the kinds that have a sample.
@@ -35,7 +36,7 @@ func sampleKinds(t *testing.T) []Kind {
 func TestSamplesAreValid(t *testing.T) {
 	used := map[string]bool{"version": true}
 	for _, kind := range sampleKinds(t) {
-		p, err := New(Options{Name: "app", Language: "starlark", Children: []Kind{kind}})
+		p, err := New(Options{Name: "app", Language: engine.Starlark, Children: []Kind{kind}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +93,7 @@ several:
 - 2
 `
 	want := map[string]string{
-		"starlark": `{
+		engine.Starlark: `{
     # Two lines
     # of comment.
     "replicas": spec["replicas"],
@@ -109,7 +110,7 @@ several:
         2,
     ],
 }`,
-		"javascript": `{
+		engine.JavaScript: `{
   // Two lines
   // of comment.
   replicas: spec.replicas,
@@ -126,7 +127,7 @@ several:
     2,
   ],
 }`,
-		"jsonnet": `{
+		engine.Jsonnet: `{
   // Two lines
   // of comment.
   replicas: spec.replicas,

@@ -5,14 +5,11 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strings"
 	"text/template"
 
 	"sigs.k8s.io/yaml"
-
-	"metascript/scripts/lib/editor"
 )
 
 //go:embed templates
@@ -30,7 +27,7 @@ func (p *Project) Files() ([]File, error) {
 	if p.Decorator {
 		names = append(slices.Delete(names, 1, 2), "cases/finalize.yaml")
 	}
-	names = append(names, "kustomization.yaml")
+	names = append(names, "simulate.yaml", "kustomization.yaml")
 	var files []File
 	for _, name := range names {
 		text, err := p.execute(name)
@@ -39,7 +36,8 @@ func (p *Project) Files() ([]File, error) {
 		}
 		files = append(files, File{name, text})
 	}
-	return p.addTypes(files), nil
+	forEditors, err := p.editorFiles(files)
+	return append(files, forEditors...), err
 }
 
 // execute executes the template of a file.
@@ -59,17 +57,6 @@ func (p *Project) execute(name string) ([]byte, error) {
 		return nil, err
 	}
 	return out.Bytes(), nil
-}
-
-// addTypes adds the files of "metascript types" that an editor uses for the language.
-func (p *Project) addTypes(files []File) []File {
-	all := editor.Files(p.language.name == "typescript")
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if slices.ContainsFunc(p.language.types, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
-			files = append(files, File{name, []byte(all[name])})
-		}
-	}
-	return files
 }
 
 // encode returns a value as YAML with sorted keys, as "metascript test --update" writes it. Each line is indented, and there is no

@@ -111,7 +111,12 @@ func (n names) resource(text string) (schema.GroupVersionResource, bool, error) 
 			return resource, namespaced, nil
 		}
 	}
-	return schema.GroupVersionResource{}, false, fmt.Errorf("there are several kinds %s: add the version, such as %s.v1", text, text)
+	var all []string
+	for _, gvk := range groups {
+		all = append(all, gvk.Kind+"."+gvk.GroupVersion().String())
+	}
+	slices.Sort(all)
+	return schema.GroupVersionResource{}, false, fmt.Errorf("there are several kinds %s: write %s", text, strings.Join(all, " or "))
 }
 
 // all returns the names of the objects of a kind, without those in which the server stores something for itself.

@@ -32,4 +32,5 @@ export interface KubernetesObject {
 export interface NoKind {
   apiVersion: never;
   kind: never;
+  metadata: never;
 }

@@ -128,10 +128,10 @@ type Texts struct {
 
 // Generate writes the types of controllers. If strict, scripts are in TypeScript with all its checks. Otherwise they are in JavaScript,
 // where TypeScript permits the use of unknown keys, unless the types say what an unknown key has.
-func Generate(set *schemas.Set, controllers []Controller, strict bool) (Texts, error) {
+func Generate(set *schemas.Set, controllers []Controller, strict bool) (*Texts, error) {
 	model, err := newModel(set, controllers)
 	if err != nil {
-		return Texts{}, err
+		return nil, err
 	}
-	return Texts{typescriptOf(model, strict), starlarkOf(model), jsonnetOf(model)}, nil
+	return &Texts{typescriptOf(model, strict), starlarkOf(model), jsonnetOf(model)}, nil
 }

@@ -50,7 +50,7 @@ func read(t *testing.T, text string) ([]Controller, *schemas.Set) {
 	return all, set
 }
 
-func generate(t *testing.T, set *schemas.Set, controllers []Controller, strict bool) Texts {
+func generate(t *testing.T, set *schemas.Set, controllers []Controller, strict bool) *Texts {
 	t.Helper()
 	texts, err := Generate(set, controllers, strict)
 	if err != nil {

@@ -1,12 +1,22 @@
 const { {{- range $i, $name := .Library}}{{if $i}}, {{end}}{{$name}}{{end}}} = require("metascript");
+{{- if not .Decorator}}
+
+/** @typedef {import("metascript").Parent["spec"]} Spec the spec of {{a .Parent.Kind}}; after a change of crd.yaml, run metascript types -f controller.yaml */
+{{- end}}
 {{- if .Decorator}}
 
 // {{a .Parent.Kind | title}} has this annotation. Its value is YAML with the fields that differ from DEFAULTS.
 const SETTINGS = "{{.Annotation "settings"}}";
 const DEFAULTS = {{.Defaults}};
 
+/** @typedef {typeof DEFAULTS} Spec */
+
 // This annotation is set to "True" or "False".
 const READY = "{{.Annotation "ready"}}";
+{{- end}}
+{{- if .WithReadiness}}
+
+/** @typedef {NonNullable<import("metascript").{{title .Attached}}[string]>[string]} Observed {{a (lower .Child)}} that exists */
 {{- end}}
 
 /**
@@ -18,7 +28,8 @@ const READY = "{{.Annotation "ready"}}";
 function sync({ {{- .Object}}, {{.Attached}}}) {
 {{- if .Decorator}}
   const name = `${object.metadata.name}-{{.Name}}`;
-  const spec = merge(DEFAULTS, yaml.decode(object.metadata.annotations[SETTINGS]) ?? {});
+  /** @type {Spec} */
+  const spec = merge(DEFAULTS, yaml.decode(object.metadata.annotations?.[SETTINGS] ?? "") ?? {});
 {{- else}}
   const {metadata: {name}, spec} = parent;
 {{- end}}
@@ -45,32 +56,40 @@ function sync({ {{- .Object}}, {{.Attached}}}) {
  * @type {import("metascript").DecoratorFinalize}
  */
 function finalize({attachments}) {
-  const finalized = Object.values(attachments).every((group) => Object.keys(group).length === 0);
+  const finalized = Object.values(attachments).every((group) => Object.keys(group ?? {}).length === 0);
   return {attachments: [], annotations: {[READY]: null}, finalized};
 }
 {{- else}}
-  return {children: desired, status: {conditions: [ready(missing)]}};
+  return {children: desired, status: status(missing)};
 }
 
-// The condition Ready. The server sets its lastTransitionTime, and status.observedGeneration.
-function ready(missing) {
+/**
+ * The condition Ready. The server sets its lastTransitionTime, and status.observedGeneration.
+ * @param {string[]} missing
+ * @returns {import("metascript").SyncResponse["status"]}
+ */
+function status(missing) {
   if (missing.length > 0) {
-    return {type: "Ready", status: "False", reason: "Waiting", message: `waiting for ${missing.join(", ")}`};
+    return {conditions: [{type: "Ready", status: "False", reason: "Waiting", message: `waiting for ${missing.join(", ")}`}]};
   }
-  return {type: "Ready", status: "True", reason: "ChildrenReady", message: "all children are ready"};
+  return {conditions: [{type: "Ready", status: "True", reason: "ChildrenReady", message: "all children are ready"}]};
 }
 {{- end}}
 
-// The desired objects that do not exist or are not ready, such as "{{(index .Children 0).Kind.Kind}} {{.ChildName}}".
+/**
+ * The desired objects that do not exist or are not ready, such as "{{(index .Children 0).Kind.Kind}} {{.ChildName}}".
+ * @param {import("metascript").{{.Child}}[]} desired
+ * @param {import("metascript").{{title .Attached}}} {{.Attached}}
+ */
 function notReady(desired, {{.Attached}}) {
   return desired
     .filter(({apiVersion, kind, metadata}) => {
 {{- if .Parent.Namespaced}}
-      const observed = {{.Attached}}[`${kind}.${apiVersion}`][metadata.name];
+      const observed = {{.Attached}}[`${kind}.${apiVersion}`]?.[metadata.name];
 {{- else}}
       // A {{.Parent.Kind}} has no namespace: the keys of objects with a namespace are namespace/name.
       const key = metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
-      const observed = {{.Attached}}[`${kind}.${apiVersion}`][key];
+      const observed = {{.Attached}}[`${kind}.${apiVersion}`]?.[key];
 {{- end}}
       return !observed{{if .WithReadiness}} || !isReady(observed){{end}};
     })
@@ -78,16 +97,19 @@ function notReady(desired, {{.Attached}}) {
 }
 {{- if .WithReadiness}}
 
-// Whether an object that exists is ready, as its status says.{{.WithoutReadiness}}
-function isReady({kind, {{if .ReadinessUsesSpec}}spec, {{end}}status}) {
-  switch (kind) {
+/**
+ * Whether an object that exists is ready, as its status says.{{.WithoutReadiness}}
+ * @param {Observed} child
+ */
+function isReady(child) {
+  switch (child.kind) {
 {{- range .WithReadiness}}
     case "{{.Kind.Kind}}":
 {{- with .Ready}}
 {{- if .Condition}}
-      return conditions.isTrue(status?.conditions, "{{.Condition}}");
+      return conditions.isTrue(child.status?.conditions, "{{.Condition}}");
 {{- else}}
-      return (status?.{{.Field}} ?? 0) === {{index .Equals 0}}{{if eq (index .Equals 0) "status"}}?{{end}}.{{index .Equals 1}};
+      return (child.status?.{{.Field}} ?? 0) === child.{{index .Equals 0}}{{if eq (index .Equals 0) "status"}}?{{end}}.{{index .Equals 1}};
 {{- end}}
 {{- end}}
 {{- end}}
@@ -97,18 +119,31 @@ function isReady({kind, {{if .ReadinessUsesSpec}}spec, {{end}}status}) {
 }
 {{- end}}
 
-// The labels by which others find the Pods. They never change.
+/**
+ * The labels by which others find the Pods. They never change.
+ * @param {string} name
+ */
 function selector(name) {
   return {"app.kubernetes.io/name": "{{.Name}}", "app.kubernetes.io/instance": name};
 }
 
-// The labels of all objects.
+/**
+ * The labels of all objects.
+ * @param {string} name
+ * @param {Spec} spec
+ */
 function labels(name, spec) {
   return {...selector(name), "app.kubernetes.io/version": spec.version};
 }
 {{- range .Children}}
 
-// {{.Description}}
+/**
+ * {{.Description}}
+{{- range .ParameterTypes}}
+ * @param { {{- .Type}}} {{.Name}}
+{{- end}}
+ * @returns {import("metascript").{{$.Child}}}
+ */
 function {{.Function}}({{.Parameters}}) {
   return {{.Literal 1}};
 }

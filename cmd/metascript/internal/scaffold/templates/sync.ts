@@ -1,12 +1,21 @@
 import { {{- range $i, $name := .Library}}{{if $i}}, {{end}}{{$name}}{{end}}} from "metascript";
-import type {{if .Decorator}}{DecoratorSyncRequest, DecoratorSyncResponse, DesiredObject, Groups, KubernetesObject}{{else}}{Condition, DesiredObject, Groups, KubernetesObject, SyncRequest, SyncResponse}{{end}} from "metascript";
-
-// The {{if .Decorator}}settings of{{else}}spec of{{end}} {{a .Parent.Kind}}{{if not .Decorator}}, as in crd.yaml{{end}}.
+import type {{if .Decorator}}{Attachment, Attachments, DecoratorSyncRequest, DecoratorSyncResponse}{{else}}{Child, Children, Parent, SyncRequest, SyncResponse}{{end}} from "metascript";
+{{if .Decorator}}
+// The settings of {{a .Parent.Kind}}.
 interface Spec {
 {{- range .Fields}}
   {{.Name}}: {{.Type}};
 {{- end}}
 }
+{{- else}}
+// The spec of {{a .Parent.Kind}}, as in crd.yaml. After a change there, run metascript types -f controller.yaml
+type Spec = Parent["spec"];
+{{- end}}
+{{- if .WithReadiness}}
+
+// {{a (lower .Child) | title}} that exists.
+type Observed = {{title .Attached}}[keyof {{title .Attached}}][string];
+{{- end}}
 {{- if .Decorator}}
 
 // {{a .Parent.Kind | title}} has this annotation. Its value is YAML with the fields that differ from DEFAULTS.
@@ -25,10 +34,9 @@ const READY = "{{.Annotation "ready"}}";
 export function sync({ {{- .Object}}, {{.Attached}}}: {{if .Decorator}}Decorator{{end}}SyncRequest): {{if .Decorator}}Decorator{{end}}SyncResponse {
 {{- if .Decorator}}
   const name = `${object.metadata.name}-{{.Name}}`;
-  const spec: Spec = merge(DEFAULTS, yaml.decode(object.metadata.annotations![SETTINGS]) ?? {});
+  const spec: Spec = merge(DEFAULTS, yaml.decode(object.metadata.annotations?.[SETTINGS] ?? "") ?? {});
 {{- else}}
-  const {name} = parent.metadata;
-  const spec: Spec = parent.spec;
+  const {metadata: {name}, spec} = parent;
 {{- end}}
 {{- if .NeedsNamespace}}
   {{comment 1 (printf "%s has no namespace, so the objects need one." (a .Parent.Kind | title))}}
@@ -56,28 +64,28 @@ export function finalize({attachments}: DecoratorSyncRequest): DecoratorSyncResp
   return {attachments: [], annotations: {[READY]: null}, finalized};
 }
 {{- else}}
-  return {children: desired, status: {conditions: [ready(missing)]}};
+  return {children: desired, status: status(missing)};
 }
 
 // The condition Ready. The server sets its lastTransitionTime, and status.observedGeneration.
-function ready(missing: string[]): Condition {
+function status(missing: string[]): SyncResponse["status"] {
   if (missing.length > 0) {
-    return {type: "Ready", status: "False", reason: "Waiting", message: `waiting for ${missing.join(", ")}`};
+    return {conditions: [{type: "Ready", status: "False", reason: "Waiting", message: `waiting for ${missing.join(", ")}`}]};
   }
-  return {type: "Ready", status: "True", reason: "ChildrenReady", message: "all children are ready"};
+  return {conditions: [{type: "Ready", status: "True", reason: "ChildrenReady", message: "all children are ready"}]};
 }
 {{- end}}
 
 // The desired objects that do not exist or are not ready, such as "{{(index .Children 0).Kind.Kind}} {{.ChildName}}".
-function notReady(desired: DesiredObject[], {{.Attached}}: Groups): string[] {
+function notReady(desired: {{.Child}}[], {{.Attached}}: Record<string, Record<string, {{if .WithReadiness}}Observed{{else}}unknown{{end}}>>): string[] {
   return desired
     .filter(({apiVersion, kind, metadata}) => {
 {{- if .Parent.Namespaced}}
-      const observed = {{.Attached}}[`${kind}.${apiVersion}`][metadata.name];
+      const observed = {{.Attached}}[`${kind}.${apiVersion}`]?.[metadata.name];
 {{- else}}
       // A {{.Parent.Kind}} has no namespace: the keys of objects with a namespace are namespace/name.
       const key = metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
-      const observed = {{.Attached}}[`${kind}.${apiVersion}`][key];
+      const observed = {{.Attached}}[`${kind}.${apiVersion}`]?.[key];
 {{- end}}
       return !observed{{if .WithReadiness}} || !isReady(observed){{end}};
     })
@@ -86,15 +94,15 @@ function notReady(desired: DesiredObject[], {{.Attached}}: Groups): string[] {
 {{- if .WithReadiness}}
 
 // Whether an object that exists is ready, as its status says.{{.WithoutReadiness}}
-function isReady({kind, {{if .ReadinessUsesSpec}}spec, {{end}}status}: KubernetesObject): boolean {
-  switch (kind) {
+function isReady(child: Observed): boolean {
+  switch (child.kind) {
 {{- range .WithReadiness}}
     case "{{.Kind.Kind}}":
 {{- with .Ready}}
 {{- if .Condition}}
-      return conditions.isTrue(status?.conditions, "{{.Condition}}");
+      return conditions.isTrue(child.status?.conditions, "{{.Condition}}");
 {{- else}}
-      return (status?.{{.Field}} ?? 0) === {{index .Equals 0}}{{if eq (index .Equals 0) "status"}}?{{end}}.{{index .Equals 1}};
+      return (child.status?.{{.Field}} ?? 0) === child.{{index .Equals 0}}{{if eq (index .Equals 0) "status"}}?{{end}}.{{index .Equals 1}};
 {{- end}}
 {{- end}}
 {{- end}}
@@ -116,7 +124,7 @@ function labels(name: string, spec: Spec) {
 {{- range .Children}}
 
 // {{.Description}}
-function {{.Function}}({{.TypedParameters}}): DesiredObject {
+function {{.Function}}({{.TypedParameters}}): {{$.Child}} {
   return {{.Literal 1}};
 }
 {{- end}}

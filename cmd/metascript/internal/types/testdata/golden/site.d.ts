@@ -85,6 +85,7 @@ export interface KubernetesObject {
 export interface NoKind {
   apiVersion: never;
   kind: never;
+  metadata: never;
 }
 
 /** A Site is a website with its pages. */
