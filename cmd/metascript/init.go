@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"metascript/cmd/metascript/internal/flagvalue"
 	"metascript/cmd/metascript/internal/scaffold"
+	"metascript/scripts/lib/editor"
 )
 
 // initFlags are the flags of the command init.
@@ -85,8 +87,16 @@ func writeProject(out io.Writer, project *scaffold.Project, dir string) error {
 	if err := scaffold.Write(dir, files); err != nil {
 		return err
 	}
+	last := ""
 	for _, file := range files {
-		fmt.Fprintln(out, filepath.Join(dir, filepath.FromSlash(file.Path)))
+		name := file.Path
+		if below := path.Dir(editor.Stubs); path.Dir(name) == below {
+			name = below // its files are one for each part of the library
+		}
+		if name != last {
+			fmt.Fprintln(out, filepath.Join(dir, filepath.FromSlash(name)))
+		}
+		last = name
 	}
 	_, err = io.WriteString(out, "\n"+project.Advice(dir))
 	return err

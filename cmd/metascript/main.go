@@ -71,6 +71,7 @@ func (m Main) Run(ctx context.Context) int {
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
+	arguments.AddCompletion(root)
 	// cobra does not distinguish errors of arguments from errors of a command. The exit code depends on that, so we record whether the
 	// command was started.
 	started := false

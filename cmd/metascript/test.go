@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"metascript/cmd/metascript/internal/arguments"
 	"metascript/cmd/metascript/internal/cases"
 	"metascript/cmd/metascript/internal/completion"
+	"metascript/cmd/metascript/internal/manifest"
 	"metascript/cmd/metascript/internal/output"
 	"metascript/cmd/metascript/internal/sandbox"
 	"metascript/cmd/metascript/internal/schemaflags"
@@ -88,7 +90,10 @@ need, cannot be read, the directory has one result, with the case controller, an
 // same sandbox.
 func runCases(cmd *cobra.Command, dirs []string, f *testFlags) error {
 	runner := &cases.Runner{Folders: f.sandbox.Folders, Update: f.update}
-	var err error
+	err := manifest.CheckDir(filepath.Dir(f.junit))
+	if err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
 	if f.only != "" {
 		if runner.Only, err = regexp.Compile(f.only); err != nil {
 			return fmt.Errorf("--run %q is not a regular expression: %s", f.only, strings.TrimPrefix(err.Error(), "error parsing regexp: "))

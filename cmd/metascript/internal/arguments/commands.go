@@ -74,8 +74,11 @@ func helpCommand() *cobra.Command {
 			return root, nil
 		}
 		cmd, rest, err := root.Find(args)
-		if err != nil || cmd == root || len(rest) > 0 {
+		if err != nil || cmd == root {
 			return nil, unknownCommand(root, args[0])
+		}
+		if len(rest) > 0 {
+			return nil, fmt.Errorf("%s has no command %q: see %s --help", cmd.CommandPath(), rest[0], cmd.CommandPath())
 		}
 		return cmd, nil
 	}

@@ -56,7 +56,7 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 			found = []string{filepath.Join(dir, "cases")}
 		}
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s has no directory cases, and no directory in it has one", dir)
+			return nil, noCases(dir)
 		}
 		for _, cases := range found {
 			s := &Suite{dir: filepath.Dir(cases)}
@@ -65,6 +65,14 @@ func ReadSuites(dirs []string) ([]*Suite, error) {
 		}
 	}
 	return all, nil
+}
+
+// noCases returns the error that a directory has no cases.
+func noCases(dir string) error {
+	if of := manifest.WithoutCases(dir); of != dir {
+		return fmt.Errorf("%s has no directory cases: want the directory with controller.yaml: %s", dir, of)
+	}
+	return fmt.Errorf("%s has no directory cases, and no directory in it has one", dir)
 }
 
 // IsSuite reports whether a folder has cases, and the controller that they are about.

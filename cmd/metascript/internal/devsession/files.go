@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -91,7 +90,7 @@ func (f *Files) read() snapshot {
 	for _, path := range paths {
 		text, err := f.stdin, error(nil)
 		if path != "-" {
-			text, err = os.ReadFile(path)
+			text, err = manifest.ReadFile(path)
 		}
 		file := fileText{path: path, text: string(text)}
 		if err != nil {

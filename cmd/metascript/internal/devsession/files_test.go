@@ -62,7 +62,7 @@ func TestWatchReportsSavedFiles(t *testing.T) {
 			if err := os.RemoveAll(dir); err != nil {
 				t.Error(err)
 			}
-		}, "no such file"},
+		}, "there is no file"},
 	} {
 		c.save()
 		docs, err := (<-seen).documents()

@@ -107,19 +107,26 @@ func readFile(path string, stdin io.Reader) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(stdin)
 	}
+	return ReadFile(path)
+}
+
+// ReadFile reads a file. The error that it does not exist has the name that was probably meant.
+func ReadFile(path string) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing("file", path)
+		return nil, missing("file", path, func(os.DirEntry) bool { return true }) // most flags accept a directory too
 	}
 	return text, err
 }
 
-// missing returns the error that a file or directory does not exist, with the name that was probably meant.
-func missing(what, path string) error {
+// missing returns the error that a file or directory does not exist, with the name that was probably meant, among those that suit.
+func missing(what, path string, suits func(os.DirEntry) bool) error {
 	entries, _ := os.ReadDir(filepath.Dir(path)) // without entries there is no hint
 	var names []string
 	for _, entry := range entries {
-		names = append(names, entry.Name())
+		if suits(entry) {
+			names = append(names, entry.Name())
+		}
 	}
 	if like := engine.Nearest(filepath.Base(path), names); like != "" {
 		return fmt.Errorf("there is no %s %s: did you mean %s?", what, path, filepath.Join(filepath.Dir(path), like))
@@ -132,13 +139,26 @@ func CheckDir(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return missing("directory", path)
+		return missing("directory", path, os.DirEntry.IsDir)
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is a file, want its directory: %s", path, filepath.Dir(path))
+		return fmt.Errorf("%s is a file, want the directory: %s", path, WithoutCases(filepath.Dir(path)))
 	}
 	return nil
+}
+
+// Cases is the name of the directory with the test cases of a controller, beside its file.
+const Cases = "cases"
+
+// WithoutCases returns the directory of the controller that a path is about: the path, or that in which it is if it is the directory
+// with the cases.
+func WithoutCases(dir string) string {
+	path, err := filepath.Abs(dir)
+	if err != nil || filepath.Base(path) != Cases {
+		return dir
+	}
+	return filepath.Join(dir, "..")
 }
 
 // Parse reads the objects in the text of a file, which is one YAML document or several. JSON is YAML too. A duplicate key is an error.
