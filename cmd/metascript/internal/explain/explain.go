@@ -10,10 +10,15 @@
 //	**Cause.** ...
 //
 //	**What to do.** ...
+//
+//	    kubectl ...
+//
+// The commands at the end are optional.
 package explain
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,6 +35,9 @@ type Entry struct {
 	Meaning string `json:"meaning"` // what it says
 	Cause   string `json:"cause"`   // why it happens
 	Remedy  string `json:"remedy"`  // what to do
+
+	Commands []string `json:"commands,omitempty"` // to do it
+	Find     []string `json:"find,omitempty"`     // commands that show where the reason is now
 }
 
 // Entries returns all entries, in the order of the page.
@@ -67,6 +75,12 @@ func parseEntry(section string) (Entry, error) {
 		into  *string
 	}{{"", &e.Where}, {"**Meaning.** ", &e.Meaning}, {"**Cause.** ", &e.Cause}, {"**What to do.** ", &e.Remedy}}
 	paragraphs := strings.Split(strings.TrimSpace(body), "\n\n")
+	if last := paragraphs[len(paragraphs)-1]; strings.HasPrefix(last, codeIndent) {
+		paragraphs = paragraphs[:len(paragraphs)-1]
+		for line := range strings.SplitSeq(last, "\n") {
+			e.Commands = append(e.Commands, strings.TrimPrefix(line, codeIndent))
+		}
+	}
 	if len(paragraphs) != len(parts) {
 		return e, fmt.Errorf("%s: there are %d paragraphs, want %d", e.Name, len(paragraphs), len(parts))
 	}
@@ -76,7 +90,36 @@ func parseEntry(section string) (Entry, error) {
 			return e, fmt.Errorf("%s: paragraph %d does not begin with %q", e.Name, i+1, part.title)
 		}
 	}
+	e.Find = find(e.Name, e.Where)
 	return e, nil
+}
+
+// codeIndent begins a line of code in Markdown.
+const codeIndent = "    "
+
+var (
+	isEvent     = regexp.MustCompile(`(?i)\bevent\b`)
+	ofCondition = regexp.MustCompile(`Reason of the conditions? (\w+)`)
+)
+
+// find returns the commands that show the events with a reason, and the controllers with a condition. The condition Updated is of
+// parents, whose kinds are not known.
+func find(name, where string) []string {
+	var all []string
+	if isEvent.MatchString(where) {
+		all = append(all, "kubectl get events -A --field-selector reason="+name)
+	}
+	of := ""
+	if strings.Contains(strings.ToLower(where), "condition of a controller") {
+		of = name
+	} else if match := ofCondition.FindStringSubmatch(where); match != nil && match[1] != "Updated" {
+		of = match[1]
+	}
+	if of != "" {
+		field := fmt.Sprintf(`{.status.conditions[?(@.type=="%s")].`, of)
+		all = append(all, `kubectl get compositecontrollers,decoratorcontrollers -o jsonpath='{range .items[*]}{.metadata.name}: `+field+`status} `+field+`message}{"\n"}{end}'`)
+	}
+	return all
 }
 
 // Names returns the names of entries.
@@ -102,5 +145,14 @@ func Find(name string, entries []Entry) (Entry, error) {
 // Text returns an entry for people.
 func (e *Entry) Text(in style.Styler) string {
 	return in.Strong(e.Name) + "\n" + markdown.Wrap(e.Where, "  ") +
-		"\nMeaning\n" + markdown.Wrap(e.Meaning, "  ") + "\nCause\n" + markdown.Wrap(e.Cause, "  ") + "\nWhat to do\n" + markdown.Wrap(e.Remedy, "  ")
+		"\nMeaning\n" + markdown.Wrap(e.Meaning, "  ") + "\nCause\n" + markdown.Wrap(e.Cause, "  ") + "\nWhat to do\n" + markdown.Wrap(e.Remedy, "  ") +
+		code("\n", e.Commands) + code("\nWhere it is now\n", e.Find)
+}
+
+// code returns commands after a title, each in a line that can be copied, or "" if there are none.
+func code(title string, commands []string) string {
+	if len(commands) == 0 {
+		return ""
+	}
+	return title + codeIndent + strings.Join(commands, "\n"+codeIndent) + "\n"
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"metascript/cmd/metascript/internal/style"
 )
 
@@ -190,14 +192,39 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
-	const good = "# Title\n\n## Group\n\n### A\n\nEvent on a [parent](x.md).\n\n**Meaning.** It is\na.\n\n**Cause.** b\n\n**What to do.** c\n\n## Next\n\nText.\n\n### B\n\nEvent.\n\n**Meaning.** a\n\n**Cause.** b\n\n**What to do.** c\n"
-	got, err := parse(good)
-	if err != nil || len(got) != 2 || got[0] != (Entry{"A", "Event on a parent.", "It is a.", "b", "c"}) || got[1].Name != "B" {
-		t.Errorf("got %+v, error %v", got, err)
+// Each entry has a command that shows where the reason is, except those about parents whose kinds are not known.
+func TestCommandsThatFind(t *testing.T) {
+	entries, err := Entries()
+	if err != nil {
+		t.Fatal(err)
 	}
-	if text := got[0].Text(style.Styler{}); text != "A\n  Event on a parent.\n\nMeaning\n  It is a.\n\nCause\n  b\n\nWhat to do\n  c\n" {
-		t.Errorf("the text is:\n%s", text)
+	for _, e := range entries {
+		if ofParents := strings.Contains(e.Where, "Condition of a parent") || strings.Contains(e.Where, "condition Updated"); ofParents != (len(e.Find) == 0) {
+			t.Errorf("%s: %s: the commands are %q", e.Name, e.Where, e.Find)
+		}
+	}
+	loaded, err := Find("Loaded", entries)
+	want := []string{`kubectl get compositecontrollers,decoratorcontrollers -o jsonpath='{range .items[*]}{.metadata.name}: ` +
+		`{.status.conditions[?(@.type=="ScriptReady")].status} {.status.conditions[?(@.type=="ScriptReady")].message}{"\n"}{end}'`}
+	if diff := cmp.Diff(want, loaded.Find); err != nil || diff != "" {
+		t.Errorf("Loaded: error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestParse(t *testing.T) {
+	const good = "# Title\n\n## Group\n\n### A\n\nEvent on a [parent](x.md).\n\n**Meaning.** It is\na.\n\n**Cause.** b\n\n**What to do.** c\n\n    kubectl a\n    kubectl b\n\n## Next\n\nText.\n\n### B\n\nEvent.\n\n**Meaning.** a\n\n**Cause.** b\n\n**What to do.** c\n"
+	got, err := parse(good)
+	if err != nil || len(got) != 2 || got[1].Name != "B" {
+		t.Fatalf("got %+v, error %v", got, err)
+	}
+	want := Entry{"A", "Event on a parent.", "It is a.", "b", "c", []string{"kubectl a", "kubectl b"}, []string{"kubectl get events -A --field-selector reason=A"}}
+	if diff := cmp.Diff(want, got[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	const text = "A\n  Event on a parent.\n\nMeaning\n  It is a.\n\nCause\n  b\n\nWhat to do\n  c\n\n    kubectl a\n    kubectl b\n\n" +
+		"Where it is now\n    kubectl get events -A --field-selector reason=A\n"
+	if diff := cmp.Diff(text, got[0].Text(style.Styler{})); diff != "" {
+		t.Errorf("the text (-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{strings.Replace(good, "**Cause.** b\n\n", "", 1), strings.Replace(good, "**Cause.** b", "**Why.** b", 1), strings.Replace(good, "**Cause.** b", "**Cause.** ", 1)} {
 		if _, err := parse(bad); err == nil || !strings.HasPrefix(err.Error(), "A: ") {
